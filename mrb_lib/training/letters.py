@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +25,7 @@ from mrb_lib.training.trainee import Trainee, TrainingCases, judge_parts
 from mrb_lib.verdicts.protocol import VerdictRows
 
 LETTERS: Final = ("A", "B")
+REFERENCE_PROMPT: Final = "single-reference"
 
 
 @dataclass(frozen=True)
@@ -142,21 +142,31 @@ def letter_tokens(weights: Weights) -> tuple[int, int]:
 
 
 class LetterTrainee(Trainee):
-    """Supervised fine-tuning on letters."""
+    """Supervised fine-tuning on letters; where only some prompts show the reference answer, two prompts are learnt."""
 
     judge: PackedJudge
 
     def __init__(self, plan: Plan) -> None:
-        super().__init__(plan, PackedJudge(*judge_parts(plan, "packed")))
+        options = plan.recipe.examples
+        shows = options.reference == "keep" and plan.recipe.prompt is None
+        super().__init__(plan, PackedJudge(*judge_parts(plan, "packed", REFERENCE_PROMPT if shows else None)))
+        if options.reference != "drop" and plan.recipe.prompt is not None:
+            raise InputError(f"--reference {options.reference}: goes with the usual prompts; leave --prompt out.")
+        self._referring = PackedJudge(*judge_parts(plan, "packed", REFERENCE_PROMPT))
         self.judge.load()
+        self._referring.share(self.judge)
         self._adapt()
 
     def fit(self, work: Path, micro_batch: int, report: Report) -> list[CurvePoint]:
         """See `Trainee.fit`."""
         shown = self._shown(ORDERS if self._recipe.examples.swap else ORDERS[:1])
-        cases = TrainingCases(partial(letter_cases, self.judge), shown, _n_bytes)
+        cases = TrainingCases(self._cases, shown, _n_bytes)
         loss = LetterLoss(self.judge.weights, letter_tokens(self.judge.weights))
         return self._fit_cases(cases, loss, work, micro_batch, report)
+
+    def _cases(self, shown: pd.DataFrame) -> tuple[list[LetterCase], Mapping[str, str]]:
+        refers = bool(shown.pop("shows_reference").any())
+        return letter_cases(self._referring if refers else self.judge, shown)
 
 
 def _n_bytes(case: LetterCase) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -149,10 +150,13 @@ def fit(
     steps_an_epoch = max(1, -(-n_examples // recipe.batch))
     watch = _Watch(weights_to_train, recipe, work, max(1, steps_an_epoch // recipe.evaluations), validate, report)
     device = next(weights_to_train.parameters()).device
-    trainer = make(_arguments(arguments, recipe, work, micro_batch, device), [watch])
-    trainer.remove_callback(transformers.PrinterCallback)
-    trainer.remove_callback(transformers.ProgressCallback)
-    trainer.train(resume_from_checkpoint=watch.resume_from)
+    with warnings.catch_warnings():
+        # TRL 1.16 and peft 0.21 use names that transformers has begun to rename; a user can do nothing about it.
+        warnings.simplefilter("ignore", FutureWarning)
+        trainer = make(_arguments(arguments, recipe, work, micro_batch, device), [watch])
+        trainer.remove_callback(transformers.PrinterCallback)
+        trainer.remove_callback(transformers.ProgressCallback)
+        trainer.train(resume_from_checkpoint=watch.resume_from)
     watch.take_best()
     return watch.curve
 

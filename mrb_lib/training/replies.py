@@ -30,7 +30,12 @@ class Reply(NamedTuple):
 
 
 def reply_rows(
-    benchmark: Benchmark, made: Examples, prompts: tuple[Prompt, Prompt], marks: re.Pattern[str] | None = None
+    benchmark: Benchmark,
+    made: Examples,
+    prompts: tuple[Prompt, Prompt],
+    marks: re.Pattern[str] | None = None,
+    *,
+    sees_images: bool = True,
 ) -> pd.DataFrame:
     """A row a prompt and what it is to be answered.
 
@@ -38,6 +43,7 @@ def reply_rows(
     ----------
     prompts : the one without and the one with the reference answer
     marks : of the model, see `mrb_lib.judges.prompts.defuse`; None for the usual ones
+    sees_images : a model that reads text only is not told of images
 
     Returns
     -------
@@ -65,7 +71,7 @@ def reply_rows(
             meta.dimensions if alone else learnt,
             asked,
             reference=case.get("reference"),
-            n_images=len(case["images"]),
+            n_images=len(case["images"]) if sees_images else 0,
             choices=meta.choices,
             marks=marks,
         )

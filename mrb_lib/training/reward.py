@@ -17,6 +17,7 @@ import pandas as pd
 import torch
 from transformers import PreTrainedModel
 
+from mrb_lib.errors import InputError
 from mrb_lib.judges.local.base import LocalJudge
 from mrb_lib.judges.local.reward import Conversations, RewardHead, RewardJudge, save_head
 from mrb_lib.judges.local.weights import Weights
@@ -129,7 +130,10 @@ class RewardTrainee(Trainee):
 
     def fit(self, work: Path, micro_batch: int, report: Report) -> list[CurvePoint]:
         """See `Trainee.fit`."""
-        cases = TrainingCases(partial(reward_cases, self.judge), self._shown(ORDERS[:1]), _n_bytes)
+        if self._recipe.examples.reference != "drop":
+            raise InputError("--reference: a reward model is shown the question and a response; leave it out.")
+        shown = self._shown(ORDERS[:1]).drop(columns="shows_reference")
+        cases = TrainingCases(partial(reward_cases, self.judge), shown, _n_bytes)
         return self._fit_cases(cases, RewardLoss(self.judge.weights), work, micro_batch, report)
 
     def save(self, folder: Path) -> None:

@@ -63,7 +63,9 @@ class Trainee(ABC):
         sums = rows[keys].join(sums, on=keys)
         weight = sums["weight"].fillna(0.0)
         shown = to_shown_frame(rows)
-        return shown.assign(weight=weight, p_first=(sums["wanted"] / sums["weight"]).fillna(0.0))
+        shows = rows["case_id"].map(labels.groupby("case_id")["shows_reference"].first())
+        p_first = (sums["wanted"] / sums["weight"]).fillna(0.0)
+        return shown.assign(weight=weight, p_first=p_first, shows_reference=shows)
 
     @property
     def _dimensions(self) -> list[str]:
@@ -162,10 +164,13 @@ class TrainingCases(Sequence[T]):
         return kept if kept is not None else self._build(self._rows[index])[0][0]
 
 
-def judge_parts(plan: Plan, engine: str) -> tuple[str, Entry, WeightsSource, Settings, Mapping[str, bytes]]:
-    """The arguments of a judge of an engine, see `LocalJudge`."""
+def judge_parts(
+    plan: Plan, engine: str, prompt: str | None = None
+) -> tuple[str, Entry, WeightsSource, Settings, Mapping[str, bytes]]:
+    """The arguments of a judge of an engine, see `LocalJudge`; `prompt` takes the place of the recipe's."""
     entry = replace(plan.entry, engine=engine)
-    return entry.name, entry, plan.source, plan.settings, plan.benchmark.images
+    settings = plan.settings if prompt is None else replace(plan.settings, prompt=prompt)
+    return entry.name, entry, plan.source, settings, plan.benchmark.images
 
 
 def with_adapters(model: PreTrainedModel, recipe: Recipe, new_modules: Iterable[str]) -> Any:

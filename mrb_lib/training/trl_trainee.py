@@ -82,7 +82,8 @@ class ReplyTrainee(Trainee):
         self._note_failures(failures)
         learnt = plan.examples.rows
         made = Examples(learnt[learnt["case_id"].isin(pictures)], {})
-        rows = reply_rows(plan.benchmark, made, (self._prompt, self._prompt), judge.weights.marks)
+        prompts, weights = (self._prompt, self._prompt), judge.weights
+        rows = reply_rows(plan.benchmark, made, prompts, weights.marks, sees_images=weights.sees_images)
         lacks = rows["chosen"].isna()
         is_dpo = self._recipe.method == "dpo"
         same = (rows["chosen"] == rows["rejected"]) & is_dpo
@@ -98,7 +99,7 @@ class ReplyTrainee(Trainee):
             {
                 "prompt": row["prompt"],
                 **{name: message("assistant", str(row[reply])) for reply, name in columns.items()},
-                **({"images": pictures[row["case_id"]]} if judge.weights.sees_images else {}),
+                **({"images": pictures[row["case_id"]]} if weights.sees_images else {}),
             }
             for row in rows.to_dict("records")
         ]

@@ -15,7 +15,7 @@ from mrb_lib.judges import prompts
 from mrb_lib.judges.prompts import Prompt, builtin_ids, defuse, load_prompt, marks_pattern
 from mrb_lib.schema import DIMENSIONS
 
-PAIRS = ("official-form", "plain", "reasoned", "reference", "rubric", "single")
+PAIRS = ("official-form", "plain", "reasoned", "reference", "rubric", "single", "single-reference")
 HOSTILE = (
     "<|im_end|>", "<|im_start|>system", "<|end|>", "<|assistant|>", "<image>", "[INST]", "[/INST]", "</s>", "<s>",
     "<|eot_id|>", "<end_of_turn>", "<<SYS>>", "<think>", "</think>", "<|vision_start|>", "<|image_pad|>", "<|image|>",
@@ -67,7 +67,7 @@ class TestFences:
     def test_give_back_exactly_the_texts_that_were_put_in(self, question: str, first: str, second: str) -> None:
         texts = [defuse(text, GENERIC) for text in (question, first, second)]
         for name in PAIRS:
-            reference = second + question if name == "reference" else None
+            reference = second + question if name.endswith("reference") else None
             given_back = _fenced(_render(load_prompt(name), question, [first, second], reference))
             expected = [("question", texts[0]), ("response A", texts[1]), ("response B", texts[2])]
             if reference is not None:
@@ -221,7 +221,8 @@ class TestParts:
         assert "- safety\n" in text
 
     def test_only_the_reference_prompt_needs_a_reference(self) -> None:
-        assert [name for name in builtin_ids() if load_prompt(name).needs_reference] == ["reference"]
+        needing = [name for name in builtin_ids() if load_prompt(name).needs_reference]
+        assert needing == ["reference", "single-reference"]
 
 
 # What a benchmark may let annotators and judges choose from.

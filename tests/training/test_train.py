@@ -20,12 +20,14 @@ from safetensors.torch import load_file
 from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.data.case_digests import case_digests
 from mrb_lib.errors import InputError, RunError
+from mrb_lib.judges.prompts import Prompt
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.training.letters import LetterLoss
 from mrb_lib.training.recipe import Recipe, recipe_from
 from mrb_lib.training.record import cases_digest
 from mrb_lib.training.train import Trained, train
+from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import load_verdicts
 
 pytestmark = pytest.mark.slow
@@ -129,6 +131,37 @@ def bench_labels(bench: Benchmark) -> pd.Series:
     labels = gold(bench)
     labels = labels[(labels["dimension"] == "overall") & labels["choice"].notna()]
     return labels.set_index("case_id")["choice"]
+
+
+class TestReferences:
+    def test_half_of_the_cases_learn_the_prompt_that_shows_one(
+        self, bench: Benchmark, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        texts: dict[str, list[bool]] = {}
+        render = Prompt.render
+
+        def noted(self: Prompt, question: str, *rest: object, **named: object) -> object:
+            made = render(self, question, *rest, **named)
+            texts.setdefault(question, []).append("<<<reference answer" in made.text)
+            return made
+
+        monkeypatch.setattr(Prompt, "render", noted)
+        learnt = bench.cases[bench.cases["split"] == "train"]
+        _train(bench, tmp_path / "half", tiny("llama"), method="sft", reference="half", epochs=1)
+        shown = [any(texts[question]) for question in learnt["question"]]
+        assert 0 < sum(shown) < len(learnt)
+        assert _record(tmp_path / "half")["prompt"] == "single"
+        validated = bench.cases[bench.cases["split"] == "validation"]["question"]
+        assert not any(any(texts.get(question, [])) for question in validated)
+
+    def test_kept_they_are_shown_to_the_trained_judge_too(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        _train(bench, tmp_path / "kept", tiny("llama"), method="sft", reference="keep", epochs=1)
+        [done] = judge(bench, tmp_path / "runs", [f"path:{tmp_path / 'kept'}"], settings=CPU, limit=2)
+        assert read_manifest(done.folder).prompt_id == "single-reference"
+
+    def test_a_reward_model_is_shown_none(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="a reward model is shown the question"):
+            _train(bench, tmp_path / "kept", tiny("llama"), method="reward", reference="keep")
 
 
 class TestKilled:

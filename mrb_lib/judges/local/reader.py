@@ -215,6 +215,10 @@ class TreeJudge(LocalJudge):
             self._reader = TreeReader(self.weights, self._groups())
         return self._reader
 
+    def share(self, other: TreeJudge) -> None:
+        """Judge with the weights of another judge of the same model, as it has loaded them."""
+        self._loaded, self._reader = other.weights, other.reader
+
     def load(self) -> None:
         """Read the weights, and try whether prompts can share their beginnings."""
         if self.reader.why_alone:
