@@ -115,7 +115,7 @@ def test_bad_input_is_one_line(
 
 def test_preferring_the_right_letter_makes_it_more_probable(bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
     """The margin of chosen over rejected replies grows on the cases that are learnt."""
-    recipe = _recipe(method="dpo", n_cases=3, epochs=6, learning_rate=3e-4, dimensions=["overall"])
+    recipe = _recipe(method="dpo", n_cases=3, epochs=10, learning_rate=1e-3, dimensions=["overall"])
     unvalidated = bench.cases["split"].replace("validation", "test")
     bench = replace(bench, cases=bench.cases.assign(split=unvalidated))  # the last weights are kept then
     trainee = ReplyTrainee(Plan(bench, f"path:{tiny('llama')}", recipe, CPU, ()))
