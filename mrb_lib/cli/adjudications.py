@@ -126,6 +126,7 @@ def _load(bench: Path) -> Benchmark:
 def _table(
     benchmark: Benchmark, runs: Path | None, adjudications: pd.DataFrame, policy: str, resamples: int
 ) -> pd.DataFrame:
+    from mrb_lib.cli.judge_groups import training_of
     from mrb_lib.data.votes import gold
     from mrb_lib.schema import NO_PROBE
     from mrb_lib.stats import tables
@@ -135,7 +136,8 @@ def _table(
     verdicts: pd.DataFrame | Panel = empty_verdicts()
     if runs is not None:
         columns = tables.verdict_columns("accuracy")
-        panels = tables.read_panels(benchmark, iter_verdicts(runs, benchmark.cases, columns))
+        _, training = training_of(runs, benchmark)
+        panels = tables.read_panels(benchmark, iter_verdicts(runs, benchmark.cases, columns), training)
         verdicts = panels.get(NO_PROBE, verdicts)
     labels = gold(benchmark)
     return adjudication(verdicts, labels, adjudications, benchmark.cases_by_image, policy=policy, resamples=resamples)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typer._click.formatting import HelpFormatter
 
     from mrb_lib.stats.core.table import TableSpec
+    from mrb_lib.verdicts.manifest import Manifest
 
 OWN_OPTIONS = "mrb_lib.analyze.own_options"
 
@@ -148,7 +149,8 @@ def analyze(
     from mrb_lib.cli import render
     from mrb_lib.cli.adjudications import where
     from mrb_lib.cli.findings import echo_stale_runs
-    from mrb_lib.cli.judge_groups import echo_groups, grouped, named_pairs, of_judges
+    from mrb_lib.cli.judge_groups import echo_groups, grouped, named_pairs, of_judges, training_of
+    from mrb_lib.cli.listing import line
     from mrb_lib.cli.overview import as_overview
     from mrb_lib.cli.progress import status_of
     from mrb_lib.data.benchmark import load
@@ -157,8 +159,8 @@ def analyze(
     from mrb_lib.stats.failures.where import asks_for_tags, restricted
     from mrb_lib.stats.inputs import ADJUDICATED, rule_in_words
     from mrb_lib.stats.resampling.clusters import CASE, resampling_unit
-    from mrb_lib.verdicts.manifest import read_manifest, training_cases
-    from mrb_lib.verdicts.store import iter_verdicts, run_folders
+    from mrb_lib.verdicts.store import iter_verdicts
+    from mrb_lib.verdicts.training import seen_notes, training_records
 
     if as_json + as_csv + as_latex > 1:
         raise InputError("--json, --csv and --latex: choose one.")
@@ -174,17 +176,22 @@ def analyze(
     if runs is None and (bench / "runs").is_dir():
         runs = bench / "runs"
     columns = tables.verdict_columns(table)
-    verdicts = None
+    verdicts, training = None, None
+    manifests: list[Manifest] = []
     if runs is not None and columns and benchmark.meta.is_preference:
-        verdicts = tables.read_panels(benchmark, iter_verdicts(runs, benchmark.cases, columns))
+        manifests, training = training_of(runs, benchmark)
+        verdicts = tables.read_panels(benchmark, iter_verdicts(runs, benchmark.cases, columns), training)
     echo_stale_runs(runs, benchmark)
-    pairs, stated, training = named_pairs(base or [], tuned or []), None, None
-    if verdicts and runs is not None and (judges or groups is not None or "judge_groups" in spec.parameters):
-        manifests = [read_manifest(folder) for folder in run_folders(runs)]
-        stated, training = grouped(verdicts, manifests, groups), training_cases(manifests)
+    pairs, stated = named_pairs(base or [], tuned or []), None
+    if verdicts and (judges or groups is not None or "judge_groups" in spec.parameters):
+        stated = grouped(verdicts, manifests, groups)
         verdicts = of_judges(verdicts, judges, stated)
         if judges or "judge_groups" in spec.parameters:
             echo_groups(stated)
+    if verdicts and training is not None:
+        names = dict.fromkeys(name for panel in verdicts.values() for name in panel.judges)
+        for note in seen_notes(training, names, len(benchmark.cases)):
+            typer.echo(line(f"note: {note}"), err=True)
     reviewed = None
     store = str(where(bench, adjudications))
     wanted = "adjudications" in spec.parameters or "review" in only
@@ -205,7 +212,8 @@ def analyze(
             benchmark, verdicts, table, policy=policy, by=by, dimension=dimension, gold=gold, correction=correction,
             family=family, resamples=resamples, seed=seed, cluster=cluster, level=level, probe=probe,
             intervals=intervals, adjudications=reviewed, where=only, tags=tags, groups=stated, training=training,
-            pairs=pairs, **{name: value for name, value in own.items() if name in spec.options},
+            records=training_records(manifests), pairs=pairs,
+            **{name: value for name, value in own.items() if name in spec.options},
         )  # fmt: skip
     common = set(inspect.signature(tables.analyze).parameters) & set(ctx.params)
     if judges:

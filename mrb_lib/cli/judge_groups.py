@@ -1,4 +1,4 @@
-"""The groups of the judges of some runs, on the command line."""
+"""The groups of the judges of some runs, and what they were trained on, on the command line."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from mrb_lib.data.benchmark import Benchmark
     from mrb_lib.stats.core.panel import Panel
     from mrb_lib.verdicts.manifest import Manifest
 
@@ -28,6 +29,16 @@ def grouped(panels: Mapping[str, Panel], manifests: Sequence[Manifest], file: Pa
 
     names = [name for panel in panels.values() for name in panel.judges]
     return judge_groups(names, manifests, override=None if file is None else read_group_file(file))
+
+
+def training_of(runs: Path, benchmark: Benchmark) -> tuple[list[Manifest], pd.DataFrame]:
+    """The manifests of some runs, and the cases that their judges were trained on."""
+    from mrb_lib.verdicts.manifest import read_manifest
+    from mrb_lib.verdicts.store import run_folders
+    from mrb_lib.verdicts.training import training_cases
+
+    manifests = [read_manifest(folder) for folder in run_folders(runs)]
+    return manifests, training_cases(manifests, benchmark)
 
 
 def of_judges(panels: Mapping[str, Panel], text: str, groups: pd.DataFrame) -> dict[str, Panel]:

@@ -17,6 +17,7 @@ from mrb_lib.schema import POLICIES
 from mrb_lib.stats.failures.where import asks_for_tags, restricted
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS, empty_verdicts, load_verdicts, run_folders
+from mrb_lib.verdicts.training import mark_seen, training_cases
 
 DEFAULT_DIMENSION: Final = "overall"
 
@@ -70,6 +71,8 @@ def open_workspace(
     if runs_folder is not None:
         manifests = [read_manifest(path) for path in run_folders(runs_folder)]
         verdicts = load_verdicts(runs_folder, loaded.cases, costs=True)
+    training = training_cases(manifests, loaded)
+    verdicts = mark_seen(verdicts, training)
     if policy not in POLICIES:
         raise InputError(f"policy {policy!r} is unknown; use one of {', '.join(POLICIES)}.")
     columns = [*loaded.cases.columns, *COLUMNS]
@@ -91,7 +94,7 @@ def open_workspace(
     group_file = read_group_file(Path(groups)) if groups else None
     opened = Workspace(
         loaded, verdicts, manifests, _dimension(loaded, dimension), by=by, where=where, policy=policy, gold=gold,
-        cluster=cluster, resamples=resamples, seed=seed, out=out, group_file=group_file,
+        cluster=cluster, resamples=resamples, seed=seed, out=out, group_file=group_file, training=training,
     )  # fmt: skip
     if group_file is not None:
         opened.groups()  # refuses a file that names none of the judges

@@ -35,7 +35,8 @@ from mrb_lib.stats.gold.adjudicated import adjudicated_gold
 from mrb_lib.stats.inputs import ADJUDICATED, labels, read_panels, rule_in_words
 from mrb_lib.stats.resampling.bootstrap import Estimates, bootstrap
 from mrb_lib.stats.resampling.clusters import resampling_unit
-from mrb_lib.verdicts.manifest import Manifest, training_cases
+from mrb_lib.verdicts.manifest import Manifest
+from mrb_lib.verdicts.training import seen_notes, training_records
 
 COLUMNS: Final = ("organ", "department", "modality", "dataset", "model_pair")
 _COMPARES: Final = ("significance", "power", "jury", "dif", "difficulty", "gains", "groups")
@@ -57,6 +58,8 @@ class Workspace:
     out : the folder to publish in; empty publishes nothing
     compared : what it is compared with; None where it stands alone
     group_file : groups of judges that go before those that are told from names and roster; None for none
+    training : the cases that judges were trained on, as of `mrb_lib.verdicts.training.training_cases`, whose verdicts
+        are marked in `verdicts`; None where nobody knows
     """
 
     benchmark: Benchmark
@@ -73,6 +76,7 @@ class Workspace:
     out: str = ""
     compared: BenchmarkMeta | None = None
     group_file: GroupFile | None = None
+    training: pd.DataFrame | None = None
 
     @cached_property
     def _panels(self) -> pd.DataFrame | Mapping[str, Panel]:
@@ -111,8 +115,17 @@ class Workspace:
             f"Dimension {self.dimension}; policy {self.policy}; gold: {gold}; resamples {self.resamples}; "
             f"seed {self.seed}.",
             f"Cases are {resampling_unit(self.benchmark.cases_by_image, self.cluster or None).statement}.",
+            *(f"{note}." for note in self.seen_notes),
         ]
         return "\n".join(lines)
+
+    @property
+    def seen_notes(self) -> list[str]:
+        """A line for each judge that was trained on cases shown here, which no quantity counts; mostly none."""
+        if self.training is None:
+            return []
+        here = self.training[self.training["case_id"].isin(self.benchmark.cases["case_id"])]
+        return seen_notes(here, self.judges, len(self.benchmark.cases))
 
     def missing(self, *needs: str) -> str:
         """Why something that takes `needs` cannot be shown; see `mrb_lib.notebook.absent.missing`."""
@@ -285,7 +298,9 @@ class Workspace:
         }  # fmt: skip
         if "judge_groups" in TABLES[table].parameters:
             chosen.setdefault("groups", self.groups())
-            chosen.setdefault("training", training_cases(self.manifests))
+            chosen.setdefault("training", self.training)
+        if "records" in TABLES[table].parameters:
+            chosen.setdefault("records", training_records(self.manifests))
         if chosen["gold"] == ADJUDICATED:
             chosen.setdefault("adjudications", self.reviews().adjudications)
         frame = tables.analyze(self.benchmark, chosen.pop("verdicts", self._panels), table, **chosen)

@@ -84,6 +84,7 @@ def gains(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
     table : base, tuned, dimension, accuracy_base, accuracy_tuned, gain, low, high, p_adjusted; null where undefined
     """
     rows = overall(rows_of(table, dimension=dimension))
+    rows = rows[rows["part"] == "accuracy"] if "part" in rows else rows
     rows = rows.sort_values(["gain", "tuned", "base"], ascending=[False, True, True], na_position="last")
     figure = canvas(PAGE, rows_height(len(rows), _ROW, 0.85))
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=[3, 2])

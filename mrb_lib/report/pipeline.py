@@ -35,6 +35,7 @@ from mrb_lib.stats.inputs import ADJUDICATED
 from mrb_lib.verdicts.basis import IN_REPORT
 from mrb_lib.verdicts.manifest import git_commit, now, read_manifest
 from mrb_lib.verdicts.store import load_verdicts, run_folders
+from mrb_lib.verdicts.training import training_cases
 
 DEFAULT_DIMENSION = "overall"
 _MARK = "CACHEDIR.TAG"
@@ -341,6 +342,7 @@ def _validate(benchmark: Path, runs: Path | None) -> None:
     loaded = load(benchmark)
     if runs is not None:
         load_verdicts(runs, loaded.cases)
+        training_cases([read_manifest(folder) for folder in run_folders(runs)], loaded)
 
 
 @contextmanager

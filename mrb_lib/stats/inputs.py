@@ -36,7 +36,7 @@ class Inputs:
     probes : the verdicts of every probe
     probe : the one that `verdicts` is of
     adjudications : what reviewers said; None where nobody was asked
-    groups, training, pairs : as of `analyze`
+    groups, training, records, pairs : as of `analyze`
     others : the options of `analyze`
     """
 
@@ -57,6 +57,7 @@ class Inputs:
     adjudications: pd.DataFrame | None = None
     groups: pd.DataFrame | None = None
     training: pd.DataFrame | None = None
+    records: pd.DataFrame | None = None
     pairs: Sequence[tuple[str, str]] | None = None
 
     @property
@@ -111,8 +112,15 @@ class Inputs:
         return adjudicated_gold(labels(self.benchmark), self.adjudications)
 
 
-def read_panels(benchmark: Benchmark, frames: Iterable[pd.DataFrame]) -> dict[str, Panel]:
+def read_panels(
+    benchmark: Benchmark, frames: Iterable[pd.DataFrame], training: pd.DataFrame | None = None
+) -> dict[str, Panel]:
     """Lay out the verdicts about a benchmark, a frame at a time, such as `mrb_lib.verdicts.store.iter_verdicts` yields.
+
+    Parameters
+    ----------
+    training : `judge`, `case_id`, as of `mrb_lib.verdicts.training.training_cases`: verdicts of a judge on cases that
+        it was trained on are laid aside in the panels' `seen`, and no table scores them; None lays none aside
 
     Raises
     ------
@@ -131,7 +139,9 @@ def read_panels(benchmark: Benchmark, frames: Iterable[pd.DataFrame]) -> dict[st
                 )
             yield frame
 
-    return panels(checked(), benchmark.cases["case_id"], meta.dimensions)
+    case_ids = benchmark.cases["case_id"]
+    by_probe = panels(checked(), case_ids, meta.dimensions)
+    return {probe: panel.without_seen(training, case_ids) for probe, panel in by_probe.items()}
 
 
 def labels(benchmark: Benchmark, rule: str = "majority") -> pd.DataFrame:

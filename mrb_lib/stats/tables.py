@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
@@ -18,7 +19,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS
 from mrb_lib.schema import KEYS, LEVELS, NO_PROBE
 from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES
-from mrb_lib.stats.core.options import check_choice, check_policy
+from mrb_lib.stats.core.options import check_choice, check_policy, join_reasons
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.core.table import TABLES as TABLES
@@ -28,9 +29,12 @@ from mrb_lib.stats.inputs import ADJUDICATED, NAMES, RULES, Inputs
 from mrb_lib.stats.inputs import Verdicts as Verdicts
 from mrb_lib.stats.inputs import read_panels as read_panels
 from mrb_lib.stats.resampling.clusters import resampling_unit
+from mrb_lib.verdicts.training import mark_seen
 
 INTERVALS: Final = ("recommended", "all")
 FEWEST_RESAMPLES: Final = 40
+ALL_SEEN: Final = "{} was trained on every case that it judged"
+_JUDGES: Final = ("judge", "judge_1", "judge_2", "base", "tuned")
 _READ_AS: Final = {"dimensions": "dimension", "annotated_gold": "gold", "judge_groups": "groups"}
 
 
@@ -81,6 +85,7 @@ def analyze(
     tags: pd.DataFrame | None = None,
     groups: pd.DataFrame | None = None,
     training: pd.DataFrame | None = None,
+    records: pd.DataFrame | None = None,
     pairs: Sequence[tuple[str, str]] | None = None,
     **options: float,
 ) -> pd.DataFrame:
@@ -117,8 +122,10 @@ def analyze(
     groups : the group of each judge, as `mrb_lib.judges.roster.groups.judge_groups` gives it from the runs; None tells
         it from the judges' names alone
     training : `judge`, `case_id`: the cases that judges were trained on, one row each, and a row without a case for a
-        judge known to have been trained on none; None is that nobody knows
-    pairs : (base, tuned) judges for the table `gains`; None takes those that `groups` knows
+        judge known to have been trained on none, as `mrb_lib.verdicts.training.training_cases` gives it; None is that
+        nobody knows. What a judge says of such a case is left out of every table, see `read_panels`
+    records : how judges were trained, as of `mrb_lib.verdicts.training.training_records`; None where nobody knows
+    pairs : (base, tuned) judges for the table `gains`; None takes those that `records` and `groups` know
     options : those that the table alone has, such as `margin` of `significance`; `mrb analyze --explain T`
         names them
 
@@ -136,6 +143,8 @@ def analyze(
     spec = TABLES[table]
     own_options = spec.checked(options)
     check_choice("intervals", intervals, INTERVALS)
+    if training is not None and isinstance(verdicts, pd.DataFrame):
+        verdicts = mark_seen(verdicts, training)
     dimensions = list(benchmark.meta.dimensions) if dimension is None else [dimension]
     inputs = Inputs(
         benchmark=benchmark,
@@ -155,6 +164,7 @@ def analyze(
         adjudications=adjudications,
         groups=groups,
         training=training,
+        records=records,
         pairs=pairs,
     )
     _check_options(inputs)
@@ -163,13 +173,17 @@ def analyze(
             benchmark, verdicts, where, policy=policy, adjudications=adjudications, tags=tags
         )
         inputs = replace(inputs, benchmark=benchmark)
-    inputs = replace(inputs, probes=_probes(benchmark, verdicts, table, probe, dimensions))
+    probes = _probes(benchmark, verdicts, table, probe, dimensions)
+    probes = {name: panel.without_seen(training, benchmark.cases["case_id"]) for name, panel in probes.items()}
+    inputs = replace(inputs, probes=probes)
     if adjudications is None:
         inputs = replace(inputs, adjudications=pd.DataFrame(columns=ADJUDICATION_COLUMNS, dtype="str"))
     left_to_table = ("correction",) if correction is None else ()
     arguments = {name: getattr(inputs, name) for name in asks_for(table) if name not in left_to_table}
     with threadpool_limits(1, user_api="blas"):  # small products wait for each other where cores are busy
         frame = spec.make(**arguments, **own_options)
+    if inputs.verdicts is not None:
+        frame = _with_seen_reasons(frame, inputs.verdicts)
     if UNIT in spec.parameters:
         unit = resampling_unit(benchmark.cases_by_image, cluster).name
         columns = list(with_unit(list(frame.columns)))
@@ -238,5 +252,24 @@ def _probes(
 
 
 def _judged(panel: Panel) -> list[str]:
-    judged = panel.judged()
-    return [name for i, name in enumerate(panel.dimensions) if judged[:, i].any()]
+    takes_part = panel.takes_part()
+    return [name for i, name in enumerate(panel.dimensions) if takes_part[:, i].any()]
+
+
+def _with_seen_reasons(frame: pd.DataFrame, panel: Panel) -> pd.DataFrame:
+    """The rows of judges that were trained on all that they judged say so, in whichever table."""
+    named = [name for name in _JUDGES if name in frame]
+    if not panel.seen or "reason" not in frame or not named:
+        return frame
+    judge, dimension = np.nonzero(panel.takes_part() & ~panel.judged().any(axis=2))
+    pairs = {(panel.judges[i], panel.dimensions[j]) for i, j in zip(judge, dimension, strict=True)}
+    dimensions = frame["dimension"] if "dimension" in frame else pd.Series(panel.dimensions[0], frame.index)
+    said = [
+        [name for name in dict.fromkeys(judges) if (name, on) in pairs]
+        for *judges, on in zip(*(frame[name] for name in named), dimensions, strict=True)
+    ]
+    reasons = [
+        join_reasons(*(ALL_SEEN.format(name) for name in names), text if isinstance(text, str) else "")
+        for names, text in zip(said, frame["reason"], strict=True)
+    ]
+    return frame.assign(reason=pd.Series(reasons, index=frame.index, dtype="str"))

@@ -7,13 +7,11 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-
-import pandas as pd
 
 from mrb_lib.errors import InputError
 from mrb_lib.files import slug, write_atomic
@@ -189,22 +187,3 @@ def _check_types(values: Mapping[str, object]) -> None:
             fits = isinstance(value, int if name == "seed" else str)
         if not fits:
             raise TypeError(f"{name} is {type(value).__name__}")
-
-
-def training_cases(manifests: Iterable[Manifest]) -> pd.DataFrame:
-    """The cases that judges were trained on, as far as the runs' manifests say.
-
-    Returns
-    -------
-    DataFrame
-        `judge` (also as `judge@run`) and `case_id`, one row a case of the list `cases` of a training record; a row with
-        a null case for a record whose list is empty. A judge whose record has no such list is not there.
-    """
-    rows: list[tuple[str, str | None]] = []
-    for manifest in manifests:
-        record = manifest.provenance.get("training")
-        cases = record.get("cases") if isinstance(record, Mapping) else None
-        if isinstance(cases, list):
-            for name in (manifest.judge, f"{manifest.judge}@{manifest.run_id}"):
-                rows += [(name, str(case)) for case in cases] or [(name, None)]
-    return pd.DataFrame(rows, columns=["judge", "case_id"], dtype="str").drop_duplicates(ignore_index=True)

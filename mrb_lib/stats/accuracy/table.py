@@ -43,6 +43,7 @@ COLUMNS = (
     "rank",
     "n",
     "n_excluded",
+    "n_seen",
     "n_unassigned",
     "n_clusters",
     "coverage",
@@ -178,7 +179,8 @@ def accuracy(
         Rows are ordered by `rank`, from 1: by `decisive_accuracy`, where that is equal or null by `accuracy`; equal
         judges share the better rank, references have none.
         `n` cases scored; `n_excluded` cases of the benchmark or subfield that are not
-        (no gold label, or no verdict of the kind the policy needs); `n_unassigned` cases
+        (no gold label, no verdict of the kind the policy needs, or trained on); `n_seen` those of them whose verdicts
+        are left out since the judge was trained on them; `n_unassigned` cases
         in no subfield; `coverage` share of the verdicts that the policy reads which have
         a choice, averaged over the cases with gold and such verdicts, so that `answered`
         is seen beside what it leaves out; `accuracy` mean score over cases (micro), with its recommended 95% interval
@@ -232,10 +234,11 @@ def accuracy(
     panel, constants = with_references(panel, labels, cases, offered, policy)
     scores = score(panel, labels, policy)
     parts = groups(cases, by)
-    judged: BoolArray = np.asarray(scores.judged.any(axis=2))
+    judged = panel.takes_part()
     codes = cluster_codes(cases, cluster)
     estimates, macro = means(scores.score[judged].T, parts, codes, resamples=resamples, seed=seed)
     applies = np.isfinite(scores.answered)
+    saw = panel.saw()
     answers = gold_agreement(panel, labels, parts, policy, applies, codes)
     sides = decisive(panel, labels, parts, policy, applies, codes)
     above = [
@@ -244,7 +247,9 @@ def accuracy(
     ]
     ties = _ties(panel, annotations if "tie" in offered else None, cases["case_id"], policy, parts, codes)
     each = [
-        _columns(scores, judged, part, own) | {name: values[judged] for group in more for name, values in group.items()}
+        _columns(scores, judged, part, own)
+        | {"n_seen": saw[:, :, part.cases].sum(axis=2)[judged]}
+        | {name: values[judged] for group in more for name, values in group.items()}
         for part, own, *more in zip(parts, estimates, answers, sides, above, ties, strict=True)
     ]
     labels_of = pd.DataFrame([part.label() for part in parts], columns=["by", "subfield", "n_unassigned"])

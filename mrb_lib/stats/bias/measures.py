@@ -12,6 +12,8 @@ from scipy.special import expit
 from mrb_lib.stats.bias import logistic
 from mrb_lib.stats.bias.logistic import members
 from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.core.panel import TIE, Panel
+from mrb_lib.stats.core.scoring import columns_used
 from mrb_lib.stats.resampling.robust import t_quantile
 
 NO_CASES = "no case can be used"
@@ -86,6 +88,13 @@ def _reason(n: int, fewest: float, defined: bool, bounded: bool) -> str:
     if bounded:
         return ""
     return FEW if fewest < FEWEST else NO_VARIATION
+
+
+def preferred_share(panel: Panel, policy: str) -> FloatArray:
+    """The share of the verdicts read that choose response A, ties half, shape (judges, dimensions, cases)."""
+    choice = panel.choice[..., *columns_used(panel, policy)]
+    answered = (choice >= 0).sum(axis=(3, 4))
+    return divide((choice == 0).sum(axis=(3, 4)) + 0.5 * (choice == TIE).sum(axis=(3, 4)), answered)
 
 
 def chosen(preferred: FloatArray, side: FloatArray) -> FloatArray:

@@ -17,14 +17,15 @@ from mrb_lib.stats.bias.measures import (
     error_asymmetry,
     excess_choice,
     log_odds,
+    preferred_share,
 )
 from mrb_lib.stats.bias.quality import Votes, beyond_quality, votes_of
 from mrb_lib.stats.bias.self_preference import NO_FAMILY, NO_RESPONDERS, NOT_A_RESPONDER, kinship
 from mrb_lib.stats.bias.style_markers import MARKERS, length_difference, marker_differences, standardised
 from mrb_lib.stats.core.multiplicity import adjust_families
-from mrb_lib.stats.core.options import FloatArray, IntArray, check_policy, divide, typed
-from mrb_lib.stats.core.panel import TIE, Panel, as_panel
-from mrb_lib.stats.core.scoring import columns_used, encode_gold, score
+from mrb_lib.stats.core.options import FloatArray, IntArray, check_policy, typed
+from mrb_lib.stats.core.panel import Panel, as_panel
+from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.subfields import By, Group, groups
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
@@ -198,14 +199,14 @@ def bias(
 
 
 def _data(panel: Panel, gold: pd.DataFrame, cases: pd.DataFrame, votes: Votes, policy: str) -> _Data:
-    judge, dimension = np.nonzero(panel.judged().any(axis=2))
+    judge, dimension = np.nonzero(panel.takes_part())
     labels = encode_gold(gold, cases["case_id"], panel.dimensions)
     sign = np.array([1.0, -1.0, 0.0, np.nan])[labels][dimension]
     kin = kinship(panel.judges, cases)
     return _Data(
         judge=pd.Index(panel.judges, dtype="str").take(judge),
         dimension=pd.Index(panel.dimensions, dtype="str").take(dimension),
-        preferred=_preferred(panel, policy)[judge, dimension],
+        preferred=preferred_share(panel, policy)[judge, dimension],
         gold=sign,
         score=score(panel, labels, policy).score[judge, dimension],
         longer=standardised(length_difference(cases)),
@@ -216,13 +217,6 @@ def _data(panel: Panel, gold: pd.DataFrame, cases: pd.DataFrame, votes: Votes, p
         responders_are_named=kin.are_named,
         policy=policy,
     )
-
-
-def _preferred(panel: Panel, policy: str) -> FloatArray:
-    """The share of the verdicts read that choose response A, ties half, shape (judges, dimensions, cases)."""
-    choice = panel.choice[..., *columns_used(panel, policy)]
-    answered = (choice >= 0).sum(axis=(3, 4))
-    return divide((choice == 0).sum(axis=(3, 4)) + 0.5 * (choice == TIE).sum(axis=(3, 4)), answered)
 
 
 def _measures(data: _Data, part: Group, codes: IntArray) -> list[BiasMeasure]:

@@ -180,7 +180,7 @@ def calibration(
     labels = encode_gold(gold, cases["case_id"], panel.dimensions)
     codes = cluster_codes(cases, cluster)
     parts = groups(cases, by)
-    judged = panel.judged().any(axis=2).ravel()
+    judged = panel.takes_part().ravel()
     if not len(codes) or not judged.any():
         return _assemble([], intervals=True)
     each = forecasts(panel, labels)

@@ -181,7 +181,7 @@ def consistency(
 def _of_judges(panel: Panel, judges: range, parts: Sequence[_Part], all_questions: Questions) -> list[_Columns]:
     """The columns of some judges and each part, and before them the judge and dimension of each row as a cell."""
     whole = panel.choice[judges.start : judges.stop]
-    judge, dimension = np.nonzero((whole != ABSENT).any(axis=(2, 3, 4)))
+    judge, dimension = np.nonzero(panel.takes_part()[judges.start : judges.stop])
     choice = whole[judge, dimension]
     rows, n_cases = choice.shape[:2]
     values = {

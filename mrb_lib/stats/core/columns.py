@@ -35,6 +35,7 @@ SHARED: Final[Mapping[str, str]] = {
     "n": "cases that the row rests on | cases",
     "n_cases": "cases that the row rests on | cases",
     "n_excluded": "cases that are left out, for want of a label or of a verdict that the policy can read | cases",
+    "n_seen": "cases with verdicts that are left out since the judge was trained on them | cases",
     "n_unassigned": "cases in no subfield | cases",
     "n_unpaired": "cases that do not name two different responders | cases",
     "n_clusters": "clusters of cases that vary independently | count",

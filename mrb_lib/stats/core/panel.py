@@ -7,7 +7,7 @@ verdicts) takes 39 MB, and a statistic needs no search to read it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +40,8 @@ class Panel:
     costs : one row a judge, dimension, order and repeat that has verdicts: `n_verdicts`, and the
         means of `latency_s`, `prompt_tokens`, `completion_tokens` over the verdicts that count
         them; null where none does. Without rows where the verdicts have no such columns.
+    seen : by judge, its choices on the cases that it was trained on, which are `ABSENT` in `choice`: shape
+        (dimensions, cases, 2 orders, repeats), `ABSENT` on all other cases. A judge that has seen none is not there.
     """
 
     judges: list[str]
@@ -48,6 +50,7 @@ class Panel:
     choice: NDArray[np.int8]
     p_a: FloatArray | None
     costs: pd.DataFrame
+    seen: Mapping[str, NDArray[np.int8]] = field(default_factory=dict)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -64,6 +67,55 @@ class Panel:
         """Whether each judge has a verdict on each dimension and case, shape (judges, dimensions, cases)."""
         return np.asarray(self.present.any(axis=(3, 4)), dtype=bool)
 
+    def takes_part(self) -> BoolArray:
+        """Whether each judge has a verdict on each dimension, be it on seen cases alone, shape (judges, dimensions)."""
+        return np.asarray((self.judged() | self.saw()).any(axis=2), dtype=bool)
+
+    def saw(self) -> BoolArray:
+        """Whether a verdict is left out since the judge was trained on the case, shape (judges, dimensions, cases)."""
+        out = np.zeros(self.shape, dtype=bool)
+        for i, judge in enumerate(self.judges):
+            if judge in self.seen:
+                out[i] = (self.seen[judge] != ABSENT).any(axis=(2, 3))
+        return out
+
+    def without_seen(self, training: pd.DataFrame | None, case_ids: pd.Series) -> Panel:
+        """The panel in which no judge has a verdict on a case that it was trained on; these are in `seen`.
+
+        Parameters
+        ----------
+        training : `judge`, `case_id`, as of `mrb_lib.verdicts.training.training_cases`; None where nobody knows
+        case_ids : the ids of the panel's cases, in order
+        """
+        hidden: dict[str, IntArray] = {}
+        if training is not None:
+            for judge, rows in training[training["judge"].isin(self.judges)].dropna(subset="case_id").groupby("judge"):
+                cases = np.flatnonzero(case_ids.isin(rows["case_id"]))
+                if (self.choice[self.judges.index(str(judge))][:, cases] != ABSENT).any():
+                    hidden[str(judge)] = cases
+        if not hidden:
+            return self
+        choice, p_a, seen = self.choice.copy(), None if self.p_a is None else self.p_a.copy(), dict(self.seen)
+        for judge, cases in hidden.items():
+            i = self.judges.index(judge)
+            own = seen[judge].copy() if judge in seen else np.full(choice.shape[1:], ABSENT, dtype=np.int8)
+            own[:, cases] = np.where(choice[i][:, cases] == ABSENT, own[:, cases], choice[i][:, cases])
+            seen[judge] = own
+            choice[i][:, cases] = ABSENT
+            if p_a is not None:
+                p_a[i][:, cases] = np.nan
+        return replace(self, choice=choice, p_a=p_a, seen=seen)
+
+    def with_seen(self) -> Panel:
+        """The panel with the choices on cases that judges were trained on put back; not their probabilities."""
+        if not self.seen:
+            return self
+        choice = self.choice.copy()
+        for i, judge in enumerate(self.judges):
+            if judge in self.seen:
+                choice[i] = np.where(self.seen[judge] == ABSENT, choice[i], self.seen[judge])
+        return replace(self, choice=choice, seen={})
+
     def names(self, cells: IntArray) -> dict[str, pd.Index]:
         """The columns `judge` and `dimension` of some cells, judge * n_dimensions + dimension."""
         judge, dimension = np.divmod(cells, max(1, len(self.dimensions)))
@@ -75,7 +127,8 @@ class Panel:
     def of_cases(self, kept: BoolArray) -> Panel:
         """The panel of some cases, shape (cases,); what their verdicts cost is not known apart."""
         p_a = None if self.p_a is None else self.p_a[:, :, kept]
-        return replace(self, choice=self.choice[:, :, kept], p_a=p_a, costs=self.costs.iloc[:0])
+        seen = {judge: own[:, kept] for judge, own in self.seen.items()}
+        return replace(self, choice=self.choice[:, :, kept], p_a=p_a, costs=self.costs.iloc[:0], seen=seen)
 
     def of_judges(self, names: Sequence[str]) -> Panel:
         """The panel of some of its judges, in its own order."""
@@ -83,7 +136,9 @@ class Panel:
         p_a = None if self.p_a is None else self.p_a[kept]
         costs = self.costs[self.costs["judge"].isin(list(names))] if len(self.costs) else self.costs
         judges = [name for name, is_kept in zip(self.judges, kept, strict=True) if is_kept]
-        return replace(self, judges=judges, choice=self.choice[kept], p_a=p_a, costs=costs.reset_index(drop=True))
+        seen = {judge: own for judge, own in self.seen.items() if judge in judges}
+        costs = costs.reset_index(drop=True)
+        return replace(self, judges=judges, choice=self.choice[kept], p_a=p_a, costs=costs, seen=seen)
 
     def of_dimensions(self, names: Sequence[str]) -> Panel:
         """The panel of some dimensions, in that order; one that nobody judged is absent throughout."""
@@ -92,12 +147,15 @@ class Panel:
         position = pd.Index(self.dimensions, dtype=object).get_indexer(pd.Index(names, dtype=object))
         choice = self.choice[:, position]
         choice[:, position < 0] = ABSENT
+        seen = {judge: np.where((position < 0)[:, None, None, None], ABSENT, own[position]).astype(np.int8)
+                for judge, own in self.seen.items()}  # fmt: skip
         p_a = None
         if self.p_a is not None:
             p_a = self.p_a[:, position]
             p_a[:, position < 0] = np.nan
         costs = self.costs[self.costs["dimension"].isin(list(names))]
-        return replace(self, dimensions=list(names), choice=choice, p_a=p_a, costs=costs.reset_index(drop=True))
+        costs = costs.reset_index(drop=True)
+        return replace(self, dimensions=list(names), choice=choice, p_a=p_a, costs=costs, seen=seen)
 
 
 def as_panel(verdicts: pd.DataFrame | Panel, case_ids: pd.Series, dimensions: Sequence[str] | None = None) -> Panel:
@@ -145,7 +203,8 @@ def panels(
 
     Parameters
     ----------
-    frames : verdicts tables; the rows of one judge and probe are all in one frame
+    frames : verdicts tables; the rows of one judge and probe are all in one frame. A column `seen` says which are on
+        cases that the judge was trained on, see `mrb_lib.verdicts.training.mark_seen`; they are laid aside
     case_ids, dimensions : as in `as_panel`; None takes the dimensions of the first frame
 
     Returns
@@ -162,6 +221,7 @@ def panels(
     names = None if dimensions is None else pick_dimensions([], dimensions)
     by_probe: dict[str, dict[str, _JudgeVerdicts]] = {}
     costs = [_NO_COSTS.assign(probe=None)]
+    seen = []
     for frame in frames:
         if names is None:
             names = pick_dimensions(frame["dimension"].dropna().unique(), None)
@@ -173,9 +233,14 @@ def panels(
             judges[str(judge)] = _of_judge(str(judge), rows, ids, len(names))
         if any(name in frame.columns for name in COST_COLUMNS):
             costs.append(_mean_costs(coded, names))
+        if "seen" in frame.columns:
+            seen.append(frame.loc[frame["seen"].eq(True), ["judge", "case_id"]].drop_duplicates().astype("str"))
+    training = pd.concat(seen) if seen else None
     every = pd.concat(costs, ignore_index=True).sort_values("judge", kind="stable", ignore_index=True)
     return {
-        probe: _stack(judges, names or [], len(ids), every.loc[every["probe"] == probe, list(_NO_COSTS)])
+        probe: _stack(judges, names or [], len(ids), every.loc[every["probe"] == probe, list(_NO_COSTS)]).without_seen(
+            training, case_ids
+        )
         for probe, judges in by_probe.items()
     }
 

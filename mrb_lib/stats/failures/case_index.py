@@ -30,12 +30,13 @@ from mrb_lib.stats.difficulty.table import difficulty
 from mrb_lib.stats.failures.failure_kinds import Kinds, difficulty_of, failure_kinds
 from mrb_lib.stats.inputs import read_panels
 from mrb_lib.verdicts.manifest import FILE_NAME as MANIFEST
-from mrb_lib.verdicts.manifest import Manifest
+from mrb_lib.verdicts.manifest import Manifest, read_manifest
 from mrb_lib.verdicts.replies import Replies, lay_out, open_replies
 from mrb_lib.verdicts.store import empty_verdicts, part_paths, run_folders
+from mrb_lib.verdicts.training import mark_seen, training_cases
 
 POLICY: Final = "balanced"
-_FORMAT: Final = 3
+_FORMAT: Final = 4
 _STATED: Final = "index.json"
 _ARRAYS: Final = tuple(each.name for each in fields(Kinds) if each.name not in ("judges", "dimensions", "policy"))
 StepProgress = Callable[[str, int, int], None]
@@ -54,6 +55,7 @@ class CaseIndex:
     gold : the gold labels it was made with
     replies : the verdicts of one case, see `verdicts`
     n_probed : how many verdicts are on cases that a probe changed; they are in `verdicts` alone
+    training : the cases that judges were trained on, as of `mrb_lib.verdicts.training.training_cases`
     """
 
     folder: Path
@@ -63,6 +65,7 @@ class CaseIndex:
     gold: pd.DataFrame
     replies: Replies
     n_probed: int
+    training: pd.DataFrame
     _kinds: dict[str, Kinds] = field(default_factory=dict, repr=False)
 
     def kinds(self, policy: str = POLICY) -> Kinds:
@@ -82,8 +85,11 @@ class CaseIndex:
         return self.replies.manifests
 
     def verdicts(self, position: int, *, texts: bool = True) -> pd.DataFrame:
-        """All verdicts on one case, with replies; see `mrb_lib.verdicts.replies.Replies.of_case`."""
-        return self.replies.of_case(position, texts=texts)
+        """All verdicts on one case, with replies; see `mrb_lib.verdicts.replies.Replies.of_case`.
+
+        Those of judges that were trained on it are marked, see `mrb_lib.verdicts.training.mark_seen`.
+        """
+        return mark_seen(self.replies.of_case(position, texts=texts), self.training)
 
 
 def build_index(runs: Path | None, benchmark: Benchmark, folder: Path, progress: StepProgress | None = None) -> Path:
@@ -103,7 +109,8 @@ def build_index(runs: Path | None, benchmark: Benchmark, folder: Path, progress:
     Raises
     ------
     InputError
-        A run is damaged, or speaks of a case or a dimension that the benchmark does not have.
+        A run is damaged, or speaks of a case or a dimension that the benchmark does not have, or its judge was trained
+        on what `mrb_lib.verdicts.training.training_cases` refuses.
 
     Notes
     -----
@@ -111,13 +118,15 @@ def build_index(runs: Path | None, benchmark: Benchmark, folder: Path, progress:
     tests/stats/failures/test_case_index.py; timings by tests/benchmarks/review_speed.py.
     """
     labels = gold(benchmark)
-    target = folder / _key(runs, benchmark, labels)
+    manifests = [] if runs is None else [read_manifest(run) for run in run_folders(runs)]
+    training = training_cases(manifests, benchmark)
+    target = folder / _key(runs, benchmark, labels, training)
     if (target / _STATED).is_file():
         return target
     folder.mkdir(parents=True, exist_ok=True)
     stage = Path(tempfile.mkdtemp(prefix=".index-", dir=folder))
     try:
-        _write(stage, runs, benchmark, labels, progress)
+        _write(stage, runs, benchmark, labels, training, progress)
         try:
             stage.rename(target)
         except OSError:
@@ -152,10 +161,10 @@ def cached_index(
     return open_index(build_index(runs, benchmark, cache / name, progress))
 
 
-def _key(runs: Path | None, benchmark: Benchmark, labels: pd.DataFrame) -> str:
-    """A name that follows from the state of the runs, the cases' ids and the gold labels."""
+def _key(runs: Path | None, benchmark: Benchmark, labels: pd.DataFrame, training: pd.DataFrame) -> str:
+    """A name that follows from the state of the runs, the cases' ids, the gold labels and what judges have seen."""
     digest = hashlib.sha256(f"{_FORMAT} {version('mrb-workbench')} {benchmark.meta.dimensions}".encode())
-    for frame in (benchmark.cases[["case_id"]], labels):
+    for frame in (benchmark.cases[["case_id"]], labels, training):
         digest.update(pd.util.hash_pandas_object(frame, index=False).to_numpy().tobytes())
         digest.update(repr([*frame.columns, len(frame)]).encode())
     for run in run_folders(runs) if runs is not None else []:
@@ -166,7 +175,12 @@ def _key(runs: Path | None, benchmark: Benchmark, labels: pd.DataFrame) -> str:
 
 
 def _write(
-    folder: Path, runs: Path | None, benchmark: Benchmark, labels: pd.DataFrame, progress: StepProgress | None
+    folder: Path,
+    runs: Path | None,
+    benchmark: Benchmark,
+    labels: pd.DataFrame,
+    training: pd.DataFrame,
+    progress: StepProgress | None,
 ) -> None:
     cases, dimensions = benchmark.cases, list(benchmark.meta.dimensions)
     if not benchmark.meta.is_preference:
@@ -186,7 +200,7 @@ def _write(
 
     panel = as_panel(empty_verdicts(), cases["case_id"], dimensions)
     if runs is not None:
-        read = read_panels(benchmark, counted(lay_out(runs, cases, folder, report)))
+        read = read_panels(benchmark, counted(lay_out(runs, cases, folder, report)), training)
         panel = read.get(NO_PROBE, panel)
     if progress is not None:
         progress("difficulty", 0, 1)
@@ -197,7 +211,10 @@ def _write(
     np.save(folder / "choice.npy", panel.choice)
     if panel.p_a is not None:
         np.save(folder / "p_a.npy", panel.p_a)
+    for judge, own in panel.seen.items():
+        np.save(folder / f"seen.{panel.judges.index(judge)}.npy", own)
     labels.to_parquet(folder / "gold.parquet", index=False)
+    training.to_parquet(folder / "training.parquet", index=False)
     stated = {"judges": panel.judges, "dimensions": panel.dimensions, "repeats": panel.repeats, "n_probed": n_probed}
     stated |= {"case_ids": cases["case_id"].tolist(), "replies": runs is not None}
     (folder / _STATED).write_text(json.dumps(stated), encoding="utf-8")
@@ -233,8 +250,11 @@ def open_index(folder: Path) -> CaseIndex:
         case_ids = stated["case_ids"]
         replies = open_replies(folder, case_ids) if stated["replies"] else Replies(case_ids, [])
         costs = pd.DataFrame(columns=["judge", "dimension", "order", "repeat", "n_verdicts", *COST_COLUMNS])
-        panel = Panel(stated["judges"], stated["dimensions"], stated["repeats"], choice, p_a, costs)
-        return CaseIndex(folder, case_ids, panel, hard, labels, replies, stated["n_probed"])
+        laid_aside = {int(path.name.split(".")[1]): _mapped(path) for path in folder.glob("seen.*.npy")}
+        seen = {stated["judges"][i]: own for i, own in sorted(laid_aside.items())}
+        panel = Panel(stated["judges"], stated["dimensions"], stated["repeats"], choice, p_a, costs, seen)
+        training = pd.read_parquet(folder / "training.parquet")
+        return CaseIndex(folder, case_ids, panel, hard, labels, replies, stated["n_probed"], training)
     except (OSError, ValueError, KeyError) as error:
         raise InputError(
             f"{folder}: is not a whole index ({error}); remove the folder and build the index again."

@@ -29,8 +29,8 @@ OF_A_JUDGE: Final = (WRONG, INCONSISTENT, UNPARSED, CONFIDENT)
 OF_A_CASE: Final = (ALL_WRONG, SPLIT)
 KINDS: Final = (*OF_A_JUDGE, *OF_A_CASE)
 
-OUTCOMES: Final = ("right", "half right", "wrong", "not scored", "no gold label", "not judged")
-RIGHT, HALF, MISSED, UNSCORED, NO_LABEL, NOT_JUDGED = range(len(OUTCOMES))
+OUTCOMES: Final = ("right", "half right", "wrong", "not scored", "no gold label", "not judged", "trained on")
+RIGHT, HALF, MISSED, UNSCORED, NO_LABEL, NOT_JUDGED, SEEN = range(len(OUTCOMES))
 MIXED: Final = len(CHOICES)
 CLEAR_MAJORITY: Final = 0.75
 _ROUNDING = 1e-12
@@ -46,7 +46,7 @@ class Kinds:
     policy : the scoring policy that says what is wrong
     outcome : int8 (J, D, N), position in `OUTCOMES`: each judge has one on each dimension and case. "Right" is a
         score above 1/2, "half right" 1/2, "wrong" below; "not scored" is judged, but without the rows
-        that the policy needs
+        that the policy needs; "trained on" is judged, and of no failure, since the judge has seen the case before
     said : int8 (J, D, N), the choice that most of the judge's verdicts gave, as in `CHOICES`; `MIXED` where two share
         the most, `NULL` where no verdict has a choice, `ABSENT` where there is no verdict
     wrong : (J, D, N), the outcome is "wrong"
@@ -139,7 +139,9 @@ def failure_kinds(
     panel = as_panel(verdicts, cases["case_id"])
     known = gold[gold["dimension"].isin(panel.dimensions)]
     labels = encode_gold(known, cases["case_id"], panel.dimensions)
-    votes = np.stack([(panel.choice == code).sum(axis=4).sum(axis=3) for code in range(len(CHOICES))])
+    votes = _votes(panel)
+    judged = panel.with_seen()
+    all_votes = votes if judged is panel else _votes(judged)
     outcome = _outcomes(panel, labels, policy)
     wrong: BoolArray = np.asarray(outcome == MISSED)
     scored: BoolArray = np.asarray(outcome <= MISSED)
@@ -152,7 +154,7 @@ def failure_kinds(
         dimensions=list(panel.dimensions),
         policy=policy,
         outcome=outcome,
-        said=_said(votes, panel.judged()),
+        said=_said(all_votes, judged.judged()),
         wrong=wrong,
         inconsistent=_inconsistent(panel),
         unparsed=np.asarray((panel.choice == NULL).any(axis=(3, 4)), dtype=bool),
@@ -185,7 +187,13 @@ def _outcomes(panel: Panel, labels: IntArray, policy: str) -> NDArray[np.int8]:
     out[worth < 0.5] = MISSED
     out[np.broadcast_to(labels < 0, out.shape)] = NO_LABEL
     out[~found.judged] = NOT_JUDGED
+    out[panel.saw()] = SEEN
     return out
+
+
+def _votes(panel: Panel) -> IntArray:
+    """The number of verdicts of each choice, shape (choices, J, D, N)."""
+    return np.stack([(panel.choice == code).sum(axis=4).sum(axis=3) for code in range(len(CHOICES))])
 
 
 def _said(votes: IntArray, judged: BoolArray) -> NDArray[np.int8]:

@@ -41,6 +41,8 @@ def hardest_cases(
     `tests/stats/failures/test_failures.py`.
     """
     asked = verdicts[verdicts["dimension"] == dimension]
+    if "seen" in asked:
+        asked = asked[~asked["seen"].eq(True)]
     scored = correctness(asked, gold[gold["dimension"] == dimension], policy).dropna(subset="score")
     found = scored.groupby("case_id")["score"].agg(mean_score="mean", n_judges="size").reset_index()
     shuffled = found.iloc[np.random.default_rng(seed).permutation(len(found))]

@@ -16,7 +16,7 @@ import pandas as pd
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_choice
-from mrb_lib.stats.failures.failure_kinds import KINDS, MISSED, NOT_JUDGED, OF_A_CASE, OUTCOMES, RIGHT, Kinds
+from mrb_lib.stats.failures.failure_kinds import KINDS, MISSED, NOT_JUDGED, OF_A_CASE, OUTCOMES, RIGHT, SEEN, Kinds
 from mrb_lib.stats.failures.query import PLACES, check_words
 from mrb_lib.stats.failures.query import Query as Query
 
@@ -258,7 +258,9 @@ def _pair_rows(kinds: Kinds, query: Query, chosen: BoolArray) -> Iterator[_Row]:
         return
     dimension, total = kinds.dimensions.index(query.dimension), int(chosen.sum())
     first = kinds.outcome[kinds.judges.index(query.judge), dimension][chosen]
-    for code, name in enumerate(OUTCOMES[:NOT_JUDGED]):
+    for code, name in enumerate(OUTCOMES):
+        if code == NOT_JUDGED or (code == SEEN and not (first == SEEN).any()):
+            continue
         yield "outcome", name, int((first == code).sum()), total, True
     if query.other is None:
         return

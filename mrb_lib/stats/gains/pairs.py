@@ -4,28 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.core.options import BoolArray
 
 
-def known_pairs(judge_groups: pd.DataFrame, judges: Sequence[str]) -> list[tuple[str, str]]:
-    """The pairs (base, tuned) among some judges, as `mrb_lib.judges.roster.groups.judge_groups` knows them.
+def known_pairs(
+    judge_groups: pd.DataFrame, judges: Sequence[str], records: pd.DataFrame | None = None
+) -> list[tuple[str, str]]:
+    """The pairs (base, tuned) among some judges.
 
-    Where several judges are of a base, as by several engines, those of the tuned judge's own engine are taken; where
-    there are none, all.
+    Parameters
+    ----------
+    judge_groups : as of `mrb_lib.judges.roster.groups.judge_groups`, which knows bases by names. Where several judges
+        are of a base, as by several engines, those of the tuned judge's own engine are taken; where there are none, all
+    records : as of `mrb_lib.verdicts.training.training_records`, which knows bases by the digests of their weights;
+        a judge with a base there has no other
     """
-    if not {"entry", "base"} <= set(judge_groups.columns):
+    pairs = [pair for pair in recorded_pairs(records) if set(pair) <= set(judges)]
+    by_digest = {judge for _, judge in pairs}
+    if {"entry", "base"} <= set(judge_groups.columns):
+        rows = judge_groups[judge_groups["judge"].isin(list(judges))].sort_values("judge")
+        for judge, base in rows[["judge", "base"]].dropna().itertuples(index=False):
+            bases = rows.loc[rows["entry"] == base, "judge"].tolist()
+            alike = [name for name in bases if _engine(name) == _engine(judge)]
+            pairs += [(name, judge) for name in alike or bases if name != judge and judge not in by_digest]
+    return list(dict.fromkeys(pairs))
+
+
+def recorded_pairs(records: pd.DataFrame | None) -> list[tuple[str, str]]:
+    """All pairs (base, tuned) that are known by the digests of weights; none without records."""
+    if records is None:
         return []
-    rows = judge_groups[judge_groups["judge"].isin(list(judges))].sort_values("judge")
-    pairs = []
-    for judge, base in rows[["judge", "base"]].dropna().itertuples(index=False):
-        bases = rows.loc[rows["entry"] == base, "judge"].tolist()
-        alike = [name for name in bases if _engine(name) == _engine(judge)]
-        pairs += [(name, judge) for name in alike or bases if name != judge]
-    return pairs
+    return [(base, tuned) for tuned, bases in records[["judge", "bases"]].itertuples(index=False) for base in bases]
 
 
 def check_pairs(pairs: Sequence[tuple[str, str]], judges: Sequence[str]) -> list[tuple[str, str]]:
@@ -43,18 +54,6 @@ def check_pairs(pairs: Sequence[tuple[str, str]], judges: Sequence[str]) -> list
         if base == tuned:
             raise InputError(f"judge {base!r}: cannot be its own base; name another.")
     return list(dict.fromkeys(pairs))
-
-
-def seen_cases(training: pd.DataFrame | None, judge: str, case_ids: pd.Series) -> BoolArray | None:
-    """The cases that a judge was trained on, shape (cases,); None where nobody knows.
-
-    Parameters
-    ----------
-    training : `judge`, `case_id`; a row without a case says that there is a record
-    """
-    if training is None or judge not in set(training["judge"]):
-        return None
-    return np.asarray(case_ids.isin(training.loc[training["judge"] == judge, "case_id"].dropna()), dtype=bool)
 
 
 def _engine(judge: str) -> str:

@@ -15,12 +15,15 @@ MEANINGS = {
     "n": "cases scored for both, those that either was trained on left out | cases",
     "n_excluded": "the other cases | cases",
     "n_seen": "cases scored for both that were trained on, which are left out; null: no record of the training | cases",
-    "accuracy_base": "mean score of the base over these cases, by the policy | share 0-1",
-    "accuracy_tuned": "mean score of the tuned judge over the same cases | share 0-1",
-    "gain": "accuracy_tuned less accuracy_base | difference",
-    "only_base": "cases on which the base has the higher score | cases",
-    "only_tuned": "cases on which the tuned judge has the higher score | cases",
-    "quantity": "what interval, tests and verdict are about: the gain | text",
+    "part": "what changed: accuracy, consistency, first_rate (1/2: no position bias), brier or longer_rate | text",
+    "accuracy_base": "mean score of the base over these cases, by the policy; null in other parts | share 0-1",
+    "accuracy_tuned": "mean score of the tuned judge over the same cases; null in other parts | share 0-1",
+    "value_base": "what part names, of the base, a mean over these cases | share 0-1",
+    "value_tuned": "the same of the tuned judge, over the same cases | share 0-1",
+    "gain": "value_tuned less value_base; of brier below zero is better | difference",
+    "only_base": "cases on which the base has the higher value | cases",
+    "only_tuned": "cases on which the tuned judge has the higher value | cases",
+    "quantity": "what interval, tests and verdict are about: the gain, of what part names | text",
     "margin": "largest gain or loss that does not matter, stated beforehand; null: none stated, and no test against it"
     " | difference",
     "equivalence_p": f"of the two being further apart than the margin | p 0-1 | {_SCHUIRMANN}",
@@ -30,6 +33,7 @@ MEANINGS = {
 
 def sentence(table: pd.DataFrame) -> str:
     """How many tuned judges are shown to be better, or worse, than their bases."""
+    table = table[table["part"] == "accuracy"] if "part" in table else table
     rows, dimension = main_rows(table).dropna(subset="p_adjusted"), main_dimension(table)
     if rows.empty:
         return f"{opening(dimension)}, no judge can be compared with its base on the same cases."

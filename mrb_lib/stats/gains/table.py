@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, divide, join_reasons, typed
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.subfields import By, Group
-from mrb_lib.stats.core.subfields import groups as parts_of
+from mrb_lib.stats.core.subfields import groups as groups_of
 from mrb_lib.stats.core.table import Option, register_table
 from mrb_lib.stats.gains import reading
-from mrb_lib.stats.gains.pairs import check_pairs, known_pairs, seen_cases
-from mrb_lib.stats.resampling.resample import cluster_codes
-from mrb_lib.stats.significance.paired import PairOptions, pair_rows
+from mrb_lib.stats.gains.pairs import check_pairs, known_pairs, recorded_pairs
+from mrb_lib.stats.gains.quantities import ACCURACY, NOT_BOTH, case_quantities
+from mrb_lib.stats.resampling.resample import cluster_codes, indicator
+from mrb_lib.stats.resampling.robust import Layout, layout, ratio_of_sums, share_interval
+from mrb_lib.stats.significance.paired import NO_CASES, PairOptions, pair_rows
 
 NO_RECORD = "n_seen is not known: there is no record of the training"
 COLUMNS = [
-    "base", "tuned", "group_base", "group_tuned", "dimension", "subfield", "by", "policy", "n", "n_excluded", "n_seen",
-    "n_unassigned", "n_clusters", "quantity", "accuracy_base", "accuracy_tuned", "gain", "low", "high",
+    "base", "tuned", "group_base", "group_tuned", "part", "dimension", "subfield", "by", "policy", "n", "n_excluded",
+    "n_seen", "n_unassigned", "n_clusters", "quantity", "accuracy_base", "accuracy_tuned", "value_base",
+    "value_base_low", "value_base_high", "value_tuned", "value_tuned_low", "value_tuned_high", "gain", "low", "high",
     "standard_error", "interval", "only_base", "only_tuned", "test", "p_value", "p_adjusted", "correction", "family",
     "family_scope", "margin", "equivalence_p", "equivalence_p_adjusted", "equivalent", "reason",
 ]  # fmt: skip
@@ -30,11 +34,12 @@ _NAMES = {"difference": "gain", "only_1": "only_tuned", "only_2": "only_base"}
 
 @register_table(
     "gains",
-    question="is a judge that was trained further more accurate than the one it was trained from",
+    question="is a judge that was trained further more accurate than the one it was trained from, and at what price",
     columns=COLUMNS,
+    reads=("p_a",),
     options={"margin": Option("gains and losses of accuracy below it count as none", least=0, below=1)},
     meanings=reading.MEANINGS,
-    headline=("gain", "low", "high", "p_adjusted", "n", "n_seen", "accuracy_base", "accuracy_tuned"),
+    headline=("gain", "low", "high", "p_adjusted", "n", "n_seen", "value_base", "value_tuned"),
     sentence=reading.sentence,
 )
 def gains(
@@ -44,6 +49,7 @@ def gains(
     judge_groups: pd.DataFrame,
     *,
     training: pd.DataFrame | None = None,
+    records: pd.DataFrame | None = None,
     pairs: Sequence[tuple[str, str]] | None = None,
     policy: str = "balanced",
     correction: str = "holm",
@@ -65,7 +71,9 @@ def gains(
         `mrb_lib.judges.roster.groups.judge_groups`
     training : `judge`, `case_id`: the cases that judges were trained on; a row without a case says that there is a
         record, which names none of these cases. None is that nobody knows
-    pairs : (base, tuned) judges; None takes those that `judge_groups` knows
+    records : `judge`, `bases`, as of `mrb_lib.verdicts.training.training_records`; None where there are none
+    pairs : (base, tuned) judges; None takes those that `records` knows by the digests of weights, and for judges that
+        it does not know those of `judge_groups`
     correction, family, margin : as in `mrb_lib.stats.significance.significance`; a family is of these pairs
 
     Returns
@@ -75,7 +83,13 @@ def gains(
         counted in `n_seen`, which is null where there is no record of the tuned judge's training. Over the `n` others
         that are scored for both: `accuracy_base`, `accuracy_tuned`, and `gain`, the latter less the former, with
         interval, tests and the verdict against the margin exactly as the table `significance` has them for
-        (tuned, base). `reason` says why a value is null.
+        (tuned, base). These rows are the `part` "accuracy".
+
+        Of pairs that `records` knows, what else the training changed, on the same cases and in the same columns,
+        `value_base` and `value_tuned` (with intervals over clusters of their own) and `gain`, whose tests are corrected
+        among themselves; see `mrb_lib.stats.gains.quantities.case_quantities`: parts "consistency" (higher is better),
+        "first_rate" (1/2 without position bias), "brier" (lower is better) and "longer_rate" (the share of longer
+        responses chosen; what gold says of length is in the table `bias`). `reason` says why a value is null.
 
     Raises
     ------
@@ -90,81 +104,111 @@ def gains(
     """
     options = PairOptions(policy, correction, family, margin, resamples, seed)
     options.check()
-    panel = as_panel(verdicts, cases["case_id"], dimensions)
-    named = known_pairs(judge_groups, panel.judges) if pairs is None else check_pairs(pairs, panel.judges)
+    case_ids = cases["case_id"]
+    panel = as_panel(verdicts, case_ids, dimensions).without_seen(training, case_ids)
+    named = known_pairs(judge_groups, panel.judges, records) if pairs is None else check_pairs(pairs, panel.judges)
     if not named:
         return _typed(pd.DataFrame(columns=COLUMNS))
-    scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy)
-    order = np.array([panel.judges.index(name) for base, tuned in named for name in (tuned, base)])
-    value, names = scores.score[order], [panel.judges[i] for i in order]
-    seen, has_record = _seen(training, named, cases["case_id"])
-    both = np.isfinite(value[0::2]) & np.isfinite(value[1::2])
-    n_seen = both & seen[:, None]
-    value = np.where(np.repeat(seen, 2, axis=0)[:, None], np.nan, value)
-    parts, codes = parts_of(cases, by), cluster_codes(cases, cluster)
-    only = [(2 * i, 2 * i + 1) for i in range(len(named))]
-    judged: BoolArray = np.asarray(scores.judged.any(axis=2))[order]
-    rows = pair_rows(value, judged, names, panel.dimensions, parts, codes, options, only)
-    counts = _counts(value, n_seen, parts, named, panel.dimensions)
-    keys = ["judge_1", "judge_2", "dimension", "by", "subfield"]
-    out = rows.merge(counts, on=keys, how="left", validate="1:1")
-    recorded = dict(zip(named, has_record, strict=True))
-    known = np.array([recorded[base, tuned] for tuned, base in zip(out["judge_1"], out["judge_2"], strict=True)], bool)
-    out["n_seen"] = out["n_seen"].astype("Int64").mask(~known)
+    labels, codes = encode_gold(gold, case_ids, panel.dimensions), cluster_codes(cases, cluster)
+    compared = _Compared(panel, named, groups_of(cases, by), codes, _seen(panel, named, labels, policy))
+    value = score(panel, labels, policy).score
+    out = _part_rows(ACCURACY, value, compared, options)
+    by_digest = recorded_pairs(records)
+    recorded = [pair for pair in named if pair in by_digest]
+    if recorded:
+        others = compared._replace(pairs=recorded, seen=compared.seen[[named.index(pair) for pair in recorded]])
+        plain = options._replace(policy="balanced", margin=None)
+        for part, value in case_quantities(panel, labels, cases, policy).items():
+            rows = _part_rows(part, value, others, plain)
+            none = rows["n"] == 0
+            rows["reason"] = rows["reason"].mask(none, rows["reason"].str.replace(NO_CASES, NOT_BOTH[part]))
+            rows["policy"] = policy if part == "longer_rate" else None
+            out = pd.concat([out, rows], ignore_index=True)
+    has_record = set() if training is None else set(training["judge"])
+    is_known = out["tuned"].isin(has_record)
+    out["n_seen"] = out["n_seen"].astype("Int64").mask(~is_known)
     out["reason"] = [
-        join_reasons(text or "", "" if has else NO_RECORD) for text, has in zip(out["reason"], known, strict=True)
+        join_reasons(text if isinstance(text, str) else "", "" if has else NO_RECORD)
+        for text, has in zip(out["reason"], is_known, strict=True)
     ]
     group = judge_groups.drop_duplicates("judge").set_index("judge")["group"]
-    out = out.rename(columns=_NAMES).assign(
-        base=out["judge_2"], tuned=out["judge_1"], group_base=out["judge_2"].map(group),
-        group_tuned=out["judge_1"].map(group), quantity="gain",
-    )  # fmt: skip
-    return _typed(out)
+    return _typed(out.assign(group_base=out["base"].map(group), group_tuned=out["tuned"].map(group), quantity="gain"))
 
 
-def _seen(
-    training: pd.DataFrame | None, pairs: Sequence[tuple[str, str]], case_ids: pd.Series
-) -> tuple[BoolArray, list[bool]]:
-    """The cases that either judge of each pair was trained on, and whether the tuned one's training is recorded."""
-    records = {name: seen_cases(training, name, case_ids) for pair in pairs for name in pair}
-    seen = np.zeros((len(pairs), len(case_ids)), dtype=bool)
-    for i, pair in enumerate(pairs):
-        for name in pair:
-            record = records[name]
-            if record is not None:
-                seen[i] |= record
-    return seen, [records[tuned] is not None for _, tuned in pairs]
+class _Compared(NamedTuple):
+    """Whom to compare where.
+
+    Attributes
+    ----------
+    pairs : (base, tuned) judges
+    parts : groups of cases
+    codes : the cluster of each case
+    seen : shape (pairs, dimensions, cases), cases that would be scored for both if neither had seen them
+    """
+
+    panel: Panel
+    pairs: list[tuple[str, str]]
+    parts: Sequence[Group]
+    codes: IntArray
+    seen: BoolArray
 
 
-def _counts(
-    value: FloatArray, seen: BoolArray, parts: Sequence[Group], pairs: Sequence[tuple[str, str]], dimensions: list[str]
-) -> pd.DataFrame:
-    """Of each pair, dimension and group of cases: the accuracies on the cases scored for both, and `n_seen`."""
+def _seen(panel: Panel, pairs: Sequence[tuple[str, str]], labels: IntArray, policy: str) -> BoolArray:
+    scored, saw = np.isfinite(score(panel.with_seen(), labels, policy).score), panel.saw()
+    base, tuned = (np.array([panel.judges.index(pair[side]) for pair in pairs]) for side in (0, 1))
+    return np.asarray((saw[base] | saw[tuned]) & scored[base] & scored[tuned], dtype=bool)
+
+
+def _part_rows(part: str, value: FloatArray, compared: _Compared, options: PairOptions) -> pd.DataFrame:
+    """The rows of one quantity, of shape (judges, dimensions, cases)."""
+    judges, dimensions = compared.panel.judges, compared.panel.dimensions
+    order = np.array([judges.index(name) for base, tuned in compared.pairs for name in (tuned, base)])
+    value, judged, names = value[order], compared.panel.takes_part()[order], [judges[i] for i in order]
+    only = [(2 * i, 2 * i + 1) for i in range(len(compared.pairs))]
+    rows = pair_rows(value, judged, names, dimensions, compared.parts, compared.codes, options, only)
+    keys = ["judge_1", "judge_2", "dimension", "by", "subfield"]
+    out = rows.merge(_values(value, compared), on=keys, how="left", validate="1:1")
+    out = out.drop(columns="part").rename(columns=_NAMES).assign(part=part, base=out["judge_2"], tuned=out["judge_1"])
+    if part == ACCURACY:
+        out = out.assign(accuracy_base=out["value_base"], accuracy_tuned=out["value_tuned"])
+    return out
+
+
+def _values(value: FloatArray, compared: _Compared) -> pd.DataFrame:
+    """Of each pair, dimension and group of cases: the means on the cases defined for both, and `n_seen`."""
     tuned, base = value[0::2], value[1::2]
     both = np.isfinite(tuned) & np.isfinite(base)
+    dimensions, pairs = compared.panel.dimensions, compared.pairs
     frames = []
-    for part in parts:
-        n = both[:, :, part.cases].sum(axis=2)
-        sums = (np.where(both, side, 0.0)[:, :, part.cases].sum(axis=2) for side in (tuned, base))
-        of_tuned, of_base = (divide(total, n) for total in sums)
-        frames.append(
-            pd.DataFrame(
-                {
-                    "judge_1": np.repeat([pair[1] for pair in pairs], len(dimensions)),
-                    "judge_2": np.repeat([pair[0] for pair in pairs], len(dimensions)),
-                    "dimension": np.tile(dimensions, len(pairs)),
-                    "by": part.by,
-                    "subfield": part.subfield,
-                    "accuracy_tuned": of_tuned.ravel(),
-                    "accuracy_base": of_base.ravel(),
-                    "n_seen": seen[:, :, part.cases].sum(axis=2).ravel(),
-                }
-            )
-        )
+    for part in compared.parts:
+        grouping = layout([part], compared.codes)
+        columns: dict[str, object] = {
+            "judge_1": np.repeat([pair[1] for pair in pairs], len(dimensions)),
+            "judge_2": np.repeat([pair[0] for pair in pairs], len(dimensions)),
+            "dimension": np.tile(dimensions, len(pairs)),
+            "by": part.by,
+            "subfield": part.subfield,
+            "n_seen": compared.seen[:, :, part.cases].sum(axis=2).ravel(),
+        }
+        counts = _by_unit(both, part, grouping)
+        for name, side in (("value_tuned", tuned), ("value_base", base)):
+            mean = ratio_of_sums(_by_unit(np.where(both, side, 0.0), part, grouping), counts, grouping)
+            ends = share_interval(mean)
+            columns |= {
+                column: values.ravel() for column, values in zip(with_ends(name), (mean.value, *ends), strict=True)
+            }
+        frames.append(pd.DataFrame(columns))
     return pd.concat(frames, ignore_index=True)
+
+
+def _by_unit(values: FloatArray | BoolArray, part: Group, grouping: Layout) -> FloatArray:
+    """The sums over the clusters of a group, shape (pairs, dimensions, cases) to (pairs, dimensions, clusters)."""
+    kept = values[:, :, part.cases].astype(np.float64)
+    member = indicator(grouping.unit[part.cases], grouping.shape[1])
+    return np.asarray(kept.reshape(-1, kept.shape[2]) @ member).reshape(*kept.shape[:2], -1)
 
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:
     counts = dict.fromkeys(("n_seen", "n_clusters", "only_base", "only_tuned", "family"), "Int64")
-    texts = dict.fromkeys(("base", "tuned", "group_base", "group_tuned", "family_scope"), "str")
+    texts = dict.fromkeys(("part", "base", "tuned", "group_base", "group_tuned", "family_scope"), "str")
     return typed(frame.reindex(columns=COLUMNS), COLUMNS, **counts, **texts, equivalent="boolean")

@@ -133,7 +133,7 @@ def power(
     check_choice("family", family, FAMILIES)
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy)
-    codes, judged = cluster_codes(cases, cluster), np.asarray(scores.judged.any(axis=2))
+    codes, judged = cluster_codes(cases, cluster), panel.takes_part()
     subsets = groups(cases, by)
     pieces: list[list[tuple[Slice, MeanDifferences]]] = [[] for _ in subsets]
     for i, dimension in enumerate(panel.dimensions):

@@ -85,7 +85,7 @@ def places_of(
     left_out: IntArray,
     grouping: Layout,
 ) -> Places:
-    judged = panel.judged().any(axis=2).ravel()
+    judged = panel.takes_part().ravel()
     places = grid(mine.column, mine.case, len(judged), grouping)
     n_excluded = np.column_stack([left_out[:, group.cases].sum(axis=1) for group in parts])
     return Places(panel, reference, parts, judged, mine, places, places.by_unit(), n_excluded)

@@ -109,12 +109,12 @@ MORE = (
     "noninferiority_p_adjusted", "noninferior", "noninferiority_2_p", "noninferiority_2_p_adjusted", "noninferior_2",
 )  # fmt: skip
 COLUMNS = [
-    "part", "judge_1", "judge_2", "dimension", "subfield", "by", "policy", "n", "n_excluded", "n_unassigned",
-    "n_clusters", "quantity", "difference", "low", "high", "standard_error", "interval", "only_1", "only_2", "test",
-    "p_value", "p_adjusted", "correction", "family", "family_scope", "exact_p", "mid_p", "permutation_p", "bootstrap_p",
-    "t_p", "margin", "equivalence_p", "equivalence_p_adjusted", "equivalent", "noninferiority_p",
-    "noninferiority_p_adjusted", "noninferior", "noninferiority_2_p", "noninferiority_2_p_adjusted", "noninferior_2",
-    "statistic", "df", "df_error", "judges", "reason",
+    "part", "judge_1", "judge_2", "dimension", "subfield", "by", "policy", "n", "n_excluded", "n_seen",
+    "n_unassigned", "n_clusters", "quantity", "difference", "low", "high", "standard_error", "interval", "only_1",
+    "only_2", "test", "p_value", "p_adjusted", "correction", "family", "family_scope", "exact_p", "mid_p",
+    "permutation_p", "bootstrap_p", "t_p", "margin", "equivalence_p", "equivalence_p_adjusted", "equivalent",
+    "noninferiority_p", "noninferiority_p_adjusted", "noninferior", "noninferiority_2_p", "noninferiority_2_p_adjusted",
+    "noninferior_2", "statistic", "df", "df_error", "judges", "reason",
 ]  # fmt: skip
 
 
@@ -159,7 +159,8 @@ def significance(
     DataFrame
         First one row a pair of judges, dimension and subfield (null: overall), `part` "pair":
 
-        - `n` cases scored for both, in `n_clusters` clusters; `n_excluded` the others
+        - `n` cases scored for both, in `n_clusters` clusters; `n_excluded` the others, `n_seen` of which would be
+          scored for both if neither judge had been trained on them
         - `quantity` "difference": what interval, tests and verdicts of the row are all about, the mean score of
           `judge_1` minus that of `judge_2` over these cases. `difference` estimates it, with the 95% interval `low`,
           `high` and its cluster-robust `standard_error`. `interval` says how it was made: "t", by Student's t with the
@@ -209,9 +210,12 @@ def significance(
     scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy)
     subsets = groups(cases, by)
     codes = cluster_codes(cases, cluster)
-    pairs = pair_rows(
-        scores.score, np.asarray(scores.judged.any(axis=2)), panel.judges, panel.dimensions, subsets, codes, options
+    pairs = pair_rows(scores.score, panel.takes_part(), panel.judges, panel.dimensions, subsets, codes, options).assign(
+        n_seen=0
     )
+    if panel.seen:
+        labels = encode_gold(gold, cases["case_id"], panel.dimensions)
+        pairs["n_seen"] = _seen_counts(pairs, panel, score(panel.with_seen(), labels, policy).score, subsets)
     rows = omnibus_rows(panel, scores.score, subsets, policy, codes, resamples=resamples, seed=seed)
     together = pd.DataFrame(rows).assign(part=OMNIBUS, quantity="accuracy")
     return _typed(pd.concat([pairs, together], ignore_index=True))
@@ -262,6 +266,21 @@ def pair_rows(
         _pairs(judges, dimensions, plan, subset, result, options) for subset, result in zip(subsets, each, strict=True)
     ]
     return _tested(pd.concat(frames, ignore_index=True), options.correction, options.family, options.margin)
+
+
+def _seen_counts(pairs: pd.DataFrame, panel: Panel, restored: FloatArray, subsets: Sequence[Group]) -> list[int]:
+    """Of each pair of judges: the cases left out that it would be scored on, from all scores, seen ones among them."""
+    saw, scored = panel.saw(), np.isfinite(restored)
+    cases_of = {(subset.by, subset.subfield): subset.cases for subset in subsets}
+    position = {name: i for i, name in enumerate(panel.judges)}
+    keys = pairs[["judge_1", "judge_2", "dimension", "by", "subfield"]].astype(object)
+    keys = keys.where(keys.notna(), None)
+    counts = []
+    for first, second, dimension, by, subfield in keys.itertuples(index=False):
+        i, j, d = position[first], position[second], panel.dimensions.index(dimension)
+        left_out = (saw[i, d] | saw[j, d]) & scored[i, d] & scored[j, d]
+        counts.append(int(left_out[cases_of[by, subfield]].sum()))
+    return counts
 
 
 def row_test(policy: str, alone: bool) -> str:
@@ -362,7 +381,7 @@ def _tested(pairs: pd.DataFrame, correction: str, family: str, stated: float | N
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:
     """Counts and flags of rows that have none are null."""
-    special: dict[str, str] = dict.fromkeys(("n_clusters", "only_1", "only_2", "family", "judges"), "Int64")
+    special: dict[str, str] = dict.fromkeys(("n_seen", "n_clusters", "only_1", "only_2", "family", "judges"), "Int64")
     special |= dict.fromkeys(_FLAGS, "boolean") | dict.fromkeys(("part", "family_scope"), "str")
     full = frame.reindex(columns=COLUMNS).astype(special)
     plain = typed(full, [name for name in COLUMNS if name not in special])

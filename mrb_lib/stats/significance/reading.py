@@ -12,6 +12,7 @@ MEANINGS = {
     "part": "pair (of judges) or omnibus (all judges at once) | text",
     "n": "cases scored for both, or for all judges | cases",
     "n_excluded": "the other cases | cases",
+    "n_seen": "those of them left out only since one of the two was trained on them | cases",
     "difference": "mean score of judge_1 less that of judge_2 on the same cases | difference",
     "only_1": "cases on which judge_1 has the higher score | cases",
     "only_2": "cases on which judge_2 has the higher score | cases",

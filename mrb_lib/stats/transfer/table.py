@@ -139,7 +139,7 @@ def _of_column(
 ) -> pd.DataFrame:
     """All rows of one column, from the domain of each case; missing where it has none."""
     member, names = pd.factorize(domain, sort=True)
-    judge, dimension = np.nonzero(scores.judged.any(axis=2))
+    judge, dimension = np.nonzero(panel.takes_part())
     value = scores.score[judge, dimension]
     domains = domain_accuracies(value, member, len(names), codes)
     labels = panel.names(judge * len(panel.dimensions) + dimension)

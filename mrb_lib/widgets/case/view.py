@@ -31,6 +31,10 @@ _ORIGIN = {
     "dataset": "Source",
 }
 _PARTS = ("numbers, sides, denials or anatomical words", "number, side, denial or anatomical word")
+_SEEN = (
+    ' <span class="mrb-seen" title="this judge was trained on the case, so that no number counts its verdicts">'
+    "trained on</span>"
+)
 _KEYS = ["judge", "repeat", "probe"]
 
 
@@ -56,6 +60,7 @@ def case_html(
     images : the bytes of the images by name; in the place of one that is missing or cannot be read stands what is wrong
     annotations, gold, verdicts : the tables, of this case or of all; only rows of this case are shown. Verdicts with
         `p_a` show the probability of what they chose; those with `reply` and `error` show these, whole, on demand.
+        Those that are `seen` (`mrb_lib.verdicts.training.mark_seen`) are of judges that were trained on the case.
     manifests : of the runs, by the judge's name in the verdicts; with them each reply opens what was asked
     note : a sentence to show above it, as for simulated data
     blind : for someone who has yet to judge: no vote, no gold, no judge, no responder, no reference, nothing marked
@@ -245,7 +250,8 @@ def _counts(cast: Iterable[object]) -> str:
 def verdicts_html(verdicts: pd.DataFrame, labels: pd.DataFrame) -> str:
     """A table with a row a judge (and repeat, and probe) and, for each dimension, a column an order.
 
-    A cell holds the choice, how probable the judge held it, and whether it agrees with the gold choice.
+    A cell holds the choice, how probable the judge held it, and whether it agrees with the gold choice. A judge that
+    was trained on the case is marked, and its verdicts are neither right nor wrong.
     """
     if verdicts.empty:
         return "<p>none</p>"
@@ -257,9 +263,15 @@ def verdicts_html(verdicts: pd.DataFrame, labels: pd.DataFrame) -> str:
     rows = []
     for judge, how, own in presented(verdicts, _KEYS):
         verdict_on = {(str(row["dimension"]), str(row["order"])): row for row in own}
-        cells = "".join(_cell(verdict_on.get((name, order)), gold.get(name)) for name in dimensions for order in orders)
+        is_seen = any(row.get("seen") is True for row in own)
+        known = {} if is_seen else gold
+        cells = "".join(
+            _cell(verdict_on.get((name, order)), known.get(name)) for name in dimensions for order in orders
+        )
         name = isolated(judge) + (f' <span class="mrb-how">{escaped(how)}</span>' if how else "")
-        rows.append(f'<tr><th scope="row">{name}</th><td class="mrb-sum">{_summary(own, gold)}</td>{cells}</tr>')
+        name += _SEEN if is_seen else ""
+        summary = "not counted" if is_seen else _summary(own, gold)
+        rows.append(f'<tr><th scope="row">{name}</th><td class="mrb-sum">{summary}</td>{cells}</tr>')
     return f"{_legend()}{_table(dimensions, orders, rows)}"
 
 

@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations
 from mrb_lib.errors import InputError
 from mrb_lib.stats.gains.table import NO_RECORD, gains
 from mrb_lib.stats.significance.paired import significance
-from mrb_lib.verdicts.manifest import Manifest, training_cases
+from mrb_lib.verdicts.manifest import Manifest
+from mrb_lib.verdicts.training import training_cases
 from tests.stats.small_tables import cases_of, gold_of, groups_of, random_verdicts
 
 N = 90
@@ -27,8 +29,12 @@ SAME = {
 }  # fmt: skip
 
 
+BENCHMARK = Benchmark(BenchmarkMeta("here", "clinical", ("overall",)), CASES, empty_annotations())
+
+
 def trained(*cases: str, judge: str = TUNED) -> pd.DataFrame:
-    return training_cases([Manifest("r", judge, provenance={"training": {"cases": list(cases)}})])
+    record = {"benchmark": {"name": "here"}, "cases": list(cases)}
+    return training_cases([Manifest("r", judge, provenance={"training": record})], BENCHMARK)
 
 
 @pytest.mark.parametrize("policy", ["balanced", "official", "answered"])
@@ -138,7 +144,6 @@ def test_a_pair_that_cannot_be_is_refused_in_one_line(pair: tuple[str, str], sai
 
 
 def test_a_record_without_a_list_of_cases_is_no_record() -> None:
-    for training in ({"method": "sft"}, {"cases": "all"}, "yes"):
-        assert training_cases([Manifest("r", TUNED, provenance={"training": training})]).empty
-    known = training_cases([Manifest("r1", TUNED, provenance={"training": {"cases": ["c1"]}})])
-    assert set(known["judge"]) == {TUNED, f"{TUNED}@r1"}
+    for training in ({"method": "sft"}, {"cases": "all"}, {"cases": ["c1"], "benchmark": {"name": "else"}}, "yes"):
+        assert training_cases([Manifest("r", TUNED, provenance={"training": training})], BENCHMARK).empty
+    assert set(trained("c1")["judge"]) == {TUNED, f"{TUNED}@r"}

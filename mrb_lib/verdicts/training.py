@@ -1,0 +1,280 @@
+"""Which cases of a benchmark judges have seen while they were trained, by the records that `mrb train` leaves.
+
+A record is the `training.json` beside a judge's weights, which the manifest of each of its runs holds. Cases are known
+again by the digest of their content, so that merging and renaming hide none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+import pandas as pd
+
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.case_digests import case_digests
+from mrb_lib.errors import InputError
+from mrb_lib.verdicts.manifest import Manifest
+
+TRAINED: Final = "training"
+VALIDATION: Final = "validation"
+_DICTS: Final = ("recipe", "settings")
+_CURVE: Final = ("step", "epoch", "loss", "accuracy", "consistency", "seconds")
+_RECORD_COLUMNS: Final = (
+    "judge", "bases", "base_revision", "benchmark", "benchmark_kind", "method", "engine", "left_out_column", "left_out",
+    "n_cases", *_DICTS,
+)  # fmt: skip
+_HELD_BACK: Final = ("validation", "test")
+_LISTS: Final = {TRAINED: ("cases", "digests"), VALIDATION: ("validation", "validation_digests")}
+
+
+def records_of(manifest: Manifest) -> list[Mapping[str, object]]:
+    """The training record of a run's judge and those of the judges it was continued from, the latest first."""
+    records: list[Mapping[str, object]] = []
+    record = manifest.provenance.get("training")
+    while isinstance(record, Mapping):
+        records.append(record)
+        record = record.get("started_from")
+    return records
+
+
+def training_cases(manifests: Iterable[Manifest], benchmark: Benchmark) -> pd.DataFrame:
+    """The cases of a benchmark that judges were trained on, or that chose among the states of their training.
+
+    Parameters
+    ----------
+    manifests : of the runs. A jury has seen what its members have, where their runs are among these
+    benchmark : whose cases are looked for: by the digests of their content, and by their ids only in a record that has
+        no digests and does not name another benchmark
+
+    Returns
+    -------
+    DataFrame
+        `judge` (also as `judge@run`), `case_id` and `use`: "training", or "validation" for cases by which early
+        stopping chose; a case that is both is of "training". A row with a null case says that there is a record, which
+        names none of these cases. A judge without a record, or whose record cannot be matched, is not there.
+
+    Raises
+    ------
+    InputError
+        A record was changed by hand, or a judge was trained on cases that the split of the benchmark keeps for
+        validation or test.
+
+    Notes
+    -----
+    Images are read only where a record has digests. Validated by tests/verdicts/test_training.py.
+    """
+    runs = list(manifests)
+    here = _Benchmark(benchmark)
+    used = {run.run_id: _used(run, here) for run in runs if records_of(run)}
+    for run in runs:
+        members = run.spec.get("runs")
+        if isinstance(members, list) and any(used.get(str(name)) is not None for name in members):
+            uses = [(case, use) for name in members for case, use in (used.get(str(name)) or {}).items()]
+            used[run.run_id] = dict(sorted(uses, key=lambda pair: pair[1] == TRAINED))  # the last one of a case stays
+    rows: list[tuple[str, str | None, str | None]] = []
+    for run in runs:
+        uses_of = used.get(run.run_id)
+        if uses_of is None:
+            continue
+        _check_split(run, uses_of, benchmark)
+        for name in _names(run):
+            rows += [(name, case, use) for case, use in uses_of.items()] or [(name, None, None)]
+    return pd.DataFrame(rows, columns=["judge", "case_id", "use"], dtype="str").drop_duplicates(ignore_index=True)
+
+
+def training_records(manifests: Iterable[Manifest]) -> pd.DataFrame:
+    """How judges were trained, as far as the runs' manifests say.
+
+    Returns
+    -------
+    DataFrame
+        One row a judge with a record (also as `judge@run`): `judge`; `bases`, the judges among these runs whose weights
+        it was trained further from, step by step back to the first (tuple of names, `judge` and `judge@run` both);
+        `base_revision`, of the first weights; `benchmark`, `benchmark_kind`, `method`, `engine`; `left_out_column` and
+        `left_out`, what it was not shown, null where that is nothing; `n_cases`, how many cases it was trained on in
+        its last step; `recipe` and `settings`, as `mrb train` wrote them (dict).
+
+    Notes
+    -----
+    Weights are known again by `base_revision`, which is the digest of a folder or a commit on the Hub, and by the
+    record of the judge that it was continued from. Of several runs of the base those by the engine that asks the tuned
+    judge are taken; where there are none and that engine is "reward", which a base has no head for, those of "packed";
+    else all.
+    """
+    runs = list(manifests)
+    rows = []
+    for run in runs:
+        records = records_of(run)
+        if not records:
+            continue
+        latest = records[0]
+        benchmark, left_out, cases = (latest.get(name) for name in ("benchmark", "left_out", "cases"))
+        named = benchmark if isinstance(benchmark, Mapping) else {}
+        column, value = next(iter(left_out.items())) if isinstance(left_out, Mapping) and left_out else (None, None)
+        row = {
+            "bases": tuple(name for record in records for name in _bases(run, record, runs)),
+            "base_revision": _text(records[-1].get("base_revision")),
+            "benchmark": _text(named.get("name")),
+            "benchmark_kind": _text(named.get("kind")),
+            "method": _text(latest.get("method")),
+            "engine": _text(latest.get("engine")),
+            "left_out_column": _text(column),
+            "left_out": _text(value),
+            "n_cases": len(cases) if isinstance(cases, list) else None,
+            **{name: dict(own) if isinstance(own := latest.get(name), Mapping) else {} for name in _DICTS},
+        }
+        rows += [{"judge": name, **row} for name in _names(run)]
+    frame = pd.DataFrame(rows, columns=list(_RECORD_COLUMNS)).drop_duplicates("judge", keep=False, ignore_index=True)
+    texts = [name for name in _RECORD_COLUMNS if name not in ("bases", "n_cases", *_DICTS)]
+    return frame.astype({**dict.fromkeys(texts, "str"), "n_cases": "Int64"})
+
+
+def training_curves(manifests: Iterable[Manifest]) -> pd.DataFrame:
+    """The curves of the judges' training: `judge`, `stage` (0 the first), and the columns of `curve`, a row a step."""
+    rows = []
+    for run in manifests:
+        for stage, record in enumerate(reversed(records_of(run))):
+            curve = record.get("curve")
+            points = [point for point in curve if isinstance(point, Mapping)] if isinstance(curve, list) else []
+            rows += [{"judge": run.judge, "stage": stage, **point} for point in points]
+    frame = pd.DataFrame(rows, columns=["judge", "stage", *_CURVE]).astype({"judge": "str", "stage": "int64"})
+    return frame.astype(dict.fromkeys(_CURVE, "float64")).drop_duplicates(ignore_index=True)
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _names(run: Manifest) -> tuple[str, str]:
+    """The names that the judge of a run may have among verdicts."""
+    return run.judge, f"{run.judge}@{run.run_id}"
+
+
+def _bases(tuned: Manifest, record: Mapping[str, object], runs: list[Manifest]) -> list[str]:
+    """The judges whose weights one step of a judge's training started from."""
+    revision, before = record.get("base_revision"), record.get("started_from")
+    same = [
+        run
+        for run in runs
+        if run is not tuned
+        and (
+            (bool(revision) and run.spec.get("revision") == revision)
+            or (isinstance(before, Mapping) and run.provenance.get("training") == before)
+        )
+    ]
+    engine = tuned.spec.get("engine")
+    by_engine = [run for run in same if run.spec.get("engine") == engine]
+    packed = [run for run in same if run.spec.get("engine") == "packed"] if engine == "reward" else []
+    return [name for run in by_engine or packed or same for name in _names(run)]
+
+
+def mark_seen(verdicts: pd.DataFrame, training: pd.DataFrame) -> pd.DataFrame:
+    """The verdicts with a column `seen`: whether the judge was trained on the case; unchanged where none was.
+
+    What lays verdicts out (`mrb_lib.stats.core.panel.panels`) keeps such a verdict out of every score.
+
+    Parameters
+    ----------
+    verdicts : `judge`, `case_id`, and more
+    training : as of `training_cases`
+    """
+    cases_of = training.dropna(subset="case_id").groupby("judge")["case_id"]
+    seen = pd.Series(False, index=verdicts.index)
+    for judge, cases in cases_of:
+        seen |= (verdicts["judge"] == judge) & verdicts["case_id"].isin(cases)
+    return verdicts.assign(seen=seen) if seen.any() else verdicts
+
+
+def seen_notes(training: pd.DataFrame, judges: Iterable[str], n_cases: int) -> list[str]:
+    """What is left out of every quantity since judges have seen it: a line a judge, none where nothing is.
+
+    Parameters
+    ----------
+    training : as of `training_cases`
+    judges : as in the verdicts
+    n_cases : of the benchmark
+    """
+    notes = []
+    for judge in judges:
+        own = training[training["judge"] == judge].dropna(subset="case_id").drop_duplicates("case_id")
+        if len(own):
+            chosen = int((own["use"] == VALIDATION).sum()) if "use" in own else 0
+            stopped = f" ({chosen:,} of them chose when training stopped)" if chosen else ""
+            seen = f"{len(own):,} of {n_cases:,} cases"
+            notes.append(f"{judge}: {seen} were trained on and are left out{stopped}")
+    return notes
+
+
+class _Benchmark:
+    """The cases by digest, looked up when a record needs them."""
+
+    def __init__(self, benchmark: Benchmark) -> None:
+        self._benchmark = benchmark
+        self._ids: dict[str, list[str]] = {}
+
+    def by_digest(self, digests: Iterable[str]) -> Iterator[str]:
+        """The cases whose content has one of these digests: several cases may be copies of one."""
+        if not self._ids:
+            for case, digest in case_digests(self._benchmark).items():
+                self._ids.setdefault(str(digest), []).append(str(case))
+        for digest in digests:
+            yield from self._ids.get(digest, ())
+
+    def by_id(self, cases: Iterable[str]) -> Iterator[str]:
+        ids = set(self._benchmark.cases["case_id"])
+        yield from (case for case in cases if case in ids)
+
+    def may_be_of(self, record: Mapping[str, object]) -> bool:
+        """Whether a record names this benchmark or none; cases left out needlessly harm less than cases trained on."""
+        stated = record.get("benchmark")
+        return not isinstance(stated, Mapping) or stated.get("name") in (None, self._benchmark.meta.name)
+
+
+def _used(run: Manifest, here: _Benchmark) -> dict[str, str] | None:
+    """What each case was used for in the training of a run's judge; None where no record can be matched."""
+    uses: dict[str, str] = {}
+    is_known = False
+    for record in records_of(run):
+        for use, (ids, digests) in _LISTS.items():
+            listed, marks = record.get(ids), record.get(digests)
+            if isinstance(marks, list):
+                _check_record(run, record)
+                cases = here.by_digest(map(str, marks))
+            elif isinstance(listed, list) and here.may_be_of(record):
+                cases = here.by_id(map(str, listed))
+            else:
+                continue
+            is_known |= use == TRAINED
+            for case in cases:
+                uses[case] = TRAINED if TRAINED in (use, uses.get(case)) else VALIDATION
+    return uses if is_known else None
+
+
+def _check_record(run: Manifest, record: Mapping[str, object]) -> None:
+    """Raise `InputError` unless the lists of a record are as they were written."""
+    digests, cases = record.get("digests"), record.get("cases")
+    listed = sorted(map(str, digests)) if isinstance(digests, list) else []
+    sound = record.get("cases_digest") == hashlib.sha256("\n".join(listed).encode()).hexdigest()
+    if not sound or not isinstance(cases, list) or len(cases) != len(listed):
+        raise InputError(
+            f"run {run.run_id}: the training record of judge {run.judge} was changed: its cases_digest does not fit "
+            f"its {len(listed):,} digests; restore training.json as `mrb train` wrote it, and judge again."
+        )
+
+
+def _check_split(run: Manifest, uses: Mapping[str, str], benchmark: Benchmark) -> None:
+    """Raise `InputError` where a judge was trained on a case that the split keeps for validation or test."""
+    cases = benchmark.cases
+    if "split" not in cases:
+        return
+    trained = cases["case_id"].isin([case for case, use in uses.items() if use == TRAINED])
+    leaked = cases.loc[trained & cases["split"].isin(_HELD_BACK), ["case_id", "split"]]
+    if len(leaked):
+        first = leaked.iloc[0]
+        raise InputError(
+            f"run {run.run_id}: judge {run.judge} was trained on {len(leaked):,} cases that the split of "
+            f"{benchmark.meta.name} keeps for validation or test, first {first['case_id']} ({first['split']}); train "
+            "it again on this split with `mrb train`, or move the run out of the folder of runs."
+        )

@@ -1,0 +1,193 @@
+"""What judges were trained on, on the command line and wherever else their verdicts are read from runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
+from mrb_lib.notebook import open_workspace
+from mrb_lib.schema import NO_PROBE
+from mrb_lib.stats.failures.case_index import build_index, open_index
+from mrb_lib.stats.failures.failure_kinds import OUTCOMES
+from mrb_lib.stats.tables import ALL_SEEN
+from mrb_lib.verdicts.manifest import Manifest, write_manifest
+from mrb_lib.verdicts.store import append_part
+from mrb_lib.widgets.explorer.data import explorer_data
+from tests.training_records import BASE_REVISION, manifest_of, record_of
+
+N, TRAINED, STOPPED_BY = 60, 30, 6
+
+
+class Trained(NamedTuple):
+    """A benchmark, and runs on it of a judge and of one that was trained further from it on half of the cases."""
+
+    bench: Path
+    runs: Path
+    cases: list[str]
+
+
+def small(names: str, prefix: str = "", kind: str = "clinical") -> Benchmark:
+    ids = [f"{prefix}c{i}" for i in range(N)]
+    cases = pd.DataFrame({"case_id": ids, "question": [f"q{i}" for i in range(N)]})
+    cases = cases.assign(response_a="one two three", response_b="four", organ=["eye", "lung"] * (N // 2))
+    cases = cases.assign(images=[[] for _ in ids])
+    rng = np.random.default_rng(0)
+    votes = pd.DataFrame(
+        {"case_id": ids, "annotator": "r", "dimension": "overall", "choice": rng.choice(list("AB"), N)}
+    )
+    return Benchmark(BenchmarkMeta(names, kind, ("overall",)), cases, votes)  # type: ignore[arg-type]  # a kind
+
+
+def write_run(runs: Path, manifest: Manifest, benchmark: Benchmark, accuracy: float) -> None:
+    rng = np.random.default_rng(len(manifest.judge))
+    gold = benchmark.annotations["choice"].to_numpy()
+    frames = []
+    for order in ("AB", "BA"):
+        right = rng.random(N) < accuracy
+        choice = np.where(right, gold, np.where(gold == "A", "B", "A"))
+        frame = pd.DataFrame({"judge": manifest.judge, "case_id": benchmark.cases["case_id"], "choice": choice})
+        p_a = np.where(choice == "A", 0.8, 0.2)
+        frames.append(frame.assign(dimension="overall", order=order, repeat=0, probe=NO_PROBE, status="ok", p_a=p_a))
+    folder = runs / manifest.run_id
+    folder.mkdir(parents=True)
+    append_part(folder, pd.concat(frames, ignore_index=True))
+    write_manifest(folder, manifest)
+
+
+def write_all(folder: Path, benchmark: Benchmark, record: Mapping[str, object]) -> tuple[Path, Path]:
+    save(benchmark, folder)
+    runs = folder / "runs"
+    write_run(runs, manifest_of("base", revision=BASE_REVISION), benchmark, 0.6)
+    write_run(runs, manifest_of("tuned", record, revision="sha256:tuned"), benchmark, 0.8)
+    return folder, runs
+
+
+@pytest.fixture
+def trained(tmp_path: Path) -> Trained:
+    benchmark = small("here")
+    cases = benchmark.cases["case_id"].tolist()
+    record = record_of(benchmark, cases[:TRAINED], validation=cases[TRAINED : TRAINED + STOPPED_BY])
+    return Trained(*write_all(tmp_path / "bench", benchmark, record), cases[: TRAINED + STOPPED_BY])
+
+
+def rows_of(result: object) -> pd.DataFrame:
+    return pd.DataFrame(json.loads(result.out)["rows"])  # type: ignore[attr-defined]  # a Result
+
+
+NOTE = "note: tuned: 36 of 60 cases were trained on and are left out (6 of them chose when training stopped)\n"
+
+
+@pytest.mark.parametrize("table", ["accuracy", "significance", "calibration", "gains", "consistency", "power"])
+def test_every_table_says_how_many_cases_it_leaves_out(mrb: Callable, trained: Trained, table: str) -> None:
+    result = mrb("analyze", trained.bench, "--table", table, "--json", "--resamples", 40)
+    assert result.code == 0
+    assert NOTE in result.err
+    rows = rows_of(result)
+    if "n_seen" in rows:
+        of = {"significance": "judge_1", "gains": "tuned"}.get(table, "judge")
+        own = rows[(rows[of] == "tuned") | (table == "significance")]
+        assert set(own["n_seen"].dropna()) == {len(trained.cases)}
+    else:
+        assert table in ("consistency", "power")
+
+
+def test_gains_are_of_the_judge_whose_weights_were_trained_further_and_tell_what_else_changed(
+    mrb: Callable, trained: Trained
+) -> None:
+    rows = rows_of(mrb("analyze", trained.bench, "--table", "gains", "--json", "--by", "organ"))
+    assert set(zip(rows["base"], rows["tuned"], strict=True)) == {("base", "tuned")}
+    whole = rows[rows["subfield"].isna()].set_index("part")
+    assert whole.index.tolist() == ["accuracy", "consistency", "first_rate", "brier", "longer_rate"]
+    assert set(whole["n"]) == {N - len(trained.cases)}
+    assert set(whole["n_seen"]) == {len(trained.cases)}
+    assert set(rows["subfield"].dropna()) == {"eye", "lung"}
+
+
+def test_a_judge_that_was_trained_on_test_cases_is_an_error_and_so_is_a_record_that_was_changed(
+    mrb: Callable, trained: Trained, tmp_path: Path
+) -> None:
+    benchmark = small("here")
+    divided = replace(benchmark, cases=benchmark.cases.assign(split=["train"] * 50 + ["test"] * 10))
+    leaky = record_of(divided, divided.cases["case_id"].tolist()[40:52])
+    changed = {**record_of(divided, trained.cases), "digests": ["0" * 32] * len(trained.cases)}
+    for name, record, said in (
+        ("leaky", leaky, "trained on 2 cases"),
+        ("changed", changed, "its cases_digest does not fit"),
+    ):
+        bench, _ = write_all(tmp_path / name, divided, record)
+        for arguments in (("analyze", bench), ("report", bench, bench / "runs", "--out", tmp_path / f"out-{name}")):
+            result = mrb(*arguments)
+            assert (result.code, result.out) == (2, "")
+            assert result.err.count("\n") == 1
+            assert said in result.err
+
+
+def test_after_a_merge_the_same_cases_are_left_out(mrb: Callable, trained: Trained, tmp_path: Path) -> None:
+    first, second = small("here", "first/"), small("second", "second/")
+    other = second.cases.assign(question="other " + second.cases["question"])
+    both = Benchmark(
+        BenchmarkMeta("both", "clinical", ("overall",)),
+        pd.concat([first.cases, other], ignore_index=True),
+        pd.concat([first.annotations, second.annotations], ignore_index=True),
+    )
+    save(both, tmp_path / "both")
+    record = record_of(small("here"), trained.cases)
+    merged_run = manifest_of("tuned", record, revision="sha256:tuned")
+    write_run(tmp_path / "both" / "runs", merged_run, first, 0.8)
+    rows = rows_of(mrb("analyze", tmp_path / "both", "--json", "--resamples", 40))
+    assert rows.loc[rows["judge"] == "tuned", ["n", "n_seen"]].to_numpy().tolist() == [[24, 36]]
+
+
+def test_notebooks_explorer_and_case_pages_leave_them_out_and_mark_them(trained: Trained, tmp_path: Path) -> None:
+    benchmark = load(trained.bench)
+    w = open_workspace(str(trained.bench), str(trained.runs), resamples=40)
+    assert NOTE.removeprefix("note: ").strip() in w.summary
+    accuracy = w.analyze("accuracy", references=0).set_index("judge")
+    assert accuracy["n"].to_dict() == {"tuned": 24, "base": 60}
+    assert w.scores()["judge"].value_counts().to_dict() == {"base": 60, "tuned": 24}
+    wrong = w.failing().set_index("row")["listed"]
+    assert not set(wrong["tuned"]) & set(trained.cases)
+    assert set(wrong["base"]) & set(trained.cases)
+    index = open_index(build_index(trained.runs, benchmark, tmp_path / "index"))
+    seen_case = benchmark.cases["case_id"].tolist().index(trained.cases[3])
+    for data in (explorer_data(benchmark, index), explorer_data(benchmark, w.verdicts)):
+        tuned = data.judges.index("tuned")
+        outcome = [OUTCOMES[code] for code in data.kinds.outcome[tuned, 0]]
+        assert outcome.count("trained on") == 36
+        assert data.kinds.judged[tuned].all()
+        page = data.case_html(seen_case)
+        row = page.split("<tbody>")[-1].split("</tr>")[1]
+        assert "tuned" in row
+        assert ">trained on</span>" in row
+        assert "not counted" in row
+        assert "mrb-yes" not in row
+        assert "mrb-no" not in row.replace("mrb-none", "")
+        assert page.count(">trained on</span>") == 1
+        assert ">trained on</span>" not in data.case_html(N - 1)
+    other = explorer_data(benchmark, index, policy="strict").kinds
+    assert (other.outcome[data.judges.index("tuned"), 0] == OUTCOMES.index("trained on")).sum() == 36
+
+
+def test_an_index_is_made_anew_where_what_was_seen_has_changed(trained: Trained, tmp_path: Path) -> None:
+    benchmark = load(trained.bench)
+    changed = replace(benchmark, cases=benchmark.cases.assign(question="other questions"))
+    one, other = (build_index(trained.runs, each, tmp_path / "index") for each in (benchmark, changed))
+    assert one != other
+    assert open_index(other).panel.seen == {}
+
+
+def test_a_judge_that_has_seen_everything_is_named_with_the_reason(mrb: Callable, tmp_path: Path) -> None:
+    benchmark = small("here")
+    bench, _ = write_all(tmp_path / "all", benchmark, record_of(benchmark, benchmark.cases["case_id"]))
+    rows = rows_of(mrb("analyze", bench, "--json", "--resamples", 40)).set_index("judge")
+    assert np.isnan(rows["accuracy"]["tuned"])
+    assert ALL_SEEN.format("tuned") in rows["reason"]["tuned"]
+    assert (rows["n"]["tuned"], rows["n_seen"]["tuned"]) == (0, N)

@@ -1,0 +1,174 @@
+"""No table scores what a judge says of a case that it was trained on: as if it had not said it, but counted."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
+from mrb_lib.schema import NO_PROBE
+from mrb_lib.stats.core.panel import as_panel
+from mrb_lib.stats.failures.failure_kinds import OUTCOMES, failure_kinds
+from mrb_lib.stats.inputs import labels
+from mrb_lib.stats.tables import ALL_SEEN, TABLES, analyze, asks_for, read_panels
+from mrb_lib.verdicts.training import mark_seen
+from tests.stats.small_tables import annotations_of, cases_of, groups_of, verdicts_of
+from tests.training_records import recipes_of
+
+N = 60
+GROUPS = groups_of({"j1": "medical", "j2": "open", "j3": "open"}, {"j1": "j2"})
+RECORDS = recipes_of({"j1": {"swap": True}, "j2": {"swap": False}, "j3": {"swap": True, "n_cases": 200}})
+SEEN = [f"c{i}" for i in range(0, N, 3)]
+READ_VERDICTS = [name for name in TABLES if "verdicts" in asks_for(name)]
+COUNTED = {"n_seen", "reason"}
+
+
+def training(cases: list[str], judge: str = "j1") -> pd.DataFrame:
+    return pd.DataFrame({"judge": judge, "case_id": cases, "use": "training"}).astype("str")
+
+
+def spelled(felt: np.ndarray) -> str:
+    return "".join(np.where(np.abs(felt) < 0.2, "T", np.where(felt > 0, "A", "B")))
+
+
+@pytest.fixture(scope="module")
+def bench() -> tuple[Benchmark, pd.DataFrame]:
+    """Sixty cases with all that any table asks for, two probes among it."""
+    rng = np.random.default_rng(4)
+    latent = rng.normal(size=N)
+    pairs = [rng.permutation(["m1", "m2", "m3"])[:2] for _ in range(N)]
+    cases = cases_of(
+        N, organ=list(rng.choice(["eye", "lung"], N)), dataset=list(rng.choice(["one", "two"], N)),
+        model_a=[pair[0] for pair in pairs], model_b=[pair[1] for pair in pairs],
+    ).assign(response_a=["word " * k for k in rng.integers(2, 30, N)])  # fmt: skip
+    votes = annotations_of({name: spelled(latent + rng.normal(size=N)) for name in ("a", "b", "c")})
+    frames = []
+    for probe in (NO_PROBE, "blank"):
+        shown, p_a = {}, []
+        for judge, noise in (("j1", 0.5), ("j2", 1.0), ("j3", 2.0)):
+            for order, repeat in itertools.product(("AB", "BA"), range(2)):
+                felt = latent + noise * rng.normal(size=N)
+                shown[judge, order, repeat] = spelled(felt)
+                p_a.extend(1 / (1 + np.exp(-felt)))
+        frames.append(verdicts_of(shown).assign(p_a=p_a, probe=probe).astype({"probe": "str"}))
+    return Benchmark(BenchmarkMeta("full", "general", ("overall",)), cases, votes), pd.concat(frames)
+
+
+def made(bench: Benchmark, verdicts: object, table: str, **options: object) -> pd.DataFrame:
+    return analyze(bench, verdicts, table, resamples=50, groups=GROUPS, records=RECORDS, intervals="all", **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("table", READ_VERDICTS)
+def test_what_was_seen_is_as_if_it_were_not_there(bench: tuple[Benchmark, pd.DataFrame], table: str) -> None:
+    benchmark, verdicts = bench
+    kept = verdicts[~((verdicts["judge"] == "j1") & verdicts["case_id"].isin(SEEN))].reset_index(drop=True)
+    by = {"by": "organ"} if "by" in asks_for(table) else {}
+    without = made(benchmark, kept, table, **by)
+    marked = mark_seen(verdicts, training(SEEN))
+    for given, told in (
+        (verdicts, training(SEEN)),
+        (marked, None),
+        (read_panels(benchmark, [verdicts], training(SEEN)), None),
+        (read_panels(benchmark, [verdicts]), training(SEEN)),
+        (read_panels(benchmark, [verdicts], training(SEEN)), training(SEEN)),
+    ):
+        rows = made(benchmark, given, table, training=told, **by)
+        same = [name for name in rows.columns if name not in COUNTED]
+        pd.testing.assert_frame_equal(rows[same], without[same])
+        if "n_seen" in rows and "judge" in rows:
+            whole = rows[(rows["judge"] == "j1") & rows["subfield"].isna() & rows["n_seen"].notna()]
+            assert set(whole["n_seen"]) == {len(SEEN)}
+            assert rows.loc[rows["judge"] != "j1", "n_seen"].fillna(0).eq(0).all()
+
+
+@pytest.mark.parametrize("table", READ_VERDICTS)
+def test_where_a_judge_has_seen_every_case_its_quantities_are_null_with_the_reason(
+    bench: tuple[Benchmark, pd.DataFrame], table: str
+) -> None:
+    benchmark, verdicts = bench
+    rows = made(benchmark, verdicts, table, training=training([f"c{i}" for i in range(N)]))
+    values = {
+        "accuracy": "accuracy", "consistency": "consistency", "calibration": "ece", "transfer": "accuracy",
+        "selective": "coverage", "bias": "estimate",
+    }  # fmt: skip
+    if table in values:
+        own = rows[rows["judge"] == "j1"]
+        assert len(own)
+        assert own[values[table]].isna().all()
+        assert own["reason"].str.contains(ALL_SEEN.format("j1")).all()
+    if table in ("significance", "gains"):
+        names = rows[["judge_1", "judge_2"] if table == "significance" else ["base", "tuned"]]
+        own = rows[names.eq("j1").any(axis=1)]
+        assert len(own)
+        assert own["p_value"].isna().all()
+        assert own["reason"].str.contains(ALL_SEEN.format("j1")).all()
+
+
+def test_a_pair_counts_what_it_would_be_scored_on_but_for_training(bench: tuple[Benchmark, pd.DataFrame]) -> None:
+    benchmark, verdicts = bench
+    both = pd.concat([training(SEEN), training([*SEEN[:2], "c1"], judge="j2")])
+    before = made(benchmark, verdicts, "significance", by="organ")
+    after = made(benchmark, verdicts, "significance", by="organ", training=both)
+    pairs = after["part"] == "pair"
+    gone = (before["n"] - after["n"])[pairs]
+    assert after.loc[pairs, "n_seen"].tolist() == gone.tolist()
+    whole = after[pairs & after["subfield"].isna()].set_index(["judge_1", "judge_2"])["n_seen"]
+    labelled = benchmark.cases["case_id"].isin(labels(benchmark).dropna(subset="choice")["case_id"])
+    hidden = benchmark.cases["case_id"].isin(SEEN)
+    assert whole["j1", "j3"] == (labelled & hidden).sum()
+    assert whole["j2", "j3"] == (labelled & benchmark.cases["case_id"].isin([*SEEN[:2], "c1"])).sum()
+    assert before.loc[pairs, "n_seen"].eq(0).all()
+
+
+def test_what_a_judge_said_of_a_seen_case_is_shown_and_is_neither_right_nor_wrong(
+    bench: tuple[Benchmark, pd.DataFrame],
+) -> None:
+    benchmark, verdicts = bench
+    plain = verdicts[verdicts["probe"] == NO_PROBE]
+    gold = benchmark.annotations.groupby("case_id").first().reset_index().assign(dimension="overall")
+    panel = as_panel(mark_seen(plain, training(SEEN)), benchmark.cases["case_id"])
+    kinds, before = (
+        failure_kinds(each, gold[["case_id", "dimension", "choice"]], benchmark.cases)
+        for each in (panel, as_panel(plain, benchmark.cases["case_id"]))
+    )
+    is_seen = benchmark.cases["case_id"].isin(SEEN).to_numpy()
+    assert {OUTCOMES[code] for code in kinds.outcome[0, 0, is_seen]} == {"trained on"}
+    assert (kinds.outcome[0, 0, ~is_seen] == before.outcome[0, 0, ~is_seen]).all()
+    assert (kinds.said == before.said).all()
+    assert not kinds.wrong[0, 0, is_seen].any()
+    assert (kinds.outcome[1:] == before.outcome[1:]).all()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda panel: panel.of_judges(["j1", "j3"]),
+        lambda panel: panel.of_cases(np.arange(N) % 2 == 0),
+        lambda panel: panel.of_dimensions(["overall", "nobody"]),
+    ],
+)
+def test_a_part_of_a_panel_keeps_what_was_laid_aside_in_it(
+    bench: tuple[Benchmark, pd.DataFrame], change: Callable
+) -> None:
+    benchmark, verdicts = bench
+    whole = read_panels(benchmark, [verdicts])[NO_PROBE]
+    hidden = whole.without_seen(training(SEEN), benchmark.cases["case_id"])
+    assert hidden.saw().sum() == len(SEEN)
+    np.testing.assert_array_equal(change(hidden).with_seen().choice, change(whole).choice)
+    again = hidden.without_seen(training(SEEN), benchmark.cases["case_id"])
+    assert again is hidden
+
+
+def test_a_filter_on_outcomes_knows_no_right_or_wrong_of_seen_cases(bench: tuple[Benchmark, pd.DataFrame]) -> None:
+    benchmark, verdicts = bench
+    where = "outcome['j1'] == 'trained on'"
+    rows = analyze(benchmark, verdicts, "composition", where=where, training=training(SEEN))
+    assert rows["n_cases"].sum() == len(SEEN)
+    unseen = replace(benchmark, cases=benchmark.cases)
+    panels = read_panels(unseen, [verdicts], training(SEEN))
+    assert analyze(unseen, panels, "composition", where=where)["n_cases"].sum() == len(SEEN)
