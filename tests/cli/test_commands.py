@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -14,6 +16,7 @@ from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
 from mrb_lib.data.demo import write_demo
 from mrb_lib.notebook.places import write_simulated_runs
 from mrb_lib.stats.tables import TABLES, asks_for
+from mrb_lib.verdicts.manifest import read_manifest, write_manifest
 from mrb_lib.verdicts.store import load_verdicts
 
 
@@ -68,6 +71,17 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def trained(demo: Path) -> Path:
+    """The runs with two judges that were trained, one with both orders of every pair and one without."""
+    runs = demo / "trained"
+    if not runs.exists():
+        shutil.copytree(demo / "runs", runs)
+        for name, swap in (("simulated-hasty", False), ("simulated-careful", True)):
+            manifest = read_manifest(runs / name)
+            write_manifest(runs / name, replace(manifest, provenance={"training": {"recipe": {"swap": swap}}}))
+    return runs
+
+
 @pytest.mark.parametrize("table", TABLES)
 def test_every_table_comes_as_text_json_csv_and_latex_with_the_same_rows(mrb: Callable, demo: Path, table: str) -> None:
     by = ("--by", "dataset") if "by" in asks_for(table) else ()
@@ -75,8 +89,9 @@ def test_every_table_comes_as_text_json_csv_and_latex_with_the_same_rows(mrb: Ca
     (demo / "groups.toml").write_text('simulated-hasty = "quick"\nsimulated-careful = "slow"\n', encoding="utf-8")
     own = {"gains": ("--base", "simulated-hasty", "--tuned", "simulated-careful"),
            "groups": ("--groups", demo / "groups.toml")}  # fmt: skip
+    runs = trained(demo) if table == "learning" else demo / "runs"
     results = {
-        form: mrb("analyze", demo, "--table", table, *by, *one, *own.get(table, ()), "--resamples", "40", *form)
+        form: mrb("analyze", demo, runs, "--table", table, *by, *one, *own.get(table, ()), "--resamples", "40", *form)
         for form in (("--wide",), ("--json",), ("--csv",), ("--latex",))
     }
     assert {result.code for result in results.values()} == {0}, results

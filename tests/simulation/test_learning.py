@@ -1,0 +1,61 @@
+"""Learning curves hold the truth as often as they say: of judges each trained once, over draws of test cases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import ndtri
+
+from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.learning import learning
+from tests.training_records import recipes_of
+
+BENCHMARKS = 200
+
+
+def simulated(
+    accuracies: np.ndarray, sizes: tuple[int, ...], n: int, clusters: int
+) -> tuple[Panel, pd.DataFrame, pd.DataFrame]:
+    """Judges that find the same cases hard, and cases of a cluster alike; a benchmark a dimension."""
+    rng = np.random.default_rng(1)
+    shared, own = (rng.normal(size=(BENCHMARKS, clusters, m)) for m in (1, n // clusters))
+    hard = (np.sqrt(0.3) * shared + np.sqrt(0.7) * own).reshape(BENCHMARKS, n)
+    felt = np.sqrt(0.4) * hard + np.sqrt(0.6) * rng.normal(size=(len(sizes), BENCHMARKS, n))
+    choice = np.where(felt < ndtri(accuracies)[:, None, None], 0, 1).astype(np.int8)
+    both = np.repeat(choice[..., None], 2, axis=3)[..., None]
+    names = [f"d{i:04d}" for i in range(BENCHMARKS)]
+    costs = pd.DataFrame(columns=["judge", "dimension"])
+    panel = Panel([f"n{size:05d}" for size in sizes], names, [0], both, None, costs)
+    ids = [f"c{i}" for i in range(n)]
+    gold = pd.DataFrame({"case_id": np.tile(ids, BENCHMARKS), "dimension": np.repeat(names, n), "choice": "A"})
+    cluster = [str(i // (n // clusters)) for i in range(n)]
+    return panel, gold, pd.DataFrame({"case_id": ids, "question": "q", "cluster": cluster})
+
+
+@pytest.mark.parametrize(
+    ("sizes", "asymptote", "amplitude", "exponent", "n", "clusters"),
+    [((50, 100, 200, 400, 800), 0.15, 0.3, 0.6, 400, 200), ((50, 100, 200, 400), 0.2, 0.2, 0.4, 500, 500)],
+)
+def test_intervals_of_the_curve_hold_the_truth(
+    sizes: tuple[int, ...], asymptote: float, amplitude: float, exponent: float, n: int, clusters: int
+) -> None:
+    def accuracy(size: float) -> float:
+        return float(1 - asymptote - amplitude * (size / sizes[0]) ** -exponent)
+
+    panel, gold, cases = simulated(np.array([accuracy(size) for size in sizes]), sizes, n, clusters)
+    stated = recipes_of({f"n{size:05d}": {"n_cases": size} for size in sizes})
+    needed = 1.5 * sizes[-1]
+    made = learning(panel, gold, cases, records=stated, target=accuracy(needed), resamples=200, cluster="cluster")
+    curve = made[made["part"] == "curve"]
+
+    def covered(name: str, truth: float, rows: pd.DataFrame = curve) -> float:
+        low, high = ("low", "high") if name == "accuracy" else (f"{name}_low", f"{name}_high")
+        return float(((rows[low] <= truth) & (truth <= rows[high].fillna(np.inf))).mean())
+
+    assert 0.9 <= covered("accuracy", accuracy(2 * sizes[-1])) <= 0.99
+    assert 0.88 <= covered("limit", 1 - asymptote) <= 0.99
+    known = curve.dropna(subset="cases_needed")
+    assert len(known) > BENCHMARKS / 2
+    assert covered("cases_needed", needed, known) >= 0.9
+    assert (curve["accuracy"] - accuracy(2 * sizes[-1])).mean() == pytest.approx(0, abs=0.01)

@@ -1,0 +1,206 @@
+"""Ingredients are pairs of the table `significance`; curves are the law that made them, or null with the reason."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import curve_fit
+
+from mrb_lib.stats.learning import table
+from mrb_lib.stats.learning.fit import fit_power_law
+from mrb_lib.stats.learning.recipes import contrasts, size_series
+from mrb_lib.stats.learning.table import FEW_SIZES, NO_GROWTH, TOO_FAR, learning
+from mrb_lib.stats.significance.paired import significance
+from tests.stats.small_tables import cases_of, gold_of, verdicts_of
+from tests.training_records import recipes_of
+
+N = 400
+CASES = cases_of(N, patient=[str(i // 2) for i in range(N)])
+
+
+def judged(accuracies: dict[str, float], seed: int = 0, n: int = N) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Verdicts of judges that are right as often, alike on the same cases, and gold."""
+    rng = np.random.default_rng(seed)
+    gold = rng.choice(list("AB"), n)
+    hard = rng.uniform(size=n)
+    shown = {}
+    for judge, accuracy in accuracies.items():
+        for order in ("AB", "BA"):
+            right = np.where(rng.uniform(size=n) < 0.5, hard, rng.uniform(size=n)) < accuracy
+            shown[judge, order] = "".join(np.where(right, gold, np.where(gold == "A", "B", "A")))
+    return verdicts_of(shown), gold_of("".join(gold))
+
+
+SIZES = {f"n{size}": size for size in (50, 100, 200, 400, 800)}
+LAW = {name: 0.85 - 0.3 * (size / 50) ** -0.6 for name, size in SIZES.items()}
+
+
+def sized(sizes: dict[str, int] | None = None) -> pd.DataFrame:
+    return recipes_of({name: {"swap": True, "n_cases": size} for name, size in (sizes or SIZES).items()})
+
+
+def test_judges_are_compared_whose_recipes_differ_in_one_entry() -> None:
+    stated = recipes_of(
+        {
+            "plain": {"swap": True, "reference": "keep", "n_cases": 100},
+            "unswapped": {"swap": False, "reference": "keep", "n_cases": 100},
+            "dropped": {"swap": True, "reference": "drop", "n_cases": 100},
+            "both": {"swap": False, "reference": "drop", "n_cases": 100},
+            "more": {"swap": True, "reference": "keep", "n_cases": 200},
+        }
+    )
+    found = {(c.judge_1, c.judge_2, c.ingredient, c.value_1, c.value_2) for c in contrasts(stated, stated["judge"])}
+    assert found == {
+        ("plain", "unswapped", "swap", "true", "false"),
+        ("dropped", "both", "swap", "true", "false"),
+        ("plain", "dropped", "reference", "keep", "drop"),
+        ("unswapped", "both", "reference", "keep", "drop"),
+        ("more", "plain", "n_cases", "200", "100"),
+    }
+    assert [series.judges for series in size_series(stated, stated["judge"])] == [["plain", "more"]]
+    assert len(contrasts(stated, ["plain", "both"])) == 0
+    other = stated.assign(base_revision=["sha256:base", *["sha256:other"] * 4])
+    assert all("plain" not in (c.judge_1, c.judge_2) for c in contrasts(other, other["judge"]))
+
+
+def test_what_else_differs_is_said() -> None:
+    stated = recipes_of({"a": {"swap": True}, "b": {"swap": False}})
+    stated["settings"] = [{"lr": 1e-4, "seed": 1}, {"lr": 2e-4, "seed": 2}]
+    assert contrasts(stated, ["a", "b"])[0].note == "their settings differ as well (lr)"
+
+
+def test_an_ingredient_is_a_pair_of_the_table_significance_without_what_either_was_trained_on() -> None:
+    verdicts, gold = judged({"swapped": 0.8, "unswapped": 0.7})
+    stated = recipes_of({"swapped": {"swap": True}, "unswapped": {"swap": False}})
+    seen = pd.DataFrame({"judge": ["swapped"] * 50, "case_id": [f"c{i}" for i in range(50)]}).astype("str")
+    made = learning(verdicts, gold, CASES, records=stated, training=seen, cluster="patient", resamples=200)
+    row = made[(made["part"] == "ingredient") & (made["quantity"] == "accuracy")].iloc[0]
+    kept = verdicts[~verdicts["case_id"].isin(seen["case_id"])]
+    pair = significance(kept, gold, CASES, cluster="patient", resamples=200).iloc[0]
+    assert (row["judge_1"], row["judge_2"], row["n"]) == ("swapped", "unswapped", N - 50)
+    for name in ("difference", "low", "high", "standard_error", "p_value", "n_clusters"):
+        assert row[name] == pytest.approx(pair[name])
+    assert made["quantity"].tolist() == ["accuracy", "consistency", "first_rate", "brier", "longer_rate"]
+
+
+def test_swap_augmentation_that_takes_away_position_bias_is_seen() -> None:
+    rng = np.random.default_rng(5)
+    gold = rng.choice(list("AB"), N)
+    other = np.where(gold == "A", "B", "A")
+    right = rng.uniform(size=N) < 0.75
+    leans = rng.uniform(size=N) < 0.4
+    fair = "".join(np.where(right, gold, other))
+    verdicts = verdicts_of(
+        {
+            ("swapped", "AB"): fair, ("swapped", "BA"): fair,
+            ("unswapped", "AB"): "".join(np.where(leans, "A", list(fair))),
+            ("unswapped", "BA"): "".join(np.where(leans, "B", list(fair))),
+        }
+    )  # fmt: skip
+    stated = recipes_of({"swapped": {"swap": True}, "unswapped": {"swap": False}})
+    rows = learning(verdicts, gold_of("".join(gold)), CASES, records=stated, resamples=200).set_index("quantity")
+    assert rows["difference"]["first_rate"] == pytest.approx(-leans.mean() / 2)
+    assert rows["high"]["first_rate"] < 0
+    assert rows["low"]["consistency"] > 0.3
+    assert rows["p_adjusted"]["first_rate"] < 0.001
+
+
+def test_the_law_is_fitted_as_scipy_fits_it() -> None:
+    n = np.array([50.0, 100, 200, 400, 800])
+    rng = np.random.default_rng(0)
+    errors = 0.15 + 0.3 * (n / 50) ** -0.6 + rng.normal(0, 0.003, (20, 5))
+    law = fit_power_law(n, errors)
+    for i, error in enumerate(errors):
+        (a, b, c), _ = curve_fit(
+            lambda x, a, b, c: a + b * (x / 50) ** -c, n, error, p0=(0.1, 0.3, 0.5), bounds=([0, 0, 0.05], [1, 2, 2])
+        )
+        assert law.exponent[i] == pytest.approx(c, abs=0.02)
+        assert law.error(np.array([1600.0]))[i, 0] == pytest.approx(a + b * 32**-c, abs=5e-4)
+
+
+def test_a_law_without_noise_is_recovered_and_its_cases_needed_are_those_of_the_law() -> None:
+    n = np.array([50.0, 100, 200, 400])
+    law = fit_power_law(n, (0.15 + 0.3 * (n / 50) ** -0.6)[None])
+    assert law.asymptote[0] == pytest.approx(0.15, abs=5e-3)
+    assert law.exponent[0] == pytest.approx(0.6, abs=0.02)
+    assert law.cases_needed(0.2)[0] == pytest.approx(50 * 6 ** (1 / 0.6), rel=0.03)
+    assert law.cases_needed(0.1)[0] == np.inf
+    flat = fit_power_law(n, np.array([[0.3, 0.31, 0.33, 0.35]]))
+    assert (flat.amplitude[0], np.isnan(flat.exponent[0])) == (0, True)
+    assert (flat.cases_needed(0.2)[0], flat.cases_needed(0.4)[0]) == (np.inf, 0)
+
+
+def test_a_series_has_its_judges_its_law_and_the_points_of_its_curve() -> None:
+    cases = cases_of(2000)
+    verdicts, gold = judged(LAW, n=2000)
+    made = learning(verdicts, gold, cases, records=sized(), target=0.8, resamples=300)
+    sizes = made[made["part"] == "size"]
+    assert sizes["n_training"].tolist() == list(SIZES.values())
+    assert (sizes["low"] < sizes["accuracy"]).all()
+    (curve,) = made[made["part"] == "curve"].to_dict("records")
+    assert (curve["n_training"], curve["n_sizes"], curve["n"]) == (1600, 5, 2000)
+    assert curve["low"] < 0.85 - 0.3 * 32**-0.6 < curve["high"]
+    assert curve["cases_needed_low"] < 50 * 6 ** (1 / 0.6) < curve["cases_needed_high"]
+    fit = made[made["part"] == "fit"]
+    assert (fit["n_training"].iloc[[0, -1]] == [50, 1600]).all()
+    assert fit["accuracy"].is_monotonic_increasing
+    assert fit["accuracy"].iloc[-1] == curve["accuracy"]
+
+
+def test_cases_that_any_judge_of_the_series_has_seen_are_left_out_of_all() -> None:
+    verdicts, gold = judged(LAW)
+    seen = pd.DataFrame({"judge": "n50", "case_id": [f"c{i}" for i in range(50)]}).astype("str")
+    more = pd.DataFrame({"judge": "n800", "case_id": [f"c{i}" for i in range(120)]}).astype("str")
+    made = learning(verdicts, gold, CASES, records=sized(), training=pd.concat([seen, more]), resamples=0)
+    assert set(made.loc[made["part"] != "ingredient", "n"]) == {N - 120}
+    everything = pd.DataFrame({"judge": "n800", "case_id": CASES["case_id"]}).astype("str")
+    made = learning(verdicts, gold, CASES, records=sized(), training=everything, resamples=0)
+    series = made[made["part"] != "ingredient"]
+    assert (series["n"] == 0).all()
+    assert series["reason"].notna().all()
+    assert series["accuracy"].isna().all()
+
+
+def test_what_a_curve_cannot_tell_is_null_with_the_reason() -> None:
+    verdicts, gold = judged(LAW)
+
+    def curve(target: float | None, verdicts: pd.DataFrame = verdicts, **sizes: int) -> pd.Series:
+        made = learning(verdicts, gold, CASES, records=sized(sizes or None), target=target, resamples=100)
+        return made[made["part"] == "curve"].iloc[0]
+
+    few = curve(0.8, n50=50, n100=100, n200=200)
+    assert pd.isna(few["limit"])
+    assert few["reason"] == FEW_SIZES.format(4, 3)
+    beyond = curve(0.99)
+    assert pd.isna(beyond["cases_needed"])
+    assert "no number of cases gives the wanted accuracy" in beyond["reason"] or TOO_FAR in beyond["reason"]
+    shrinking, _ = judged({name: 0.8 - 0.05 * i for i, name in enumerate(SIZES)})
+    worse = curve(0.9, shrinking)
+    assert pd.isna(worse["exponent"])
+    assert NO_GROWTH in worse["reason"]
+    assert pd.isna(curve(None)["cases_needed"])
+
+
+def test_without_records_there_is_no_row_and_the_types_stay() -> None:
+    verdicts, gold = judged({"a": 0.7, "b": 0.8})
+    for stated in (
+        None,
+        recipes_of({"a": {"swap": True}}),
+        recipes_of({"a": {"swap": True}, "b": {"lora": 8}}, method="dpo"),
+    ):
+        made = learning(verdicts, gold, CASES, records=stated, resamples=0)
+        assert made.empty
+        assert made["p_value"].dtype == "float64"
+        assert list(made.columns) == table.COLUMNS
+
+
+def test_the_answer_does_not_depend_on_the_order_of_the_judges() -> None:
+    verdicts, gold = judged(LAW)
+    one, other = (
+        learning(verdicts, gold, CASES, records=sized(dict(order)), resamples=50)
+        for order in itertools.islice(itertools.permutations(SIZES.items()), 0, 60, 59)
+    )
+    pd.testing.assert_frame_equal(one, other)
