@@ -75,6 +75,11 @@ class Inputs:
         return judge_groups(self.verdicts.judges if self.verdicts is not None else [])
 
     @property
+    def benchmark_name(self) -> str:
+        """The name of the benchmark."""
+        return self.benchmark.meta.name
+
+    @property
     def cases(self) -> pd.DataFrame:
         """The cases table, in which copies of an image have one name."""
         return self.benchmark.cases_by_image

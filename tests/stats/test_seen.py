@@ -25,7 +25,7 @@ GROUPS = groups_of({"j1": "medical", "j2": "open", "j3": "open"}, {"j1": "j2"})
 RECORDS = recipes_of({"j1": {"swap": True}, "j2": {"swap": False}, "j3": {"swap": True, "n_cases": 200}})
 SEEN = [f"c{i}" for i in range(0, N, 3)]
 READ_VERDICTS = [name for name in TABLES if "verdicts" in asks_for(name)]
-COUNTED = {"n_seen", "reason"}
+COUNTED = {"n_seen", "reason", "in_training"}
 
 
 def training(cases: list[str], judge: str = "j1") -> pd.DataFrame:

@@ -8,7 +8,7 @@ from mrb_lib.stats.core.phrases import interval, main_dimension, opening
 
 _HK = "Hartung & Knapp 2001, doi:10.1002/sim.791"
 MEANINGS = {
-    "part": "domain, summary (over domains), leave_one_out or ranking | text",
+    "part": "domain, summary (over domains), leave_one_out, ranking, trained, out_of_domain or benchmark | text",
     "subfield": "domain: a value of the column by, such as an institution | text",
     "by": "column of the cases that names the domain | text",
     "versus": "domain that the order is compared with; null: all the others | text",
@@ -22,7 +22,7 @@ MEANINGS = {
     "prediction_high": "upper end of where a new domain's accuracy lies with 95% probability | share 0-1"
     " | Higgins et al. 2009",
     "q": "heterogeneity of domains, a chi-squared with df degrees of freedom | number | Cochran 1954",
-    "p_value": "p of q; in rows of rankings, how often random domains agree as little | p 0-1",
+    "p_value": "p of q; of rankings, how often random domains agree as little; of difference out of domain | p 0-1",
     "i2": "share of the variation between domains that is not chance, REML | share 0-1 | Higgins & Thompson 2002",
     "tau2": "variance of the domains' true accuracies, on the arcsine scale | number | REML; Viechtbauer 2005",
     "tau2_dl": "the same by moments | number | DerSimonian & Laird 1986, doi:10.1016/0197-2456(86)90046-2",
@@ -33,11 +33,33 @@ MEANINGS = {
     "expected_tau": "what domains drawn at random would give | coefficient",
     "expected_low": "lower end of the central 95% of what they would give | coefficient",
     "expected_high": "upper end of the central 95% of what they would give | coefficient",
+    "method": "how the judge was trained: sft, dpo or reward | text",
+    "trained_on": "domains that the judge was trained on, or the benchmark; null elsewhere | text",
+    "tested_on": "domain, or benchmark, that the accuracy is of | text",
+    "in_training": "whether the judge was trained on this domain | yes/no",
+    "in_domain_accuracy": "mean score of judges trained with the domain, on the same cases | share 0-1",
+    "difference": "accuracy less in_domain_accuracy: what leaving the domain out of training costs | difference",
 }
 
 
 def sentence(table: pd.DataFrame) -> str:
-    """What to expect of the best judge in a new domain."""
+    """What to expect of the best judge in a new domain, and what trained judges lose where they were not trained."""
+    dimension = main_dimension(table)
+    lost = table[table["part"].eq("out_of_domain") & table["dimension"].eq(dimension) & table["subfield"].isna()]
+    lost = lost.dropna(subset="difference")
+    said = _expected(table)
+    if lost.empty:
+        return said
+    row = lost.iloc[0]
+    ends = f" [{100 * row['difference_low']:+.0f}, {100 * row['difference_high']:+.0f}]"
+    less = "" if pd.isna(row["difference_low"]) else ends
+    return (
+        f"{said} Where {row['by']} was left out of training, judges differ from those trained with it by "
+        f"{100 * row['difference']:+.0f} points{less}."
+    )
+
+
+def _expected(table: pd.DataFrame) -> str:
     dimension = main_dimension(table)
     rows = table[table["part"].eq("summary") & table["dimension"].eq(dimension)].dropna(subset="accuracy")
     if rows.empty:

@@ -14,7 +14,8 @@ from mrb_lib.stats.core.scoring import Scores, encode_gold, score
 from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
-from mrb_lib.stats.transfer import reading
+from mrb_lib.stats.significance.paired import PairOptions
+from mrb_lib.stats.transfer import reading, trained
 from mrb_lib.stats.transfer.domains import (
     NO_CASES,
     Domains,
@@ -35,7 +36,7 @@ COLUMNS = [
     "n_domains", "n_judges", "accuracy", "low", "high", "standard_error", "binomial_ratio", "weight",
     "prediction_low", "prediction_high", "q", "df", "p_value", "i2", "i2_low", "i2_high", "tau2", "tau2_low",
     "tau2_high", "tau2_dl", "all_cases_accuracy", "domain_accuracy", "domain_inside", "kendall_tau",
-    "expected_tau", "expected_low", "expected_high", "reason",
+    "expected_tau", "expected_low", "expected_high", *trained.COLUMNS, "reason",
 ]  # fmt: skip
 MORE = ["tau2_low", "tau2_high", "tau2_dl"]
 _Z = float(special.ndtri(0.975))
@@ -55,6 +56,9 @@ def transfer(
     gold: pd.DataFrame,
     cases: pd.DataFrame,
     *,
+    records: pd.DataFrame | None = None,
+    training: pd.DataFrame | None = None,
+    benchmark_name: str = "",
     policy: str = "balanced",
     by: By = None,
     dimensions: Sequence[str] | None = None,
@@ -69,6 +73,9 @@ def transfer(
     verdicts : the verdicts table, of one probe, or its panel
     gold : `case_id, dimension, choice`; a case without a row, or with a null, has no label
     cases : the cases table
+    records : how judges were trained, as of `mrb_lib.verdicts.training.training_records`; None where nobody knows
+    training : `judge`, `case_id`: the cases that judges were trained on, which are left out
+    benchmark_name : of the benchmark that is judged here, for rows of judges that were trained on it or on another
     policy : a scoring policy, see `mrb_lib.stats.core.scoring.score`
     by : the cases column that names the domain; None takes the first of institution, dataset and department with
         several values, or else the first that has any; of several columns each has a summary of its own, and its rows
@@ -100,6 +107,14 @@ def transfer(
         the others, `expected_tau` with `expected_low`, `expected_high` (its central 95%) is what domains drawn at
         random would give, `p_value` how often theirs is as low, both where a tau is defined; the row without
         `subfield` is the mean of all.
+        Of judges with a record of their training: `trained`, one row a judge that was trained without a value of a
+        column (`trained_on` "all but ...") or of the same base and recipe on all, dimension and value of that column:
+        the matrix of trained-on and tested-on, `accuracy` with Wilson's interval robust to clusters over the cases that
+        the judge was not trained on (`n_seen` were), and whether the value was `in_training`. `benchmark`, one row a
+        judge with a record and dimension: its accuracy on this benchmark (`tested_on`), by what it was `trained_on`.
+        `out_of_domain`, one row a dimension and value that a judge was trained without, and one of all: `accuracy` of
+        that judge there less `in_domain_accuracy`, the mean over the judges that were trained with it, is `difference`,
+        paired by case, with interval and `p_value` as the table `significance` has them.
         `reason` says why something is null.
 
     Raises
@@ -120,18 +135,23 @@ def transfer(
     and the coverage of all intervals, from 100 cases a domain and 100 in all: 93 to 97%, but more for the prediction
     where domains do not differ and, up to 99% with four domains, for the mean where they differ little, and 91% for a
     domain of 50 cases of which 95% are right. With few judges tau has few values, so that its test has a size below
-    .05. P-values are not adjusted for the number of judges. With fewer than five domains every one of these intervals
-    is rightly wide.
+    .05. The loss out of domain: `tests/simulation/test_trained_transfer.py`. P-values are not adjusted for the number
+    of judges. With fewer than five domains every one of these intervals is rightly wide.
     """
-    panel = as_panel(verdicts, cases["case_id"], dimensions)
+    panel = as_panel(verdicts, cases["case_id"], dimensions).without_seen(training, cases["case_id"])
     scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy)
     codes = cluster_codes(cases, cluster)
     frames = [
         _of_column(panel, scores, column, subfield_values(cases, column), codes, resamples, seed)
         for column in columns_of(by) or [default_domain(cases)]
     ]
+    if records is not None:
+        options = PairOptions("balanced", "none", "dimension", None, resamples, seed)  # of graded means
+        frames += trained.trained_rows(panel, scores.score, cases, records, codes, options)
+        frames += trained.benchmark_rows(panel, scores.score, records, codes, benchmark_name) if benchmark_name else []
     out = pd.concat(frames, ignore_index=True).assign(policy=policy)
-    return typed(out, COLUMNS, counts="Int64")
+    texts = dict.fromkeys(("trained_on", "tested_on", "method"), "str")
+    return typed(out, COLUMNS, counts="Int64", **texts, in_training="boolean")
 
 
 def _of_column(
