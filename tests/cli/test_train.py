@@ -1,0 +1,174 @@
+"""`mrb train` from the command line: one judge, several, one for each fold; every wrong wish in one line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from mrb_lib.cli.main import app
+from mrb_lib.data.benchmark import load
+from mrb_lib.data.demo import write_demo
+from mrb_lib.data.splits import split, write_split
+from mrb_lib.errors import MrbError
+from mrb_lib.files import slug
+
+pytestmark = pytest.mark.slow
+
+Tiny = Callable[[str], Path]
+QUICK = ("--epochs", "1", "--batch", "4", "--n-cases", "4", "--device", "cpu")
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Forty simulated cases with folds by department."""
+    folder = tmp_path_factory.mktemp("bench")
+    write_demo(folder, cases=40, seed=3)
+    write_split(split(load(folder), test=0.3, validation=0.1, seed=0, folds="department").benchmark)
+    return folder
+
+
+def _run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def _failure(*arguments: object) -> str:
+    result = _run(*arguments)
+    assert isinstance(result.exception, MrbError), result.output
+    text = str(result.exception)
+    assert "\n" not in text
+    return text
+
+
+def _record(folder: Path) -> dict[str, object]:
+    record: dict[str, object] = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    return record
+
+
+def test_trains_judges_and_compares(bench: Path, tiny: Tiny, tmp_path: Path) -> None:
+    base = f"path:{tiny('llava')}"
+    trained = _run("train", bench, tmp_path / "tuned", "--model", base, "--method", "reward", *QUICK)
+    assert trained.exit_code == 0, trained.output
+    assert "trained on 4 SIMULATED cases" in trained.output and "flatters" in trained.output
+    for judge in (base, f"path:{tmp_path / 'tuned'}"):
+        assert _run("judge", bench, tmp_path / "runs", "--judge", judge).exit_code == 0
+    table = _run("analyze", bench, tmp_path / "runs", "--table", "gains", "--dimension", "overall", "--json")
+    [row] = [row for row in json.loads(table.stdout)["rows"] if row["part"] == "accuracy"]
+    assert row["tuned"] == "tuned" and row["base"] == tiny("llava").name
+    record = _record(tmp_path / "tuned")
+    assert row["n_seen"] > 0
+    seen = set(record["cases"]) | set(record["validation"])
+    assert row["n"] + row["n_excluded"] == 40 and row["n"] <= 40 - len(seen)
+
+
+def test_recipes_of_a_file_become_folders_and_are_not_made_twice(bench: Path, tiny: Tiny, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        '[common]\nmethod = "reward"\nbatch = 4\nepochs = 1\n'
+        '[[recipe]]\nname = "two"\nn_cases = 2\n[[recipe]]\nname = "four"\nn_cases = 4\ndimensions = ["overall"]\n',
+        encoding="utf-8",
+    )
+    arguments = (
+        "train",
+        bench,
+        tmp_path / "out",
+        "--model",
+        f"path:{tiny('llama')}",
+        "--plan",
+        plan,
+        "--device",
+        "cpu",
+    )
+    assert _run(*arguments).exit_code == 0
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"two", "four"}
+    assert len(_record(tmp_path / "out" / "two")["cases"]) == 2
+    assert set(_record(tmp_path / "out" / "two")["cases"]) < set(_record(tmp_path / "out" / "four")["cases"])
+    again = _run(*arguments)
+    assert again.exit_code == 0 and again.output.count("was trained already") == 2
+
+
+def test_a_judge_for_each_fold_never_sees_it(bench: Path, tiny: Tiny, tmp_path: Path) -> None:
+    arguments = ("--model", f"path:{tiny('llama')}", "--method", "reward", "--epochs", "1", "--device", "cpu")
+    result = _run("train", bench, tmp_path, *arguments, "--dimension", "overall", "--leave-one-out", "department")
+    assert result.exit_code == 0, result.output
+    cases = load(bench).cases.set_index("case_id")
+    for fold in cases["fold"].unique():
+        record = _record(tmp_path / f"without-{slug(fold)}")
+        assert record["left_out"] == {"department": fold}
+        used = [*record["cases"], *record["validation"]]
+        assert used and fold not in set(cases.loc[used, "fold"])
+
+
+def test_sft_goes_on_from_a_judge_that_was_trained(bench: Path, tiny: Tiny, tmp_path: Path) -> None:
+    assert _run("train", bench, tmp_path / "warm", "--model", f"path:{tiny('llama')}", *QUICK).exit_code == 0
+    assert _run("train", bench, tmp_path / "dpo", "--from", tmp_path / "warm", "--method", "dpo", *QUICK).exit_code == 0
+    assert _record(tmp_path / "dpo")["started_from"]["cases"] == _record(tmp_path / "warm")["cases"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "name either --model"),
+        (("--model", "MODEL", "--from", "WARM"), "name either --model"),
+        (("--from", "MODEL"), "holds no training.json"),
+        (("--model", "path:nowhere"), "holds no config.json"),
+        (("--model", "MODEL", "--method", "ppo"), "--method 'ppo'"),
+        (("--model", "MODEL", "--config", "nowhere"), "is none of tiny-letters, tiny-reward"),
+        (("--model", "MODEL", "--dtype", "int4"), "--dtype 'int4'"),
+        (("--model", "MODEL", "--leave-out", "organ"), "write COLUMN=VALUE"),
+        (("--model", "MODEL", "--leave-out", "organ=eye"), "has no folds by organ"),
+        (("--model", "MODEL", "--leave-out", "department=Gardening"), "there is no such fold"),
+        (("--model", "MODEL", "--leave-one-out", "organ"), "has no folds by organ"),
+        (("--model", "MODEL", "--leave-one-out", "department", "--plan", "x"), "name one of them"),
+        (("--model", "MODEL", "--n-cases", "900"), "training cases; name fewer"),
+        (("--model", "MODEL", "--dimension", "charm"), "dimension 'charm'"),
+        (("--model", "MODEL", "--keep-adapter"), "add --lora"),
+    ],
+)
+def test_wrong_wishes_are_one_line_and_nothing_is_written(
+    arguments: tuple[str, ...], message: str, bench: Path, tiny: Tiny, tmp_path: Path
+) -> None:
+    folder = str(tiny("llama"))
+    own = [
+        folder if a == "MODEL" and "--from" in arguments[:1] else f"path:{folder}" if a == "MODEL" else a
+        for a in arguments
+    ]
+    assert message in _failure("train", bench, tmp_path / "out", *own, "--device", "cpu")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("recipe = 3\n", "must have a table [[recipe]]"),
+        ('[[recipe]]\nname = "../up"\n', "must name a folder of its own"),
+        ('[[recipe]]\nname = "a"\n[[recipe]]\nname = "a"\n', "must name a folder of its own"),
+        ('[[recipe]]\nname = "a"\ncolour = 1\n', "key 'colour': is unknown"),
+        ('[[recipe]]\nname = "a"\nepochs = "many"\n', "is not of the kind int or float"),
+        ("[[recipe\n", "is not TOML"),
+    ],
+)
+def test_a_file_of_recipes_that_is_wrong_says_where(
+    text: str, message: str, bench: Path, tiny: Tiny, tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(text, encoding="utf-8")
+    said = _failure("train", bench, tmp_path / "out", "--model", f"path:{tiny('llama')}", "--plan", plan)
+    assert message in said and "plan.toml" in said
+
+
+def test_a_benchmark_without_a_split_or_with_a_tampered_one_is_refused(tiny: Tiny, tmp_path: Path) -> None:
+    folder = tmp_path / "bench"
+    write_demo(folder, cases=12, seed=3)
+    benchmark = load(folder)
+    benchmark.cases.drop(columns="split").to_parquet(folder / "cases.parquet")
+    wish = ("train", folder, tmp_path / "out", "--model", f"path:{tiny('llama')}", "--device", "cpu")
+    assert "run `mrb split" in _failure(*wish)
+    write_split(split(load(folder), by=None, test=0.3, validation=0.2, seed=0).benchmark)
+    cases = load(folder).cases
+    moved = cases["split"].where(cases["split"] != "test", "train")
+    cases.assign(split=moved).to_parquet(folder / "cases.parquet")
+    assert "digest" in _failure(*wish)
