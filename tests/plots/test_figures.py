@@ -12,8 +12,11 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from fontTools import subset
+from fontTools.ttLib import TTFont
 from matplotlib.figure import Figure
 from PIL import Image
+from pypdf import PdfReader
 
 from mrb_lib.plots import accuracy as accuracies
 from mrb_lib.plots import agreement, composition, consistency, gallery, significance
@@ -159,6 +162,22 @@ def test_files_stay_small_and_undated(frames, figure: str) -> None:
         assert set(image.info) <= {"dpi", "transparency"}
         assert 150 <= image.info["dpi"][0] <= 300
     assert b"<dc:date>" not in drawn.svg()
+
+
+def test_letters_of_a_pdf_are_text_in_fonts_that_lay_nothing_out(frames) -> None:
+    """TrueType, as journals ask for, without tables of layout; other users of fontTools keep their own."""
+    drawn = make(frames, "leaderboard", 2, ("overall",))
+    kept = subset.Options().drop_tables
+    page = PdfReader(io.BytesIO(drawn.pdf())).pages[0]
+    assert subset.Options().drop_tables == kept
+    assert drawn.axes[0].get_xlabel() in page.extract_text()
+    fonts = [font.get_object() for font in page["/Resources"]["/Font"].values()]
+    for font in fonts:
+        whole = font["/DescendantFonts"][0].get_object() if "/DescendantFonts" in font else font
+        embedded = TTFont(io.BytesIO(whole["/FontDescriptor"]["/FontFile2"].get_data()))
+        assert "glyf" in embedded
+        assert not {"GDEF", "GPOS", "GSUB"} & set(embedded.keys())
+    assert fonts
 
 
 @pytest.mark.parametrize("figure", ["organs-heatmap", "failures-gallery"])
