@@ -7,6 +7,7 @@ client.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 import os
@@ -22,6 +23,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -89,6 +91,8 @@ def serve(address: str, modules: Sequence[str]) -> None:
         listening.bind(address)
         listening.listen(64)
         os.write(1, _READY)
+        ending = _Ending()
+        atexit.register(ending.leave)  # the first to be registered is the last to be called
         _load(modules)
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how those that stand between have ended
         while True:
@@ -98,7 +102,7 @@ def serve(address: str, modules: Sequence[str]) -> None:
             client, _ = listening.accept()
             if os.fork() == 0:
                 listening.close()
-                _serve_one(client)
+                _serve_one(client, ending)
             client.close()
 
 
@@ -114,7 +118,29 @@ def _load(modules: Sequence[str]) -> None:
     gc.freeze()  # what is loaded stays: no process is to look through it, nor to copy it by doing so
 
 
-def _serve_one(client: socket.socket) -> None:
+@dataclass
+class _Ending:
+    """Ends a process once all that was to be done at its end is, without taking apart what it had loaded.
+
+    To do that writes on memory that it shares, and took a kernel .4 of its 1 s of processor time.
+
+    Attributes
+    ----------
+    process, status : which one, and its exit status; None leaves the end to the interpreter, as a traceback does
+    """
+
+    process: int | None = None
+    status: int | None = None
+
+    def leave(self) -> None:
+        """End this process if it is to end so."""
+        if self.process == os.getpid() and self.status is not None:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(self.status)
+
+
+def _serve_one(client: socket.socket, ending: _Ending) -> None:
     """Fork once more and wait for that process or for the end of its client, in a process between the two."""
     os.setsid()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -124,7 +150,7 @@ def _serve_one(client: socket.socket) -> None:
     process = os.fork()
     if process == 0:
         client.close()
-        _become(request, out, err)
+        _become(request, out, err, ending)
     threading.Thread(target=_stop_after, args=(client, process), daemon=True).start()
     _, status = os.waitpid(process, 0)
     with suppress(OSError):  # the client is gone
@@ -140,7 +166,7 @@ def _stop_after(client: socket.socket, process: int) -> None:
         os.kill(process, signal.SIGKILL)
 
 
-def _become(request: dict[str, Any], out: int, err: int) -> None:
+def _become(request: dict[str, Any], out: int, err: int, ending: _Ending) -> None:
     """Run the module as if the interpreter had been started with it; does not return."""
     os.chdir(request["folder"])
     os.environ.clear()
@@ -151,7 +177,13 @@ def _become(request: dict[str, Any], out: int, err: int) -> None:
         os.dup2(source, target)
         os.close(source)
     sys.argv = [request["module"], *request["arguments"]]
-    runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
+    ending.process = os.getpid()
+    try:
+        runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
+    except SystemExit as ended:
+        ending.status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        raise
+    ending.status = 0
     raise SystemExit(0)
 
 
