@@ -12,7 +12,10 @@ import pytest
 
 from mrb_lib.data.benchmark import save
 from mrb_lib.data.formats import READERS
+from mrb_lib.plots.style import Paper
 from mrb_lib.verdicts.store import save_imported
+
+from .cells import run_cells
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 pytestmark = [
@@ -89,11 +92,25 @@ def public(request: pytest.FixtureRequest, reference_data: Path, tmp_path_factor
     return folder
 
 
+@pytest.fixture
+def unsaved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are laid out, with all their ticks and letters, and no pixel of them is made.
+
+    That each notebook's figures become files and are shown by a kernel is seen on the full benchmark.
+    """
+    for name in ("_quantized", "svg", "pdf"):
+        monkeypatch.setattr(Paper, name, lambda _drawn: b"")
+    monkeypatch.setenv("MRB_STATIC", "1")
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_runs_on_public_data_and_says_what_is_missing(path: Path, public: Path, forked: str, tmp_path: Path) -> None:
+def test_runs_on_public_data_and_says_what_is_missing(path: Path, public: Path, unsaved: None, tmp_path: Path) -> None:
     few = {"limit": 2} if path.stem == "08_judging" else {}
     policy = "official" if "pandalm" in public.name else "balanced"
-    run(path, tmp_path, forked, benchmark=public, policy=policy, out=tmp_path, **few)
+    parameters = {"benchmark": str(public), "policy": policy, "resamples": 100, "out": str(tmp_path), **few}
+    for _, shown in run_cells(path, parameters):
+        for as_shown in ("_repr_html_", "_repr_mimebundle_"):
+            getattr(shown, as_shown, str)()
     found = sidecars(tmp_path)
     assert found or path.stem == "template"
     for sidecar in found.values():

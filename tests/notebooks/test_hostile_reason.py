@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 from pathlib import Path
 
-import nbformat
 import pandas as pd
 import pytest
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
+
+from .cells import run_cells
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 NAME = "<img src=x onerror=alert(1)>"
@@ -32,18 +32,7 @@ def bench(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", ["07_failures", "08_judging"])
 def test_why_a_notebook_shows_nothing_is_text(name: str, bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MRB_STATIC", "1")
-    notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
-    scope: dict[str, object] = {}
-    shown = []
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            body = ast.parse(cell.source).body
-            last = body.pop() if isinstance(body[-1], ast.Expr) else None
-            exec(compile(ast.Module(body, []), name, "exec"), scope)  # noqa: S102  # the library's own notebook
-            if isinstance(last, ast.Expr):
-                shown.append(eval(compile(ast.Expression(last.value), name, "eval"), scope))  # noqa: S307  # as above
-            if "parameters" in cell.metadata.get("tags", []):
-                scope["benchmark"] = str(bench)
+    shown = [last for _, last in run_cells(NOTEBOOKS / f"{name}.ipynb", {"benchmark": str(bench)})]
     text = "".join(one._repr_html_() for one in shown if hasattr(one, "_repr_html_"))
     assert "Not applicable" in text
     assert "&lt;img" in text

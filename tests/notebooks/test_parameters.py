@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import nbformat
 import numpy as np
 import pytest
 
@@ -18,6 +15,7 @@ from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.notebook import publish, trial, workspace
 from mrb_lib.verdicts.store import load_verdicts, save_imported
 
+from .cells import run_cells
 from .test_structure import COMMON, MORE, NOTEBOOKS
 
 pytestmark = pytest.mark.slow
@@ -140,22 +138,13 @@ def published(path: Path, parameters: dict[str, object]) -> Iterator[tuple[str, 
 
     Captions are not compared: they may name what was not used.
     """
-    space: dict[str, Any] = {}
-    said: object = None
+    last: object = None
     yielded: set[Path] = set()
-    for cell in nbformat.read(path, as_version=4).cells:
-        if cell.cell_type == "code":
-            statements = ast.parse(cell.source).body
-            last = statements.pop() if statements and isinstance(statements[-1], ast.Expr) else None
-            exec(compile(ast.Module(statements, []), path.name, "exec"), space)  # noqa: S102  # the notebook, as a kernel would
-            said = eval(compile(ast.Expression(last.value), path.name, "eval"), space) if last else None  # noqa: S307  # likewise
-        if "parameters" in cell.metadata.get("tags", []):
-            assert parameters.keys() <= space.keys()
-            space.update(parameters)
-        for file in sorted({*Path(space.get("out") or "nowhere").rglob("*.csv")} - yielded):
+    for names, last in run_cells(path, parameters):  # noqa: B007  # the last of all is the conclusion
+        for file in sorted({*Path(names.get("out") or "nowhere").rglob("*.csv")} - yielded):
             yielded.add(file)
             yield file.name, file.read_text()
-    yield "conclusion", str(said)
+    yield "conclusion", str(last)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
