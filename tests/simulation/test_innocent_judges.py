@@ -79,9 +79,11 @@ def world(
     cases = pd.DataFrame(
         {
             "case_id": ids, "question": "q", "response_a": ["x" * size for size in sizes[0]],
-            "response_b": ["y" * size for size in sizes[1]], "model_a": models[:, 0], "model_b": models[:, 1],
+            "response_b": ["y" * size for size in sizes[1]],
         }
     )  # fmt: skip
+    if better or of_own:  # else nothing is asked about authors, and to leave them out takes half of the time
+        cases = cases.assign(model_a=models[:, 0], model_b=models[:, 1])
     longer = standardised(length_difference(cases))
     own = (models[:, 0] == "gpt-4o").astype(float) - (models[:, 1] == "gpt-4o")
     quality = correlation * longer + np.sqrt(1 - correlation**2) * rng.normal(size=(benchmarks, n)) + better * own
