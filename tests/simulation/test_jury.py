@@ -18,7 +18,7 @@ from mrb_lib.stats.juries.scores import scores_of
 from mrb_lib.stats.juries.votes import folds, weights
 
 N = 20_000
-BENCHMARKS, PIECES = 2000, 8
+BENCHMARKS, PIECES = 1000, 4
 SKILL = np.array([0.75, 0.65, 0.65])
 
 
@@ -137,7 +137,11 @@ UNSTABLE = {100: CHOSEN, 400: CHOSEN}
 
 @pytest.mark.parametrize("n", [100, 400])
 def test_coverage(n: int) -> None:
-    """Fixed juries, and what members add, within 93 to 97%; juries that were chosen, no less than `jury` says."""
+    """Fixed juries, and what members add, within 93 to 97%; juries that were chosen, no less than `jury` says.
+
+    Over 1,000 benchmarks the Monte-Carlo error of a coverage is .007. Intervals a sixth too narrow, as where the
+    variance lacks what members share, cover 90%, four of these errors below the band.
+    """
     held: dict[str, list[np.ndarray]] = {}
     for number in range(PIECES):
         made = estimates(n, number)
