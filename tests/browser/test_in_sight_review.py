@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -23,33 +23,39 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     return hasty_benchmark(tmp_path_factory.mktemp("sight"))
 
 
-def test_reviews_are_of_the_case_in_sight(page: Page, bench: Benchmark) -> None:
+@pytest.fixture(scope="module")
+def served(bench: Benchmark) -> Iterator[Served]:
+    assert bench.path is not None
+    with Served("review", bench.path, is_alone=True) as running:
+        yield running
+
+
+def test_reviews_are_of_the_case_in_sight(page: Page, served: Served, bench: Benchmark) -> None:
     assert bench.path is not None
     chance = random.Random(1)
-    with Served("review", bench.path, is_alone=True) as served:
-        page.goto(served.address, wait_until="domcontentloaded")
-        expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
-        expect(page.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
-        page.get_by_label("Your name").fill(ME)
-        page.get_by_role("button", name="Sign in").click()
-        texts = {"case": ".mrb-shown .mrb-title bdi", "row": '[aria-selected="true"] b', "form": ".mrb-of-case bdi"}
-        page.evaluate(RECORD, texts)
-        steps: list[Callable[[], object]] = [
-            *(lambda key=key: page.keyboard.press(key) for key in ("j", "j", "k", *VERDICTS, *VERDICTS, "s", "s", "s")),
-            lambda: _hold(page, "j", chance.randrange(2, 9)),
-            lambda: click(page, "[data-index]", chance),
-            lambda: click(page, "[data-index]", chance),
-            lambda: _scroll(page, chance),
-            lambda: page.keyboard.press(chance.choice(["Home", "End"])),
-            lambda: click(page, ".mrb-choose", chance),
-            lambda: click(page, ".mrb-save", chance),
-            *[lambda: press(page, [chance.choice([*VERDICTS]), "s"], chance.uniform(0, 0.4))] * 5,
-            lambda: press(page, ["m", "Enter", "Enter", chance.choice([*VERDICTS]), "s"], chance.uniform(0, 0.4)),
-        ]
-        with stalled(served.process.pid, seed=1):
-            act(page, steps, chance)
-        page.wait_for_timeout(3000)
-        actions = page.evaluate("window.mrbActions")
+    page.goto(served.address, wait_until="domcontentloaded")
+    expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
+    expect(page.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
+    page.get_by_label("Your name").fill(ME)
+    page.get_by_role("button", name="Sign in").click()
+    texts = {"case": ".mrb-shown .mrb-title bdi", "row": '[aria-selected="true"] b', "form": ".mrb-of-case bdi"}
+    page.evaluate(RECORD, texts)
+    steps: list[Callable[[], object]] = [
+        *(lambda key=key: page.keyboard.press(key) for key in ("j", "j", "k", *VERDICTS, *VERDICTS, "s", "s", "s")),
+        lambda: _hold(page, "j", chance.randrange(2, 9)),
+        lambda: click(page, "[data-index]", chance),
+        lambda: click(page, "[data-index]", chance),
+        lambda: _scroll(page, chance),
+        lambda: page.keyboard.press(chance.choice(["Home", "End"])),
+        lambda: click(page, ".mrb-choose", chance),
+        lambda: click(page, ".mrb-save", chance),
+        *[lambda: press(page, [chance.choice([*VERDICTS]), "s"], chance.uniform(0, 0.4))] * 5,
+        lambda: press(page, ["m", "Enter", "Enter", chance.choice([*VERDICTS]), "s"], chance.uniform(0, 0.4)),
+    ]
+    with stalled(served.process.pid, seed=1):
+        act(page, steps, chance)
+    page.wait_for_timeout(3000)
+    actions = page.evaluate("window.mrbActions")
     with open_store(bench.path / "reviews.sqlite", create=False) as store:
         rows = store.adjudications(bench.meta.name, history=True)
     assert len(actions) >= ACTIONS
@@ -75,37 +81,36 @@ def _meant(row: dict[str, Any], actions: list[dict[str, Any]]) -> bool:
     return any(what in ("s", "button") for what in given[first:])
 
 
-def test_a_row_clicked_and_reviewed_at_once_is_the_one_reviewed(page: Page, bench: Benchmark) -> None:
+def test_a_row_clicked_and_reviewed_at_once_is_the_one_reviewed(page: Page, served: Served, bench: Benchmark) -> None:
     assert bench.path is not None
-    with Served("review", bench.path, is_alone=True) as served:
-        page.goto(served.address, wait_until="domcontentloaded")
-        expect(page.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
-        page.get_by_label("Your name").fill("Dr Quick")
-        page.get_by_role("button", name="Sign in").click()
-        page.locator("[data-index]").first.click()
-        page.keyboard.press("End")
-        last = str(bench.cases["case_id"].iloc[-1])
-        expect(page.locator(".mrb-of-case bdi")).to_have_text(last, timeout=PATIENT)
-        expect(page.locator(".mrb-explorer")).not_to_contain_class("mrb-changing")
-        with paused(served.process.pid):
-            page.locator(f'[data-index="{CASES - 4}"]').click()
-            for key in "3s":
-                page.keyboard.press(key)
-            expect(page.locator(".mrb-explorer")).to_contain_class("mrb-changing")
-            expect(page.locator(".mrb-explorer")).to_contain_class("mrb-dimmed")
-        clicked = str(bench.cases["case_id"].iloc[-4])
-        expect(page.locator(".mrb-of-case bdi")).to_have_text(clicked, timeout=PATIENT)
-        expect(page.locator(".mrb-explorer")).not_to_contain_class("mrb-changing")
+    page.goto(served.address, wait_until="domcontentloaded")
+    expect(page.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
+    page.get_by_label("Your name").fill("Dr Quick")
+    page.get_by_role("button", name="Sign in").click()
+    page.locator("[data-index]").first.click()
+    page.keyboard.press("End")
+    last = str(bench.cases["case_id"].iloc[-1])
+    expect(page.locator(".mrb-of-case bdi")).to_have_text(last, timeout=PATIENT)
+    expect(page.locator(".mrb-explorer")).not_to_contain_class("mrb-changing")
+    with paused(served.process.pid):
+        page.locator(f'[data-index="{CASES - 4}"]').click()
         for key in "3s":
             page.keyboard.press(key)
-        expect(page.locator(".mrb-history")).to_contain_text("Dr Quick", timeout=PATIENT)
-        for _ in range(12):
-            page.keyboard.down("k")
-        page.keyboard.press("4")
-        page.keyboard.press("s")
-        page.keyboard.up("k")
-        page.wait_for_timeout(2000)
-        here = page.locator(".mrb-of-case bdi").inner_text()
+        expect(page.locator(".mrb-explorer")).to_contain_class("mrb-changing")
+        expect(page.locator(".mrb-explorer")).to_contain_class("mrb-dimmed")
+    clicked = str(bench.cases["case_id"].iloc[-4])
+    expect(page.locator(".mrb-of-case bdi")).to_have_text(clicked, timeout=PATIENT)
+    expect(page.locator(".mrb-explorer")).not_to_contain_class("mrb-changing")
+    for key in "3s":
+        page.keyboard.press(key)
+    expect(page.locator(".mrb-history")).to_contain_text("Dr Quick", timeout=PATIENT)
+    for _ in range(12):
+        page.keyboard.down("k")
+    page.keyboard.press("4")
+    page.keyboard.press("s")
+    page.keyboard.up("k")
+    page.wait_for_timeout(2000)
+    here = page.locator(".mrb-of-case bdi").inner_text()
     with open_store(bench.path / "reviews.sqlite", create=False) as store:
         rows = store.adjudications(bench.meta.name, history=True)
     stored = rows.loc[rows["reviewer"] == "Dr Quick", ["case_id", "verdict"]].to_numpy().tolist()
