@@ -51,11 +51,12 @@ def recipes_of(recipes: dict[str, dict[str, object]], **more: object) -> pd.Data
     """A row a judge, as `training_records` gives it; `n_cases` of the recipe is the number of training cases."""
     shared = {
         "bases": (), "base_revision": "sha256:base", "benchmark": "b", "benchmark_kind": "general", "method": "sft",
-        "engine": "packed", "left_out_column": None, "left_out": None, "settings": {}, **more,
+        "engine": "packed", "warm_up": None, "left_out_column": None, "left_out": None, "settings": {}, **more,
     }  # fmt: skip
     rows = [
         {**shared, "judge": judge, "n_cases": recipe.get("n_cases", 100), "recipe": recipe}
         for judge, recipe in recipes.items()
     ]
-    texts = ("judge", "base_revision", "benchmark", "benchmark_kind", "method", "engine", "left_out_column", "left_out")
+    texts = ("judge", "base_revision", "benchmark", "benchmark_kind", "method", "engine", "warm_up", "left_out_column",
+             "left_out")  # fmt: skip
     return pd.DataFrame(rows).astype({**dict.fromkeys(texts, "str"), "n_cases": "Int64"})

@@ -22,8 +22,8 @@ VALIDATION: Final = "validation"
 _DICTS: Final = ("recipe", "settings")
 _CURVE: Final = ("step", "epoch", "loss", "accuracy", "consistency", "seconds")
 _RECORD_COLUMNS: Final = (
-    "judge", "bases", "base_revision", "benchmark", "benchmark_kind", "method", "engine", "left_out_column", "left_out",
-    "n_cases", *_DICTS,
+    "judge", "bases", "base_revision", "benchmark", "benchmark_kind", "method", "engine", "warm_up", "left_out_column",
+    "left_out", "n_cases", *_DICTS,
 )  # fmt: skip
 _HELD_BACK: Final = ("validation", "test")
 _LISTS: Final = {TRAINED: ("cases", "digests"), VALIDATION: ("validation", "validation_digests")}
@@ -92,9 +92,10 @@ def training_records(manifests: Iterable[Manifest]) -> pd.DataFrame:
     DataFrame
         One row a judge with a record (also as `judge@run`): `judge`; `bases`, the judges among these runs whose weights
         it was trained further from, step by step back to the first (tuple of names, `judge` and `judge@run` both);
-        `base_revision`, of the first weights; `benchmark`, `benchmark_kind`, `method`, `engine`; `left_out_column` and
-        `left_out`, what it was not shown, null where that is nothing; `n_cases`, how many cases it was trained on in
-        its last step; `recipe` and `settings`, as `mrb train` wrote them (dict).
+        `base_revision`, of the first weights; `benchmark`, `benchmark_kind`, `method`, `engine`; `warm_up`, the methods
+        of the steps before, the latest first; `left_out_column` and `left_out`, what it was not shown, null where that
+        is nothing; `n_cases`, how many cases it was trained on in its last step; `recipe` and `settings`, as
+        `mrb train` wrote them (dict).
 
     Notes
     -----
@@ -120,6 +121,7 @@ def training_records(manifests: Iterable[Manifest]) -> pd.DataFrame:
             "benchmark_kind": _text(named.get("kind")),
             "method": _text(latest.get("method")),
             "engine": _text(latest.get("engine")),
+            "warm_up": ", ".join(str(record.get("method")) for record in records[1:]) or None,
             "left_out_column": _text(column),
             "left_out": _text(value),
             "n_cases": len(cases) if isinstance(cases, list) else None,

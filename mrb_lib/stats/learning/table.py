@@ -86,10 +86,11 @@ def learning(
     -------
     DataFrame
         `ingredient`, one row a quantity, dimension and pair of judges of the same base, trained on the same benchmark,
-        whose recipes (`method`, `engine`, `n_cases` and the entries of `recipe`) differ in exactly one entry,
-        `ingredient`: `difference` of the `quantity` (accuracy, and those of
-        `mrb_lib.stats.gains.quantities.case_quantities`) with interval and test exactly as the table `significance` has
-        them, on the `n` cases that neither was trained on. `reason` says where settings differ, too.
+        whose recipes (`method`, `warm_up`, `n_cases` and the entries of `recipe`) differ in exactly one entry, seeds
+        and settings of the trainer apart (see `mrb_lib.stats.learning.recipes.contrasts`), which is `ingredient`:
+        `difference` of the `quantity` (accuracy, and those of `mrb_lib.stats.gains.quantities.case_quantities`) with
+        interval and test exactly as the table `significance` has them, on the `n` cases that neither was trained on.
+        `reason` says where settings differ, too.
 
         Of judges that differ in the number of training cases alone, a series: `size`, one row a judge, its `accuracy`
         over the `n` cases that are scored for all of the series and that none of them has seen; `curve`, one row a

@@ -18,6 +18,7 @@ from mrb_lib.stats.significance.paired import PairOptions, pair_rows
 
 TRAINED, OUT_OF_DOMAIN, BENCHMARK = "trained", "out_of_domain", "benchmark"
 WHOLE: Final = "all"
+_FOLD: Final = "fold"
 NO_CASES: Final = "no case can be scored that the judge was not trained on"
 NO_PAIR: Final = "no case is scored for a judge trained without its domain and for one trained with it"
 COLUMNS: Final = [
@@ -53,15 +54,25 @@ def trained_rows(
     """
     frames = []
     for family in _families(records, panel.judges):
-        if family.column not in cases or cases[family.column].isna().all():
+        column = _domain_column(cases, family)
+        if column is None:
             continue
-        domain = subfield_values(cases, family.column)
+        domain = subfield_values(cases, column)
         for judge, without in family.left_out.items():
             stated = {"trained_on": WHOLE if without is None else f"all but {without}", "method": family.method}
             rows = _cells(panel, score, judge, domain, codes).assign(by=family.column, **stated)
             frames.append(rows.assign(tested_on=rows["subfield"], in_training=rows["subfield"].ne(without or "")))
-        frames.append(_losses(panel, score, family, cases, domain, codes, options))
+        frames.append(_losses(panel, score, family, cases, column, codes, options))
     return frames
+
+
+def _domain_column(cases: pd.DataFrame, family: _Family) -> str | None:
+    """The column of the cases that names the domains: the folds where the judges were trained without one of these."""
+    values = {value for value in family.left_out.values() if value is not None}
+    for column in (_FOLD, family.column):
+        if column in cases and values <= set(cases[column].dropna().astype("str")):
+            return column
+    return family.column if family.column in cases and cases[family.column].notna().any() else None
 
 
 def benchmark_rows(
@@ -83,7 +94,7 @@ def _families(records: pd.DataFrame, judges: list[str]) -> Iterator[_Family]:
     """The families of judges with verdicts; those that were trained on all belong to each of their recipe."""
     known = records[records["judge"].isin(judges)].sort_values("judge")
     recipes = [json.dumps(_without_size(recipe), sort_keys=True, default=str) for recipe in known["recipe"]]
-    keys = ["base_revision", "benchmark", "method", "engine", "of_recipe"]
+    keys = ["base_revision", "benchmark", "method", "engine", "warm_up", "of_recipe"]
     for _, rows in known.assign(of_recipe=recipes).groupby(keys, dropna=False):
         whole: dict[str, str | None] = dict.fromkeys(rows.loc[rows["left_out"].isna(), "judge"].tolist())
         method = next(iter(rows["method"].dropna()), "")
@@ -93,8 +104,8 @@ def _families(records: pd.DataFrame, judges: list[str]) -> Iterator[_Family]:
 
 
 def _without_size(recipe: dict[str, Any]) -> dict[str, Any]:
-    """The recipe but for how many cases there were, which differs by what was left out."""
-    return {name: value for name, value in recipe.items() if name != "n_cases"}
+    """The recipe but for what was left out, and for how many cases there were, which differs by that."""
+    return {name: value for name, value in recipe.items() if name not in ("n_cases", "left_out", "seed")}
 
 
 def _cells(panel: Panel, score: FloatArray, judge: str, domain: pd.Series, codes: IntArray) -> pd.DataFrame:
@@ -132,12 +143,13 @@ def _mean(value: FloatArray, scored: BoolArray, codes: IntArray) -> Estimate:
 
 
 def _losses(
-    panel: Panel, score: FloatArray, family: _Family, cases: pd.DataFrame, domain: pd.Series, codes: IntArray,
+    panel: Panel, score: FloatArray, family: _Family, cases: pd.DataFrame, column: str, codes: IntArray,
     options: PairOptions,
 ) -> pd.DataFrame:  # fmt: skip
     """What judges lose on the domain they were trained without, against those trained with it, on the same cases."""
     out, inside = np.full(score.shape[1:], np.nan), np.full(score.shape[1:], np.nan)
     judges_of: dict[str, str] = {}
+    domain = subfield_values(cases, column)
     for value in sorted(domain.dropna().unique()):
         here = (domain == value).to_numpy(dtype=bool)
         without = [panel.judges.index(name) for name, left in family.left_out.items() if left == value]
@@ -147,7 +159,7 @@ def _losses(
             out[:, here], inside[:, here] = _mean_of(score[without][:, :, here]), _mean_of(score[others][:, :, here])
     both = np.stack([out, inside])
     takes_part = np.ones(both.shape[:2], dtype=bool)
-    parts = [part for part in groups(cases, family.column) if part.subfield is None or part.subfield in judges_of]
+    parts = [part for part in groups(cases, column) if part.subfield is None or part.subfield in judges_of]
     rows = pair_rows(both, takes_part, ["out", "in"], panel.dimensions, parts, codes, options)
     scored = np.isfinite(both).all(axis=0)
     means = {

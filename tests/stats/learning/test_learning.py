@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from mrb_lib.stats.learning.fit import fit_power_law
 from mrb_lib.stats.learning.recipes import contrasts, size_series
 from mrb_lib.stats.learning.table import FEW_SIZES, NO_GROWTH, TOO_FAR, learning
 from mrb_lib.stats.significance.paired import significance
+from mrb_lib.training.recipe import Recipe
 from tests.stats.small_tables import cases_of, gold_of, verdicts_of
 from tests.training_records import recipes_of
 
@@ -66,10 +68,40 @@ def test_judges_are_compared_whose_recipes_differ_in_one_entry() -> None:
     assert all("plain" not in (c.judge_1, c.judge_2) for c in contrasts(other, other["judge"]))
 
 
-def test_what_else_differs_is_said() -> None:
-    stated = recipes_of({"a": {"swap": True}, "b": {"swap": False}})
-    stated["settings"] = [{"lr": 1e-4, "seed": 1}, {"lr": 2e-4, "seed": 2}]
-    assert contrasts(stated, ["a", "b"])[0].note == "their settings differ as well (lr)"
+def test_settings_of_the_trainer_are_no_second_ingredient_but_said_and_alone_they_are_one() -> None:
+    stated = recipes_of(
+        {
+            "a": {"swap": True, "learning_rate": 1e-4, "seed": 1},
+            "b": {"swap": False, "learning_rate": 2e-4, "seed": 2},
+            "c": {"swap": False, "learning_rate": 1e-4, "seed": 3},
+            "again": {"swap": False, "learning_rate": 1e-4, "seed": 4},
+        }
+    )
+    found = {(each.judge_1, each.judge_2): each for each in contrasts(stated, stated["judge"])}
+    assert found["a", "b"].note == "their settings differ as well (learning_rate)"
+    assert (found["a", "c"].ingredient, found["a", "c"].note) == ("swap", "")
+    assert (found["b", "c"].ingredient, found["b", "c"].value_1) == ("learning_rate", "0.0002")
+    assert not {("c", "again"), ("again", "c")} & set(found)
+
+
+def test_the_recipes_that_train_writes_differ_in_what_was_changed() -> None:
+    plain = Recipe()
+    changed = {
+        "plain": plain,
+        "unswapped": replace(plain, examples=replace(plain.examples, swap=False)),
+        "reward": replace(plain, method="reward"),
+        "adapted": replace(plain, lora=True),
+        "reseeded": replace(plain, seed=7),
+    }
+    stated = recipes_of({name: {**recipe.stated(), "n_cases": 90} for name, recipe in changed.items()})
+    stated["method"] = [recipe.method for recipe in changed.values()]
+    found = {(each.judge_1, each.judge_2): each.ingredient for each in contrasts(stated, stated["judge"])}
+    assert found["plain", "unswapped"] == "swap"
+    assert found["plain", "reward"] == "method"
+    assert found["adapted", "plain"] == "lora"
+    assert ("plain", "reseeded") not in found
+    later = stated.assign(method="dpo", warm_up=["sft", None, None, None, None])
+    assert {each.ingredient for each in contrasts(later[:4].assign(recipe=[{}] * 4), later["judge"])} == {"warm_up"}
 
 
 def test_an_ingredient_is_a_pair_of_the_table_significance_without_what_either_was_trained_on() -> None:

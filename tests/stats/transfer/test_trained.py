@@ -151,6 +151,16 @@ def test_judges_of_other_bases_or_recipes_are_not_compared() -> None:
     assert made[(made["part"] == "out_of_domain")]["difference"].isna().all()
 
 
+def test_judges_that_leave_folds_out_are_told_apart_by_the_folds_of_the_split() -> None:
+    moved = CASES.assign(fold=CASES["organ"].where(np.arange(N) >= 30, "lung"))
+    stated = leave_one_out().assign(recipe=[{"left_out": ["organ", value]} for value in VALUES])
+    made = transfer(judged(ACCURACIES), gold_of(GOLD), moved, records=stated, by="organ", resamples=0)
+    cells = made[(made["part"] == "trained") & (made["judge"] == "without-lung")].set_index("subfield")
+    assert cells["n"].to_dict() == {"brain": 290, "eye": 290, "lung": 320}
+    assert set(cells["by"]) == {"organ"}
+    assert made[made["part"] == "out_of_domain"]["difference"].notna().all()
+
+
 def test_without_records_nothing_changes() -> None:
     votes = annotations_of(dict.fromkeys(("a", "b", "c"), GOLD))
     bench = Benchmark(BenchmarkMeta("here", "general", ("overall",)), CASES, votes)
