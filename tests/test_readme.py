@@ -92,11 +92,13 @@ def test_the_commands_for_own_data_and_the_python_snippet_run(tables: Path, mrb:
 
 @pytest.mark.slow
 def test_the_commands_that_try_models_run(mrb: Callable[[list[str]], str]) -> None:
-    [commands] = [block for block in _blocks("sh") if "random-llava" in block]
-    lines = [shlex.split(line, comments=True) for line in commands.splitlines()]
-    assert {line[1] for line in lines} == {"demo", "judge", "analyze"}
+    [judging, training] = [block for block in _blocks("sh") if "random-llava" in block]
+    lines = [shlex.split(line, comments=True) for line in (judging + training).splitlines() if line.startswith("mrb ")]
+    assert {line[1] for line in lines} == {"demo", "judge", "analyze", "split", "train"}
     printed = [mrb(line) for line in lines]
-    assert {line.split()[0] for line in printed[-1].splitlines() if line} >= {"random-llava", "random-llava+rating"}
+    [consistency, gains] = [text for text, line in zip(printed, lines, strict=True) if line[1] == "analyze"]
+    assert {line.split()[0] for line in consistency.splitlines() if line} >= {"random-llava", "random-llava+rating"}
+    assert "my-tuned" in gains and "random-llava" in gains
 
 
 @pytest.mark.slow
@@ -151,8 +153,9 @@ def test_the_commands_that_serve_print_their_address(
 
 
 def test_every_command_is_run_by_a_test_above() -> None:
-    run = {"import", "check", "judge", "analyze", "report", "demo", "doctor", "judges", "lab", "review", "annotate"}
-    assert {line[1] for line in _commands()} == run
+    data = {"import", "check", "split", "demo"}
+    judging = {"judge", "judges", "doctor", "train", "analyze", "report"}
+    assert {line[1] for line in _commands()} == data | judging | {"lab", "review", "annotate"}
 
 
 def test_the_licence_of_krippendorff_is_stated() -> None:
@@ -171,6 +174,8 @@ def test_the_tables_are_listed_with_their_questions_and_the_commands_are_named()
         "doctor",
         "judges",
         "judge",
+        "split",
+        "train",
         "analyze",
         "report",
         "export",
