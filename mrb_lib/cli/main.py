@@ -18,6 +18,7 @@ from mrb_lib.cli import (
     judge,
     judges,
     lab,
+    merge,
     pull,
     report,
     review,
@@ -42,6 +43,7 @@ app.command("demo")(demo.demo)
 app.command("import", cls=ImportCommand)(import_.import_)
 app.command("pull")(pull.pull)
 app.command("check")(check.check)
+app.command("merge")(merge.merge)
 app.command("split")(split.split)
 app.command("judges", cls=judges.EnginesCommand)(judges.judges)
 app.command("judge", cls=judges.EnginesCommand)(judge.judge)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.schema import TEST, TRAIN, VALIDATION
 from mrb_lib.training.examples import Examples, examples
 from mrb_lib.training.recipe import Recipe
-from mrb_lib.training.record import Stages
+from mrb_lib.verdicts.training import records_of
 
 MOST_VALIDATED: Final = 200
 """Validation cases that each evaluation judges, drawn at random where there are more."""
@@ -59,7 +59,8 @@ class Plan:
 
     def _check_earlier(self, parts: dict[str, list[str]]) -> None:
         """A judge that has learnt from cases that are now for validation or test must not be trained further here."""
-        seen = Stages(self.started_from).seen
+        records = records_of({"training": self.started_from})
+        seen = {digest for record in records for digest in cast("list[str]", record.get("digests") or [])}
         for name in (VALIDATION, TEST):
             leaked = [case for case in parts[name] if self.digests[case] in seen]
             if leaked:

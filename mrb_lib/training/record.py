@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 import pandas as pd
 
@@ -15,24 +15,6 @@ from mrb_lib.schema import SIMULATED
 from mrb_lib.training.loop import CurvePoint
 from mrb_lib.training.recipe import Recipe
 from mrb_lib.verdicts.manifest import library_versions
-
-
-@dataclass(frozen=True)
-class Stages:
-    """The trainings behind a judge: its record, and those of the judges that it was started from."""
-
-    record: object
-
-    def __iter__(self) -> Iterator[Mapping[str, object]]:
-        record = self.record
-        while isinstance(record, Mapping):
-            yield record
-            record = record.get("started_from")
-
-    @property
-    def seen(self) -> set[str]:
-        """The content digests of all cases that were trained on."""
-        return {str(digest) for record in self for digest in _list(record.get("digests"))}
 
 
 def training_record(

@@ -29,10 +29,15 @@ _HELD_BACK: Final = ("validation", "test")
 _LISTS: Final = {TRAINED: ("cases", "digests"), VALIDATION: ("validation", "validation_digests")}
 
 
-def records_of(manifest: Manifest) -> list[Mapping[str, object]]:
-    """The training record of a run's judge and those of the judges it was continued from, the latest first."""
+def records_of(provenance: Mapping[str, object]) -> list[Mapping[str, object]]:
+    """The training record of a judge and those of the judges it was continued from, the latest first.
+
+    Parameters
+    ----------
+    provenance : as in a run's manifest: `training` is the record
+    """
     records: list[Mapping[str, object]] = []
-    record = manifest.provenance.get("training")
+    record = provenance.get("training")
     while isinstance(record, Mapping):
         records.append(record)
         record = record.get("started_from")
@@ -67,7 +72,7 @@ def training_cases(manifests: Iterable[Manifest], benchmark: Benchmark) -> pd.Da
     """
     runs = list(manifests)
     here = _Benchmark(benchmark)
-    used = {run.run_id: _used(run, here) for run in runs if records_of(run)}
+    used = {run.run_id: _used(run, here) for run in runs if records_of(run.provenance)}
     for run in runs:
         members = run.spec.get("runs")
         if isinstance(members, list) and any(used.get(str(name)) is not None for name in members):
@@ -107,7 +112,7 @@ def training_records(manifests: Iterable[Manifest]) -> pd.DataFrame:
     runs = list(manifests)
     rows = []
     for run in runs:
-        records = records_of(run)
+        records = records_of(run.provenance)
         if not records:
             continue
         latest = records[0]
@@ -137,7 +142,7 @@ def training_curves(manifests: Iterable[Manifest]) -> pd.DataFrame:
     """The curves of the judges' training: `judge`, `stage` (0 the first), and the columns of `curve`, a row a step."""
     rows = []
     for run in manifests:
-        for stage, record in enumerate(reversed(records_of(run))):
+        for stage, record in enumerate(reversed(records_of(run.provenance))):
             curve = record.get("curve")
             points = [point for point in curve if isinstance(point, Mapping)] if isinstance(curve, list) else []
             rows += [{"judge": run.judge, "stage": stage, **point} for point in points]
@@ -238,7 +243,7 @@ def _used(run: Manifest, here: _Benchmark) -> dict[str, str] | None:
     """What each case was used for in the training of a run's judge; None where no record can be matched."""
     uses: dict[str, str] = {}
     is_known = False
-    for record in records_of(run):
+    for record in records_of(run.provenance):
         for use, (ids, digests) in _LISTS.items():
             listed, marks = record.get(ids), record.get(digests)
             if isinstance(marks, list):

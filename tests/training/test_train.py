@@ -299,7 +299,7 @@ class TestBadInput:
             ({"method": "reward", "prompt": "single"}, "takes no prompt"),
             ({"keep_adapter": True}, "add --lora"),
             ({"n_cases": 900}, "there are 8 training cases"),
-            ({"left_out": ("organ", "spleen")}, "no case has that organ"),
+            ({"left_out": ("organ", "spleen")}, "has no folds by organ"),
             ({"trainer": {"lerning_rate": 1}}, "refuses its arguments"),
             ({"lora": True, "adapter": {"r": 0}}, "arguments are refused"),
             ({"colour": "red"}, "key 'colour': is unknown"),
@@ -316,7 +316,7 @@ class TestBadInput:
 
     def test_no_split(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
         without = replace(bench, cases=bench.cases.drop(columns="split"))
-        with pytest.raises(InputError, match="run `mrb split`"):
+        with pytest.raises(InputError, match="run `mrb split"):
             _train(without, tmp_path / "tuned", tiny("llama"))
 
     def test_no_training_case(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
