@@ -47,6 +47,10 @@ def train(
     prompt: Annotated[
         str | None, typer.Option(metavar="ID|FILE", help="Of sft and dpo: what is to be answered; default: single.")
     ] = None,
+    replies: Annotated[
+        Path | None,
+        typer.Option(metavar="RUNS", help="Of sft and dpo: learn replies of these runs, marked by the labels."),
+    ] = None,
     dimension: Annotated[list[str] | None, typer.Option(help="Learn these dimensions only; repeatable.")] = None,
     no_swap: Annotated[bool, typer.Option("--no-swap", help="Show every case in order AB alone.")] = False,
     reference: Annotated[str | None, typer.Option(help="Show reference answers: drop, keep or half.")] = None,
@@ -109,8 +113,9 @@ def train(
     for folder, recipe in _trainings(benchmark, out, config, plan, leave_out, leave_one_out, chosen):
         with _bars(folder.name) as report:
             done = train_judge(
-                benchmark, folder, base, recipe, settings=settings, extra=tuple(rosters or ()), report=report
-            )
+                benchmark, folder, base, recipe, settings=settings, extra=tuple(rosters or ()), replies=replies,
+                report=report,
+            )  # fmt: skip
         _say(done, benchmark)
 
 

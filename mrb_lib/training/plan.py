@@ -24,6 +24,7 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.schema import TEST, TRAIN, VALIDATION
 from mrb_lib.training.examples import Examples, examples
 from mrb_lib.training.recipe import Recipe
+from mrb_lib.verdicts.store import run_folders
 from mrb_lib.verdicts.training import records_of
 
 MOST_VALIDATED: Final = 200
@@ -34,10 +35,16 @@ class Plan:
     """What is trained on what: checked, and the same whenever it is made from the same."""
 
     def __init__(
-        self, benchmark: Benchmark, model: str, recipe: Recipe, settings: Settings, extra: Sequence[Path]
+        self,
+        benchmark: Benchmark,
+        model: str,
+        recipe: Recipe,
+        settings: Settings,
+        extra: Sequence[Path] = (),
+        replies: Path | None = None,
     ) -> None:
         meta = benchmark.meta
-        self.benchmark, self.recipe = benchmark, recipe
+        self.benchmark, self.recipe, self.replies = benchmark, recipe, replies
         self.settings = replace(
             settings, dimensions=meta.dimensions, choices=meta.choices, prompt=recipe.prompt, seed=recipe.seed
         )
@@ -76,6 +83,7 @@ class Plan:
         stated = [
             self.recipe.stated(), self.source.revision, settings.max_pixels, settings.dtype, self.main,
             sorted(self.digests[self.examples.case_ids]), sorted(self.digests[self.validated]),
+            [folder.name for folder in run_folders(self.replies)] if self.replies is not None else None,
         ]  # fmt: skip
         return hashlib.sha256(json.dumps(stated, sort_keys=True, default=str).encode()).hexdigest()
 

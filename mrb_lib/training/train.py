@@ -54,6 +54,7 @@ def train(
     *,
     settings: Settings | None = None,
     extra: Sequence[Path] = (),
+    replies: Path | None = None,
     report: Report = lambda progress: None,
 ) -> Trained:
     """Train a judge.
@@ -69,6 +70,7 @@ def train(
     recipe : how
     settings : of the judge: device, dtype, max_pixels, download
     extra : the user's own roster files
+    replies : a folder of runs whose replies are learnt from, marked by the labels, in place of those that labels give
     report : called after every step
 
     Raises
@@ -83,7 +85,7 @@ def train(
     -----
     Validated by tests/training/test_train.py.
     """
-    plan = Plan(benchmark, model, recipe, settings or Settings(), extra)
+    plan = Plan(benchmark, model, recipe, settings or Settings(), extra, replies)
     if (out / TRAINING).is_file():
         return _finished(out, plan)
     work = out.resolve().parent / f".{out.name}.training"
@@ -118,8 +120,14 @@ def _trainee(plan: Plan) -> Trainee:
     """The judge of a plan, ready to be trained; TRL, which takes seconds to import, only where it trains."""
     recipe = plan.recipe
     if recipe.method == "reward":
+        if plan.replies is not None:
+            raise InputError("--replies: a reward model learns from the responses; leave it out.")
         return RewardTrainee(plan)
-    if recipe.method == "sft" and (recipe.prompt is None or load_prompt(recipe.prompt).asks == "one"):
+    if (
+        recipe.method == "sft"
+        and plan.replies is None
+        and (recipe.prompt is None or load_prompt(recipe.prompt).asks == "one")
+    ):
         return LetterTrainee(plan)
     from mrb_lib.training.trl_trainee import ReplyTrainee
 

@@ -18,7 +18,7 @@ from mrb_lib.judges.prompts import Prompt, load_prompt
 from mrb_lib.training.examples import Examples
 from mrb_lib.training.loop import CurvePoint, ExactResume, Report, fit
 from mrb_lib.training.plan import Plan, drawn
-from mrb_lib.training.replies import LACKS_A_LABEL, SAME_REPLY, message, reply_rows
+from mrb_lib.training.replies import LACKS_A_LABEL, NO_SAMPLE, SAME_REPLY, message, reply_rows, sampled_replies
 from mrb_lib.training.trainee import Trainee, judge_parts
 
 _MOST_WRITTEN = 50
@@ -84,16 +84,21 @@ class ReplyTrainee(Trainee):
         made = Examples(learnt[learnt["case_id"].isin(pictures)], {})
         prompts, weights = (self._prompt, self._prompt), judge.weights
         rows = reply_rows(plan.benchmark, made, prompts, weights.marks, sees_images=weights.sees_images)
-        lacks = rows["chosen"].isna()
+        if plan.replies is not None:
+            sampled = sampled_replies(plan.replies, self._prompt, plan.main, plan.gold[plan.gold.index.isin(pictures)])
+            rows = rows.drop(columns=["chosen", "rejected"]).drop_duplicates(["case_id", "order"])
+            rows = rows.merge(sampled, on=["case_id", "order"], how="left")
+        lacks = rows[["chosen", "rejected"] if self._recipe.method == "dpo" else ["chosen"]].isna().any(axis=1)
         is_dpo = self._recipe.method == "dpo"
         same = (rows["chosen"] == rows["rejected"]) & is_dpo
-        for reason, left in ((LACKS_A_LABEL, lacks), (SAME_REPLY, same)):
+        lacking = LACKS_A_LABEL if plan.replies is None else NO_SAMPLE
+        for reason, left in ((lacking, lacks), (SAME_REPLY, same)):
             if left.any():
                 self.left_out[reason] = int(left.sum())
         rows = rows[~lacks & ~same]
         self.case_ids = [case for case in self.case_ids if case in set(rows["case_id"])]
         if rows.empty:
-            raise InputError("no reply is left to train on: no case has a label on all dimensions of a reply.")
+            raise InputError(f"no reply is left to train on: all {len(lacks)} are {lacking}.")
         columns = {"chosen": "chosen", "rejected": "rejected"} if is_dpo else {"chosen": "completion"}
         return [
             {
@@ -107,9 +112,14 @@ class ReplyTrainee(Trainee):
 
 def _check(plan: Plan, prompt: Prompt) -> None:
     """Raise `InputError` where the labels do not give the replies that a prompt asks for."""
-    options = plan.recipe.examples
-    if prompt.asks == "rating" or prompt.gives_reason or prompt.id == "reasoned":
-        raise InputError(f"--prompt {prompt.id}: asks for what no label gives; use single, plain or rubric.")
+    options, reasons = plan.recipe.examples, prompt.gives_reason or prompt.id == "reasoned"
+    if prompt.asks == "rating" or (reasons and plan.replies is None):
+        raise InputError(
+            f"--prompt {prompt.id}: asks for what no label gives; use single, plain or rubric, or --replies with reasons "
+            "that were sampled."
+        )
+    if prompt.asks == "one" and plan.replies is not None:
+        raise InputError(f"--replies: prompt {prompt.id} is answered by a letter, which the label gives; leave it out.")
     if options.by_agreement:
         raise InputError("--by-agreement: replies cannot be weighed; train on letters, or a reward head.")
     if options.reference == "half" or (options.reference == "keep") != prompt.needs_reference:

@@ -104,7 +104,7 @@ def longer(benchmark: Benchmark, judge: PackedJudge, tokens: int) -> pd.DataFram
     cases = benchmark.cases.copy()
     now = _unique_tokens(judge, cases, benchmark)[1]
     filler = " ".join(cases["response_a"].head(20))
-    n = len(judge._weights.tokenizer(filler)["input_ids"])
+    n = len(judge.weights.tokenizer(filler)["input_ids"])
     extra = filler[: int(len(filler) * max(0.0, tokens - now) / 2 / n)]
     return cases.assign(response_a=cases["response_a"] + " " + extra, response_b=cases["response_b"] + " " + extra)
 
@@ -128,7 +128,7 @@ def timed(judge: LocalJudge, cases: pd.DataFrame, benchmark: Benchmark, batch: i
 
 def separate(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark, batch: int) -> float:
     """Cases per second of twelve ordinary passes, each over a whole batch; tokens are prepared as `packed` does."""
-    held = judge._weights
+    held = judge.weights
     plan = Plan(cases, benchmark.meta.dimensions, ("AB", "BA"))
     batches = list(plan.batches(np.arange(len(plan)), batch))
 
