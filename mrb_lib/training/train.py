@@ -123,11 +123,8 @@ def _trainee(plan: Plan) -> Trainee:
         if plan.replies is not None:
             raise InputError("--replies: a reward model learns from the responses; leave it out.")
         return RewardTrainee(plan)
-    if (
-        recipe.method == "sft"
-        and plan.replies is None
-        and (recipe.prompt is None or load_prompt(recipe.prompt).asks == "one")
-    ):
+    one_letter = recipe.prompt is None or load_prompt(recipe.prompt).asks == "one"
+    if recipe.method == "sft" and one_letter and plan.replies is None:
         return LetterTrainee(plan)
     from mrb_lib.training.trl_trainee import ReplyTrainee
 

@@ -115,8 +115,8 @@ def _check(plan: Plan, prompt: Prompt) -> None:
     options, reasons = plan.recipe.examples, prompt.gives_reason or prompt.id == "reasoned"
     if prompt.asks == "rating" or (reasons and plan.replies is None):
         raise InputError(
-            f"--prompt {prompt.id}: asks for what no label gives; use single, plain or rubric, or --replies with reasons "
-            "that were sampled."
+            f"--prompt {prompt.id}: asks for what no label gives; use single, plain or rubric, or --replies of "
+            "judges that gave reasons."
         )
     if prompt.asks == "one" and plan.replies is not None:
         raise InputError(f"--replies: prompt {prompt.id} is answered by a letter, which the label gives; leave it out.")

@@ -3,8 +3,8 @@
     python tests/benchmarks/training_speed.py     # a ~60 M model on the CPU, or Qwen2.5-VL-7B's architecture on a GPU
 
 Forward and backward pass of a case's twelve prompts: as the tree that `mrb train --method sft` learns from, and as
-twelve rows of a batch, as TRL's trainer reads `mrb export sft`. The weights are random, which changes what is learnt and
-not how long it takes. Results are in RESULTS.md.
+twelve rows of a batch, as TRL's trainer reads `mrb export sft`. The weights are random, which changes what is learnt
+and not how long it takes. Results are in RESULTS.md.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ def test_bad_input_is_one_line(
 
 @pytest.fixture
 def sampled(bench: Benchmark, tmp_path: Path) -> Path:
-    """Replies with reasons: right ones, wrong ones, one that could not be read; of four training cases in both orders."""
+    """Replies with reasons, right, wrong and unreadable, about four training cases in both orders."""
     learnt = bench.cases.loc[bench.cases["split"] == "train", "case_id"].tolist()
     labels = gold(bench).query("dimension == 'overall'").set_index("case_id")["choice"].dropna()
     known = [case for case in learnt if labels.get(case) in ("A", "B")][:4]
