@@ -71,7 +71,7 @@ def train(
     max_minutes: Annotated[float | None, typer.Option(help="Stop after so many minutes.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Of the order of cases and of new weights.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    dtype: Annotated[str, typer.Option(help="auto (bfloat16 on a GPU, else float32), float32 or bfloat16.")] = "auto",
+    dtype: Annotated[str, typer.Option(help="auto (float32; with --lora as `mrb judge`), float32, bfloat16.")] = "auto",
     max_pixels: Annotated[int | None, typer.Option(help="Make images with more pixels smaller.")] = None,
     revision: Annotated[str | None, typer.Option(help="Of a model on the Hub.")] = None,
     download: Annotated[bool, typer.Option("--download", help="Fetch weights that are not on this machine.")] = False,
@@ -105,6 +105,7 @@ def train(
     }  # fmt: skip
     chosen = {name: value for name, value in options.items() if value not in (None, [])}
     _check_packages()
+    from mrb_lib.training.loop import is_main_process
     from mrb_lib.training.train import train as train_judge
 
     benchmark = load(bench)
@@ -116,7 +117,8 @@ def train(
                 benchmark, folder, base, recipe, settings=settings, extra=tuple(rosters or ()), replies=replies,
                 report=report,
             )  # fmt: skip
-        _say(done, benchmark)
+        if is_main_process():
+            _say(done, benchmark)
 
 
 def _check_packages() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import time
 import warnings
@@ -149,11 +150,12 @@ def fit(
     """
     steps_an_epoch = max(1, -(-n_examples // recipe.batch))
     watch = _Watch(weights_to_train, recipe, work, max(1, steps_an_epoch // recipe.evaluations), validate, report)
-    device = next(weights_to_train.parameters()).device
+    transformers.utils.logging.set_verbosity_error()
+    weight = next(weights_to_train.parameters())
     with warnings.catch_warnings():
         # TRL 1.16 and peft 0.21 use names that transformers has begun to rename; a user can do nothing about it.
         warnings.simplefilter("ignore", FutureWarning)
-        trainer = make(_arguments(arguments, recipe, work, micro_batch, device), [watch])
+        trainer = make(_arguments(arguments, recipe, work, micro_batch, weight), [watch])
         trainer.remove_callback(transformers.PrinterCallback)
         trainer.remove_callback(transformers.ProgressCallback)
         trainer.train(resume_from_checkpoint=watch.resume_from)
@@ -161,16 +163,27 @@ def fit(
     return watch.curve
 
 
+def n_processes() -> int:
+    """Of a training that `accelerate launch` has started, one a GPU; 1 for any other."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def is_main_process() -> bool:
+    """Whether this is the process that writes."""
+    return os.environ.get("RANK", "0") == "0"
+
+
 def _arguments(
-    kind: type[TrainingArguments], recipe: Recipe, work: Path, micro_batch: int, device: torch.device
+    kind: type[TrainingArguments], recipe: Recipe, work: Path, micro_batch: int, weight: torch.Tensor
 ) -> TrainingArguments:
     """The trainer's arguments; those that the recipe names win."""
+    device, dtype = weight.device, weight.dtype
     # Prompts are never cut: where TRL would, it is told not to. Cases are no columns that could be unused.
     own = {"max_length": None} if "max_length" in kind.__dataclass_fields__ else {"remove_unused_columns": False}
     values: dict[str, Any] = {
         "output_dir": str(work),
         "per_device_train_batch_size": micro_batch,
-        "gradient_accumulation_steps": max(1, recipe.batch // micro_batch),
+        "gradient_accumulation_steps": max(1, recipe.batch // (micro_batch * n_processes())),
         "learning_rate": recipe.rate,
         "num_train_epochs": recipe.epochs,
         "lr_scheduler_type": "cosine",
@@ -184,7 +197,8 @@ def _arguments(
         "report_to": "none",
         "disable_tqdm": True,
         "use_cpu": device.type == "cpu",
-        "bf16": False,
+        # On a GPU, weights in single precision are multiplied in bfloat16.
+        "bf16": device.type == "cuda" and dtype == torch.float32,
         **own,
         **recipe.trainer,
     }
@@ -304,7 +318,7 @@ def _last_checkpoint(work: Path) -> str | None:
         try:
             json.loads((folder / _STATE).read_text(encoding="utf-8"))  # written last
         except (OSError, ValueError):
-            shutil.rmtree(folder)
+            shutil.rmtree(folder, ignore_errors=True)  # by whichever process comes first
         else:
             complete.append((int(folder.name.removeprefix(_STEP)), str(folder)))
     return max(complete)[1] if complete else None

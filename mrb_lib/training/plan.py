@@ -18,6 +18,7 @@ from mrb_lib.data.splits import FOLD, SPLIT, check_split
 from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError
 from mrb_lib.files import slug
+from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.roster.roster import entry_of
 from mrb_lib.judges.roster.source import locate_weights, trained_as
 from mrb_lib.judges.settings import Settings
@@ -45,8 +46,15 @@ class Plan:
     ) -> None:
         meta = benchmark.meta
         self.benchmark, self.recipe, self.replies = benchmark, recipe, replies
+        # Small steps are lost in the rounding of bfloat16; adapters are kept in single precision by peft.
+        dtype = "float32" if settings.dtype == "auto" and not recipe.lora else settings.dtype
         self.settings = replace(
-            settings, dimensions=meta.dimensions, choices=meta.choices, prompt=recipe.prompt, seed=recipe.seed
+            settings,
+            dtype=dtype,
+            dimensions=meta.dimensions,
+            choices=meta.choices,
+            prompt=recipe.prompt,
+            seed=recipe.seed,
         )
         self.entry = entry_of(model.partition("+")[0], extra)
         self.source = locate_weights(self.entry, revision=settings.revision, download=settings.download)
@@ -80,9 +88,10 @@ class Plan:
     def digest(self) -> str:
         """Of everything that shapes the weights."""
         settings = self.settings
+        prompt = load_prompt(self.recipe.prompt).hash if self.recipe.prompt is not None else None
         stated = [
-            self.recipe.stated(), self.source.revision, settings.max_pixels, settings.dtype, self.main,
-            sorted(self.digests[self.examples.case_ids]), sorted(self.digests[self.validated]),
+            {**self.recipe.stated(), "prompt": prompt}, self.source.revision, settings.max_pixels, settings.dtype,
+            self.main, sorted(self.digests[self.examples.case_ids]), sorted(self.digests[self.validated]),
             [folder.name for folder in run_folders(self.replies)] if self.replies is not None else None,
         ]  # fmt: skip
         return hashlib.sha256(json.dumps(stated, sort_keys=True, default=str).encode()).hexdigest()

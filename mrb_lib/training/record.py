@@ -64,7 +64,7 @@ def training_record(
         "cases_digest": cases_digest(seen),
         "validation": list(validation_ids),
         "validation_digests": digests[list(validation_ids)].tolist(),
-        "recipe": {**recipe.stated(), "n_cases": len(case_ids)},
+        "recipe": {**recipe.stated(), "prompt": prompt or None, "n_cases": len(case_ids)},
         "left_out_labels": dict(left_out),
         "max_pixels": max_pixels,
         "versions": library_versions(),

@@ -16,7 +16,7 @@ from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.roster.source import TRAINING, provenance_of
 from mrb_lib.judges.settings import Settings
 from mrb_lib.training.letters import LetterTrainee
-from mrb_lib.training.loop import CurvePoint, Report, fit_in_memory
+from mrb_lib.training.loop import CurvePoint, Report, fit_in_memory, is_main_process, n_processes
 from mrb_lib.training.plan import Plan
 from mrb_lib.training.recipe import Recipe
 from mrb_lib.training.record import model_card, training_record
@@ -100,8 +100,11 @@ def train(
         trainees.append(trainee)
         return trainee.fit(work, micro_batch, report)
 
-    curve = fit_in_memory(attempt, recipe.batch, notices.append)
+    curve = fit_in_memory(attempt, max(1, recipe.batch // n_processes()), notices.append)
     trainee = trainees[0]
+    done = Trained(out, curve, len(trainee.case_ids), trainee.left_out, notices + trainee.notices)
+    if not is_main_process():
+        return done
     with staged_folder(out) as folder:
         trainee.save(folder)
         record = training_record(
@@ -113,7 +116,7 @@ def train(
         write_atomic(folder / "README.md", model_card(out.name, record, plan.entry))
         write_atomic(folder / TRAINING, json.dumps(record, indent=1) + "\n")
     shutil.rmtree(work)
-    return Trained(out, curve, len(trainee.case_ids), trainee.left_out, [*notices, *trainee.judge.notices])
+    return done
 
 
 def _trainee(plan: Plan) -> Trainee:

@@ -79,6 +79,12 @@ class Trainee(ABC):
             return None, None
         return accuracy_and_consistency(self.judge, plan.benchmark.cases, self._validated, plan.main, plan.gold)
 
+    @property
+    def notices(self) -> list[str]:
+        """What the user should know of the judge, but for what its verdicts were before it was trained."""
+        self.judge.forget_mass()
+        return self.judge.notices
+
     def _note_failures(self, failures: Mapping[str, str]) -> None:
         for reason in failures.values():
             self.left_out[reason] = self.left_out.get(reason, 0) + 1

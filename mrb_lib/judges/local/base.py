@@ -179,6 +179,10 @@ class LocalJudge(ABC):
         )
         return [*self._notices, low]
 
+    def forget_mass(self) -> None:
+        """Count the verdicts that rest on improbable answers anew, as after the weights have changed."""
+        self._n_read = self._n_low = 0
+
     def _note_mass(self, mass: float) -> None:
         """Count a verdict by the probability that the model gives to all admissible answers together."""
         self._n_read += 1
