@@ -186,6 +186,9 @@ def _say(done: Trained, benchmark: Benchmark) -> None:
             f"{best.accuracy:.3f} at best (step {best.step}), the same choice in both orders "
             f"{points[0].consistency:.3f} and {best.consistency:.3f}; the best of several flatters"
         )
+        if best.step == 0:
+            text = "no evaluation was better than that before training, so the weights are those it began with"
+            typer.echo(f"{done.folder}: {text}; train longer, or with another --lr", err=True)
     else:
         typer.echo(f"{done.folder}: there is no validation case, so the last weights are kept unseen", err=True)
     for reason, n in done.left_out.items():

@@ -324,6 +324,11 @@ def _last_checkpoint(work: Path) -> str | None:
     return max(complete)[1] if complete else None
 
 
+def has_checkpoint(work: Path) -> bool:
+    """Whether a training in this folder can go on from a step that it has reached."""
+    return _last_checkpoint(work) is not None
+
+
 def fit_in_memory(
     attempt: Callable[[int], list[CurvePoint]], batch: int, notice: Callable[[str], None]
 ) -> list[CurvePoint]:

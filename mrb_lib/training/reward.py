@@ -19,7 +19,15 @@ from transformers import PreTrainedModel
 
 from mrb_lib.errors import InputError
 from mrb_lib.judges.local.base import LocalJudge
-from mrb_lib.judges.local.reward import Conversations, RewardHead, RewardJudge, save_head
+from mrb_lib.judges.local.reward import (
+    HEAD_FILE,
+    Conversations,
+    RewardHead,
+    RewardJudge,
+    head_dimensions,
+    load_head,
+    save_head,
+)
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.schema import ORDERS
 from mrb_lib.training.loop import CurvePoint, Report
@@ -107,7 +115,7 @@ def give_head(weights: Weights, n_dimensions: int, seed: int) -> torch.nn.Linear
 
 
 class RewardTrainee(Trainee):
-    """A reward head and the weights below it."""
+    """A reward head and the weights below it; the head goes on from that of a judge of the same dimensions."""
 
     judge: RewardJudge
 
@@ -119,7 +127,10 @@ class RewardTrainee(Trainee):
         weights = self.judge.weights
         self._speech = weights.model.get_output_embeddings()
         self._tied = [config.tie_word_embeddings for config in _configs(weights.model)]
-        give_head(weights, len(names), plan.recipe.seed)
+        head, folder = give_head(weights, len(names), plan.recipe.seed), plan.source.folder
+        if (folder / HEAD_FILE).is_file() and head_dimensions(folder) == names:
+            with torch.no_grad():
+                head.weight.copy_(load_head(folder, weights).weight)
         self._adapt()
         self._head = _trained_linear(weights.model.get_output_embeddings())
         self.judge.use_head(RewardHead(weights, self._head.weight, torch.zeros(len(names)), names))

@@ -16,7 +16,7 @@ from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.roster.source import TRAINING, provenance_of
 from mrb_lib.judges.settings import Settings
 from mrb_lib.training.letters import LetterTrainee
-from mrb_lib.training.loop import CurvePoint, Report, fit_in_memory, is_main_process, n_processes
+from mrb_lib.training.loop import CurvePoint, Report, fit_in_memory, has_checkpoint, is_main_process, n_processes
 from mrb_lib.training.plan import Plan
 from mrb_lib.training.recipe import Recipe
 from mrb_lib.training.record import model_card, training_record
@@ -89,8 +89,7 @@ def train(
     if (out / TRAINING).is_file():
         return _finished(out, plan)
     work = out.resolve().parent / f".{out.name}.training"
-    work.mkdir(parents=True, exist_ok=True)
-    _check_same(work / _PLAN, plan, out)
+    _begin(work, plan, out)
     notices: list[str] = []
     trainees: list[Trainee] = []
 
@@ -100,7 +99,11 @@ def train(
         trainees.append(trainee)
         return trainee.fit(work, micro_batch, report)
 
-    curve = fit_in_memory(attempt, max(1, recipe.batch // n_processes()), notices.append)
+    try:
+        curve = fit_in_memory(attempt, max(1, recipe.batch // n_processes()), notices.append)
+    except InputError:
+        _clear_unless_begun(work)
+        raise
     trainee = trainees[0]
     done = Trained(out, curve, len(trainee.case_ids), trainee.left_out, notices + trainee.notices)
     if not is_main_process():
@@ -134,14 +137,24 @@ def _trainee(plan: Plan) -> Trainee:
     return ReplyTrainee(plan)
 
 
-def _check_same(path: Path, plan: Plan, out: Path) -> None:
-    """Note what the work folder is for; `InputError` where it is of another training."""
-    if path.is_file() and json.loads(path.read_text(encoding="utf-8"))["digest"] != plan.digest:
-        raise InputError(
-            f"{out}: a training with another recipe, model or split was broken off here; finish it with its own "
-            f"arguments, or remove {path.parent.name}."
-        )
-    write_atomic(path, json.dumps({"digest": plan.digest}))
+def _begin(work: Path, plan: Plan, out: Path) -> None:
+    """Make the folder of checkpoints, or take that of the same training; `InputError` where it is of another."""
+    note = work / _PLAN
+    if note.is_file() and json.loads(note.read_text(encoding="utf-8"))["digest"] != plan.digest:
+        _clear_unless_begun(work)
+        if work.exists():
+            raise InputError(
+                f"{out}: a training with another recipe, model or split was broken off here; finish it with its own "
+                f"arguments, or remove {work.name}."
+            )
+    work.mkdir(parents=True, exist_ok=True)
+    write_atomic(note, json.dumps({"digest": plan.digest}))
+
+
+def _clear_unless_begun(work: Path) -> None:
+    """Remove a folder of checkpoints that holds none."""
+    if not has_checkpoint(work):
+        shutil.rmtree(work, ignore_errors=True)
 
 
 def _finished(out: Path, plan: Plan) -> Trained:

@@ -262,8 +262,12 @@ class TestOnceMore:
     def test_an_unfinished_training_goes_on_with_its_own_recipe_only(
         self, bench: Benchmark, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        forward, n_steps = LetterLoss.__call__, iter(range(99))
+
         def interrupted(self: LetterLoss, model: object, cases: list[object]) -> torch.Tensor:
-            raise KeyboardInterrupt
+            if next(n_steps) == 3:
+                raise KeyboardInterrupt
+            return forward(self, model, cases)
 
         with monkeypatch.context() as patch:
             patch.setattr(LetterLoss, "__call__", interrupted)
@@ -272,6 +276,22 @@ class TestOnceMore:
         with pytest.raises(InputError, match="was broken off here"):
             _train(bench, tmp_path / "tuned", tiny("llama"), method="sft", seed=5)
         _train(bench, tmp_path / "tuned", tiny("llama"), method="sft")
+
+    def test_a_wish_that_was_wrong_leaves_nothing_in_the_way_of_the_next(
+        self, bench: Benchmark, tiny: Tiny, tmp_path: Path
+    ) -> None:
+        with pytest.raises(InputError, match="a reward model is shown"):
+            _train(bench, tmp_path / "tuned", tiny("llama"), method="reward", reference="keep")
+        assert not list(tmp_path.iterdir())
+        _train(bench, tmp_path / "tuned", tiny("llama"), method="reward", epochs=1)
+
+    def test_a_head_goes_on_from_where_it_was(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        first = _train(bench, tmp_path / "first", tiny("llama"), method="reward", epochs=6)
+        best = max(point.accuracy or 0.0 for point in first.curve)
+        further = _train(bench, tmp_path / "further", tmp_path / "first", method="reward", epochs=1, seed=4)
+        assert further.curve[0].accuracy == best
+        heads = [load_file(tmp_path / name / "reward_head.safetensors")["weight"] for name in ("first", "further")]
+        assert torch.nn.functional.cosine_similarity(*heads).min() > 0.9
 
     def test_a_trained_judge_is_trained_further_and_remembers_all_it_has_seen(
         self, bench: Benchmark, tiny: Tiny, tmp_path: Path
