@@ -32,7 +32,7 @@ def train(
     method: Annotated[str | None, typer.Option(help="sft, dpo or reward.")] = None,
     config: Annotated[
         str | None,
-        typer.Option(metavar="NAME|FILE", help="A recipe in TOML, which these options change; see below for its keys."),
+        typer.Option(metavar="NAME|FILE", help="A recipe in TOML, which these options change; see above."),
     ] = None,
     plan: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Recipes to compare: TOML, a table [[recipe]] with a name each.")
@@ -84,6 +84,11 @@ def train(
 
     OUT is what `mrb judge --judge path:OUT` judges with; its training.json says what it has seen, and every table
     leaves those cases out. Several GPUs: accelerate launch -m mrb_lib.cli.main train ...
+
+    A recipe (tiny-reward, tiny-letters, or a TOML file) has the keys method, prompt, dimensions, swap, reference,
+    labels (majority or annotator), ties, by_agreement, n_cases, lora, keep_adapter, epochs, learning_rate, batch,
+    evaluations, patience, max_minutes and seed, and two tables: trainer, with any argument of the trainer of
+    transformers or TRL, and adapter, with any of peft's LoraConfig.
     """
     from mrb_lib.cli.judge import _dtype
     from mrb_lib.data.benchmark import load

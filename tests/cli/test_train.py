@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from mrb_lib.data.demo import write_demo
 from mrb_lib.data.splits import split, write_split
 from mrb_lib.errors import MrbError
 from mrb_lib.files import slug
+from mrb_lib.training.examples import ExampleOptions
+from mrb_lib.training.recipe import Recipe
 
 pytestmark = pytest.mark.slow
 
@@ -106,6 +109,12 @@ def test_sft_goes_on_from_a_judge_that_was_trained(bench: Path, tiny: Tiny, tmp_
     assert _run("train", bench, tmp_path / "warm", "--model", f"path:{tiny('llama')}", *QUICK).exit_code == 0
     assert _run("train", bench, tmp_path / "dpo", "--from", tmp_path / "warm", "--method", "dpo", *QUICK).exit_code == 0
     assert _record(tmp_path / "dpo")["started_from"]["cases"] == _record(tmp_path / "warm")["cases"]
+
+
+def test_the_help_names_every_key_of_a_recipe() -> None:
+    shown = " ".join(_run("train", "--help").output.split())
+    names = {field.name for kind in (Recipe, ExampleOptions) for field in fields(kind)} - {"examples", "left_out"}
+    assert not {name for name in names if name not in shown}
 
 
 @pytest.mark.parametrize(
