@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from mrb_lib.plots.intervals import panels, rows_of, stacked
 from mrb_lib.plots.lettering import label, labels, title_case
 from mrb_lib.plots.registry import figure
-from mrb_lib.plots.style import COLOURS, PAGE, SERIES, Paper, canvas, panel_grid, styled
+from mrb_lib.plots.style import COLOURS, PAGE, SERIES, Paper, canvas, panel_grid, styled, write_mark
 
 _PANELS_A_ROW = 3
 _CROWDED = 500
@@ -238,8 +238,7 @@ def order_probabilities(pairs: pd.DataFrame, *, dimensions: Sequence[str] | None
     for handle in legend.legend_handles:
         if handle is not None:
             handle.set_alpha(1)
-    if mark:
-        figure.suptitle(label(mark), x=0.01, ha="left", fontsize=7.5, weight="bold", color=COLOURS["simulated"])
+    write_mark(figure, mark)
     return figure
 
 

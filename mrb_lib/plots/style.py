@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from math import ceil
-from typing import Final, ParamSpec
+from typing import Any, Final, ParamSpec
 
 import matplotlib as mpl
 import numpy as np
@@ -30,7 +30,7 @@ from matplotlib.transforms import Bbox
 from numpy.typing import ArrayLike
 from PIL import Image
 
-from mrb_lib.plots.lettering import labels, percent, signed_percent
+from mrb_lib.plots.lettering import label, labels, percent, signed_percent
 
 P = ParamSpec("P")
 
@@ -304,10 +304,15 @@ def mark_simulated(figure: Paper) -> None:
         for axes in figure.axes:
             left, bottom, across, up = axes.get_position(original=True).bounds
             axes.set_position((left, bottom * share, across, up * share))
+    top = 1 - 0.04 / (height + STRIP)
+    for text in figure.texts:
+        if text.get_gid() == "mark":  # stands in the same strip
+            text.set_in_layout(False)
+            text.set_y(top)
     with house_style():
         text = figure.text(
             1 - 0.05 / width,
-            1 - 0.04 / (height + STRIP),
+            top,
             "SIMULATED DATA",
             ha="right",
             va="top",
@@ -316,6 +321,13 @@ def mark_simulated(figure: Paper) -> None:
             gid="simulated",
         )
     text.set_in_layout(False)
+
+
+def write_mark(figure: Paper, mark: str) -> None:
+    """Write on the figure's face, above all else, what no reader may miss; nothing where that is empty."""
+    if mark:
+        style: dict[str, Any] = {"fontsize": 7.5, "weight": "bold", "color": COLOURS["simulated"], "gid": "mark"}
+        figure.suptitle(label(mark), x=0.01, ha="left", **style)
 
 
 def rows_height(rows: int, each: float, rest: float) -> float:

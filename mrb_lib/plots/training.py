@@ -14,6 +14,7 @@ from mrb_lib.plots.accuracy import colour_range
 from mrb_lib.plots.intervals import draw_estimates, overall, panels, rows_of
 from mrb_lib.plots.lettering import label, labels, percent, title_case
 from mrb_lib.plots.matrix import cell_texts, draw_matrix, scale_bar
+from mrb_lib.plots.registry import figure
 from mrb_lib.plots.style import (
     COLOURS,
     COLUMN,
@@ -28,9 +29,11 @@ from mrb_lib.plots.style import (
     percent_axis,
     rows_height,
     styled,
+    write_mark,
     write_missing,
 )
 
+_NEEDS: Final = ("preferences", "annotations")
 QUANTITIES: Final = {
     "accuracy": "Accuracy",
     "consistency": "Order consistency",
@@ -46,10 +49,24 @@ _CURVES: Final = {
 _ROW: Final = 0.2
 _NEITHER: Final = 0.5
 _BAND: Final = 0.15
+_TOP: Final = 1.01
 
 
+@figure(
+    "training-curves",
+    title="Training, step by step",
+    caption=(
+        "{note} Loss (mean over the steps since the evaluation before), and accuracy and order consistency on the "
+        "validation cases, by step; step 0 is before training. A dashed line begins a later stage. At most six judges."
+    ),
+    reading=(
+        "The weights that are kept are those of the highest validation accuracy, so that this point flatters: what "
+        "training gained is read off unseen cases. A loss that falls while accuracy does not is learning by heart."
+    ),
+    needs=_NEEDS,
+)
 @styled
-def training_curves(curves: pd.DataFrame) -> Paper:
+def training_curves(curves: pd.DataFrame, *, mark: str = "") -> Paper:
     """Draw loss, validation accuracy and order consistency by step, a line a judge.
 
     Parameters
@@ -57,6 +74,7 @@ def training_curves(curves: pd.DataFrame) -> Paper:
     curves : as of `mrb_lib.verdicts.training.training_curves`: judge, stage, step, loss, accuracy, consistency; null
         where a step did not measure it. At most as many judges as there are `SERIES`. A later stage goes on where the
         one before ended, behind a dashed line.
+    mark : words for the figure's face, in the colour of warnings
     """
     shown = [name for name in _CURVES if curves[name].notna().any()] or ["loss"]
     judges = list(dict.fromkeys(curves["judge"]))[: len(SERIES)]
@@ -75,8 +93,10 @@ def training_curves(curves: pd.DataFrame) -> Paper:
         axes.grid(axis="both")
         if name != "loss":
             percent_axis(axes.yaxis, 6)
+            axes.set_ylim(top=min(axes.get_ylim()[1], _TOP))
     handles, names = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=min(3, max(1, len(judges))))
+    figure.legend(handles, names, loc="outside lower center", ncols=min(4, max(1, len(judges))))
+    write_mark(figure, mark)
     return figure
 
 
@@ -90,8 +110,73 @@ def _one_after_another(own: pd.DataFrame) -> list[tuple[float, pd.DataFrame]]:
     return stages
 
 
+@figure(
+    "training-gains",
+    title="What training gained on each dimension",
+    caption=(
+        "{note} Accuracy of judges that were trained further less that of the judge they were trained from, in "
+        "percentage points, with 95% paired intervals, on the cases scored for both that neither was trained on; "
+        "ordered by {dimension}. n/a: undefined."
+    ),
+    reading=(
+        "Right of the dashed line training helped. An interval that holds the line shows no gain, and does not show "
+        "that there is none."
+    ),
+    needs=_NEEDS,
+)
+@figure(
+    "training-images",
+    title="What the images contribute",
+    caption=(
+        "{note} Accuracy of trained judges with images less their accuracy with images blanked, in percentage points, "
+        "with 95% paired intervals, on the cases scored for both that the judge was not trained on; ordered by "
+        "{dimension}. n/a: undefined."
+    ),
+    reading=(
+        "Right of the dashed line the judge uses the image, rightly or not. Where an interval holds the line, it is "
+        "not shown to look: what it gained it may have learnt from the texts."
+    ),
+    needs=_NEEDS,
+)
 @styled
-def before_and_after(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
+def gains_by_dimension(table: pd.DataFrame, *, order_by: str | None = None, mark: str = "") -> Paper:
+    """Draw the gains of the table `gains`: a panel a dimension, a row a pair.
+
+    Parameters
+    ----------
+    table : rows of `gains`: part, base, tuned, dimension, subfield, gain, low, high; null where undefined. A row is
+        named by the tuned judge, and where it has several bases by both
+    order_by : the dimension that orders the rows
+    mark : words for the figure's face
+    """
+    rows = overall(rows_of(table, part="accuracy"))
+    bases = rows.groupby("tuned")["base"].transform("nunique")
+    names = rows["tuned"].where(bases.eq(1), rows["tuned"] + " \u2212 " + rows["base"])
+    figure = panels(
+        rows.assign(pair=names), value="gain", axis_label="difference of accuracy (percentage points)", rows="pair",
+        order_by=order_by, line_at=0.0,
+    )  # fmt: skip
+    write_mark(figure, mark)
+    return figure
+
+
+@figure(
+    "training-changes",
+    title="What training changed besides accuracy",
+    caption=(
+        "{note} Judges that were trained further (filled) and those they were trained from (open), on {dimension}, on "
+        "cases that neither was trained on, with 95% intervals: accuracy, the same choice in both orders, choices for "
+        "the response shown first, the squared error of the probability (Brier score), and choices for the longer "
+        "response. n/a: undefined."
+    ),
+    reading=(
+        "A gain in accuracy beside a move away from 50 in the third or fifth panel may be bought with a bias. A lower "
+        "Brier score is better. A reward model rates each response alone, so that it is consistent by construction."
+    ),
+    needs=_NEEDS,
+)
+@styled
+def before_and_after(table: pd.DataFrame, *, dimension: str | None = None, mark: str = "") -> Paper:
     """Draw what training changed: a panel a quantity, the base (open) and the tuned judge (filled) of every pair.
 
     Parameters
@@ -99,6 +184,7 @@ def before_and_after(table: pd.DataFrame, *, dimension: str | None = None) -> Pa
     table : rows of `gains`: part, base, tuned, dimension, subfield, value_base, value_tuned, both with _low and _high;
         null where undefined
     dimension : the one to draw
+    mark : words for the figure's face
     """
     rows = overall(rows_of(table, dimension=dimension))
     parts = [part for part in QUANTITIES if (rows["part"] == part).any()]
@@ -122,7 +208,8 @@ def before_and_after(table: pd.DataFrame, *, dimension: str | None = None) -> Pa
     for axes in grid[1:]:
         axes.tick_params(axis="y", length=0)
     figure.supxlabel("% of cases; Brier score \u00d7 100", fontsize=7)
-    figure.legend(*grid[0].get_legend_handles_labels(), loc="outside upper left", ncols=2)
+    figure.legend(*grid[0].get_legend_handles_labels(), loc="outside lower right", ncols=2)
+    write_mark(figure, mark)
     return figure
 
 
@@ -137,8 +224,21 @@ def _pair_of_estimates(axes: Axes, rows: pd.DataFrame, y: np.ndarray) -> None:
     write_missing(axes, y[rows["value_tuned"].isna().to_numpy()])
 
 
+@figure(
+    "training-ingredients",
+    title="What each ingredient of training contributes",
+    caption=(
+        "{note} Judges of one base whose recipes differ in one entry, on {dimension}: the first value less the second, "
+        "with 95% paired intervals, on cases that neither was trained on. n/a: undefined."
+    ),
+    reading=(
+        "Each row is one training against another: an interval is over cases, and another seed would move it by what "
+        "it does not show. Choices for the first response move the other way where the order comes to matter less."
+    ),
+    needs=_NEEDS,
+)
 @styled
-def ingredients(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
+def ingredients(table: pd.DataFrame, *, dimension: str | None = None, mark: str = "") -> Paper:
     """Draw what each ingredient of training changes: a panel a quantity, a row a pair of judges.
 
     Parameters
@@ -146,6 +246,7 @@ def ingredients(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
     table : rows of `learning` with part "ingredient": ingredient, value_1, value_2, judge_1, judge_2, quantity,
         dimension, difference, low, high; null where undefined
     dimension : the one to draw
+    mark : words for the figure's face
     """
     rows = rows_of(table, part="ingredient", dimension=dimension)
     values = rows["ingredient"] + ": " + rows["value_1"] + " \u2212 " + rows["value_2"]
@@ -157,14 +258,30 @@ def ingredients(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
         contrast=short, quantity=pd.Categorical(rows["quantity"].map(QUANTITIES), [QUANTITIES[name] for name in known])
     )
     named = named.sort_values("quantity", kind="stable").astype({"quantity": "str"})
-    return panels(
+    figure = panels(
         named, value="difference", axis_label="difference (percentage points; Brier score \u00d7 100)", rows="contrast",
         panel="quantity", order_by=QUANTITIES[known[0]], line_at=0.0,
     )  # fmt: skip
+    write_mark(figure, mark)
+    return figure
 
 
+@figure(
+    "learning-curve",
+    title="Accuracy by the number of training cases",
+    caption=(
+        "{note} Accuracy on {dimension} of judges that differ in the number of training cases alone, on cases that "
+        "none of them was trained on, with 95% intervals; and, from four numbers on, the inverse power law fitted to "
+        "them with its 95% band, up to twice the most cases."
+    ),
+    reading=(
+        "Where the line is still rising, more labels would pay. Band and intervals are over test cases: each judge was "
+        "trained once, and how far the points lie off the line shows what another training would have moved."
+    ),
+    needs=_NEEDS,
+)
 @styled
-def learning_curve(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
+def learning_curve(table: pd.DataFrame, *, dimension: str | None = None, mark: str = "") -> Paper:
     """Draw accuracy against the number of training cases: the judges with intervals, the fitted curve with its band.
 
     Parameters
@@ -172,6 +289,7 @@ def learning_curve(table: pd.DataFrame, *, dimension: str | None = None) -> Pape
     table : rows of `learning` with parts "size", "fit" and "curve": recipe, dimension, n_training, accuracy, low, high,
         target, cases_needed; null where undefined. A colour a recipe, at most as many as there are `SERIES`.
     dimension : the one to draw
+    mark : words for the figure's face
     """
     rows = rows_of(table, dimension=dimension)
     rows = rows[rows["part"].isin(["size", "fit", "curve"])]
@@ -200,6 +318,7 @@ def learning_curve(table: pd.DataFrame, *, dimension: str | None = None) -> Pape
     percent_axis(axes.yaxis, 6)
     axes.grid(axis="both")
     figure.legend(loc="outside lower center")
+    write_mark(figure, mark)
     return figure
 
 
@@ -211,8 +330,21 @@ def _needed(axes: Axes, curve: pd.DataFrame, colour: str) -> None:
             axes.plot([needed], [target], "*", color=colour, markersize=7, gid="needed")
 
 
+@figure(
+    "transfer-trained",
+    title="Trained on against tested on",
+    caption=(
+        "{note} Accuracy on {dimension} of judges that were trained without one {by} (rows) on the cases of each "
+        "(columns) that they were not trained on, with 95% intervals. Framed: left out of training. n/a: no case."
+    ),
+    reading=(
+        "Compare a framed cell with the cells above and below it, which are the same cases judged by judges that were "
+        "trained with their like; a row that is low throughout is a training that went badly."
+    ),
+    needs=_NEEDS,
+)
 @styled
-def trained_and_tested(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
+def trained_and_tested(table: pd.DataFrame, *, dimension: str | None = None, mark: str = "") -> Paper:
     """Draw the matrix of what judges were trained on and what they are tested on, cells outside of training framed.
 
     Parameters
@@ -220,6 +352,7 @@ def trained_and_tested(table: pd.DataFrame, *, dimension: str | None = None) -> 
     table : rows of `transfer` with part "trained": judge, dimension, subfield, accuracy, low, high, in_training; null
         where undefined
     dimension : the one to draw
+    mark : words for the figure's face
     """
     rows = rows_of(table, part="trained", dimension=dimension)
     by = ["trained_on", "judge"]
@@ -246,4 +379,41 @@ def trained_and_tested(table: pd.DataFrame, *, dimension: str | None = None) -> 
     axes.set_xlabel("tested on")
     axes.set_ylabel("judge: trained on")
     scale_bar(figure, mesh, axes, "accuracy (%)", percent)
+    write_mark(figure, mark)
+    return figure
+
+
+@figure(
+    "transfer-losses",
+    title="What leaving a domain out of training costs",
+    caption=(
+        "{note} Accuracy of judges that were trained without a {by} on its cases, less that of judges of the same "
+        "recipe that were trained with it, in percentage points, with 95% paired intervals; below the line over the "
+        "cases of all that were left out; ordered by {dimension}. n/a: undefined."
+    ),
+    reading=(
+        "Left of the dashed line the judge does not travel: it is worse where it was not trained. The intervals are "
+        "over cases; how a training turned out moves a row as well, and the mean below the line less."
+    ),
+    needs=_NEEDS,
+)
+@styled
+def domain_losses(table: pd.DataFrame, *, order_by: str | None = None, mark: str = "") -> Paper:
+    """Draw what judges lose on the domain they were trained without: a panel a dimension, a row a domain.
+
+    Parameters
+    ----------
+    table : rows of `transfer` with part "out_of_domain": dimension, subfield (null: all), difference, difference_low,
+        difference_high; null where undefined
+    order_by : the dimension that orders the rows
+    mark : words for the figure's face
+    """
+    rows = rows_of(table, part="out_of_domain")
+    own = rows.dropna(subset="subfield")
+    whole = rows[rows["subfield"].isna()].assign(subfield="all left out")
+    figure = panels(
+        own, value="difference", axis_label="difference of accuracy (percentage points)", rows="subfield",
+        order_by=order_by, below=whole, line_at=0.0,
+    )  # fmt: skip
+    write_mark(figure, mark)
     return figure

@@ -46,6 +46,7 @@ _MARK_TEXT = """Signature: 8a477f597d28d172789f06886806bc55
 DEFAULT_CASES = 12
 KEEP_RUNS = "keep_runs"
 """The parameter of a notebook that judges, and keeps what it made there."""
+_WORKS_WITH_MODELS = (b"run_trial", b"live_training")
 # Parameters that the report sets itself.
 _PLACES = {
     "benchmark": "name it as the first argument",
@@ -231,7 +232,7 @@ def _sources(folder: Path) -> list[Path]:
 def _expected_work(notebook: Path) -> tuple[bool, int]:
     """What takes longest comes first, so that no process works on it alone at the end: models, then many figures."""
     source = notebook.read_bytes()
-    return b"run_trial" in source, source.count(b"w.figure(")
+    return any(name in source for name in _WORKS_WITH_MODELS), source.count(b"w.figure(")
 
 
 def _chosen(sources: Sequence[Path], only: Sequence[str]) -> list[Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import json
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,12 +15,13 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
 from mrb_lib.preloaded import KERNEL, preloaded, write_kernel
 from mrb_lib.reviews.marks import Adjudication
 from mrb_lib.reviews.store import open_store
 from mrb_lib.schema import CHOICES, DIMENSIONS, ORDERS, ORGAN_DEPARTMENT, ORGANS
-from mrb_lib.verdicts.store import save_imported
+from mrb_lib.verdicts.store import load_verdicts, run_folders, save_imported
+from tests.training_records import BASE_REVISION, record_of
 
 _LOADED = (
     *KERNEL, "nbformat", "scipy.stats", "statsmodels.api", "formulaic", "matplotlib.pyplot",
@@ -126,3 +128,52 @@ def paper_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     rows = [f"{judge},{group_and_base}" for judge, group_and_base in zip(JUDGES, groups, strict=True)]
     (folder / "groups.csv").write_text("\n".join(["judge,group,base", *rows]) + "\n", encoding="utf-8")
     return {"work": str(folder), "groups": str(folder / "groups.csv")}
+
+
+@pytest.fixture(scope="session")
+def trained(full: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The full benchmark with a split, and runs whose judges have records of their training.
+
+    `judge_0` is the base, the next four learnt from more and more cases, the two of the roster each without a
+    department, and `elsewhere` from another benchmark.
+    """
+    folder = tmp_path_factory.mktemp("trained")
+    loaded = load(full)
+    split = ["train"] * 18 + ["validation"] * 6 + ["test"] * 36
+    cases = loaded.cases.assign(split=split, fold=loaded.cases["department"])
+    benchmark = replace(loaded, cases=cases)
+    save(benchmark, folder)
+    said = load_verdicts(full / "runs", cases)
+    said = pd.concat([said, said[said["judge"] == "judge_3"].assign(judge="elsewhere")], ignore_index=True)
+    save_imported(said, folder / "runs", benchmark="full", kind="simulated", source="test")
+    ids, validation = cases["case_id"][:18].tolist(), cases["case_id"][18:24].tolist()
+    departments = dict(zip(JUDGES[-2:], cases["department"].value_counts().index, strict=False))
+    learnt = {f"judge_{i}": ids[: 4 * i] for i in range(1, 5)}
+    learnt |= {name: [case for case in ids if case_in(cases, case) != value] for name, value in departments.items()}
+    points = [(0, None, 0.5, 0.4), (5, 0.7, 0.6, 0.7), (10, 0.6, 0.7, 0.8)]
+    curve = [
+        {"step": step, "epoch": step / 10, "loss": loss, "accuracy": accuracy, "consistency": same, "seconds": 1.0}
+        for step, loss, accuracy, same in points
+    ]
+    records = {
+        name: record_of(
+            benchmark, cases_of, validation=validation, curve=curve,
+            left_out={"department": departments[name]} if name in departments else None,
+        )
+        for name, cases_of in learnt.items()
+    }  # fmt: skip
+    other = {"name": "general pairs", "kind": "general", "split": None}
+    records["elsewhere"] = record_of(benchmark, [], curve=curve) | {"benchmark": other}
+    for run in run_folders(folder / "runs"):
+        manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+        if manifest["judge"] == "judge_0":
+            manifest["spec"] = {"revision": BASE_REVISION}
+        if manifest["judge"] in records:
+            manifest["provenance"] = {"training": records[manifest["judge"]]}
+        (run / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return folder
+
+
+def case_in(cases: pd.DataFrame, case: str) -> str:
+    """The department of a case."""
+    return str(cases.set_index("case_id")["department"][case])

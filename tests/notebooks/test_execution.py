@@ -18,6 +18,8 @@ from mrb_lib.verdicts.store import save_imported
 from .cells import run_cells
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+OF_TRAINING = ("21_training", "22_transfer")
+"""Notebooks that would train judges where the runs hold none that was trained."""
 pytestmark = [
     pytest.mark.slow,
     # Jupyter's own clients announce their coming changes.
@@ -50,12 +52,14 @@ def test_runs_in_a_kernel_of_its_own_and_writes_nothing_without_a_folder(full: P
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_runs_on_a_full_simulated_benchmark_and_says_so(
-    path: Path, full: Path, paper_files: dict[str, str], forked: str, tmp_path: Path
+    path: Path, full: Path, trained: Path, paper_files: dict[str, str], forked: str, tmp_path: Path
 ) -> None:
-    own = {"08_judging": {"limit": 2}, "19_paper": paper_files, "24_comparison": {"other_benchmark": full}}
-    notebook = run(
-        path, tmp_path, forked, benchmark=full, dimension="creativity", out=tmp_path, **own.get(path.stem, {})
-    )
+    own = {
+        "08_judging": {"limit": 2}, "19_paper": paper_files, "24_comparison": {"other_benchmark": full},
+        **{name: {"benchmark": trained} for name in OF_TRAINING},
+    }  # fmt: skip
+    parameters = {"benchmark": full, "dimension": "creativity", "out": tmp_path, **own.get(path.stem, {})}
+    notebook = run(path, tmp_path, forked, **parameters)
     found = sidecars(tmp_path)
     assert found or path.stem == "template"  # which publishes a table only
     for name, sidecar in found.items():

@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 
 from mrb_lib.data.benchmark import Benchmark, load, save
+from mrb_lib.files import slug
 from mrb_lib.notebook import publish, trial, workspace
 from mrb_lib.verdicts.store import load_verdicts, save_imported
 
 from .cells import run_cells
+from .conftest import JUDGES
+from .test_execution import OF_TRAINING
 from .test_structure import COMMON, MORE, NOTEBOOKS
 
 pytestmark = pytest.mark.slow
@@ -47,10 +50,12 @@ FIRST: dict[str, dict[str, object]] = {
     "09_ceiling": {"cluster": "case_id"},
     "13_calibration": {"cluster": "case_id"},
     "08_judging": {"limit": 4},  # on two questions
+    "22_transfer": {"cluster": "case_id"},
     "15_transfer": {"by": "organ"},  # domains, of which the benchmark's own one is too few
 }
 SECOND: dict[str, dict[str, object]] = {
     "08_judging": {"judge": "random"},
+    "22_transfer": {"judges": f"judge_1, {JUDGES[-1]}"},  # one of them was trained without a department
     "17_power": {"resamples": 0},  # any other number has its simulated studies take 1,001
 }
 # What a notebook cannot depend on, and why.
@@ -99,11 +104,24 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def other_benchmark(full: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same cases, annotations and verdicts under another name."""
-    folder = tmp_path_factory.mktemp("other")
-    same = load(full)
+    return renamed(full, tmp_path_factory.mktemp("other"))
+
+
+def renamed(bench: Path, folder: Path) -> Path:
+    same = load(bench)
     save(replace(same, meta=replace(same.meta, name="other")), folder)
-    shutil.copytree(full / "runs", folder / "runs")
+    shutil.copytree(bench / "runs", folder / "runs")
     return folder
+
+
+@pytest.fixture(scope="session")
+def of_training(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What notebooks about training take: judges with records, these under another name, and some of their runs."""
+    runs = tmp_path_factory.mktemp("trained-runs")
+    for judge in ("judge_0", "judge_2", "judge_3", JUDGES[-2]):
+        shutil.copytree(trained / "runs" / slug(judge), runs / slug(judge))
+    other = renamed(trained, tmp_path_factory.mktemp("other-trained"))
+    return {"first": str(trained), "benchmark": str(other), "runs": str(runs)}
 
 
 @pytest.fixture(scope="session")
@@ -154,6 +172,7 @@ def test_every_parameter_matters(
     other_benchmark: Path,
     other_runs: Path,
     earlier: Path,
+    of_training: dict[str, str],
     paper_files: dict[str, str],
     tmp_path: Path,
 ) -> None:
@@ -166,6 +185,9 @@ def test_every_parameter_matters(
     if path.stem == "24_comparison":
         first["other_benchmark"] = str(earlier)
         second |= {"other_benchmark": str(other_benchmark), "other_runs": str(min((earlier / "runs").iterdir()))}
+    if path.stem in OF_TRAINING:
+        first["benchmark"] = of_training["first"]
+        second |= {name: of_training[name] for name in ("benchmark", "runs")}
     before = dict(published(path, {**first, "out": str(tmp_path / "first")}))
     assert len(before) > 1, "it publishes into the folder that is named"
 

@@ -10,8 +10,11 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from mrb_lib.plots.style import mark_simulated
 from mrb_lib.plots.training import (
     before_and_after,
+    domain_losses,
+    gains_by_dimension,
     ingredients,
     learning_curve,
     trained_and_tested,
@@ -175,3 +178,55 @@ def test_the_matrix_frames_what_was_left_out_of_training(flaws: Flaws, values: i
     assert flaws(drawn) == []
     framed = [patch for patch in drawn.axes[0].patches if patch.get_gid() == "outside"]
     assert len(framed) == values
+
+
+@pytest.mark.parametrize("pairs", [1, 12])
+def test_gains_have_a_panel_a_dimension_and_name_bases_only_where_a_judge_has_several(flaws: Flaws, pairs: int) -> None:
+    table = gains(pairs).assign(low=lambda rows: rows["gain"] - 0.05, high=lambda rows: rows["gain"] + 0.05)
+    drawn = gains_by_dimension(table, order_by="overall")
+    assert flaws(drawn) == []
+    assert [axes.get_title() for axes in drawn.axes] == ["Overall", "Relevance"]
+    for axes, dimension in zip(drawn.axes, ("overall", "relevance"), strict=True):
+        own = table[(table["dimension"] == dimension) & (table["part"] == "accuracy")]
+        shown = np.concatenate([line.get_xdata() for line in axes.get_lines() if line.get_gid() == "values"])
+        assert sorted(shown) == pytest.approx(sorted(own["gain"]))
+    twice = pd.concat([table, table.assign(base="another")])
+    names = [text.get_text() for text in gains_by_dimension(twice).axes[0].get_yticklabels()]
+    assert len(names) == 2 * pairs and all("\u2212" in name or "\u2026" in name for name in names)
+
+
+def test_losses_have_a_row_a_domain_and_all_of_them_below_a_line(flaws: Flaws) -> None:
+    rows = [
+        {"part": "out_of_domain", "dimension": dimension, "subfield": name, "difference": 0.01 * i,
+         "difference_low": 0.01 * i - 0.05, "difference_high": 0.01 * i + 0.05}
+        for dimension in ("accuracy", "overall")
+        for i, name in enumerate([None, "Neurology", "oral_cavity"])
+    ]  # fmt: skip
+    drawn = domain_losses(pd.DataFrame(rows), order_by="overall")
+    assert flaws(drawn) == []
+    names = [text.get_text() for text in drawn.axes[0].get_yticklabels()]
+    assert names == ["oral_cavity", "Neurology", "all left out"]
+
+
+@pytest.mark.parametrize("simulated", [False, True])
+def test_a_mark_is_on_the_face_of_every_figure_and_takes_one_strip_with_the_other(
+    flaws: Flaws, simulated: bool
+) -> None:
+    spans = gains(2).assign(low=0.0, high=0.1)
+    lost = pd.DataFrame({"part": "out_of_domain", "dimension": "overall", "subfield": ["Neurology", None],
+                         "difference": 0.1, "difference_low": 0.0, "difference_high": 0.2})  # fmt: skip
+    mark = "RANDOM WEIGHTS BEFORE TRAINING"
+    for drawn in (
+        training_curves(curves(), mark=mark), gains_by_dimension(spans, mark=mark), domain_losses(lost, mark=mark),
+        before_and_after(gains(3), dimension="overall", mark=mark), learning_curve(learned(), mark=mark),
+        ingredients(compared(), dimension="overall", mark=mark), trained_and_tested(matrix(), mark=mark),
+    ):  # fmt: skip
+        before = drawn.get_figheight()
+        if simulated:
+            mark_simulated(drawn)
+        assert flaws(drawn) == []
+        assert drawn.get_suptitle() == mark
+        heights = {
+            round(text.get_window_extent().y1) for text in drawn.texts if text.get_gid() in ("mark", "simulated")
+        }
+        assert max(heights) - min(heights) <= 3 and drawn.get_figheight() - before < 0.21
