@@ -1,8 +1,9 @@
 """What does a notebook need? A benchmark and its verdicts opened with one set of options; figures and tables published.
 
 `open_workspace` is enough for most notebooks: what it opens analyses, draws, publishes and concludes. `conclusions`
-has the sentences that notebooks end with, `one_judge` those of the page of one judge, `live` what is drawn again while
-a reader chooses.
+has the sentences that notebooks end with, `one_judge` those of the page of one judge, `training_conclusions` those
+about training; `live_training` has judges that are trained on the spot, `live` what is drawn again while a reader
+chooses.
 """
 
 from __future__ import annotations

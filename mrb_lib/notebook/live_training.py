@@ -65,8 +65,9 @@ class TrainedJudges:
 
     @property
     def curves(self) -> pd.DataFrame:
-        """See `mrb_lib.verdicts.training.training_curves`; of the judges that are shown."""
-        curves = training_curves(self.workspace.manifests)
+        """See `mrb_lib.verdicts.training.training_curves`; of the judges shown, without the time it took, which
+        no two machines share."""
+        curves = training_curves(self.workspace.manifests).drop(columns="seconds")
         return curves[curves["judge"].isin(self.workspace.judges)].reset_index(drop=True)
 
 
