@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from mrb_lib.data.case_digests import case_digests
 from mrb_lib.data.merge import merge
 from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError
+from mrb_lib.verdicts.manifest import Manifest
+from mrb_lib.verdicts.training import training_cases
 
 
 def _benchmark(
@@ -102,3 +105,13 @@ def test_by_the_command_and_back_from_disk(tmp_path: Path) -> None:
     assert len(merged.cases) == 4 and merged.images["two/x.png"] == b"picture of two"
     again = CliRunner().invoke(app, ["merge", str(tmp_path / "one"), str(tmp_path / "one"), str(tmp_path / "twice")])
     assert isinstance(again.exception, InputError) and not (tmp_path / "twice").exists()
+
+
+def test_a_trained_judge_knows_its_cases_again() -> None:
+    one, two = _benchmark("one"), _benchmark("two")
+    digests = case_digests(one)
+    whole = hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
+    record = {"digests": list(digests), "cases_digest": whole, "benchmark": {"name": "one"}}
+    manifest = Manifest("run", "tuned", provenance={"training": record})
+    seen = training_cases([manifest], merge({"one": one, "two": two})).query("judge == 'tuned'")
+    assert set(seen["case_id"].dropna()) == {"one-1", "one-2"}
