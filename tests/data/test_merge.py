@@ -111,7 +111,7 @@ def test_a_trained_judge_knows_its_cases_again() -> None:
     one, two = _benchmark("one"), _benchmark("two")
     digests = case_digests(one)
     whole = hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
-    record = {"digests": list(digests), "cases_digest": whole, "benchmark": {"name": "one"}}
+    record = {"cases": list(digests.index), "digests": list(digests), "cases_digest": whole}
     manifest = Manifest("run", "tuned", provenance={"training": record})
     seen = training_cases([manifest], merge({"one": one, "two": two})).query("judge == 'tuned'")
     assert set(seen["case_id"].dropna()) == {"one-1", "one-2"}
