@@ -196,7 +196,7 @@ def test_a_fold_has_its_own_parts_and_a_unit_is_in_one_fold() -> None:
 def test_what_cannot_be_is_refused_in_one_line(options: dict[str, object], part: str) -> None:
     benchmark = many(40, whole=lambda _: "1", halves=lambda i: str(i % 2), modality=lambda _: None)
     with pytest.raises(InputError) as caught:
-        split(benchmark, **options)  # type: ignore[arg-type]
+        split(benchmark, **options)  # type: ignore[arg-type]  # each case its own
     assert part in str(caught.value)
     assert "\n" not in str(caught.value)
 
