@@ -130,7 +130,7 @@ def trained_judges(workspace: Workspace, folder: Path, *, steps: Steps | None = 
             live.judge(live.copy(drawn, {TEST: _N_UNSEEN}, "blanked", of_images=grey), names[-1:], BLANK)
     except InputError as error:
         return Absent(str(error).rstrip("."))
-    return live.shown(benchmark, f"on up to {n:,} training cases", len(unseen.cases))
+    return live.shown(benchmark, "with a record of its training", f"on up to {n:,} training cases", len(unseen.cases))
 
 
 def judges_without_domains(
@@ -169,7 +169,8 @@ def judges_without_domains(
             live.judge(unseen, names)
     except InputError as error:
         return Absent(str(error).rstrip("."))
-    return live.shown(made, f"on {n:,} cases each, without {' or '.join(largest)}", len(unseen.cases))
+    how = f"on {n:,} cases each, without {' or '.join(largest)}"
+    return live.shown(made, f"that was trained without a {column}", how, len(unseen.cases))
 
 
 def without_images(workspace: Workspace, *, dimension: str | None = None) -> Frame:
@@ -305,7 +306,7 @@ class _Live:
         verdicts = load_verdicts(runs, costs=True)
         self._verdicts.append(verdicts.assign(probe=probe, p_a=verdicts["p_a"].round(4)))
 
-    def shown(self, benchmark: Benchmark, how: str, n_unseen: int) -> TrainedJudges:
+    def shown(self, benchmark: Benchmark, wanted: str, how: str, n_unseen: int) -> TrainedJudges:
         """What was trained and judged, with what is to be said about it."""
         folders: Collection[Path] = run_folders(self._folder / f"runs-{NO_PROBE}")
         manifests = [read_manifest(folder) for folder in folders]
@@ -315,7 +316,7 @@ class _Live:
             training=training_cases(manifests, benchmark),
         )  # fmt: skip
         note = (
-            f"{MARK}: no run holds a judge with such a record, so very small reward models were trained here, from "
+            f"{MARK}: no run holds a judge {wanted}, so very small reward models were trained here, from "
             f"weights drawn from a seed, {how}, and judged {n_unseen:,} others; they show how training is measured "
             "and say nothing about any model."
         )

@@ -109,7 +109,7 @@ def left_out(table: pd.DataFrame, *, by: str, dimension: str, note: str) -> str:
         )
     if len(parts) > 1:
         worst = parts.nsmallest(1, "difference").iloc[0]
-        said.append(f"It loses most on {worst['subfield']}, {points(worst, 'difference')}.")
+        said.append(f"The difference is lowest on {worst['subfield']}, {points(worst, 'difference')}.")
     said.append(_elsewhere(table, dimension))
     return " ".join(filter(None, said))
 

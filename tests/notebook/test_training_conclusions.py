@@ -106,7 +106,7 @@ def test_what_leaving_out_costs_is_told_by_its_interval(ends: tuple[float, float
     table = lost((None, -0.1, *ends), ("eye", -0.05, -0.2, 0.1), ("lung", -0.15, -0.3, 0.0))
     text = left_out(table, by="organ", dimension="overall", note="")
     assert said in text and "over 80 cases" in text
-    assert "It loses most on lung, -15 points" in text
+    assert "The difference is lowest on lung, -15 points" in text
     assert "cannot be told" in left_out(table, by="dataset", dimension="overall", note="")
 
 
