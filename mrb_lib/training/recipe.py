@@ -118,7 +118,7 @@ def recipe_from(values: Mapping[str, object], where: str, base: Recipe | None = 
     examples = {name: chosen.pop(name) for name in of_examples & chosen.keys()}
     seed = chosen.get("seed", base.seed)
     changed = replace(base.examples, **{**examples, "seed": seed})  # type: ignore[arg-type]  # checked above
-    return replace(base, examples=changed, **chosen)  # type: ignore[arg-type]
+    return replace(base, examples=changed, **chosen)  # type: ignore[arg-type]  # likewise
 
 
 def read_recipe(name_or_file: str) -> dict[str, object]:
