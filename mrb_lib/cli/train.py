@@ -187,7 +187,8 @@ def _say(done: Trained, benchmark: Benchmark) -> None:
     if points:
         best = max(points, key=lambda point: point.accuracy or 0.0)
         typer.echo(
-            f"{done.folder}: on validation cases, in both orders, accuracy {points[0].accuracy:.3f} before and "
+            f"{done.folder}: on cases drawn from {done.n_validation} for validation, in both orders, accuracy "
+            f"{points[0].accuracy:.3f} before and "
             f"{best.accuracy:.3f} at best (step {best.step}), the same choice in both orders "
             f"{points[0].consistency:.3f} and {best.consistency:.3f}; the best of several flatters"
         )

@@ -35,6 +35,7 @@ class Trained:
     folder : the judge
     curve : the evaluations
     n_cases : cases that it was trained on
+    n_validation : cases that evaluations draw from
     left_out : what could not be learnt from, by the reason
     notices : what the user should know
     """
@@ -42,6 +43,7 @@ class Trained:
     folder: Path
     curve: Sequence[CurvePoint]
     n_cases: int
+    n_validation: int
     left_out: dict[str, int]
     notices: Sequence[str]
 
@@ -105,7 +107,8 @@ def train(
         _clear_unless_begun(work)
         raise
     trainee = trainees[0]
-    done = Trained(out, curve, len(trainee.case_ids), trainee.left_out, notices + trainee.notices)
+    n_cases, n_validation = len(trainee.case_ids), len(plan.validated)
+    done = Trained(out, curve, n_cases, n_validation, trainee.left_out, notices + trainee.notices)
     if not is_main_process():
         return done
     with staged_folder(out) as folder:
@@ -162,4 +165,5 @@ def _finished(out: Path, plan: Plan) -> Trained:
     if not isinstance(record, dict) or record.get("plan") != plan.digest:
         raise InputError(f"{out}: holds a judge that was trained in another way; name another folder.")
     curve = [CurvePoint(**point) for point in record["curve"]]
-    return Trained(out, curve, len(record["cases"]), dict(record["left_out_labels"]), ["was trained already"])
+    n_cases, n_validation = len(record["cases"]), len(record["validation"])
+    return Trained(out, curve, n_cases, n_validation, dict(record["left_out_labels"]), ["was trained already"])
