@@ -1,0 +1,141 @@
+"""Which responses may stand in a pair: those that answer, and differ from the other one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import combinations
+from typing import Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.feature_extraction.text import HashingVectorizer
+
+from mrb_lib.errors import InputError
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray
+
+REFUSED, TRUNCATED, IDENTICAL, NEAR = "refused", "truncated", "identical", "near-identical"
+RULES: Final = (REFUSED, TRUNCATED, IDENTICAL, NEAR)
+NO_ANSWER, EMPTY = "no answer (error)", "empty"
+NEAR_SHARE: Final = 0.9
+_CHUNK = 2000
+
+
+class Candidates(NamedTuple):
+    """What pairs are drawn from, with n items, r responders and p = r (r - 1) / 2 pairs of responders.
+
+    Attributes
+    ----------
+    items : the items with a usable response, in the order of the table of items
+    models : the responders, by name
+    pairs : shape (p, 2), positions among `models`; the first is the smaller
+    sample : shape (n, r), the sample drawn for each responder; -1 where it has no usable response
+    length : shape (n, r), characters of that response; NaN where there is none
+    allowed : shape (n, p), both responders have a usable response, and the two differ
+    """
+
+    items: list[str]
+    models: list[str]
+    pairs: IntArray
+    sample: IntArray
+    length: FloatArray
+    allowed: BoolArray
+
+
+def candidates(
+    responses: pd.DataFrame, items: Sequence[str], *, exclude: Collection[str] = RULES, seed: int = 0
+) -> tuple[Candidates, pd.DataFrame]:
+    """Draw one usable sample of each responder for each item, and leave out pairs that nobody could tell apart.
+
+    Parameters
+    ----------
+    responses : `item_id, model, sample, answer, status, flag`
+    items : the items to pair, without repetition; responses to others do not count
+    exclude : of `RULES`; a response that failed or is empty is left out always. "refused" and "truncated" go by
+        `status` or `flag`; "identical" compares texts without regard to case and white space; "near-identical" pairs
+        share at least `NEAR_SHARE` of their words (Jaccard's index of the sets of words)
+    seed : of the draws of samples
+
+    Returns
+    -------
+    Candidates
+    DataFrame
+        `reason, n`: how many responses, then how many pairs of an item, each rule left out; every rule once
+
+    Raises
+    ------
+    InputError
+        A rule is unknown, or fewer than two responders have a usable response.
+
+    Notes
+    -----
+    Validated in `tests/construct/pairing/test_candidates.py`.
+    """
+    unknown = sorted(set(exclude) - set(RULES))
+    if unknown:
+        raise InputError(f"--exclude {unknown[0]!r}: is unknown; use some of {', '.join(RULES)}.")
+    known = responses[responses["item_id"].isin(list(items))]
+    reason = _unusable(known, exclude)
+    usable = known[reason.isna()]
+    models = sorted(usable["model"].unique())
+    if len(models) < 2:
+        have = f"only {models[0]} has" if models else "no responder has"
+        raise InputError(f"responses: {have} a usable response, and a pair takes two; ask more responders.")
+    drawn = usable.iloc[np.random.default_rng(seed).permutation(len(usable))].drop_duplicates(["item_id", "model"])
+    answered = set(drawn["item_id"])
+    here = [item for item in items if item in answered]
+    row, column = pd.Index(here).get_indexer(pd.Index(drawn["item_id"])), pd.Index(models).get_indexer(drawn["model"])
+    shape = (len(here), len(models))
+    sample, position = np.full(shape, -1, dtype=np.int64), np.full(shape, -1, dtype=np.int64)
+    sample[row, column], position[row, column] = drawn["sample"], np.arange(len(drawn))
+    length = np.full(shape, np.nan)
+    length[row, column] = drawn["answer"].str.len()
+    pairs = np.array(list(combinations(range(len(models)), 2)), dtype=np.int64)
+    both = (sample[:, pairs[:, 0]] >= 0) & (sample[:, pairs[:, 1]] >= 0)
+    alike = _alike(drawn["answer"], position, pairs, both, exclude)
+    counts = [(why, int((reason == why).sum())) for why in (NO_ANSWER, EMPTY, REFUSED, TRUNCATED)]
+    counts += [(f"{why} pair", int(mask.sum())) for why, mask in alike.items()]
+    allowed = both & ~np.logical_or.reduce(list(alike.values()) or [np.zeros_like(both)])
+    return Candidates(here, models, pairs, sample, length, allowed), pd.DataFrame(counts, columns=["reason", "n"])
+
+
+def _unusable(responses: pd.DataFrame, exclude: Collection[str]) -> pd.Series:
+    """Why each response may not be paired; null where it may."""
+    out = pd.Series(None, index=responses.index, dtype="str")
+    for rule in (TRUNCATED, REFUSED):
+        if rule in exclude:
+            out = out.mask((responses["status"] == rule) | (responses["flag"] == rule), rule)
+    text = responses["answer"].fillna("").str.strip()
+    out = out.mask(out.isna() & (responses["status"] == "error"), NO_ANSWER)
+    return out.mask(out.isna() & (text == ""), EMPTY)
+
+
+def _alike(
+    texts: pd.Series, position: IntArray, pairs: IntArray, both: BoolArray, exclude: Collection[str]
+) -> dict[str, BoolArray]:
+    """Pairs of an item whose texts are the same or nearly so, shape (n, p) a rule; a pair is under one rule only."""
+    plain = texts.str.casefold().str.split().str.join(" ")
+    codes = np.append(pd.factorize(plain)[0], -1)[position]
+    same = both & (codes[:, pairs[:, 0]] == codes[:, pairs[:, 1]])
+    out = {IDENTICAL: same} if IDENTICAL in exclude else {}
+    if NEAR in exclude:
+        out[NEAR] = _near(plain.tolist(), position, pairs) & both & ~same
+    return out
+
+
+def _near(texts: list[str], position: IntArray, pairs: IntArray) -> BoolArray:
+    """Whether two responses to an item share most of their words, some items at a time."""
+    options = {"binary": True, "norm": None, "alternate_sign": False, "dtype": np.float32}
+    vectorizer = HashingVectorizer(analyzer=str.split, **options)
+    out = np.zeros((len(position), len(pairs)), dtype=bool)
+    for start in range(0, len(position), _CHUNK):
+        part = position[start : start + _CHUNK]
+        words = [
+            sparse.csr_array(vectorizer.transform([texts[i] if i >= 0 else "" for i in part[:, model]]))
+            for model in range(part.shape[1])
+        ]
+        sizes = [each.sum(axis=1) for each in words]
+        for column, (i, j) in enumerate(pairs.tolist()):
+            shared = words[i].multiply(words[j]).sum(axis=1)
+            out[start : start + _CHUNK, column] = shared >= NEAR_SHARE * (sizes[i] + sizes[j] - shared)
+    return out
