@@ -84,6 +84,38 @@ def balanced_pairs(
     return _evened(chosen, allowed, rng)
 
 
+def first_shown(pair: IntArray, longer: IntArray, rng: np.random.Generator) -> BoolArray:
+    """Which cases have the second responder of their pair as response A.
+
+    Parameters
+    ----------
+    pair : shape (n,), the pair of each case
+    longer : shape (n,), -1 its second response is shorter, 0 as long, 1 longer
+
+    Returns
+    -------
+    shape (n,); of every pair half (or one more or less), and so among its cases whose second response is longer
+    """
+    order = np.lexsort((rng.random(len(pair)), longer, pair))
+    start = np.append(True, np.diff(pair[order]) != 0) if len(pair) else np.zeros(0, dtype=bool)
+    group = np.cumsum(start) - 1
+    place = np.arange(len(pair)) - np.flatnonzero(start)[group] + rng.integers(2, size=int(start.sum()))[group]
+    out = np.zeros(len(pair), dtype=bool)
+    out[order] = place % 2 == 1
+    return out
+
+
+def annotation_order(pair: IntArray, rng: np.random.Generator) -> IntArray:
+    """A random order, as places from 0, in which each case of a pair waits until every pair had as many."""
+    order = np.lexsort((rng.random(len(pair)), pair))
+    start = np.append(True, np.diff(pair[order]) != 0) if len(pair) else np.zeros(0, dtype=bool)
+    within = np.empty(len(pair), dtype=np.int64)
+    within[order] = np.arange(len(pair)) - np.flatnonzero(start)[np.cumsum(start) - 1]
+    place = np.empty(len(pair), dtype=np.int64)
+    place[np.lexsort((rng.random(len(pair)), within))] = np.arange(len(pair))
+    return place
+
+
 def _padded(chosen: IntArray, per_item: int) -> IntArray:
     missing = max(0, per_item - chosen.shape[1])
     return np.pad(chosen, ((0, 0), (0, missing)), constant_values=NONE).astype(np.int64)
