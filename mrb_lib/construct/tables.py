@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from mrb_lib.data.benchmark import read_table
 from mrb_lib.errors import InputError
@@ -44,7 +45,26 @@ SCHEMAS: Final[Mapping[str, pa.Schema]] = {
     "decisions": pa.schema([("item_id", _TEXT), ("step", _TEXT), ("kept", pa.bool_()), ("reason", _TEXT)]),
     "funnel": pa.schema([("step", _TEXT), ("n_in", _COUNT), ("n_out", _COUNT), ("reason", _TEXT), ("n", _COUNT)]),
     "answers": pa.schema([*_ANSWERED.items(), ("correct", _REAL), ("marked_by", _TEXT)]),
-    "responses": pa.schema([*_ANSWERED.items(), ("flag", _TEXT)]),
+    "difficulty": pa.schema(
+        [
+            ("item_id", _TEXT),
+            ("n_models", _COUNT),
+            ("n_answers", _COUNT),
+            *((name, _REAL) for name in ("correct", "share_correct", "chance", "p_chance")),
+            *((name, _REAL) for name in ("difficulty", "discrimination")),
+        ]
+    ),
+    "marking": pa.schema(
+        [
+            ("marked_by", _TEXT),
+            ("n", _COUNT),
+            ("n_excluded", _COUNT),
+            *((name, _REAL) for name in ("agreement", "low", "high", "cohen_kappa")),
+            ("too_lenient", _COUNT),
+            ("too_strict", _COUNT),
+        ]
+    ),
+    "responses": pa.schema([*_ANSWERED.items(), ("flag", _TEXT), ("alike", _REAL)]),
     "pairs": pa.schema(
         [
             ("case_id", _TEXT),
@@ -99,6 +119,22 @@ def write_work_table(path: Path, name: str, frame: pd.DataFrame) -> None:
     InputError
         A column holds what its type cannot.
     """
+    write_part(path, _arrow(name, frame))
+
+
+def write_work_chunks(path: Path, name: str, chunks: Iterable[pd.DataFrame]) -> None:
+    """Write a table of `SCHEMAS` a chunk at a time, so that only one need be in memory; other columns are left out.
+
+    `path` is there when this returns, whole or not at all if it raises; see `write_work_table` for what is raised.
+    """
+    temporary = path.with_name(f".{path.name}.partial")
+    with pq.ParquetWriter(temporary, SCHEMAS[name], compression="zstd") as writer:
+        for chunk in chunks:
+            writer.write_table(_arrow(name, chunk).select(SCHEMAS[name].names))
+    temporary.replace(path)
+
+
+def _arrow(name: str, frame: pd.DataFrame) -> pa.Table:
     schema = SCHEMAS.get(name, pa.schema([]))
     others = [column for column in frame.columns if column not in schema.names]
     try:
@@ -108,7 +144,6 @@ def write_work_table(path: Path, name: str, frame: pd.DataFrame) -> None:
             )
             for field in schema
         }
-        table = pa.table({**known, **{name: pa.array(frame[name], from_pandas=True) for name in others}})
+        return pa.table({**known, **{name: pa.array(frame[name], from_pandas=True) for name in others}})
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name}: a column cannot be stored ({error}); make its values plain and alike.") from error
-    write_part(path, table)

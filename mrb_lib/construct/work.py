@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 import pandas as pd
 import tomli_w
 
-from mrb_lib.construct.tables import SCHEMAS, read_work_table, write_work_table
+from mrb_lib.construct.tables import SCHEMAS, read_work_table, write_work_chunks, write_work_table
 from mrb_lib.errors import InputError
 from mrb_lib.files import is_safe_name, sha256_of, write_atomic
 from mrb_lib.schema import KINDS, Kind
@@ -87,6 +87,14 @@ class Work:
     def answers(self) -> pd.DataFrame:
         """What the models of `filter` answered, and how it was marked."""
         return read_work_table(self.path, "answers")
+
+    def difficulty(self) -> pd.DataFrame:
+        """How hard the models of `filter` find each item; see `mrb_lib.construct.difficulty.item_measures`."""
+        return read_work_table(self.path, "difficulty")
+
+    def marking(self) -> pd.DataFrame:
+        """How far the marks of `filter` agree with a person's; see `mrb_lib.construct.marking_judge`."""
+        return read_work_table(self.path, "marking")
 
     def responses(self) -> pd.DataFrame:
         """What the responders wrote."""
@@ -202,6 +210,11 @@ class Step:
         self._tables.append(name)
         if name == "items":
             self._made = list(frame["item_id"])
+
+    def write_chunks(self, name: str, chunks: Iterable[pd.DataFrame]) -> None:
+        """Write a table of `mrb_lib.construct.tables.SCHEMAS` a chunk at a time; see `write`."""
+        write_work_chunks(self._staged(name), name, chunks)
+        self._tables.append(name)
 
     def _staged(self, name: str) -> Path:
         return self.work.path / f".{self.name}.{name}.parquet"
