@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from textwrap import shorten
 from typing import Final, Literal
 
 import numpy as np
@@ -19,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, FolderImages
-from mrb_lib.errors import InputError
+from mrb_lib.errors import InputError, RunError
 from mrb_lib.files import sha256_of
 from mrb_lib.judges.jury import is_jury
 from mrb_lib.judges.roster.engines import ENGINES
@@ -29,6 +30,7 @@ from mrb_lib.replies.answers import read_answer
 from mrb_lib.runs.execute import RunSummary, judge
 from mrb_lib.runs.progress import ReportProgress
 from mrb_lib.schema import ANSWER, ANSWERED_STATUSES, Kind
+from mrb_lib.verdicts.run_totals import totals
 from mrb_lib.verdicts.store import part_paths
 
 WRITES: Final = "generative"
@@ -39,6 +41,8 @@ READ: Final = (
 )  # fmt: skip
 CUT_OFF: Final = "length"
 """What `finish` says of an answer that ended because it was as long as allowed."""
+
+_REASON: Final = 200
 
 Spread = Literal["local", "ray"]
 
@@ -190,7 +194,7 @@ def answer(
     Raises
     ------
     InputError, InterruptedRunError, RunError
-        As `mrb_lib.runs.judge`.
+        As `mrb_lib.runs.judge`; `RunError` also where all that a model has to say are errors, once all have answered.
 
     Notes
     -----
@@ -212,6 +216,14 @@ def answer(
         else:
             [summary] = judge(asked, runs, [one.name], **how)  # type: ignore[arg-type]
         done.append(ModelRun(model, summary))
+    for run in done:
+        held = totals(run.summary.folder)
+        if set(held.statuses) == {"error"}:
+            reason = shorten(held.usual_error or "no reason is known", _REASON)
+            raise RunError(
+                f"model {run.model}: every answer is an error ({reason}); fix that, then run the same command with "
+                "--retry error."
+            )
     return done
 
 

@@ -50,7 +50,10 @@ def kept_by(rule: str, table: pd.DataFrame, of_model: Mapping[str, NDArray[np.fl
     InputError
         The rule cannot be read, or names what is not there.
     """
-    return matching(rule, _lookup(table, of_model))
+    try:
+        return matching(rule, _lookup(table, of_model))
+    except InputError as error:
+        raise InputError(f"keep{str(error).removeprefix('keep').removeprefix('where')}") from None
 
 
 def check_rule(rule: str, table: pd.DataFrame, models: list[str]) -> None:

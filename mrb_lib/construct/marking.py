@@ -28,7 +28,7 @@ RULES: Final[tuple[str, ...]] = get_args(Rule)
 MARKINGS: Final[tuple[str, ...]] = get_args(Marking)
 NO_REFERENCE: Final = "no reference to mark against"
 NO_OPTION: Final = "the reference is none of the options"
-NOT_ANSWERED: Final = "no model answered"
+NOT_MARKED: Final = "no answer could be marked"
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _NOT_TEXT = re.compile(r"(?<!\d)[^\w\s%]|[^\w\s%](?!\d)|_")

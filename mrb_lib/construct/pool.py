@@ -22,7 +22,7 @@ _NOT_HERE: Final = ("dimensions", "choices", "scale")
 _RECORDED: Final = ("temperature", "max_new_tokens", "max_pixels", "dtype", "revision", "seed")
 
 
-def read_pool(path: Path, usual: Settings, spread: Spread = "local") -> list[Answerer]:
+def read_pool(path: Path, usual: Answerer) -> list[Answerer]:
     """The models of a file: tables `[[model]]` with `name` and, where they differ from the usual, settings.
 
     The settings are those of `mrb_lib.judges.settings.Settings` (`prompt`, `temperature`, `device`, `url`, ...), and
@@ -31,7 +31,6 @@ def read_pool(path: Path, usual: Settings, spread: Spread = "local") -> list[Ans
     Parameters
     ----------
     usual : what holds where a model says nothing
-    spread : likewise
 
     Raises
     ------
@@ -45,21 +44,19 @@ def read_pool(path: Path, usual: Settings, spread: Spread = "local") -> list[Ans
     tables = raw.pop("model", None)
     if raw or not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
         raise InputError(f"{path}: a plan is a list of tables [[model]], each with a name; correct it.")
-    return [
-        _answerer(table, f"{path}, model {number}", path.parent, usual, spread)
-        for number, table in enumerate(tables, 1)
-    ]
+    return [_answerer(table, f"{path}, model {number}", path.parent, usual) for number, table in enumerate(tables, 1)]
 
 
-def _answerer(table: Mapping[str, object], where: str, folder: Path, usual: Settings, spread: Spread) -> Answerer:
+def _answerer(table: Mapping[str, object], where: str, folder: Path, usual: Answerer) -> Answerer:
     values = dict(table)
     name = values.pop("name", None)
     if not isinstance(name, str) or not name:
         raise InputError(f'{where}, key name: is missing; write name = "...", as for --model.')
-    engine = values.pop("engine", spread)
+    engine = values.pop("engine", usual.spread)
     if engine not in get_args(Spread):
         raise InputError(f"{where}, key engine: {engine!r} is unknown; use {' or '.join(get_args(Spread))}.")
-    workers, gpus = values.pop("workers", None), values.pop("gpus_per_worker", None)
+    workers = values.pop("workers", usual.workers)
+    gpus = values.pop("gpus_per_worker", usual.gpus_per_worker)
     if not isinstance(workers, int | None) or not isinstance(gpus, int | float | None):
         raise InputError(f"{where}: workers and gpus_per_worker are numbers; correct them.")
     kinds = {field.name: str(field.type) for field in fields(Settings) if field.name not in _NOT_HERE}
@@ -71,7 +68,7 @@ def _answerer(table: Mapping[str, object], where: str, folder: Path, usual: Sett
     prompt = values.get("prompt")
     if isinstance(prompt, str) and prompt not in answering_ids():
         values["prompt"] = str(folder / prompt)
-    settings = replace(usual, **values)  # type: ignore[arg-type]  # checked above, key by key
+    settings = replace(usual.settings, **values)  # type: ignore[arg-type]  # checked above, key by key
     return Answerer(name, settings, cast("Spread", engine), workers, gpus)
 
 
@@ -105,7 +102,7 @@ def _recorded(model: str, one: Answerer) -> dict[str, object]:
     return {"model": model, "prompt": prompt.id, "prompt_hash": prompt.hash, **known, **url}
 
 
-def pool_of(names: Sequence[str], plan: Path | None, usual: Settings, spread: Answerer) -> list[Answerer]:
-    """The models that are named, then those of the file; `spread` says how the named ones are spread."""
-    named = [replace(spread, name=name, settings=usual) for name in names]
-    return [*named, *(read_pool(plan, usual, spread.spread) if plan is not None else [])]
+def pool_of(names: Sequence[str], plan: Path | None, usual: Answerer) -> list[Answerer]:
+    """The models that are named, then those of the file; `usual` says how they are asked where nothing else does."""
+    named = [replace(usual, name=name) for name in names]
+    return [*named, *(read_pool(plan, usual) if plan is not None else [])]

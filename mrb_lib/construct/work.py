@@ -14,6 +14,7 @@ import pandas as pd
 import tomli_w
 
 from mrb_lib.construct.tables import SCHEMAS, read_work_table, write_work_chunks, write_work_table
+from mrb_lib.data.benchmark import read_table
 from mrb_lib.errors import InputError
 from mrb_lib.files import is_safe_name, sha256_of, write_atomic
 from mrb_lib.schema import KINDS, Kind
@@ -215,6 +216,10 @@ class Step:
         """Write a table of `mrb_lib.construct.tables.SCHEMAS` a chunk at a time; see `write`."""
         write_work_chunks(self._staged(name), name, chunks)
         self._tables.append(name)
+
+    def staged(self, name: str, columns: list[str]) -> pd.DataFrame:
+        """Columns of a table that this step has written and that is not kept yet."""
+        return read_table(self._staged(name), columns)
 
     def _staged(self, name: str) -> Path:
         return self.work.path / f".{self.name}.{name}.parquet"
