@@ -14,7 +14,6 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Final, Literal
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -255,14 +254,17 @@ def answers_in(run: ModelRun, position: pd.Series, samples: int) -> Iterator[pd.
             raise InputError(f"{path}: is damaged ({error}); remove it and run the same command again.") from error
         frame["position"] = position.reindex(frame["case_id"]).to_numpy()
         frame = frame[frame["position"].notna() & (frame["repeat"] < samples)]
-        replies = [read_answer(reply).text if isinstance(reply, str) else None for reply in frame["reply"]]
-        said = frame["status"].isin([*ANSWERED_STATUSES, "refused"]).to_numpy()
+        said = frame["status"].isin([*ANSWERED_STATUSES, "refused"])
+        replies = [
+            read_answer(reply).text if kept and isinstance(reply, str) else None
+            for reply, kept in zip(frame["reply"], said, strict=True)
+        ]
         yield pd.DataFrame(
             {
                 "item_id": frame["case_id"].astype("str"),
                 "model": run.model,
                 "sample": frame["repeat"].astype("int64"),
-                "answer": pd.Series(np.where(said, np.array(replies, dtype=object), None), frame.index, dtype=object),
+                "answer": pd.Series(replies, index=frame.index, dtype="str"),
                 "status": frame["status"].astype("str"),
                 **{name: frame[name].astype("float64") for name in ("prompt_tokens", "completion_tokens", "latency_s")},
                 "finish": frame["finish"].astype(object),

@@ -71,7 +71,7 @@ def why_left_out(
     reasons = np.full(len(table), None, dtype=object)
     lookup = _lookup(table, of_model)
     for part in parts:
-        fails = ~matching(ast.unparse(part), lookup) & ~kept & np.equal(reasons, None)
+        fails = ~matching(ast.unparse(part), lookup) & ~kept & pd.isna(reasons)
         reasons[fails] = f"not {ast.unparse(part)}"
     return reasons
 

@@ -124,7 +124,7 @@ def marking_agreement(answers: pd.DataFrame, human: pd.DataFrame) -> pd.DataFram
         same = (group["correct"] == group["human"]).to_numpy()
         n = len(group)
         share = float(same.mean()) if n else np.nan
-        low, high = (float(end) for end in wilson(np.float64(share), np.float64(n))) if n else (np.nan, np.nan)
+        low, high = (float(end[0]) for end in wilson(np.array([share]), np.array([float(n)])))
         varied = n > 0 and (group["correct"].nunique() > 1 or group["human"].nunique() > 1)
         kappa = float(cohen_kappa_score(group["correct"], group["human"])) if varied else np.nan
         lenient, strict = int((group["correct"] > group["human"]).sum()), int((group["correct"] < group["human"]).sum())

@@ -26,7 +26,7 @@ def show_tables(step: str, tables: Mapping[str, pd.DataFrame], summary: str, *, 
     if as_json:
         import json
 
-        head: dict[str, object] = {"step": step} | ({"data_kind": MARK} if simulated else {})
+        head = {"step": step} | ({"data_kind": MARK} if simulated else {})
         rows = {name: json_rows(table) for name, table in tables.items()}
         typer.echo(json.dumps({**head, **rows}, ensure_ascii=False, allow_nan=False))
         return
