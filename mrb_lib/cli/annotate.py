@@ -73,8 +73,8 @@ def annotate(
     from mrb_lib.notebook.places import locate
     from mrb_lib.reviews.database import database_url, without_password
     from mrb_lib.reviews.store import open_store
-    from mrb_lib.widgets.annotate.answers import check_preference
     from mrb_lib.widgets.annotate.app import BENCH, STORE
+    from mrb_lib.widgets.annotate.forms import PREFERENCE
 
     modes = [name for name, chosen in (("--export", export), ("--agreement", agreement), ("--coordinator", coordinator),
                                        ("--assign-only", assign_only)) if chosen]  # fmt: skip
@@ -88,19 +88,19 @@ def annotate(
     names = None if annotators is None else names_in(annotators, "--annotators")
     folder = locate(bench).benchmark
     benchmark = load(folder)
-    check_preference(benchmark)
+    PREFERENCE.check(benchmark.meta)
     store_used = where(folder, store)
     if names is None and "://" not in str(store_used) and not Path(store_used).is_file():
         raise InputError(f"{store_used}: nothing is assigned yet; deal cases out with --annotators NAME,NAME.")
     with open_store(store_used, create=names is not None) as opened:
         if names is not None:
-            _assign(benchmark, opened, names, overlap=overlap, n_cases=cases, shared=shared, seed=seed)
+            assign_cases(benchmark, opened, names, overlap=overlap, n_cases=cases, shared=shared, seed=seed)
         if export is not None and full:
             _export_log(benchmark, opened, export)
         elif export is not None:
             _export(benchmark, opened, export)
         elif agreement:
-            _agreement(benchmark, opened)
+            show_agreement(benchmark, opened)
     if not opens_page:
         return
     typer.echo(f"answers are kept in {without_password(str(store_used))}", err=True)
@@ -136,7 +136,7 @@ def names_in(text: str, option: str) -> list[str]:
     return names
 
 
-def _assign(
+def assign_cases(
     benchmark: Benchmark,
     store: Store,
     names: list[str],
@@ -199,7 +199,7 @@ def _export_log(benchmark: Benchmark, store: Store, out: Path) -> None:
         typer.echo(gone, err=True)
 
 
-def _agreement(benchmark: Benchmark, store: Store) -> None:
+def show_agreement(benchmark: Benchmark, store: Store) -> None:
     """Progress, agreement and what was skipped; as on the coordinator's page, of the cases in the benchmark."""
     from mrb_lib.cli.render import as_text
     from mrb_lib.reviews.exchange import annotations_of

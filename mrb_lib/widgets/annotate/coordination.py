@@ -16,7 +16,7 @@ from mrb_lib.reviews.exchange import annotations_of, guarded_csv
 from mrb_lib.reviews.progress import OPEN, by_annotator, by_dimension, case_states, skipped_cases
 from mrb_lib.reviews.store import Store
 from mrb_lib.stats.agreement import agreement
-from mrb_lib.widgets.annotate.answers import check_preference
+from mrb_lib.widgets.annotate.forms import PREFERENCE, Form
 from mrb_lib.widgets.annotate.quality import comments_html, defined_reasons, drift_html, pace_html, pairs_html
 from mrb_lib.widgets.annotate.tables import estimate, muted, quiet, records, sentence, table, when
 from mrb_lib.widgets.case.images import piece_of
@@ -65,8 +65,8 @@ def agreement_so_far(benchmark: Benchmark, annotations: pd.DataFrame, *, resampl
 class Coordination:
     """What the coordinator's page asks: everything anew, or that nothing has changed."""
 
-    def __init__(self, benchmark: Benchmark, store: Store) -> None:
-        check_preference(benchmark)
+    def __init__(self, benchmark: Benchmark, store: Store, form: Form = PREFERENCE) -> None:
+        form.check(benchmark.meta)
         self._benchmark = benchmark
         self._store = store
         self._made: tuple[int, str] = (-1, "")
@@ -130,7 +130,7 @@ class Coordination:
             f"<h2>Agreement so far</h2>{_agreement(agreement_so_far(self._benchmark, annotations))}",
             f"<h2>Agreement of pairs</h2>{pairs_html(self._benchmark, annotations)}",
             f"<h2>Pace</h2>{pace_html(log)}",
-            f"<h2>Drift</h2>{drift_html(self._benchmark, log)}",
+            f"<h2>Drift</h2>{drift_html(self._benchmark, log)}" if meta.is_preference else "",
             f"<h2>Skipped</h2>{_skipped(answers, meta.dimensions)}",
             f"<h2>Comments</h2>{comments_html(log)}",
             quiet(f"{left_out} answers are about cases or dimensions that are not in the benchmark; they do not count.")
