@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import tomllib
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,16 +10,28 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 import pandas as pd
-import tomli_w
 
+from mrb_lib.construct.record import (
+    BEGUN,
+    FINISHED,
+    RECORD,
+    STEPS,
+    choices_of,
+    difference,
+    digest_of_decisions,
+    digest_of_output,
+    new_record,
+    plain_choices,
+    read_record,
+    write_step,
+)
 from mrb_lib.construct.tables import SCHEMAS, read_work_table, write_work_chunks, write_work_table
 from mrb_lib.data.benchmark import read_table
 from mrb_lib.errors import InputError
-from mrb_lib.files import is_safe_name, sha256_of, write_atomic
+from mrb_lib.files import is_safe_name, sha256_of
 from mrb_lib.schema import KINDS, Kind
 from mrb_lib.verdicts.store import exclusive
 
-STEPS: Final = ("start", "filter", "screen", "respond", "pair", "release")
 REQUIRES: Final[Mapping[str, tuple[str, ...]]] = {
     "start": (),
     "filter": ("start",),
@@ -30,12 +41,8 @@ REQUIRES: Final[Mapping[str, tuple[str, ...]]] = {
     "release": ("start", "respond", "pair"),
 }
 """The steps that must be finished before one; of the others each may be left out."""
-RECORD: Final = "construction.toml"
 KEPT: Final = "kept"
 """What the funnel calls those that a step lets pass."""
-
-_BEGUN, _FINISHED = "begun", "finished"
-_OWN = ("state", "seed", "input", "output")
 
 
 @dataclass(frozen=True)
@@ -63,7 +70,7 @@ class Work:
     @property
     def meta(self) -> WorkMeta:
         """Name and kind."""
-        record = self._record()
+        record = read_record(self.path)
         return WorkMeta(str(record["name"]), cast(Kind, record["kind"]))
 
     def items(self) -> pd.DataFrame:
@@ -73,7 +80,7 @@ class Work:
     def entering(self, step: str) -> pd.DataFrame:
         """The items that passed every finished step before this one, in the order of the items table."""
         items, decisions = self.items(), self.decisions()
-        earlier = [each for each in _before(step) if self.state(each) == _FINISHED]
+        earlier = [each for each in _before(step) if self.state(each) == FINISHED]
         dropped = decisions[decisions["step"].isin(earlier) & ~decisions["kept"]]
         return items[~items["item_id"].isin(dropped["item_id"])].reset_index(drop=True)
 
@@ -107,24 +114,24 @@ class Work:
 
     def state(self, step: str) -> str | None:
         """ "begun", "finished", or None where the step has not been run."""
-        table = self._record().get(step)
+        table = read_record(self.path).get(step)
         return None if table is None else str(table["state"])
 
     def choices(self, step: str) -> dict[str, Any] | None:
         """The choices that a step was begun with, as TOML holds them; None where it has not been run."""
-        table = self._record().get(step)
-        return None if table is None else {name: value for name, value in table.items() if name not in _OWN}
+        table = read_record(self.path).get(step)
+        return None if table is None else choices_of(table)
 
     def seed(self, step: str) -> int | None:
         """The seed that a step was begun with; None where it has not been run."""
-        table = self._record().get(step)
+        table = read_record(self.path).get(step)
         return None if table is None else int(table["seed"])
 
     def stale(self) -> dict[str, str]:
         """The finished steps that no longer follow from what is before them, each with the reason in words."""
-        record, reasons = self._record(), dict[str, str]()
+        record, reasons = read_record(self.path), dict[str, str]()
         for step in STEPS:
-            if record.get(step, {}).get("state") != _FINISHED:
+            if record.get(step, {}).get("state") != FINISHED:
                 continue
             reason = self._changed_since(step, record, reasons)
             if reason is not None:
@@ -135,11 +142,11 @@ class Work:
         read = record[step]["input"]
         for earlier in _before(step):
             state = record.get(earlier, {}).get("state")
-            if state == _BEGUN and earlier in read:
+            if state == BEGUN and earlier in read:
                 return f"{earlier} was begun again and is not finished"
-            if state == _FINISHED and earlier not in read:
+            if state == FINISHED and earlier not in read:
                 return f"{earlier} was run since"
-            if state == _FINISHED and read[earlier] != _digest(record[earlier]["output"]):
+            if state == FINISHED and read[earlier] != digest_of_output(record[earlier]["output"]):
                 return f"{earlier} was run again since"
             if earlier in stale:
                 return f"{earlier} is stale"
@@ -148,25 +155,6 @@ class Work:
             if name in SCHEMAS and name != "decisions" and (not path.is_file() or sha256_of(path) != digest):
                 return f"{path.name} is not what {step} wrote"
         return None
-
-    def _record(self) -> dict[str, Any]:
-        path = self.path / RECORD
-        try:
-            record = tomllib.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError as error:
-            raise InputError(
-                f"{self.path}: is not a work folder ({RECORD} is missing); make one with `mrb construct start SRC "
-                f"{self.path}`."
-            ) from error
-        except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: cannot be read ({error}); restore it from a copy.") from error
-        if not isinstance(record.get("name"), str) or record.get("kind") not in KINDS:
-            raise InputError(f"{path}: does not name the work and its kind ({', '.join(KINDS)}); restore it.")
-        for step in STEPS:
-            table = record.get(step, {"state": _BEGUN, "seed": 0, "input": {}, "output": {}})
-            if not isinstance(table, dict) or not all(name in table for name in _OWN):
-                raise InputError(f"{path}, table {step}: lacks one of {', '.join(_OWN)}; restore it from a copy.")
-        return record
 
 
 @dataclass
@@ -226,7 +214,7 @@ class Step:
 
     def _finish(self, table: dict[str, Any]) -> None:
         own = self._all_decisions()
-        output = {"decisions": _digest_of_decisions(own)}
+        output = {"decisions": digest_of_decisions(own)}
         for name in dict.fromkeys(self._tables):
             output[name] = sha256_of(self._staged(name))
             self._staged(name).replace(self.work.path / f"{name}.parquet")
@@ -236,7 +224,7 @@ class Step:
         decisions = pd.concat([*others[:position], own, *others[position:]], ignore_index=True)
         for name, frame in (("decisions", decisions), ("funnel", funnel_of(decisions))):
             write_work_table(self.work.path / f"{name}.parquet", name, frame)
-        _write_record(self.work, self.name, {**table, "state": _FINISHED, "output": output})
+        write_step(self.work.path, self.name, {**table, "state": FINISHED, "output": output})
 
     def _all_decisions(self) -> pd.DataFrame:
         """A row an item that entered, in the order of the items table; then what never became one."""
@@ -265,7 +253,7 @@ def create_work(path: Path, name: str, kind: Kind) -> Work:
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise InputError(f"{path}: already exists; name another folder.")
     (path / "images").mkdir(parents=True, exist_ok=True)
-    write_atomic(path / RECORD, tomli_w.dumps({"name": name, "kind": kind}))
+    new_record(path, name, kind)
     return Work(path)
 
 
@@ -277,9 +265,37 @@ def open_work(path: Path) -> Work:
     InputError
         It is not one, or its record is damaged.
     """
-    work = Work(path)
-    work._record()
-    return work
+    read_record(path)
+    return Work(path)
+
+
+@contextmanager
+def new_or_old_work(path: Path, name: str | None, kind: str) -> Iterator[Work]:
+    """The work folder at a path, made where there is none; one that was made goes again if the block finds bad input.
+
+    Parameters
+    ----------
+    name : None for that of the folder
+
+    Raises
+    ------
+    InputError
+        The folder holds something else, or `kind` is unknown.
+    """
+    if (path / RECORD).is_file():
+        yield open_work(path)
+        return
+    if kind not in KINDS:
+        raise InputError(f"--kind {kind}: is unknown; use one of {', '.join(KINDS)}.")
+    there = path.is_dir()
+    work = create_work(path, name or path.resolve().name, cast(Kind, kind))
+    try:
+        yield work
+    except InputError:
+        shutil.rmtree(path)
+        if there:
+            path.mkdir()
+        raise
 
 
 @contextmanager
@@ -308,20 +324,21 @@ def begin(work: Work, step: str, choices: Mapping[str, object], *, seed: int, ag
         Another process is at work in the folder.
     """
     with exclusive(work.path, "work folder"):
-        record = work._record()
+        record = read_record(work.path)
         _check_before(work, step, record)
-        plain = _plain(choices)
-        read = {each: _digest(record[each]["output"]) for each in _before(step) if each in record}
-        table = {"state": _BEGUN, "seed": seed, "input": read, "output": {}, **plain}
+        plain = plain_choices(choices)
+        read = {each: digest_of_output(record[each]["output"]) for each in _before(step) if each in record}
+        table = {"state": BEGUN, "seed": seed, "input": read, "output": {}, **plain}
         old = record.get(step)
-        same = old is not None and _choices_of(old) == _choices_of(table)
-        if old is not None and not same and not again:
-            raise InputError(f"{work.path}: {step} was run with other choices ({_difference(old, table)}); {_CURE}")
-        is_done = same and old["state"] == _FINISHED and step not in work.stale()
-        is_resumed = same and old["state"] == _BEGUN
+        other = None if old is None else difference(old, table)
+        if other is not None and not again:
+            raise InputError(f"{work.path}: {step} was run with other choices ({other}); {_CURE}")
+        state = old["state"] if old is not None and other is None else None
+        is_done = state == FINISHED and step not in work.stale()
+        is_resumed = state == BEGUN
         under_way = Step(work, step, seed, plain, work.entering(step), is_done=is_done, is_resumed=is_resumed)
         if not is_done:
-            _write_record(work, step, table)
+            write_step(work.path, step, table)
         try:
             yield under_way
             if not is_done:
@@ -365,7 +382,7 @@ def _check_before(work: Work, step: str, record: Mapping[str, Any]) -> None:
         state = record.get(earlier, {}).get("state")
         if state is None and earlier in REQUIRES[step]:
             raise InputError(f"{work.path}: {step} needs what {earlier} makes; run {_command(earlier, work)} first.")
-        if state == _BEGUN:
+        if state == BEGUN:
             raise InputError(f"{work.path}: {earlier} is not finished; run {_command(earlier, work)} as before first.")
         if earlier in stale:
             raise InputError(
@@ -375,39 +392,3 @@ def _check_before(work: Work, step: str, record: Mapping[str, Any]) -> None:
 
 def _command(step: str, work: Work) -> str:
     return f"`mrb construct {step} {'SRC ' if step == 'start' else ''}{work.path}`"
-
-
-def _plain(choices: Mapping[str, object]) -> dict[str, Any]:
-    """The choices as they are read back from the record."""
-    taken = set(choices) & set(_OWN)
-    if taken:
-        raise ValueError(f"a choice may not be called {taken.pop()!r}.")
-    return tomllib.loads(tomli_w.dumps({name: value for name, value in choices.items() if value is not None}))
-
-
-def _choices_of(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in table.items() if name not in ("state", "input", "output")}
-
-
-def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """The first choice that differs, in words."""
-    one, other = _choices_of(old), _choices_of(new)
-    name = next(name for name in sorted(one | other) if one.get(name) != other.get(name))
-    was, now = (repr(table[name]) if name in table else "nothing" for table in (one, other))
-    return f"{name} was {was[:80]}, now {now[:80]}"
-
-
-def _write_record(work: Work, step: str, table: Mapping[str, Any]) -> None:
-    record = {**work._record(), step: dict(table)}
-    names = [*(name for name in record if name not in STEPS), *(name for name in STEPS if name in record)]
-    write_atomic(work.path / RECORD, tomli_w.dumps({name: record[name] for name in names}))
-
-
-def _digest(output: Mapping[str, str]) -> str:
-    lines = "\n".join(f"{name} {output[name]}" for name in sorted(output))
-    return hashlib.sha256(lines.encode("utf-8")).hexdigest()
-
-
-def _digest_of_decisions(decisions: pd.DataFrame) -> str:
-    rows = decisions[["item_id", "kept", "reason"]].astype(object).where(decisions.notna(), None)
-    return hashlib.sha256(rows.to_json(orient="values").encode("utf-8")).hexdigest()
