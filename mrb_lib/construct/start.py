@@ -13,10 +13,10 @@ import pandas as pd
 
 from mrb_lib.construct.intake.copies import Signatures
 from mrb_lib.construct.intake.duplicates import NEAR_COPY, clusters, duplicate_reasons
-from mrb_lib.construct.layouts import SourceImage, SourceItem
 from mrb_lib.construct.intake.other_benchmark import add_images_of
 from mrb_lib.construct.intake.pictures import MODALITIES, Picture, PictureIntake
 from mrb_lib.construct.intake.stated import Meanings, stated_organ
+from mrb_lib.construct.layouts import SourceImage, SourceItem
 from mrb_lib.construct.tables import ABOUT
 from mrb_lib.construct.work import Step
 from mrb_lib.data.where import case_lookup, matching

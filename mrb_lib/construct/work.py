@@ -32,6 +32,23 @@ from mrb_lib.files import is_safe_name, sha256_of
 from mrb_lib.schema import KINDS, Kind
 from mrb_lib.verdicts.store import exclusive
 
+__all__ = [
+    "BEGUN",
+    "FINISHED",
+    "KEPT",
+    "RECORD",
+    "REQUIRES",
+    "STEPS",
+    "Step",
+    "Work",
+    "WorkMeta",
+    "begin",
+    "create_work",
+    "funnel_of",
+    "new_or_old_work",
+    "open_work",
+]
+
 REQUIRES: Final[Mapping[str, tuple[str, ...]]] = {
     "start": (),
     "filter": ("start",),

@@ -126,7 +126,8 @@ def image_signature(picture: Image.Image) -> NDArray[np.float32]:
     weighted = dctn(np.asarray(small, dtype=np.float32), norm="ortho")[:_FREQUENCIES, :_FREQUENCIES]
     weighted = weighted * np.hypot(axis[:, None], axis)
     length = float(np.linalg.norm(weighted))
-    return np.zeros_like(weighted.ravel()) if length < _FLAT else weighted.ravel() / np.float32(length)
+    unit = weighted / length if length >= _FLAT else np.zeros_like(weighted)
+    return unit.astype(np.float32).ravel()
 
 
 def similar_texts(cases: pd.DataFrame) -> Pairs:

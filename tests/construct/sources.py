@@ -62,9 +62,9 @@ def write_source(folder: Path) -> Path:
     Returns
     -------
     Path
-        Of the folder: `questions.jsonl` and `images/`. Items 0 to 24 are X-rays, 25 to 48 fundus photographs, 49 a series
-        of six CT slices whose patient is named, 50 to 53 copies of items 0 to 3 (the same bytes, stored as JPEG, mirrored,
-        at half size), 54 and 55 unreadable.
+        Of the folder: `questions.jsonl` and `images/`. Items 0 to 24 are X-rays, 25 to 48 fundus photographs, 49 a
+        series of six CT slices whose patient is named, 50 to 53 copies of items 0 to 3 (the same bytes, stored as JPEG,
+        mirrored, at another size), 54 and 55 unreadable.
     """
     images = folder / "images"
     (images / "series").mkdir(parents=True)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from mrb_lib.construct.layouts import SourceImage
 from mrb_lib.construct.intake.lettering import looks_lettered
+from mrb_lib.construct.layouts import SourceImage
 from mrb_lib.data.images import is_dicom, open_image, raster
 from mrb_lib.data.images.dicom import DicomFacts, facts, without_patient
 from mrb_lib.data.near_duplicates import image_signature
