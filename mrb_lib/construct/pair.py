@@ -246,7 +246,7 @@ def _write(step: Step, pairs: pd.DataFrame, announced: pd.DataFrame, made: Candi
 
 
 def _with_a_pair(items: Sequence[str], allowed: BoolArray) -> Collection[str]:
-    return {item for item, possible in zip(items, allowed.any(axis=1), strict=True) if possible}
+    return {items[i] for i in np.flatnonzero(allowed.any(axis=1)).tolist()}
 
 
 def cases_of(pairs: pd.DataFrame, items: pd.DataFrame, responses: pd.DataFrame) -> pd.DataFrame:

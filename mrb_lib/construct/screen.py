@@ -160,8 +160,8 @@ def rated(answers: pd.DataFrame, form: ScreeningForm, items: list[str]) -> pd.Da
     counted = answers[answers["dimension"].isin(list(form.criteria)) & answers["choice"].isin(form.scale)]
     counted = counted.assign(value=counted["choice"].map(form.values).astype("float64"))
     out["n_clinicians"] = out["item_id"].map(counted.groupby("case_id")["annotator"].nunique()).fillna(0).astype(float)
-    for name, own in counted.groupby("dimension"):
-        each = own.groupby("case_id")["value"]
+    for name in form.criteria:
+        each = counted[counted["dimension"] == name].groupby("case_id")["value"]
         out[name], out[f"{name}_min"] = out["item_id"].map(each.mean()), out["item_id"].map(each.min())
     return out
 

@@ -82,7 +82,7 @@ def command(
     typer.echo(f"{line(opened.meta.name)}: {count(len(made.pairs), 'pair')} of responses{mark}")
     typer.echo(render.as_text(_written(made.design)))
     met = meetings(made.pairs)
-    fewest = met.loc[met["n"].idxmin()]
+    fewest = met.iloc[int(met["n"].argmin())]
     typer.echo(f"rarest meeting: {line(fewest['model_1'])} and {line(fewest['model_2'])}, {count(fewest['n'], 'time')}")
     typer.echo(
         f"Widths are expected ones, for log strengths of standard deviation {spread:g} and {ties:.0%} ties between "
@@ -118,8 +118,7 @@ def _labels(work: Work, store: str | None) -> pd.DataFrame | None:
 def _written(design: pd.DataFrame) -> pd.DataFrame:
     """The design for a reader: whole numbers whole, and why a value is missing in its place."""
     values = [
-        str(row.reason) if row.value != row.value else f"{row.value:,.0f}" if row.value >= 20 or row.value % 1 == 0
-        else f"{row.value:.3f}"
-        for row in design.itertuples()
-    ]  # fmt: skip
+        str(reason) if value != value else f"{value:,.0f}" if value >= 20 or value % 1 == 0 else f"{value:.3f}"
+        for value, reason in zip(design["value"].tolist(), design["reason"], strict=True)
+    ]
     return design[["quantity", "meaning"]].assign(value=values)[["quantity", "value", "meaning"]]

@@ -94,7 +94,7 @@ def command(
     if names is None and opened.choices("screen") is None:
         raise InputError(f"{work}: nothing is dealt out yet; name the clinicians with --clinicians NAME,NAME.")
     written = opened.choices("screen") or {}
-    known = CRITERIA | dict(written.get("criteria", {}))
+    known = {**CRITERIA, **written.get("criteria", {})}
     asked = None if criteria is None else {name: known.get(name, "") for name in _listed(criteria)}
     form = screening_form(opened, criteria=asked, scale=None if scale is None else _listed(scale), keep=keep)
     changed = any(option is not None for option in (criteria, scale, keep))

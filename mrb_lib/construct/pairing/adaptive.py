@@ -37,7 +37,7 @@ def posterior(wins: FloatArray, ties: FloatArray, *, prior: float = PRIOR) -> tu
         x = x + step / max(1.0, float(np.abs(step).max()))
         if np.abs(step).max() < 1e-9:
             break
-    return x, np.linalg.inv(information)
+    return x, np.asarray(np.linalg.inv(information), dtype=np.float64)
 
 
 def adaptive_pairs(

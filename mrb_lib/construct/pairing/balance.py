@@ -143,7 +143,7 @@ def _evened(chosen: IntArray, allowed: BoolArray, rng: np.random.Generator) -> I
 
 def _path(moves: BoolArray, meetings: IntArray) -> list[int] | None:
     """Pairs from one that meets often to one that it meets at least two more often than, by possible moves."""
-    graph = sparse.csr_array(moves)
+    graph = sparse.csr_array(moves.astype(np.int8))
     for source in np.argsort(-meetings, kind="stable").tolist():
         if meetings[source] < meetings.min() + 2:
             return None

@@ -75,17 +75,16 @@ def until(estimates: pd.DataFrame, target: Target) -> pd.DataFrame:
     """
     name = MEASURES[target.measure]
     rows = []
-    for row in estimates.itertuples():
-        value, low, high = (float(getattr(row, f"{name}{end}")) for end in ("", "_low", "_high"))
-        k, n = float(row.annotators_per_case), int(row.n_cases)
+    numbers = estimates[[name, f"{name}_low", f"{name}_high", "annotators_per_case", "n_cases"]].to_numpy(dtype=float)
+    for dimension, (value, low, high, k, n) in zip(estimates["dimension"], numbers.tolist(), strict=True):
         known = value == value and low == low
         state = UNKNOWN if not known else REACHED if low >= target.value else OUT_OF_REACH
         state = OPEN if known and low < target.value <= high else state
         reliability = spearman_brown(value, k) if value > 0 and k == k else None
         needed = annotators_for(value, target.value)
-        more = _cases_more(n, value, low, high, target.value) if state == OPEN else None
+        more = _cases_more(int(n), value, low, high, target.value) if state == OPEN else None
         advice = _advice(state, target, needed, more, k, reliability)
-        rows.append((row.dimension, target.measure, target.value, n, k, value, low, high, state, reliability, needed,
+        rows.append((dimension, target.measure, target.value, int(n), k, value, low, high, state, reliability, needed,
                      more, advice))  # fmt: skip
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     return frame.astype({"reliability": "float64", "annotators_needed": "Int64", "cases_more": "Int64"})
