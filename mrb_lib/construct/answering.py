@@ -197,7 +197,7 @@ def answer(
 
     Notes
     -----
-    Validated by tests/construct/test_answering.py.
+    Validated by tests/judges/test_answers.py.
     """
     if samples < 1:
         raise InputError(f"samples {samples}: at least 1 is needed.")

@@ -131,8 +131,9 @@ def test_a_judge_marks_what_no_rule_finds_right(work: Work, script: Script) -> N
     assert len(by_rule) == 30 and not by_rule["correct"].any() and len(by_judge) == 57 and by_judge["correct"].all()
     assert set(script.shown["first"]) == {"hepar"} and set(script.shown["reference"]) == {"liver"}
     assert len(script.shown) == 19, "the same answer of three models to an item is marked once"
+    blind = Answerer("marker", Settings(prompt="short-answer"))
     for wrong in (FilterOptions(script.models("m1"), mark=MarkOptions("judge")),
-                  FilterOptions(script.models("m1"), marker=Answerer("marker", Settings(prompt="short-answer")))):  # fmt: skip
+                  FilterOptions(script.models("m1"), marker=blind)):  # fmt: skip
         with pytest.raises(InputError, match=r"no judge is named|shows no reference"):
             filter_items(work, wrong, extra=[script.roster], again=True)
 
