@@ -22,9 +22,9 @@ def respond(work: Work, *, refusing: str = "", seed: int = 0) -> None:
         for model in MODELS:
             for sample in (0, 1):
                 text = f"{model} says {rng.integers(10**9)} " + "and more " * int(rng.integers(1, 20))
-                status = "refused" if model == refusing else "ok"
-                rows.append((item, model, sample, "Nothing." if item == f"i{N - 1}" else text, status, None))
-    frame = pd.DataFrame(rows, columns=["item_id", "model", "sample", "answer", "status", "flag"])
+                flag = "refused" if model == refusing else None
+                rows.append((item, model, sample, "Nothing." if item == f"i{N - 1}" else text, flag))
+    frame = pd.DataFrame(rows, columns=["item_id", "model", "sample", "answer", "flag"]).assign(status="ok")
     with begin(work, "respond", {"refusing": refusing}, seed=seed, again=True) as step:
         step.write("responses", frame)
 

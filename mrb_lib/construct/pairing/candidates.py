@@ -8,17 +8,13 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
-from sklearn.feature_extraction.text import HashingVectorizer
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray
 
 REFUSED, TRUNCATED, IDENTICAL, NEAR = "refused", "truncated", "identical", "near-identical"
 RULES: Final = (REFUSED, TRUNCATED, IDENTICAL, NEAR)
-NO_ANSWER, EMPTY = "no answer (error)", "empty"
-NEAR_SHARE: Final = 0.9
-_CHUNK = 2000
+ERROR, EMPTY = "error", "empty"
 
 
 class Candidates(NamedTuple):
@@ -49,11 +45,11 @@ def candidates(
 
     Parameters
     ----------
-    responses : `item_id, model, sample, answer, status, flag`
+    responses : `item_id, model, sample, answer, flag`, and `alike`, where it is known
     items : the items to pair, without repetition; responses to others do not count
-    exclude : of `RULES`; a response that failed or is empty is left out always. "refused" and "truncated" go by
-        `status` or `flag`; "identical" compares texts without regard to case and white space; "near-identical" pairs
-        share at least `NEAR_SHARE` of their words (Jaccard's index of the sets of words)
+    exclude : of `RULES`; a response that failed or is empty is left out always. "refused" and "truncated" go by `flag`;
+        "identical" compares texts without regard to case and white space; "near-identical" are two with the same
+        number in `alike`, see `mrb_lib.construct.similarity`
     seed : of the draws of samples
 
     Returns
@@ -92,8 +88,8 @@ def candidates(
     length[row, column] = drawn["answer"].str.len()
     pairs = np.array(list(combinations(range(len(models)), 2)), dtype=np.int64)
     both = (sample[:, pairs[:, 0]] >= 0) & (sample[:, pairs[:, 1]] >= 0)
-    alike = _alike(drawn["answer"], position, pairs, both, exclude)
-    counts = [(why, int((reason == why).sum())) for why in (NO_ANSWER, EMPTY, REFUSED, TRUNCATED)]
+    alike = _alike(drawn, position, pairs, exclude)
+    counts = [(why, int((reason == why).sum())) for why in (ERROR, EMPTY, REFUSED, TRUNCATED)]
     counts += [(f"{why} pair", int(mask.sum())) for why, mask in alike.items()]
     allowed = both & ~np.logical_or.reduce(list(alike.values()) or [np.zeros_like(both)])
     return Candidates(here, models, pairs, sample, length, allowed), pd.DataFrame(counts, columns=["reason", "n"])
@@ -101,41 +97,24 @@ def candidates(
 
 def _unusable(responses: pd.DataFrame, exclude: Collection[str]) -> pd.Series:
     """Why each response may not be paired; null where it may."""
-    out = pd.Series(None, index=responses.index, dtype="str")
+    text = responses["answer"].fillna("").str.strip()
+    out = pd.Series(None, index=responses.index, dtype="str").mask((text == "") | (responses["flag"] == EMPTY), EMPTY)
     for rule in (TRUNCATED, REFUSED):
         if rule in exclude:
-            out = out.mask((responses["status"] == rule) | (responses["flag"] == rule), rule)
-    text = responses["answer"].fillna("").str.strip()
-    out = out.mask(out.isna() & (responses["status"] == "error"), NO_ANSWER)
-    return out.mask(out.isna() & (text == ""), EMPTY)
+            out = out.mask(responses["flag"] == rule, rule)
+    return out.mask(responses["flag"] == ERROR, ERROR)
 
 
-def _alike(
-    texts: pd.Series, position: IntArray, pairs: IntArray, both: BoolArray, exclude: Collection[str]
-) -> dict[str, BoolArray]:
+def _alike(drawn: pd.DataFrame, position: IntArray, pairs: IntArray, exclude: Collection[str]) -> dict[str, BoolArray]:
     """Pairs of an item whose texts are the same or nearly so, shape (n, p) a rule; a pair is under one rule only."""
-    plain = texts.str.casefold().str.split().str.join(" ")
-    codes = np.append(pd.factorize(plain)[0], -1)[position]
-    same = both & (codes[:, pairs[:, 0]] == codes[:, pairs[:, 1]])
-    out = {IDENTICAL: same} if IDENTICAL in exclude else {}
-    if NEAR in exclude:
-        out[NEAR] = _near(plain.tolist(), position, pairs) & both & ~same
-    return out
+    texts = pd.factorize(drawn["answer"].str.casefold().str.split().str.join(" "))[0]
+    groups = drawn["alike"].fillna(-1) if "alike" in drawn else np.full(len(drawn), -1)
+    same, near = (_shared(np.append(codes, -1)[position], pairs) for codes in (texts, groups))
+    found = {IDENTICAL: same, NEAR: near & ~same if IDENTICAL in exclude else near}
+    return {rule: mask for rule, mask in found.items() if rule in exclude}
 
 
-def _near(texts: list[str], position: IntArray, pairs: IntArray) -> BoolArray:
-    """Whether two responses to an item share most of their words, some items at a time."""
-    options = {"binary": True, "norm": None, "alternate_sign": False, "dtype": np.float32}
-    vectorizer = HashingVectorizer(analyzer=str.split, **options)
-    out = np.zeros((len(position), len(pairs)), dtype=bool)
-    for start in range(0, len(position), _CHUNK):
-        part = position[start : start + _CHUNK]
-        words = [
-            sparse.csr_array(vectorizer.transform([texts[i] if i >= 0 else "" for i in part[:, model]]))
-            for model in range(part.shape[1])
-        ]
-        sizes = [each.sum(axis=1) for each in words]
-        for column, (i, j) in enumerate(pairs.tolist()):
-            shared = words[i].multiply(words[j]).sum(axis=1)
-            out[start : start + _CHUNK, column] = shared >= NEAR_SHARE * (sizes[i] + sizes[j] - shared)
-    return out
+def _shared(codes: FloatArray, pairs: IntArray) -> BoolArray:
+    """Whether two responses to an item have the same number, which is no number below 0."""
+    first, second = codes[:, pairs[:, 0]], codes[:, pairs[:, 1]]
+    return np.asarray((first == second) & (first >= 0))
