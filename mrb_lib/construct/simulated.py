@@ -191,16 +191,12 @@ def _screen(work: Work, merit: pd.Series, store: Store, seed: int) -> None:
     shared = {name: 0.7 * merit.loc[ids].to_numpy() + rng.normal(0, 0.5, len(ids)) for name in form.criteria}
     place = {item: i for i, item in enumerate(ids)}
     answers = []
-    for row in dealt.itertuples(index=False):
-        leniency = _LENIENCY[CLINICIANS.index(row.annotator)]
+    for item, clinician, order in dealt[["case_id", "annotator", "order"]].to_numpy(dtype=object).tolist():
+        leniency = _LENIENCY[CLINICIANS.index(clinician)]
         for name, latent in shared.items():
-            felt = 3.8 + leniency + latent[place[row.case_id]] + rng.normal(0, 0.6)
+            felt = 3.8 + leniency + latent[place[item]] + rng.normal(0, 0.6)
             label = form.scale[int(np.clip(round(felt), 1, len(form.scale))) - 1]
-            seconds, number = float(rng.gamma(4.0, 6.0)), UUID(int=int(rng.integers(2**62)))
-            answers.append(
-                AnnotatorAnswer(benchmark.meta.name, row.case_id, row.annotator, name, label, row.order,
-                                seconds=seconds, answer_id=str(number))
-            )  # fmt: skip
+            answers.append(_answer(benchmark.meta.name, item, clinician, name, label, order, rng))
     store.answer_all(answers)
     close_screening(work, form, store.answers(benchmark.meta.name))
 
@@ -236,15 +232,19 @@ def _annotate(
 ) -> None:
     """The votes of the demo's three annotators on every pair."""
     answers, name = [], work.meta.name
-    for row in work.pairs().itertuples(index=False):
-        one, other = qualities[row.item_id, row.model_a], qualities[row.item_id, row.model_b]
+    columns = work.pairs()[["case_id", "item_id", "model_a", "model_b"]].to_numpy(dtype=object).tolist()
+    for position, (case, item, model_a, model_b) in enumerate(columns):
+        one, other = qualities[item, model_a], qualities[item, model_b]
         difference = {dimension: one[0][dimension] - other[0][dimension] for dimension in DIMENSIONS}
-        rng = _rng(seed, _VOTES, int(row.order))
+        rng = _rng(seed, _VOTES, position)
         for annotator, dimension, choice in vote(difference, float(np.log2(one[1] / other[1])), rng):
-            seconds, number = float(rng.gamma(4.0, 8.0)), UUID(int=int(rng.integers(2**62)))
             order = "AB" if rng.random() < 0.5 else "BA"
-            answers.append(
-                AnnotatorAnswer(name, row.case_id, annotator, dimension, choice, order, seconds=seconds,
-                                answer_id=str(number))
-            )  # fmt: skip
+            answers.append(_answer(name, case, annotator, dimension, choice, order, rng))
     store.answer_all(answers)
+
+
+def _answer(
+    benchmark: str, case: str, annotator: str, dimension: str, choice: str, order: str, rng: np.random.Generator
+) -> AnnotatorAnswer:
+    seconds, number = float(rng.gamma(4.0, 7.0)), UUID(int=int(rng.integers(2**62)))
+    return AnnotatorAnswer(benchmark, case, annotator, dimension, choice, order, seconds=seconds, answer_id=str(number))

@@ -16,7 +16,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.files import REVIEWS
 from mrb_lib.reviews.store import open_store
 
-ITEMS = 80
+ITEMS = 60
 
 
 @pytest.fixture(scope="module")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 if TYPE_CHECKING:
+    from mrb_lib.construct.layouts import SourceItem
     from mrb_lib.construct.start import StartReport
 
 
@@ -44,25 +46,49 @@ def command(
     dataset: Annotated[str | None, typer.Option(help="The dataset of items that do not name theirs.")] = None,
     licence: Annotated[str | None, typer.Option(help="The licence of items that do not state theirs.")] = None,
     name: Annotated[str | None, typer.Option(help="What the benchmark will be called; left out: WORK's name.")] = None,
-    kind: Annotated[str, typer.Option(help="clinical, general or simulated.")] = "clinical",
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="clinical (the default), general or simulated; with --from-failures the kinds of failure, repeatable: "
+            "wrong (the default), confidently_wrong, inconsistent, unparsed, all_wrong, split."
+        ),
+    ] = None,
+    from_failures: Annotated[
+        Path | None,
+        typer.Option(
+            "--from-failures",
+            metavar="RUNS",
+            help="SRC is a benchmark: take the questions and images of the cases that judges fail on in RUNS.",
+        ),
+    ] = None,
+    selection: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="With --from-failures: a selection in the failure explorer, as its address (from # on) or as the "
+            "CSV file that it exported.",
+        ),
+    ] = None,
     again: Annotated[bool, typer.Option("--again", help="Replace what other choices gave.")] = False,
 ) -> None:
     """Make a work folder of the items in SRC: what is unreadable, tiny or there twice is left out and counted."""
     from mrb_lib.cli.construct.showing import echo_funnel
     from mrb_lib.cli.progress import bars
-    from mrb_lib.construct.layouts import LAYOUTS, find_layout
     from mrb_lib.construct.start import StartOptions, start
     from mrb_lib.construct.work import begin, new_or_old_work
     from mrb_lib.data.formats.mapping import mapped_columns
 
-    chosen = LAYOUTS[layout] if layout else find_layout(src)
+    if from_failures is None:
+        source = _from_layout(src, layout, kind, selection)
+    else:
+        source = _from_failures(src, from_failures, kind, selection, layout or map_)
     options = StartOptions(
-        dataset or chosen.dataset, licence or chosen.licence, meanings, where, tuple(not_in or ()), min_side,
+        dataset or source.dataset, licence or source.licence, meanings, where, tuple(not_in or ()), min_side,
         near_copies,
     )  # fmt: skip
     choices = {
         "source": str(src),
-        "layout": chosen.name,
+        **source.choices,
         "map": map_ or [],
         "dataset": options.dataset,
         "licence": options.licence,
@@ -72,15 +98,53 @@ def command(
         "min_side": min_side,
         "keep_near_copies": near_copies,
     }
-    with new_or_old_work(work, name, kind) as opened, begin(opened, "start", choices, seed=0, again=again) as step:
+    made = new_or_old_work(work, name, source.kind)
+    with made as opened, begin(opened, "start", choices, seed=0, again=again) as step:
         if step.is_done:
             typer.echo(f"{work}: start is done already with these choices; --again with others replaces it.", err=True)
             return
         with bars() as progress, mapped_columns(map_ or ()) as columns:
-            report = start(step, src.resolve().name, chosen.read(src), options, progress)
-            columns.check(chosen.name)
+            report = start(step, src.resolve().name, source.items(), options, progress)
+            columns.check(str(source.choices.get("layout")))
     echo_report(report)
     echo_funnel(opened, "start")
+
+
+class _Source(NamedTuple):
+    """Where items come from: what the record says of it, and what holds for all of them."""
+
+    choices: Mapping[str, object]
+    items: Callable[[], Iterator[SourceItem]]
+    kind: str
+    dataset: str | None
+    licence: str | None
+
+
+def _from_layout(src: Path, layout: str | None, kind: list[str] | None, selection: str | None) -> _Source:
+    from mrb_lib.construct.layouts import LAYOUTS, find_layout
+    from mrb_lib.errors import InputError
+
+    if selection is not None:
+        raise InputError("--selection: is of failures; say with --from-failures RUNS whose.")
+    if kind is not None and len(kind) > 1:
+        raise InputError(f"--kind {' --kind '.join(kind)}: the items are of one kind; give one.")
+    chosen = LAYOUTS[layout] if layout else find_layout(src)
+    kind_of_data = "clinical" if kind is None else kind[0]
+    return _Source({"layout": chosen.name}, lambda: chosen.read(src), kind_of_data, chosen.dataset, chosen.licence)
+
+
+def _from_failures(src: Path, runs: Path, kind: list[str] | None, selection: str | None, unused: object) -> _Source:
+    from mrb_lib.construct.failures import items_of_cases, selected_cases
+    from mrb_lib.data.benchmark import load
+    from mrb_lib.errors import InputError
+
+    if unused:
+        raise InputError("--from-failures: SRC is a benchmark, which needs no --layout and no --map; leave them out.")
+    benchmark, kinds = load(src), tuple(kind or ("wrong",))
+    cases = selected_cases(benchmark, runs, kinds, selection)
+    choices = {"from_failures": str(runs), "failures": list(kinds), "selection": selection}
+    dataset, licence = benchmark.meta.name, benchmark.meta.licence or None
+    return _Source(choices, lambda: items_of_cases(benchmark, cases), benchmark.meta.kind, dataset, licence)
 
 
 def echo_report(report: StartReport) -> None:
