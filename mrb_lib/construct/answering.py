@@ -257,7 +257,7 @@ def answers_in(run: ModelRun, position: pd.Series, samples: int) -> Iterator[pd.
         said = frame["status"].isin([*ANSWERED_STATUSES, "refused"])
         replies = [
             read_answer(reply).text if kept and isinstance(reply, str) else None
-            for reply, kept in zip(frame["reply"], said, strict=True)
+            for reply, kept in zip(frame["reply"].to_numpy(dtype=object), said.to_numpy(), strict=True)
         ]
         yield pd.DataFrame(
             {

@@ -113,8 +113,13 @@ def chosen_option(answer: str, choices: Sequence[str]) -> int | None:
         return named
     # "B. cystitis" where B is pneumonia states both.
     rest = normalised(text[1:].lstrip(").:] -*"))
-    other = [i for i, choice in enumerate(choices) if normalised(choice) == rest]
+    other = [i for i, option in enumerate(_plain_options(tuple(choices))) if option == rest]
     return None if other and stated not in other and len(rest) > 1 else stated
+
+
+@lru_cache(maxsize=20_000)
+def _plain_options(choices: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(normalised, choices))
 
 
 def _by_letter(text: str, n: int) -> int | None:
@@ -131,7 +136,7 @@ def _by_letter(text: str, n: int) -> int | None:
 
 
 def _by_text(text: str, choices: Sequence[str]) -> int | None:
-    whole, options = normalised(text), [normalised(choice) for choice in choices]
+    whole, options = normalised(text), _plain_options(tuple(choices))
     same = [i for i, option in enumerate(options) if option and option == whole]
     if same:
         return same[0] if len(same) == 1 else None
@@ -150,10 +155,10 @@ def _by_text(text: str, choices: Sequence[str]) -> int | None:
     return found.pop() if len(found) == 1 else None
 
 
-@lru_cache(maxsize=200_000)
+@lru_cache(maxsize=20_000)
 def _reference_option(reference: str, choices: tuple[str, ...]) -> int | None:
     whole = normalised(reference)
-    same = [i for i, choice in enumerate(choices) if normalised(choice) == whole]
+    same = [i for i, option in enumerate(_plain_options(choices)) if option == whole]
     if same:
         return same[0]
     letter = _LETTER_ALONE.fullmatch(reference.strip())
@@ -195,7 +200,7 @@ def _bare(reference: str) -> float:
     return float(match[1].replace(",", "")) if match else 0.0
 
 
-@lru_cache(maxsize=200_000)
+@lru_cache(maxsize=20_000)
 def _number_of(reference: str) -> tuple[str, float] | None:
     text = plainly_written(reference).strip().strip("~≈<>.").strip()
     match = _NUMBER.fullmatch(text)
@@ -265,7 +270,8 @@ def mark(
     references, choices = items["reference"].tolist(), items["choices"].tolist()
     markable = [why_unmarked(*one) is None for one in zip(references, choices, strict=True)]
     correct, marked_by = np.full(len(answers), np.nan), np.full(len(answers), None, dtype=object)
-    rows = zip(answers["position"], answers["item_id"], answers["answer"], answers["status"], strict=True)
+    columns = (answers[name].to_numpy(dtype=object) for name in ("position", "item_id", "answer", "status"))
+    rows = zip(*columns, strict=True)
     for row, (item, item_id, answer, status) in enumerate(rows):
         if not markable[item] or status == "error":
             continue
