@@ -90,7 +90,7 @@ def train(
     evaluations, patience, max_minutes and seed, and two tables: trainer, with any argument of the trainer of
     transformers or TRL, and adapter, with any of peft's LoraConfig.
     """
-    from mrb_lib.cli.judge import _dtype
+    from mrb_lib.cli.judge import dtype_named
     from mrb_lib.data.benchmark import load
     from mrb_lib.errors import InputError
     from mrb_lib.judges.settings import Settings
@@ -114,7 +114,7 @@ def train(
     from mrb_lib.training.train import train as train_judge
 
     benchmark = load(bench)
-    settings = Settings(device=device, dtype=_dtype(dtype), max_pixels=max_pixels, revision=revision, download=download)
+    settings = Settings(device=device, dtype=dtype_named(dtype), max_pixels=max_pixels, revision=revision, download=download)
     base = model or f"path:{from_}"
     for folder, recipe in _trainings(benchmark, out, config, plan, leave_out, leave_one_out, chosen):
         with _bars(folder.name) as report:

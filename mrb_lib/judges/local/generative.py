@@ -155,9 +155,15 @@ class GenerativeJudge(LocalJudge):
 
     def _read(self, rows: VerdictRows, requests: _ReplyRequest, reply: _Reply) -> None:
         if self._prompt.asks == "answer":
-            took = {"prompt_tokens": reply.prompt_tokens, "completion_tokens": reply.tokens, "latency_s": reply.seconds}
             for position in requests.positions:
-                rows.put_answer(position, reply.text, is_cut_off=reply.is_cut_off, **took)
+                rows.put_answer(
+                    position,
+                    reply.text,
+                    is_cut_off=reply.is_cut_off,
+                    prompt_tokens=reply.prompt_tokens,
+                    completion_tokens=reply.tokens,
+                    latency_s=reply.seconds,
+                )
             return
         dimensions = requests.dimensions if self._prompt.asks == "one" else self._settings.dimensions
         reading = parse(reply.text, dimensions, self._settings.choices)
