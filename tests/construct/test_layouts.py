@@ -1,4 +1,4 @@
-"""Items are read from the layouts in which medical visual question answering sets are published, by their public cards."""
+"""Items are read from the layouts of medical visual question answering sets, as their public cards describe them."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ def as_csv(path: Path, rows: list[dict[str, object]]) -> None:
 
 
 def vqa_rad(src: Path) -> None:
-    row = {"qid": 5, "image_name": "synpic1.jpg", "image_organ": "HEAD", "question": "Is there a mass?", "answer": "Yes",
-           "question_type": "PRES", "answer_type": "CLOSED", "phrase_type": "freeform"}  # fmt: skip
+    row = {"qid": 5, "image_name": "synpic1.jpg", "image_organ": "HEAD", "question": "Is there a mass?",
+           "answer": "Yes", "question_type": "PRES", "answer_type": "CLOSED", "phrase_type": "freeform"}  # fmt: skip
     as_json(src / "VQA_RAD Dataset Public.json", [row])
     image(src / "VQA_RAD Image Folder", "synpic1.jpg")
 
 
 def slake(src: Path) -> None:
-    row = {"img_id": 1, "img_name": "xmlab1/source.jpg", "question": "Is there a mass?", "answer": "Yes", "q_lang": "en",
-           "location": "Abdomen", "modality": "MRI", "answer_type": "CLOSED", "content_type": "Abnormality", "qid": 0}  # fmt: skip
+    row = {"img_id": 1, "img_name": "xmlab1/source.jpg", "question": "Is there a mass?", "answer": "Yes", "qid": 0,
+           "location": "Abdomen", "modality": "MRI", "content_type": "Abnormality", "q_lang": "en"}  # fmt: skip
     as_json(src / "train.json", [row])
     as_json(src / "test.json", [row])
     image(src / "imgs", "xmlab1/source.jpg")
@@ -55,7 +55,8 @@ def slake(src: Path) -> None:
 
 def pmc_vqa(src: Path) -> None:
     row = {"index": 0, "Figure_path": "PMC1_F1.jpg", "Caption": "c", "Question": "Is there a mass?",
-           "Choice A": " A:Yes ", "Choice B": " B:No ", "Choice C": "C: Maybe", "Choice D": "D:Two", "Answer": "A"}  # fmt: skip
+           "Choice A": " A:Yes ", "Choice B": " B:No ", "Choice C": "C: Maybe", "Choice D": "D:Two",
+           "Answer": "A"}  # fmt: skip
     as_csv(src / "test_2.csv", [row])
     image(src / "figures", "PMC1_F1.jpg")
 
@@ -116,9 +117,7 @@ def test_every_layout_is_recognised_and_read(tmp_path: Path) -> None:
         for item in read(src):
             assert (item.question, item.reference) == ("Is there a mass?", "Yes"), name
             assert [each.read() for each in item.images] == [PICTURE], name
-            assert "/" not in item.location.partition(",")[0] or item.location.startswith(("train/", "data/", "QA_")), (
-                name
-            )
+            assert not Path(item.location).is_absolute(), name
 
 
 def test_what_a_source_states_is_taken_along(tmp_path: Path) -> None:
@@ -135,7 +134,7 @@ def test_what_a_source_states_is_taken_along(tmp_path: Path) -> None:
         MADE[name][0](src)
         first, *others = read(src)
         assert about.items() <= first.about.items(), name
-        assert first.item_id not in {other.item_id for other in others} or not others
+        assert first.item_id not in [other.item_id for other in others], name
     assert LAYOUTS["vqa_rad"].licence == "CC0-1.0"
 
 

