@@ -107,18 +107,19 @@ def pair(
     with begin(work, "pair", choices, seed=seed, again=again or len(before) > 1) as step:
         rng = np.random.default_rng([seed, len(before)])
         items = step.entering
-        made, excluded = candidates(work.responses(), items["item_id"].tolist(), exclude=plan.exclude, seed=seed)
+        responses = work.responses()
+        made, excluded = candidates(responses, items["item_id"].tolist(), exclude=plan.exclude, seed=seed)
         if step.is_done:
             pairs = work.pairs()
         else:
             chosen = _chosen(made, items, plan, earlier, labels, rng)
-            pairs = pd.concat([earlier, _pairs(made, chosen, work.responses(), len(earlier), rng)], ignore_index=True)
+            pairs = pd.concat([earlier, _pairs(made, chosen, responses, len(earlier), rng)], ignore_index=True)
             if pairs.empty:
                 raise InputError(f"{work.path}: no two responses to an item may be paired; see --exclude.")
         about = pairs.merge(items[["item_id", "cluster"]], on="item_id", how="left")
         announced = design(about, assumed, seed=seed)
         if not step.is_done:
-            _write(step, pairs, announced, made)
+            _write(step, pairs, announced, made, responses)
     return Paired(pairs, excluded, announced, step.is_done)
 
 
@@ -209,24 +210,27 @@ def _pairs(
     sides = np.where(turned[:, None], both[:, ::-1], both)
     names, here = np.array(made.models, dtype=object), np.array(made.items, dtype=object)[item]
     frame = pd.DataFrame({"item_id": here, "order": after + annotation_order(pair, rng)})
-    texts = responses.set_index(["item_id", "model", "sample"])["answer"]
-    keys = []
     for side, column in (("a", sides[:, 0]), ("b", sides[:, 1])):
         frame[f"model_{side}"] = names[column]
         frame[f"sample_{side}"] = made.sample[item, column]
         frame[f"length_{side}"] = made.length[item, column].astype(np.int64)
-        index = pd.MultiIndex.from_arrays([here, frame[f"model_{side}"], frame[f"sample_{side}"]])
-        keys.append(texts.reindex(index).tolist())
-    shown = zip(frame["item_id"], frame["model_a"], frame["model_b"], *keys, strict=True)
+    texts = (_texts(frame, side, responses) for side in "ab")
+    shown = zip(frame["item_id"], frame["model_a"], frame["model_b"], *texts, strict=True)
     frame["case_id"] = [f"{row[0]}-{_digest(row)}" for row in shown]
     return frame.sort_values("order", ignore_index=True)[list(_COLUMNS)]
+
+
+def _texts(pairs: pd.DataFrame, side: str, responses: pd.DataFrame) -> list[str]:
+    """The responses of one side of pairs."""
+    keys = pairs[["item_id", f"model_{side}", f"sample_{side}"]].set_axis(["item_id", "model", "sample"], axis=1)
+    return list(keys.merge(responses[[*keys, "answer"]], on=list(keys), how="left", validate="m:1")["answer"])
 
 
 def _digest(shown: Sequence[str]) -> str:
     return hashlib.sha256(json.dumps(shown).encode("ascii")).hexdigest()[:10]
 
 
-def _write(step: Step, pairs: pd.DataFrame, announced: pd.DataFrame, made: Candidates) -> None:
+def _write(step: Step, pairs: pd.DataFrame, announced: pd.DataFrame, made: Candidates, responses: pd.DataFrame) -> None:
     """Decide about the items, and write the pairs, their design, and the benchmark that they are."""
     work, items = step.work, step.entering
     paired = items["item_id"].isin(pairs["item_id"])
@@ -235,7 +239,7 @@ def _write(step: Step, pairs: pd.DataFrame, announced: pd.DataFrame, made: Candi
     step.decide(items[["item_id"]].assign(kept=paired, reason=reason))
     step.write("pairs", pairs)
     step.write("design", announced)
-    step.write("cases", cases_of(pairs, items, work.responses()))
+    step.write("cases", cases_of(pairs, items, responses))
     if not (work.path / "annotations.parquet").is_file():
         content = BytesIO()
         empty_annotations().to_parquet(content, index=False)
@@ -259,14 +263,12 @@ def cases_of(pairs: pd.DataFrame, items: pd.DataFrame, responses: pd.DataFrame) 
         model_a, model_b`, and what is known of the item (`mrb_lib.construct.tables.ABOUT`); `cluster` is the item
         where it has no other
     """
-    texts = responses.set_index(["item_id", "model", "sample"])["answer"]
     about = items.set_index("item_id").loc[pairs["item_id"]].reset_index(drop=True)
     out = pairs[["case_id", "model_a", "model_b"]].reset_index(drop=True).assign(item=pairs["item_id"].to_numpy())
     questions = [asked_question(*row) for row in zip(about["question"], about["choices"], strict=True)]
     out["question"] = pd.Series(questions, dtype="str")
-    for side in ("a", "b"):
-        keys = pd.MultiIndex.from_frame(pairs[["item_id", f"model_{side}", f"sample_{side}"]])
-        out[f"response_{side}"] = texts.reindex(keys).to_numpy()
+    for side in "ab":
+        out[f"response_{side}"] = pd.Series(_texts(pairs, side, responses), dtype="str")
     for name in ("images", "reference", *ABOUT):
         out[name] = about[name].to_numpy()
     out["cluster"] = out["cluster"].where(out["cluster"].notna(), out["item"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Sequence
 from itertools import combinations
 from typing import Final, NamedTuple
@@ -15,6 +16,7 @@ from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray
 REFUSED, TRUNCATED, IDENTICAL, NEAR = "refused", "truncated", "identical", "near-identical"
 RULES: Final = (REFUSED, TRUNCATED, IDENTICAL, NEAR)
 ERROR, EMPTY = "error", "empty"
+_LIGHT: Final = ("item_id", "model", "sample", "flag", "alike")
 
 
 class Candidates(NamedTuple):
@@ -26,7 +28,7 @@ class Candidates(NamedTuple):
     models : the responders, by name
     pairs : shape (p, 2), positions among `models`; the first is the smaller
     sample : shape (n, r), the sample drawn for each responder; -1 where it has no usable response
-    length : shape (n, r), characters of that response; NaN where there is none
+    length : shape (n, r), characters of that response, without spaces around it; NaN where there is none
     allowed : shape (n, p), both responders have a usable response, and the two differ
     """
 
@@ -70,7 +72,7 @@ def candidates(
     unknown = sorted(set(exclude) - set(RULES))
     if unknown:
         raise InputError(f"--exclude {unknown[0]!r}: is unknown; use some of {', '.join(RULES)}.")
-    known = responses[responses["item_id"].isin(list(items))]
+    known = _facts(responses, items)
     reason = _unusable(known, exclude)
     usable = known[reason.isna()]
     models = sorted(usable["model"].unique())
@@ -85,7 +87,7 @@ def candidates(
     sample, position = np.full(shape, -1, dtype=np.int64), np.full(shape, -1, dtype=np.int64)
     sample[row, column], position[row, column] = drawn["sample"], np.arange(len(drawn))
     length = np.full(shape, np.nan)
-    length[row, column] = drawn["answer"].str.len()
+    length[row, column] = drawn["length"]
     pairs = np.array(list(combinations(range(len(models)), 2)), dtype=np.int64)
     both = (sample[:, pairs[:, 0]] >= 0) & (sample[:, pairs[:, 1]] >= 0)
     alike = _alike(drawn, position, pairs, exclude)
@@ -95,10 +97,26 @@ def candidates(
     return Candidates(here, models, pairs, sample, length, allowed), pd.DataFrame(counts, columns=["reason", "n"])
 
 
+def _facts(responses: pd.DataFrame, items: Sequence[str]) -> pd.DataFrame:
+    """Responses to the items without their texts, which are long: `length` and `text`, a number alike texts share."""
+    known = responses["item_id"].isin(list(items))
+    light = responses.loc[known, [name for name in _LIGHT if name in responses]]
+    texts = responses.loc[known, "answer"]
+    plain = ((text if isinstance(text, str) else "").strip() for text in texts)
+    facts = [(len(text), _number(text)) for text in plain]
+    return light.assign(length=[length for length, _ in facts], text=[number for _, number in facts])
+
+
+def _number(text: str) -> int:
+    """A number that texts share which differ in case and white space only."""
+    plain = " ".join(text.casefold().split()).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(plain, digest_size=7).digest())
+
+
 def _unusable(responses: pd.DataFrame, exclude: Collection[str]) -> pd.Series:
     """Why each response may not be paired; null where it may."""
-    text = responses["answer"].fillna("").str.strip()
-    out = pd.Series(None, index=responses.index, dtype="str").mask((text == "") | (responses["flag"] == EMPTY), EMPTY)
+    is_empty = (responses["length"] == 0) | (responses["flag"] == EMPTY)
+    out = pd.Series(None, index=responses.index, dtype="str").mask(is_empty, EMPTY)
     for rule in (TRUNCATED, REFUSED):
         if rule in exclude:
             out = out.mask(responses["flag"] == rule, rule)
@@ -107,9 +125,8 @@ def _unusable(responses: pd.DataFrame, exclude: Collection[str]) -> pd.Series:
 
 def _alike(drawn: pd.DataFrame, position: IntArray, pairs: IntArray, exclude: Collection[str]) -> dict[str, BoolArray]:
     """Pairs of an item whose texts are the same or nearly so, shape (n, p) a rule; a pair is under one rule only."""
-    texts = pd.factorize(drawn["answer"].str.casefold().str.split().str.join(" "))[0]
     groups = drawn["alike"].fillna(-1) if "alike" in drawn else np.full(len(drawn), -1)
-    same, near = (_shared(np.append(codes, -1)[position], pairs) for codes in (texts, groups))
+    same, near = (_shared(np.append(codes, -1)[position], pairs) for codes in (drawn["text"], groups))
     found = {IDENTICAL: same, NEAR: near & ~same if IDENTICAL in exclude else near}
     return {rule: mask for rule, mask in found.items() if rule in exclude}
 
