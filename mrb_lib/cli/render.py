@@ -47,12 +47,9 @@ def json_rows(frame: pd.DataFrame) -> list[dict[str, object]]:
 
 
 def _plain(value: object) -> object:
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
+    """A number of NumPy's as Python's own."""
     item = getattr(value, "item", None)
-    if item is None:
-        raise TypeError(f"{type(value).__name__} cannot be written as JSON")
-    return item()
+    return value if item is None else item()
 
 
 def as_csv(frame: pd.DataFrame, *, simulated: bool) -> str:

@@ -114,7 +114,9 @@ def train(
     from mrb_lib.training.train import train as train_judge
 
     benchmark = load(bench)
-    settings = Settings(device=device, dtype=dtype_named(dtype), max_pixels=max_pixels, revision=revision, download=download)
+    settings = Settings(
+        device=device, dtype=dtype_named(dtype), max_pixels=max_pixels, revision=revision, download=download
+    )
     base = model or f"path:{from_}"
     for folder, recipe in _trainings(benchmark, out, config, plan, leave_out, leave_one_out, chosen):
         with _bars(folder.name) as report:
