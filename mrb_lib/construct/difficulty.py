@@ -20,6 +20,7 @@ MEASURES: Final = (
     "n_models", "n_answers", "correct", "share_correct", "chance", "p_chance", "difficulty", "discrimination",
 )  # fmt: skip
 _FEWEST_MODELS: Final = 2
+_AT_ONCE: Final = 20_000  # items; a fit takes some kilobytes for each
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,8 @@ def item_measures(tally: Tally) -> pd.DataFrame:
     -----
     The models are those of the table `difficulty`, see `mrb_lib.stats.difficulty.irt`. Several answers of a model to
     an item count as independent trials, which they are not quite: difficulties order items, and are spread somewhat too
-    wide. With few models discriminations are drawn towards 1. Planted difficulties are recovered in
+    wide. Beyond 20,000 items each of several equal parts, drawn evenly from all, is fitted by itself, so that memory
+    does not grow. With few models discriminations are drawn towards 1. Planted difficulties are recovered in
     tests/construct/test_difficulty.py.
     """
     share, answers = tally.share, tally.n_marked.sum(axis=1)
@@ -127,14 +129,21 @@ def _item_response(tally: Tally) -> tuple[FloatArray, FloatArray]:
     judged = tally.n_marked.sum(axis=0) > 0
     if judged.sum() < _FEWEST_MODELS:
         return nothing, nothing
-    n_correct, n_marked = tally.n_correct[:, judged], tally.n_marked[:, judged]
-    n = n_correct.shape[1]
-    data = Trials(n_correct, n_marked, np.eye(n), np.full(n, -1, dtype=np.int64))
-    first = one_parameter(data)
-    if not first.converged or first.spread <= LEAST_SPREAD:
-        return nothing, nothing
-    second = two_parameter(data, first)
-    return first.difficulty.mean, second.discrimination.mean if second.converged else nothing
+    n = int(judged.sum())
+    difficulty, discrimination = nothing.copy(), nothing.copy()
+    n_parts = max(1, -(-len(nothing) // _AT_ONCE))
+    for part in range(n_parts):
+        # Every so manieth item: each part is like the whole, in whatever order the items stand.
+        rows = slice(part, None, n_parts)
+        counts = (tally.n_correct[rows, judged], tally.n_marked[rows, judged])
+        data = Trials(*counts, np.eye(n), np.full(n, -1, dtype=np.int64))
+        first = one_parameter(data)
+        if not first.converged or first.spread <= LEAST_SPREAD:
+            return nothing, nothing
+        second = two_parameter(data, first)
+        difficulty[rows] = first.difficulty.mean
+        discrimination[rows] = second.discrimination.mean if second.converged else np.nan
+    return difficulty, discrimination
 
 
 def model_measures(tally: Tally) -> pd.DataFrame:

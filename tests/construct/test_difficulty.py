@@ -60,6 +60,15 @@ def test_an_item_that_some_models_did_not_answer_is_placed_by_the_others() -> No
     np.testing.assert_array_equal(measures["n_models"], (~gone).sum(axis=1))
 
 
+def test_many_items_are_placed_in_parts_as_they_are_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    answered, _, _ = planted(4, n_items=900)
+    whole = item_measures(answered)
+    monkeypatch.setattr("mrb_lib.construct.difficulty._AT_ONCE", 300)
+    parts = item_measures(answered)
+    assert np.abs(parts["difficulty"] - whole["difficulty"]).max() < 0.3
+    assert spearmanr(parts["difficulty"], whole["difficulty"]).statistic > 0.99
+
+
 def test_counts_are_those_one_gets_by_hand() -> None:
     chance = np.array([0.25, 0.5, np.nan, 0.25])
     measures = item_measures(tally([[3, 4], [2, 4], [0, 0], [0, 0]], [[4, 4], [4, 4], [4, 4], [0, 0]], chance))
