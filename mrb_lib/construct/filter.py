@@ -154,11 +154,16 @@ def tally_of(answers: pd.DataFrame, items: pd.DataFrame, models: Sequence[str]) 
     models : those to count, in their order
     """
     tally = Tally.empty(models, chance_of(items))
+    _count(tally, answers, items)
+    return tally
+
+
+def _count(tally: Tally, answers: pd.DataFrame, items: pd.DataFrame) -> None:
+    """Add a chunk of the answers to a tally, those of its items and models."""
     item = pd.Index(items["item_id"]).get_indexer(pd.Index(answers["item_id"]))
-    model = pd.Index(models).get_indexer(pd.Index(answers["model"]))
+    model = pd.Index(tally.models).get_indexer(pd.Index(answers["model"]))
     counted = (item >= 0) & (model >= 0)
     tally.add(item[counted], model[counted], answers["correct"].to_numpy(dtype=np.float64)[counted])
-    return tally
 
 
 def _check_keep(rule: str, work: Work, models: list[str]) -> None:
@@ -220,8 +225,8 @@ def _marked(
 def _human_agreement(step: Step, human: pd.DataFrame | None) -> pd.DataFrame:
     if human is None:
         return step.work.marking().head(0)
-    answers = step.staged("answers", ["item_id", "model", "sample", "correct", "marked_by"])
-    return marking_agreement(answers[answers["item_id"].isin(human["item_id"])], human)
+    chunks = step.staged("answers", ["item_id", "model", "sample", "correct", "marked_by"])
+    return marking_agreement(pd.concat(chunk[chunk["item_id"].isin(human["item_id"])] for chunk in chunks), human)
 
 
 def _decide(step: Step, rule: str, items: pd.DataFrame, measures: pd.DataFrame, tally: Tally) -> NDArray[np.bool_]:
@@ -247,7 +252,9 @@ def _decide(step: Step, rule: str, items: pd.DataFrame, measures: pd.DataFrame, 
 
 def _as_before(work: Work, step: Step, models: list[str]) -> Filtered:
     """The result of a step that is finished."""
-    tally = tally_of(work.answers(), step.entering, models)
+    tally = Tally.empty(models, chance_of(step.entering))
+    for chunk in work.chunks("answers", ["item_id", "model", "correct"]):
+        _count(tally, chunk, step.entering)
     decisions = work.decisions()
     kept = decisions[decisions["step"] == STEP]["kept"]
     return Filtered(len(kept), int(kept.sum()), model_measures(tally), model_agreement(tally), work.marking(), [])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -26,6 +26,7 @@ UNUSABLE: Final = (REFUSED, EMPTY, ERROR)
 """The flags of rows that hold no response to pair."""
 TOO_FEW: Final = "fewer than two responders answered"
 _FEWEST: Final = 2
+_COUNTED: Final = ("model", "flag")
 _OF_STATUS: Final = {"refused": REFUSED, "unparsed": EMPTY, "error": ERROR}
 
 
@@ -90,7 +91,7 @@ def respond(
         if step.is_done:
             decisions = work.decisions()
             kept = decisions[decisions["step"] == STEP]["kept"]
-            return Responded(len(kept), int(kept.sum()), responder_counts(work.responses()), [])
+            return Responded(len(kept), int(kept.sum()), _counts(work.chunks("responses", _COUNTED)), [])
         items = step.entering
         if items.empty:
             raise InputError(f"{work.path}: no item is left to answer; `mrb construct status {work.path}` shows why.")
@@ -106,8 +107,12 @@ def respond(
         if not kept_items.any():
             raise RunError(f"respond: {TOO_FEW} on every item; name others with --again. All that came is in {folder}.")
         step.decide(pd.DataFrame({"item_id": items["item_id"], "kept": kept_items, "reason": TOO_FEW}))
-        responses = step.staged("responses", ["model", "status", "flag"])
-    return Responded(len(items), int(kept_items.sum()), responder_counts(responses), runs)
+        counts = _counts(step.staged("responses", _COUNTED))
+    return Responded(len(items), int(kept_items.sum()), counts, runs)
+
+
+def _counts(chunks: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    return responder_counts(pd.concat(chunks, ignore_index=True))
 
 
 def responder_counts(responses: pd.DataFrame) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -104,6 +104,15 @@ def read_work_table(folder: Path, name: str) -> pd.DataFrame:
             lists = [None if value is None else list(value) for value in frame[field.name]]
             frame[field.name] = pd.Series(lists, index=frame.index, dtype=object)
     return frame
+
+
+def read_work_chunks(path: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+    """Columns of a table as `write_work_chunks` wrote it, a chunk at a time; none where the file is not there."""
+    if path.is_file():
+        with pq.ParquetFile(path) as file:
+            for number in range(file.num_row_groups):
+                frame: pd.DataFrame = file.read_row_group(number, columns=list(columns)).to_pandas()
+                yield frame
 
 
 def write_work_table(path: Path, name: str, frame: pd.DataFrame) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,8 +25,13 @@ from mrb_lib.construct.record import (
     read_record,
     write_step,
 )
-from mrb_lib.construct.tables import SCHEMAS, read_work_table, write_work_chunks, write_work_table
-from mrb_lib.data.benchmark import read_table
+from mrb_lib.construct.tables import (
+    SCHEMAS,
+    read_work_chunks,
+    read_work_table,
+    write_work_chunks,
+    write_work_table,
+)
 from mrb_lib.errors import InputError
 from mrb_lib.files import is_safe_name, sha256_of
 from mrb_lib.schema import KINDS, Kind
@@ -129,6 +134,10 @@ class Work:
         """The pairs of responses to be annotated."""
         return read_work_table(self.path, "pairs")
 
+    def chunks(self, name: str, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+        """Columns of a table as it was written, a chunk at a time, for tables that may be larger than the memory."""
+        return read_work_chunks(self.path / f"{name}.parquet", columns)
+
     def state(self, step: str) -> str | None:
         """ "begun", "finished", or None where the step has not been run."""
         table = read_record(self.path).get(step)
@@ -222,9 +231,9 @@ class Step:
         write_work_chunks(self._staged(name), name, chunks)
         self._tables.append(name)
 
-    def staged(self, name: str, columns: list[str]) -> pd.DataFrame:
-        """Columns of a table that this step has written and that is not kept yet."""
-        return read_table(self._staged(name), columns)
+    def staged(self, name: str, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+        """Columns of a table that this step has written and that is not kept yet; see `Work.chunks`."""
+        return read_work_chunks(self._staged(name), columns)
 
     def _staged(self, name: str) -> Path:
         return self.work.path / f".{self.name}.{name}.parquet"
