@@ -177,11 +177,11 @@ def _choices(
     options: FilterOptions, models: Mapping[str, Answerer], marker: Mapping[str, Answerer]
 ) -> dict[str, object]:
     return {
-        "models": recorded(models),
+        "models": recorded(models, options.samples),
         "samples": options.samples,
         "keep": options.keep or None,
         **asdict(options.mark),
-        "marker": recorded(marker) or None,
+        "marker": recorded(marker, 1) or None,
         "human_marks": sha256_of(options.human_marks) if options.human_marks is not None else None,
     }
 

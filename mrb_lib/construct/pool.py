@@ -11,7 +11,7 @@ from typing import Final, cast, get_args
 from mrb_lib.construct.answering import Answerer, Spread
 from mrb_lib.errors import InputError
 from mrb_lib.judges.prompts import Prompt, answering_ids, load_prompt
-from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.settings import Settings, for_repeats
 from mrb_lib.runs.record import without_secrets
 
 _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
@@ -89,14 +89,19 @@ def prompt_of(one: Answerer) -> Prompt:
     return prompt
 
 
-def recorded(models: Mapping[str, Answerer]) -> list[dict[str, object]]:
-    """How each model is asked, for the record of choices; where its weights lie is nobody else's business."""
-    return [_recorded(model, one) for model, one in models.items()]
+def recorded(models: Mapping[str, Answerer], samples: int) -> list[dict[str, object]]:
+    """How each model is asked, for the record of choices; where its weights lie is nobody else's business.
+
+    Parameters
+    ----------
+    samples : of each model and item; several are drawn with a temperature, whoever set it
+    """
+    return [_recorded(model, one, samples) for model, one in models.items()]
 
 
-def _recorded(model: str, one: Answerer) -> dict[str, object]:
-    prompt = prompt_of(one)
-    settings = {name: getattr(one.settings, name) for name in _RECORDED}
+def _recorded(model: str, one: Answerer, samples: int) -> dict[str, object]:
+    prompt, used = prompt_of(one), for_repeats(one.settings, samples)
+    settings = {name: getattr(used, name) for name in _RECORDED}
     url = {"url": without_secrets(one.settings.url)} if one.settings.url is not None else {}
     known = {name: value for name, value in settings.items() if value is not None}
     return {"model": model, "prompt": prompt.id, "prompt_hash": prompt.hash, **known, **url}

@@ -86,7 +86,7 @@ def respond(
     models = writers(responders, extra)
     if len(models) < _FEWEST:
         raise InputError(f"responder {next(iter(models))!r}: is alone, and pairs need two; name another --responder.")
-    choices = {"models": recorded(models), "samples": samples}
+    choices = {"models": recorded(models, samples), "samples": samples}
     with begin(work, STEP, choices, seed=seed, again=again) as step:
         if step.is_done:
             decisions = work.decisions()

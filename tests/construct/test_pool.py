@@ -32,9 +32,10 @@ def test_a_plan_says_how_each_model_is_asked(tmp_path: Path) -> None:
     assert prompt_of(own).id == "own" and (own.settings.temperature, own.settings.seed) == (1, 3)
     assert prompt_of(served).id == "open-answer" and served.settings.url.endswith("8000/v1")
     assert (spread.spread, spread.workers, own.spread) == ("ray", 2, "local")
-    record = recorded({"here": own, "big": served})
+    record = recorded({"here": own, "big": served}, 2)
     assert record[0] == {"model": "here", "prompt": "own", "prompt_hash": prompt_of(own).hash, "temperature": 1,
                          "dtype": "auto", "seed": 3}  # fmt: skip
+    assert record[1]["temperature"] == 0.7, "several samples are drawn"
     assert str(tmp_path) not in str(record) and "secret" not in str(record)
 
 
