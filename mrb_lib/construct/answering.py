@@ -160,7 +160,8 @@ def _writing(name: str, extra: Sequence[Path]) -> tuple[str, str]:
         raise InputError(f"model {name!r}: a jury writes no answers; name its members.")
     entry = entry_of(name, extra)
     engine = ENGINES[entry.engine]
-    if not engine.samples and engine.model == "weights" and not entry.name.endswith(f"+{engine.name}"):
+    chats = engine.model == "weights" and engine.reads_any_model
+    if chats and not engine.samples and not entry.name.endswith(f"+{engine.name}"):
         name = f"{name}+{WRITES}"
         entry = entry_of(name, extra)
         engine = ENGINES[entry.engine]
