@@ -6,8 +6,8 @@
 
 `designs`: in so many seeds, how many are connected, how far meetings are from equal, and how wide the intervals of the
 table `ranking` come out, as a share of what was announced. `adaptive`: how many fewer annotations adaptive pairs take
-for the intervals of 1,056 balanced ones, and their bias, by spread. `time`: seconds and peak memory of the step, with
-12 responders. All data are SIMULATED.
+for the intervals of 1,056 balanced ones, by spread, and how true they are with 792. `time`: seconds and peak memory of
+the step, with 12 responders. All data are SIMULATED.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ def annotate(wins: np.ndarray, ties: np.ndarray, counts: np.ndarray, x: np.ndarr
         ties[j, i] = ties[i, j]
 
 
-def errors(wins: np.ndarray, ties: np.ndarray) -> tuple[float, float, np.ndarray]:
-    """Mean standard errors of log strengths and of strengths, by the sandwich, and the strengths."""
+def errors(wins: np.ndarray, ties: np.ndarray) -> tuple[float, float, np.ndarray, np.ndarray]:
+    """Mean standard errors of log strengths and of strengths, by the sandwich; the strengths with theirs."""
     x = bradley_terry(wins[None], ties[None]).log_strength[0]
     p = 1 / (1 + np.exp(x[None] - x[:, None]))
     weight = (wins + wins.T + ties) * p * (1 - p)
@@ -91,39 +91,47 @@ def errors(wins: np.ndarray, ties: np.ndarray) -> tuple[float, float, np.ndarray
     strength = np.exp(x) / np.exp(x).sum()
     slope = np.diag(strength) - np.outer(strength, strength)
     of_strength = slope @ covariance @ slope
-    return float(np.sqrt(np.diag(covariance)).mean()), float(np.sqrt(np.diag(of_strength)).mean()), strength
+    error = np.sqrt(np.diag(of_strength))
+    return float(np.sqrt(np.diag(covariance)).mean()), float(error.mean()), strength, error
 
 
 def adaptive(seeds: int) -> None:
-    """Annotations for the widths of 1,056 balanced pairs, in batches of 66 after two of each pair."""
-    total = 16 * len(PAIRS)
+    """Annotations for the widths of 1,056 balanced pairs, in batches of 66 after four of each pair."""
+    total, start, looked_at = 16 * len(PAIRS), 4, 12 * len(PAIRS)
     for spread in (0.3, 0.6, 1.0, 1.5, 2.0):
-        saved, biases = [], []
+        saved, off, off_balanced = [], [], []
         for seed in range(seeds):
             rng = np.random.default_rng(seed)
             x = np.sort(rng.normal(scale=spread, size=R))
+            truth = np.exp(x) / np.exp(x).sum()
             wins, ties = np.zeros((2, R, R))
             annotate(wins, ties, np.full(len(PAIRS), 16), x, rng)
-            balanced = errors(wins, ties)[:2]
+            *balanced, strength, error = errors(wins, ties)
+            off_balanced.append((strength - truth, error))
             wins, ties = np.zeros((2, R, R))
-            annotate(wins, ties, np.full(len(PAIRS), 2), x, rng)
-            n, needed = 2 * len(PAIRS), [np.nan, np.nan]
-            while n < 2 * total and np.isnan(needed).any():
+            annotate(wins, ties, np.full(len(PAIRS), start), x, rng)
+            n, needed = start * len(PAIRS), [np.nan, np.nan]
+            while n < 2 * total and (np.isnan(needed).any() or n < looked_at):
                 everything = np.ones((BATCH, len(PAIRS)), dtype=bool)
                 chosen = adaptive_pairs(everything, PAIRS, BATCH, wins, ties, np.zeros(len(PAIRS)), rng)
                 annotate(wins, ties, np.bincount(chosen, minlength=len(PAIRS)), x, rng)
                 n += BATCH
-                *now, strength = errors(wins, ties)
+                *now, strength, error = errors(wins, ties)
                 needed = [n if np.isnan(old) and one <= goal else old
                           for old, one, goal in zip(needed, now, balanced, strict=True)]  # fmt: skip
-                if n == 12 * len(PAIRS):
-                    biases.append(strength - np.exp(x) / np.exp(x).sum())
+                if n == looked_at:
+                    off.append((strength - truth, error))
             saved.append(1 - np.array(needed) / total)
         log, plain = np.nanmean(saved, axis=0)
-        bias, spread_of = np.mean(biases, axis=0), np.std(biases, axis=0, ddof=1)
-        print(f"spread {spread}: fewer annotations for strengths {plain:.0%}, for log strengths {log:.0%}; largest bias "
-              f"{np.abs(bias / spread_of).max():.2f} of a strength's error, {np.abs(bias / spread_of).max() * seeds**0.5:.1f}"
-              " of its own noise", flush=True)  # fmt: skip
+        print(f"spread {spread}: fewer annotations for strengths {plain:.0%}, for log strengths {log:.0%}; "
+              f"adaptive {_truthful(off)}; balanced {_truthful(off_balanced)}", flush=True)  # fmt: skip
+
+
+def _truthful(off: list[tuple[np.ndarray, np.ndarray]]) -> str:
+    """The largest bias of any responder, by rank, and how often 1.96 standard errors hold the truth."""
+    away, error = np.array(off).swapaxes(0, 1)
+    bias = np.abs(np.nanmean(away, axis=0) / np.nanstd(away, axis=0, ddof=1)).max()
+    return f"bias {bias:.2f} of a standard error at most, coverage {np.nanmean(np.abs(away) < 1.96 * error):.1%}"
 
 
 def measure(n: int) -> None:

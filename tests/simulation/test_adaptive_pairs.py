@@ -1,8 +1,11 @@
-"""Adaptive pairs reach the same widths with fewer annotations, and bias nothing. SIMULATED data of known truth.
+"""Adaptive pairs reach the same widths with fewer annotations, and are as true. SIMULATED data of known truth.
 
 What they save depends on how unlike the responders are. For the intervals of strengths that the table `ranking` shows,
-with 12 responders, in 20 seeds: 12% at a spread (standard deviation of log strengths) of 0.6, 29% at 1, 48% at 1.5.
-For intervals of log strengths, where the weakest count as much as the strongest, they take 7% more: nothing is saved.
+with 12 responders, batches of 66 and 100 seeds (`tests/benchmarks/construct_pairs.py`): 8% at a spread (standard
+deviation of log strengths) of 0.6, 22% at 1, 37% at 1.5, 45% at 2. For intervals of log strengths, where the weakest
+count as much as the strongest, they take 6% to 10% more: nothing is saved. The largest bias of any responder is 0.16 to
+0.26 of its standard error, that of balanced pairs 0.16 to 0.21; without the half of the cases that no label decides it
+would be up to 0.36, and intervals would hold the truth 2% less often.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from mrb_lib.construct.pairing.adaptive import adaptive_pairs, posterior
 from mrb_lib.construct.pairing.balance import NONE
 from mrb_lib.stats.responders.bradley_terry import bradley_terry
 
-R, TIES, BATCH, ALL, SEEDS, SPREAD = 12, 0.15, 66, 1056, 12, 1.25
+R, TIES, BATCH, ALL, SEEDS, SPREAD = 12, 0.15, 66, 1056, 12, 1.5
 PAIRS = np.array(list(combinations(range(R), 2)))
 
 
@@ -53,7 +56,7 @@ def test_a_quarter_fewer_annotations_give_the_same_widths_without_bias() -> None
         _annotate(wins, ties, np.full(len(PAIRS), ALL // len(PAIRS)), truth, rng)
         _, balanced = _strengths(wins, ties)
         wins, ties = np.zeros((2, R, R))
-        counts = np.full(len(PAIRS), 2)
+        counts = np.full(len(PAIRS), 4)
         while True:
             _annotate(wins, ties, counts, truth, rng)
             if (wins + ties / 2).sum() >= 0.75 * ALL:
@@ -64,7 +67,7 @@ def test_a_quarter_fewer_annotations_give_the_same_widths_without_bias() -> None
         strength, adaptive = _strengths(wins, ties)
         widths.append(adaptive / balanced)
         errors.append((strength - np.exp(truth) / np.exp(truth).sum()) / adaptive)
-    assert np.mean(widths) < 1, "with 792 instead of 1,056 annotations"
+    assert np.mean(widths) < 0.95, "with 792 instead of 1,056 annotations"
     mean = np.mean(errors, axis=0)
     noise = np.std(errors, axis=0, ddof=1) / np.sqrt(SEEDS)
     assert (np.abs(mean) < 3.5 * noise).all(), "of the weakest to the strongest"
@@ -81,7 +84,7 @@ def test_what_is_open_is_asked_and_what_waits_is_not_asked_again() -> None:
     assert covariance[1, 1] > 0
     chosen = adaptive_pairs(allowed, pairs, 9, wins, ties, np.zeros(3), rng)
     assert (chosen != NONE).sum() == 9
-    assert np.bincount(chosen[chosen != NONE], minlength=3)[2] >= 4, "who always lost to 0 are open against each other"
+    assert np.bincount(chosen[chosen != NONE], minlength=3)[2] >= 7, "who always lost to 0 are open against each other"
     waiting = adaptive_pairs(allowed, pairs, 9, wins, ties, np.array([0.0, 0.0, 500.0]), rng)
     assert np.bincount(waiting[waiting != NONE], minlength=3)[2] == 0
     none = adaptive_pairs(np.zeros((5, 3), bool), pairs, 9, wins, ties, np.zeros(3), rng)
