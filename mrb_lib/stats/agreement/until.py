@@ -120,7 +120,8 @@ def _advice(
         return "stop: more annotators change nothing that was asked for"
     if state == OPEN:
         cases = "many more cases" if more is None else f"about {max(more, 1):,} more cases"
-        return f"go on: {cases} with two annotators will tell whether it is {name}"
+        together = "" if reliability is None else f"; the labels of all {k:.1f} a case together have {reliability:.2f}"
+        return f"go on: {cases} with two annotators will tell whether it is {name}{together}"
     together = (
         "more annotators a case would not do either" if needed is None
         else f"{k:.1f} annotators a case are already as reliable together ({reliability:.2f})" if needed <= k
