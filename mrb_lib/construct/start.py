@@ -11,10 +11,10 @@ from typing import Final
 
 import pandas as pd
 
-from mrb_lib.construct.intake.copies import Signatures
 from mrb_lib.construct.intake.duplicates import NEAR_COPY, clusters, duplicate_reasons
-from mrb_lib.construct.intake.other_benchmark import add_images_of
+from mrb_lib.construct.intake.other_benchmark import add_images_of, load_picture
 from mrb_lib.construct.intake.pictures import MODALITIES, Picture, PictureIntake
+from mrb_lib.construct.intake.same_pictures import SamePictures
 from mrb_lib.construct.intake.stated import Meanings, stated_organ
 from mrb_lib.construct.layouts import SourceImage, SourceItem
 from mrb_lib.construct.tables import ABOUT
@@ -41,6 +41,7 @@ class StartOptions:
     not_in : benchmarks, or work folders, whose images no item may show
     min_side : the fewest pixels on the shorter side of an image
     keep_near_copies : keep items that ask the question of another about a copy of its image
+    crops : parts of an image are copies of it, too; needs OpenCV
     """
 
     dataset: str | None = None
@@ -50,6 +51,7 @@ class StartOptions:
     not_in: tuple[Path, ...] = ()
     min_side: int = 64
     keep_near_copies: bool = False
+    crops: bool = False
 
 
 @dataclass
@@ -97,15 +99,15 @@ def start(
     so they are null. Items left out stay in the table with their reason. Validated by tests/construct/test_start.py.
     """
     work, meanings = step.work, Meanings.read(options.meanings)
-    with Signatures(work.path) as signatures:
-        foreign = {str(bench): add_images_of(bench, signatures) for bench in options.not_in}
-        intake = _Intake(name, options, PictureIntake(work.images, options.min_side, signatures.add), progress)
+    with SamePictures(work.path, crops=options.crops) as same:
+        foreign = {str(bench): add_images_of(bench, same.add) for bench in options.not_in}
+        intake = _Intake(name, options, PictureIntake(work.images, options.min_side, same.add), progress)
         rows = intake.rows(source)
         frames = [pd.DataFrame(chunk) for chunk in iter(lambda: list(islice(rows, _CHUNK)), [])]
         if not frames:
             raise InputError(f"{name}: holds no items; check that it is the source you mean.")
         items = meanings.apply(pd.concat(frames, ignore_index=True))
-        pictures = signatures.groups(progress)
+        pictures = same.groups(lambda image: load_picture(work.images, image), progress)
     items["_problem"] = _reasons(items, pictures, foreign, options)
     kept = items["_problem"].isna()
     fine = items[kept]

@@ -43,6 +43,13 @@ def command(
     near_copies: Annotated[
         bool, typer.Option("--keep-near-copies", help="Keep the same question about a copy of the same image.")
     ] = False,
+    crops: Annotated[
+        bool | None,
+        typer.Option(
+            "--crops/--no-crops",
+            help="Whether a part of an image is a copy of it; left out: where OpenCV, which finds it, is installed.",
+        ),
+    ] = None,
     dataset: Annotated[str | None, typer.Option(help="The dataset of items that do not name theirs.")] = None,
     licence: Annotated[str | None, typer.Option(help="The licence of items that do not state theirs.")] = None,
     name: Annotated[str | None, typer.Option(help="What the benchmark will be called; left out: WORK's name.")] = None,
@@ -74,6 +81,7 @@ def command(
     """Make a work folder of the items in SRC: what is unreadable, tiny or there twice is left out and counted."""
     from mrb_lib.cli.construct.showing import echo_funnel
     from mrb_lib.cli.progress import bars
+    from mrb_lib.construct.intake.crops import can_find_crops
     from mrb_lib.construct.start import StartOptions, start
     from mrb_lib.construct.work import begin, new_or_old_work
     from mrb_lib.data.formats.mapping import mapped_columns
@@ -84,7 +92,7 @@ def command(
         source = _from_failures(src, from_failures, kind, selection, layout or map_)
     options = StartOptions(
         dataset or source.dataset, licence or source.licence, meanings, where, tuple(not_in or ()), min_side,
-        near_copies,
+        near_copies, can_find_crops() if crops is None else crops,
     )  # fmt: skip
     choices = {
         "source": str(src),
@@ -97,6 +105,7 @@ def command(
         "not_in": [str(bench) for bench in options.not_in],
         "min_side": min_side,
         "keep_near_copies": near_copies,
+        "crops": options.crops,
     }
     made = new_or_old_work(work, name, source.kind)
     with made as opened, begin(opened, "start", choices, seed=0, again=again) as step:
@@ -107,6 +116,8 @@ def command(
             report = start(step, src.resolve().name, source.items(), options, progress)
             columns.check(str(source.choices.get("layout")))
     echo_report(report)
+    if not options.crops:
+        typer.echo("parts cut out of other images were not looked for; --crops does, with OpenCV", err=True)
     echo_funnel(opened, "start")
 
 

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mrb_lib.data.near_duplicates import IMAGE_COSINE, SIGNATURE, Pairs, components
+from mrb_lib.data.near_duplicates import IMAGE_COSINE, SIGNATURE, Pairs
 
 _SIDE = int(SIGNATURE**0.5)
 _BLOCK = 2000
@@ -81,11 +81,6 @@ class Signatures:
                 progress("copies", min(start + _BLOCK, len(self.names)), len(self.names))
         one, other = np.concatenate(ones), np.concatenate(others)
         return one[one > other], other[one > other]
-
-    def groups(self, progress: Callable[[str, int, int], None] | None = None) -> dict[str, int]:
-        """The number of the picture that each image shows, by its name."""
-        codes = components(len(self.names), *self.alike(progress))
-        return dict(zip(self.names, codes.tolist(), strict=True))
 
 
 def _alike(block: NDArray[np.float32], earlier: NDArray[np.float32]) -> Pairs:

@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
 
 from mrb_lib.construct.intake.lettering import looks_lettered
 from mrb_lib.construct.layouts import SourceImage
 from mrb_lib.data.images import is_dicom, open_image, raster
 from mrb_lib.data.images.dicom import DicomFacts, facts, without_patient
-from mrb_lib.data.near_duplicates import image_signature
 from mrb_lib.errors import InputError
 
 MODALITIES: Final[Mapping[str, str]] = {
@@ -55,11 +52,11 @@ class PictureIntake:
     ----------
     folder : where to write; a file that is there already has the content of its name
     min_side : the fewest pixels on the shorter side
-    keep_signature : called with the name and the signature of each image that is new
+    keep : called with the name and the picture of each image that is new
     """
 
-    def __init__(self, folder: Path, min_side: int, keep_signature: Callable[[str, NDArray[np.float32]], None]) -> None:
-        self.folder, self.min_side, self.keep_signature = folder, min_side, keep_signature
+    def __init__(self, folder: Path, min_side: int, keep: Callable[[str, Image.Image], None]) -> None:
+        self.folder, self.min_side, self.keep = folder, min_side, keep
         self._by_path: dict[Path, Picture] = {}
         self._by_digest: dict[bytes, Picture] = {}
 
@@ -103,7 +100,7 @@ class PictureIntake:
             partial = path.with_name(f".{path.name}.partial")
             partial.write_bytes(stored)
             partial.replace(path)
-        self.keep_signature(path.name, image_signature(shown))
+        self.keep(path.name, shown)
         lettered = (dicom is not None and dicom.burnt_in) or looks_lettered(shown)
         return Picture(path.name, dicom=dicom, lettered=lettered)
 
