@@ -58,6 +58,7 @@ def test_items_are_screened_by_keyboard_and_the_screening_is_closed(page: Page, 
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     _at(page, 1)
+    expect(page.get_by_text("Screening as Dr One")).to_be_visible()
     assert violations(page) == []
     assert not {"secret-1", "secret-2", "secret-set"} & set(re.findall(r"secret-\w+", page.content()))
     expect(page.get_by_role("heading", name="1 is lowest, 5 highest")).to_be_visible()

@@ -28,7 +28,9 @@ class Form(Protocol):
         """`pick`, `key` and `name` of everything that may be picked, in its sequence."""
 
     def words(self, meta: BenchmarkMeta) -> dict[str, object]:
-        """The texts of the page: `title`, `lead`, `nobody`, `heading`, and `reasons` to skip, the last of them free."""
+        """The texts of the page: `title`, `lead`, `nobody`, `signed` (before the name of who is there), `heading`, and
+        `reasons` to skip, the last of them free.
+        """
 
     def html(
         self, case: pd.Series, order: str, *, images: Mapping[str, bytes], number: int, total: int, side: int
@@ -65,6 +67,7 @@ class Preference:
         """See `Form.words`."""
         return {
             "title": "Annotation",
+            "signed": "Annotating as",
             "heading": "Which answer is better?",
             "lead": "For each case you will see a question with its images and two answers, and say on "
             f"{_plural(len(meta.dimensions), 'dimension')} which answer is better. Who wrote them is not shown. Every "
@@ -105,6 +108,7 @@ class Rating:
         lowest, highest = visible(meta.categories[0]), visible(meta.categories[-1])
         return {
             "title": "Screening",
+            "signed": "Screening as",
             "heading": f"{lowest} is lowest, {highest} highest",
             "lead": "For each case you will see a question with its images and the answer it is held to have, and rate "
             f"it on {_plural(len(meta.dimensions), 'criterion', 'criteria')}, from {lowest} to {highest}. What models "

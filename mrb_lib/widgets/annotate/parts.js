@@ -153,7 +153,7 @@ const mrbAnnotate = (() => {
     return element("header", { class: "mrb-bar" },
       element("p", { class: "mrb-what" }, element("bdi", { dir: "auto" }, page.about.benchmark), page.mark()),
       element("div", { class: "mrb-far" }, page.meter, element("details", {}, page.said, page.each), button(["Go to… ", key("G")], () => page.jump.open(), { class: "mrb-go-to" })),
-      element("p", { class: "mrb-me" }, "Annotating as ", element("b", {}, element("bdi", { dir: "auto" }, page.about.annotators.find(({ name }) => name === page.me)?.shown ?? page.me)), " ", button("Not you?", () => page.leave())),
+      element("p", { class: "mrb-me" }, page.about.signed, " ", element("b", {}, element("bdi", { dir: "auto" }, page.about.annotators.find(({ name }) => name === page.me)?.shown ?? page.me)), " ", button("Not you?", () => page.leave())),
     );
   }
 
