@@ -18,7 +18,11 @@ def command(
     work: Annotated[Path, typer.Argument(metavar="WORK", help="The work folder to make.")],
     layout: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="How SRC lies on disk; left out: what the names of its files look like."),
+        typer.Option(
+            metavar="NAME",
+            help="How SRC lies on disk: table, huggingface, vqa_rad, slake, pmc_vqa or omnimedvqa; left out: as its files "
+            "look.",
+        ),
     ] = None,
     map_: Annotated[
         list[str] | None,
