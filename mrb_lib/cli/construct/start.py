@@ -20,8 +20,8 @@ def command(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="How SRC lies on disk: table, huggingface, vqa_rad, slake, pmc_vqa or omnimedvqa; left out: as its files "
-            "look.",
+            help="How SRC lies on disk: table, huggingface, vqa_rad, slake, pmc_vqa or omnimedvqa; left out: as its "
+            "files look.",
         ),
     ] = None,
     map_: Annotated[
