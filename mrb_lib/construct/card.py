@@ -47,7 +47,7 @@ class Facts:
     agreement : the table of that name
     n_cases_left_out : pairs that were made and not annotated enough
     split : see `mrb_lib.data.splits.Split.balance`
-    people : `annotator, qualification, years`, or None where nothing is known of the annotators
+    people : see `mrb_lib.reviews.people.summary`; without rows where nothing is known of the annotators
     changes : see `mrb_lib.construct.release.changes`; None for a first release
     limits : sentences of whoever releases it
     contact : empty where none is given
@@ -58,7 +58,7 @@ class Facts:
     agreement: pd.DataFrame
     n_cases_left_out: int
     split: pd.DataFrame
-    people: pd.DataFrame | None = None
+    people: pd.DataFrame
     changes: pd.DataFrame | None = None
     limits: Sequence[str] = ()
     contact: str = ""
@@ -184,14 +184,14 @@ def _maintenance(facts: Facts) -> Iterable[str]:
         yield _table(["what", "n"], [(r.change, f"{r.n:,}") for r in facts.changes.itertuples()])
 
 
-def _people(people: pd.DataFrame | None) -> str:
-    if people is None or people.empty:
+def _people(people: pd.DataFrame) -> str:
+    if people.empty:
         return "Nothing is stated about who they are."
     who = []
-    for name, rows in people.groupby(people["qualification"].fillna("of no stated qualification")):
-        years = f" ({rows['years'].median():g} years, the median)" if rows["years"].notna().any() else ""
-        who.append(f"{len(rows)} {_cell(name)}{years}")
-    return f"They are {', '.join(who)}."
+    for row in people.itertuples():
+        years = "" if pd.isna(row.median_years) else f", {row.median_years:g} years of practice (the median)"
+        who.append(f"{row.n} {_cell(row.qualification)}{years}")
+    return f"They are {'; '.join(who)}. Consent is on record for {people['n_consented'].sum()} of {people['n'].sum()}."
 
 
 def _agreement(table: pd.DataFrame) -> str:

@@ -19,6 +19,7 @@ from mrb_lib.data.case_digests import case_digests
 from mrb_lib.data.splits import split
 from mrb_lib.errors import InputError
 from mrb_lib.files import staged_folder, write_atomic
+from mrb_lib.reviews.people import summary
 from mrb_lib.stats.agreement import agreement
 
 CROISSANT: Final = "croissant.json"
@@ -85,7 +86,8 @@ def release(
     ----------
     out : the folder to write: the benchmark, with `README.md` (a data card and datasheet) and `croissant.json`
     annotations : `case_id, annotator, dimension, choice`, as of `mrb_lib.reviews.exchange.annotations_of`
-    people : what is known of annotators: a row each, `annotator`, `qualification`, `years`; None where nothing is
+    people : what is known of annotators, see `mrb_lib.reviews.people.read_people`; None where nothing is. Only its
+        summary, which names nobody, is released
     earlier : the release before this one, which the card compares this one with
 
     Raises
@@ -132,7 +134,7 @@ def release(
             agreement=agreement(labels, cases, categories=meta.categories, level=meta.level, seed=seed),
             n_cases_left_out=int((~is_released).sum()),
             split=made.balance(),
-            people=people,
+            people=_summary(people, labels),
             changes=None if earlier is None else changes(earlier, made.benchmark),
             limits=terms.limits,
             contact=terms.contact,
@@ -142,6 +144,12 @@ def release(
             write_atomic(folder / "README.md", data_card(facts))
             write_atomic(folder / CROISSANT, json.dumps(croissant(folder, made.benchmark.meta), indent=1) + "\n")
     return Released(replace(made.benchmark, path=out), facts, made.statements)
+
+
+def _summary(people: pd.DataFrame | None, labels: pd.DataFrame) -> pd.DataFrame:
+    if people is None or people.empty:
+        return pd.DataFrame()
+    return summary(people, labels["annotator"].unique().tolist())
 
 
 def changes(earlier: Benchmark, now: Benchmark) -> pd.DataFrame:

@@ -55,8 +55,14 @@ def labels(work: Work) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def released(work: Work, labels: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Released:
-    people = pd.DataFrame({"annotator": ["ann", "ben", "cy"], "qualification": ["radiologist", "radiologist", None],
-                           "years": [10.0, 4.0, np.nan]})  # fmt: skip
+    people = pd.DataFrame(
+        {
+            "annotator": ["ann", "ben", "cy", "dan"],
+            "qualification": ["radiologist", "radiologist", None, "surgeon"],
+            "years": [10.0, 4.0, np.nan, 1.0],
+            "consent": ["2026-03-01, on paper", None, None, None],
+        }
+    )
     return release(work, tmp_path_factory.mktemp("out") / "bench", TERMS, labels, people=people)
 
 
@@ -79,7 +85,10 @@ def test_the_card_says_what_the_tables_hold_and_no_text_becomes_markup(released:
     assert "SIMULATED" in card and f"{N_DONE:,} cases" in card and f"{N - 1 - N_DONE} pairs were made" in card
     alpha = released.facts.agreement.set_index("dimension").loc["overall", "krippendorff_alpha"]
     assert f"{alpha:.3f} [" in card
-    assert "2 radiologist (7 years, the median)" in card
+    assert (
+        "They are 2 radiologist, 7 years of practice (the median); 1 not said. Consent is on record for 1 of 3." in card
+    )
+    assert "ann" not in card.replace("annot", "").split() and "paper" not in card.split()
     assert r"All \| of \<b\>one\</b\> scanner." in card
     assert str(released.benchmark.path) not in card
 

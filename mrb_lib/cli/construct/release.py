@@ -51,6 +51,7 @@ def command(
     from mrb_lib.construct.release import Terms, release
     from mrb_lib.construct.work import open_work
     from mrb_lib.data.benchmark import load
+    from mrb_lib.reviews.people import PEOPLE, read_people
 
     opened = open_work(work)
     paired = load(work) if (work / "cases.parquet").is_file() else None
@@ -59,8 +60,8 @@ def command(
     )
     annotations, left_out = _annotations(paired, where(work, store))
     made = release(
-        opened, bench, terms, annotations, earlier=load(earlier) if earlier is not None else None, seed=seed,
-        again=again, overwrite=overwrite,
+        opened, bench, terms, annotations, people=read_people(work / PEOPLE),
+        earlier=load(earlier) if earlier is not None else None, seed=seed, again=again, overwrite=overwrite,
     )  # fmt: skip
     cases = made.benchmark.cases
     mark = " SIMULATED" if made.benchmark.meta.kind == "simulated" else ""
