@@ -15,11 +15,16 @@ BASE_REVISION = "sha256:base"
 
 
 def record_of(
-    benchmark: Benchmark, cases: Iterable[str], *, validation: Iterable[str] = (), **more: object
+    benchmark: Benchmark,
+    cases: Iterable[str],
+    *,
+    validation: Iterable[str] = (),
+    related: Iterable[str] = (),
+    **more: object,
 ) -> dict[str, object]:
     """The record of a judge that was trained on some cases of a benchmark."""
     digests = case_digests(benchmark)
-    trained, stopped_by = list(cases), list(validation)
+    trained, stopped_by, others = list(cases), list(validation), list(related)
     of_trained = [str(digests[case]) for case in trained]
     return {
         "base": "path:base",
@@ -32,6 +37,8 @@ def record_of(
         "digests": of_trained,
         "validation": stopped_by,
         "validation_digests": [str(digests[case]) for case in stopped_by],
+        "related": others,
+        "related_digests": [str(digests[case]) for case in others],
         "cases_digest": hashlib.sha256("\n".join(sorted(of_trained)).encode()).hexdigest(),
         "recipe": {"swap": True, "reference": "keep", "n_cases": len(trained)},
         "settings": {},

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.progress import ProgressColumn, TaskID
 
     from mrb_lib.runs.progress import ReportProgress, RunProgress
-    from mrb_lib.training.loop import Report, TrainProgress
+    from mrb_lib.training.loop import TrainProgress
 
 Step = Callable[[str, int, int], None]
 
@@ -80,16 +80,16 @@ def verdict_bars(what: str = "verdicts") -> Iterator[ReportProgress]:
 
 
 @contextmanager
-def training_bars(what: str) -> Iterator[Report]:
-    """Show on stderr how a training proceeds; the function yielded takes a `mrb_lib.training.loop.TrainProgress`."""
+def training_bars() -> Iterator[Callable[[str, TrainProgress], None]]:
+    """Show on stderr how trainings proceed; the function yielded takes the name of one and how far it is."""
     if not sys.stderr.isatty():
-        last = time.monotonic()
+        start = time.monotonic()
+        last: dict[str, float] = {}
 
-        def write(progress: TrainProgress) -> None:
-            nonlocal last
+        def write(what: str, progress: TrainProgress) -> None:
             now = time.monotonic()
-            if now - last >= SECONDS_BETWEEN_LINES or progress.step == progress.n_steps:
-                last = now
+            if now - last.get(what, start) >= SECONDS_BETWEEN_LINES or progress.step == progress.n_steps:
+                last[what] = now
                 text = f"{what}: step {progress.step} of {progress.n_steps}; {progress.text}"
                 print(text, file=sys.stderr, flush=True)
 
@@ -98,7 +98,7 @@ def training_bars(what: str) -> Iterator[Report]:
     from rich.progress import BarColumn, TextColumn
 
     with _bar_a_name(BarColumn(bar_width=20), TextColumn("{task.fields[pace]}", markup=False)) as update:
-        yield lambda progress: update(what, completed=progress.step, total=progress.n_steps, pace=progress.text)
+        yield lambda what, progress: update(what, completed=progress.step, total=progress.n_steps, pace=progress.text)
 
 
 @contextmanager

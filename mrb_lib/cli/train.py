@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from mrb_lib.data.benchmark import Benchmark
-    from mrb_lib.training.loop import Report
+    from mrb_lib.errors import MrbError
+    from mrb_lib.training.loop import TrainProgress
+    from mrb_lib.training.parallel import Training
     from mrb_lib.training.recipe import Recipe
     from mrb_lib.training.train import Trained
 
@@ -75,6 +77,12 @@ def train(
     max_pixels: Annotated[int | None, typer.Option(help="Make images with more pixels smaller.")] = None,
     revision: Annotated[str | None, typer.Option(help="Of a model on the Hub.")] = None,
     download: Annotated[bool, typer.Option("--download", help="Fetch weights that are not on this machine.")] = False,
+    parallel: Annotated[
+        int | None, typer.Option(min=1, help="Of several judges: train so many at once, each on a GPU of its own.")
+    ] = None,
+    engine: Annotated[
+        str, typer.Option(help="local, or ray: Ray Tune on this machine, or on the cluster that RAY_ADDRESS names.")
+    ] = "local",
     rosters: Annotated[
         list[Path] | None,
         typer.Option("--roster", metavar="FILE", envvar="MRB_ROSTER", help="More judges, in a TOML file; repeatable."),
@@ -83,7 +91,8 @@ def train(
     """Fine-tune a judge on the training cases of a benchmark. Broken off, it goes on when called again.
 
     OUT is what `mrb judge --judge path:OUT` judges with; its training.json says what it has seen, and every table
-    leaves those cases out. Several GPUs: accelerate launch -m mrb_lib.cli.main train ...
+    leaves those cases out. Several GPUs: accelerate launch -m mrb_lib.cli.main train ... for one judge, --parallel for
+    several, where one that fails does not stop the others.
 
     A recipe (tiny-reward, tiny-letters, or a TOML file) has the keys method, prompt, dimensions, swap, reference,
     labels (majority or annotator), ties, by_agreement, n_cases, lora, keep_adapter, epochs, learning_rate, batch,
@@ -92,7 +101,7 @@ def train(
     """
     from mrb_lib.cli.judge import dtype_named
     from mrb_lib.data.benchmark import load
-    from mrb_lib.errors import InputError
+    from mrb_lib.errors import InputError, MrbError, RunError
     from mrb_lib.judges.settings import Settings
 
     if bool(model) == (from_ is not None):
@@ -110,22 +119,65 @@ def train(
     }  # fmt: skip
     chosen = {name: value for name, value in options.items() if value not in (None, [])}
     _check_packages()
-    from mrb_lib.training.loop import is_main_process
-    from mrb_lib.training.train import train as train_judge
+    from mrb_lib.cli.progress import training_bars
+    from mrb_lib.training.parallel import Training
 
     benchmark = load(bench)
     settings = Settings(
         device=device, dtype=dtype_named(dtype), max_pixels=max_pixels, revision=revision, download=download
     )
-    base = model or f"path:{from_}"
-    for folder, recipe in _trainings(benchmark, out, config, plan, leave_out, leave_one_out, chosen):
-        with _bars(folder.name) as report:
-            done = train_judge(
-                benchmark, folder, base, recipe, settings=settings, extra=tuple(rosters or ()), replies=replies,
-                report=report,
-            )  # fmt: skip
-        if is_main_process():
-            _say(done, benchmark)
+    recipes = _recipes(benchmark, out, config, plan, leave_out, leave_one_out, chosen)
+    _check_engine(engine, parallel, len(recipes))
+    trainings = [
+        Training(bench, folder, model or f"path:{from_}", recipe, settings, tuple(rosters or ()), replies)
+        for folder, recipe in recipes.items()
+    ]
+    failures = []
+    with training_bars() as report:
+        for done in _results(trainings, engine, parallel, report):
+            if isinstance(done, MrbError):
+                failures.append(done)
+                typer.echo(str(done), err=True)
+            else:
+                _say(done, benchmark)
+    if failures:
+        kind = InputError if all(isinstance(error, InputError) for error in failures) else RunError
+        raise kind(f"{len(failures)} of {len(trainings)} trainings failed, see above; the others are kept.")
+
+
+def _check_engine(engine: str, parallel: int | None, n: int) -> None:
+    from importlib.util import find_spec
+
+    from mrb_lib.errors import InputError
+
+    if engine not in ("local", "ray"):
+        raise InputError(f"--engine {engine!r}: use local or ray.")
+    if n == 1 and (engine == "ray" or parallel is not None):
+        option = "--engine ray" if engine == "ray" else f"--parallel {parallel}"
+        raise InputError(f"{option}: there is one judge to train; name --plan or --leave-one-out, or leave it out.")
+    if engine == "ray" and find_spec("ray") is None:
+        raise InputError("--engine ray: Ray is not installed; install it with `pip install 'mrb-workbench[scaleout]'`.")
+
+
+def _results(
+    trainings: Sequence[Training], engine: str, parallel: int | None, report: Callable[[str, TrainProgress], None]
+) -> Iterator[Trained | MrbError]:
+    """What becomes of each training; one after the other, the first that fails ends the command."""
+    if engine == "ray":
+        from mrb_lib.runs.ray.trainings import train_on_ray
+
+        yield from train_on_ray(trainings, parallel)
+    elif parallel is not None:
+        from mrb_lib.training.parallel import train_at_once
+
+        yield from train_at_once(trainings, parallel, report)
+    else:
+        from mrb_lib.training.loop import is_main_process
+
+        for training in trainings:
+            done = training.run(partial(report, training.out.name))
+            if is_main_process():
+                yield done
 
 
 def _check_packages() -> None:
@@ -138,7 +190,7 @@ def _check_packages() -> None:
         raise InputError(f"training needs {', '.join(missing)}; install it with `pip install '{_EXTRA}'`.")
 
 
-def _trainings(
+def _recipes(
     benchmark: Benchmark,
     out: Path,
     config: str | None,
@@ -146,8 +198,8 @@ def _trainings(
     leave_out: str | None,
     leave_one_out: str | None,
     options: Mapping[str, object],
-) -> Iterator[tuple[Path, Recipe]]:
-    """The folders to write, and how each judge is trained; all are checked before the first is trained."""
+) -> dict[Path, Recipe]:
+    """How each judge is trained, by the folder to write; all are checked before the first is trained."""
     from dataclasses import replace
 
     from mrb_lib.errors import InputError
@@ -155,30 +207,19 @@ def _trainings(
 
     base = recipe_from(read_recipe(config) if config else {}, config or "--config")
     if plan is not None:
-        recipes = [(out / name, recipe_from(options, "options", recipe)) for name, recipe in plan_of(plan, base)]
-    elif leave_one_out is not None:
+        return {out / name: recipe_from(options, "options", recipe) for name, recipe in plan_of(plan, base)}
+    recipe = recipe_from(options, "options", base)
+    if leave_one_out is not None:
         from mrb_lib.training.plan import fold_names
 
-        recipe = recipe_from(options, "options", base)
-        recipes = [
-            (out / name, replace(recipe, left_out=(leave_one_out, fold)))
-            for name, fold in fold_names(benchmark, leave_one_out).items()
-        ]
-    else:
-        recipe = recipe_from(options, "options", base)
-        if leave_out is not None:
-            column, sign, value = leave_out.partition("=")
-            if not sign or not value:
-                raise InputError(f"--leave-out {leave_out!r}: write COLUMN=VALUE, as in department=Neurology.")
-            recipe = replace(recipe, left_out=(column.strip(), value.strip()))
-        recipes = [(out, recipe)]
-    return iter(recipes)
-
-
-def _bars(what: str) -> AbstractContextManager[Report]:
-    from mrb_lib.cli.progress import training_bars
-
-    return training_bars(what)
+        names = fold_names(benchmark, leave_one_out)
+        return {out / name: replace(recipe, left_out=(leave_one_out, fold)) for name, fold in names.items()}
+    if leave_out is None:
+        return {out: recipe}
+    column, sign, value = leave_out.partition("=")
+    if not sign or not value:
+        raise InputError(f"--leave-out {leave_out!r}: write COLUMN=VALUE, as in department=Neurology.")
+    return {out: replace(recipe, left_out=(column.strip(), value.strip()))}
 
 
 def _say(done: Trained, benchmark: Benchmark) -> None:

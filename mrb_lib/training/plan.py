@@ -61,6 +61,7 @@ class Plan:
         self.digests = case_digests(benchmark)
         self.started_from = trained_as(self.source.folder) or None
         parts = parts_of(benchmark, recipe)
+        self.training_part = parts[TRAIN]
         learnt = examples(benchmark, _learnt_from(parts[TRAIN], recipe), recipe.examples)
         self.examples: Examples = learnt
         judged = gold(benchmark)

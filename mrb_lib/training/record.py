@@ -27,6 +27,7 @@ def training_record(
     prompt: str,
     case_ids: Sequence[str],
     validation_ids: Sequence[str],
+    training_part: Sequence[str],
     digests: pd.Series,
     curve: Sequence[CurvePoint],
     plan: str,
@@ -41,12 +42,14 @@ def training_record(
     base, source : the model that was trained further
     engine, prompt : how the judge is asked
     case_ids, validation_ids : trained on, and used to choose among evaluations
+    training_part : what the cases trained on were drawn from; the others may share a cluster with them
     digests : of all cases of the benchmark, by id
     plan : digest of everything that shapes the weights
     started_from : the record of the judge that was trained further, where it is one
     left_out : labels that were not learnt from, by the reason
     """
     seen = digests[list(case_ids)].tolist()
+    related = sorted(set(training_part) - set(case_ids))
     return {
         "base": base.rstrip("/").rpartition("/")[2] if base.startswith("path:") else base,
         "base_revision": source.revision,
@@ -64,6 +67,8 @@ def training_record(
         "cases_digest": cases_digest(seen),
         "validation": list(validation_ids),
         "validation_digests": digests[list(validation_ids)].tolist(),
+        "related": related,
+        "related_digests": digests[related].tolist(),
         "recipe": {**recipe.stated(), "prompt": prompt or None, "n_cases": len(case_ids)},
         "left_out_labels": dict(left_out),
         "max_pixels": max_pixels,

@@ -115,7 +115,8 @@ def train(
         trainee.save(folder)
         record = training_record(
             base=model, source=plan.source, recipe=recipe, benchmark=benchmark, engine=trainee.judge.engine,
-            case_ids=trainee.case_ids, validation_ids=plan.validated, digests=plan.digests, curve=curve,
+            case_ids=trainee.case_ids, validation_ids=plan.validated, training_part=plan.training_part,
+            digests=plan.digests, curve=curve,
             plan=plan.digest, started_from=plan.started_from, max_pixels=plan.settings.max_pixels,
             prompt=trainee.judge.prompt_id, left_out=trainee.left_out,
         )  # fmt: skip

@@ -19,14 +19,25 @@ from mrb_lib.verdicts.manifest import Manifest
 
 TRAINED: Final = "training"
 VALIDATION: Final = "validation"
+RELATED: Final = "related"
 _DICTS: Final = ("recipe", "settings")
 _CURVE: Final = ("step", "epoch", "loss", "accuracy", "consistency", "seconds")
 _RECORD_COLUMNS: Final = (
     "judge", "bases", "base_revision", "benchmark", "benchmark_kind", "method", "engine", "warm_up", "left_out_column",
     "left_out", "n_cases", *_DICTS,
 )  # fmt: skip
+_OTHER_USES: Final = {
+    VALIDATION: "chose when training stopped",
+    RELATED: "were not drawn from the training part, and may share a cluster with those that were",
+}
 _HELD_BACK: Final = ("validation", "test")
-_LISTS: Final = {TRAINED: ("cases", "digests"), VALIDATION: ("validation", "validation_digests")}
+# By rank: a case that was used in several ways is of the first.
+_LISTS: Final = {
+    TRAINED: ("cases", "digests"),
+    VALIDATION: ("validation", "validation_digests"),
+    RELATED: ("related", "related_digests"),
+}
+_RANK: Final = {use: rank for rank, use in enumerate(_LISTS)}
 
 
 def records_of(provenance: Mapping[str, object]) -> list[Mapping[str, object]]:
@@ -45,7 +56,7 @@ def records_of(provenance: Mapping[str, object]) -> list[Mapping[str, object]]:
 
 
 def training_cases(manifests: Iterable[Manifest], benchmark: Benchmark) -> pd.DataFrame:
-    """The cases of a benchmark that judges were trained on, or that chose among the states of their training.
+    """The cases of a benchmark that judges were trained on or could know: none of these may be scored.
 
     Parameters
     ----------
@@ -56,9 +67,10 @@ def training_cases(manifests: Iterable[Manifest], benchmark: Benchmark) -> pd.Da
     Returns
     -------
     DataFrame
-        `judge` (also as `judge@run`), `case_id` and `use`: "training", or "validation" for cases by which early
-        stopping chose; a case that is both is of "training". A row with a null case says that there is a record, which
-        names none of these cases. A judge without a record, or whose record cannot be matched, is not there.
+        `judge` (also as `judge@run`), `case_id` and `use`: "training"; "validation" for cases by which early stopping
+        chose; "related" for the others of the training part, which may share a cluster with cases trained on. A case
+        of several is of the first of these. A row with a null case says that there is a record, which names none of
+        these cases. A judge without a record, or whose record cannot be matched, is not there.
 
     Raises
     ------
@@ -77,7 +89,7 @@ def training_cases(manifests: Iterable[Manifest], benchmark: Benchmark) -> pd.Da
         members = run.spec.get("runs")
         if isinstance(members, list) and any(used.get(str(name)) is not None for name in members):
             uses = [(case, use) for name in members for case, use in (used.get(str(name)) or {}).items()]
-            used[run.run_id] = dict(sorted(uses, key=lambda pair: pair[1] == TRAINED))  # the last one of a case stays
+            used[run.run_id] = dict(sorted(uses, key=lambda pair: -_RANK[pair[1]]))  # the last one of a case stays
     rows: list[tuple[str, str | None, str | None]] = []
     for run in runs:
         uses_of = used.get(run.run_id)
@@ -207,10 +219,10 @@ def seen_notes(training: pd.DataFrame, judges: Iterable[str], n_cases: int) -> l
     for judge in judges:
         own = training[training["judge"] == judge].dropna(subset="case_id").drop_duplicates("case_id")
         if len(own):
-            chosen = int((own["use"] == VALIDATION).sum()) if "use" in own else 0
-            stopped = f" ({chosen:,} of them chose when training stopped)" if chosen else ""
-            seen = f"{len(own):,} of {n_cases:,} cases"
-            notes.append(f"{judge}: {seen} were trained on and are left out{stopped}")
+            counts = own["use"].value_counts() if "use" in own else {}
+            others = [f"{counts[use]:,} of them {text}" for use, text in _OTHER_USES.items() if use in counts]
+            more = f" ({'; '.join(others)})" if others else ""
+            notes.append(f"{judge}: {len(own):,} of {n_cases:,} cases were trained on and are left out{more}")
     return notes
 
 
@@ -255,7 +267,7 @@ def _used(run: Manifest, here: _Benchmark) -> dict[str, str] | None:
                 continue
             is_known |= use == TRAINED
             for case in cases:
-                uses[case] = TRAINED if TRAINED in (use, uses.get(case)) else VALIDATION
+                uses[case] = min(use, uses.get(case, use), key=_RANK.__getitem__)
     return uses if is_known else None
 
 

@@ -63,7 +63,9 @@ def test_trains_judges_and_compares(bench: Path, tiny: Tiny, tmp_path: Path) -> 
     assert row["tuned"] == "tuned" and row["base"] == tiny("llava").name
     record = _record(tmp_path / "tuned")
     assert row["n_seen"] > 0
-    seen = set(record["cases"]) | set(record["validation"])
+    cases = load(bench).cases
+    assert {*record["cases"], *record["related"]} == set(cases.loc[cases["split"] == "train", "case_id"])
+    seen = {*record["cases"], *record["related"], *record["validation"]}
     assert row["n"] + row["n_excluded"] == 40 and row["n"] <= 40 - len(seen)
 
 
@@ -89,8 +91,12 @@ def test_recipes_of_a_file_become_folders_and_are_not_made_twice(bench: Path, ti
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"two", "four"}
     assert len(_record(tmp_path / "out" / "two")["cases"]) == 2
     assert set(_record(tmp_path / "out" / "two")["cases"]) < set(_record(tmp_path / "out" / "four")["cases"])
-    again = _run(*arguments)
+    again = _run(*arguments, "--parallel", "2")
     assert again.exit_code == 0 and again.output.count("was trained already") == 2
+    (tmp_path / "out" / "two" / "training.json").write_text("{}", encoding="utf-8")
+    said = _run(*arguments, "--parallel", "1")
+    assert "1 of 2 trainings failed" in str(said.exception)
+    assert "two: " in said.output and said.output.count("was trained already") == 1
 
 
 def test_a_judge_for_each_fold_never_sees_it(bench: Path, tiny: Tiny, tmp_path: Path) -> None:
@@ -135,6 +141,9 @@ def test_the_help_names_every_key_of_a_recipe() -> None:
         (("--model", "MODEL", "--n-cases", "900"), "training cases; name fewer"),
         (("--model", "MODEL", "--dimension", "charm"), "dimension 'charm'"),
         (("--model", "MODEL", "--keep-adapter"), "add --lora"),
+        (("--model", "MODEL", "--parallel", "2"), "there is one judge to train"),
+        (("--model", "MODEL", "--engine", "ray"), "there is one judge to train"),
+        (("--model", "MODEL", "--engine", "cloud"), "use local or ray"),
     ],
 )
 def test_wrong_wishes_are_one_line_and_nothing_is_written(

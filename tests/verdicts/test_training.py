@@ -70,6 +70,23 @@ def test_what_it_was_continued_from_was_trained_on_counts_and_so_do_validation_c
     ]
 
 
+def test_cases_of_the_training_part_that_were_not_drawn_are_not_scored_and_may_be_tested_on_elsewhere(
+    whole: Benchmark,
+) -> None:
+    ids = whole.cases["case_id"].tolist()
+    judge = manifest_of("few", record_of(whole, ids[:3], validation=ids[3:5], related=[*ids[2:4], *ids[5:9]]))
+    made = training_cases([judge], whole)
+    uses = made[made["judge"] == "few"].set_index("case_id")["use"]
+    assert uses.to_dict() == {
+        **dict.fromkeys(ids[:3], "training"), **dict.fromkeys(ids[3:5], "validation"),
+        **dict.fromkeys(ids[5:9], "related"),
+    }  # fmt: skip
+    assert seen_notes(made, ["few"], 18) == [
+        "few: 9 of 18 cases were trained on and are left out (2 of them chose when training stopped; 4 of them were "
+        "not drawn from the training part, and may share a cluster with those that were)"
+    ]
+
+
 def test_a_record_of_other_cases_is_a_record_and_no_record_is_none(whole: Benchmark) -> None:
     elsewhere = replace(whole, cases=whole.cases.assign(question="of another benchmark"))
     judge = manifest_of("tuned", record_of(elsewhere, elsewhere.cases["case_id"].head(5)))

@@ -1,0 +1,121 @@
+"""Several trainings at once on this machine, each in a process of its own with a GPU of its own where there are any."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Queue
+
+import torch
+
+from mrb_lib.data.benchmark import load
+from mrb_lib.errors import MrbError, RunError
+from mrb_lib.judges.settings import Settings
+from mrb_lib.training.loop import Report, TrainProgress
+from mrb_lib.training.recipe import Recipe
+from mrb_lib.training.train import Trained, train
+
+_VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+
+@dataclass(frozen=True)
+class Training:
+    """A training that any process can make: the arguments of `mrb_lib.training.train.train`, the benchmark by its path.
+
+    Attributes
+    ----------
+    benchmark : folder
+    out : the folder to write
+    model, recipe, settings, extra, replies : see `train`
+    """
+
+    benchmark: Path
+    out: Path
+    model: str
+    recipe: Recipe
+    settings: Settings = field(default_factory=Settings)
+    extra: tuple[Path, ...] = ()
+    replies: Path | None = None
+
+    def run(self, report: Report = lambda progress: None) -> Trained:
+        """Train, or go on; see `train`."""
+        return train(
+            load(self.benchmark), self.out, self.model, self.recipe, settings=self.settings, extra=self.extra,
+            replies=self.replies, report=report,
+        )  # fmt: skip
+
+
+def train_at_once(
+    trainings: Sequence[Training], n: int, report: Callable[[str, TrainProgress], None] = lambda name, progress: None
+) -> Iterator[Trained | MrbError]:
+    """Make trainings in so many processes at once, and give each result, or why there is none, as it comes.
+
+    Parameters
+    ----------
+    trainings : with an `out` each
+    n : processes; on a machine with GPUs the first has the first GPU and so on, and where there are more processes than
+        GPUs they share; processors are shared out evenly
+    report : called with the name of a training's folder after each of its steps
+
+    Notes
+    -----
+    Each training can go on after it was broken off, as if it had been made alone; its weights are the same. Validated
+    by tests/training/test_parallel.py.
+    """
+    context = multiprocessing.get_context("spawn")
+    with context.Manager() as manager:
+        steps: Queue[tuple[str, TrainProgress] | None] = manager.Queue()
+        seats: Queue[int] = manager.Queue()
+        for seat in range(n):
+            seats.put(seat)
+        listener = threading.Thread(target=_listen, args=(steps, report))
+        listener.start()
+        try:
+            seating = (seats, n, _gpus())
+            with ProcessPoolExecutor(n, mp_context=context, initializer=_sit_down, initargs=seating) as pool:
+                begun = {pool.submit(_run, training, steps): training for training in trainings}
+                for future in as_completed(begun):
+                    error = future.exception()
+                    if error is None:
+                        yield future.result()
+                    else:
+                        yield failure(begun[future].out.name, error)
+        finally:
+            steps.put(None)
+            listener.join()
+
+
+def failure(name: str, error: BaseException) -> MrbError:
+    """Why a training failed, with its name."""
+    if isinstance(error, MrbError):
+        return type(error)(f"{name}: {error}")
+    reason = " ".join(str(error).split())[:200] or type(error).__name__
+    return RunError(f"{name}: the training ended ({reason}); call it again to go on.")
+
+
+def _listen(steps: Queue[tuple[str, TrainProgress] | None], report: Callable[[str, TrainProgress], None]) -> None:
+    while (step := steps.get()) is not None:
+        report(*step)
+
+
+def _run(training: Training, steps: Queue[tuple[str, TrainProgress] | None]) -> Trained:
+    return training.run(lambda progress: steps.put((training.out.name, progress)))
+
+
+def _gpus() -> list[str]:
+    """The GPUs of this machine, as CUDA_VISIBLE_DEVICES names them."""
+    named = os.environ.get(_VISIBLE)
+    return named.split(",") if named else [str(i) for i in range(torch.cuda.device_count())]
+
+
+def _sit_down(seats: Queue[int], n: int, gpus: Sequence[str]) -> None:
+    """Take a GPU and a share of the processors, before anything is computed in this process."""
+    seat = seats.get()
+    if gpus:
+        os.environ[_VISIBLE] = gpus[seat % len(gpus)]
+    torch.set_num_threads(max(1, torch.get_num_threads() // n))
