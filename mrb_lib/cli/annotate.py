@@ -54,6 +54,31 @@ def annotate(
         ),
     ] = False,
     agreement: Annotated[bool, typer.Option("--agreement", help="Show progress and agreement; no page.")] = False,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULE",
+            help="Say whether annotators agree well enough, as in alpha>=0.6 (or fleiss, kappa, ac1), and whether more "
+            "annotators or more cases would help; no page.",
+        ),
+    ] = None,
+    adjudicate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,NAME",
+            help="Deal the cases on which annotators disagree without a majority to these reviewers, who find them in "
+            "mrb review BENCH; no page.",
+        ),
+    ] = None,
+    people: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A CSV with annotator, qualification, years, consent; kept in BENCH/annotators.csv, apart from what "
+            "they say.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="With --until: JSON.")] = False,
     assign_only: Annotated[bool, typer.Option("--assign-only", help="Deal the cases out; no page.")] = False,
     coordinator: Annotated[
         bool,
@@ -67,40 +92,54 @@ def annotate(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
 ) -> None:
     """Annotate preferences in a browser, blinded: assign cases, collect answers, export them, watch agreement."""
+    from mrb_lib.cli.agreeing import deal_disputed, show_until
     from mrb_lib.cli.servers import check_app, serve_app
     from mrb_lib.data.benchmark import load
     from mrb_lib.errors import InputError
     from mrb_lib.notebook.places import locate
     from mrb_lib.reviews.database import database_url, without_password
+    from mrb_lib.reviews.people import PEOPLE, add_people
     from mrb_lib.reviews.store import open_store
-    from mrb_lib.widgets.annotate.answers import check_preference
+    from mrb_lib.stats.agreement.until import read_target
     from mrb_lib.widgets.annotate.app import BENCH, STORE
+    from mrb_lib.widgets.annotate.forms import PREFERENCE
 
     modes = [name for name, chosen in (("--export", export), ("--agreement", agreement), ("--coordinator", coordinator),
-                                       ("--assign-only", assign_only)) if chosen]  # fmt: skip
+                                       ("--assign-only", assign_only), ("--until", until), ("--adjudicate", adjudicate))
+             if chosen]  # fmt: skip
     if len(modes) > 1:
         raise InputError(f"{' and '.join(modes)}: choose one.")
     if full and export is None:
         raise InputError("--full: says what to export; name the file with --export OUT.")
-    opens_page = export is None and not agreement and not assign_only
+    if as_json and until is None:
+        raise InputError("--json: goes with --until.")
+    target = None if until is None else read_target(until)
+    reviewers = None if adjudicate is None else names_in(adjudicate, "--adjudicate")
+    opens_page = not any((export, agreement, assign_only, target, reviewers))
     if opens_page:
         check_app(host, port, allow_remote)  # before cases are dealt out, which stays
     names = None if annotators is None else names_in(annotators, "--annotators")
     folder = locate(bench).benchmark
     benchmark = load(folder)
-    check_preference(benchmark)
+    PREFERENCE.check(benchmark.meta)
+    if people is not None:
+        typer.echo(f"{folder / PEOPLE}: {count(len(add_people(folder, people)), 'annotator')}", err=True)
     store_used = where(folder, store)
     if names is None and "://" not in str(store_used) and not Path(store_used).is_file():
         raise InputError(f"{store_used}: nothing is assigned yet; deal cases out with --annotators NAME,NAME.")
     with open_store(store_used, create=names is not None) as opened:
         if names is not None:
-            _assign(benchmark, opened, names, overlap=overlap, n_cases=cases, shared=shared, seed=seed)
+            assign_cases(benchmark, opened, names, overlap=overlap, n_cases=cases, shared=shared, seed=seed)
         if export is not None and full:
             _export_log(benchmark, opened, export)
         elif export is not None:
             _export(benchmark, opened, export)
         elif agreement:
-            _agreement(benchmark, opened)
+            show_agreement(benchmark, opened)
+        elif target is not None:
+            show_until(benchmark, opened, target, as_json=as_json)
+        elif reviewers is not None:
+            deal_disputed(benchmark, opened, reviewers, seed=seed)
     if not opens_page:
         return
     typer.echo(f"answers are kept in {without_password(str(store_used))}", err=True)
@@ -136,7 +175,7 @@ def names_in(text: str, option: str) -> list[str]:
     return names
 
 
-def _assign(
+def assign_cases(
     benchmark: Benchmark,
     store: Store,
     names: list[str],
@@ -199,7 +238,7 @@ def _export_log(benchmark: Benchmark, store: Store, out: Path) -> None:
         typer.echo(gone, err=True)
 
 
-def _agreement(benchmark: Benchmark, store: Store) -> None:
+def show_agreement(benchmark: Benchmark, store: Store) -> None:
     """Progress, agreement and what was skipped; as on the coordinator's page, of the cases in the benchmark."""
     from mrb_lib.cli.render import as_text
     from mrb_lib.reviews.exchange import annotations_of

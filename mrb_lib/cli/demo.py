@@ -7,10 +7,14 @@ from typing import Annotated
 
 import typer
 
+from mrb_lib.errors import InputError
+
 
 def demo(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write.")],
-    cases: Annotated[int, typer.Option(min=1, help="Number of cases.")] = 1026,
+    cases: Annotated[
+        int | None, typer.Option(min=1, help="Number of cases, 1026 unless given; of --construct items, 240.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The seed everything is drawn from.")] = 0,
     judges: Annotated[
         Path | None,
@@ -28,9 +32,21 @@ def demo(
             help="Instead, or besides, verdicts of N SIMULATED judges under fictitious names, and OUT/groups.csv.",
         ),
     ] = 0,
+    construct: Annotated[
+        bool,
+        typer.Option(
+            "--construct", help="Instead, a SIMULATED work folder of `mrb construct`, with every step but release done."
+        ),
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if this program wrote it.")] = False,
 ) -> None:
     """Write the embedded benchmark: SIMULATED cases, images, answers and annotators."""
+    if construct:
+        if judges is not None or verdicts or roster:
+            raise InputError("--construct: makes no judges and no verdicts; leave out the other options.")
+        _write_work(out, 240 if cases is None else cases, seed, overwrite)
+        return
+    cases = 1026 if cases is None else cases
     from mrb_lib.cli.progress import bars
     from mrb_lib.data.demo import write_demo
     from mrb_lib.files import staged_folder
@@ -49,6 +65,22 @@ def demo(
         _write_judges(judges, out, seed)
 
 
+def _write_work(out: Path, items: int, seed: int, overwrite: bool) -> None:
+    from mrb_lib.cli.progress import bars
+    from mrb_lib.construct.simulated import write_simulated_work
+    from mrb_lib.construct.status import next_commands
+    from mrb_lib.construct.work import Work
+    from mrb_lib.files import staged_folder
+
+    with staged_folder(out, overwrite=overwrite) as folder, bars() as step:
+        write_simulated_work(folder, items=items, seed=seed, progress=lambda done: step("items", done, items))
+    work = Work(out)
+    funnel = work.funnel().drop_duplicates("step")
+    steps = ", ".join(f"{row.step} {row.n_out:,}" for row in funnel.itertuples())
+    typer.echo(f"{out}: {items:,} SIMULATED items, seed {seed}; left after {steps}")
+    typer.echo(f"next: {next_commands(work)[-1]}")
+
+
 def _write_groups(path: Path, roster: int) -> None:
     """The groups of the judges under fictitious names, as `--groups` reads them."""
     from mrb_lib.data.demo.roster import ROSTER
@@ -60,7 +92,6 @@ def _write_groups(path: Path, roster: int) -> None:
 
 def _write_judges(folder: Path, bench: Path, seed: int) -> None:
     from mrb_lib.data.benchmark import load
-    from mrb_lib.errors import InputError
     from mrb_lib.files import staged_folder
 
     try:

@@ -93,11 +93,11 @@ def judge(
         temperature = own.get("temperature", temperature)
     settings = Settings(
         seed=seed, prompt=prompt, temperature=temperature, max_new_tokens=max_new_tokens, max_pixels=max_pixels,
-        batch_size=batch_size, device=device, dtype=_dtype(dtype), revision=revision, download=download,
+        batch_size=batch_size, device=device, dtype=dtype_named(dtype), revision=revision, download=download,
         trust_remote_code=trust_remote_code, url=url, allow_remote=allow_remote, concurrency=concurrency,
         timeout_s=timeout, scale=scale, price_prompt=price_prompt, price_completion=price_completion,
     )  # fmt: skip
-    _check_engine(engine, workers, gpus_per_worker)
+    check_engine(engine, workers, gpus_per_worker)
     run = _on_ray(workers, gpus_per_worker) if engine == "ray" else _here()
     judges = [*names, *(more or [])]
     extra = tuple(rosters or ())
@@ -121,7 +121,8 @@ def judge(
     _fail_if_hopeless(summaries)
 
 
-def _dtype(text: str) -> DType:
+def dtype_named(text: str) -> DType:
+    """The type of numbers that `--dtype` names."""
     from typing import cast
 
     from mrb_lib.errors import InputError
@@ -131,7 +132,8 @@ def _dtype(text: str) -> DType:
     return cast("DType", text)
 
 
-def _check_engine(engine: str, workers: int | None, gpus_per_worker: float | None) -> None:
+def check_engine(engine: str, workers: int | None, gpus_per_worker: float | None) -> None:
+    """Raise `InputError` unless the options of `--engine` go together, and Ray is there where it is named."""
     from importlib.util import find_spec
 
     from mrb_lib.errors import InputError

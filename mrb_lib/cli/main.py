@@ -11,6 +11,7 @@ from mrb_lib.cli import (
     analyze,
     annotate,
     check,
+    construct,
     demo,
     doctor,
     export,
@@ -47,6 +48,7 @@ app.command("merge")(merge.merge)
 app.command("split")(split.split)
 app.command("judges", cls=judges.EnginesCommand)(judges.judges)
 app.command("judge", cls=judges.EnginesCommand)(judge.judge)
+app.add_typer(construct.app, name="construct")
 app.command("train")(train.train)
 app.command("doctor")(doctor.doctor)
 app.command("analyze", cls=analyze.AnalyzeCommand)(analyze.analyze)

@@ -60,10 +60,10 @@ def status_of(logger: str) -> Iterator[None]:
 
 
 @contextmanager
-def verdict_bars() -> Iterator[ReportProgress]:
+def verdict_bars(what: str = "verdicts") -> Iterator[ReportProgress]:
     """Show on stderr how judges proceed; the function yielded takes a `mrb_lib.runs.progress.RunProgress`."""
     if not sys.stderr.isatty():
-        yield Lines(lambda line: print(line, file=sys.stderr, flush=True))
+        yield Lines(lambda line: print(line, file=sys.stderr, flush=True), what=what)
         return
     from rich.progress import BarColumn, TextColumn
 
@@ -126,10 +126,14 @@ class Lines:
     ----------
     write : takes each line, without its end
     clock : seconds since any moment
+    what : is made
     """
 
-    def __init__(self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic, what: str = "verdicts"
+    ) -> None:
         self._write = write
+        self._what = what
         self._clock = clock
         self._last: dict[str, float] = {}
         self._line = ""
@@ -144,7 +148,7 @@ class Lines:
             return
         self._last[status.judge] = now
         pace = pace_text(status)
-        line = f"{status.judge}: {status.held} of {status.planned} verdicts" + (f"; {pace}" if pace else "")
+        line = f"{status.judge}: {status.held} of {status.planned} {self._what}" + (f"; {pace}" if pace else "")
         # Where nothing was left to do, the first line and the last are the same.
         if line != self._line:
             self._line = line

@@ -35,18 +35,21 @@ def as_json(
     """
     head = {"table": table, "policy": policy, "cluster": cluster}
     head |= ({"where": where} if where else {}) | ({"data_kind": MARK} if simulated else {})
-    rows = [
-        {name: None if pd.isna(value) else value for name, value in row.items()}
+    return json.dumps({**head, "rows": json_rows(frame)}, ensure_ascii=False, allow_nan=False)
+
+
+def json_rows(frame: pd.DataFrame) -> list[dict[str, object]]:
+    """The rows as JSON has them; missing values are null."""
+    return [
+        {str(name): None if pd.isna(value) else _plain(value) for name, value in row.items()}
         for row in frame.astype(object).to_dict("records")
     ]
-    return json.dumps({**head, "rows": rows}, ensure_ascii=False, allow_nan=False, default=_plain)
 
 
 def _plain(value: object) -> object:
+    """A number of NumPy's as Python's own."""
     item = getattr(value, "item", None)
-    if item is None:
-        raise TypeError(f"{type(value).__name__} cannot be written as JSON")
-    return item()
+    return value if item is None else item()
 
 
 def as_csv(frame: pd.DataFrame, *, simulated: bool) -> str:

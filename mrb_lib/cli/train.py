@@ -99,7 +99,7 @@ def train(
     evaluations, patience, max_minutes and seed, and two tables: trainer, with any argument of the trainer of
     transformers or TRL, and adapter, with any of peft's LoraConfig.
     """
-    from mrb_lib.cli.judge import _dtype
+    from mrb_lib.cli.judge import dtype_named
     from mrb_lib.data.benchmark import load
     from mrb_lib.errors import InputError, MrbError, RunError
     from mrb_lib.judges.settings import Settings
@@ -123,7 +123,9 @@ def train(
     from mrb_lib.training.parallel import Training
 
     benchmark = load(bench)
-    settings = Settings(device=device, dtype=_dtype(dtype), max_pixels=max_pixels, revision=revision, download=download)
+    settings = Settings(
+        device=device, dtype=dtype_named(dtype), max_pixels=max_pixels, revision=revision, download=download
+    )
     recipes = _recipes(benchmark, out, config, plan, leave_out, leave_one_out, chosen)
     _check_engine(engine, parallel, len(recipes))
     trainings = [

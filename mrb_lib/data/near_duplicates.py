@@ -28,6 +28,7 @@ IMAGE_COSINE: Final = 0.996
 TEXT_JACCARD: Final = 0.6
 MIN_SHINGLES: Final = 20
 _SIDE, _FREQUENCIES, _SHINGLE = 64, 32, 3
+SIGNATURE: Final = _FREQUENCIES**2
 _FLAT = 1.0  # the length, in grey levels, under which an image holds nothing but rounding
 _CHUNK = 500
 _WORD = re.compile("[\u3040-\u30ff\u3400-\u9fff]|\\w+")  # where words are not spaced, a character is one
@@ -67,7 +68,7 @@ def near_duplicates(benchmark: Benchmark, progress: ProgressCallback | None = No
 
     Validated by tests/data/test_near_duplicates.py.
     """
-    links = [*_image_links(benchmark, progress), (_text_pairs(benchmark.cases), SIMILAR_TEXT)]
+    links = [*_image_links(benchmark, progress), (similar_texts(benchmark.cases), SIMILAR_TEXT)]
     frames = [
         pd.DataFrame({"row_1": np.minimum(*rows), "row_2": np.maximum(*rows), "kind": kind}) for rows, kind in links
     ]
@@ -93,7 +94,7 @@ def _image_links(benchmark: Benchmark, progress: ProgressCallback | None) -> Ite
     case = shown.index.to_numpy(dtype=np.int64)
     first = np.unique(code, return_index=True)[1]  # the row of `shown` that names an image first
     yield (case[first][code], case), SAME_IMAGE
-    signatures = np.zeros((len(distinct), _FREQUENCIES**2), dtype=np.float32)
+    signatures = np.zeros((len(distinct), SIGNATURE), dtype=np.float32)
     for i, name in enumerate(shown.iloc[first]):
         signatures[i] = _signature(benchmark.images, name)
         if progress is not None:
@@ -105,19 +106,31 @@ def _image_links(benchmark: Benchmark, progress: ProgressCallback | None) -> Ite
 
 
 def _signature(images: Mapping[str, bytes], name: str) -> NDArray[np.float32]:
-    """The weighted low frequencies of an image, of length one; zeros where it is missing, unreadable or of one grey."""
+    """The signature of an image by its name; zeros where it is missing or unreadable."""
     try:
-        picture = open_image(images[name], name, draft=_SIDE).convert("L")
+        return image_signature(open_image(images[name], name, draft=_SIDE))
     except (KeyError, InputError):
-        return np.zeros(_FREQUENCIES**2, dtype=np.float32)
-    grey = np.asarray(picture.resize((_SIDE, _SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0), dtype=np.float32)
+        return np.zeros(SIGNATURE, dtype=np.float32)
+
+
+def image_signature(picture: Image.Image) -> NDArray[np.float32]:
+    """The weighted low frequencies of a picture, of length one; zeros where it is of one grey.
+
+    Returns
+    -------
+    array with shape (1024,), row by row of a square of frequencies: those down the picture in rows, from the lowest
+        Turned upside down, a picture's odd rows have the other sign; mirrored, its odd columns.
+    """
+    small = picture.convert("L").resize((_SIDE, _SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0)
     axis = np.arange(_FREQUENCIES, dtype=np.float32)
-    weighted = dctn(grey, norm="ortho")[:_FREQUENCIES, :_FREQUENCIES] * np.hypot(axis[:, None], axis)
+    weighted = dctn(np.asarray(small, dtype=np.float32), norm="ortho")[:_FREQUENCIES, :_FREQUENCIES]
+    weighted = weighted * np.hypot(axis[:, None], axis)
     length = float(np.linalg.norm(weighted))
-    return np.zeros_like(weighted.ravel()) if length < _FLAT else weighted.ravel() / np.float32(length)
+    unit = weighted / length if length >= _FLAT else np.zeros_like(weighted)
+    return unit.astype(np.float32).ravel()
 
 
-def _text_pairs(cases: pd.DataFrame) -> Pairs:
+def similar_texts(cases: pd.DataFrame) -> Pairs:
     """Pairs of cases by Jaccard's index of their shingles; of cases with the same ones, each with the first."""
     words, pictured = _shingle_sets(cases), _is_pictured(cases)
     sizes = np.diff(words.indptr)

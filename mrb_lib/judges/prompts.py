@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final, Literal, cast, get_args
 
@@ -22,7 +23,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES
 from mrb_lib.verdicts.orders import TIE
 
-Asks = Literal["all", "one", "rating"]
+Asks = Literal["all", "one", "rating", "answer"]
 
 BLOCKS: Final = ("case", "responses", "ask")
 DEFINITIONS: Final = {
@@ -36,6 +37,7 @@ DEFINITIONS: Final = {
 _HEADER = re.compile(r"\A\{#-?\s*asks:\s*(\w+)(\s+and\s+reason)?\s*-?#\}\n?")
 _BREAK: Final = "\u200b"  # zero-width space
 _FOLDER = resources.files("mrb_lib.judges").joinpath("templates")
+_ANSWERING = _FOLDER.joinpath("answering")
 # Text that some chat template or processor takes for a mark of its own; a tokenizer's own marks are added to these.
 _MARKS: Final = (
     r"<\|[^<>|\s]{1,40}\|>|</?s>|\[/?INST\]|\[IMG(?:_[A-Z]{1,8})?\]|<</?SYS>>|◁/?think▷|"
@@ -66,7 +68,8 @@ class Prompt:
     ----------
     id : as in the verdicts
     text : the template's source
-    asks : "all" dimensions in one reply, "one" dimension in one letter, or a "rating" of one response
+    asks : "all" dimensions in one reply, "one" dimension in one letter, a "rating" of one response, or an "answer" to
+        the question, which is not judged but kept
     gives_reason : whether the reply's object is to end with a key `reason`, a text
     hash : SHA-256 of the source and of what it renders to for a fixed case, so that a
         change of the definitions or the fences changes it too
@@ -182,13 +185,22 @@ class Prompt:
 
 def builtin_ids() -> tuple[str, ...]:
     """The ids of the prompts that come with the library."""
-    return tuple(sorted(path.name.removesuffix(".jinja") for path in _FOLDER.iterdir() if path.name.endswith(".jinja")))
+    return _ids(_FOLDER)
+
+
+def answering_ids() -> tuple[str, ...]:
+    """The ids of the prompts that come with the library and ask for an answer, not for a verdict."""
+    return _ids(_ANSWERING)
+
+
+def _ids(folder: Traversable) -> tuple[str, ...]:
+    return tuple(sorted(path.name.removesuffix(".jinja") for path in folder.iterdir() if path.name.endswith(".jinja")))
 
 
 def load_prompt(id_or_file: str) -> Prompt:
     """A prompt by its id, or from a template file, whose name without its ending becomes the id.
 
-    The file's first line is `{# asks: all #}` (or `one`, or `rating`; `all and reason` where
+    The file's first line is `{# asks: all #}` (or `one`, or `rating`, or `answer`; `all and reason` where
     the reply's object is to end with a key `reason`), then come the blocks `case`, `responses`
     and `ask`. They may use `question, first, second, dimensions, definitions, dimension,
     reference, n_images, scale`, `choices` (those of A, B and tie that the benchmark has),
@@ -200,14 +212,16 @@ def load_prompt(id_or_file: str) -> Prompt:
     InputError
         There is no such prompt or file, or it is not such a template.
     """
-    if id_or_file in builtin_ids():
-        return prompt_from_text(id_or_file, _FOLDER.joinpath(f"{id_or_file}.jinja").read_text(encoding="utf-8"))
+    for folder in (_FOLDER, _ANSWERING):
+        if id_or_file in _ids(folder):
+            return prompt_from_text(id_or_file, folder.joinpath(f"{id_or_file}.jinja").read_text(encoding="utf-8"))
     path = Path(id_or_file)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
+        ids = ", ".join((*builtin_ids(), *answering_ids()))
         raise InputError(
-            f"prompt {id_or_file!r}: is none of {', '.join(builtin_ids())} and cannot be read as a file; "
+            f"prompt {id_or_file!r}: is none of {ids} and cannot be read as a file; "
             "name one of these or a template file."
         ) from error
     return prompt_from_text(path.stem, text)
@@ -223,7 +237,8 @@ def prompt_from_text(name: str, text: str) -> Prompt:
     """
     header = _HEADER.match(text)
     if header is None or header.group(1) not in get_args(Asks):
-        raise InputError(f"prompt {name}, row 1: must be {{# asks: all #}}, {{# asks: one #}} or {{# asks: rating #}}.")
+        listed = ", ".join(f"{{# asks: {asks} #}}" for asks in get_args(Asks))
+        raise InputError(f"prompt {name}, row 1: must be one of {listed}.")
     asks, gives_reason = cast(Asks, header.group(1)), header.group(2) is not None
     if gives_reason and asks != "all":
         raise InputError(

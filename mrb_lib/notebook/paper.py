@@ -18,6 +18,7 @@ from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.roster.groups import JURY
 from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.notebook.absent import Absent, Frame
+from mrb_lib.notebook.construction import reasons_of
 from mrb_lib.plots.paper import AVERAGE
 from mrb_lib.schema import ORDERS
 from mrb_lib.stats.core.phrases import percent
@@ -41,7 +42,8 @@ def funnel(work: str) -> Frame:
     Returns
     -------
     DataFrame
-        `step, n_in, n_out, reason, n`, a row a step and reason. `Absent` where no folder is named.
+        `step, n_in, n_out, reason, n`, a row a step and reason to leave out; reason and n are null where a step left
+        nothing out. `Absent` where no folder is named.
 
     Raises
     ------
@@ -57,7 +59,7 @@ def funnel(work: str) -> Frame:
     lacking = [name for name in FUNNEL if name not in table.columns]
     if lacking or table.empty:
         raise InputError(f"{path}: {f'has no column {lacking[0]!r}' if lacking else 'is empty'}; make it again.")
-    return table[list(FUNNEL)]
+    return reasons_of(table[list(FUNNEL)])
 
 
 def neighbours() -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""What a benchmark paper prints: how the benchmark was made and what is in it, and every judge in every subfield."""
+"""What a benchmark paper prints: what is in the benchmark, and every judge in every subfield."""
 
 from __future__ import annotations
 
@@ -52,44 +52,6 @@ _READ_PROFILES = (
     "Compare the height of the black lines between panels and their dents within one. A dent whose band reaches the "
     "judge's usual height may be chance."
 )
-
-
-@figure(
-    "construction-funnel",
-    title="How the benchmark was made",
-    caption="What each step of the construction took in, kept and left out by reason: from {n_all} to {n_shown}.",
-    reading="A step that leaves out most decides what the benchmark is about: look at its reasons first.",
-)
-@styled
-def funnel(steps: pd.DataFrame) -> Paper:
-    """Draw what each step of the construction took in and kept, and why it left out the rest.
-
-    Parameters
-    ----------
-    steps : step, n_in, n_out, reason, n: a row a step and reason, in order; reason and n are null where nothing is
-        left out
-    """
-    names = steps["step"].drop_duplicates().tolist()
-    figure = canvas(PAGE, rows_height(len(names), 0.36, 0.6))
-    axes = figure.subplots()
-    widest = max([*steps["n_in"], 1])
-    for i, name in enumerate(names):
-        rows = steps[steps["step"] == name]
-        n_in, n_out = int(rows["n_in"].iloc[0]), int(rows["n_out"].iloc[0])
-        axes.barh(i, n_in, height=0.6, color=COLOURS["missing"], edgecolor="#BBBBBB", linewidth=0.4, gid="n_in")
-        axes.barh(i, n_out, height=0.6, color=COLOURS["cases"], gid="n_out")
-        axes.text(widest * 1.02, i - 0.16, f"{n_in:,} \u2192 {n_out:,}", va="center", fontsize=6.5, gid="counts")
-        stated = rows.dropna(subset="reason")
-        why = "; ".join(f"{reason} {int(n):,}" for reason, n in zip(stated["reason"], stated["n"], strict=True))
-        if why:
-            axes.text(widest * 1.02, i + 0.2, label(why, 70), va="center", fontsize=SMALLEST_TYPE, color="#555555")
-    name_rows(axes, names, 24)
-    axes.set_xlim(0, widest * 1.9)
-    axes.set_xticks([tick for tick in axes.get_xticks() if 0 <= tick <= widest])
-    axes.spines["bottom"].set_bounds(0, widest)
-    axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.set_xlabel("items or cases (grey: taken in, blue: kept)", loc="left")
-    return figure
 
 
 @figure(

@@ -199,6 +199,10 @@ class Store:
         """
         self._add(database.answers, "answer_id", [asdict(answer)])
 
+    def answer_all(self, answers: Iterable[AnnotatorAnswer]) -> int:
+        """Add answers, all of them or none, and return how many were new; see `answer`."""
+        return self._add(database.answers, "answer_id", [asdict(answer) for answer in answers])
+
     def answers(
         self, benchmark: str, *, annotator: str | None = None, case_id: str | None = None, history: bool = False
     ) -> pd.DataFrame:

@@ -29,7 +29,7 @@ from mrb_lib.runs.local import Backend, Job, run_locally
 from mrb_lib.runs.plan import Plan, check_retry
 from mrb_lib.runs.progress import ReportProgress, Tracker
 from mrb_lib.runs.record import new_manifest, record, run_options
-from mrb_lib.schema import KEYS, ORDERS
+from mrb_lib.schema import ANSWER, KEYS, ORDERS
 from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, run_id
 from mrb_lib.verdicts.other_runs import OtherRun, other_runs
 from mrb_lib.verdicts.protocol import Judge
@@ -145,6 +145,7 @@ def judge(
         Another process writes the same run, or a judge failed.
     """
     _check(benchmark, names, limit)
+    _check_prompt(benchmark, settings)
     check_retry(retry)
     cases = benchmark.cases.head(limit) if limit else benchmark.cases
     plan = Plan(cases, benchmark.meta.dimensions, tuple(orders), repeats)
@@ -177,6 +178,22 @@ def _check(benchmark: Benchmark, names: Sequence[str], limit: int | None) -> Non
         raise InputError(f"limit {limit}: at least 1 case is needed.")
     if not names:
         raise InputError("no judge is named; pass --judge NAME (`mrb judges` lists them).")
+
+
+def _check_prompt(benchmark: Benchmark, settings: Settings | None) -> None:
+    """Raise `InputError` where a prompt that asks for answers meets responses to judge, or the other way round."""
+    if settings is None or settings.prompt is None:
+        return
+    from mrb_lib.judges.prompts import answering_ids, load_prompt
+
+    prompt, answers = load_prompt(settings.prompt), benchmark.meta.dimensions == (ANSWER,)
+    if prompt.asks == "answer" and not answers:
+        raise InputError(f"prompt {prompt.id}: asks for an answer, and responses are to be judged; name another.")
+    if prompt.asks != "answer" and answers:
+        raise InputError(
+            f"prompt {prompt.id}: asks for verdicts, and answers are wanted; name {' or '.join(answering_ids())}, or a "
+            "template that begins {# asks: answer #}."
+        )
 
 
 def _run(call: _Call, name: str, redo: Redo) -> RunSummary:

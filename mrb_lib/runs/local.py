@@ -18,7 +18,7 @@ from mrb_lib.verdicts.orders import to_case_frame, to_shown_frame
 from mrb_lib.verdicts.protocol import BatchAnswer, Judge
 
 _KEY = list(KEYS["verdicts"][1:])
-_TEXTS = ("reply", "error")
+_TEXTS = ("reply", "error", "finish")
 
 
 @dataclass(frozen=True)

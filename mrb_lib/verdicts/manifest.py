@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -106,6 +107,12 @@ def run_id(judge: Judge, fingerprint: str) -> str:
 
 def library_versions() -> dict[str, str]:
     """The versions of Python and of the libraries that shape results; absent ones are left out."""
+    return dict(_installed())
+
+
+@cache
+def _installed() -> dict[str, str]:
+    """Read once: every run's manifest asks, and a package takes some milliseconds."""
     versions = {"python": platform.python_version()}
     for name in _PACKAGES:
         try:

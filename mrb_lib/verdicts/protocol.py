@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.errors import RunError
+from mrb_lib.replies.answers import read_answer
 from mrb_lib.schema import Status
-from mrb_lib.verdicts.orders import KEYS
+from mrb_lib.verdicts.orders import FIRST, KEYS
 
 BatchAnswer = Callable[[], pd.DataFrame]
 
@@ -88,7 +89,8 @@ class Judge(Protocol):
             `case_id, dimension, order, repeat, probe`, `pick` (`first`, `second`, `tie`
             or null), `status`, and optionally `p_first, score_first, score_second, reply,
             prompt_tokens, completion_tokens, latency_s, cost_usd, error` (why a status is
-            `error`). A row that cannot be judged yet is left out and stays pending; one
+            `error`), `finish` ("length" where an answer was cut off). A row that cannot be
+            judged yet is left out and stays pending; one
             that failed has a null pick and its status.
         """
         ...
@@ -129,7 +131,7 @@ class PromptlessJudge(ABC):
         """See `Judge.judge`."""
 
 
-_TEXTS: Final = ("pick", "status", "reply", "error")
+_TEXTS: Final = ("pick", "status", "reply", "error", "finish")
 _NUMBERS: Final = (
     "p_first",
     "score_first",
@@ -156,6 +158,17 @@ class VerdictRows:
     def put(self, position: int, status: Status, pick: str | None, **values: object) -> None:
         """State a row's verdict; `values` are further columns of `Judge.judge`, None where there is nothing."""
         self._rows[position] = {"status": status, "pick": pick, **values}
+
+    def put_answer(
+        self, position: int, reply: str, *, is_cut_off: bool = False, is_refused: bool = False, **values: object
+    ) -> None:
+        """State that a row was answered in the model's own words; the reply is kept as it is.
+
+        The store wants a choice of whoever answered, so its pick is the first: the answer is all that was shown.
+        """
+        status = "refused" if is_refused else read_answer(reply).status
+        pick = FIRST if status == "ok" else None
+        self.put(position, status, pick, reply=reply, finish="length" if is_cut_off else None, **values)
 
     def fail(self, positions: Iterable[int], reason: str) -> None:
         """State that rows could not be judged, and why."""

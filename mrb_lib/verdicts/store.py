@@ -168,10 +168,14 @@ def _next_retried(folder: Path) -> Path:
 
 
 @contextmanager
-def exclusive(folder: Path) -> Iterator[None]:
+def exclusive(folder: Path, what: str = "run") -> Iterator[None]:
     """Hold a run for writing; a second process is refused. The folder is created, and removed if no run came of it.
 
     The lock is the process's own: it ends with the process, however that ends.
+
+    Parameters
+    ----------
+    what : the folder is called in messages
 
     Raises
     ------
@@ -185,9 +189,9 @@ def exclusive(folder: Path) -> Iterator[None]:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             held = os.fstat(stream.fileno()).st_ino == lock.stat().st_ino
         except OSError as error:
-            raise RunError(f"{folder}: another process is writing this run; wait for it or stop it.") from error
+            raise RunError(f"{folder}: another process is writing this {what}; wait for it or stop it.") from error
         if not held:
-            raise RunError(f"{folder}: another process was writing this run just now; try again.")
+            raise RunError(f"{folder}: another process was writing this {what} just now; try again.")
         try:
             yield
         finally:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mrb_lib.errors import InputError
 from mrb_lib.judges import prompts
-from mrb_lib.judges.prompts import Prompt, builtin_ids, defuse, load_prompt, marks_pattern
+from mrb_lib.judges.prompts import Prompt, answering_ids, builtin_ids, defuse, load_prompt, marks_pattern
 from mrb_lib.schema import DIMENSIONS
 
 PAIRS = ("official-form", "plain", "reasoned", "reference", "rubric", "single", "single-reference")
@@ -78,6 +78,18 @@ class TestFences:
     def test_of_a_rating_hold_one_response(self, question: str, response: str) -> None:
         given_back = _fenced(_render(load_prompt("rating"), question, [response]))
         assert given_back == [("question", defuse(question, GENERIC)), ("response", defuse(response, GENERIC))]
+
+    @given(HARD_TEXTS, HARD_TEXTS, HARD_TEXTS)
+    def test_of_a_mark_hold_the_reference_and_the_answer(self, question: str, answer: str, reference: str) -> None:
+        given_back = _fenced(_render(load_prompt("mark-answer"), question, [answer, ""], reference))
+        texts = [("question", question), ("reference answer", reference), ("answer", answer)]
+        assert given_back == [(name, defuse(text, GENERIC)) for name, text in texts]
+
+    def test_a_question_that_is_asked_as_it_is_holds_no_mark_of_a_model(self) -> None:
+        for name in answering_ids():
+            prompt = load_prompt(name)
+            text = _render(prompt, " ".join(HOSTILE), ["", ""], "reference" if prompt.needs_reference else None)
+            assert prompt.asks == "answer" and not [mark for mark in HOSTILE if mark in text]
 
     def test_of_another_prompt_are_only_text(self) -> None:
         prompt = load_prompt("plain")

@@ -35,6 +35,7 @@ MORE: dict[str, dict[str, object]] = {
     "09_ceiling": {"epsilon": 0.2},
     "13_calibration": {"target": 0.9, "delta": 0.1},
     "19_paper": {"work": "", "groups": ""},
+    "20_construction": {"work": ""},
     "24_comparison": {"other_benchmark": "", "other_runs": ""},
 }
 

@@ -73,26 +73,6 @@ def test_a_profile_draws_the_average_and_breaks_where_it_is_missing() -> None:
         assert len(axes.lines) == 7
 
 
-def test_the_funnel_says_what_went_in_what_was_kept_and_why_not_the_rest(flaws: Callable[[Figure], list[str]]) -> None:
-    steps = pd.DataFrame(
-        [
-            ("start", 5000, 4800, "duplicate", 150.0),
-            ("start", 5000, 4800, "unreadable image", 50.0),
-            ("filter", 4800, 2000, "too easy", 2800.0),
-            ("release", 2000, 2000, None, np.nan),
-        ],
-        columns=["step", "n_in", "n_out", "reason", "n"],
-    )
-    drawn = paper.funnel(steps)
-    [axes] = drawn.axes
-    texts = [text.get_text() for text in axes.texts]
-    assert "5,000 \u2192 4,800" in texts
-    assert "duplicate 150; unreadable image 50" in texts
-    assert [bar.get_width() for bar in axes.patches if bar.get_gid() == "n_out"] == [4800, 2000, 2000]
-    mark_simulated(drawn)
-    assert flaws(drawn) == []
-
-
 def test_kinds_draw_every_count_and_say_how_many_values_are_not_shown(flaws: Callable[[Figure], list[str]]) -> None:
     counts = pd.DataFrame(
         {

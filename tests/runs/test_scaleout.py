@@ -15,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from mrb_lib.construct.answering import Answerer, answer, answers_in, ask_about, writers
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.roster.roster import resolve
@@ -465,3 +466,23 @@ def ancestors(pid: int, parents: dict[int, int]) -> Iterator[int]:
     while pid in parents:
         pid = parents[pid]
         yield pid
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
+def test_workers_answer_items_as_this_process_does(
+    pictured: Benchmark, tiny: Callable[[str], Path], tmp_path: Path
+) -> None:
+    items = pictured.cases.head(4).rename(columns={"case_id": "item_id"}).assign(choices=None)
+    assert pictured.path is not None
+    asked = ask_about(items, pictured.path / "images", name="w", kind="simulated", digest="d")
+    one = Answerer(
+        f"path:{tiny('llava')}", Settings(prompt="short-answer", max_new_tokens=6, device="cpu", batch_size=2)
+    )
+    position = pd.Series(range(4), index=items["item_id"])
+    tables = []
+    for name, how in (("here", one), ("spread", replace(one, spread="ray", **ALONE))):
+        [run] = answer(asked, tmp_path / name, writers([how]), samples=2)
+        answers = pd.concat(answers_in(run, position, 2)).drop(columns="latency_s")
+        tables.append(answers.sort_values(["position", "sample"], ignore_index=True))
+    assert len(tables[0]) == 8 and tables[0].equals(tables[1])

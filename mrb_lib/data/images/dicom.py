@@ -1,13 +1,14 @@
-"""A picture of a DICOM file, in its own units; nothing that names the patient leaves this module."""
+"""A picture of a DICOM file, in its own units; nothing that names the patient leaves the library."""
 
 from __future__ import annotations
 
+import hashlib
 import io
 import warnings
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from math import isfinite
 from typing import Any
@@ -25,6 +26,18 @@ _IDENTITY = ("PatientName", "PatientID", "PatientBirthDate", "PatientAddress", "
 _NEEDED = ("WindowCenter", "WindowWidth", "VOILUTFunction", "RescaleSlope", "RescaleIntercept", "RescaleType",
            "PixelSpacing")  # fmt: skip
 _GROUPS = ("PixelValueTransformationSequence", "FrameVOILUTSequence", "PixelMeasuresSequence")
+_OUTER_GROUPS = ("SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence")
+_TABLES = ("VOILUTSequence", "ModalityLUTSequence")
+_COLOURS = tuple(
+    f"{colour}PaletteColorLookupTable{part}" for colour in ("Red", "Green", "Blue") for part in ("Descriptor", "Data")
+)
+_PICTURE = (
+    *("Rows", "Columns", "SamplesPerPixel", "PhotometricInterpretation", "PlanarConfiguration", "NumberOfFrames"),
+    *("BitsAllocated", "BitsStored", "HighBit", "PixelRepresentation", "PixelData", "PixelAspectRatio"),
+    *("ImagerPixelSpacing", "LUTDescriptor", "LUTData", "Modality", "BodyPartExamined", "Laterality", "ViewPosition"),
+    *_COLOURS,
+)
+_SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
 
 
 def is_dicom(content: bytes) -> bool:
@@ -55,7 +68,7 @@ def read_dicom(content: bytes, name: str = "image", frame: int = 1) -> Pixels:
         pydicom is not installed, the file is damaged, too large, or compressed in a way that cannot be read, or it
         has no such frame.
     """
-    with _reading(content, name) as dataset:
+    with reading(content, name) as dataset:
         _check_size(dataset, name)
         frames = _n_frames(dataset)
         if not 1 <= frame <= frames:
@@ -74,14 +87,97 @@ def header(content: bytes, name: str = "image") -> tuple[int, list[str]]:
     InputError
         As `read_dicom`.
     """
-    with _reading(content, name) as dataset:
-        removed = str(dataset.get("PatientIdentityRemoved", "")) == "YES"
-        identifying = [] if removed else [tag for tag in _IDENTITY if str(dataset.get(tag) or "")]
-        return _n_frames(dataset), identifying
+    with reading(content, name) as dataset:
+        return _n_frames(dataset), _identifying(dataset)
+
+
+def _identifying(dataset: Any) -> list[str]:
+    removed = str(dataset.get("PatientIdentityRemoved", "")) == "YES"
+    return [] if removed else [tag for tag in _IDENTITY if str(dataset.get(tag) or "")]
+
+
+@dataclass(frozen=True)
+class DicomFacts:
+    """What a file says of its picture beside the pixels.
+
+    Attributes
+    ----------
+    modality, body_part : Modality and BodyPartExamined as they stand; None where they are absent
+    patient : what tells this patient from others, to keep their pictures together; never to be stored
+    identifying : the names of the elements that identify the patient, as `header` gives them
+    number : where in its series the picture stands; None where the file does not say
+    burnt_in : whether the file states that the pixels hold annotations
+    """
+
+    modality: str | None
+    body_part: str | None
+    patient: str | None
+    identifying: tuple[str, ...]
+    number: int | None
+    burnt_in: bool
+
+
+def facts(content: bytes, name: str = "image") -> DicomFacts:
+    """What a file says of its picture; raises `InputError` as `read_dicom`."""
+    with reading(content, name) as dataset:
+        patient = [str(dataset.get(tag) or "") for tag in ("PatientID", "PatientName", "StudyInstanceUID")]
+        number = str(dataset.get("InstanceNumber") or "")
+        return DicomFacts(
+            str(dataset.get("Modality") or "") or None,
+            str(dataset.get("BodyPartExamined") or "") or None,
+            next(filter(None, patient), None),
+            tuple(_identifying(dataset)),
+            int(number) if number.isdecimal() else None,
+            str(dataset.get("BurnedInAnnotation") or "") == "YES",
+        )
+
+
+def without_patient(content: bytes, name: str = "image") -> bytes:
+    """The same picture as a file that holds nothing but how to show it: pixels, window, units, spacing, body part.
+
+    Every other element is left behind, private ones among them, rather than those listed that are known to identify.
+    The identifiers that a file must have are made of its content, so that the same file gives the same bytes.
+
+    Raises
+    ------
+    InputError
+        As `read_dicom`.
+
+    Notes
+    -----
+    Validated by tests/construct/test_dicom.py.
+    """
+    pydicom = import_module("pydicom")
+    with reading(content, name) as dataset:
+        _check_size(dataset, name)
+        kept = _only_picture(dataset)
+        kept.PatientIdentityRemoved = "YES"
+        kept.DeidentificationMethod = "all but the picture left out"
+        kept.SOPClassUID = dataset.get("SOPClassUID") or _SECONDARY_CAPTURE
+        kept.SOPInstanceUID = pydicom.uid.generate_uid(entropy_srcs=[hashlib.sha256(content).hexdigest()])
+        kept.file_meta = pydicom.dataset.FileMetaDataset()
+        kept.file_meta.TransferSyntaxUID = dataset.file_meta.TransferSyntaxUID
+        kept.file_meta.MediaStorageSOPClassUID = kept.SOPClassUID
+        kept.file_meta.MediaStorageSOPInstanceUID = kept.SOPInstanceUID
+        stream = io.BytesIO()
+        kept.save_as(stream, enforce_file_format=True)
+        return stream.getvalue()
+
+
+def _only_picture(dataset: Any) -> Any:
+    """The elements that showing a picture needs, in sequences too."""
+    kept = import_module("pydicom.dataset").Dataset()
+    for element in dataset:
+        if element.keyword in (*_GROUPS, *_OUTER_GROUPS, *_TABLES):
+            items = [_only_picture(item) for item in element.value]
+            setattr(kept, element.keyword, items)
+        elif element.keyword in (*_NEEDED, *_PICTURE):
+            kept.add(element)
+    return kept
 
 
 @contextmanager
-def _reading(content: bytes, name: str) -> Iterator[Any]:
+def reading(content: bytes, name: str) -> Iterator[Any]:
     """The data set of a file; what fails while it is read or decoded becomes an `InputError`."""
     try:
         pydicom = import_module("pydicom")

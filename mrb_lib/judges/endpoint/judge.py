@@ -30,6 +30,7 @@ _TOKENS_OF_A_LETTER: Final = 8
 _TOKENS_OF_JSON: Final = 512
 _TOKENS_OF_REASONS: Final = 2048
 _TOKENS_OF_THOUGHT: Final = 4096
+_TOKENS_OF_AN_ANSWER: Final = 1024
 
 
 class EndpointJudge:
@@ -86,7 +87,7 @@ class EndpointJudge:
         server = address(entry, settings)
         sees, max_pixels = entry.vision is not False, settings.max_pixels or MAX_PIXELS
         max_tokens = settings.max_new_tokens or _reply_length(prompt, entry)
-        options = RequestOptions(schema=wants_only_json(prompt), top_logprobs=TOP_LOGPROBS)
+        options = RequestOptions(wants_only_json(prompt), 0 if prompt.asks == "answer" else TOP_LOGPROBS)
         fixed: dict[str, object] = {"model": entry.model or entry.name, "temperature": settings.temperature or 0.0}
         if template := entry.chat.get("template"):
             fixed["chat_template_kwargs"] = template
@@ -174,13 +175,17 @@ class EndpointJudge:
         """Read a reply into its rows; what it took stands on the first of them."""
         if reply.cut_off:
             self._notices.add("replies were cut off at their longest length; --max-new-tokens raises it")
-        if not reply.tokens:
+        if not reply.tokens and self._prompt.asks != "answer":
             self._notices.add("replies came without probabilities of tokens: their p_a is null")
         took: dict[str, object] = {
             "latency_s": reply.latency_s,
             "prompt_tokens": reply.prompt_tokens,
             "completion_tokens": reply.completion_tokens,
         }
+        if self._prompt.asks == "answer":
+            for position, _ in task.rows:
+                rows.put_answer(position, reply.whole, is_cut_off=reply.cut_off, is_refused=reply.refused, **took)
+            return
         reading = parse(reply.content, task.asked, self._choices)
         for position, dimension in task.rows:
             if reply.refused:
@@ -229,4 +234,6 @@ def _reply_length(prompt: Prompt, entry: Entry) -> int:
         return _TOKENS_OF_THOUGHT
     if prompt.asks == "one":
         return _TOKENS_OF_A_LETTER
+    if prompt.asks == "answer":
+        return _TOKENS_OF_AN_ANSWER
     return _TOKENS_OF_JSON if wants_only_json(prompt) and not prompt.gives_reason else _TOKENS_OF_REASONS

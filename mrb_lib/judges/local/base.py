@@ -33,6 +33,7 @@ _ASKS: Final[Mapping[Asks, str]] = {
     "all": "all dimensions in one reply",
     "one": "one letter a dimension",
     "rating": "a rating of one response",
+    "answer": "an answer to the question",
 }
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""Judging by replies: a model writes, and the parser reads what it wrote."""
+"""Judging by replies: a model writes, and the parser reads what it wrote; or keeping what it wrote as an answer."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 _REPLY: Final = ("case_id", "order", "repeat", "probe")
 # Tokens after which a reply is cut off, unless the user says otherwise.
 _LENGTH_OF_JSON, _LENGTH_OF_LETTER, _LENGTH_OF_REASONS, _LENGTH_OF_THINKING = 256, 16, 1024, 4096
+_LENGTH_OF_ANSWER: Final = 1024
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class _Reply:
     prompt_tokens: int
     tokens: int
     seconds: float
+    is_cut_off: bool
 
 
 class GenerativeJudge(LocalJudge):
@@ -62,7 +64,7 @@ class GenerativeJudge(LocalJudge):
 
     engine = "generative"
     usual_prompt = "plain"
-    asks = ("all", "one")
+    asks = ("all", "one", "answer")
 
     def __init__(
         self, name: str, entry: Entry, source: WeightsSource, settings: Settings, images: Mapping[str, bytes]
@@ -76,6 +78,8 @@ class GenerativeJudge(LocalJudge):
             return _LENGTH_OF_THINKING
         if self._prompt.asks == "one":
             return _LENGTH_OF_LETTER
+        if self._prompt.asks == "answer":
+            return _LENGTH_OF_ANSWER
         reasons = self._prompt.id == "reasoned" or self._prompt.gives_reason
         return _LENGTH_OF_REASONS if reasons else _LENGTH_OF_JSON
 
@@ -146,10 +150,21 @@ class GenerativeJudge(LocalJudge):
         for ids, length in zip(written, lengths, strict=True):
             stop = next((i for i, token in enumerate(ids) if token in weights.ends), len(ids))
             text = weights.tokenizer.decode(ids[:stop], skip_special_tokens=False)
-            replies.append(_Reply(str(text), int(length), min(stop + 1, len(ids)), seconds))
+            replies.append(_Reply(str(text), int(length), min(stop + 1, len(ids)), seconds, stop == len(ids)))
         return replies
 
     def _read(self, rows: VerdictRows, requests: _ReplyRequest, reply: _Reply) -> None:
+        if self._prompt.asks == "answer":
+            for position in requests.positions:
+                rows.put_answer(
+                    position,
+                    reply.text,
+                    is_cut_off=reply.is_cut_off,
+                    prompt_tokens=reply.prompt_tokens,
+                    completion_tokens=reply.tokens,
+                    latency_s=reply.seconds,
+                )
+            return
         dimensions = requests.dimensions if self._prompt.asks == "one" else self._settings.dimensions
         reading = parse(reply.text, dimensions, self._settings.choices)
         for i, (position, dimension) in enumerate(zip(requests.positions, requests.dimensions, strict=True)):

@@ -16,6 +16,7 @@ class MrbAnnotatePage {
 
   async start() {
     this.about = await this.line.ask("initial_state");
+    this.numbered = !this.about.picks.some(({ key }) => key === "1"); // digits choose a dimension, unless they are the picks
     this.memory = `mrb-annotate:${this.about.benchmark}`;
     this.unsaved = `mrb-unsaved:answers:${this.about.benchmark}`;
     this.pending = JSON.parse(mrbShell.recall("sessionStorage", this.unsaved) || "{}");
@@ -321,7 +322,7 @@ class MrbAnnotatePage {
     const digit = Number(pressed) - 1;
     const inButton = event.target instanceof Element && event.target.closest("button, summary, a");
     if (pick) this.choose(this.at, pick.pick, true);
-    else if (Number.isInteger(digit) && this.rows[digit]) this.focus(digit);
+    else if (this.numbered && Number.isInteger(digit) && this.rows[digit]) this.focus(digit);
     else if (pressed === "Enter" && !inButton) this.forwards();
     else if (pressed === "X") this.askSkip();
     else if (pressed === "W" && this.sheet.querySelector(".mrb-raw")) this.sheet.querySelector(".mrb-raw").click();

@@ -17,19 +17,10 @@ from mrb_lib.judges.prompts import DEFINITIONS
 from mrb_lib.reviews.marks import AnnotatorAnswer, Comment, case_fingerprint
 from mrb_lib.reviews.progress import DONE, OPEN, SKIPPED, by_dimension, case_states
 from mrb_lib.reviews.store import Store
-from mrb_lib.schema import CHOICES
-from mrb_lib.widgets.annotate.blinded import NAMES, as_shown, blinded_html, in_case_frame
+from mrb_lib.widgets.annotate.forms import PREFERENCE, Form
 from mrb_lib.widgets.case.images import SIDE, picture_piece, whole
 from mrb_lib.widgets.text import visible
 
-REASONS = (
-    "the image is missing or cannot be read",
-    "the question is unclear",
-    "outside my field",
-    "I know this case or who answered it",
-    "something else",
-)
-_KEYS = {"first": "A", "second": "B", "tie": "T"}
 _LONGEST_REASON = 2000
 
 
@@ -47,19 +38,21 @@ class Annotation:
 
     Parameters
     ----------
-    benchmark : whose labels are preferences between the two responses
+    benchmark : whose labels the form can ask for
     store : holds the assignments, and gets the answers
+    form : how a case is shown and what is asked about it
     side : the longest side of an image, in pixels
 
     Raises
     ------
     InputError
-        The benchmark's labels are not preferences.
+        The benchmark's labels are not those of the form.
     """
 
-    def __init__(self, benchmark: Benchmark, store: Store, *, side: int = SIDE) -> None:
-        check_preference(benchmark)
+    def __init__(self, benchmark: Benchmark, store: Store, form: Form = PREFERENCE, *, side: int = SIDE) -> None:
+        form.check(benchmark.meta)
         self._benchmark = benchmark
+        self._form = form
         self._store = store
         self._rows = {case: row for row, case in enumerate(benchmark.cases["case_id"])}
         self._hints = hints(benchmark)
@@ -80,12 +73,8 @@ class Annotation:
                 {"name": name, "shown": visible(name), "hint": visible(self._hints.get(name, ""))}
                 for name in meta.dimensions
             ],
-            "picks": [
-                {"pick": pick, "key": _KEYS[pick], "name": name}
-                for pick, name in NAMES.items()
-                if in_case_frame("AB", pick) in meta.categories
-            ],
-            "reasons": list(REASONS),
+            "picks": self._form.picks(meta),
+            **self._form.words(meta),
         }
 
     def open(self, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,7 +111,7 @@ class Annotation:
         dimension, pick = _text(question, "dimension"), _text(question, "pick")
         if dimension not in self._benchmark.meta.dimensions:
             raise InputError(f"dimension {dimension!r}: is not a dimension of this benchmark; load the page again.")
-        choice = in_case_frame(assigned.order, pick) if pick in NAMES else ""
+        choice = self._form.choice(assigned.order, pick)
         if choice not in self._benchmark.meta.categories:
             raise InputError(f"{pick!r}: is not a choice of this benchmark; load the page again.")
         if self._answers_of(assigned).get(dimension, {}).get("pick") != pick:
@@ -207,7 +196,7 @@ class Annotation:
 
     def _drawn(self, case_id: str, order: str, number: int, total: int) -> str:
         case, images = self._benchmark.cases.iloc[self._rows[case_id]], self._benchmark.images
-        return blinded_html(case, order, images=images, number=number, total=total, side=self._side)
+        return self._form.html(case, order, images=images, number=number, total=total, side=self._side)
 
     def _answers(self, assigned: _AssignedCase) -> list[dict[str, str]]:
         """Of each dimension in its sequence; see `_answers_of`."""
@@ -221,7 +210,7 @@ class Annotation:
         out: dict[str, dict[str, str]] = {}
         for dimension, choice, why in rows[["dimension", "choice", "skipped_reason"]].itertuples(index=False):
             out[dimension] = (
-                {"skipped": visible(why)} if pd.isna(choice) else {"pick": as_shown(assigned.order, choice)}
+                {"skipped": visible(why)} if pd.isna(choice) else {"pick": self._form.pick(assigned.order, choice)}
             )
         return out
 
@@ -246,22 +235,6 @@ class Annotation:
         if annotator in set(self._store.assignments(meta.name)["annotator"]):
             return f"All cases of {visible(annotator)} are gone from the benchmark. Tell whoever coordinates."
         return f"Nothing of {visible(meta.name)} is assigned to {visible(annotator)}. Tell whoever coordinates."
-
-
-def check_preference(benchmark: Benchmark) -> None:
-    """Refuse a benchmark whose labels are not preferences.
-
-    Raises
-    ------
-    InputError
-        They are not, or there is nothing to choose between.
-    """
-    meta = benchmark.meta
-    if not meta.is_preference or not {"A", "B"} <= set(meta.categories):
-        raise InputError(
-            f"{meta.name}: its labels are {', '.join(meta.categories)}; only preferences between two responses "
-            f"({', '.join(CHOICES)}) can be annotated here, not ratings or scores."
-        )
 
 
 def hints(benchmark: Benchmark) -> dict[str, str]:

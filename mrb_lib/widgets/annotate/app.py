@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from mrb_lib.construct.screen import screening_benchmark, screening_form
+from mrb_lib.construct.work import open_work
 from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.reviews.store import Store, open_store
 from mrb_lib.widgets.annotate.answers import Annotation
 from mrb_lib.widgets.annotate.blinded import STYLES
 from mrb_lib.widgets.annotate.coordination import Coordination
+from mrb_lib.widgets.annotate.forms import PREFERENCE, RATING, Form
 from mrb_lib.widgets.bundle import style
 from mrb_lib.widgets.case.view import SCRIPTS
 from mrb_lib.widgets.shell import Shell
 from mrb_lib.widgets.text import escaped
 
-BENCH, STORE = "MRB_ANNOTATE_BENCH", "MRB_STORE"
+BENCH, WORK, STORE = "MRB_ANNOTATE_BENCH", "MRB_SCREEN_WORK", "MRB_STORE"
 
 
 class Annotator(Shell):
@@ -38,25 +41,26 @@ class Annotator(Shell):
         )
 
 
-def annotate(benchmark: Benchmark, store: Store) -> Annotator:
+def annotate(benchmark: Benchmark, store: Store, form: Form = PREFERENCE) -> Annotator:
     """Blinded annotation of the cases that are assigned in a store.
 
     Parameters
     ----------
-    benchmark : whose labels are preferences between the two responses
+    benchmark : whose labels the form can ask for
     store : holds the assignments (see `mrb_lib.reviews.assignment.assign`), and gets the answers
+    form : what is asked: a preference between the two responses, or ratings of an item
 
     Raises
     ------
     InputError
-        The benchmark's labels are not preferences.
+        The benchmark's labels are not those of the form.
 
     Notes
     -----
     Who signs in by which name is not checked. Validated in tests/widgets/annotate/test_annotate.py and
     tests/browser/test_annotate.py.
     """
-    return Annotator(Annotation(benchmark, store), benchmark.meta.name)
+    return Annotator(Annotation(benchmark, store, form), benchmark.meta.name)
 
 
 class Coordinator(Shell):
@@ -71,17 +75,23 @@ class Coordinator(Shell):
         )
 
 
-def coordinate(benchmark: Benchmark, store: Store) -> Coordinator:
+def coordinate(benchmark: Benchmark, store: Store, form: Form = PREFERENCE) -> Coordinator:
     """Progress, agreement, pace, drift, skipped cases and comments of the annotation of a benchmark, live.
 
     Raises
     ------
     InputError
-        The benchmark's labels are not preferences.
+        The benchmark's labels are not those of the form.
     """
-    return Coordinator(Coordination(benchmark, store))
+    return Coordinator(Coordination(benchmark, store, form))
 
 
 def from_environment() -> tuple[Benchmark, Store]:
     """The benchmark and the store that `mrb annotate` serves; it names them in the environment."""
     return load(Path(os.environ[BENCH])), open_store(os.environ[STORE], create=False)
+
+
+def screening_from_environment() -> tuple[Benchmark, Store, Form]:
+    """The items, the store and the form that `mrb construct screen` serves; it names them in the environment."""
+    work = open_work(Path(os.environ[WORK]))
+    return screening_benchmark(work, screening_form(work)), open_store(os.environ[STORE], create=False), RATING

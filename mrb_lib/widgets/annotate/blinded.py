@@ -38,18 +38,45 @@ def blinded_html(
         Validated by tests/widgets/annotate/test_annotate.py.
     """
     shown = to_shown_frame(pd.DataFrame([case]).assign(order=order)).iloc[0]
+    answers = "".join(
+        answer_box(shown[position], title, key=key, place=position)
+        for (position, title), key in zip(POSITIONS.items(), ("A", "B"), strict=True)
+    )
+    written = any(read_markdown(visible(shown[position])) for position in POSITIONS)
+    return _sheet(shown, answers, written=written, images=images, number=number, total=total, side=side)
+
+
+def item_html(
+    case: pd.Series, order: str, *, images: Mapping[str, bytes], number: int, total: int, side: int = SIDE
+) -> str:
+    """An item with its reference answer, and nothing of what models made of it or where it came from.
+
+    Parameters
+    ----------
+    case : `question, images, response_a` (the reference; empty: there is none), and perhaps organ and modality
+    order, images, number, total, side : as of `blinded_html`
+    """
+    reference = visible(case["response_a"])
+    box = answer_box(reference, "Reference answer", place="reference") if reference else ""
+    written = bool(read_markdown(reference))
+    about = case.drop(labels="dataset", errors="ignore")
+    return _sheet(about, box, written=written, images=images, number=number, total=total, side=side)
+
+
+def _sheet(
+    shown: pd.Series, answers: str, *, written: bool, images: Mapping[str, bytes], number: int, total: int, side: int
+) -> str:
+    """A case with its images and its question; `answers` are boxes, `written` where one of them has Markdown."""
     pictures = _pictures([str(name) for name in shown["images"]], images, side)
     text = escaped(shown["question"])
     question = f'<div class="mrb-text mrb-question" dir="auto" tabindex="0" {OWN_KEYS}>{text}</div>'
-    written = any(read_markdown(visible(shown[position])) for position in POSITIONS)
     switches = f'<div class="mrb-switches">{raw_switch(marked=False)}</div>' if written else ""
     return (
         f'<section class="mrb mrb-case" aria-label="case {number} of {total}">'
         f'<header><h2 class="mrb-title" tabindex="-1">Case {number} <span class="mrb-of">of {total}</span></h2>'
         f"{origin_html(shown)}</header>"
         f'<div class="mrb-stage">{pictures}<div class="mrb-asked"><h3>Question</h3>{question}</div>'
-        f'<div class="mrb-answers"><div class="mrb-pair">{_answer(shown["first"], "first")}'
-        f"{_answer(shown['second'], 'second')}</div>{switches}</div></div></section>"
+        f'<div class="mrb-answers"><div class="mrb-pair">{answers}</div>{switches}</div></div></section>'
     )
 
 
@@ -73,11 +100,13 @@ def _pictures(names: Sequence[str], images: Mapping[str, bytes], side: int) -> s
     return f'<div class="mrb-images">{"".join(made)}</div>' if made else ""
 
 
-def _answer(value: object, position: str) -> str:
+def answer_box(value: object, title: str, *, place: str, key: str = "") -> str:
+    """An answer under its title, with the key that chooses it."""
     text = visible(value)
+    shown_key = f'<kbd aria-hidden="true">{key}</kbd> ' if key else ""
     return (
-        f'<article class="mrb-answer mrb-shown" data-mrb="answer" data-place="{position}">'
-        f'<h3><kbd aria-hidden="true">{"A" if position == "first" else "B"}</kbd> {POSITIONS[position]}</h3>'
+        f'<article class="mrb-answer mrb-shown" data-mrb="answer" data-place="{place}">'
+        f"<h3>{shown_key}{title}</h3>"
         f'<div class="mrb-text mrb-answer-text" dir="auto" tabindex="0" role="group" '
-        f'aria-label="{POSITIONS[position]}">{answer_html(text, read_markdown(text))}</div></article>'
+        f'aria-label="{title}">{answer_html(text, read_markdown(text))}</div></article>'
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -13,12 +14,13 @@ from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.reviews.answer_log import answer_log
 from mrb_lib.reviews.exchange import annotations_of, guarded_csv
+from mrb_lib.reviews.people import PEOPLE, read_people
 from mrb_lib.reviews.progress import OPEN, by_annotator, by_dimension, case_states, skipped_cases
 from mrb_lib.reviews.store import Store
 from mrb_lib.stats.agreement import agreement
-from mrb_lib.widgets.annotate.answers import check_preference
+from mrb_lib.widgets.annotate.forms import PREFERENCE, Form
 from mrb_lib.widgets.annotate.quality import comments_html, defined_reasons, drift_html, pace_html, pairs_html
-from mrb_lib.widgets.annotate.tables import estimate, muted, quiet, records, sentence, table, when
+from mrb_lib.widgets.annotate.tables import NOT_SAID, estimate, muted, quiet, records, sentence, table, when
 from mrb_lib.widgets.case.images import piece_of
 from mrb_lib.widgets.text import isolated
 
@@ -65,8 +67,8 @@ def agreement_so_far(benchmark: Benchmark, annotations: pd.DataFrame, *, resampl
 class Coordination:
     """What the coordinator's page asks: everything anew, or that nothing has changed."""
 
-    def __init__(self, benchmark: Benchmark, store: Store) -> None:
-        check_preference(benchmark)
+    def __init__(self, benchmark: Benchmark, store: Store, form: Form = PREFERENCE) -> None:
+        form.check(benchmark.meta)
         self._benchmark = benchmark
         self._store = store
         self._made: tuple[int, str] = (-1, "")
@@ -95,6 +97,11 @@ class Coordination:
             raise InputError("this file is not being written any more; export again.")
         start = question.get("from", 0)
         return {**told, **piece_of(text, start if isinstance(start, int) and start > 0 else 0)}
+
+    def _known(self) -> pd.DataFrame:
+        """What is written down about the annotators; see `mrb_lib.reviews.people`."""
+        folder = self._benchmark.path
+        return read_people(Path() if folder is None else folder / PEOPLE)
 
     def _written(self, kind: str) -> dict[str, Any]:
         """Make a file; what the page is told of it."""
@@ -125,12 +132,12 @@ class Coordination:
         parts = [
             f'<header class="mrb-bar"><p class="mrb-what">{isolated(meta.name)}{mark}</p></header>',
             f"<h1>How far the annotation has come</h1>{_summary(states, annotations)}",
-            f'<div class="mrb-two"><section><h2>Annotators</h2>{_people(states)}</section>',
+            f'<div class="mrb-two"><section><h2>Annotators</h2>{_people(states, self._known())}</section>',
             f"<section><h2>Dimensions</h2>{_dimensions(here, answers, meta.dimensions)}</section></div>",
             f"<h2>Agreement so far</h2>{_agreement(agreement_so_far(self._benchmark, annotations))}",
             f"<h2>Agreement of pairs</h2>{pairs_html(self._benchmark, annotations)}",
             f"<h2>Pace</h2>{pace_html(log)}",
-            f"<h2>Drift</h2>{drift_html(self._benchmark, log)}",
+            f"<h2>Drift</h2>{drift_html(self._benchmark, log)}" if meta.is_preference else "",
             f"<h2>Skipped</h2>{_skipped(answers, meta.dimensions)}",
             f"<h2>Comments</h2>{comments_html(log)}",
             quiet(f"{left_out} answers are about cases or dimensions that are not in the benchmark; they do not count.")
@@ -146,7 +153,7 @@ def _summary(states: pd.DataFrame, annotations: pd.DataFrame) -> str:
     return f"<p>Readings finished: {closed} of {len(states)} · {cases} · annotations: {len(annotations)}</p>"
 
 
-def _people(states: pd.DataFrame) -> str:
+def _people(states: pd.DataFrame, known: pd.DataFrame) -> str:
     if states.empty:
         return "<p>Nothing is assigned yet: <kbd>mrb annotate BENCH --annotators NAME,NAME</kbd> deals cases out.</p>"
     rows = []
@@ -154,9 +161,23 @@ def _people(states: pd.DataFrame) -> str:
         value, total = row["done"] + row["skipped"], row["assigned"]
         bar = f'<progress max="{total}" value="{value}" aria-label="{value} of {total} finished"></progress>'
         counts = (row[name] for name in ("assigned", "done", "skipped", "open"))
-        rows.append((isolated(row["annotator"]), bar, *counts, when(row["last"])))
-    head = ("annotator", "finished", "assigned", "done", "skipped", "open", "last answer (UTC)")
+        rows.append((isolated(row["annotator"]), bar, *counts, when(row["last"]), *_about(row["annotator"], known)))
+    head = ("annotator", "finished", "assigned", "done", "skipped", "open", "last answer (UTC)",
+            *(("qualification", "years", "consent") if len(known) else ()))  # fmt: skip
     return table(head, rows, "how far each annotator is")
+
+
+def _about(annotator: str, known: pd.DataFrame) -> list[str]:
+    """The cells that say what qualifies somebody; none where nobody has written any of it down."""
+    if known.empty:
+        return []
+    own = known[known["annotator"] == annotator]
+    if own.empty:
+        return [muted(NOT_SAID)] * 3
+    row = own.iloc[0]
+    texts = [muted(NOT_SAID) if pd.isna(row[name]) else sentence(row[name]) for name in ("qualification", "consent")]
+    years = muted(NOT_SAID) if pd.isna(row["years"]) else f"{row['years']:g}"
+    return [texts[0], years, texts[1]]
 
 
 def _dimensions(assignments: pd.DataFrame, answers: pd.DataFrame, dimensions: Sequence[str]) -> str:

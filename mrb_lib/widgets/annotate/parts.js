@@ -52,15 +52,13 @@ const mrbAnnotate = (() => {
   function signIn(page) {
     const { about } = page;
     const people = about.annotators.map(({ name, shown }) => button(element("bdi", { dir: "auto" }, shown), () => page.enter(name), { class: "mrb-person" }));
-    const none = "No cases have been assigned yet. Whoever coordinates the annotation does so with: mrb annotate BENCH --annotators NAME,NAME";
-    const lead = `For each case you will see a question with its images and two answers, and say on ${plural(about.dimensions.length, "dimension")} which answer is better. Who wrote them is not shown. Every choice is saved at once; stop whenever you like.`;
     return element("main", { class: "mrb-door" },
-      element("h1", {}, "Annotation"),
+      element("h1", {}, about.title),
       element("p", { class: "mrb-lead" }, element("bdi", { dir: "auto" }, about.benchmark), page.mark()),
-      element("p", {}, people.length ? lead : none),
+      element("p", {}, people.length ? about.lead : about.nobody),
       people.length ? element("h2", { id: "mrb-who" }, "Who are you?") : null,
       people.length ? element("div", { class: "mrb-people", role: "group", "aria-labelledby": "mrb-who" }, ...people) : null,
-      people.length ? element("p", { class: "mrb-quiet" }, "Choose your own name only: it is not checked. Is yours missing? Then nothing is assigned to you yet; ask whoever coordinates the annotation.") : null,
+      people.length ? element("p", { class: "mrb-quiet" }, "Choose your own name only: it is not checked. Is yours missing? Then nothing is assigned to you yet; ask whoever coordinates.") : null,
     );
   }
 
@@ -75,11 +73,11 @@ const mrbAnnotate = (() => {
       const input = element("input", { type: "radio", name: label, value: one.pick, class: "mrb-out-of-sight" });
       input.addEventListener("change", () => page.choose(index, one.pick, false));
       input.addEventListener("click", (event) => { if (event.detail) page.advance(index); });
-      group.append(element("label", { class: "mrb-pick" }, input, element("span", {}, one.name, key(one.key))));
+      group.append(element("label", { class: "mrb-pick" }, input, element("span", {}, one.name, one.name === one.key ? null : key(one.key))));
       inputs[one.pick] = input;
     }
     const state = element("span", { class: "mrb-state" });
-    const head = element("div", { class: "mrb-row-head" }, key(String(index + 1)), element("span", { class: "mrb-name", id: label }, element("bdi", { dir: "auto" }, name)), state);
+    const head = element("div", { class: "mrb-row-head" }, page.numbered ? key(String(index + 1)) : null, element("span", { class: "mrb-name", id: label }, element("bdi", { dir: "auto" }, name)), state);
     const made = element("div", { class: "mrb-row" }, head, group);
     let meaning = null;
     if (hint) {
@@ -127,11 +125,13 @@ const mrbAnnotate = (() => {
     page.alert = element("p", { class: "mrb-alert", role: "alert", hidden: true });
     page.forward = button(["Next case ", key("Enter")], () => page.forwards(), { class: "mrb-forward" });
     const digits = Math.min(page.about.dimensions.length, 9);
-    const picks = page.about.picks.map((one) => [one.key, one.name.toLowerCase()]);
-    const all = [...picks, [digits > 1 ? `1–${digits}` : "1", "dimension"], ...(page.about.dimensions.some(({ hint }) => hint) ? [["?", "its meaning"]] : []), ["J", "later"], ["G", "go to a case"]];
+    const picks = page.numbered || page.about.picks.some((one) => one.name !== one.key)
+      ? page.about.picks.map((one) => [one.key, one.name.toLowerCase()])
+      : [[`1–${page.about.picks.length}`, "rate"]];
+    const all = [...picks, page.numbered ? [digits > 1 ? `1–${digits}` : "1", "dimension"] : ["Tab", "on"], ...(page.about.dimensions.some(({ hint }) => hint) ? [["?", "its meaning"]] : []), ["J", "later"], ["G", "go to a case"]];
     const keys = all.map(([name, words]) => element("span", {}, key(name), ` ${words}`));
     return element("aside", { class: "mrb-panel", "aria-label": "your answers" },
-      element("h2", {}, "Which answer is better?"),
+      element("h2", {}, page.about.heading),
       page.nextLine,
       page.why,
       element("div", { class: "mrb-rows" }, ...page.rows.map(({ made }) => made)),
@@ -153,7 +153,7 @@ const mrbAnnotate = (() => {
     return element("header", { class: "mrb-bar" },
       element("p", { class: "mrb-what" }, element("bdi", { dir: "auto" }, page.about.benchmark), page.mark()),
       element("div", { class: "mrb-far" }, page.meter, element("details", {}, page.said, page.each), button(["Go to… ", key("G")], () => page.jump.open(), { class: "mrb-go-to" })),
-      element("p", { class: "mrb-me" }, "Annotating as ", element("b", {}, element("bdi", { dir: "auto" }, page.about.annotators.find(({ name }) => name === page.me)?.shown ?? page.me)), " ", button("Not you?", () => page.leave())),
+      element("p", { class: "mrb-me" }, page.about.signed, " ", element("b", {}, element("bdi", { dir: "auto" }, page.about.annotators.find(({ name }) => name === page.me)?.shown ?? page.me)), " ", button("Not you?", () => page.leave())),
     );
   }
 

@@ -27,9 +27,10 @@ _DRIFT = (
 
 
 def defined_reasons(reasons: pd.Series) -> list[str]:
-    """Why values are null, without the measures that no nominal label has: nobody waits for these."""
+    """Why values are null, without the measures that labels of the level cannot have: nobody waits for these."""
     each = reasons.fillna("").str.split("; ")
-    return ["; ".join(why for why in of_row if not why.startswith("nominal labels:")) for of_row in each]
+    never = ("nominal labels:", "ordinal labels:")
+    return ["; ".join(why for why in of_row if not why.startswith(never)) for of_row in each]
 
 
 def pairs_html(benchmark: Benchmark, annotations: pd.DataFrame, *, resamples: int = 2000) -> str:

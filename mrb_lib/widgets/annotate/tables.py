@@ -11,6 +11,7 @@ from mrb_lib.widgets.text import OWN_KEYS, escaped
 
 NOT_YET = "not yet"
 UNDEFINED = "undefined"
+NOT_SAID = "not said"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], label: str) -> str:
@@ -48,7 +49,7 @@ def estimate(value: float, low: float, high: float, *, missing: str = NOT_YET) -
 
 def muted(value: str) -> str:
     """An estimate as HTML, quiet where it is none."""
-    return f'<span class="mrb-quiet">{value}</span>' if value in (NOT_YET, UNDEFINED) else escaped(value)
+    return f'<span class="mrb-quiet">{value}</span>' if value in (NOT_YET, UNDEFINED, NOT_SAID) else escaped(value)
 
 
 def when(value: object) -> str:

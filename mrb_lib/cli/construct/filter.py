@@ -1,0 +1,141 @@
+"""`mrb construct filter`: models answer the items, and a rule keeps what is hard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mrb_lib.cli.construct import answering_options as option
+
+if TYPE_CHECKING:
+    from mrb_lib.construct.filter import Filtered
+    from mrb_lib.construct.work import Work
+
+
+def command(
+    work: option.WorkFolder,
+    names: Annotated[
+        list[str] | None,
+        typer.Option("--model", metavar="NAME", help="A model that answers: as for mrb judge --judge; repeatable."),
+    ] = None,
+    plan: option.PoolFile = None,
+    samples: option.Samples = 1,
+    keep: Annotated[
+        str,
+        typer.Option(
+            metavar="RULE",
+            help="Which items go on: correct <= 2 (models that are right), share_correct, difficulty, discrimination, "
+            "correct['MODEL'], organ ...; without it every item does, and is only measured.",
+        ),
+    ] = "",
+    mark: Annotated[
+        str, typer.Option(help="How answers are marked: auto, letter, exact, number, set or judge.")
+    ] = "auto",
+    tolerance: Annotated[float, typer.Option(help="By how much a number may differ, as a share.")] = 0.05,
+    overlap: Annotated[float, typer.Option(help="The least F1 of two sets of findings that is right.")] = 0.75,
+    marking_judge: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A model that marks, with the reference, what no rule finds right."),
+    ] = None,
+    marking_prompt: Annotated[
+        str, typer.Option(metavar="ID|FILE", help="Its prompt's id, or a template.")
+    ] = "mark-answer",
+    human_marks: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A person's marks (CSV: item_id, model, sample, correct) to compare with."),
+    ] = None,
+    marking_sheet: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write answers, drawn at random, for a person to mark (CSV).")
+    ] = None,
+    sheet_size: Annotated[int, typer.Option(min=1, help="How many of them.")] = 100,
+    prompt: Annotated[
+        str, typer.Option(metavar="ID|FILE", help="The models' prompt: its id, or a template.")
+    ] = "short-answer",
+    rosters: option.Rosters = None,
+    retry: option.Retry = "",
+    seed: option.Seed = 0,
+    temperature: option.Temperature = None,
+    max_new_tokens: option.MaxNewTokens = None,
+    max_pixels: option.MaxPixels = None,
+    batch_size: option.BatchSize = None,
+    device: option.Device = "auto",
+    dtype: option.DTypeName = "auto",
+    revision: option.Revision = None,
+    download: option.Download = False,
+    trust_remote_code: option.Trust = False,
+    url: option.Url = None,
+    allow_remote: option.AllowRemote = False,
+    concurrency: option.Concurrency = 8,
+    timeout: option.Timeout = 120.0,
+    engine: option.Engine = "local",
+    workers: option.Workers = None,
+    gpus_per_worker: option.GpusPerWorker = None,
+    again: option.Again = False,
+    as_json: option.AsJson = False,
+) -> None:
+    """Have models answer the items, mark their answers, and keep what a rule keeps. Answers are kept and not asked for
+    again, also under another rule."""
+    from dataclasses import replace
+    from typing import cast
+
+    from mrb_lib.cli.judge import dtype_named
+    from mrb_lib.cli.progress import verdict_bars
+    from mrb_lib.construct.answering import Answerer
+    from mrb_lib.construct.filter import FilterOptions, filter_items
+    from mrb_lib.construct.marking import Marking, MarkOptions
+    from mrb_lib.construct.work import open_work
+    from mrb_lib.judges.settings import Settings
+
+    folder = open_work(work)
+    settings = Settings(
+        seed=seed, prompt=prompt, temperature=temperature, max_new_tokens=max_new_tokens, max_pixels=max_pixels,
+        batch_size=batch_size, device=device, dtype=dtype_named(dtype), revision=revision, download=download,
+        trust_remote_code=trust_remote_code, url=url, allow_remote=allow_remote, concurrency=concurrency,
+        timeout_s=timeout,
+    )  # fmt: skip
+    models = option.pool(names or [], plan, settings, engine=engine, workers=workers, gpus_per_worker=gpus_per_worker)
+    marks = replace(settings, prompt=marking_prompt, temperature=None, max_new_tokens=None)
+    marker = Answerer(marking_judge, marks) if marking_judge is not None else None
+    options = FilterOptions(
+        models, samples, keep, MarkOptions(cast("Marking", mark), tolerance, overlap), marker, human_marks
+    )
+    with verdict_bars("answers") as step:
+        result = filter_items(
+            folder, options, seed=seed, again=again, extra=rosters or (), retry=option.statuses(retry), progress=step
+        )
+    mark_of_data = " SIMULATED" if folder.meta.kind == "simulated" else ""
+    option.say_runs(result.runs, mark_of_data)
+    if marker is not None:
+        from mrb_lib.construct.pool import prompt_of
+
+        shown = prompt_of(marker)
+        typer.echo(f"prompt {shown.id} of the judge that marks:\n{shown.text}", err=True)
+    if marking_sheet is not None:
+        _write_sheet(folder, marking_sheet, sheet_size, seed)
+    _show(folder, result, as_json=as_json)
+
+
+def _write_sheet(folder: Work, path: Path, size: int, seed: int) -> None:
+    from mrb_lib.construct.marking_judge import marking_sheet
+    from mrb_lib.files import write_atomic
+
+    sheet = marking_sheet(folder.answers(), folder.items(), size, seed)
+    write_atomic(path, sheet.to_csv(index=False))
+    typer.echo(f"{path}: {len(sheet)} answers to mark; fill in correct with 1 or 0, then pass --human-marks", err=True)
+
+
+def _show(folder: Work, result: Filtered, *, as_json: bool) -> None:
+    from mrb_lib.cli.construct.tables import show_tables
+    from mrb_lib.construct.filter import STEP
+
+    funnel = folder.funnel()
+    tables = {
+        "models": result.models,
+        "agreement": result.agreement,
+        "marking": result.marking,
+        "funnel": funnel[funnel["step"] == STEP],
+    }
+    left = f"{result.n_out} of {result.n_in} items go on"
+    show_tables(STEP, tables, left, simulated=folder.meta.kind == "simulated", as_json=as_json)

@@ -1,0 +1,125 @@
+"""`mrb construct pair`: which two responses are compared, and what that will show, before anybody annotates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mrb_lib.construct.work import Work
+
+
+def command(
+    work: Annotated[Path, typer.Argument(metavar="WORK", help="The work folder.")],
+    pairs: Annotated[int, typer.Option(min=1, metavar="K", help="Pairs of responses an item.")] = 1,
+    cases: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="So many pairs in all; default: all items get theirs.")
+    ] = None,
+    strategy: Annotated[
+        str,
+        typer.Option(
+            help="balanced: every two responders meet as often; random; or adaptive: begins balanced (with a third of "
+            "the cases, say), and as --cases is raised adds the pairs whose outcome the annotations so far leave most "
+            "open. It saves where responders are unlike, a third at a --spread of 1.5 and nothing at 0.3."
+        ),
+    ] = "balanced",
+    balance: Annotated[
+        str, typer.Option(metavar="LIST", help="What balanced evens out: model, organ, length.")
+    ] = "model,organ,length",
+    exclude: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="Never paired: refused, truncated, identical, near-identical responses; none for only those that "
+            "failed or are empty. Default: all of these.",
+        ),
+    ] = None,
+    annotators: Annotated[int, typer.Option(min=1, help="Annotators a case, for the hours.")] = 3,
+    seconds_per_case: Annotated[float, typer.Option(help="Of one annotator, for the hours.")] = 90.0,
+    spread: Annotated[
+        float,
+        typer.Option(
+            help="How unlike the responders are taken to be: the standard deviation of their log strengths, 0 if all "
+            "alike, 1 for a mixed pool, 2 where some hardly ever win. Expected widths depend on it."
+        ),
+    ] = 1.0,
+    ties: Annotated[float, typer.Option(help="Share of ties expected between equals.")] = 0.15,
+    accuracy: Annotated[float, typer.Option(help="Accuracy expected of a judge.")] = 0.7,
+    store: Annotated[
+        str | None,
+        typer.Option(envvar="MRB_STORE", help="Of annotations, for adaptive; default: WORK/reviews.sqlite."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of all draws.")] = 0,
+    again: Annotated[bool, typer.Option("--again", help="Replace pairs that were chosen otherwise.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the design as JSON.")] = False,
+) -> None:
+    """Pair responses, and say what the pairs will show: meetings, expected widths of intervals, annotation hours."""
+    from mrb_lib.cli import render
+    from mrb_lib.cli.listing import count, line
+    from mrb_lib.construct.pair import ADAPTIVE, Plan, pair
+    from mrb_lib.construct.pairing.candidates import RULES
+    from mrb_lib.construct.pairing.design import Assumptions, meetings
+    from mrb_lib.construct.work import open_work
+
+    opened = open_work(work)
+    assumed = Assumptions(spread=spread, ties=ties, accuracy=accuracy, annotators=annotators, seconds=seconds_per_case)
+    rules = RULES if exclude is None else _listed(exclude)
+    plan = Plan(pairs, strategy, _listed(balance), rules, cases)
+    labels = _labels(opened, store) if strategy == ADAPTIVE else None
+    made = pair(opened, plan, labels=labels, assumed=assumed, seed=seed, again=again)
+    simulated = opened.meta.kind == "simulated"
+    mark = f" ({render.MARK} data)" if simulated else ""
+    if made.is_done:
+        typer.echo("pairs: chosen before, nothing to do", err=True)
+    for row in made.excluded[made.excluded["n"] > 0].itertuples():
+        typer.echo(f"left out, {row.reason}: {row.n:,}", err=True)
+    if as_json:
+        typer.echo(render.as_json(made.design, table="design", policy=None, simulated=simulated))
+        return
+    typer.echo(f"{line(opened.meta.name)}: {count(len(made.pairs), 'pair')} of responses{mark}")
+    typer.echo(render.as_text(_written(made.design)))
+    met = meetings(made.pairs)
+    fewest = met.iloc[int(met["n"].argmin())]
+    typer.echo(f"rarest meeting: {line(fewest['model_1'])} and {line(fewest['model_2'])}, {count(fewest['n'], 'time')}")
+    typer.echo(
+        f"Widths are expected ones, for log strengths of standard deviation {spread:g} and {ties:.0%} ties between "
+        f"equals.\nNext: mrb annotate {work} --annotators NAME,NAME,NAME --overlap {annotators}",
+        err=True,
+    )
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip() not in ("", "none"))
+
+
+def _labels(work: Work, store: str | None) -> pd.DataFrame | None:
+    """The gold so far of the annotations in the store; None before there are any."""
+    from dataclasses import replace
+
+    from mrb_lib.cli.adjudications import where
+    from mrb_lib.data.benchmark import load
+    from mrb_lib.data.votes import gold
+    from mrb_lib.reviews.exchange import annotations_of
+    from mrb_lib.reviews.store import open_store
+
+    chosen = where(work.path, store)
+    nowhere = "://" not in str(chosen) and not Path(chosen).is_file()
+    if nowhere or not (work.path / "benchmark.toml").is_file():
+        return None
+    benchmark = load(work.path)
+    with open_store(chosen, create=False) as opened:
+        annotations, _ = annotations_of(benchmark, opened)
+    return gold(replace(benchmark, annotations=annotations))
+
+
+def _written(design: pd.DataFrame) -> pd.DataFrame:
+    """The design for a reader: whole numbers whole, and why a value is missing in its place."""
+    values = [
+        str(reason) if value != value else f"{value:,.0f}" if value >= 20 or value % 1 == 0 else f"{value:.3f}"
+        for value, reason in zip(design["value"].tolist(), design["reason"], strict=True)
+    ]
+    return design[["quantity", "meaning"]].assign(value=values)[["quantity", "value", "meaning"]]

@@ -1,0 +1,182 @@
+"""`mrb construct start`: items from somebody's images and questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+if TYPE_CHECKING:
+    from mrb_lib.construct.layouts import SourceItem
+    from mrb_lib.construct.start import StartReport
+
+
+def command(
+    src: Annotated[Path, typer.Argument(metavar="SRC", help="The folder, or the file of questions, to read.")],
+    work: Annotated[Path, typer.Argument(metavar="WORK", help="The work folder to make.")],
+    layout: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="How SRC lies on disk: table, huggingface, vqa_rad, slake, pmc_vqa or omnimedvqa; left out: as its "
+            "files look.",
+        ),
+    ] = None,
+    map_: Annotated[
+        list[str] | None,
+        typer.Option("--map", metavar="THEIRS=OURS", help="Read their column as ours; repeatable."),
+    ] = None,
+    meanings: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A CSV file that says what values mean, as `body_part,HEAD,brain` under `column,value,organ`; "
+            "organ and department are never guessed.",
+        ),
+    ] = None,
+    not_in: Annotated[
+        list[Path] | None,
+        typer.Option("--not-in", metavar="BENCH", help="Leave out items that show an image of BENCH; repeatable."),
+    ] = None,
+    where: Annotated[
+        str | None, typer.Option(metavar="EXPRESSION", help="Only items like these, as in language == 'en'.")
+    ] = None,
+    min_side: Annotated[int, typer.Option(min=1, metavar="PIXELS", help="The least shorter side of an image.")] = 64,
+    near_copies: Annotated[
+        bool, typer.Option("--keep-near-copies", help="Keep the same question about a copy of the same image.")
+    ] = False,
+    crops: Annotated[
+        bool | None,
+        typer.Option(
+            "--crops/--no-crops",
+            help="Whether a part of an image is a copy of it; left out: where OpenCV, which finds it, is installed.",
+        ),
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="The dataset of items that do not name theirs.")] = None,
+    licence: Annotated[str | None, typer.Option(help="The licence of items that do not state theirs.")] = None,
+    name: Annotated[str | None, typer.Option(help="What the benchmark will be called; left out: WORK's name.")] = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="clinical (the default), general or simulated; with --from-failures the kinds of failure, repeatable: "
+            "wrong (the default), confidently_wrong, inconsistent, unparsed, all_wrong, split."
+        ),
+    ] = None,
+    from_failures: Annotated[
+        Path | None,
+        typer.Option(
+            "--from-failures",
+            metavar="RUNS",
+            help="SRC is a benchmark: take the questions and images of the cases that judges fail on in RUNS.",
+        ),
+    ] = None,
+    selection: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="With --from-failures: a selection in the failure explorer, as its address (from # on) or as the "
+            "CSV file that it exported.",
+        ),
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Replace what other choices gave.")] = False,
+) -> None:
+    """Make a work folder of the items in SRC: what is unreadable, tiny or there twice is left out and counted."""
+    from mrb_lib.cli.construct.showing import echo_funnel
+    from mrb_lib.cli.progress import bars
+    from mrb_lib.construct.intake.crops import can_find_crops
+    from mrb_lib.construct.start import StartOptions, start
+    from mrb_lib.construct.work import begin, new_or_old_work
+    from mrb_lib.data.formats.mapping import mapped_columns
+
+    if from_failures is None:
+        source = _from_layout(src, layout, kind, selection)
+    else:
+        source = _from_failures(src, from_failures, kind, selection, layout or map_)
+    options = StartOptions(
+        dataset or source.dataset, licence or source.licence, meanings, where, tuple(not_in or ()), min_side,
+        near_copies, can_find_crops() if crops is None else crops,
+    )  # fmt: skip
+    choices = {
+        "source": str(src),
+        **source.choices,
+        "map": map_ or [],
+        "dataset": options.dataset,
+        "licence": options.licence,
+        "meanings": None if meanings is None else meanings.read_text(encoding="utf-8"),
+        "where": where,
+        "not_in": [str(bench) for bench in options.not_in],
+        "min_side": min_side,
+        "keep_near_copies": near_copies,
+        "crops": options.crops,
+    }
+    made = new_or_old_work(work, name, source.kind)
+    with made as opened, begin(opened, "start", choices, seed=0, again=again) as step:
+        if step.is_done:
+            typer.echo(f"{work}: start is done already with these choices; --again with others replaces it.", err=True)
+            return
+        with bars() as progress, mapped_columns(map_ or ()) as columns:
+            report = start(step, src.resolve().name, source.items(), options, progress)
+            columns.check(str(source.choices.get("layout")))
+    echo_report(report)
+    if not options.crops:
+        typer.echo("parts cut out of other images were not looked for; --crops does, with OpenCV", err=True)
+    echo_funnel(opened, "start")
+
+
+class _Source(NamedTuple):
+    """Where items come from: what the record says of it, and what holds for all of them."""
+
+    choices: Mapping[str, object]
+    items: Callable[[], Iterator[SourceItem]]
+    kind: str
+    dataset: str | None
+    licence: str | None
+
+
+def _from_layout(src: Path, layout: str | None, kind: list[str] | None, selection: str | None) -> _Source:
+    from mrb_lib.construct.layouts import LAYOUTS, find_layout
+    from mrb_lib.errors import InputError
+
+    if selection is not None:
+        raise InputError("--selection: is of failures; say with --from-failures RUNS whose.")
+    if kind is not None and len(kind) > 1:
+        raise InputError(f"--kind {' --kind '.join(kind)}: the items are of one kind; give one.")
+    chosen = LAYOUTS[layout] if layout else find_layout(src)
+    kind_of_data = "clinical" if kind is None else kind[0]
+    return _Source({"layout": chosen.name}, lambda: chosen.read(src), kind_of_data, chosen.dataset, chosen.licence)
+
+
+def _from_failures(src: Path, runs: Path, kind: list[str] | None, selection: str | None, unused: object) -> _Source:
+    from mrb_lib.construct.failures import items_of_cases, selected_cases
+    from mrb_lib.data.benchmark import load
+    from mrb_lib.errors import InputError
+
+    if unused:
+        raise InputError("--from-failures: SRC is a benchmark, which needs no --layout and no --map; leave them out.")
+    benchmark, kinds = load(src), tuple(kind or ("wrong",))
+    cases = selected_cases(benchmark, runs, kinds, selection)
+    choices = {"from_failures": str(runs), "failures": list(kinds), "selection": selection}
+    dataset, licence = benchmark.meta.name, benchmark.meta.licence or None
+    return _Source(choices, lambda: items_of_cases(benchmark, cases), benchmark.meta.kind, dataset, licence)
+
+
+def echo_report(report: StartReport) -> None:
+    """What was noticed and left nothing out, on stderr."""
+    from mrb_lib.cli.listing import line
+
+    def counts(counter: dict[str, int]) -> str:
+        return ", ".join(f"{name} {n:,}" for name, n in counter.items())
+
+    if report.left_behind:
+        typer.echo(f"patients were named in DICOM files ({counts(report.left_behind)}); it was left behind", err=True)
+    if report.suspected:
+        typer.echo(
+            f"{report.suspected:,} items may have text burnt into an image (items.suspicion): look at them", err=True
+        )
+    if report.without:
+        typer.echo(f"items without: {counts(report.without)}", err=True)
+    if report.body_parts:
+        shown = counts(dict(report.body_parts.most_common(8)))
+        typer.echo(line(f"body parts that are no organ of the vocabulary: {shown}; say with --meanings"), err=True)

@@ -1,0 +1,137 @@
+"""What the page asks about a case: which of two answers is better, or how an item rates on a scale."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Protocol
+
+import pandas as pd
+
+from mrb_lib.data.benchmark import BenchmarkMeta
+from mrb_lib.errors import InputError
+from mrb_lib.schema import CHOICES
+from mrb_lib.widgets.annotate.blinded import NAMES, as_shown, blinded_html, in_case_frame, item_html
+from mrb_lib.widgets.text import visible
+
+_KEYS: Final = {"first": "A", "second": "B", "tie": "T"}
+_UNFIT: Final = ("the image is missing or cannot be read", "the question is unclear", "outside my field")
+_SAVED: Final = "is saved at once; stop whenever you like."
+
+
+class Form(Protocol):
+    """How a case is shown, what may be picked, and what stands for a pick in the store."""
+
+    def check(self, meta: BenchmarkMeta) -> None:
+        """Refuse a benchmark whose labels the form cannot ask for, by an `InputError`."""
+
+    def picks(self, meta: BenchmarkMeta) -> list[dict[str, str]]:
+        """`pick`, `key` and `name` of everything that may be picked, in its sequence."""
+
+    def words(self, meta: BenchmarkMeta) -> dict[str, object]:
+        """The texts of the page: `title`, `lead`, `nobody`, `signed` (before the name of who is there), `heading`, and
+        `reasons` to skip, the last of them free.
+        """
+
+    def html(
+        self, case: pd.Series, order: str, *, images: Mapping[str, bytes], number: int, total: int, side: int
+    ) -> str:
+        """The case as it is shown; see `mrb_lib.widgets.annotate.blinded`."""
+
+    def choice(self, order: str, pick: str) -> str:
+        """What is stored for a pick; empty where there is no such pick."""
+
+    def pick(self, order: str, choice: str) -> str:
+        """What was picked where this is stored."""
+
+
+class Preference:
+    """Which of two answers is better, without a sign of who wrote them."""
+
+    def check(self, meta: BenchmarkMeta) -> None:
+        """See `Form.check`."""
+        if not meta.is_preference or not {"A", "B"} <= set(meta.categories):
+            raise InputError(
+                f"{meta.name}: its labels are {', '.join(meta.categories)}; only preferences between two responses "
+                f"({', '.join(CHOICES)}) can be annotated here, not ratings or scores."
+            )
+
+    def picks(self, meta: BenchmarkMeta) -> list[dict[str, str]]:
+        """See `Form.picks`."""
+        return [
+            {"pick": pick, "key": _KEYS[pick], "name": name}
+            for pick, name in NAMES.items()
+            if in_case_frame("AB", pick) in meta.categories
+        ]
+
+    def words(self, meta: BenchmarkMeta) -> dict[str, object]:
+        """See `Form.words`."""
+        return {
+            "title": "Annotation",
+            "signed": "Annotating as",
+            "heading": "Which answer is better?",
+            "lead": "For each case you will see a question with its images and two answers, and say on "
+            f"{_plural(len(meta.dimensions), 'dimension')} which answer is better. Who wrote them is not shown. Every "
+            f"choice {_SAVED}",
+            "nobody": "No cases have been assigned yet. Whoever coordinates the annotation does so with: mrb annotate "
+            "BENCH --annotators NAME,NAME",
+            "reasons": [*_UNFIT, "I know this case or who answered it", "something else"],
+        }
+
+    html = staticmethod(blinded_html)
+
+    def choice(self, order: str, pick: str) -> str:
+        """See `Form.choice`."""
+        return in_case_frame(order, pick) if pick in NAMES else ""
+
+    def pick(self, order: str, choice: str) -> str:
+        """See `Form.pick`."""
+        return as_shown(order, choice)
+
+
+class Rating:
+    """How an item rates on some criteria, all on one scale, whose labels have the digits as their keys."""
+
+    def check(self, meta: BenchmarkMeta) -> None:
+        """See `Form.check`."""
+        if meta.is_preference or len(meta.categories) > 9:
+            raise InputError(f"{meta.name}: a scale of 2 to 9 labels is needed, not {', '.join(meta.categories)}.")
+
+    def picks(self, meta: BenchmarkMeta) -> list[dict[str, str]]:
+        """See `Form.picks`."""
+        return [
+            {"pick": label, "key": str(number), "name": visible(label)}
+            for number, label in enumerate(meta.categories, start=1)
+        ]
+
+    def words(self, meta: BenchmarkMeta) -> dict[str, object]:
+        """See `Form.words`."""
+        lowest, highest = visible(meta.categories[0]), visible(meta.categories[-1])
+        return {
+            "title": "Screening",
+            "signed": "Screening as",
+            "heading": f"{lowest} is lowest, {highest} highest",
+            "lead": "For each case you will see a question with its images and the answer it is held to have, and rate "
+            f"it on {_plural(len(meta.dimensions), 'criterion', 'criteria')}, from {lowest} to {highest}. What models "
+            f"made of it, and what others say, is not shown. Every rating {_SAVED}",
+            "nobody": "No items have been assigned yet. Whoever coordinates the screening does so with: mrb construct "
+            "screen WORK --clinicians NAME,NAME",
+            "reasons": [*_UNFIT, "I know this patient", "something else"],
+        }
+
+    html = staticmethod(item_html)
+
+    def choice(self, order: str, pick: str) -> str:
+        """See `Form.choice`."""
+        return pick
+
+    def pick(self, order: str, choice: str) -> str:
+        """See `Form.pick`."""
+        return choice
+
+
+PREFERENCE: Final[Form] = Preference()
+RATING: Final[Form] = Rating()
+
+
+def _plural(n: int, one: str, many: str = "") -> str:
+    return f"{n} {one if n == 1 else many or f'{one}s'}"

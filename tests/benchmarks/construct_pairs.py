@@ -1,0 +1,171 @@
+"""What the pair designs of `mrb construct pair` keep of what they promise, and how long 100,000 items take.
+
+    python tests/benchmarks/construct_pairs.py designs 100
+    python tests/benchmarks/construct_pairs.py adaptive 100
+    python tests/benchmarks/construct_pairs.py time 10000 100000
+
+`designs`: in so many seeds, how many are connected, how far meetings are from equal, and how wide the intervals of the
+table `ranking` come out, as a share of what was announced. `adaptive`: how many fewer annotations adaptive pairs take
+for the intervals of 1,056 balanced ones, by spread, and how true they are with 792. `time`: seconds and peak memory of
+the step, with 12 responders. All data are SIMULATED.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.construct.pair import Plan, pair
+from mrb_lib.construct.pairing.adaptive import adaptive_pairs
+from mrb_lib.construct.pairing.balance import NONE, balanced_pairs
+from mrb_lib.construct.pairing.design import Assumptions, design, meetings
+from mrb_lib.construct.work import begin, create_work
+from mrb_lib.stats.responders.bradley_terry import bradley_terry
+from mrb_lib.stats.responders.ranking import ranking
+
+R, N, TIES, BATCH = 12, 1026, 0.15, 66
+PAIRS = np.array(list(combinations(range(R), 2)))
+NAMES = np.array([f"m{i:02d}" for i in range(R)])
+NOBODY = pd.DataFrame({name: pd.Series(dtype="str") for name in ("case_id", "annotator", "dimension", "choice")})
+
+
+def designs(seeds: int) -> None:
+    """Connectedness, meetings and widths; a tenth of the responses is missing."""
+    connected, apart, ratios = 0, [], {0.5: [], 1.0: [], 1.5: []}
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        has = rng.random((N, R)) > 0.1
+        allowed = has[:, PAIRS[:, 0]] & has[:, PAIRS[:, 1]]
+        chosen = balanced_pairs(allowed, 1, rng.integers(0, 13, N), rng.integers(0, 3, allowed.shape), rng)[:, 0]
+        given = np.flatnonzero(chosen != NONE)
+        sides = NAMES[PAIRS[chosen[given]]]
+        cases = pd.DataFrame({"case_id": given.astype(str), "model_a": sides[:, 0], "model_b": sides[:, 1]})
+        cases = cases.assign(item_id=cases["case_id"])
+        met = meetings(cases)["n"]
+        apart.append(int(met.max() - met.min()))
+        for spread, found in ratios.items():
+            announced = design(cases, Assumptions(spread=spread)).set_index("quantity")["value"]
+            connected += int(spread == 1 and announced["n_parts"] == 1)
+            x = rng.normal(scale=spread, size=R)
+            p = 1 / (1 + np.exp(np.diff(x[PAIRS[chosen[given]]], axis=1)[:, 0]))
+            tie, drawn = TIES * 4 * p * (1 - p), rng.random(len(p))
+            choice = np.where(drawn < tie, "tie", np.where(drawn < p + tie / 2, "A", "B")).astype(object)
+            choice[rng.random(len(p)) < 0.05] = None
+            gold = cases[["case_id"]].assign(dimension="overall", choice=choice)
+            table = ranking(None, gold, NOBODY, cases, resamples=400, intervals="recommended")
+            rows = table[(table["part"] == "strength") & (table["source"] == "gold")]
+            found.append((rows["high"] - rows["low"]).mean() / announced["strength_width"])
+    print(f"{connected} of {seeds} connected; meetings differ by at most {max(apart)}")
+    for spread, found in ratios.items():
+        share = np.mean(np.abs(np.array(found) - 1) < 0.15)
+        print(f"spread {spread}: width / announced {np.nanmean(found):.3f}; single designs within 15%: {share:.0%}")
+
+
+def annotate(wins: np.ndarray, ties: np.ndarray, counts: np.ndarray, x: np.ndarray, rng: np.random.Generator) -> None:
+    """Add comparisons of truly so strong responders."""
+    for k in np.flatnonzero(counts):
+        i, j = PAIRS[k]
+        p = 1 / (1 + np.exp(x[j] - x[i]))
+        tie = TIES * 4 * p * (1 - p)
+        a, b, even = rng.multinomial(counts[k], [p - tie / 2, 1 - p - tie / 2, tie])
+        wins[i, j], wins[j, i], ties[i, j] = wins[i, j] + a, wins[j, i] + b, ties[i, j] + even
+        ties[j, i] = ties[i, j]
+
+
+def errors(wins: np.ndarray, ties: np.ndarray) -> tuple[float, float, np.ndarray, np.ndarray]:
+    """Mean standard errors of log strengths and of strengths, by the sandwich; the strengths with theirs."""
+    x = bradley_terry(wins[None], ties[None]).log_strength[0]
+    p = 1 / (1 + np.exp(x[None] - x[:, None]))
+    weight = (wins + wins.T + ties) * p * (1 - p)
+    square = wins * (1 - p) ** 2 + (wins * (1 - p) ** 2).T + ties * (0.5 - p) ** 2
+    inverse = np.linalg.inv(np.diag(weight.sum(axis=1)) - weight + 1) - 1 / R**2
+    covariance = inverse @ (np.diag(square.sum(axis=1)) - square) @ inverse
+    strength = np.exp(x) / np.exp(x).sum()
+    slope = np.diag(strength) - np.outer(strength, strength)
+    of_strength = slope @ covariance @ slope
+    error = np.sqrt(np.diag(of_strength))
+    return float(np.sqrt(np.diag(covariance)).mean()), float(error.mean()), strength, error
+
+
+def adaptive(seeds: int) -> None:
+    """Annotations for the widths of 1,056 balanced pairs, in batches of 66 after four of each pair."""
+    total, start, looked_at = 16 * len(PAIRS), 4, 12 * len(PAIRS)
+    for spread in (0.3, 0.6, 1.0, 1.5, 2.0):
+        saved, off, off_balanced = [], [], []
+        for seed in range(seeds):
+            rng = np.random.default_rng(seed)
+            x = np.sort(rng.normal(scale=spread, size=R))
+            truth = np.exp(x) / np.exp(x).sum()
+            wins, ties = np.zeros((2, R, R))
+            annotate(wins, ties, np.full(len(PAIRS), 16), x, rng)
+            *balanced, strength, error = errors(wins, ties)
+            off_balanced.append((strength - truth, error))
+            wins, ties = np.zeros((2, R, R))
+            annotate(wins, ties, np.full(len(PAIRS), start), x, rng)
+            n, needed = start * len(PAIRS), [np.nan, np.nan]
+            while n < 2 * total and (np.isnan(needed).any() or n < looked_at):
+                everything = np.ones((BATCH, len(PAIRS)), dtype=bool)
+                chosen = adaptive_pairs(everything, PAIRS, BATCH, wins, ties, np.zeros(len(PAIRS)), rng)
+                annotate(wins, ties, np.bincount(chosen, minlength=len(PAIRS)), x, rng)
+                n += BATCH
+                *now, strength, error = errors(wins, ties)
+                needed = [n if np.isnan(old) and one <= goal else old
+                          for old, one, goal in zip(needed, now, balanced, strict=True)]  # fmt: skip
+                if n == looked_at:
+                    off.append((strength - truth, error))
+            saved.append(1 - np.array(needed) / total)
+        log, plain = np.nanmean(saved, axis=0)
+        print(f"spread {spread}: fewer annotations for strengths {plain:.0%}, for log strengths {log:.0%}; "
+              f"adaptive {_truthful(off)}; balanced {_truthful(off_balanced)}", flush=True)  # fmt: skip
+
+
+def _truthful(off: list[tuple[np.ndarray, np.ndarray]]) -> str:
+    """The largest bias of any responder, by rank, and how often 1.96 standard errors hold the truth."""
+    away, error = np.array(off).swapaxes(0, 1)
+    bias = np.abs(np.nanmean(away, axis=0) / np.nanstd(away, axis=0, ddof=1)).max()
+    return f"bias {bias:.2f} of a standard error at most, coverage {np.nanmean(np.abs(away) < 1.96 * error):.1%}"
+
+
+def measure(n: int) -> None:
+    """The step on n items with 12 responses each of some 300 characters."""
+    with tempfile.TemporaryDirectory() as name:
+        work = create_work(Path(name) / "work", "mine", "simulated")
+        ids = [f"i{i}" for i in range(n)]
+        rng = np.random.default_rng(0)
+        items = pd.DataFrame({"item_id": ids}).assign(
+            question="What?", images=[[]] * n, choices=None, organ=rng.choice(list("abcdefghijklm"), n)
+        )
+        with begin(work, "start", {}, seed=0) as step:
+            step.write("items", items)
+        texts = np.array([f"{i} " + "word and word " * (10 + i % 20) for i in range(997)], dtype=object)
+        responses = pd.DataFrame({"item_id": np.repeat(ids, R), "model": np.tile(NAMES, n), "sample": 0})
+        responses["answer"] = texts[rng.integers(997, size=len(responses))]
+        with begin(work, "respond", {}, seed=0) as step:
+            step.write("responses", responses.assign(status="ok", flag=None))
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        start = time.perf_counter()
+        made = pair(work, Plan())
+        seconds = time.perf_counter() - start
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        met = meetings(made.pairs)["n"]
+        print(f"{n:,} items: {seconds:.1f} s, {peak / 1024:,.0f} MiB at most (made in {before / 1024:,.0f}); "
+              f"meetings {met.min()} to {met.max()}", flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    what, *numbers = sys.argv[1:]
+    if what == "one":
+        measure(int(numbers[0]))
+    elif what == "time":
+        for number in numbers:
+            subprocess.run([sys.executable, __file__, "one", number], check=True)
+    else:
+        {"designs": designs, "adaptive": adaptive}[what](int(numbers[0]))

@@ -1,0 +1,98 @@
+"""A clinician screens items by keyboard alone, in real Voila, and the coordinator sees it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from playwright.sync_api import Page, expect
+
+from mrb_lib.construct.screen import CRITERIA
+from mrb_lib.construct.work import Work, begin, create_work
+from mrb_lib.data.benchmark import load
+from mrb_lib.data.demo.build import write_demo
+from mrb_lib.reviews.store import open_store
+
+from .axe import violations
+from .server import Served, mrb
+
+PATIENT, SOON = 90_000, 30_000
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Work:
+    """Two items with an image each, dealt out to two clinicians."""
+    root = tmp_path_factory.mktemp("screening")
+    write_demo(root / "demo", cases=2, seed=7)
+    demo = load(root / "demo")
+    made = create_work(root / "work", "mine", "simulated")
+    names = [f"secret-{i}.png" for i in range(2)]
+    for name, images in zip(names, demo.cases["images"], strict=True):
+        (made.images / name).write_bytes(demo.images[images[0]])
+    items = pd.DataFrame({"item_id": ["secret-1", "secret-2"], "images": [[name] for name in names]}).assign(
+        question=demo.cases["question"], reference="A nodule of 8 mm.", dataset="secret-set", choices=None
+    )
+    with begin(made, "start", {}, seed=0) as step:
+        step.write("items", items)
+    mrb(made.path, "construct", "screen", made.path, "--clinicians", "Dr One,Dr Two", "--assign-only")
+    return made
+
+
+@pytest.fixture(scope="module")
+def url(work: Work) -> Iterator[str]:
+    with Served("construct", Path("screen"), str(work.path)) as served:
+        yield served.address
+
+
+def _at(page: Page, number: int) -> None:
+    expect(page.get_by_role("heading", name=f"Case {number} of 2")).to_be_visible(timeout=SOON)
+    expect(page.locator(".mrb-view.mrb-live").first).to_be_visible(timeout=SOON)
+
+
+def test_items_are_screened_by_keyboard_and_the_screening_is_closed(page: Page, url: str, work: Work) -> None:
+    page.goto(url, timeout=PATIENT)
+    expect(page.get_by_role("heading", name="Screening")).to_be_visible(timeout=PATIENT)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    _at(page, 1)
+    expect(page.get_by_text("Screening as Dr One")).to_be_visible()
+    assert violations(page) == []
+    assert not {"secret-1", "secret-2", "secret-set"} & set(re.findall(r"secret-\w+", page.content()))
+    expect(page.get_by_role("heading", name="1 is lowest, 5 highest")).to_be_visible()
+    for key in "4235":
+        page.keyboard.press(key)
+    expect(page.get_by_role("status").filter(has_text="Saved: Image quality, 5")).to_be_visible(timeout=SOON)
+    page.keyboard.press("Shift+Tab")  # from the button on: back among the ratings, to correct one
+    for _ in range(8):
+        if page.evaluate("document.activeElement.name?.endsWith('-1')"):
+            break
+        page.keyboard.press("Shift+Tab")
+    page.keyboard.press("3")
+    expect(page.get_by_role("status").filter(has_text="Saved: Accuracy, 3")).to_be_visible(timeout=SOON)
+    page.keyboard.press("?")
+    expect(page.get_by_text("The reference answer is right")).to_be_visible()
+    page.get_by_role("button", name="Next case").focus()
+    page.keyboard.press("Enter")
+    _at(page, 2)
+    for key in "1111":
+        page.keyboard.press(key)
+    expect(page.get_by_role("button", name="Finish")).to_be_focused(timeout=SOON)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="That was all")).to_be_visible(timeout=SOON)
+
+    with open_store(work.path / "reviews.sqlite", create=False) as store:
+        found = store.answers("mine (screening)", annotator="Dr One")
+    ratings = {str(case): rows["choice"].tolist() for case, rows in found.groupby("case_id")}
+    first, second = sorted(ratings.values(), reverse=True)
+    assert sorted(first) == ["3", "3", "4", "5"]
+    assert second == ["1"] * len(CRITERIA)
+    with Served("construct", Path("screen"), str(work.path), "--coordinator") as coordinator:
+        page.goto(coordinator.address, timeout=PATIENT)
+        expect(page.get_by_text("Readings finished: 2 of 4")).to_be_visible(timeout=PATIENT)
+        expect(page.get_by_role("table", name="agreement on each dimension")).to_contain_text("image_quality")
+        assert violations(page) == []
+    told = mrb(work.path, "construct", "screen", work.path, "--close")
+    assert told.startswith("kept 1 item of 2 (SIMULATED data)")

@@ -1,0 +1,49 @@
+"""A part of a picture is known as its part, at any size and stored again; pictures of the same view are not."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from mrb_lib.construct.intake.crops import Keypoints
+from mrb_lib.construct.intake.same_pictures import SamePictures
+from mrb_lib.data.demo.build import simulate_case
+from mrb_lib.errors import InputError
+
+from .sources import stored
+
+N = 12
+
+
+def part_of(picture: Image.Image, share: float, rng: np.random.Generator) -> Image.Image:
+    """Cut up to a share off each side, at another size, through JPEG."""
+    (left, right), (top, bottom) = (side * rng.uniform(0, share, 2) for side in picture.size)
+    cut = picture.crop((int(left), int(top), int(picture.width - right), int(picture.height - bottom)))
+    scale = rng.uniform(0.7, 1.2)
+    resized = cut.resize((int(cut.width * scale), int(cut.height * scale)))
+    return Image.open(io.BytesIO(stored(resized.convert("L"), "JPEG", quality=70)))
+
+
+def test_parts_are_found_and_nothing_else(tmp_path: Path) -> None:
+    pytest.importorskip("cv2", reason="the search for parts needs OpenCV")
+    rng = np.random.default_rng(1)
+    pictures = {str(i): Image.open(io.BytesIO(simulate_case(0, i).picture)).convert("L") for i in range(N)}
+    parts = {f"{i} part": part_of(pictures[str(i)], 0.25, rng) for i in range(0, N, 2)}
+    shown = pictures | parts
+    with SamePictures(tmp_path, crops=True) as same:
+        for name, picture in shown.items():
+            same.add(name, picture)
+        same.add("unseen", None)
+        groups = same.groups(lambda name: shown[name])
+    assert all(groups[f"{i} part"] == groups[str(i)] for i in range(0, N, 2))
+    assert len(set(groups.values())) == N + 1
+
+
+def test_without_opencv_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mrb_lib.construct.intake.crops.can_find_crops", lambda: False)
+    with pytest.raises(InputError, match=r"pip install .*construct.* --no-crops"):
+        Keypoints(tmp_path)

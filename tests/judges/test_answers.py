@@ -1,0 +1,94 @@
+"""Real weights answer items: on this machine and behind a server, in runs like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mrb_lib.construct.answering import Answerer, ModelRun, answer, answers_in, ask_about, writers
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.errors import InputError
+from mrb_lib.judges import Settings
+from mrb_lib.runs.execute import judge
+from mrb_lib.verdicts.manifest import read_manifest
+
+SHORT = Settings(prompt="short-answer", max_new_tokens=8, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def items(pictured: Benchmark) -> pd.DataFrame:
+    cases = pictured.cases.head(3).rename(columns={"case_id": "item_id"})
+    return cases[["item_id", "images", "question"]].assign(reference="liver", choices=[["yes", "no"], None, None])
+
+
+@pytest.fixture(scope="module")
+def answered(
+    items: pd.DataFrame,
+    pictured: Benchmark,
+    tiny: Callable[[str], Path],
+    smollm_server: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> list[ModelRun]:
+    """The runs of a tiny model that sees, of one that reads, and of SmolLM2 behind a server; two samples each."""
+    folder = tmp_path_factory.mktemp("answers")
+    roster = folder / "models.toml"
+    roster.write_text('[[judge]]\nname = "smollm2"\nengine = "endpoint"\nmodel = "smollm2"\nvision = false\n')
+    served = Settings(prompt="short-answer", max_new_tokens=8, url=smollm_server, temperature=0.0)
+    local = [Answerer(f"path:{tiny('llava')}", SHORT), Answerer(f"path:{tiny('llama')}+generative", SHORT)]
+    models = writers([*local, Answerer("smollm2", served)], [roster])
+    assert pictured.path is not None
+    asked = ask_about(items, pictured.path / "images", name="w", kind="simulated", digest="d")
+    return answer(asked, folder / "runs", models, samples=2, extra=[roster])
+
+
+def table(run: ModelRun, items: pd.DataFrame) -> pd.DataFrame:
+    position = pd.Series(range(len(items)), index=items["item_id"])
+    return pd.concat(answers_in(run, position, 2)).sort_values(["position", "sample"], ignore_index=True)
+
+
+def test_every_item_has_every_sample_of_every_model(answered: list[ModelRun], items: pd.DataFrame) -> None:
+    assert [run.model for run in answered] == ["tiny-llava", "tiny-llama", "smollm2"]
+    for run in answered:
+        answers = table(run, items)
+        assert answers[["position", "sample"]].to_numpy().tolist() == [[i, k] for i in range(3) for k in range(2)]
+        said = answers[answers["status"] == "ok"]
+        assert len(said) and said["answer"].str.strip().astype(bool).all() and (said["completion_tokens"] <= 8).all()
+        assert set(answers["finish"].dropna()) == {"length"}
+
+
+def test_an_answer_does_not_depend_on_its_batch(
+    answered: list[ModelRun], items: pd.DataFrame, pictured: Benchmark, tiny: Callable[[str], Path], tmp_path: Path
+) -> None:
+    assert pictured.path is not None
+    asked = ask_about(items, pictured.path / "images", name="w", kind="simulated", digest="d")
+    alone = Settings(prompt="short-answer", max_new_tokens=8, device="cpu", batch_size=1)
+    [run] = answer(asked, tmp_path, writers([Answerer(f"path:{tiny('llava')}", alone)]), samples=2)
+    assert run.summary.folder.name == answered[0].summary.folder.name
+    assert table(run, items)["answer"].equals(table(answered[0], items)["answer"])
+
+
+def test_the_manifest_says_what_was_asked(answered: list[ModelRun]) -> None:
+    for run in answered:
+        manifest = read_manifest(run.summary.folder)
+        assert manifest.prompt_id == "short-answer" and "asks: answer" in manifest.prompt_text
+        assert manifest.options["repeats"] == 2 and manifest.kind == "simulated"
+    assert read_manifest(answered[2].summary.folder).sent_to.startswith("http://127.0.0.1")
+    assert any("reads text only" in notice for notice in answered[1].summary.notices)
+
+
+def test_prompts_for_answers_and_for_verdicts_are_not_mistaken(
+    items: pd.DataFrame, pictured: Benchmark, tiny: Callable[[str], Path], tmp_path: Path
+) -> None:
+    assert pictured.path is not None
+    name = f"path:{tiny('llama')}+generative"
+    with pytest.raises(InputError, match="asks for an answer, and responses are to be judged"):
+        judge(pictured, tmp_path / "runs", [name], settings=SHORT)
+    asked = ask_about(items, pictured.path / "images", name="w", kind="simulated", digest="d")
+    with pytest.raises(InputError, match=r"asks for verdicts.*short-answer"):
+        answer(asked, tmp_path / "runs", writers([Answerer(name, Settings(prompt="plain"))]), samples=1)
+    with pytest.raises(InputError, match="packed writes no answers"):
+        writers([Answerer(f"path:{tiny('llama')}+packed", SHORT)])
+    assert not (tmp_path / "runs").exists()
