@@ -2,13 +2,11 @@ from __future__ import annotations
 
 import io
 import json
-import pickle
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import wraps
 from pathlib import Path
 
 import pandas as pd
@@ -17,27 +15,17 @@ import pytest
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
 from mrb_lib.data.demo import write_demo
 from mrb_lib.notebook.places import write_simulated_runs
-from mrb_lib.stats import tables as all_tables
 from mrb_lib.stats.tables import TABLES, asks_for
 from mrb_lib.verdicts.manifest import read_manifest, write_manifest
 from mrb_lib.verdicts.store import load_verdicts
+from tests.tables_once import make_tables_once
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _a_table_is_made_once() -> Iterator[None]:
-    """A table of the same arguments is made once and printed in every form."""
-    analyze = all_tables.analyze
-    made: dict[bytes, pd.DataFrame] = {}
-
-    @wraps(analyze)
-    def once(*arguments: object, **options: object) -> pd.DataFrame:
-        key = pickle.dumps((arguments, options))
-        if key not in made:
-            made[key] = analyze(*arguments, **options)
-        return made[key].copy()
-
+    """A table is printed in every form."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(all_tables, "analyze", once)
+        make_tables_once(patch)
         yield
 
 
