@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 # The same examples every time, and no limit on how long one takes: speed is measured in tests/benchmarks.
 settings.register_profile("workbench", derandomize=True, deadline=None)
 settings.load_profile("workbench")
+
+# jsonschema can check IRIs with this; notebooks hold none, and importing it compiles a grammar for two seconds.
+sys.modules.setdefault("rfc3987_syntax", None)
 
 _LOUD = 3.0
 
@@ -54,9 +58,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+def pytest_sessionstart() -> None:
+    """Of what collecting the tests loads next to nothing is garbage."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """What is loaded by now stays: looking through it again and again took a sixth of the time of the tests."""
     gc.freeze()
+    gc.enable()
     gc.set_threshold(50_000)
 
 

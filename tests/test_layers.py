@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -23,6 +24,7 @@ MODULES = {_module(path): path for path in sorted(LIBRARY.rglob("*.py"))}
 PACKAGES = {name for name, path in MODULES.items() if path.name == "__init__.py"}
 
 
+@cache
 def _imports(path: Path) -> set[str]:
     """Every name that a file imports, inside functions and for type checkers only, too."""
     imported: set[str] = set()
@@ -43,12 +45,17 @@ def _own(name: str) -> str | None:
     return parent if parent in MODULES else None
 
 
-# `mrb_lib` itself is the face of all: it loads what is asked of it, and nothing below may import it for that.
-GRAPH = {
-    name: {own for own in map(_own, _imports(path)) if own not in (None, name, "mrb_lib")}
-    for name, path in MODULES.items()
-    if name != "mrb_lib"
-}
+@cache
+def _graph() -> dict[str, set[str]]:
+    """The modules that each module imports.
+
+    `mrb_lib` itself is the face of all: it loads what is asked of it, and nothing below may import it for that.
+    """
+    return {
+        name: {own for own in map(_own, _imports(path)) if own not in (None, name, "mrb_lib")}
+        for name, path in MODULES.items()
+        if name != "mrb_lib"
+    }
 
 
 def _room(module: str) -> str:
@@ -71,13 +78,13 @@ def _from_face(path: Path) -> bool:
 
 
 def test_every_package_has_a_floor() -> None:
-    assert {name.split(".")[1] for name in GRAPH} <= set(FLOORS)
+    assert {name.split(".")[1] for name in _graph()} <= set(FLOORS)
 
 
 def test_no_import_runs_upwards() -> None:
     upwards = [
         (name, other)
-        for name, others in GRAPH.items()
+        for name, others in _graph().items()
         for other in others
         if FLOORS.index(other.split(".")[1]) > FLOORS.index(name.split(".")[1])
     ]
@@ -85,12 +92,12 @@ def test_no_import_runs_upwards() -> None:
 
 
 def test_no_files_import_each_other_in_a_circle() -> None:
-    TopologicalSorter(GRAPH).prepare()  # raises and names the circle
+    TopologicalSorter(_graph()).prepare()  # raises and names the circle
 
 
 def test_no_rooms_import_each_other_in_a_circle() -> None:
     rooms: dict[str, set[str]] = {}
-    for name, others in GRAPH.items():
+    for name, others in _graph().items():
         rooms.setdefault(_room(name), set()).update(_room(other) for other in others if _room(other) != _room(name))
     TopologicalSorter(rooms).prepare()
 

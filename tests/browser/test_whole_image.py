@@ -19,10 +19,10 @@ from .server import Served
 
 PATIENT = 120_000
 WIDE, TALL = 5000, 4000
-ROWS, COLUMNS = np.mgrid[:TALL, :WIDE]
+ROWS, COLUMNS = np.ogrid[:TALL, :WIDE]
 # Neighbours differ, in steps that every smaller copy of the image would even out.
-EIGHT = ((ROWS * 31 + COLUMNS * 97) % 256).astype(np.uint8)
-SIXTEEN = ((ROWS * 311 + COLUMNS * 977) % 65_536).astype(np.uint16)
+EIGHT = (ROWS * 31).astype(np.uint8) + (COLUMNS * 97).astype(np.uint8)
+SIXTEEN = (ROWS * 311).astype(np.uint16) + (COLUMNS * 977).astype(np.uint16)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +18,15 @@ from mrb_lib.notebook.places import write_simulated_runs
 from mrb_lib.stats.tables import TABLES, asks_for
 from mrb_lib.verdicts.manifest import read_manifest, write_manifest
 from mrb_lib.verdicts.store import load_verdicts
+from tests.tables_once import make_tables_once
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _a_table_is_made_once() -> Iterator[None]:
+    """A table is printed in every form."""
+    with pytest.MonkeyPatch.context() as patch:
+        make_tables_once(patch)
+        yield
 
 
 def test_version_and_help(mrb: Callable) -> None:

@@ -15,6 +15,7 @@ from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.files import slug
 from mrb_lib.notebook import publish, trial, workspace
 from mrb_lib.verdicts.store import load_verdicts, save_imported
+from tests.tables_once import make_tables_once
 
 from .cells import run_cells
 from .conftest import JUDGES
@@ -76,7 +77,8 @@ class Undrawn:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No figure is drawn, no widget is made, and a judge is tried only once."""
+    """No figure is drawn, no widget is made, a judge is tried only once, and equal tables are made once."""
+    make_tables_once(monkeypatch)
 
     def undrawn(draw: Callable[..., object]) -> Callable[..., Undrawn]:
         return functools.wraps(draw)(lambda *_args, **_options: Undrawn())

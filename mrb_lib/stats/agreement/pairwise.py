@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from mrb_lib.stats.core.options import FloatArray, IntArray
 from mrb_lib.stats.resampling.resample import Summands, cell_sums
@@ -23,11 +22,14 @@ class PairRows(NamedTuple):
 
 def pair_rows(case: IntArray, annotator: IntArray, choice: IntArray) -> PairRows:
     """List every two annotations of the same case, from one entry an annotation."""
-    one = pd.DataFrame({"case": case, "first": annotator, "choice_first": choice})
-    other = one.rename(columns={"first": "second", "choice_first": "choice_second"})
-    both = one.merge(other, on="case")
-    both = both[both["first"] < both["second"]]
-    return PairRows(*(both[name].to_numpy() for name in PairRows._fields))
+    order = np.lexsort((annotator, case))
+    case, annotator, choice = case[order], annotator[order], choice[order]
+    later = np.searchsorted(case, case, side="right") - np.arange(len(case)) - 1
+    one = np.repeat(np.arange(len(case)), later)
+    other = one + 1 + np.arange(len(one)) - np.repeat(np.cumsum(later) - later, later)
+    differ = annotator[one] < annotator[other]
+    one, other = one[differ], other[differ]
+    return PairRows(case[one], annotator[one], annotator[other], choice[one], choice[other])
 
 
 class Pairs(NamedTuple):
