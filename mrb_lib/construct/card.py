@@ -5,7 +5,7 @@ Gebru et al. 2021, doi:10.1145/3458723 (datasheets for datasets).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -148,8 +148,8 @@ def _composition(facts: Facts) -> Iterable[str]:
 def _collection(facts: Facts) -> Iterable[str]:
     yield "How many items each step let pass, and why it left others out:"
     rows = [
-        (_STEPS.get(r.step, r.step), f"{r.n_in:,}", f"{r.n_out:,}", _cell(r.reason), f"{r.n:,}")
-        for r in facts.funnel.itertuples()
+        (_STEPS.get(row["step"], row["step"]), f"{row['n_in']:,}", f"{row['n_out']:,}", _cell(row["reason"]), row["n"])
+        for row in facts.funnel.to_dict("records")
     ]
     yield _table(["items that are", "in", "out", "reason", "n"], rows)
     if facts.n_cases_left_out:
@@ -188,26 +188,36 @@ def _people(people: pd.DataFrame) -> str:
     if people.empty:
         return "Nothing is stated about who they are."
     who = []
-    for row in people.itertuples():
-        years = "" if pd.isna(row.median_years) else f", {row.median_years:g} years of practice (the median)"
-        who.append(f"{row.n} {_cell(row.qualification)}{years}")
+    for row in people.to_dict("records"):
+        median = row["median_years"]
+        years = "" if pd.isna(median) else f", {median:g} years of practice (the median)"
+        who.append(f"{row['n']} {_cell(row['qualification'])}{years}")
     return f"They are {'; '.join(who)}. Consent is on record for {people['n_consented'].sum()} of {people['n'].sum()}."
+
+
+_PERCENT: Final = "percent_agreement"
 
 
 def _agreement(table: pd.DataFrame) -> str:
     rows = [
-        (r.dimension, f"{r.n_cases:,}", f"{r.n_annotators}", _number(r.percent_agreement), _interval(r))
-        for r in table[table["subfield"].isna()].itertuples()
+        (
+            row["dimension"],
+            f"{row['n_cases']:,}",
+            row["n_annotators"],
+            _number(row["percent_agreement"]),
+            _interval(row),
+        )
+        for row in table[table["subfield"].isna()].to_dict("records")
     ]
     head = ["dimension", "cases with two or more", "annotators", "agreement", "Krippendorff's alpha [95% interval]"]
     return _table(head, rows)
 
 
-def _interval(row: Any) -> str:
-    if pd.isna(row.krippendorff_alpha):
-        return f"undefined: {_cell(row.reason)}"
-    low, high = _number(row.krippendorff_alpha_low), _number(row.krippendorff_alpha_high)
-    return f"{_number(row.krippendorff_alpha)} [{low}, {high}]"
+def _interval(row: Mapping[Hashable, Any]) -> str:
+    if pd.isna(row["krippendorff_alpha"]):
+        return f"undefined: {_cell(row['reason'])}"
+    low, high = _number(row["krippendorff_alpha_low"]), _number(row["krippendorff_alpha_high"])
+    return f"{_number(row['krippendorff_alpha'])} [{low}, {high}]"
 
 
 def _limits(facts: Facts) -> Iterable[str]:

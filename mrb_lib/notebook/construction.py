@@ -17,7 +17,7 @@ from mrb_lib.construct.status import counts_by
 from mrb_lib.construct.work import KEPT, Work, open_work
 from mrb_lib.data.benchmark import read_table
 from mrb_lib.files import REVIEWS
-from mrb_lib.notebook.absent import Absent, Frame, reason_of
+from mrb_lib.notebook.absent import Absent, Frame
 from mrb_lib.notebook.workspace import Workspace
 from mrb_lib.reviews.exchange import annotations_of
 from mrb_lib.reviews.store import open_store
@@ -171,17 +171,17 @@ def conclusion(made: Construction) -> str:
     said = f"Of {first['n_in']:,} items {last['n_out']:,} are left after the step {last['step']}."
     reasons = made.steps.dropna(subset="reason")
     if len(reasons):
-        most = reasons.loc[reasons["n"].idxmax()]
+        most = reasons.sort_values("n", ascending=False, kind="stable").iloc[0]
         said += f" Most were left out by {most['step']}: {int(most['n']):,} for the reason {most['reason']!r}."
-    if not reason_of(made.screening):
+    if isinstance(made.screening, pd.DataFrame):
         told = made.screening.dropna(subset=_ALPHA)
         if len(told):
-            worst = told.loc[told[_ALPHA].idxmin()]
+            worst = told.sort_values(_ALPHA, kind="stable").iloc[0]
             said += (
                 f" Clinicians agree least on {worst['dimension']} (alpha {worst[_ALPHA]:.2f} "
                 f"[{worst[f'{_ALPHA}_low']:.2f}, {worst[f'{_ALPHA}_high']:.2f}])."
             )
-    if not reason_of(made.design):
+    if isinstance(made.design, pd.DataFrame):
         value = made.design.set_index("quantity")["value"]
         said += (
             f" {int(value['n_cases']):,} cases let every two of {int(value['n_responders'])} responders meet "

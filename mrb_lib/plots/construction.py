@@ -141,7 +141,7 @@ def difficulty(bins: pd.DataFrame, *, chance: float = np.nan, mark: str = "") ->
     axes.set_xlim(0, 1)
     axes.set_xlabel("right answers (%)")
     axes.set_ylabel("items")
-    axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.locator_params(axis="y", integer=True)
     axes.legend(frameon=False, loc="best")
     write_mark(figure, mark)
     return figure

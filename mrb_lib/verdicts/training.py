@@ -219,7 +219,7 @@ def seen_notes(training: pd.DataFrame, judges: Iterable[str], n_cases: int) -> l
     for judge in judges:
         own = training[training["judge"] == judge].dropna(subset="case_id").drop_duplicates("case_id")
         if len(own):
-            counts = own["use"].value_counts() if "use" in own else {}
+            counts = own["use"].value_counts().to_dict() if "use" in own else {}
             others = [f"{counts[use]:,} of them {text}" for use, text in _OTHER_USES.items() if use in counts]
             more = f" ({'; '.join(others)})" if others else ""
             notes.append(f"{judge}: {len(own):,} of {n_cases:,} cases were trained on and are left out{more}")

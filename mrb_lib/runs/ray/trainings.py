@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from mrb_lib.errors import MrbError
+from mrb_lib.errors import MrbError, RunError
 from mrb_lib.runs.ray.cluster import Cluster
 from mrb_lib.training.parallel import Training, failure
 from mrb_lib.training.train import Trained
@@ -52,11 +52,13 @@ def train_on_ray(trainings: Sequence[Training], at_once: int | None = None) -> I
                     failure_config=tune.FailureConfig(max_failures=_STARTS_AGAIN),
                 ),
             )
-            results = list(tuner.fit())
+            found = tuner.fit()
+            results = [found[i] for i in range(len(found))]
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     for training, result in zip(trainings, results, strict=True):
-        yield failure(training.out.name, result.error) if result.error is not None else result.metrics["done_as"]
+        lost = result.error or (None if result.metrics else RunError("its machine was lost"))
+        yield result.metrics["done_as"] if lost is None and result.metrics else failure(training.out.name, lost)
 
 
 def _trial(config: dict[str, Any]) -> None:
