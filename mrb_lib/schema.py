@@ -32,7 +32,7 @@ ANSWERED_STATUSES = ("ok", "repaired")
 CONSENSUS = "consensus"
 NO_PROBE = "none"
 ANSWER = "answer"
-"""The one dimension of runs that keep a model's answers, not verdicts; see `mrb_lib.construct.answering`."""
+"""The one dimension of runs that keep a model's answers, not verdicts; see `mrb_lib.construct.answers.answering`."""
 SIMULATED = "SIMULATED"
 """The source of verdicts that were drawn, and what everything made of simulated data says."""
 

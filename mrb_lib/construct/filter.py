@@ -11,13 +11,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.construct.answering import Answerer, ModelRun, answer, answers_in, ask_about, items_digest, writers
-from mrb_lib.construct.difficulty import MEASURES, Tally, chance_of, item_measures, model_agreement, model_measures
-from mrb_lib.construct.gathering import Chunks, gathered
-from mrb_lib.construct.keep_rules import check_rule, kept_by, rule_table, why_left_out
-from mrb_lib.construct.marking import NOT_MARKED, MarkOptions, asks_judge, mark, mark_one, why_unmarked
-from mrb_lib.construct.marking_judge import PROMPT, marking_agreement, marks_of, read_human_marks, to_mark
-from mrb_lib.construct.pool import prompt_of, recorded
+from mrb_lib.construct.answers.answering import Answerer, ModelRun, answer, answers_in, ask_about, items_digest, writers
+from mrb_lib.construct.answers.difficulty import (
+    MEASURES,
+    Tally,
+    chance_of,
+    item_measures,
+    model_agreement,
+    model_measures,
+)
+from mrb_lib.construct.answers.gathering import Chunks, gathered
+from mrb_lib.construct.answers.keep_rules import check_rule, kept_by, rule_table, why_left_out
+from mrb_lib.construct.answers.marking import NOT_MARKED, MarkOptions, asks_judge, mark, mark_one, why_unmarked
+from mrb_lib.construct.answers.marking_judge import PROMPT, marking_agreement, marks_of, read_human_marks, to_mark
+from mrb_lib.construct.answers.pool import prompt_of, recorded
 from mrb_lib.construct.work import Step, Work, begin
 from mrb_lib.errors import InputError
 from mrb_lib.files import sha256_of
@@ -35,7 +42,7 @@ class FilterOptions:
     ----------
     models : who answers
     samples : answers of each model to each item
-    keep : the rule, see `mrb_lib.construct.keep_rules`; empty keeps every item, and only measures
+    keep : the rule, see `mrb_lib.construct.answers.keep_rules`; empty keeps every item, and only measures
     mark : how answers are marked
     marker : the judge that marks what no rule finds right; None marks by rule alone
     human_marks : a CSV file of a person's marks, to compare with
@@ -56,8 +63,8 @@ class Filtered:
     Attributes
     ----------
     n_in, n_out : items that entered and were kept
-    models, agreement : see `model_measures` and `model_agreement` of `mrb_lib.construct.difficulty`
-    marking : see `mrb_lib.construct.marking_judge.marking_agreement`; without rows where no person marked
+    models, agreement : see `model_measures` and `model_agreement` of `mrb_lib.construct.answers.difficulty`
+    marking : see `mrb_lib.construct.answers.marking_judge.marking_agreement`; without rows where no person marked
     runs : of the models, and last of the marker, where there is one; empty where nothing was left to do
     """
 
@@ -81,14 +88,14 @@ def filter_items(
 ) -> Filtered:
     """Have models answer the items, mark the answers, and keep those items that the rule keeps.
 
-    Writes `answers.parquet`, `difficulty.parquet` (see `mrb_lib.construct.difficulty.item_measures`) and
+    Writes `answers.parquet`, `difficulty.parquet` (see `mrb_lib.construct.answers.difficulty.item_measures`) and
     `marking.parquet`. Answers stay in `runs/filter`, those of the marker in `runs/marking`: another rule asks no model
     again.
 
     Parameters
     ----------
     seed, again : see `mrb_lib.construct.work.begin`
-    extra, retry, progress : see `mrb_lib.construct.answering.answer`
+    extra, retry, progress : see `mrb_lib.construct.answers.answering.answer`
 
     Raises
     ------

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.construct.answering import asked_question
+from mrb_lib.construct.answers.answering import asked_question
 from mrb_lib.construct.pairing.adaptive import adaptive_pairs
 from mrb_lib.construct.pairing.balance import (
     NONE,

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import pandas as pd
 
-from mrb_lib.construct.card import Facts, data_card
-from mrb_lib.construct.croissant import croissant
+from mrb_lib.construct.papers.card import Facts, data_card
+from mrb_lib.construct.papers.croissant import croissant
 from mrb_lib.construct.work import STEPS, Work, begin, funnel_of
 from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.data.case_digests import case_digests

@@ -10,10 +10,10 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.construct.answering import CUT_OFF, Answerer, ModelRun, answer, ask_about, items_digest, writers
-from mrb_lib.construct.gathering import Chunks, gathered
-from mrb_lib.construct.pool import recorded
-from mrb_lib.construct.similarity import alike_groups
+from mrb_lib.construct.answers.answering import CUT_OFF, Answerer, ModelRun, answer, ask_about, items_digest, writers
+from mrb_lib.construct.answers.gathering import Chunks, gathered
+from mrb_lib.construct.answers.pool import recorded
+from mrb_lib.construct.answers.similarity import alike_groups
 from mrb_lib.construct.work import Work, begin
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.runs.progress import ReportProgress
@@ -70,7 +70,7 @@ def respond(
     responders : two or more
     samples : responses of each to each item
     seed, again : see `mrb_lib.construct.work.begin`
-    extra, retry, progress : see `mrb_lib.construct.answering.answer`
+    extra, retry, progress : see `mrb_lib.construct.answers.answering.answer`
 
     Raises
     ------

@@ -17,8 +17,8 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.construct.answering import asked_question
-from mrb_lib.construct.keep_rules import check_rule, kept_by, rule_table, why_left_out
+from mrb_lib.construct.answers.answering import asked_question
+from mrb_lib.construct.answers.keep_rules import check_rule, kept_by, rule_table, why_left_out
 from mrb_lib.construct.tables import SCHEMAS
 from mrb_lib.construct.work import Work, begin
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, FolderImages, empty_annotations

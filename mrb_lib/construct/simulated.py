@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from mrb_lib.construct.difficulty import item_measures
+from mrb_lib.construct.answers.difficulty import item_measures
+from mrb_lib.construct.answers.keep_rules import kept_by, rule_table, why_left_out
 from mrb_lib.construct.filter import tally_of
-from mrb_lib.construct.keep_rules import kept_by, rule_table, why_left_out
 from mrb_lib.construct.layouts import SourceImage, SourceItem
 from mrb_lib.construct.pair import Plan, pair
 from mrb_lib.construct.respond import REFUSED, TRUNCATED

@@ -119,11 +119,11 @@ class Work:
         return read_work_table(self.path, "answers")
 
     def difficulty(self) -> pd.DataFrame:
-        """How hard the models of `filter` find each item; see `mrb_lib.construct.difficulty.item_measures`."""
+        """How hard the models of `filter` find each item; see `mrb_lib.construct.answers.difficulty.item_measures`."""
         return read_work_table(self.path, "difficulty")
 
     def marking(self) -> pd.DataFrame:
-        """How far the marks of `filter` agree with a person's; see `mrb_lib.construct.marking_judge`."""
+        """How far the marks of `filter` agree with a person's; see `mrb_lib.construct.answers.marking_judge`."""
         return read_work_table(self.path, "marking")
 
     def responses(self) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.construct.difficulty import chance_of
+from mrb_lib.construct.answers.difficulty import chance_of
 from mrb_lib.construct.pairing.design import meetings
 from mrb_lib.construct.respond import responder_counts
 from mrb_lib.construct.screen import screening_benchmark, screening_form

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mrb_lib.construct.answering import Answerer
+from mrb_lib.construct.answers.answering import Answerer
 from mrb_lib.construct.filter import FilterOptions, filter_items
 from mrb_lib.construct.respond import respond
 from mrb_lib.construct.work import begin, create_work

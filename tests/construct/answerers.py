@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from mrb_lib.construct.answering import Answerer
+from mrb_lib.construct.answers.answering import Answerer
 from mrb_lib.construct.work import Work, begin, create_work
 from mrb_lib.judges import ENGINES, Engine, JudgeRequest, PromptlessJudge, Settings
 from mrb_lib.verdicts.protocol import VerdictRows

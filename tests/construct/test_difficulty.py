@@ -9,7 +9,7 @@ from scipy.special import expit
 from scipy.stats import spearmanr
 from sklearn.metrics import cohen_kappa_score
 
-from mrb_lib.construct.difficulty import Tally, chance_of, item_measures, model_agreement, model_measures
+from mrb_lib.construct.answers.difficulty import Tally, chance_of, item_measures, model_agreement, model_measures
 
 NONE = np.full(4, np.nan)
 
@@ -63,7 +63,7 @@ def test_an_item_that_some_models_did_not_answer_is_placed_by_the_others() -> No
 def test_many_items_are_placed_in_parts_as_they_are_together(monkeypatch: pytest.MonkeyPatch) -> None:
     answered, _, _ = planted(4, n_items=900)
     whole = item_measures(answered)
-    monkeypatch.setattr("mrb_lib.construct.difficulty._AT_ONCE", 300)
+    monkeypatch.setattr("mrb_lib.construct.answers.difficulty._AT_ONCE", 300)
     parts = item_measures(answered)
     assert np.abs(parts["difficulty"] - whole["difficulty"]).max() < 0.3
     assert spearmanr(parts["difficulty"], whole["difficulty"]).statistic > 0.99

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.construct.answering import Answerer, asked_question
+from mrb_lib.construct.answers.answering import Answerer, asked_question
+from mrb_lib.construct.answers.marking import NO_REFERENCE, MarkOptions
 from mrb_lib.construct.filter import Filtered, FilterOptions, filter_items
-from mrb_lib.construct.marking import NO_REFERENCE, MarkOptions
 from mrb_lib.construct.work import Work
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges import Settings

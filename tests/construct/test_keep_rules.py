@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.construct.keep_rules import check_rule, kept_by, rule_table, why_left_out
+from mrb_lib.construct.answers.keep_rules import check_rule, kept_by, rule_table, why_left_out
 from mrb_lib.construct.tables import ABOUT
 from mrb_lib.errors import InputError
 

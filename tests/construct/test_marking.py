@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mrb_lib.construct.marking import (
+from mrb_lib.construct.answers.marking import (
     NO_OPTION,
     NO_REFERENCE,
     RULES,

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from mrb_lib.construct.marking_judge import (
+from mrb_lib.construct.answers.marking_judge import (
     marking_agreement,
     marking_sheet,
     marks_of,

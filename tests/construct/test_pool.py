@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mrb_lib.construct.answering import Answerer
-from mrb_lib.construct.pool import pool_of, prompt_of, recorded
+from mrb_lib.construct.answers.answering import Answerer
+from mrb_lib.construct.answers.pool import pool_of, prompt_of, recorded
 from mrb_lib.errors import InputError
 from mrb_lib.judges import Settings
 

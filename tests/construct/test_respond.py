@@ -10,8 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from mrb_lib.construct.answers.similarity import alike_groups
 from mrb_lib.construct.respond import FLAGS, TOO_FEW, Responded, respond
-from mrb_lib.construct.similarity import alike_groups
 from mrb_lib.construct.work import Work
 from mrb_lib.errors import InputError, RunError
 

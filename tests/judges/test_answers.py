@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.construct.answering import Answerer, ModelRun, answer, answers_in, ask_about, writers
+from mrb_lib.construct.answers.answering import Answerer, ModelRun, answer, answers_in, ask_about, writers
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.judges import Settings

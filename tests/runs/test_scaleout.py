@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from mrb_lib.construct.answering import Answerer, answer, answers_in, ask_about, writers
+from mrb_lib.construct.answers.answering import Answerer, answer, answers_in, ask_about, writers
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.roster.roster import resolve

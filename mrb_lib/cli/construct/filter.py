@@ -82,9 +82,9 @@ def command(
 
     from mrb_lib.cli.judge import dtype_named
     from mrb_lib.cli.progress import verdict_bars
-    from mrb_lib.construct.answering import Answerer
+    from mrb_lib.construct.answers.answering import Answerer
+    from mrb_lib.construct.answers.marking import Marking, MarkOptions
     from mrb_lib.construct.filter import FilterOptions, filter_items
-    from mrb_lib.construct.marking import Marking, MarkOptions
     from mrb_lib.construct.work import open_work
     from mrb_lib.judges.settings import Settings
 
@@ -108,7 +108,7 @@ def command(
     mark_of_data = " SIMULATED" if folder.meta.kind == "simulated" else ""
     option.say_runs(result.runs, mark_of_data)
     if marker is not None:
-        from mrb_lib.construct.pool import prompt_of
+        from mrb_lib.construct.answers.pool import prompt_of
 
         shown = prompt_of(marker)
         typer.echo(f"prompt {shown.id} of the judge that marks:\n{shown.text}", err=True)
@@ -118,7 +118,7 @@ def command(
 
 
 def _write_sheet(folder: Work, path: Path, size: int, seed: int) -> None:
-    from mrb_lib.construct.marking_judge import marking_sheet
+    from mrb_lib.construct.answers.marking_judge import marking_sheet
     from mrb_lib.files import write_atomic
 
     sheet = marking_sheet(folder.answers(), folder.items(), size, seed)

@@ -51,7 +51,7 @@ def candidates(
     items : the items to pair, without repetition; responses to others do not count
     exclude : of `RULES`; a response that failed or is empty is left out always. "refused" and "truncated" go by `flag`;
         "identical" compares texts without regard to case and white space; "near-identical" are two with the same
-        number in `alike`, see `mrb_lib.construct.similarity`
+        number in `alike`, see `mrb_lib.construct.answers.similarity`
     seed : of the draws of samples
 
     Returns

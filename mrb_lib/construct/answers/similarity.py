@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from mrb_lib.construct.marking import normalised
+from mrb_lib.construct.answers.marking import normalised
 
 JACCARD: Final = 0.8
 _SHINGLE: Final = 3

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Final, cast, get_args
 
-from mrb_lib.construct.answering import Answerer, Spread
+from mrb_lib.construct.answers.answering import Answerer, Spread
 from mrb_lib.errors import InputError
 from mrb_lib.judges.prompts import Prompt, answering_ids, load_prompt
 from mrb_lib.judges.settings import Settings, for_repeats

@@ -35,7 +35,7 @@ def marking_id(item_id: str, answer: str) -> str:
 
 
 def to_mark(pairs: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
-    """Distinct answers as items that a judge is asked about; see `mrb_lib.construct.answering.ask_about`.
+    """Distinct answers as items that a judge is asked about; see `mrb_lib.construct.answers.answering.ask_about`.
 
     Parameters
     ----------

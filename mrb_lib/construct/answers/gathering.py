@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from mrb_lib.construct.answering import ModelRun, answers_in
+from mrb_lib.construct.answers.answering import ModelRun, answers_in
 
 _ITEMS, _MOST_FILES, _BUFFERED = 2_000, 256, 50_000
 _TEXT: Final = pa.string()
@@ -41,7 +41,7 @@ def gathered(runs: Sequence[ModelRun], item_ids: Sequence[str], samples: int, sc
     ------
     Chunks
         A function that goes through the answers, as often as it is called: frames of whole items, with the columns of
-        `mrb_lib.construct.answering.answers_in` and `model_position`.
+        `mrb_lib.construct.answers.answering.answers_in` and `model_position`.
     """
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir()

@@ -1,7 +1,7 @@
 """Is an answer right? Rules that compare it with the reference: option, normalised text, number, set of findings.
 
 Reading is lenient in form and strict in meaning: an answer that states no option, or several numbers, is wrong. A judge
-that reads the reference is in `mrb_lib.construct.marking_judge`.
+that reads the reference is in `mrb_lib.construct.answers.marking_judge`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from mrb_lib.construct.answering import LETTERS
+from mrb_lib.construct.answers.answering import LETTERS
 from mrb_lib.errors import InputError
 from mrb_lib.replies.text import plainly_written
 from mrb_lib.schema import ANSWERED_STATUSES
