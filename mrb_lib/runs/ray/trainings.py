@@ -57,8 +57,10 @@ def train_on_ray(trainings: Sequence[Training], at_once: int | None = None) -> I
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     for training, result in zip(trainings, results, strict=True):
-        lost = result.error or (None if result.metrics else RunError("its machine was lost"))
-        yield result.metrics["done_as"] if lost is None and result.metrics else failure(training.out.name, lost)
+        if result.error is None and result.metrics is not None:
+            yield result.metrics["done_as"]
+        else:
+            yield failure(training.out.name, result.error or RunError("its machine was lost"))
 
 
 def _trial(config: dict[str, Any]) -> None:
