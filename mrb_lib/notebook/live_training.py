@@ -31,13 +31,13 @@ MARK: Final = "RANDOM WEIGHTS BEFORE TRAINING"
 BLANK: Final = "blank"
 """The probe of verdicts on cases whose images are grey all over."""
 BLANKED: Final = ", images blanked"
-_N_CASES: Final = 160
+_N_CASES: Final = 192
 _HALVINGS: Final = 3
-_N_VALIDATION: Final = 24
+_N_VALIDATION: Final = 40
 _N_UNSEEN: Final = 100
 _N_DOMAINS: Final = 2
-_N_CASES_OF_DOMAINS: Final = 240
-_N_UNSEEN_OF_DOMAINS: Final = 160
+_N_CASES_OF_DOMAINS: Final = 300
+_N_UNSEEN_OF_DOMAINS: Final = 200
 _RECIPE: Final[Mapping[str, object]] = {
     "method": "reward", "epochs": 1, "evaluations": 2, "batch": 4, "learning_rate": 1e-3
 }  # fmt: skip
@@ -108,7 +108,7 @@ def trained_judges(workspace: Workspace, folder: Path, *, steps: Steps | None = 
     Returns
     -------
     TrainedJudges or Absent
-        On the spot: a LLaVA with random weights, asked by `packed`, and reward models trained from it on 160 of the
+        On the spot: a LLaVA with random weights, asked by `packed`, and reward models trained from it on 192 of the
         training cases, a half, a quarter and an eighth of these, once through. They judge 100 test cases, the largest
         also with images blanked. Fewer where there are fewer. `Absent` where that cannot be trained, with the reason.
 
@@ -146,8 +146,8 @@ def judges_without_domains(
     Returns
     -------
     TrainedJudges or Absent
-        On the spot: reward models trained once through 240 cases of a new split with a fold a domain, each without one
-        of the two largest. They judge 160 test cases of all domains. `Absent` where that cannot be trained.
+        On the spot: reward models trained once through 300 cases of a new split with a fold a domain, each without one
+        of the two largest. They judge 200 test cases of all domains. `Absent` where that cannot be trained.
 
     Notes
     -----
