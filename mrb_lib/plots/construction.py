@@ -56,7 +56,7 @@ def funnel(steps: pd.DataFrame, *, mark: str = "") -> Paper:
         axes.barh(i, n_out, height=0.6, color=COLOURS["cases"], gid="n_out")
         axes.text(widest * 1.02, i - 0.16, f"{n_in:,} \u2192 {n_out:,}", va="center", fontsize=6.5, gid="counts")
         stated = rows.dropna(subset="reason")
-        why = "; ".join(f"{reason} {int(n):,}" for reason, n in zip(stated["reason"], stated["n"], strict=True))
+        why = "; ".join(f"{reason}: {int(n):,}" for reason, n in zip(stated["reason"], stated["n"], strict=True))
         if why:
             axes.text(widest * 1.02, i + 0.2, label(why, 70), va="center", fontsize=SMALLEST_TYPE, color="#555555")
     name_rows(axes, names, 24)

@@ -30,7 +30,7 @@ def test_the_funnel_says_what_went_in_what_was_kept_and_why_not_the_rest(flaws: 
     [axes] = drawn.axes
     texts = [text.get_text() for text in axes.texts]
     assert "5,000 \u2192 4,800" in texts
-    assert "duplicate 150; unreadable image 50" in texts
+    assert "duplicate: 150; unreadable image: 50" in texts
     assert [bar.get_width() for bar in axes.patches if bar.get_gid() == "n_out"] == [4800, 2000, 2000]
     mark_simulated(drawn)
     assert flaws(drawn) == []
