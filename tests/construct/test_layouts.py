@@ -135,7 +135,8 @@ def test_what_a_source_states_is_taken_along(tmp_path: Path) -> None:
         first, *others = read(src)
         assert about.items() <= first.about.items(), name
         assert first.item_id not in [other.item_id for other in others], name
-    assert LAYOUTS["vqa_rad"].licence == "CC0-1.0"
+    stated = {name: layout.licence for name, layout in LAYOUTS.items() if layout.licence}
+    assert stated == {"vqa_rad": "CC0-1.0", "slake": "CC-BY-4.0", "pathvqa": "MIT", "pmc_vqa": "CC-BY-SA"}
 
 
 def test_choices_are_in_order_and_without_their_letters(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """OmniMedVQA, as published: JSON arrays under `QA_information/` and the images they name.
 
 Hu et al. 2024, arXiv:2402.09181. Fields `dataset, question_id, question_type, question, gt_answer, image_path,
-option_A, ..., option_D, modality_type`.
+option_A, ..., option_D, modality_type` (one record says `modality`). The card states no licence: the questions are of many
+sets, which have their own.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from mrb_lib.data.formats import read_json_array
     about="OmniMedVQA: `QA_information/*/*.json` and `Images/`",
     recognises=lambda src: (src / "QA_information").is_dir(),
     dataset="OmniMedVQA",
-    licence="CC-BY-4.0",
 )
 def read(src: Path) -> Iterator[SourceItem]:
     """Read all sets; which one an item comes from is its `source_set`."""
@@ -34,7 +34,7 @@ def read(src: Path) -> Iterator[SourceItem]:
                 tuple(option for option in options if option is not None) or None,
                 item_id=text_of(row, "question_id"),
                 about={
-                    "modality": text_of(row, "modality_type"),
+                    "modality": text_of(row, "modality_type") or text_of(row, "modality"),
                     "question_type": text_of(row, "question_type"),
                     "source_set": text_of(row, "dataset"),
                 },

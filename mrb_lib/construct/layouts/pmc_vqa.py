@@ -34,7 +34,7 @@ def _is_one(path: Path) -> bool:
     about="PMC-VQA: `train_2.csv`, `test_2.csv` and the like, with `images/` or `figures/`",
     recognises=lambda src: bool(_files(src)),
     dataset="PMC-VQA",
-    licence="CC-BY-SA-4.0",
+    licence="CC-BY-SA",
 )
 def read(src: Path) -> Iterator[SourceItem]:
     """Read every published CSV file that is there."""
