@@ -1,8 +1,8 @@
 """OmniMedVQA, as published: JSON arrays under `QA_information/` and the images they name.
 
 Hu et al. 2024, arXiv:2402.09181. Fields `dataset, question_id, question_type, question, gt_answer, image_path,
-option_A, ..., option_D, modality_type` (one record says `modality`). The card states no licence: the questions are of many
-sets, which have their own.
+option_A, ..., option_D, modality_type` (one record says `modality`). The card states no licence: the questions are of
+many sets, which have their own.
 """
 
 from __future__ import annotations
