@@ -9,6 +9,7 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.errors import InputError
+from mrb_lib.judges.prompts import load_prompt
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.record import without_secrets
@@ -25,6 +26,7 @@ def test_the_manifest_states_prompt_options_and_where_cases_went(
     server.prompt_id, server.prompt_hash, server.prompt_text = "mine", "f" * 64, "{# asks: all #}"
     use(monkeypatch, server)
     url = "https://me:secret@example.org/v1?key=secret"
+    (tmp_path / "mine.jinja").write_text(load_prompt("plain").text, encoding="utf-8")
     settings = Settings(seed=3, temperature=0.5, url=url, prompt=str(tmp_path / "mine.jinja"))
     [done] = judge(little, tmp_path, ["scripted"], orders=("BA",), repeats=2, limit=4, settings=settings)
     manifest = read_manifest(done.folder)
