@@ -50,7 +50,7 @@ class Construction:
     note: str
     mark: str
     steps: pd.DataFrame
-    left: pd.DataFrame
+    left: Frame
     bins: Frame
     chance: float
     counted: Frame
@@ -68,13 +68,13 @@ def construction(
     ----------
     work : the folder; empty for one that is SIMULATED on the spot, where the benchmark is simulated
     scratch : a folder to make that in
-    by : a column of the items
+    by : a column of the items; where they have none of that name, `left` is absent
     store : of the screening's ratings; empty for the folder's own
 
     Raises
     ------
     InputError
-        The folder is none, or its items have no such column.
+        The folder is none.
 
     Notes
     -----
@@ -103,7 +103,7 @@ def construction(
         note,
         mark,
         steps=reasons_of(funnel),
-        left=_left(made, by),
+        left=_left(made, by) if by in made.items() else Absent(f"the items have no column {by}"),
         bins=_bins(made),
         chance=_guessing(made.items()),
         counted=responder_counts(responses) if len(responses) else Absent("nobody has responded yet"),

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mrb_lib.construct.simulated import write_simulated_work
 from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.files import slug
 from mrb_lib.notebook import publish, trial, workspace
@@ -167,6 +168,12 @@ def published(path: Path, parameters: dict[str, object]) -> Iterator[tuple[str, 
     yield "conclusion", str(last)
 
 
+@pytest.fixture(scope="session")
+def other_work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SIMULATED work folder of other items than the one that `20_construction` makes itself."""
+    return write_simulated_work(tmp_path_factory.mktemp("other-work") / "work", items=40, seed=5).path
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_every_parameter_matters(
     path: Path,
@@ -176,6 +183,7 @@ def test_every_parameter_matters(
     earlier: Path,
     of_training: dict[str, str],
     paper_files: dict[str, str],
+    other_work: Path,
     tmp_path: Path,
 ) -> None:
     """A notebook with one other value need run no further than the first file that is another."""
@@ -184,6 +192,8 @@ def test_every_parameter_matters(
     groups.write_text("judge,group\njudge_0,ours\njudge_1,ours\njudge_2,theirs\njudge_3,theirs\n", encoding="utf-8")
     places = {"benchmark": str(other_benchmark), "runs": str(other_runs), "groups": str(groups)}
     second = {**OTHER, **places, "work": paper_files["work"], **SECOND.get(path.stem, {})}
+    if path.stem == "20_construction":
+        second["work"] = str(other_work)
     if path.stem == "24_comparison":
         first["other_benchmark"] = str(earlier)
         second |= {"other_benchmark": str(other_benchmark), "other_runs": str(min((earlier / "runs").iterdir()))}
