@@ -169,9 +169,10 @@ def published(path: Path, parameters: dict[str, object]) -> Iterator[tuple[str, 
 
 
 @pytest.fixture(scope="session")
-def other_work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A SIMULATED work folder of other items than the one that `20_construction` makes itself."""
-    return write_simulated_work(tmp_path_factory.mktemp("other-work") / "work", items=40, seed=5).path
+def works(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Two SIMULATED work folders of different items."""
+    root = tmp_path_factory.mktemp("works")
+    return [str(write_simulated_work(root / str(seed), items=40, seed=seed).path) for seed in (0, 5)]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -183,7 +184,7 @@ def test_every_parameter_matters(
     earlier: Path,
     of_training: dict[str, str],
     paper_files: dict[str, str],
-    other_work: Path,
+    works: list[str],
     tmp_path: Path,
 ) -> None:
     """A notebook with one other value need run no further than the first file that is another."""
@@ -193,7 +194,7 @@ def test_every_parameter_matters(
     places = {"benchmark": str(other_benchmark), "runs": str(other_runs), "groups": str(groups)}
     second = {**OTHER, **places, "work": paper_files["work"], **SECOND.get(path.stem, {})}
     if path.stem == "20_construction":
-        second["work"] = str(other_work)
+        first["work"], second["work"] = works
     if path.stem == "24_comparison":
         first["other_benchmark"] = str(earlier)
         second |= {"other_benchmark": str(other_benchmark), "other_runs": str(min((earlier / "runs").iterdir()))}
