@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -131,14 +132,14 @@ def filter_items(
         digest = items_digest(work.path / "items.parquet", work.images)
         meta = work.meta
         asked = ask_about(items, work.images, name=meta.name, kind=meta.kind, digest=digest)
-        how = {"extra": extra, "retry": retry, "progress": progress}
-        runs = answer(asked, work.path / "runs" / STEP, models, samples=options.samples, **how)  # type: ignore[arg-type]
+        ask = partial(answer, extra=extra, retry=retry, progress=progress)
+        runs = ask(asked, work.path / "runs" / STEP, models, samples=options.samples)
         with gathered(runs, list(items["item_id"]), options.samples, work.path / f".{STEP}.scratch") as chunks:
             judged = None
             if marker:
                 to_ask = to_mark(_open_answers(chunks, items, options.mark), items)
                 asked = ask_about(to_ask, work.images, name=meta.name, kind=meta.kind, digest=digest)
-                [marking] = answer(asked, work.path / "runs" / "marking", marker, samples=1, **how)  # type: ignore[arg-type]
+                [marking] = ask(asked, work.path / "runs" / "marking", marker, samples=1)
                 runs = [*runs, marking]
                 judged = _marks_in(marking, list(to_ask["item_id"]))
             tally = Tally.empty(list(models), chance_of(items))

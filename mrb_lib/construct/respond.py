@@ -98,8 +98,7 @@ def respond(
         digest = items_digest(work.path / "items.parquet", work.images)
         asked = ask_about(items, work.images, name=work.meta.name, kind=work.meta.kind, digest=digest)
         folder = work.path / "runs" / STEP
-        how = {"extra": extra, "retry": retry, "progress": progress}
-        runs = answer(asked, folder, models, samples=samples, **how)  # type: ignore[arg-type]
+        runs = answer(asked, folder, models, samples=samples, extra=extra, retry=retry, progress=progress)
         n_responders = np.zeros(len(items), dtype=np.int64)
         with gathered(runs, list(items["item_id"]), samples, work.path / f".{STEP}.scratch") as chunks:
             step.write_chunks("responses", _flagged(chunks, n_responders))
