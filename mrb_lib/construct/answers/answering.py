@@ -8,8 +8,9 @@ are those of `mrb judge`, and the runs lie in the work folder as ordinary run fo
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from textwrap import shorten
 from typing import Final, Literal
@@ -204,25 +205,23 @@ def answer(
         raise InputError(f"samples {samples}: at least 1 is needed.")
     done = []
     for model, one in models.items():
-        how = {
-            "orders": ("AB",), "repeats": samples, "settings": one.settings, "extra": extra, "retry": retry,
-            "progress": progress,
-        }  # fmt: skip
+        run: Callable[..., list[RunSummary]] = judge
         if one.spread == "ray":
             from mrb_lib.runs.ray.scaleout import judge_on_ray
 
-            workers = {"workers": one.workers, "gpus_per_worker": one.gpus_per_worker}
-            [summary] = judge_on_ray(asked, runs, [one.name], **how, **workers)  # type: ignore[arg-type]
-        else:
-            [summary] = judge(asked, runs, [one.name], **how)  # type: ignore[arg-type]
+            run = partial(judge_on_ray, workers=one.workers, gpus_per_worker=one.gpus_per_worker)
+        [summary] = run(
+            asked, runs, [one.name], orders=("AB",), repeats=samples, settings=one.settings, extra=extra, retry=retry,
+            progress=progress,
+        )  # fmt: skip
         done.append(ModelRun(model, summary))
-    for run in done:
-        held = totals(run.summary.folder)
+    for answered in done:
+        held = totals(answered.summary.folder)
         if set(held.statuses) == {"error"}:
             reason = shorten(held.usual_error or "no reason is known", _REASON)
             raise RunError(
-                f"model {run.model}: every answer is an error ({reason}); fix that, then run the same command with "
-                "--retry error."
+                f"model {answered.model}: every answer is an error ({reason}); fix that, then run the same command "
+                "with --retry error."
             )
     return done
 
