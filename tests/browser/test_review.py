@@ -74,7 +74,10 @@ def _lead(page: Page, fragment: str = "") -> Page:
       history.replaceState(null, "", `${location.pathname}#${address}`);
       window.dispatchEvent(new HashChangeEvent("hashchange"));
     }""", fragment)  # fmt: skip
-    expect(page.locator(".mrb-explorer")).not_to_have_attribute("aria-busy", "true", timeout=PATIENT)
+    explorer = page.locator(".mrb-explorer")
+    expect(explorer).not_to_have_attribute("aria-busy", "true", timeout=PATIENT)
+    # What is pressed before the case is painted is dropped on purpose: nobody has seen it yet.
+    expect(explorer).not_to_have_class(re.compile("mrb-changing"))
     return page
 
 
@@ -100,8 +103,6 @@ def _total(page: Page) -> int:
 
 def _sign_in(page: Page, name: str) -> None:
     page.get_by_label("Your name").fill(name)
-    # What is pressed before a new case is painted is dropped on purpose: nobody has seen it yet.
-    page.evaluate("new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted)))")
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_text(f"Signed in as {name}")).to_be_visible()
 
@@ -340,6 +341,17 @@ def test_what_is_typed_while_a_mark_is_on_its_way_is_kept(desk: Page) -> None:
     expect(page.locator(".mrb-history li")).to_have_count(2)
     expect(page.locator(".mrb-history li").first).to_contain_text("typed meanwhile")
     page.get_by_role("button", name="Sign out").click()
+
+
+def test_a_name_may_be_typed_while_the_case_changes_and_a_note_on_it_may_not(desk: Page) -> None:
+    taken = desk.evaluate("""() => {
+      const root = document.querySelector(".mrb-explorer");
+      root.dispatchEvent(new KeyboardEvent("keydown", { key: "j", bubbles: true, composed: true }));
+      const types = (node) => node.dispatchEvent(new InputEvent("beforeinput", { bubbles: true, cancelable: true }));
+      return [root.querySelector(".mrb-sign input"), root.querySelector("[data-field=note]")].map(types);
+    }""")
+    assert taken == [True, False]
+    expect(desk.locator(".mrb-title")).to_have_text("Case sim-000001")
 
 
 def test_who_saves_and_goes_on_at_once_sees_the_case_marked(desk: Page) -> None:
