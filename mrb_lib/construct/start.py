@@ -19,7 +19,7 @@ from mrb_lib.construct.intake.stated import Meanings, stated_organ
 from mrb_lib.construct.layouts import SourceImage, SourceItem
 from mrb_lib.construct.tables import ABOUT
 from mrb_lib.construct.work import Step
-from mrb_lib.data.where import case_lookup, matching
+from mrb_lib.data.where import case_lookup, matching, syntax_tree
 from mrb_lib.errors import InputError
 from mrb_lib.files import is_safe_name, slug
 
@@ -91,7 +91,7 @@ def start(
     Raises
     ------
     InputError
-        Two items have one id, there are none, or a table or benchmark that the options name cannot be read.
+        Two items have one id, there are none, or `where`, a table or a benchmark of the options cannot be read.
 
     Notes
     -----
@@ -99,6 +99,8 @@ def start(
     so they are null. Items left out stay in the table with their reason. Validated by tests/construct/test_start.py.
     """
     work, meanings = step.work, Meanings.read(options.meanings)
+    if options.where is not None:
+        syntax_tree(options.where)
     with SamePictures(work.path, crops=options.crops) as same:
         foreign = {str(bench): add_images_of(bench, same.add) for bench in options.not_in}
         intake = _Intake(name, options, PictureIntake(work.images, options.min_side, same.add), progress)

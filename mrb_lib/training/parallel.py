@@ -15,6 +15,7 @@ import torch
 
 from mrb_lib.data.benchmark import load
 from mrb_lib.errors import MrbError, RunError
+from mrb_lib.judges.roster.source import TRAINING
 from mrb_lib.judges.settings import Settings
 from mrb_lib.training.loop import Report, TrainProgress
 from mrb_lib.training.recipe import Recipe
@@ -67,6 +68,20 @@ def train_at_once(
     Each training can go on after it was broken off, as if it had been made alone; its weights are the same. Validated
     by tests/training/test_parallel.py.
     """
+    # What was trained before is only looked up, which takes no process of its own.
+    ended = [training for training in trainings if (training.out / TRAINING).is_file()]
+    for training in ended:
+        try:
+            yield training.run()
+        except MrbError as error:
+            yield failure(training.out.name, error)
+    if rest := [training for training in trainings if training not in ended]:
+        yield from _in_processes(rest, n, report)
+
+
+def _in_processes(
+    trainings: Sequence[Training], n: int, report: Callable[[str, TrainProgress], None]
+) -> Iterator[Trained | MrbError]:
     context = multiprocessing.get_context("spawn")
     with context.Manager() as manager:
         steps: Queue[tuple[str, TrainProgress] | None] = manager.Queue()

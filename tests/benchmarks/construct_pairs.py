@@ -2,12 +2,13 @@
 
     python tests/benchmarks/construct_pairs.py designs 100
     python tests/benchmarks/construct_pairs.py adaptive 100
+    python tests/benchmarks/construct_pairs.py bound 30
     python tests/benchmarks/construct_pairs.py time 10000 100000
 
 `designs`: in so many seeds, how many are connected, how far meetings are from equal, and how wide the intervals of the
 table `ranking` come out, as a share of what was announced. `adaptive`: how many fewer annotations adaptive pairs take
-for the intervals of 1,056 balanced ones, by spread, and how true they are with 792. `time`: seconds and peak memory of
-the step, with 12 responders. All data are SIMULATED.
+for the intervals of 1,056 balanced ones, by spread, and how true they are with 792. `bound`: how many fewer there could
+be at all. `time`: seconds and peak memory of the step, with 12 responders. All data are SIMULATED.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def errors(wins: np.ndarray, ties: np.ndarray) -> tuple[float, float, np.ndarray
 def adaptive(seeds: int) -> None:
     """Annotations for the widths of 1,056 balanced pairs, in batches of 66 after four of each pair."""
     total, start, looked_at = 16 * len(PAIRS), 4, 12 * len(PAIRS)
-    for spread in (0.3, 0.6, 1.0, 1.5, 2.0):
+    for spread in (0.3, 0.6, 1.0, 1.1, 1.2, 1.5, 2.0):
         saved, off, off_balanced = [], [], []
         for seed in range(seeds):
             rng = np.random.default_rng(seed)
@@ -125,6 +126,29 @@ def adaptive(seeds: int) -> None:
         log, plain = np.nanmean(saved, axis=0)
         print(f"spread {spread}: fewer annotations for strengths {plain:.0%}, for log strengths {log:.0%}; "
               f"adaptive {_truthful(off)}; balanced {_truthful(off_balanced)}", flush=True)  # fmt: skip
+
+
+def bound(seeds: int) -> None:
+    """How much the best design of all could save, for intervals of strengths, if it knew how strong responders are."""
+    direction = np.eye(R)[PAIRS[:, 0]] - np.eye(R)[PAIRS[:, 1]]
+    for spread in (0.3, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0):
+        saved = []
+        for seed in range(seeds):
+            x = np.random.default_rng(seed).normal(scale=spread, size=R)
+            gap = direction @ x
+            weight = 1 / (2 + np.exp(gap) + np.exp(-gap))
+            strength = np.exp(x) / np.exp(x).sum()
+            slope = np.diag(strength) - np.outer(strength, strength)
+            share, widths = np.full(len(PAIRS), 1 / len(PAIRS)), []
+            for _ in range(400):  # multiplicative steps towards the least mean standard error
+                information = (direction * (share * weight)[:, None]).T @ direction
+                moved = slope @ (np.linalg.inv(information + 1) - 1 / R**2)
+                error = np.sqrt(np.diag(moved @ slope))
+                widths.append(error.mean())
+                share = share * np.sqrt(((moved @ direction.T) ** 2 / error[:, None]).sum(axis=0) * weight)
+                share /= share.sum()
+            saved.append(1 - (widths[-1] / widths[0]) ** 2)
+        print(f"spread {spread}: {np.mean(saved):.1%} at most", flush=True)
 
 
 def _truthful(off: list[tuple[np.ndarray, np.ndarray]]) -> str:
@@ -168,4 +192,4 @@ if __name__ == "__main__":
         for number in numbers:
             subprocess.run([sys.executable, __file__, "one", number], check=True)
     else:
-        {"designs": designs, "adaptive": adaptive}[what](int(numbers[0]))
+        {"designs": designs, "adaptive": adaptive, "bound": bound}[what](int(numbers[0]))

@@ -117,8 +117,12 @@ def command(
             typer.echo(f"{work}: start is done already with these choices; --again with others replaces it.", err=True)
             return
         with bars() as progress, mapped_columns(map_ or ()) as columns:
-            report = start(step, src.resolve().name, source.items(), options, progress)
-            columns.check(str(source.choices.get("layout")))
+
+            def items() -> Iterator[SourceItem]:
+                yield from source.items()
+                columns.check(str(source.choices.get("layout")))
+
+            report = start(step, src.resolve().name, items(), options, progress)
     echo_report(report)
     if not options.crops:
         typer.echo("parts cut out of other images were not looked for; --crops does, with OpenCV", err=True)
