@@ -9,7 +9,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,7 +34,7 @@ from mrb_lib.schema import ANSWER, KEYS, ORDERS
 from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, run_id
 from mrb_lib.verdicts.other_runs import OtherRun, other_runs
 from mrb_lib.verdicts.protocol import Judge
-from mrb_lib.verdicts.store import append_part, clear_leftovers, exclusive, read_run, set_aside
+from mrb_lib.verdicts.store import append_part, clear_leftovers, exclusive, iter_run, read_run, set_aside
 
 _HELD = [*KEYS["verdicts"][1:], "status"]
 
@@ -262,35 +263,66 @@ def _execute(
         ) from error
     with exclusive(folder):
         clear_leftovers(folder)
-        columns = [*_HELD, "reply"] if isinstance(judge, Jury) else _HELD
-        held = read_run(folder, columns)
-        numbers = plan.numbers(held)
-        planned = np.isin(numbers, wanted)
-        again = redo(held) & planned
-        kept = planned & ~again
-        pending = np.setdiff1d(wanted, numbers[kept])
-        tracker = Tracker(judge.name, len(wanted), held[kept], call.progress)
+        # A jury holds its members' verdicts in memory, and looks them up for all of its own at once.
+        is_jury = isinstance(judge, Jury)
+        parts = iter([read_run(folder, [*_HELD, "reply"])]) if is_jury else iter_run(folder, _HELD)
+        held = _held(parts, plan, wanted, redo)
+        pending = wanted[~held.kept[wanted]]
+        tracker = Tracker(judge.name, len(wanted), held.statuses, call.progress)
+        before = tracker.held
         tracker.start()
         try:
             if len(pending):
                 job = Job(judge, plan, _batches(call, judge, plan, pending), make)
-                _make(call, job, folder, again, tracker)
+                _make(call, job, folder, held.again, tracker)
             elif not (folder / FILE_NAME).is_file():
                 record(folder, call.manifest(judge, plan))
         finally:
             tracker.finish()
-    made = tracker.held - int(kept.sum())
+    made = tracker.held - before
     return RunSummary(
         judge=judge.name,
         folder=folder,
         made=made,
-        before=int(kept.sum()),
+        before=before,
         waiting=len(pending) - made,
         seconds=time.perf_counter() - start,
         other_runs=other_runs(call.runs, call.manifest(judge, plan)),
-        retried=int(again.sum()),
+        retried=int(held.again.sum()),
         notices=tuple(judge.notices),
     )
+
+
+@dataclass(frozen=True)
+class _Held:
+    """What a run holds of a plan.
+
+    Attributes
+    ----------
+    kept : array of bool with shape (verdicts of the plan,), those that are there and stay
+    again : array of bool with shape (rows of the run,), those to be made again
+    statuses : how many of those that stay have each status
+    """
+
+    kept: np.ndarray
+    again: np.ndarray
+    statuses: Counter[str]
+
+
+def _held(parts: Iterable[pd.DataFrame], plan: Plan, wanted: np.ndarray, redo: Redo) -> _Held:
+    # The place after the last, where -1 points, is that of rows outside the plan, which nobody wants.
+    is_wanted = np.zeros(len(plan) + 1, dtype=bool)
+    is_wanted[wanted] = True
+    kept, again, statuses = np.zeros(len(plan), dtype=bool), [np.zeros(0, dtype=bool)], Counter[str]()
+    for part in parts:
+        numbers = plan.numbers(part)
+        planned = is_wanted[numbers]
+        redone = redo(part) & planned
+        stays = planned & ~redone
+        kept[numbers[stays]] = True
+        again.append(redone)
+        statuses.update(part["status"][stays].value_counts().to_dict())
+    return _Held(kept, np.concatenate(again), statuses)
 
 
 def _batches(call: _Call, judge: Judge, plan: Plan, pending: np.ndarray) -> list[np.ndarray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -45,15 +46,20 @@ class Plan:
 
     def numbers(self, made: pd.DataFrame) -> np.ndarray:
         """The number of each row of a verdicts table; -1 where the plan does not ask for it."""
-        case = _positions(self.cases["case_id"], made["case_id"])
-        order = _positions(self.orders, made["order"])
-        dimension = _positions(self.dimensions, made["dimension"])
+        case = _positions(self._case_ids, made["case_id"])
+        order = _positions(pd.Index(self.orders), made["order"])
+        dimension = _positions(pd.Index(self.dimensions), made["dimension"])
         repeat = made["repeat"].to_numpy()
         planned = (
             (case >= 0) & (order >= 0) & (dimension >= 0) & (repeat < self.repeats) & (made["probe"] == self.probe)
         ).to_numpy()
         number = ((case * len(self.orders) + order) * self.repeats + repeat) * len(self.dimensions) + dimension
         return np.where(planned, number, -1)
+
+    @cached_property
+    def _case_ids(self) -> pd.Index:
+        # The verdicts of a run come in as many parts as it had batches, and making an index costs more than using it.
+        return pd.Index(self.cases["case_id"])
 
     def longest_first(self, numbers: np.ndarray) -> np.ndarray:
         """The same numbers, case by case, those of the cases with the longest texts first."""
@@ -95,9 +101,9 @@ class Plan:
         yield from (batch for batch in np.split(numbers, starts[1:]) if len(batch))
 
 
-def _positions(vocabulary: Sequence[str] | pd.Series, values: pd.Series) -> pd.Series:
-    """The place of each value in `known`; -1 where it is not there."""
-    return pd.Series(pd.Index(vocabulary).get_indexer(pd.Index(values)), index=values.index)
+def _positions(vocabulary: pd.Index, values: pd.Series) -> pd.Series:
+    """The place of each value in the vocabulary; -1 where it is not there."""
+    return pd.Series(vocabulary.get_indexer(pd.Index(values)), index=values.index)
 
 
 def check_retry(statuses: Sequence[str]) -> None:

@@ -55,7 +55,7 @@ class Tracker:
     ----------
     judge : the judge's name
     planned : how many verdicts are asked for
-    held : those of them that the run has already, as a table with a status
+    held : how many of them the run has already, by status
     report : called with each status; None reports nothing
     clock : seconds since any moment
     """
@@ -64,20 +64,19 @@ class Tracker:
         self,
         judge: str,
         planned: int,
-        held: pd.DataFrame,
+        held: Mapping[str, int],
         report: ReportProgress | None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._judge = judge
         self.planned = planned
-        self._counts = dict.fromkeys(STATUSES, 0)
+        self._counts = dict.fromkeys(STATUSES, 0) | dict(held)
         self._report = report
         # rich keeps the samples that speeds are estimated from; nothing is drawn here.
         self._samples = Progress(
             console=Console(quiet=True), auto_refresh=False, speed_estimate_period=inf, get_time=clock
         )
         self._tasks = {name: self._samples.add_task(name, total=None) for name in _COUNTED}
-        self._count(held)
 
     @property
     def held(self) -> int:
@@ -95,7 +94,8 @@ class Tracker:
 
     def add(self, verdicts: pd.DataFrame) -> None:
         """Count a batch and report."""
-        self._count(verdicts)
+        for status, count in verdicts["status"].value_counts().items():
+            self._counts[str(status)] += int(count)
         tokens = verdicts.reindex(columns=list(_TOKENS)).to_numpy(dtype=float)
         for name, amount in zip(
             _COUNTED, (len(verdicts), verdicts["case_id"].nunique(), np.nansum(tokens)), strict=True
@@ -106,10 +106,6 @@ class Tracker:
     def finish(self) -> None:
         """Report for the last time."""
         self._tell(finished=True)
-
-    def _count(self, verdicts: pd.DataFrame) -> None:
-        for status, count in verdicts["status"].value_counts().items():
-            self._counts[str(status)] += int(count)
 
     def _speed(self, name: str) -> float | None:
         """A second; None before the first batch, and where nothing was counted."""

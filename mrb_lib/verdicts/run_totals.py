@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,31 +62,26 @@ def totals(folder: Path) -> RunTotals:
     InputError
         A part is damaged.
     """
-    frames = []
+    statuses, reasons, sums = Counter[str](), Counter[str](), dict[str, float]()
     for path in part_paths(folder):
         try:
             file = pq.ParquetFile(path)
             names = [name for name in _READ if name in file.schema_arrow.names]
-            frames.append(file.read(columns=names, use_threads=False).to_pandas())
+            part = file.read(columns=names, use_threads=False).to_pandas().reindex(columns=[*_READ])
         except (pa.ArrowException, OSError) as error:
             raise InputError(
                 f"{path}: is truncated or not a parquet file ({error}); remove it and judge again."
             ) from error
-    if not frames:
-        return RunTotals()
-    table = pd.concat([frame.reindex(columns=[*_READ]) for frame in frames], ignore_index=True)
-    counts = table["status"].value_counts()
-    sums = {name: pd.to_numeric(table[name]).sum(min_count=1) for name in _SUMMED}
-    totals_of = {name: float(value) for name, value in sums.items() if pd.notna(value)}
+        statuses.update(part["status"].value_counts().to_dict())
+        reasons.update(part.loc[part["status"] == "error", "error"].dropna().astype("str").value_counts().to_dict())
+        for name in _SUMMED:
+            amount = pd.to_numeric(part[name]).sum(min_count=1)
+            if pd.notna(amount):
+                sums[name] = sums.get(name, 0.0) + float(amount)
     return RunTotals(
-        {status: int(counts[status]) for status in STATUSES if status in counts.index},
-        int(totals_of["prompt_tokens"]) if "prompt_tokens" in totals_of else None,
-        int(totals_of["completion_tokens"]) if "completion_tokens" in totals_of else None,
-        totals_of.get("cost_usd"),
-        _usual(table.loc[table["status"] == "error", "error"]),
+        {status: statuses[status] for status in STATUSES if status in statuses},
+        int(sums["prompt_tokens"]) if "prompt_tokens" in sums else None,
+        int(sums["completion_tokens"]) if "completion_tokens" in sums else None,
+        sums.get("cost_usd"),
+        min(reasons, key=lambda reason: (-reasons[reason], reason), default=None),
     )
-
-
-def _usual(reasons: pd.Series) -> str | None:
-    often = reasons.dropna().astype("str").mode()
-    return str(often.iloc[0]) if len(often) else None

@@ -228,22 +228,44 @@ def read_run(folder: Path, columns: list[str] | None = None) -> pd.DataFrame:
     return frame
 
 
+def iter_run(folder: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+    """The verdicts of one run a part at a time, in the order they were written, so that only one need be in memory.
+
+    Parameters
+    ----------
+    columns : those to read, of the contract
+
+    Raises
+    ------
+    InputError
+        A part is damaged, lacks a column, or holds one of another type.
+    """
+    schema = pa.schema([SCHEMA.field(name) for name in columns])
+    for path in part_paths(folder):
+        table = _read_part(path, columns, ())
+        try:
+            frame: pd.DataFrame = table.select(schema.names).cast(schema).to_pandas()
+        except pa.ArrowException as error:
+            raise InputError(f"{path}: holds a column of another type ({error}); remove the file.") from error
+        yield frame
+
+
+def _read_part(path: Path, columns: Sequence[str] | None, coded: Sequence[str]) -> pa.Table:
+    try:
+        # Parts are small: the threads that read columns side by side cost more than they save.
+        source = pq.ParquetFile(path, read_dictionary=list(coded))
+        table = source.read(columns=None if columns is None else list(columns), use_threads=False)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path}: is truncated or not a parquet file ({error}); remove it and judge again.") from error
+    absent = [name for name in columns or SCHEMA.names if name not in table.column_names]
+    if absent:
+        raise InputError(f"{path}, column {absent[0]}: is missing, so it is not a part of a run; remove the file.")
+    return table
+
+
 def _read_parts(folder: Path, columns: Sequence[str] | None, coded: Sequence[str] = ()) -> pa.Table:
     """The parts of a run as one table; the columns `coded` are read as positions in a list of their values."""
-    tables = []
-    for path in part_paths(folder):
-        try:
-            # Parts are small: the threads that read columns side by side cost more than they save.
-            source = pq.ParquetFile(path, read_dictionary=list(coded))
-            table = source.read(columns=None if columns is None else list(columns), use_threads=False)
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(
-                f"{path}: is truncated or not a parquet file ({error}); remove it and judge again."
-            ) from error
-        absent = [name for name in columns or SCHEMA.names if name not in table.column_names]
-        if absent:
-            raise InputError(f"{path}, column {absent[0]}: is missing, so it is not a part of a run; remove the file.")
-        tables.append(table)
+    tables = [_read_part(path, columns, coded) for path in part_paths(folder)]
     if not tables:
         empty = SCHEMA.empty_table().select(list(columns or SCHEMA.names))
         for name in coded:

@@ -27,7 +27,7 @@ def _made(numbers: list[int], **more: object) -> pd.DataFrame:
 def test_the_pace_is_that_of_the_session_without_the_time_to_load() -> None:
     now = 100.0
     reports: list[RunProgress] = []
-    tracker = Tracker("j", 8, _made([0, 1]), reports.append, clock=lambda: now)
+    tracker = Tracker("j", 8, {"ok": 2}, reports.append, clock=lambda: now)
     tracker.start()
     now += 500
     tracker.start_clock()
@@ -42,7 +42,7 @@ def test_the_pace_is_that_of_the_session_without_the_time_to_load() -> None:
 def test_the_pace_is_that_of_all_batches_however_long_they_take_and_needs_no_tokens() -> None:
     now = 0.0
     reports: list[RunProgress] = []
-    tracker = Tracker("j", 8, _made([]), reports.append, clock=lambda: now)
+    tracker = Tracker("j", 8, {}, reports.append, clock=lambda: now)
     tracker.start_clock()
     for batch, seconds in enumerate((7200.0, 50.0, 1.0)):
         now += seconds
