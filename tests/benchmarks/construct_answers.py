@@ -2,9 +2,9 @@
 
     python tests/benchmarks/construct_answers.py 10000 100000
 
-For each number of items, in a process of its own: five models with eight samples each answer at once, 40 answers an
-item, half of them to a question with options; then another rule, which asks no model; then four responders. Prints the
-seconds of each and the peak of the process' memory.
+For each number of items: five models with eight samples each answer at once, 40 answers an item, half of them to a
+question with options; then another rule, which asks no model; then four responders. Each is a process of its own, as
+the commands are, and prints its seconds, the memory it had before it read anything, and the peak.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import pandas as pd
 from mrb_lib.construct.answers.answering import Answerer
 from mrb_lib.construct.filter import FilterOptions, filter_items
 from mrb_lib.construct.respond import respond
-from mrb_lib.construct.work import begin, create_work
+from mrb_lib.construct.work import begin, create_work, open_work
 from mrb_lib.judges import JudgeRequest, PromptlessJudge, Settings, engine
 from mrb_lib.verdicts.protocol import VerdictRows
 
@@ -55,27 +55,33 @@ def build(request: JudgeRequest) -> Drawn:
     return Drawn(request.entry.name)
 
 
-def main(n: int) -> None:
-    """Measure one number of items."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        roster = folder / "models.toml"
-        names = [*(f"model{i}" for i in range(MODELS)), *(f"responder{i}" for i in range(RESPONDERS))]
-        roster.write_text("".join(f'[[judge]]\nname = "{one}"\nengine = "drawn"\n' for one in names))
-        work = create_work(folder / "work", "many", "simulated")
-        with begin(work, "start", {}, seed=0) as step:
+STEPS = ("items", "filter", "filter, another rule", "respond")
+
+
+def main(what: str, folder: Path, n: int) -> None:
+    """Measure one step in a folder where those before it were taken."""
+    idle, start = rss(), time.perf_counter()
+    roster = folder / "models.toml"
+    names = [*(f"model{i}" for i in range(MODELS)), *(f"responder{i}" for i in range(RESPONDERS))]
+    roster.write_text("".join(f'[[judge]]\nname = "{one}"\nengine = "drawn"\n' for one in names))
+    asked = 0.0
+    if what == "items":
+        with begin(create_work(folder / "work", "many", "simulated"), "start", {}, seed=0) as step:
             step.write("items", items(n))
-        peak, start = rss(), time.perf_counter()
-        print(f"{n:>7,} items   {'items table':<32} {peak:6.0f} MB")
-        models = [Answerer(one, Settings(prompt="short-answer")) for one in names[:MODELS]]
-        for what, keep, again in (("filter", "correct <= 1", False), ("filter, another rule", "correct <= 2", True)):
-            done = filter_items(work, FilterOptions(models, SAMPLES, keep), again=again, extra=[roster])
-            asked = sum(run.summary.seconds for run in done.runs)
-            report(n, what, start, asked)
-            start = time.perf_counter()
+    elif what == "respond":
         pool = [Answerer(one, Settings(prompt="open-answer")) for one in names[MODELS:]]
-        answered = respond(work, pool, extra=[roster])
-        report(n, f"respond, {answered.n_in:,} items", start, sum(run.summary.seconds for run in answered.runs))
+        answered = respond(open_work(folder / "work"), pool, extra=[roster])
+        what += f" to {answered.n_in:,} items"
+        asked = sum(run.summary.seconds for run in answered.runs)
+    else:
+        models = [Answerer(one, Settings(prompt="short-answer")) for one in names[:MODELS]]
+        again = what != "filter"
+        options = FilterOptions(models, SAMPLES, "correct <= 2" if again else "correct <= 1")
+        done = filter_items(open_work(folder / "work"), options, again=again, extra=[roster])
+        asked = sum(run.summary.seconds for run in done.runs)
+    seconds = time.perf_counter() - start
+    memory = f"{idle:5.0f} MB before, peak {rss():5.0f} MB"
+    print(f"{n:>7,} items   {what:<28} {memory}   {seconds:7.1f} s, {asked:.1f} s of them in the runs", flush=True)
 
 
 def items(n: int) -> pd.DataFrame:
@@ -97,17 +103,11 @@ def rss() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def report(n: int, what: str, start: float, asked: float) -> None:
-    """Print a line: seconds in all, those of asking and storing among them, and the peak of memory."""
-    seconds = time.perf_counter() - start
-    print(
-        f"{n:>7,} items   {what:<32} {rss():6.0f} MB   {seconds:7.1f} s, {asked:.1f} s of them in the runs", flush=True
-    )
-
-
 if __name__ == "__main__":
-    if sys.argv[1] == "--one":
-        main(int(sys.argv[2]))
+    if sys.argv[1] in STEPS:
+        main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))
     else:
         for count in sys.argv[1:]:
-            subprocess.run([sys.executable, __file__, "--one", count], check=True)
+            with tempfile.TemporaryDirectory() as name:
+                for one in STEPS:
+                    subprocess.run([sys.executable, __file__, one, name, count], check=True)
