@@ -174,11 +174,16 @@ def changes(earlier: Benchmark, now: Benchmark) -> pd.DataFrame:
 
 def _labels_by_digest(benchmark: Benchmark) -> pd.Series:
     """The annotations of each case as text, by the digest of its content."""
-    rows = benchmark.annotations[["case_id", "annotator", "dimension", "choice"]].astype("str")
-    lines = rows[["annotator", "dimension", "choice"]].agg("\t".join, axis=1)
-    text = lines.groupby(rows["case_id"]).agg(lambda group: "\n".join(sorted(group)))
+    lines = _lines(benchmark.annotations, "annotator").sort_values()
+    text = lines.groupby(benchmark.annotations["case_id"]).agg("\n".join)
     digests = case_digests(benchmark)
     return text.reindex(digests.index).fillna("").groupby(digests).first()
+
+
+def _lines(annotations: pd.DataFrame, *who: str) -> pd.Series:
+    """Each annotation as a line: the columns named, dimension and choice, between tabs."""
+    first, *others = (annotations[name].astype("str") for name in (*who, "dimension", "choice"))
+    return first.str.cat(others, sep="\t")
 
 
 def _check_version(version: str, earlier: Benchmark | None) -> None:
@@ -203,8 +208,8 @@ def _licence(terms: Terms, items: pd.DataFrame) -> str:
 
 def _choices(terms: Terms, annotations: pd.DataFrame, earlier: Benchmark | None) -> dict[str, Any]:
     """All that the release depends on besides the work folder; the annotations by their digest."""
-    rows = annotations[["case_id", "annotator", "dimension", "choice"]].astype("str").agg("\t".join, axis=1)
-    digest = hashlib.sha256("\n".join(sorted(rows)).encode("utf-8")).hexdigest()
+    lines = sorted(_lines(annotations, "case_id", "annotator"))
+    digest = hashlib.sha256("\n".join(lines).encode("utf-8")).hexdigest()
     before = None if earlier is None else earlier.meta.revision
     return {**vars(terms), "limits": list(terms.limits), "annotations": digest, "earlier": before}
 

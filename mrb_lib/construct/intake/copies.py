@@ -11,12 +11,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mrb_lib.data.near_duplicates import IMAGE_COSINE, SIGNATURE, Pairs
+from mrb_lib.data.near_duplicates import IMAGE_COSINE, ROUNDING, SIGNATURE, Pairs, cosine_bounds
 
 _SIDE = int(SIGNATURE**0.5)
 _BLOCK = 2000
-_LOW = 8
-_ROUNDING = 1e-4
 _ODD = np.where(np.arange(_SIDE) % 2, -1.0, 1.0).astype(np.float32)
 _EVEN = np.ones(_SIDE, dtype=np.float32)
 _SIGNS: Final = tuple(np.outer(down, across).ravel() for down, across in product((_EVEN, _ODD), repeat=2))
@@ -85,9 +83,10 @@ class Signatures:
 
 def _alike(block: NDArray[np.float32], earlier: NDArray[np.float32]) -> Pairs:
     turned = _turned(block)
-    found, bounds = [], _bounds(earlier)
+    # Without their signs two signatures are at least as near as in any mirroring.
+    found, bounds = [], cosine_bounds(np.abs(earlier))
     for own in (block, turned):
-        one, other = np.nonzero(_bounds(own) @ bounds.T >= IMAGE_COSINE - _ROUNDING)
+        one, other = np.nonzero(cosine_bounds(np.abs(own)) @ bounds.T >= IMAGE_COSINE - ROUNDING)
         products = own[one] * earlier[other]
         confirmed = np.max([products @ signs for signs in _SIGNS], axis=0) >= IMAGE_COSINE
         found.append((one[confirmed], other[confirmed]))
@@ -99,16 +98,3 @@ def _turned(signatures: NDArray[np.float32]) -> NDArray[np.float32]:
     """The signatures of the same pictures mirrored at their diagonal."""
     square = signatures.reshape(-1, _SIDE, _SIDE)
     return np.ascontiguousarray(square.transpose(0, 2, 1)).reshape(-1, SIGNATURE)
-
-
-def _bounds(signatures: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Short vectors whose product is at least the cosine of two pictures in any mirroring.
-
-    They hold the lowest frequencies without their signs and, as one number, the length of all the others: by the
-    inequality of Cauchy and Schwarz the product of two lengths is no less than that of what they stand for. It takes a
-    tenth of the time of the whole signatures (measured with 10,000 images).
-    """
-    low = np.abs(signatures.reshape(-1, _SIDE, _SIDE)[:, :_LOW, :_LOW]).reshape(-1, _LOW**2)
-    rest = np.sqrt(np.clip(1 - np.square(low).sum(axis=1, keepdims=True), 0, None))
-    rest[~signatures.any(axis=1)] = 0
-    return np.concatenate([low, rest], axis=1)

@@ -20,7 +20,7 @@ def strata(columns: pd.DataFrame) -> NDArray[np.float64]:
     """
     named = columns.astype("str").fillna("")
     if named.shape[1] > 1:
-        named = named.assign(together=named.agg("\n".join, axis=1))
+        named = named.assign(together=named.iloc[:, 0].str.cat(named.iloc[:, 1:], sep="\n"))
     dummies = [pd.get_dummies(named[name]).to_numpy(dtype=float) for name in named.columns]
     return np.hstack([np.ones((len(columns), 1)), *dummies])
 
