@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageOps
 
-from mrb_lib.construct.intake.crops import Keypoints
+from mrb_lib.construct.intake.crops import Keypoints, _features, _mirror
 from mrb_lib.construct.intake.same_pictures import SamePictures
 from mrb_lib.data.demo.build import simulate_case
 from mrb_lib.errors import InputError
@@ -28,18 +28,32 @@ def part_of(picture: Image.Image, share: float, rng: np.random.Generator) -> Ima
     return Image.open(io.BytesIO(stored(resized.convert("L"), "JPEG", quality=70)))
 
 
+def test_the_descriptors_of_a_mirrored_picture_are_the_same_numbers_in_another_order() -> None:
+    pytest.importorskip("cv2", reason="the search for parts needs OpenCV")
+    picture = np.asarray(Image.open(io.BytesIO(simulate_case(0, 3).picture)).convert("L"), dtype=np.uint8)
+    points, descriptors, values = _mirror(_features(picture))
+    again, found, mirrored = _features(np.ascontiguousarray(picture[:, ::-1]))
+    assert (values == mirrored).all()
+    near = np.linalg.norm(points[:, None] - again, axis=2) < 1
+    same = near & (descriptors @ found.T > 0.95)
+    assert same.any(axis=1).mean() > 0.8
+
+
 def test_parts_are_found_and_nothing_else(tmp_path: Path) -> None:
     pytest.importorskip("cv2", reason="the search for parts needs OpenCV")
     rng = np.random.default_rng(1)
     pictures = {str(i): Image.open(io.BytesIO(simulate_case(0, i).picture)).convert("L") for i in range(N)}
     parts = {f"{i} part": part_of(pictures[str(i)], 0.25, rng) for i in range(0, N, 2)}
+    parts |= {f"{i} part": ImageOps.mirror(part_of(pictures[str(i)], 0.25, rng)) for i in (1, 3, 5)}
+    parts |= {f"{i} part": ImageOps.flip(part_of(pictures[str(i)], 0.25, rng)) for i in (7, 9)}
     shown = pictures | parts
     with SamePictures(tmp_path, crops=True) as same:
         for name, picture in shown.items():
             same.add(name, picture)
         same.add("unseen", None)
         groups = same.groups(lambda name: shown[name])
-    assert all(groups[f"{i} part"] == groups[str(i)] for i in range(0, N, 2))
+    assert len(parts) == N - 1
+    assert [name for name in parts if groups[name] != groups[name.removesuffix(" part")]] == []
     assert len(set(groups.values())) == N + 1
 
 
