@@ -182,8 +182,9 @@ def _labels_by_digest(benchmark: Benchmark) -> pd.Series:
 
 def _lines(annotations: pd.DataFrame, *who: str) -> pd.Series:
     """Each annotation as a line: the columns named, dimension and choice, between tabs."""
-    first, *others = (annotations[name].astype("str") for name in (*who, "dimension", "choice"))
-    return first.str.cat(others, sep="\t")
+    texts = annotations[[*who, "dimension", "choice"]].astype("str")
+    lines: pd.Series = texts.iloc[:, 0].str.cat(texts.iloc[:, 1:], sep="\t")
+    return lines
 
 
 def _check_version(version: str, earlier: Benchmark | None) -> None:

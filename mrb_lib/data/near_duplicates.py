@@ -165,7 +165,7 @@ def similar_texts(cases: pd.DataFrame) -> Pairs:
         low = int(np.searchsorted(size, TEXT_JACCARD * size[start]))
         one, other = sparse.coo_array(rare[start:end] @ rare[low:end].T).coords
         one, other = one[one + start > other + low] + start, other[one + start > other + low] + low
-        common = np.asarray(shingles[one].multiply(shingles[other]).sum(axis=1)).ravel()
+        common: NDArray[np.int64] = np.asarray(shingles[one].multiply(shingles[other]).sum(axis=1)).ravel()
         alike = common >= TEXT_JACCARD * (size[one] + size[other] - common)
         pairs.append((first[one[alike]], first[other[alike]]))
     ones, others = zip(*pairs, strict=True)

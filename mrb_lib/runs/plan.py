@@ -59,7 +59,8 @@ class Plan:
     @cached_property
     def _case_ids(self) -> pd.Index:
         # The verdicts of a run come in as many parts as it had batches, and making an index costs more than using it.
-        return pd.Index(self.cases["case_id"])
+        index: pd.Index = pd.Index(self.cases["case_id"])
+        return index
 
     def longest_first(self, numbers: np.ndarray) -> np.ndarray:
         """The same numbers, case by case, those of the cases with the longest texts first."""

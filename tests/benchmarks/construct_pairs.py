@@ -183,7 +183,7 @@ def work_of(n: int, folder: Path) -> None:
 
 
 WORDS = np.array([start + end for start in "bdfgklmnprst" for end in ("an", "en", "in", "on", "un")])
-STOCK = np.array(["the image shows", "there is no evidence of", "these findings are consistent with", "in the left lung",
+STOCK = np.array(["the image shows", "there is no evidence of", "these findings are consistent with", "in the lung",
                   "further imaging is recommended for", "no acute", "is within normal limits"])  # fmt: skip
 
 

@@ -52,7 +52,7 @@ class Keypoints:
     and Zisserman 2012, doi:10.1109/CVPR.2012.6248018). Images of which some fall into the same bucket of a
     locality-sensitive hash (random hyperplanes; Charikar 2002, doi:10.1145/509907.509965) are compared: a shift, turn
     and scale is fitted to their matches by RANSAC, and the two are copies where, laid over each other, their details
-    correlate. So a logo or ruler that two images share makes no copy. SIFT knows no mirrored picture, but the descriptor
+    correlate. So a logo or ruler that two images share makes no copy. SIFT knows no mirrored picture, but a descriptor
     of one has the same numbers in another order, so each is hashed both ways.
 
     In the embedded benchmark parts with up to 30% cut off each side correlate by .99 and more, different pictures of
