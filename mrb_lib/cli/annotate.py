@@ -11,6 +11,8 @@ from mrb_lib.cli.adjudications import where
 from mrb_lib.cli.listing import count
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mrb_lib.data.benchmark import Benchmark
     from mrb_lib.reviews.store import Store
 
@@ -30,7 +32,14 @@ def annotate(
     overlap: Annotated[
         int | None, typer.Option(min=1, help="Annotators a case; default: 2, or 1 for a single annotator.")
     ] = None,
-    cases: Annotated[int | None, typer.Option(min=1, help="A random choice of so many cases; default: all.")] = None,
+    cases: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="A random choice of so many cases; default: all. In a folder of mrb construct, cases are chosen and "
+            "come to everybody so that at any time all pairs of responders have had as many.",
+        ),
+    ] = None,
     shared: Annotated[
         int,
         typer.Option(min=0, help="So many cases first, the same for everybody, so that agreement shows on day one."),
@@ -94,6 +103,7 @@ def annotate(
     """Annotate preferences in a browser, blinded: assign cases, collect answers, export them, watch agreement."""
     from mrb_lib.cli.agreeing import deal_disputed, show_until
     from mrb_lib.cli.servers import check_app, serve_app
+    from mrb_lib.construct.pair import annotation_blocks
     from mrb_lib.data.benchmark import load
     from mrb_lib.errors import InputError
     from mrb_lib.notebook.places import locate
@@ -129,7 +139,10 @@ def annotate(
         raise InputError(f"{store_used}: nothing is assigned yet; deal cases out with --annotators NAME,NAME.")
     with open_store(store_used, create=names is not None) as opened:
         if names is not None:
-            assign_cases(benchmark, opened, names, overlap=overlap, n_cases=cases, shared=shared, seed=seed)
+            assign_cases(
+                benchmark, opened, names, overlap=overlap, n_cases=cases, shared=shared, seed=seed,
+                blocks=annotation_blocks(folder),
+            )  # fmt: skip
         if export is not None and full:
             _export_log(benchmark, opened, export)
         elif export is not None:
@@ -184,8 +197,9 @@ def assign_cases(
     n_cases: int | None,
     shared: int,
     seed: int,
+    blocks: Mapping[str, int] | None = None,
 ) -> None:
-    """Assign cases, and report how many each annotator has."""
+    """Assign cases, and report how many each annotator has; `blocks` as of `mrb_lib.reviews.assignment.assign`."""
     from mrb_lib.reviews.assignment import assign, choose_cases
 
     meta, ids = benchmark.meta, benchmark.cases["case_id"].tolist()
@@ -193,12 +207,14 @@ def assign_cases(
     people = len(set(names) | set(before["annotator"]))
     if shared:
         # By the seed alone: who comes later gets the same ones.
-        common = choose_cases(ids, shared, seed=seed)
-        store.assign(meta.name, assign(common, names, overlap=people, seed=seed, assigned=before))
+        common = choose_cases(ids, shared, seed=seed, blocks=blocks)
+        dealt = assign(common, names, overlap=people, seed=seed, assigned=before, blocks=blocks)
+        store.assign(meta.name, dealt)
         before = store.assignments(meta.name)
     wanted = min(2, people) if overlap is None else overlap
-    chosen = choose_cases(ids, n_cases or len(ids), seed=seed, first=before["case_id"].unique().tolist())
-    store.assign(meta.name, assign(chosen, names, overlap=wanted, seed=seed, assigned=before))
+    having = before["case_id"].unique().tolist()
+    chosen = choose_cases(ids, n_cases or len(ids), seed=seed, first=having, blocks=blocks)
+    store.assign(meta.name, assign(chosen, names, overlap=wanted, seed=seed, assigned=before, blocks=blocks))
     after = store.assignments(meta.name)
     of = after.groupby("annotator").size()
     for name in names:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Collection, Sequence
 from io import BytesIO
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -23,8 +24,9 @@ from mrb_lib.construct.pairing.balance import (
 )
 from mrb_lib.construct.pairing.candidates import RULES, Candidates, candidates
 from mrb_lib.construct.pairing.design import Assumptions, design
+from mrb_lib.construct.record import RECORD
 from mrb_lib.construct.tables import ABOUT
-from mrb_lib.construct.work import Step, Work, begin
+from mrb_lib.construct.work import Step, Work, begin, open_work
 from mrb_lib.data.benchmark import BenchmarkMeta, empty_annotations, write_meta
 from mrb_lib.errors import InputError
 from mrb_lib.files import write_atomic
@@ -121,6 +123,21 @@ def pair(
         if not step.is_done:
             _write(step, pairs, announced, made, responses)
     return Paired(pairs, excluded, announced, step.is_done)
+
+
+def annotation_blocks(folder: Path) -> dict[str, int] | None:
+    """In which block each case of a work folder is annotated: in one, every pair of responders has a case, if it can.
+
+    Returns
+    -------
+    dict or None
+        The blocks of the cases from 0, by `pairs.order`; None where the folder is none of construction, or has no pairs
+    """
+    if not (folder / RECORD).is_file():
+        return None
+    pairs = open_work(folder).pairs()
+    both = {frozenset(pair) for pair in zip(pairs["model_a"], pairs["model_b"], strict=True)}
+    return dict(zip(pairs["case_id"], (pairs["order"] // max(len(both), 1)).tolist(), strict=True)) or None
 
 
 def _check(plan: Plan) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from mrb_lib.errors import InputError
 from mrb_lib.schema import ORDERS
+
+IntArray = NDArray[np.int64]
 
 
 def assign(
@@ -18,6 +21,7 @@ def assign(
     overlap: int,
     seed: int,
     assigned: pd.DataFrame | None = None,
+    blocks: Mapping[str, int] | None = None,
 ) -> pd.DataFrame:
     """Deal cases out so that each is annotated by `overlap` people, everyone has as many, and all pairs of people meet.
 
@@ -28,14 +32,16 @@ def assign(
     seed : of the dealing, of each annotator's sequence of cases and of the orders
     assigned : `case_id, annotator, order` of what was dealt out before, all of which stays: it counts towards the
         overlap and towards what each person has. Only `annotators` get more; people who are not named keep theirs.
+    blocks : the block of each case: nobody gets one of a later block before those of an earlier one; cases without one
+        come last. None is one block
 
     Returns
     -------
     DataFrame
-        `case_id`, `annotator`, `position` (0.. in each annotator's own random sequence), `order` ("AB" or "BA": which
-        response is shown first; half of each annotator's cases each). Sorted by annotator, as given, and position.
-        Of what is dealt at once, numbers of cases differ by one at most between annotators. With `assigned` only what
-        is new; a case that has its overlap already goes to nobody else.
+        `case_id`, `annotator`, `position` (0.. in each annotator's own sequence, random within a block), `order` ("AB"
+        or "BA": which response is shown first; half of each annotator's cases each). Sorted by annotator, as given, and
+        position. Of what is dealt at once, numbers of cases differ by one at most between annotators. With `assigned`
+        only what is new; a case that has its overlap already goes to nobody else.
 
     Raises
     ------
@@ -54,30 +60,51 @@ def assign(
             f"an overlap of {overlap} is not possible with {len(people)} annotators; use 1 to {len(people)}."
         )
     rng = np.random.default_rng(seed)
-    dealt = _deal(case_ids, people, len(annotators), before, overlap, rng)
+    block = _block_of(case_ids, blocks)
+    dealt = _deal(case_ids, people, len(annotators), before, overlap, block, rng)
     rows = []
     for name, cases in zip(annotators, dealt, strict=True):
         earlier = before.loc[before["annotator"] == name, "order"]
         more = int((earlier == ORDERS[0]).sum() - (earlier == ORDERS[1]).sum())
         either = int(rng.integers(2))
         orders = rng.permutation((np.arange(len(cases)) + (either if more == 0 else int(more > 0))) % 2)
-        for position, i in enumerate(rng.permutation(len(cases))):
+        for position, i in enumerate(_shuffled(block[cases], rng)):
             rows.append((case_ids[cases[i]], name, position, ORDERS[orders[position]]))
     frame = pd.DataFrame(rows, columns=["case_id", "annotator", "position", "order"])
     return frame.astype({"case_id": "str", "annotator": "str", "position": "int64", "order": "str"})
 
 
-def choose_cases(case_ids: Sequence[str], n: int, *, seed: int, first: Sequence[str] = ()) -> list[str]:
+def choose_cases(
+    case_ids: Sequence[str],
+    n: int,
+    *,
+    seed: int,
+    first: Sequence[str] = (),
+    blocks: Mapping[str, int] | None = None,
+) -> list[str]:
     """A random choice of `n` cases, of which a larger one by the same seed holds all.
 
     Parameters
     ----------
     first : cases that are chosen before any other, such as those that somebody has already
+    blocks : the block of each case, of which an earlier one is chosen whole before a later one. None is one block
     """
     all_cases = set(case_ids)
-    drawn = np.random.default_rng(seed).permutation(len(case_ids))
+    drawn = _shuffled(_block_of(case_ids, blocks), np.random.default_rng(seed))
     chosen = dict.fromkeys([*(case for case in first if case in all_cases), *(case_ids[int(i)] for i in drawn)])
     return list(chosen)[:n]
+
+
+def _block_of(case_ids: Sequence[str], blocks: Mapping[str, int] | None) -> IntArray:
+    known = blocks or {}
+    last = max(known.values(), default=0) + 1
+    return np.array([known.get(case, last) for case in case_ids], dtype=np.int64)
+
+
+def _shuffled(block: IntArray, rng: np.random.Generator) -> IntArray:
+    """Positions in the order of their blocks, at random within each."""
+    drawn = rng.permutation(len(block))
+    return drawn[np.argsort(block[drawn], kind="stable")]
 
 
 def _check(case_ids: Sequence[str], annotators: Sequence[str]) -> None:
@@ -93,6 +120,7 @@ def _deal(
     n_dealt_to: int,
     before: pd.DataFrame,
     overlap: int,
+    block: IntArray,
     rng: np.random.Generator,
 ) -> list[list[int]]:
     """The cases, by index, of each of the first `n_dealt_to` people."""
@@ -106,7 +134,7 @@ def _deal(
     for numbers_of_case in having.values():
         met[np.ix_(numbers_of_case, numbers_of_case)] += 1
         load[numbers_of_case] += 1
-    for case in rng.permutation(len(case_ids)):
+    for case in _shuffled(block, rng):
         chosen = list(having.get(case_ids[case], []))
         old = len(chosen)
         while len(chosen) < overlap and not set(range(n_dealt_to)) <= set(chosen):

@@ -21,7 +21,11 @@ def test_the_command_prints_the_design_and_reads_the_annotations(mrb: Callable[.
     assert "annotation_hours" in done.out
     assert "rarest meeting: a and b, 2 times" in done.out
     assert "identical pair: 6" in done.err
+    dealt = mrb("annotate", work.path, "--annotators", "ann,bea", "--cases", 6, "--assign-only")
+    assert dealt.code == 0, dealt.err
     with open_store(work.path / "reviews.sqlite") as store:
+        first = work.pairs().set_index("case_id").loc[store.assignments("mine")["case_id"].unique()]
+        assert first[["model_a", "model_b"]].apply(frozenset, axis=1).nunique() == len(first) == 6
         for row in labels_by(work, "abcd").itertuples():
             store.answer(AnnotatorAnswer("mine", row.case_id, "Dr A", "overall", row.choice, "AB"))
     more = mrb("construct", "pair", work.path, "--strategy", "adaptive", "--cases", 18, "--json")

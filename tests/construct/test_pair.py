@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mrb_lib.construct.pair import ADAPTIVE, NO_PAIR, NOT_DRAWN, RANDOM, Paired, Plan, pair
+from mrb_lib.construct.pair import ADAPTIVE, NO_PAIR, NOT_DRAWN, RANDOM, Paired, Plan, annotation_blocks, pair
 from mrb_lib.construct.work import Work
 from mrb_lib.data.benchmark import load
 from mrb_lib.errors import InputError
@@ -116,3 +116,13 @@ def test_an_interrupted_adaptive_round_is_taken_up(work: Work, monkeypatch: pyte
     assert work.state("pair") == "begun"
     second = pair(work, plan, labels=labels)
     assert (len(second.pairs), second.pairs.head(12).equals(first.pairs)) == (20, True)
+
+
+def test_in_every_block_of_annotation_each_pair_of_responders_has_a_case(work: Work, tmp_path: Path) -> None:
+    assert annotation_blocks(work.path) is None and annotation_blocks(tmp_path) is None
+    made = pair(work, Plan())
+    blocks = annotation_blocks(work.path)
+    assert blocks is not None and list(blocks) == made.pairs["case_id"].tolist()
+    both = made.pairs[["model_a", "model_b"]].apply(frozenset, axis=1)
+    of_block = both.groupby(made.pairs["case_id"].map(blocks)).agg(set)
+    assert of_block.map(len).tolist() == [6] * 6

@@ -94,3 +94,17 @@ def test_a_larger_choice_of_cases_holds_the_smaller() -> None:
     assert few != choose_cases(CASES, 10, seed=4)
     assert choose_cases(CASES, 3, seed=3, first=["c7", "gone", "c9"])[:2] == ["c7", "c9"]
     assert len(choose_cases(CASES, 1000, seed=3)) == len(CASES)
+
+
+def test_blocks_come_one_after_the_other_and_at_random_within() -> None:
+    blocks = {case: i // 20 for i, case in enumerate(CASES)}
+    frame = assign(CASES, ["a", "b"], overlap=2, seed=1, blocks=blocks)
+    first, second = (mine["case_id"].tolist() for _, mine in frame.groupby("annotator"))
+    for mine in (first, second):
+        assert [blocks[case] for case in mine] == sorted(blocks.values())
+        assert mine[:20] != CASES[:20]
+    assert first[:20] != second[:20]
+    assert set(choose_cases(CASES, 40, seed=1, blocks=blocks)) == set(CASES[:40])
+    shared = assign(CASES, ["a", "b"], overlap=1, seed=1, blocks=blocks)
+    of = shared[shared["case_id"].isin(CASES[:40])].groupby("annotator").size()
+    assert of.tolist() == [20, 20]
