@@ -213,13 +213,12 @@ def release_of(work: Work) -> str:
 
 
 def measure(what: str, folder: Path) -> None:
-    """A step in a work folder, with its seconds and the memory it had before it began and at most."""
-    before, start = rss(), time.perf_counter()
+    """A step in a work folder, with its seconds, those of a processor, and the memory before it and at most."""
+    before, start, used = rss(), time.perf_counter(), time.process_time()
     said = {"pair": pairs_of, "release": release_of}[what](open_work(folder / "work"))
-    print(
-        f"{what}: {time.perf_counter() - start:.1f} s, {rss():,.0f} MB at most ({before:,.0f} before); {said}",
-        flush=True,
-    )
+    seconds, busy = time.perf_counter() - start, time.process_time() - used
+    memory = f"{rss():,.0f} MB at most ({before:,.0f} before)"
+    print(f"{what}: {seconds:.1f} s ({busy:.1f} s of a processor), {memory}; {said}", flush=True)
 
 
 def rss() -> float:
