@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
 from mrb_lib.stats.core.options import FloatArray, IntArray, check_choice
 
@@ -89,6 +88,9 @@ def adjust_families(p_values: FloatArray, families: IntArray, correction: str) -
     adjusted : shape (m,)
     size : shape (m,), the number of tests made in the test's family
     """
-    by_family = pd.Series(p_values).groupby(families)
-    adjusted = by_family.transform(lambda values: adjust(values.to_numpy(), correction))
-    return np.array(adjusted, dtype=np.float64), np.array(by_family.transform("count"), dtype=np.int64)
+    adjusted, size = np.empty(len(p_values)), np.empty(len(p_values), dtype=np.int64)
+    order = np.argsort(families, kind="stable")
+    for family in np.split(order, np.flatnonzero(np.diff(families[order])) + 1):
+        adjusted[family] = adjust(p_values[family], correction)
+        size[family] = np.count_nonzero(~np.isnan(p_values[family]))
+    return adjusted, size

@@ -29,8 +29,15 @@ def compared_at_all(wins: FloatArray, ties: FloatArray) -> BoolArray:
 def connected(wins: FloatArray, ties: FloatArray) -> BoolArray:
     """Whether all responders of each set that are compared are in one strong component, and there are two or more."""
     compared = compared_at_all(wins, ties)
-    strong = [components(*tables)[1] for tables in zip(wins, ties, strict=True)]
-    return np.array([len(np.unique(parts[met])) == 1 for parts, met in zip(strong, compared, strict=True)], dtype=bool)
+    edge = ((wins + ties) > 0).astype(np.float32)
+    # From any one of them all others are reached, and it from all others: of all sets at once.
+    reached = np.zeros((2, *compared.shape), dtype=bool)
+    reached[:, np.arange(len(compared)), compared.argmax(axis=1)] = True
+    for seen, step in zip(reached, (edge, edge.transpose(0, 2, 1)), strict=True):
+        while (more := (np.einsum("si,sij->sj", seen, step) > 0) & ~seen).any():
+            seen |= more
+    joined: BoolArray = (reached.all(axis=0) | ~compared).all(axis=1) & compared.any(axis=1)
+    return joined
 
 
 def components(wins: FloatArray, ties: FloatArray) -> tuple[IntArray, IntArray]:

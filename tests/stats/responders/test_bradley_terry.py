@@ -8,7 +8,15 @@ import pytest
 import statsmodels.api as sm
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
-from mrb_lib.stats.responders.bradley_terry import bradley_terry, components, davidson, rao_kupper, to_strength
+from mrb_lib.stats.responders.bradley_terry import (
+    bradley_terry,
+    compared_at_all,
+    components,
+    connected,
+    davidson,
+    rao_kupper,
+    to_strength,
+)
 
 MODELS = [bradley_terry, davidson, rao_kupper]
 
@@ -173,6 +181,21 @@ def test_two_groups_that_never_met_are_two_components() -> None:
     assert len(set(weak)) == 2
     assert len(set(strong)) == 3
     assert np.isnan(bradley_terry(wins[None], ties[None]).log_strength).all()
+
+
+def test_sets_are_connected_where_all_who_met_are_one_strong_component() -> None:
+    generator = np.random.default_rng(0)
+    wins = (generator.random((400, 6, 6)) < generator.choice([0.1, 0.2, 0.4], (400, 1, 1))).astype(float)
+    wins[:, np.arange(6), np.arange(6)] = 0
+    wins[:100, :, 2] = wins[:100, 2, :] = 0
+    ties = np.zeros_like(wins)
+    ties[:, 0, 1] = ties[:, 1, 0] = generator.random(400) < 0.2
+    alone = [
+        len(set(components(*tables)[1][met])) == 1
+        for tables, met in zip(zip(wins, ties, strict=True), compared_at_all(wins, ties), strict=True)
+    ]
+    assert connected(wins, ties).tolist() == alone
+    assert 0.1 < np.mean(alone) < 0.9
 
 
 def test_a_lopsided_contest_converges() -> None:
