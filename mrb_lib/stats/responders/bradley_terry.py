@@ -35,7 +35,7 @@ def connected(wins: FloatArray, ties: FloatArray) -> BoolArray:
     reached[:, np.arange(len(compared)), compared.argmax(axis=1)] = True
     for seen, step in zip(reached, (edge, edge.transpose(0, 2, 1)), strict=True):
         while (more := (np.einsum("si,sij->sj", seen, step) > 0) & ~seen).any():
-            seen |= more
+            np.logical_or(seen, more, out=seen)
     joined: BoolArray = (reached.all(axis=0) | ~compared).all(axis=1) & compared.any(axis=1)
     return joined
 
