@@ -34,10 +34,11 @@ def connected(wins: FloatArray, ties: FloatArray) -> BoolArray:
     reached = np.zeros((2, *compared.shape), dtype=bool)
     reached[:, np.arange(len(compared)), compared.argmax(axis=1)] = True
     for seen, step in zip(reached, (edge, edge.transpose(0, 2, 1)), strict=True):
-        while (more := (np.einsum("si,sij->sj", seen, step) > 0) & ~seen).any():
-            np.logical_or(seen, more, out=seen)
-    joined: BoolArray = (reached.all(axis=0) | ~compared).all(axis=1) & compared.any(axis=1)
-    return joined
+        more = seen
+        while more.any():
+            more = np.asarray(np.einsum("si,sij->sj", seen, step) > 0) & ~seen
+            seen |= more
+    return np.asarray((reached.all(axis=0) | ~compared).all(axis=1) & compared.any(axis=1))
 
 
 def components(wins: FloatArray, ties: FloatArray) -> tuple[IntArray, IntArray]:
