@@ -33,6 +33,8 @@ CONSENSUS = "consensus"
 NO_PROBE = "none"
 ANSWER = "answer"
 """The one dimension of runs that keep a model's answers, not verdicts; see `mrb_lib.construct.answers.answering`."""
+WORK_RECORD = "construction.toml"
+"""What makes a folder a work folder; see `mrb_lib.construct.record`."""
 SIMULATED = "SIMULATED"
 """The source of verdicts that were drawn, and what everything made of simulated data says."""
 

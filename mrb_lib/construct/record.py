@@ -13,10 +13,10 @@ import tomli_w
 
 from mrb_lib.errors import InputError
 from mrb_lib.files import write_atomic
-from mrb_lib.schema import KINDS
+from mrb_lib.schema import KINDS, WORK_RECORD
 
 STEPS: Final = ("start", "filter", "screen", "respond", "pair", "release")
-RECORD: Final = "construction.toml"
+RECORD: Final = WORK_RECORD
 BEGUN: Final = "begun"
 FINISHED: Final = "finished"
 _OWN: Final[Mapping[str, type]] = {"state": str, "seed": int, "input": dict, "output": dict}

@@ -16,6 +16,7 @@ from mrb_lib.data.images import IMAGE_FORMATS
 from mrb_lib.data.images.dicom import header, is_dicom, read_dicom
 from mrb_lib.errors import InputError
 from mrb_lib.files import inside
+from mrb_lib.schema import WORK_RECORD
 from mrb_lib.validation import Finding, Severity
 
 MAX_PIXELS = 50_000_000
@@ -38,7 +39,8 @@ def image_findings(
 
     Parameters
     ----------
-    folder : the benchmark's `images` folder; it may be absent
+    folder : the benchmark's `images` folder; it may be absent. That of a work folder also has the images of items
+        without a case, which is no finding
     cases : the cases table; `images` holds lists of safe names
     progress : called with "images", how many are done, and of how many
 
@@ -59,7 +61,8 @@ def image_findings(
             users.setdefault(name, []).append(i)
     findings: list[Finding] = []
     digests: dict[str, str] = {}
-    names = sorted(users.keys() | set(FolderImages(folder)))
+    is_work = (folder.parent / WORK_RECORD).is_file()
+    names = sorted(users.keys() | (set() if is_work else set(FolderImages(folder))))
     for done, name in enumerate(names, start=1):
         report = _ImageReport(name, users.get(name, []), cases)
         try:

@@ -179,6 +179,15 @@ def test_an_unused_image(tmp_path: Path) -> None:
     assert places(findings) == [("warning", "images/left-over.png", None, None)]
 
 
+def test_an_unused_image_of_a_work_folder_belongs_to_an_item(tmp_path: Path) -> None:
+    benchmark = sound()
+    benchmark.images["stray.png"] = picture(99)
+    folder = benchmark.write(tmp_path / "work")
+    assert len(audit(folder)) == 1
+    (folder / "construction.toml").touch()
+    assert audit(folder) == []
+
+
 def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
     folder = sound().write(tmp_path / "bench")
     (tmp_path / "elsewhere.png").write_bytes(picture(7))
