@@ -76,7 +76,7 @@ def rate(store: Path, name: str, dimensions: Sequence[str], choices: Sequence[st
 
 
 def test_from_a_folder_of_images_to_a_released_benchmark(
-    mrb: Mrb, tiny: Callable[[str], Path], smollm_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mrb: Mrb, tiny: Callable[[str], Path], smollm_server: str, tmp_path: Path
 ) -> None:
     """Two tiny models and SmolLM2 behind a server are the filter and the responders."""
     source, work, bench = write_source(tmp_path / "source"), tmp_path / "work", tmp_path / "bench"
