@@ -343,17 +343,6 @@ def test_what_is_typed_while_a_mark_is_on_its_way_is_kept(desk: Page) -> None:
     page.get_by_role("button", name="Sign out").click()
 
 
-def test_a_name_may_be_typed_while_the_case_changes_and_a_note_on_it_may_not(desk: Page) -> None:
-    taken = desk.evaluate("""() => {
-      const root = document.querySelector(".mrb-explorer");
-      root.dispatchEvent(new KeyboardEvent("keydown", { key: "j", bubbles: true, composed: true }));
-      const types = (node) => node.dispatchEvent(new InputEvent("beforeinput", { bubbles: true, cancelable: true }));
-      return [root.querySelector(".mrb-sign input"), root.querySelector("[data-field=note]")].map(types);
-    }""")
-    assert taken == [True, False]
-    expect(desk.locator(".mrb-title")).to_have_text("Case sim-000001")
-
-
 def test_who_saves_and_goes_on_at_once_sees_the_case_marked(desk: Page) -> None:
     page = _lead(desk, "case=sim-000012")
     _sign_in(page, "Flo")

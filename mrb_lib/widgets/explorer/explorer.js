@@ -107,7 +107,7 @@ const mrbExplorer = (() => {
       root.replaceChildren(head, filters.bar, filters.chips, filters.summary, notice, element("div", { class: "mrb-panes" }, left, middle, form.root), dialog, views.dialog);
       picture(mrbShell.recall("localStorage", "mrb-pictures") !== "off");
       list.signed(form.reviewer());
-      const gate = mrbShell.gate(root, [stage, ...form.gated, tags.list]);
+      const gate = mrbShell.gate(root, [stage, form.root, tags.list]);
       parts = { notice, position, previous, next, filters, list, form, tags, view, stage, dialog, gate };
     }
 

@@ -409,8 +409,7 @@ const mrbForm = (() => {
     drawTrouble();
     drawWho();
     const refuse = () => say("That key was not taken: the case was about to change. Look, and press it again.", "mrb-unsaved");
-    // `gated` is what speaks of the case in sight; signing in does not, so a name can be typed while the case changes.
-    return { root, gated: [form, past], show, empty, choose, refuse, history, reviewer: () => state.reviewer, save: () => open() && store(typed()), saveAndNext, action, note: () => !form.hidden && note.focus(), mark: () => open() && state.images && region(), marked };
+    return { root, show, empty, choose, refuse, history, reviewer: () => state.reviewer, save: () => open() && store(typed()), saveAndNext, action, note: () => !form.hidden && note.focus(), mark: () => open() && state.images && region(), marked };
   }
 
   return { make };
