@@ -43,7 +43,7 @@ def killed(arguments: Sequence[object], after: int) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
             return replace(self, target)
 
-        Path.replace = counted  # type: ignore[method-assign]
+        Path.replace = counted  # type: ignore[method-assign]  # in this process, which ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         os.dup2(1, 2)
         app([str(argument) for argument in arguments], standalone_mode=False)

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -51,11 +52,11 @@ def work(tmp_path: Path) -> Work:
     return started(tmp_path / "work", ITEMS)
 
 
-def run(work: Work, script: Script, keep: str = "", **options: object) -> Filtered:
+def run(work: Work, script: Script, keep: str = "", **options: Any) -> Filtered:
     again = bool(options.pop("again", False))
     retry = options.pop("retry", ())
-    chosen = FilterOptions(**{"models": script.models(*MODELS), "keep": keep, **options})  # type: ignore[arg-type]
-    return filter_items(work, chosen, extra=[script.roster], again=again, retry=retry)  # type: ignore[arg-type]
+    chosen = FilterOptions(**{"models": script.models(*MODELS), "keep": keep, **options})
+    return filter_items(work, chosen, extra=[script.roster], again=again, retry=retry)
 
 
 def test_what_is_hard_is_kept_and_every_other_item_has_its_reason(work: Work, script: Script) -> None:

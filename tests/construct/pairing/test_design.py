@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,8 +20,8 @@ def _pairs(each: int, names: list[str] = NAMES) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["model_a", "model_b"]).assign(item_id=[f"i{i}" for i in range(len(rows))])
 
 
-def _values(frame: pd.DataFrame, **assumed: float) -> pd.Series:
-    return design(frame, Assumptions(**assumed)).set_index("quantity")["value"]  # type: ignore[arg-type]
+def _values(frame: pd.DataFrame, **assumed: Any) -> pd.Series:
+    return design(frame, Assumptions(**assumed)).set_index("quantity")["value"]
 
 
 def test_equals_have_the_closed_form_of_a_round_robin() -> None:
@@ -66,6 +67,7 @@ def test_responders_that_never_meet_the_others_are_named() -> None:
 
 
 def test_impossible_assumptions_are_refused() -> None:
-    for wrong in ({"ties": 1.0}, {"spread": -1.0}, {"seconds": 0.0}, {"accuracy": 7.0}):
+    impossible: list[dict[str, Any]] = [{"ties": 1.0}, {"spread": -1.0}, {"seconds": 0.0}, {"accuracy": 7.0}]
+    for wrong in impossible:
         with pytest.raises(InputError, match=r"use|give"):
-            Assumptions(**wrong)  # type: ignore[arg-type]
+            Assumptions(**wrong)
