@@ -64,11 +64,9 @@ class LetterLoss:
 
     def __call__(self, model: Callable[..., Any], cases: Sequence[LetterCase]) -> torch.Tensor:
         """The mean over cases and prompts of weight times cross-entropy; a prompt without a label counts as 0."""
-        shapes: dict[tuple[int, ...], list[LetterCase]] = {}
-        for case in cases:
-            alone = (0, id(case)) if case.questions.prompts.tree is None else ()
-            shapes.setdefault((*alone, *case.weight.shape), []).append(case)
-        total = sum((self._sum(model, alike) for alike in shapes.values()), torch.zeros((), device=self.weights.device))
+        shared = [case for case in cases if case.questions.prompts.tree is not None]
+        groups = [*([shared] if shared else []), *([case] for case in cases if case.questions.prompts.tree is None)]
+        total = sum((self._sum(model, group) for group in groups), torch.zeros((), device=self.weights.device))
         return total / sum(case.weight.numel() for case in cases)
 
     def _sum(self, model: Callable[..., Any], cases: Sequence[LetterCase]) -> torch.Tensor:
@@ -78,9 +76,9 @@ class LetterLoss:
             logits = logits_at(model, inputs, ends, keeps=self._keeps)
         else:
             logits = self._alone(model, cases[0])
-        p_first = torch.stack([case.p_first for case in cases]).flatten(1).to(logits.device)
-        weight = torch.stack([case.weight for case in cases]).flatten(1).to(logits.device)
-        log_p = logits.float().log_softmax(-1)[..., list(self.letters)]
+        p_first = torch.cat([case.p_first.flatten() for case in cases]).to(logits.device)
+        weight = torch.cat([case.weight.flatten() for case in cases]).to(logits.device)
+        log_p = logits[0].float().log_softmax(-1)[..., list(self.letters)]
         return -(weight * (p_first * log_p[..., 0] + (1 - p_first) * log_p[..., 1])).sum()
 
     def _alone(self, model: Callable[..., Any], case: LetterCase) -> torch.Tensor:

@@ -29,6 +29,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_
 from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
 
 from mrb_lib.errors import InputError, RunError
+from mrb_lib.judges.local.attention import use_own_attention
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.prompts import marks_pattern
 from mrb_lib.judges.roster.source import adapter_base
@@ -98,6 +99,7 @@ def load_checkpoint(
         _check_found(folder, model, loading_info["missing_keys"], speaks)
         model = model.eval()
         model.to(device)
+        use_own_attention(model)
         # What a publisher set for chatting (temperature, penalties) must not shape a verdict unnoticed.
         own = model.generation_config
         ends = own.eos_token_id if own is not None else None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any, Final
@@ -12,18 +13,25 @@ import numpy as np
 import pandas as pd
 import torch
 from PIL import Image
+from transformers import PreTrainedModel
 
 from mrb_lib.errors import InputError, RunError
+from mrb_lib.judges.local.attention import encoded_once
 from mrb_lib.judges.local.base import LocalJudge, Positions, Records, T
 from mrb_lib.judges.local.tree import Tree, grow, pack
-from mrb_lib.judges.local.weights import Tensors, Weights
+from mrb_lib.judges.local.weights import Tensors, Weights, check_context, context_length
 from mrb_lib.verdicts.protocol import VerdictRows
 
-# By how much a share of the probability, and the logarithm of the probability of all groups
-# together, may differ between reading together and reading alone before the two are not the
-# same model any more. In bfloat16 a logit of 16 has steps of an eighth.
-_TOLERANCE: Final = {torch.float32: (1e-4, 1e-3), torch.bfloat16: (0.05, 0.7)}
 _LOWEST: Final = 1e-45  # the smallest single-precision number: a ratio of probabilities stays defined
+
+# Reading together and reading alone are the same model if the log-odds of the answers, and the logarithm of the
+# probability of all of them, differ by no more than this, or than a few times what they differ by between two ways of
+# reading alone, but never by more than the last: a share of .5 that becomes .6 is another verdict.
+_TOLERANCE: Final = 1e-3
+_TIMES_NOISE: Final = 4.0
+_LARGEST_GAP: Final = 0.4
+
+_ROWS_AT_A_TIME: Final = 16_384
 
 Probabilities = list[list[list[float]]]
 
@@ -43,33 +51,19 @@ class CasePrompts:
 
 
 def tree_inputs(weights: Weights, trees: Sequence[Tree]) -> tuple[Tensors, torch.Tensor]:
-    """Trees of one shape as the inputs of one pass, and the columns of the last token of each prompt.
+    """Trees as the inputs of one pass, and the columns of the last token of each prompt.
 
     Returns
     -------
     tuple
-        The model's keyword arguments on its device, and int64 of shape (prompts,), branch by branch.
+        The model's keyword arguments on its device, and int64 of shape (prompts,), tree by tree and branch by branch.
     """
-    packed = pack(trees, weights.pad_id, weights.to_device)
-    n_trunk = int((packed.segment == 0).sum())
-    extra: Tensors = dict(packed.pictures)
-    if packed.kinds is not None:
-        extra["mm_token_type_ids"] = packed.kinds
-    trunk = None
-    if packed.kinds is not None and bool(packed.kinds.any()) and hasattr(weights.model.model, "get_rope_index"):
-        trunk, _ = weights.model.model.get_rope_index(
-            packed.ids[:, :n_trunk],
-            mm_token_type_ids=packed.kinds[:, :n_trunk],
-            attention_mask=packed.real[:, :n_trunk].long(),
-            **{name: value for name, value in packed.pictures.items() if name.endswith("_thw")},
-        )
-    inputs = {"input_ids": packed.ids, "attention_mask": packed.mask(), "position_ids": packed.positions(trunk)}
-    return {**inputs, **extra}, packed.ends
-
-
-def keeps_columns(weights: Weights) -> bool:
-    """Whether a model can be told for which columns to compute what follows."""
-    return "logits_to_keep" in signature(weights.model.forward).parameters
+    packed = pack(trees, weights.to_device)
+    kinds = {} if packed.kinds is None else {"mm_token_type_ids": packed.kinds}
+    # A mask of four dimensions is handed to the layers as it is; ours look at the layout instead.
+    no_mask = torch.empty(1, 1, 0, 0, dtype=torch.bool, device=packed.ids.device)
+    inputs = {"input_ids": packed.ids, "attention_mask": no_mask, "position_ids": packed.positions}
+    return {**inputs, **kinds, **packed.pictures, "tree": packed.layout}, packed.ends
 
 
 def logits_at(model: Callable[..., Any], inputs: Tensors, columns: torch.Tensor | None, *, keeps: bool) -> torch.Tensor:
@@ -85,6 +79,32 @@ def logits_at(model: Callable[..., Any], inputs: Tensors, columns: torch.Tensor 
         return logits[:, -1:]
     # A model may take the wish and not heed it.
     return logits if logits.shape[1] == columns.numel() else logits[:, columns]
+
+
+def keeps_columns(weights: Weights) -> bool:
+    """Whether a model can be told for which columns to compute what follows."""
+    return "logits_to_keep" in signature(weights.model.forward).parameters
+
+
+@contextmanager
+def _float32_logits(model: PreTrainedModel) -> Iterator[None]:
+    """Have the language model head multiply in single precision: in bfloat16 a logit of 16 has steps of an eighth."""
+    head = model.get_output_embeddings()
+    if type(head) is not torch.nn.Linear or head.weight.dtype is torch.float32:
+        yield
+        return
+
+    def again(head: torch.nn.Linear, inputs: tuple[torch.Tensor], logits: torch.Tensor) -> torch.Tensor:
+        # A part of the vocabulary at a time, so that the head is never there twice.
+        states = inputs[0].float()
+        out = torch.cat([states @ rows.float().T for rows in head.weight.split(_ROWS_AT_A_TIME)], dim=-1)
+        return out if head.bias is None else out + head.bias.float()
+
+    hook = head.register_forward_hook(again)
+    try:
+        yield
+    finally:
+        hook.remove()
 
 
 class TreeReader:
@@ -107,60 +127,76 @@ class TreeReader:
         self._weights = weights
         self._groups = [_single_tokens(weights, group) for group in groups]
         self._keeps = keeps_columns(weights)
+        self._limit = context_length(weights)
+        self._batches = False
         self.why_apart = ""
-        self.why_alone = _why_alone(weights) or self._differs()
+        self.why_alone = _why_alone(weights)
+        self._check()
 
     def question(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> CasePrompts:
-        """The prompts of one case made ready; see `grow` for the parameters and what is raised."""
+        """The prompts of one case made ready; see `grow` for the parameters and what is raised.
+
+        Raises `InputError`, too, where a prompt is longer than the model's context.
+        """
         if not self.why_alone:
             try:
                 tree = grow(self._weights, texts, pictures)
             except ValueError as error:
                 self.why_apart = str(error)
             else:
+                self._fits(tree.n_longest)
                 return CasePrompts(tree, (), (), tree.n_tokens)
         # Read once now, so that what the processor refuses is known before the model's turn.
         whole = self._weights.encode([texts[0][0]], [pictures])["input_ids"].shape[1]
         of_images = whole - len(self._weights.tokens(texts[0][0]))
-        n_tokens = sum(len(self._weights.tokens(text)) + of_images for row in texts for text in row)
-        return CasePrompts(None, tuple(map(tuple, texts)), tuple(pictures), n_tokens)
+        lengths = [len(self._weights.tokens(text)) + of_images for row in texts for text in row]
+        self._fits(max(lengths))
+        return CasePrompts(None, tuple(map(tuple, texts)), tuple(pictures), sum(lengths))
+
+    def _fits(self, n_tokens: int) -> None:
+        check_context(n_tokens, self._limit)
 
     def read(self, questions: Sequence[CasePrompts]) -> list[Probabilities]:
         """The probability of each group, by question, branch and leaf."""
-        out: list[Probabilities | None] = [None] * len(questions)
-        shapes: dict[tuple[int, int], list[int]] = {}
-        for i, question in enumerate(questions):
-            if question.tree is None:
-                out[i] = self.read_alone(question.texts, question.pictures)
-            else:
-                shapes.setdefault((len(question.tree.leaves), len(question.tree.leaves[0])), []).append(i)
-        for (n_branches, n_leaves), members in shapes.items():
-            trees = [tree for i in members if (tree := questions[i].tree) is not None]
-            probabilities = self.read_trees(trees).view(len(members), n_branches, n_leaves, -1).tolist()
-            for i, some in zip(members, probabilities, strict=True):
-                out[i] = some
-        return [some for some in out if some is not None]
-
-    def read_trees(self, trees: Sequence[Tree]) -> torch.Tensor:
-        """All prompts of trees of one shape in one pass; (trees, prompts, groups) on the CPU."""
-        inputs, ends = tree_inputs(self._weights, trees)
-        return self._of_groups(self._logits(inputs, ends))
-
-    def read_alone(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> Probabilities:
-        """Each prompt in a pass of its own, as the model's processor and code see to it."""
-        weights = self._weights
+        trees = [question.tree for question in questions if question.tree is not None]
+        of_trees = iter(self.read_trees(trees)) if trees else iter(())
         return [
-            [
-                self._of_groups(self._logits(weights.to_device(weights.encode([text], [pictures])), None))[
-                    0, 0
-                ].tolist()
-                for text in row
-            ]
-            for row in texts
+            self.read_alone(question.texts, question.pictures) if question.tree is None else next(of_trees)
+            for question in questions
         ]
 
+    def read_trees(self, trees: Sequence[Tree]) -> list[Probabilities]:
+        """All prompts of some trees in one pass; the probability of each group by tree, branch and leaf."""
+        inputs, ends = tree_inputs(self._weights, trees)
+        rows = iter(self._of_groups(self._logits(inputs, ends))[0].tolist())
+        return [[[next(rows) for _ in leaves] for leaves in tree.leaves] for tree in trees]
+
+    def read_alone(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> Probabilities:
+        """Each prompt by itself, as the model's processor and code see to it, as many at a time as the memory holds."""
+        every, size = [text for row in texts for text in row], len(texts) * len(texts[0]) if self._batches else 1
+        rows: list[list[float]] = []
+        while len(rows) < len(every):
+            try:
+                rows += self._read_batch(every[len(rows) : len(rows) + size], pictures)
+            except torch.OutOfMemoryError:
+                if size == 1:
+                    raise
+                size = (size + 1) // 2
+        at = iter(rows)
+        return [[next(at) for _ in row] for row in texts]
+
+    def _read_batch(self, texts: Sequence[str], pictures: Sequence[Image.Image]) -> list[list[float]]:
+        """Prompts about the same images in one pass, in which the images are encoded once."""
+        weights = self._weights
+        inputs = weights.encode(texts, [pictures] * len(texts))
+        with encoded_once(weights.model, len(texts)):
+            logits = self._logits(weights.to_device(inputs), None)
+        groups: list[list[float]] = self._of_groups(logits)[:, 0].tolist()
+        return groups
+
     def _logits(self, inputs: Tensors, columns: torch.Tensor | None) -> torch.Tensor:
-        return logits_at(self._weights.model, inputs, columns, keeps=self._keeps)
+        with _float32_logits(self._weights.model):
+            return logits_at(self._weights.model, inputs, columns, keeps=self._keeps)
 
     def _of_groups(self, logits: torch.Tensor) -> torch.Tensor:
         every = logits.float().log_softmax(-1)
@@ -168,8 +204,41 @@ class TreeReader:
         return torch.stack(groups, -1).exp().clamp_min(_LOWEST).cpu()
 
     @torch.inference_mode()
-    def _differs(self) -> str:
-        """Read a few small prompts together and alone; why they cannot be read together, if so."""
+    def _check(self) -> None:
+        """Read a few small prompts in different ways: whether they can be read together, and alone in one batch."""
+        cases = self._samples()
+        try:
+            alone = torch.tensor([self.read_alone(texts, pictures) for texts, pictures in cases])
+            self._batches = True
+            batched = self._tried(lambda: [self.read_alone(texts, pictures) for texts, pictures in cases])
+            noise = _gap(batched, alone) if isinstance(batched, torch.Tensor) else np.inf
+            self._batches = noise <= _LARGEST_GAP
+            if self.why_alone:
+                return
+            tolerance = max(_TOLERANCE, min(_TIMES_NOISE * noise, _LARGEST_GAP)) if self._batches else _TOLERANCE
+            together = self._tried(lambda: self.read_trees([grow(self._weights, *case) for case in cases]))
+        except torch.OutOfMemoryError as error:
+            name = self._weights.model.name_or_path
+            raise RunError(f"{name}: its weights leave no memory on {self._weights.device} to judge with.") from error
+        if isinstance(together, str):
+            self.why_alone = together
+        elif (gap := _gap(together, alone)) > tolerance:
+            self.why_alone = (
+                f"the log-odds of its answers change by up to {gap:.3g} when it does, and by {noise:.2g} between two "
+                "ways of reading alone"
+            )
+
+    def _tried(self, read: Callable[[], list[Probabilities]]) -> torch.Tensor | str:
+        """The probabilities, or what went wrong in the model's code."""
+        try:
+            return torch.tensor(read())
+        except torch.OutOfMemoryError:
+            raise
+        except (TypeError, ValueError, RuntimeError, AttributeError, LookupError) as error:
+            return f"{type(error).__name__} in its code: {' '.join(str(error).split())[:120]}"
+
+    def _samples(self) -> list[tuple[list[list[str]], list[Image.Image]]]:
+        """Small prompts of two cases, in two orders and three questions each."""
         weights = self._weights
         words = ("left upper lobe clear", "small effusion on the right, no fracture seen there")
         cases = []
@@ -178,24 +247,12 @@ class TreeReader:
             texts = [
                 [
                     weights.chat(f"{' '.join(words[: 1 + (i + j) % 2])}\n{one}: A or B in {ask}?", len(pictures), {})
-                    for ask in ("truth", "style")
+                    for ask in ("truth", "style", "use of words")
                 ]
                 for j, one in enumerate(words)
             ]
             cases.append((texts, pictures))
-        try:
-            try:
-                trees = [grow(weights, texts, pictures) for texts, pictures in cases]
-                together = self.read_trees(trees)
-            except torch.OutOfMemoryError:
-                raise
-            except (TypeError, ValueError, RuntimeError, AttributeError, LookupError) as error:
-                return f"{type(error).__name__} in its code: {' '.join(str(error).split())[:120]}"
-            alone = torch.tensor([self.read_alone(texts, pictures) for texts, pictures in cases]).view(together.shape)
-        except torch.OutOfMemoryError as error:
-            name = weights.model.name_or_path
-            raise RunError(f"{name}: its weights leave no memory on {weights.device} to judge with.") from error
-        return _difference(together, alone, *_TOLERANCE[weights.model.dtype])
+        return cases
 
 
 class TreeJudge(LocalJudge):
@@ -235,14 +292,13 @@ class TreeJudge(LocalJudge):
         return requests
 
 
-def _difference(together: torch.Tensor, alone: torch.Tensor, shares: float, masses: float) -> str:
-    """How far the probabilities of groups, (..., groups), lie apart, in words; empty within the tolerances."""
-    sums = [some.sum(-1, keepdim=True) for some in (together, alone)]
-    gap = float((together / sums[0] - alone / sums[1]).abs().max())
-    factor = float((sums[0].log() - sums[1].log()).abs().max())
-    if gap < shares and factor < masses:
-        return ""
-    return f"its probabilities change by up to {gap:.3g}, and in all by a factor of {np.exp(factor):.3g}, when it does"
+def _gap(some: torch.Tensor, others: torch.Tensor) -> float:
+    """How far the log-odds between groups, and the log-probabilities of all together, lie apart; (..., groups)."""
+    gaps = []
+    for probabilities in (some.double(), others.double()):
+        logs = probabilities.log()
+        gaps.append(torch.cat([logs - logs[..., :1], probabilities.sum(-1, keepdim=True).log()], dim=-1))
+    return float((gaps[0] - gaps[1]).abs().max())
 
 
 def _single_tokens(weights: Weights, spellings: Sequence[str]) -> list[int]:
@@ -258,11 +314,9 @@ def _single_tokens(weights: Weights, spellings: Sequence[str]) -> list[int]:
 def _why_alone(weights: Weights) -> str:
     """What in a model's configuration forbids sharing, whatever a short try shows."""
     config = weights.model.config.get_text_config()
-    kinds = set(getattr(config, "layer_types", None) or ()) - {"full_attention"}
+    kinds = set(getattr(config, "layer_types", None) or ()) - {"full_attention", "sliding_attention"}
     if kinds:
         return f"its layers are of the kind {', '.join(sorted(kinds))}"
-    if getattr(config, "sliding_window", None) and getattr(config, "use_sliding_window", True):
-        return f"it attends to a window of {config.sliding_window} tokens"
     if getattr(config, "cross_attention_layers", None):
         return "it attends to images outside the sequence of tokens"
     return ""

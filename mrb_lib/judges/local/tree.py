@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import cast
 
 import torch
 from PIL import Image
 
+from mrb_lib.judges.local.attention import Span, TreeLayout
 from mrb_lib.judges.local.weights import TOKENWISE, Tensors, Weights
 
 Texts = Sequence[Sequence[str]]
@@ -27,22 +30,32 @@ class Tree:
     Attributes
     ----------
     trunk : ids that all prompts share, images expanded
-    kinds : the `mm_token_type_ids` of the trunk, for models that want them
     branches : ids for each branch
     leaves : ids for each branch and leaf
-    pictures : the inputs that belong to the images
+    pictures : the inputs that belong to the images, floating-point ones in the model's type
+    kinds : the `mm_token_type_ids` of the trunk, for models that want them
+    places : positions of the trunk's tokens where a model counts images in its own way, (3, trunk); None counts tokens
+    blocks : columns of the trunk that attend to one another whatever their order, from and up to
     """
 
     trunk: list[int]
-    kinds: list[int] | None
     branches: list[list[int]]
     leaves: list[list[list[int]]]
     pictures: Tensors
+    kinds: list[int] | None = None
+    places: torch.Tensor | None = None
+    blocks: tuple[Span, ...] = ()
 
     @property
     def n_tokens(self) -> int:
         """Tokens that are read in a pass."""
         return len(self.trunk) + sum(map(len, self.branches)) + sum(len(leaf) for row in self.leaves for leaf in row)
+
+    @property
+    def n_longest(self) -> int:
+        """Tokens of the longest of its prompts."""
+        paths = zip(self.branches, self.leaves, strict=True)
+        return len(self.trunk) + max(len(branch) + max(map(len, leaves)) for branch, leaves in paths)
 
 
 def grow(weights: Weights, texts: Texts, pictures: Sequence[Image.Image]) -> Tree:
@@ -68,18 +81,41 @@ def grow(weights: Weights, texts: Texts, pictures: Sequence[Image.Image]) -> Tre
     n_trunk = min(n_trunk, *heads)
     branches = [row[0][n_trunk:head] for row, head in zip(prompts, heads, strict=True)]
     leaves = [[ids[head:] for ids in row] for row, head in zip(prompts, heads, strict=True)]
-    trunk, kinds, extra = prompts[0][0][:n_trunk], None, {}
-    if weights.processor is not None:
-        inputs = weights.encode([texts[0][0]], [pictures])
-        rest = len(prompts[0][0]) - n_trunk
-        whole = inputs["input_ids"][0].tolist()
-        trunk = whole[: len(whole) - rest]
-        if whole[len(whole) - rest :] != prompts[0][0][n_trunk:]:
-            raise ValueError("the processor changes the text after the images")
-        if "mm_token_type_ids" in inputs:
-            kinds = inputs["mm_token_type_ids"][0, : len(trunk)].tolist()
-        extra = {name: value for name, value in inputs.items() if name not in TOKENWISE}
-    return Tree(trunk, kinds, branches, leaves, extra)
+    if weights.processor is None:
+        return Tree(prompts[0][0][:n_trunk], branches, leaves, {})
+    inputs = weights.encode([texts[0][0]], [pictures])
+    whole = inputs["input_ids"][0].tolist()
+    rest = prompts[0][0][n_trunk:]
+    trunk = whole[: len(whole) - len(rest)]
+    if whole[len(trunk) :] != rest:
+        raise ValueError("the processor changes the text after the images")
+    return Tree(
+        trunk,
+        branches,
+        leaves,
+        {name: weights.near_device(value) for name, value in inputs.items() if name not in TOKENWISE},
+        kinds=inputs["mm_token_type_ids"][0, : len(trunk)].tolist() if "mm_token_type_ids" in inputs else None,
+        places=_places(weights, inputs, len(trunk)),
+        blocks=_blocks(inputs["token_type_ids"][0, : len(trunk)].tolist()) if "token_type_ids" in inputs else (),
+    )
+
+
+def _places(weights: Weights, inputs: Tensors, n_trunk: int) -> torch.Tensor | None:
+    kinds = inputs.get("mm_token_type_ids")
+    if kinds is None or not kinds.any() or not hasattr(weights.model.model, "get_rope_index"):
+        return None
+    places, _ = weights.model.model.get_rope_index(
+        inputs["input_ids"][:, :n_trunk],
+        mm_token_type_ids=kinds[:, :n_trunk],
+        **{name: value for name, value in inputs.items() if name.endswith("_thw")},
+    )
+    return cast("torch.Tensor", places)[:, 0]
+
+
+def _blocks(kinds: Sequence[int]) -> tuple[Span, ...]:
+    """Where images stand among tokens of the kinds 0, text, and 1, image."""
+    edges = [i for i, (before, after) in enumerate(pairwise([0, *kinds, 0])) if (before == 1) != (after == 1)]
+    return tuple(zip(edges[::2], edges[1::2], strict=True))
 
 
 def common(sequences: Sequence[Sequence[int]]) -> int:
@@ -94,108 +130,80 @@ def common(sequences: Sequence[Sequence[int]]) -> int:
 
 @dataclass(frozen=True)
 class Packed:
-    """A batch of trees of the same shape as one model input.
+    """Trees one after the other in a row, as the input of one pass.
 
     Attributes
     ----------
-    ids : (B, L); every segment is filled up on its left
-    kinds : (B, L) or None
-    real : (B, L), False where it is filled up
-    segment : (L,), the segment of each column: 0 the trunk, then branches, then leaves
-    ancestors : (S, S), whether segment j lies on the path of segment i
-    ends : (branches * leaves,), the column of the last token of each prompt
+    ids : (1, tokens)
+    positions : the position of each token in its own prompt, (1, tokens), or (3, 1, tokens)
+    kinds : (1, tokens) or None
+    layout : what attends to what
+    ends : (prompts,), the column of the last token of each prompt, tree by tree
     pictures : inputs of all images
     """
 
     ids: torch.Tensor
+    positions: torch.Tensor
     kinds: torch.Tensor | None
-    real: torch.Tensor
-    segment: torch.Tensor
-    ancestors: torch.Tensor
+    layout: TreeLayout
     ends: torch.Tensor
     pictures: Tensors
 
-    def mask(self) -> torch.Tensor:
-        """What may attend to what, (B, 1, L, L)."""
-        n = self.segment.numel()
-        path = self.ancestors[self.segment][:, self.segment]
-        before = torch.ones(n, n, dtype=torch.bool, device=path.device).tril()
-        allowed = (path & before)[None] & self.real[:, None, :]
-        # A row of nothing but False has no softmax: what is filled up attends to itself, and nobody to it.
-        return (allowed | torch.eye(n, dtype=torch.bool, device=path.device))[:, None]
 
-    def positions(self, trunk: torch.Tensor | None = None) -> torch.Tensor:
-        """The position of each token in its own prompt, (B, L), or (3, B, L) if the trunk's are.
-
-        Parameters
-        ----------
-        trunk : positions of the trunk's columns where a model counts images in its own
-            way, (3, B, trunk); None counts tokens
-        """
-        n_trunk = int((self.segment == 0).sum())
-        out = torch.zeros(self.real.shape, dtype=torch.long, device=self.real.device)
-        starts: dict[int, torch.Tensor] = {}
-        for segment in range(self.ancestors.shape[0]):
-            columns = (self.segment == segment).nonzero().flatten()
-            real = self.real[:, columns].long()
-            parents = [s for s in range(segment) if self.ancestors[segment, s]]
-            start = starts[parents[-1]] if parents else torch.zeros_like(real[:, :0].sum(1))
-            out[:, columns] = (start[:, None] + real.cumsum(1) - 1) * real
-            starts[segment] = start + real.sum(1)
-        if trunk is None:
-            return out
-        # After the images a model goes on counting from its own highest position.
-        shift = trunk.amax(dim=(0, 2)) + 1 - self.real[:, :n_trunk].sum(1)
-        moved = (out + shift[:, None]) * self.real
-        three = moved[None].repeat(3, 1, 1)
-        three[:, :, :n_trunk] = trunk
-        return three
-
-
-def pack(trees: Sequence[Tree], pad: int, move: Callable[[Mapping[str, torch.Tensor]], Tensors]) -> Packed:
-    """Put trees of the same shape side by side.
+def pack(trees: Sequence[Tree], move: Callable[[Mapping[str, torch.Tensor]], Tensors]) -> Packed:
+    """Put trees one after the other.
 
     Parameters
     ----------
-    pad : the token to fill up with
     move : brings inputs to the model's device
     """
-    n_leaves = len(trees[0].leaves[0])
-    segments = [[tree.trunk, *tree.branches, *(leaf for row in tree.leaves for leaf in row)] for tree in trees]
-    widths = [max(len(some[s]) for some in segments) for s in range(len(segments[0]))]
-    rows, real = [], []
-    for some in segments:
-        rows.append([t for ids, width in zip(some, widths, strict=True) for t in [pad] * (width - len(ids)) + ids])
-        real.append(
-            [r for ids, width in zip(some, widths, strict=True) for r in [0] * (width - len(ids)) + [1] * len(ids)]
-        )
-    inputs = {"ids": torch.tensor(rows), "real": torch.tensor(real)}
+    three = any(tree.places is not None for tree in trees)
+    ids: list[int] = []
+    kinds: list[int] = []
+    positions, cases, paths, blocks, ends = [], [], [], list[Span](), list[int]()
+    for tree in trees:
+        start = len(ids)
+        places = torch.arange(len(tree.trunk)) if tree.places is None else tree.places
+        positions.append(places.expand(3, -1) if three else places)
+        # After the images a model goes on counting from its own highest position.
+        follows = int(places.max()) + 1 if len(tree.trunk) else 0
+        ids += tree.trunk
+        trunk = (start, len(ids))
+        runs: list[tuple[Span, ...]] = [(trunk,)] if tree.trunk else []
+        spans = []
+        for branch in tree.branches:
+            spans.append((len(ids), len(ids) + len(branch)))
+            ids += branch
+            positions.append(_counted(follows, len(branch), three))
+            runs += [(trunk, spans[-1])] if branch else []
+        for span, branch, leaves in zip(spans, tree.branches, tree.leaves, strict=True):
+            for leaf in leaves:
+                runs.append((trunk, span, (len(ids), len(ids) + len(leaf))))
+                ids += leaf
+                positions.append(_counted(follows + len(branch), len(leaf), three))
+                ends.append(len(ids) - 1)
+        kinds += (tree.kinds or [0] * len(tree.trunk)) + [0] * (len(ids) - trunk[1])
+        cases.append((start, len(ids)))
+        paths.append(tuple(runs))
+        blocks += [(start + first, start + last) for first, last in tree.blocks]
+    inputs = {"ids": torch.tensor([ids]), "positions": torch.cat(positions, dim=-1), "ends": torch.tensor(ends)}
     if any(tree.kinds is not None for tree in trees):
-        filled = [[0] * (widths[0] - len(tree.trunk)) + (tree.kinds or [0] * len(tree.trunk)) for tree in trees]
-        rest = sum(widths[1:])
-        inputs["kinds"] = torch.tensor([kinds + [0] * rest for kinds in filled])
+        inputs["kinds"] = torch.tensor([kinds])
     moved = move(inputs)
-    device = moved["ids"].device
-    n_branches = len(trees[0].branches)
-    ends = torch.tensor(widths).cumsum(0)[1 + n_branches :] - 1
+    place = moved["positions"]
     return Packed(
         ids=moved["ids"],
+        positions=place[:, None] if three else place[None],
         kinds=moved.get("kinds"),
-        real=moved["real"].bool(),
-        segment=torch.repeat_interleave(torch.arange(len(widths)), torch.tensor(widths)).to(device),
-        ancestors=_ancestors(n_branches, n_leaves).to(device),
-        ends=ends.to(device),
-        pictures=move(join([tree.pictures for tree in trees])),
+        layout=TreeLayout(tuple(cases), tuple(paths), tuple(blocks), moved["ids"].device),
+        ends=moved["ends"],
+        pictures=join([move(tree.pictures) for tree in trees]),
     )
 
 
-def _ancestors(n_branches: int, n_leaves: int) -> torch.Tensor:
-    size = 1 + n_branches + n_branches * n_leaves
-    out = torch.eye(size, dtype=torch.bool)
-    out[:, 0] = True
-    for leaf in range(n_branches * n_leaves):
-        out[1 + n_branches + leaf, 1 + leaf // n_leaves] = True
-    return out
+def _counted(start: int, length: int, three: bool) -> torch.Tensor:
+    positions = torch.arange(start, start + length)
+    return positions.expand(3, -1) if three else positions
 
 
 def join(inputs: Sequence[Mapping[str, torch.Tensor]]) -> Tensors:

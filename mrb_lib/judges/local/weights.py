@@ -159,6 +159,11 @@ class Weights:
             raise InputError(f"the model's processor refuses the case ({reason})") from error
         return {name: value for name, value in made.items() if isinstance(value, torch.Tensor)}
 
+    def near_device(self, value: torch.Tensor) -> torch.Tensor:
+        """A picture's input made ready to be moved: in the weights' type, and where a GPU copies from without waiting."""
+        typed = value.to(self.model.dtype) if value.is_floating_point() else value
+        return typed.pin_memory() if self.device.type == "cuda" else typed
+
     def to_device(self, inputs: Mapping[str, torch.Tensor]) -> Tensors:
         """Move inputs beside the weights; pictures take the weights' type."""
         moved = {}
@@ -171,6 +176,30 @@ class Weights:
         # A chat template that writes the first mark itself must not get a second one.
         first = self.tokenizer.bos_token
         return not (isinstance(first, str) and text.startswith(first))
+
+
+def context_length(weights: Weights) -> int | None:
+    """The longest sequence of tokens that a model was made for; None where its configuration does not say.
+
+    Where all layers look back over a window alone, nothing sees what lies before it.
+    """
+    config = weights.model.config.get_text_config()
+    stated = [getattr(config, "max_position_embeddings", None)]
+    kinds = set(getattr(config, "layer_types", None) or ())
+    if kinds == {"sliding_attention"} or (not kinds and getattr(config, "use_sliding_window", True)):
+        stated.append(getattr(config, "sliding_window", None))
+    return min((length for length in stated if isinstance(length, int) and length > 0), default=None)
+
+
+def check_context(n_tokens: int, limit: int | None, n_reply: int = 0) -> None:
+    """Raise `InputError` where a prompt, with the longest reply it may get, is longer than a model's context."""
+    if limit is not None and n_tokens + n_reply > limit:
+        reply = f" and a reply of up to {n_reply:,}" if n_reply else ""
+        cure = "lower --max-pixels or --max-new-tokens" if n_reply else "lower --max-pixels"
+        raise InputError(
+            f"a prompt of {n_tokens:,} tokens{reply} is longer than the model's context of {limit:,}; {cure}, or "
+            "choose a model with a longer context"
+        )
 
 
 def choose_device(device: str) -> torch.device:

@@ -255,8 +255,8 @@ def mllama() -> Made:
     return transformers.MllamaForConditionalGeneration(config), processor
 
 
-SHARES = (llava_next, llava_onevision, qwen2_vl, qwen3_vl, internvl, idefics3)
-ALONE = (gemma3, mllama)
+SHARES = (llava_next, llava_onevision, qwen2_vl, qwen3_vl, internvl, idefics3, gemma3)
+ALONE = (mllama,)
 
 
 def _png(width: int, height: int, seed: int) -> bytes:

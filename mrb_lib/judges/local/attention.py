@@ -1,0 +1,283 @@
+"""Attention over many short sequences at once: the prompts of trees of tokens, and the windows of an image encoder.
+
+On a GPU in half precision each is one call of variable-length attention a layer (`torch.nn.attention.varlen`), which
+needs neither a mask nor padding. Elsewhere trees are read case by case under a mask, which a CPU does faster than many
+small products, and windows of the same length together.
+
+The two functions are registered with transformers under the names `TREE` and `WINDOWS` when this module is imported.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from inspect import signature
+from itertools import accumulate
+from typing import Any, Final
+
+import torch
+from torch.nn.attention import varlen
+from torch.nn.functional import scaled_dot_product_attention
+from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import sdpa_mask
+
+TREE: Final = "mrb_tree"
+# transformers hands the bounds of windows to an implementation whose name says "flash", and to no other.
+WINDOWS: Final = "mrb_flash_windows"
+_LARGEST_HEAD: Final = 256  # of the flash kernels
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Runs of queries, each with the keys that it attends to, as variable-length attention takes them.
+
+    Attributes
+    ----------
+    queries, keys : columns, int64 of shapes (queries,) and (keys,), run by run
+    query_bounds, key_bounds : where runs begin and end in them, int32 of shape (runs + 1,)
+    longest : queries and keys of the longest runs
+    is_causal : the last query of a run attends to all of its keys, each one before it to one key less; otherwise all
+        queries attend to all keys
+    """
+
+    queries: torch.Tensor
+    keys: torch.Tensor
+    query_bounds: torch.Tensor
+    key_bounds: torch.Tensor
+    longest: tuple[int, int]
+    is_causal: bool
+
+    def attend(
+        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, scale: float | None, window: int | None
+    ) -> torch.Tensor:
+        """The attention of these queries, (queries, heads, D), of tensors of shape (columns, heads, D)."""
+        # A window counts the query itself; its right end is where the run's keys end.
+        left = -1 if window is None else window - 1
+        out: torch.Tensor = varlen.varlen_attn(
+            query[self.queries],
+            key[self.keys],
+            value[self.keys],
+            self.query_bounds,
+            self.key_bounds,
+            *self.longest,
+            scale=scale,
+            window_size=(left, 0 if self.is_causal else -1),
+            enable_gqa=query.shape[1] != key.shape[1],
+        )
+        return out
+
+
+@dataclass(frozen=True)
+class TreeLayout:
+    """Where the tokens of several trees stand in one row, and what each attends to.
+
+    Attributes
+    ----------
+    cases : the columns of each tree
+    paths : of each tree, a run of queries and the spans of columns, in order, that lie on its path, itself the last
+    blocks : columns within runs that attend to one another whatever their order, as Gemma's of one image
+    device : of the tensors made here
+
+    Validated by tests/judges/local/test_attention.py.
+    """
+
+    cases: tuple[Span, ...]
+    paths: tuple[tuple[tuple[Span, ...], ...], ...]
+    blocks: tuple[Span, ...]
+    device: torch.device
+    _masks: dict[tuple[int, int | None], torch.Tensor] = field(default_factory=dict)
+
+    @cached_property
+    def segments(self) -> tuple[Segments, ...]:
+        """All queries: those that attend to what is before them, and those of blocks."""
+        causal: list[tuple[Span, tuple[Span, ...]]] = []
+        mutual: list[tuple[Span, tuple[Span, ...]]] = []
+        for path in (path for paths in self.paths for path in paths):
+            (start, end), before = path[-1], path[:-1]
+            for first, last in (block for block in self.blocks if start <= block[0] < end):
+                causal += [((start, first), (*before, (path[-1][0], first)))] if first > start else []
+                mutual.append(((first, last), (*before, (path[-1][0], last))))
+                start = last
+            causal += [((start, end), path)] if end > start else []
+        return tuple(
+            _segments(runs, is_causal, self.device) for runs, is_causal in ((causal, True), (mutual, False)) if runs
+        )
+
+    def mask(self, case: int, window: int | None) -> torch.Tensor:
+        """What may attend to what among the columns of a case, bool of shape (columns, columns)."""
+        key = case, window
+        if key not in self._masks:
+            self._masks[key] = self._mask(case, window)
+        return self._masks[key]
+
+    def _mask(self, case: int, window: int | None) -> torch.Tensor:
+        offset, end = self.cases[case]
+        allowed = torch.zeros(end - offset, end - offset, dtype=torch.bool, device=self.device)
+        for path in self.paths[case]:
+            columns = torch.cat([torch.arange(*span, device=self.device) for span in path]) - offset
+            n_queries = path[-1][1] - path[-1][0]
+            at = torch.arange(len(columns), device=self.device)
+            behind = at[-n_queries:, None] - at
+            seen = behind >= 0
+            for first, last in self.blocks:
+                inside = (columns + offset >= first) & (columns + offset < last)
+                seen |= inside[-n_queries:, None] & inside
+            if window is not None:
+                seen &= behind < window
+            allowed[columns[-n_queries:, None], columns] = seen
+        return allowed
+
+
+def _segments(runs: Sequence[tuple[Span, Sequence[Span]]], is_causal: bool, device: torch.device) -> Segments:
+    n_queries = [end - start for (start, end), _ in runs]
+    n_keys = [sum(end - start for start, end in spans) for _, spans in runs]
+
+    def bounds(lengths: Sequence[int]) -> torch.Tensor:
+        return torch.tensor([0, *accumulate(lengths)], dtype=torch.int32, device=device)
+
+    return Segments(
+        queries=torch.cat([torch.arange(*span) for span, _ in runs]).to(device),
+        keys=torch.cat([torch.arange(*span) for _, spans in runs for span in spans]).to(device),
+        query_bounds=bounds(n_queries),
+        key_bounds=bounds(n_keys),
+        longest=(max(n_queries), max(n_keys)),
+        is_causal=is_causal,
+    )
+
+
+def has_kernel(query: torch.Tensor) -> bool:
+    """Whether variable-length attention takes tensors like this one."""
+    half = query.dtype in (torch.bfloat16, torch.float16)
+    return query.is_cuda and half and query.shape[-1] <= _LARGEST_HEAD
+
+
+def _tree_attention(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    scaling: float | None = None,
+    sliding_window: int | None = None,
+    tree: TreeLayout | None = None,
+    **options: Any,
+) -> tuple[torch.Tensor, None]:
+    """Attention of a language model's layer, see `AttentionInterface`; an ordinary one where no tree is given."""
+    if tree is None:
+        return sdpa_attention_forward(
+            module, query, key, value, attention_mask, scaling=scaling, sliding_window=sliding_window, **options
+        )
+    if options.get("softcap") is not None or options.get("s_aux") is not None:
+        raise ValueError("its attention has scores that are capped, or sinks")
+    if has_kernel(query):
+        flat = [some[0].transpose(0, 1) for some in (query, key, value)]
+        out = torch.empty_like(flat[0])
+        for segments in tree.segments:
+            out[segments.queries] = segments.attend(*flat, scale=scaling, window=sliding_window)
+        return out[None], None
+    grouped = query.shape[1] // key.shape[1]
+    if grouped > 1:
+        key, value = (some.repeat_interleave(grouped, dim=1) for some in (key, value))
+    parts = [
+        scaled_dot_product_attention(
+            *(some[:, :, start:end] for some in (query, key, value)),
+            attn_mask=tree.mask(case, sliding_window),
+            scale=scaling,
+        )
+        for case, (start, end) in enumerate(tree.cases)
+    ]
+    return torch.cat(parts, dim=2).transpose(1, 2), None
+
+
+def _window_attention(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    scaling: float | None = None,
+    cu_seq_lens_q: torch.Tensor | None = None,
+    max_length_q: int | None = None,
+    **options: Any,
+) -> tuple[torch.Tensor, None]:
+    """Attention of an image encoder's layer within windows, see `AttentionInterface`."""
+    if cu_seq_lens_q is None or max_length_q is None:
+        raise ValueError("its image encoder names no windows")
+    flat = [some[0].transpose(0, 1) for some in (query, key, value)]
+    if has_kernel(query):
+        bounds = cu_seq_lens_q.to(torch.int32)
+        return varlen.varlen_attn(*flat, bounds, bounds, max_length_q, max_length_q, scale=scaling)[None], None
+    lengths = cu_seq_lens_q.diff().tolist()
+    starts = cu_seq_lens_q[:-1].tolist()
+    out = torch.empty_like(flat[0])
+    for length in Counter(lengths):
+        first = torch.tensor([start for start, other in zip(starts, lengths, strict=True) if other == length])
+        columns = (first[:, None] + torch.arange(length)).to(query.device)
+        together = (some[columns].transpose(1, 2) for some in flat)
+        out[columns] = scaled_dot_product_attention(*together, scale=scaling).transpose(1, 2)
+    return out[None], None
+
+
+AttentionInterface.register(TREE, _tree_attention)
+AttentionMaskInterface.register(TREE, sdpa_mask)
+AttentionInterface.register(WINDOWS, _window_attention)
+
+
+def use_own_attention(model: PreTrainedModel) -> None:
+    """Have a loaded model's layers call the functions of this module where its code lets them.
+
+    The language model reads ordinary inputs as before, and trees where it is called with `tree` (a `TreeLayout`) and a
+    mask of no elements. An image encoder whose layers are told their windows reads them in one call a layer.
+    """
+    text = model.config.get_text_config()
+    if text._attn_implementation == "sdpa":
+        text._attn_implementation = TREE
+    encoder = model.get_encoder(modality="image")
+    if encoder is model or encoder.config is text or encoder.config._attn_implementation != "sdpa":
+        return
+    if any("cu_seqlens" in signature(layer.forward).parameters for layer in encoder.modules()):
+        encoder.config._attn_implementation = WINDOWS
+
+
+@contextmanager
+def encoded_once(model: PreTrainedModel, n_prompts: int) -> Iterator[None]:
+    """Have the image encoder read only the images of the first of several prompts, which all show the same images."""
+    encoder = model.get_encoder(modality="image")
+    if encoder is model or n_prompts == 1:
+        yield
+        return
+
+    def first(_: torch.nn.Module, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, Any]:
+        return _map(args, lambda some: some[: len(some) // n_prompts]), _map(
+            options, lambda some: some[: len(some) // n_prompts]
+        )
+
+    def repeat(_: torch.nn.Module, args: object, options: object, output: Any) -> Any:
+        return _map(output, lambda some: some.repeat(n_prompts, *[1] * (some.ndim - 1)))
+
+    hooks = (
+        encoder.register_forward_pre_hook(first, with_kwargs=True),
+        encoder.register_forward_hook(repeat, with_kwargs=True),
+    )
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _map(value: Any, function: Any) -> Any:
+    """Apply a function to the tensors of a structure as encoders take and return them."""
+    if isinstance(value, torch.Tensor):
+        return function(value) if value.ndim else value
+    if isinstance(value, Mapping):
+        return type(value)(**{name: _map(item, function) for name, item in value.items()})
+    if isinstance(value, (tuple, list)):
+        return type(value)([_map(item, function) for item in value])
+    return value
