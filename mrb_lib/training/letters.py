@@ -84,11 +84,7 @@ class LetterLoss:
     def _alone(self, model: Callable[..., Any], case: LetterCase) -> torch.Tensor:
         """The logits of each prompt in a pass of its own, (1, prompts, vocabulary)."""
         prompts, weights = case.questions.prompts, self.weights
-        logits = [
-            logits_at(model, weights.to_device(weights.encode([text], [prompts.pictures])), None, keeps=self._keeps)
-            for row in prompts.texts
-            for text in row
-        ]
+        logits = [logits_at(model, weights.to_device(inputs), None, keeps=self._keeps) for inputs in prompts.alone]
         return torch.cat(logits, dim=1)
 
 
@@ -168,7 +164,6 @@ class LetterTrainee(Trainee):
 
 
 def _n_bytes(case: LetterCase) -> int:
-    tree = case.questions.prompts.tree
-    if tree is None:
-        return sum(picture.width * picture.height * 3 for picture in case.questions.prompts.pictures)
-    return sum(tensor.nbytes for tensor in tree.pictures.values())
+    prompts = case.questions.prompts
+    tensors = prompts.alone[0] if prompts.tree is None else prompts.tree.pictures
+    return sum(tensor.nbytes for tensor in tensors.values())

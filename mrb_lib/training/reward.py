@@ -62,9 +62,8 @@ class RewardLoss:
 
     def __call__(self, model: Callable[..., Any], cases: Sequence[RewardCase]) -> torch.Tensor:
         """The mean over cases and dimensions of weight times cross-entropy; what has no label counts as 0."""
-        texts = [text for case in cases for text in case.conversations.texts]
-        pictures = [case.conversations.pictures for case in cases for _ in case.conversations.texts]
-        inputs = self.weights.to_device(self.weights.encode(texts, pictures))
+        every = [inputs for case in cases for inputs in case.conversations.inputs]
+        inputs = self.weights.to_device(self.weights.collate(every))
         values = model(**inputs, use_cache=False, logits_to_keep=1).logits[:, -1].float()
         difference = values[0::2] - values[1::2]
         p_first = torch.stack([case.p_first for case in cases]).to(difference.device)
@@ -171,4 +170,5 @@ def _trained_linear(module: Any) -> torch.nn.Linear:
 
 
 def _n_bytes(case: RewardCase) -> int:
-    return sum(picture.width * picture.height * 3 for picture in case.conversations.pictures)
+    # The images' inputs are the same in both conversations.
+    return sum(tensor.nbytes for tensor in case.conversations.inputs[0].values())

@@ -10,13 +10,13 @@ The two functions are registered with transformers under the names `TREE` and `W
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import signature
 from itertools import accumulate
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import torch
 from torch.nn.attention import varlen
@@ -157,6 +157,9 @@ def has_kernel(query: torch.Tensor) -> bool:
     return query.is_cuda and half and query.shape[-1] <= _LARGEST_HEAD
 
 
+_sdpa: Final[Callable[..., torch.Tensor]] = scaled_dot_product_attention
+
+
 def _tree_attention(
     module: torch.nn.Module,
     query: torch.Tensor,
@@ -176,16 +179,16 @@ def _tree_attention(
     if options.get("softcap") is not None or options.get("s_aux") is not None:
         raise ValueError("its attention has scores that are capped, or sinks")
     if has_kernel(query):
-        flat = [some[0].transpose(0, 1) for some in (query, key, value)]
-        out = torch.empty_like(flat[0])
+        q, k, v = (some[0].transpose(0, 1) for some in (query, key, value))
+        out = torch.empty_like(q)
         for segments in tree.segments:
-            out[segments.queries] = segments.attend(*flat, scale=scaling, window=sliding_window)
+            out[segments.queries] = segments.attend(q, k, v, scaling, sliding_window)
         return out[None], None
     grouped = query.shape[1] // key.shape[1]
     if grouped > 1:
         key, value = (some.repeat_interleave(grouped, dim=1) for some in (key, value))
     parts = [
-        scaled_dot_product_attention(
+        _sdpa(
             *(some[:, :, start:end] for some in (query, key, value)),
             attn_mask=tree.mask(case, sliding_window),
             scale=scaling,
@@ -209,18 +212,19 @@ def _window_attention(
     """Attention of an image encoder's layer within windows, see `AttentionInterface`."""
     if cu_seq_lens_q is None or max_length_q is None:
         raise ValueError("its image encoder names no windows")
-    flat = [some[0].transpose(0, 1) for some in (query, key, value)]
+    q, k, v = (some[0].transpose(0, 1) for some in (query, key, value))
     if has_kernel(query):
         bounds = cu_seq_lens_q.to(torch.int32)
-        return varlen.varlen_attn(*flat, bounds, bounds, max_length_q, max_length_q, scale=scaling)[None], None
+        out = varlen.varlen_attn(q, k, v, bounds, bounds, max_length_q, max_length_q, scale=scaling)
+        return cast("torch.Tensor", out)[None], None
     lengths = cu_seq_lens_q.diff().tolist()
     starts = cu_seq_lens_q[:-1].tolist()
-    out = torch.empty_like(flat[0])
+    out = torch.empty_like(q)
     for length in Counter(lengths):
         first = torch.tensor([start for start, other in zip(starts, lengths, strict=True) if other == length])
         columns = (first[:, None] + torch.arange(length)).to(query.device)
-        together = (some[columns].transpose(1, 2) for some in flat)
-        out[columns] = scaled_dot_product_attention(*together, scale=scaling).transpose(1, 2)
+        together = (some[columns].transpose(1, 2) for some in (q, k, v))
+        out[columns] = _sdpa(*together, scale=scaling).transpose(1, 2)
     return out[None], None
 
 

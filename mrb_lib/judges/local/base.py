@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Final, TypeVar
 
 import pandas as pd
-import torch
 from PIL import Image
 
 from mrb_lib.data.images import open_image, within
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.files import is_safe_name
 from mrb_lib.judges.local.checkpoint import load_checkpoint
+from mrb_lib.judges.local.memory import PassMemory
 from mrb_lib.judges.local.weights import Weights, choose_device, choose_dtype, describe
 from mrb_lib.judges.prompts import Asks, Prompt, Rendered, load_prompt
 from mrb_lib.judges.roster.entry import Entry
@@ -25,6 +28,10 @@ from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 # About what the published vision-language judges were trained on: 1280 tokens of 28 x 28 pixels.
 MAX_PIXELS: Final = 1280 * 28 * 28
+
+# Cases made ready at once; how many of them one pass reads is the memory's to say.
+_CASES, _CASES_ON_GPU = 8, 32
+MOST_WORKERS: Final = 8
 
 # Below this probability of all admissible answers together, their ratio says little about the model.
 LOW_MASS: Final = 0.05
@@ -79,18 +86,18 @@ class LocalJudge(ABC):
         self.name = name
         self._notices: list[str] = []
         self._n_read = self._n_low = 0
-        self.cases_per_batch = settings.batch_size or 8
         self._entry, self._source, self._settings, self._images = entry, source, settings, images
         trained = trained_as(source.folder) if entry.path is not None else {}
         prompt = settings.prompt or _trained_prompt(source.folder, trained, self.engine)
         self._own_prompt = _fitting_prompt(name, prompt, self.usual_prompt, self.asks)
         self._device = choose_device(settings.device)
+        self.cases_per_batch = settings.batch_size or (_CASES_ON_GPU if self._device.type == "cuda" else _CASES)
         self._dtype = choose_dtype(settings.dtype, self._device)
         self._template = dict(_mapping(entry.chat.get("template")))
         self._max_pixels = settings.max_pixels or _positive(trained.get("max_pixels")) or MAX_PIXELS
         self._runs_code = settings.trust_remote_code and names_code(source.folder)
         self._loaded: Weights | None = None
-        self._fits: int | None = None
+        self._memory = PassMemory(self._device)
 
     @property
     def spec(self) -> Mapping[str, object]:
@@ -238,32 +245,56 @@ class LocalJudge(ABC):
     def requests(
         self, rows: VerdictRows, shown: pd.DataFrame, keys: Sequence[str], request: Callable[[Positions, Records], T]
     ) -> list[T]:
-        """One request for each group of rows that share the keys; where a case cannot be asked, its rows fail."""
-        requests = []
-        for positions, records in group_rows(shown, keys):
+        """One request for each group of rows that share the keys; where a case cannot be asked, its rows fail.
+
+        Images are decoded and processed in several threads.
+        """
+
+        def tried(group: tuple[Positions, Records]) -> T | InputError:
             try:
-                requests.append(request(positions, records))
+                return request(*group)
             except InputError as error:
-                rows.fail(positions, str(error))
+                return error
+
+        groups = group_rows(shown, keys)
+        requests = []
+        for (positions, _), made in zip(groups, self._workers.map(tried, groups), strict=True):
+            if isinstance(made, InputError):
+                rows.fail(positions, str(made))
+            else:
+                requests.append(made)
         return requests
 
-    def _in_batches(self, items: Sequence[T], function: Callable[[Sequence[T]], Sequence[R]]) -> list[R | None]:
-        """Apply a function to as many items at a time as the memory holds; None for one that alone is too much."""
-        out: list[R | None] = []
-        start, before = 0, self._fits
-        while start < len(items):
-            size = min(self._fits or len(items), len(items) - start)
-            batch = _within_memory(function, items[start : start + size])
-            if batch is not None:
-                out += batch
-                start, before = start + size, self._fits
+    @cached_property
+    def _workers(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_WORKERS), thread_name_prefix="images")
+
+    def _in_batches(
+        self, items: Sequence[T], function: Callable[[Sequence[T]], Sequence[R]], n_tokens: Sequence[int]
+    ) -> list[R | None]:
+        """Apply a function to as many items at a time as the memory holds; None for one that alone is too much.
+
+        Parameters
+        ----------
+        n_tokens : of each item
+        """
+        out: list[R | None] = [None] * len(items)
+        waiting = sorted(range(len(items)), key=lambda i: -n_tokens[i])
+        before = self._memory.fits
+        while waiting:
+            size = self._memory.size([n_tokens[i] for i in waiting])
+            now = waiting[:size]
+            results = self._memory.run(function, [items[i] for i in now], size * n_tokens[now[0]])
+            if results is not None:
+                for i, result in zip(now, results, strict=True):
+                    out[i] = result
+                waiting, before = waiting[size:], self._memory.fits
             elif size == 1:
                 # One case that never fits says nothing about how many others do.
-                out.append(None)
-                start, self._fits = start + 1, before
+                waiting, self._memory.fits = waiting[1:], before
             else:
-                self._fits = (size + 1) // 2
-                self.notice(f"the memory did not hold {size} at a time: going on with {self._fits}")
+                self._memory.fits = (size + 1) // 2
+                self.notice(f"the memory did not hold {size} at a time: going on with {self._memory.fits}")
         return out
 
 
@@ -293,22 +324,6 @@ def _trained_prompt(folder: Path, trained: Mapping[str, object], engine: str) ->
 
 def _positive(value: object) -> int | None:
     return value if isinstance(value, int) and value > 0 else None
-
-
-def _within_memory(function: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T]) -> Sequence[R] | None:
-    """The function's result; None where the memory does not suffice."""
-    try:
-        with torch.inference_mode():
-            return function(items)
-    except torch.OutOfMemoryError:
-        pass
-    except RuntimeError as error:
-        # The CPU's allocator has no error class of its own.
-        if "can't allocate memory" not in str(error) and "not enough memory" not in str(error):
-            raise
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-    return None
 
 
 NO_NUMBER: Final = (

@@ -5,19 +5,17 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from typing import Final, cast
 
 import pandas as pd
 import torch
-from PIL import Image
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge, Positions, Records, image_names, responses_of
-from mrb_lib.judges.local.weights import Tensors
+from mrb_lib.judges.local.weights import Tensors, check_context, context_length
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
@@ -35,8 +33,8 @@ _LENGTH_OF_ANSWER: Final = 1024
 class _ReplyRequest:
     """One prompt, the rows its reply answers, and the seed of its sampling."""
 
-    text: str
-    pictures: tuple[Image.Image, ...]
+    inputs: Tensors
+    n_images: int
     positions: tuple[int, ...]
     dimensions: tuple[str, ...]
     seed: int
@@ -94,12 +92,8 @@ class GenerativeJudge(LocalJudge):
         """See `Judge.prepare`."""
         self.load()
         rows = VerdictRows(shown)
-        requests = self.requests(rows, shown, KEYS if self._prompt.asks == "one" else _REPLY, self._ask)
-        inputs: Tensors = {}
-        if requests:
-            with suppress(InputError):  # which case it was is found when the replies are written
-                inputs = self._encode(requests)
-        return partial(self._answer, rows, requests, inputs)
+        keys = KEYS if self._prompt.asks == "one" else _REPLY
+        return partial(self._answer, rows, self.requests(rows, shown, keys, self._ask))
 
     def _ask(self, positions: Positions, records: Records) -> _ReplyRequest:
         row = records[0]
@@ -109,29 +103,26 @@ class GenerativeJudge(LocalJudge):
         rendered = self._render(row, responses_of(row), self._settings.dimensions, one)
         key = "\0".join([str(self._settings.seed), *(str(row[name]) for name in _REPLY), one])
         seed = int.from_bytes(hashlib.blake2b(key.encode(), digest_size=7).digest(), "big")
-        return _ReplyRequest(self._chat(rendered, len(pictures)), tuple(pictures), tuple(positions), wanted, seed)
+        inputs = self.weights.encode([self._chat(rendered, len(pictures))], [pictures])
+        check_context(inputs["input_ids"].shape[1], context_length(self.weights), self._length)
+        return _ReplyRequest(inputs, len(pictures), tuple(positions), wanted, seed)
 
-    def _encode(self, requests: Sequence[_ReplyRequest]) -> Tensors:
-        return self.weights.encode([one.text for one in requests], [one.pictures for one in requests])
-
-    def _answer(self, rows: VerdictRows, requests: Sequence[_ReplyRequest], inputs: Tensors) -> pd.DataFrame:
-        def write(some: Sequence[_ReplyRequest]) -> list[_Reply | str]:
-            try:
-                encoded = inputs if inputs and len(some) == len(requests) else self._encode(some)
-            except InputError as error:
-                return [str(error)] if len(some) == 1 else [reply for one in some for reply in write([one])]
-            return list(self._write(some, encoded))
-
-        for one, reply in zip(requests, self._in_batches(requests, write), strict=True):
-            if reply is None or isinstance(reply, str):
-                rows.fail(one.positions, reply or TOO_LARGE)
-            else:
-                self._read(rows, one, reply)
+    def _answer(self, rows: VerdictRows, requests: Sequence[_ReplyRequest]) -> pd.DataFrame:
+        # Some models take images a row of the batch, and so as many in each.
+        for _, alike in groupby(sorted(requests, key=_n_images), _n_images):
+            some = list(alike)
+            lengths = [one.inputs["input_ids"].shape[1] + self._length for one in some]
+            for one, reply in zip(some, self._in_batches(some, self._write, lengths), strict=True):
+                if reply is None:
+                    rows.fail(one.positions, TOO_LARGE)
+                else:
+                    self._read(rows, one, reply)
         return rows.frame()
 
-    def _write(self, requests: Sequence[_ReplyRequest], inputs: Tensors) -> list[_Reply]:
+    def _write(self, requests: Sequence[_ReplyRequest]) -> list[_Reply]:
         """Let the model write the replies."""
         weights, start = self.weights, time.perf_counter()
+        inputs = weights.collate([one.inputs for one in requests])
         n_prompt = inputs["input_ids"].shape[1]
         config = GenerationConfig(
             max_new_tokens=self._length,
@@ -178,6 +169,10 @@ class GenerativeJudge(LocalJudge):
                 completion_tokens=None if i else reply.tokens,
                 latency_s=None if i else reply.seconds,
             )
+
+
+def _n_images(request: _ReplyRequest) -> int:
+    return request.n_images
 
 
 class _Gumbel(LogitsProcessor):

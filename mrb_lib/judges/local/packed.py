@@ -84,7 +84,9 @@ class PackedJudge(TreeJudge):
         return CaseQuestions(self.reader.question(texts, pictures), positions_of)
 
     def _answer(self, rows: VerdictRows, questions: Sequence[CaseQuestions]) -> pd.DataFrame:
-        readings = self._in_batches([one.prompts for one in questions], self.reader.read)
+        readings = self._in_batches(
+            [one.prompts for one in questions], self.reader.read, [one.prompts.n_tokens for one in questions]
+        )
         for (prompts, positions_of), reading in zip(questions, readings, strict=True):
             at_first: int | None = prompts.n_tokens
             for (branch, leaf), positions in positions_of.items():

@@ -85,7 +85,9 @@ class RatingJudge(TreeJudge):
         )
 
     def _answer(self, rows: VerdictRows, rated: Sequence[_Rated]) -> pd.DataFrame:
-        readings = self._in_batches([one.question for one in rated], self.reader.read)
+        readings = self._in_batches(
+            [one.question for one in rated], self.reader.read, [one.question.n_tokens for one in rated]
+        )
         for one, reading in zip(rated, readings, strict=True):
             if reading is None:
                 rows.fail(one.positions, TOO_LARGE)

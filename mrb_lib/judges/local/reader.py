@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import signature
@@ -42,15 +42,23 @@ CASE: Final = ("case_id", "probe")
 
 @dataclass(frozen=True)
 class CasePrompts:
-    """The prompts of one case: as a tree, or alone where they cannot share; `n_tokens` are read in all."""
+    """The prompts of one case.
+
+    Attributes
+    ----------
+    tree : of all prompts; None where they cannot share
+    alone : each prompt by itself where they cannot share, branch by branch
+    n_leaves : of each branch, prompts in `alone`
+    n_tokens : read in all
+    """
 
     tree: Tree | None
-    texts: tuple[tuple[str, ...], ...]
-    pictures: tuple[Image.Image, ...]
+    alone: Sequence[Tensors]
+    n_leaves: tuple[int, ...]
     n_tokens: int
 
 
-def tree_inputs(weights: Weights, trees: Sequence[Tree]) -> tuple[Tensors, torch.Tensor]:
+def tree_inputs(weights: Weights, trees: Sequence[Tree]) -> tuple[dict[str, Any], torch.Tensor]:
     """Trees as the inputs of one pass, and the columns of the last token of each prompt.
 
     Returns
@@ -66,7 +74,9 @@ def tree_inputs(weights: Weights, trees: Sequence[Tree]) -> tuple[Tensors, torch
     return {**inputs, **kinds, **packed.pictures, "tree": packed.layout}, packed.ends
 
 
-def logits_at(model: Callable[..., Any], inputs: Tensors, columns: torch.Tensor | None, *, keeps: bool) -> torch.Tensor:
+def logits_at(
+    model: Callable[..., Any], inputs: Mapping[str, Any], columns: torch.Tensor | None, *, keeps: bool
+) -> torch.Tensor:
     """What follows the tokens at some columns, None for the last; (B, columns, vocabulary).
 
     Parameters
@@ -97,7 +107,7 @@ def _float32_logits(model: PreTrainedModel) -> Iterator[None]:
     def again(head: torch.nn.Linear, inputs: tuple[torch.Tensor], logits: torch.Tensor) -> torch.Tensor:
         # A part of the vocabulary at a time, so that the head is never there twice.
         states = inputs[0].float()
-        out = torch.cat([states @ rows.float().T for rows in head.weight.split(_ROWS_AT_A_TIME)], dim=-1)
+        out = torch.cat([states @ rows.float().T for rows in torch.split(head.weight, _ROWS_AT_A_TIME)], dim=-1)
         return out if head.bias is None else out + head.bias.float()
 
     hook = head.register_forward_hook(again)
@@ -146,12 +156,13 @@ class TreeReader:
             else:
                 self._fits(tree.n_longest)
                 return CasePrompts(tree, (), (), tree.n_tokens)
-        # Read once now, so that what the processor refuses is known before the model's turn.
-        whole = self._weights.encode([texts[0][0]], [pictures])["input_ids"].shape[1]
-        of_images = whole - len(self._weights.tokens(texts[0][0]))
-        lengths = [len(self._weights.tokens(text)) + of_images for row in texts for text in row]
+        return self._alone(texts, pictures)
+
+    def _alone(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> CasePrompts:
+        alone = self._weights.encode_alike([text for row in texts for text in row], pictures)
+        lengths = [inputs["input_ids"].shape[1] for inputs in alone]
         self._fits(max(lengths))
-        return CasePrompts(None, tuple(map(tuple, texts)), tuple(pictures), sum(lengths))
+        return CasePrompts(None, alone, tuple(map(len, texts)), sum(lengths))
 
     def _fits(self, n_tokens: int) -> None:
         check_context(n_tokens, self._limit)
@@ -160,10 +171,7 @@ class TreeReader:
         """The probability of each group, by question, branch and leaf."""
         trees = [question.tree for question in questions if question.tree is not None]
         of_trees = iter(self.read_trees(trees)) if trees else iter(())
-        return [
-            self.read_alone(question.texts, question.pictures) if question.tree is None else next(of_trees)
-            for question in questions
-        ]
+        return [self.read_alone(question) if question.tree is None else next(of_trees) for question in questions]
 
     def read_trees(self, trees: Sequence[Tree]) -> list[Probabilities]:
         """All prompts of some trees in one pass; the probability of each group by tree, branch and leaf."""
@@ -171,30 +179,29 @@ class TreeReader:
         rows = iter(self._of_groups(self._logits(inputs, ends))[0].tolist())
         return [[[next(rows) for _ in leaves] for leaves in tree.leaves] for tree in trees]
 
-    def read_alone(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> Probabilities:
-        """Each prompt by itself, as the model's processor and code see to it, as many at a time as the memory holds."""
-        every, size = [text for row in texts for text in row], len(texts) * len(texts[0]) if self._batches else 1
+    def read_alone(self, question: CasePrompts) -> Probabilities:
+        """Each prompt by itself, as the model's code sees to it, as many in a batch as the memory holds."""
+        size = len(question.alone) if self._batches else 1
         rows: list[list[float]] = []
-        while len(rows) < len(every):
+        while len(rows) < len(question.alone):
             try:
-                rows += self._read_batch(every[len(rows) : len(rows) + size], pictures)
+                rows += self._read_batch(question.alone[len(rows) : len(rows) + size])
             except torch.OutOfMemoryError:
                 if size == 1:
                     raise
                 size = (size + 1) // 2
         at = iter(rows)
-        return [[next(at) for _ in row] for row in texts]
+        return [[next(at) for _ in range(n)] for n in question.n_leaves]
 
-    def _read_batch(self, texts: Sequence[str], pictures: Sequence[Image.Image]) -> list[list[float]]:
+    def _read_batch(self, alone: Sequence[Tensors]) -> list[list[float]]:
         """Prompts about the same images in one pass, in which the images are encoded once."""
         weights = self._weights
-        inputs = weights.encode(texts, [pictures] * len(texts))
-        with encoded_once(weights.model, len(texts)):
-            logits = self._logits(weights.to_device(inputs), None)
+        with encoded_once(weights.model, len(alone)):
+            logits = self._logits(weights.to_device(weights.collate(alone)), None)
         groups: list[list[float]] = self._of_groups(logits)[:, 0].tolist()
         return groups
 
-    def _logits(self, inputs: Tensors, columns: torch.Tensor | None) -> torch.Tensor:
+    def _logits(self, inputs: Mapping[str, Any], columns: torch.Tensor | None) -> torch.Tensor:
         with _float32_logits(self._weights.model):
             return logits_at(self._weights.model, inputs, columns, keeps=self._keeps)
 
@@ -208,9 +215,10 @@ class TreeReader:
         """Read a few small prompts in different ways: whether they can be read together, and alone in one batch."""
         cases = self._samples()
         try:
-            alone = torch.tensor([self.read_alone(texts, pictures) for texts, pictures in cases])
+            prompts = [self._alone(texts, pictures) for texts, pictures in cases]
+            alone = torch.tensor([self.read_alone(one) for one in prompts])
             self._batches = True
-            batched = self._tried(lambda: [self.read_alone(texts, pictures) for texts, pictures in cases])
+            batched = self._tried(lambda: [self.read_alone(one) for one in prompts])
             noise = _gap(batched, alone) if isinstance(batched, torch.Tensor) else np.inf
             self._batches = noise <= _LARGEST_GAP
             if self.why_alone:

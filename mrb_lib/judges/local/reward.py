@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +18,6 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
-from PIL import Image
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
@@ -31,7 +31,7 @@ from mrb_lib.judges.local.base import (
     image_names,
     responses_of,
 )
-from mrb_lib.judges.local.weights import Tensors, Weights
+from mrb_lib.judges.local.weights import Tensors, Weights, check_context, context_length
 from mrb_lib.judges.prompts import defuse
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
@@ -51,12 +51,13 @@ class Conversations:
 
     Attributes
     ----------
+    inputs : of each of the two, with the images processed once
     columns : of each row, the column of its dimension among the head's values
-    swapped : of each row, whether its responses are shown the other way round than those of `texts`
+    swapped : of each row, whether its responses are shown the other way round than those of `inputs`
     """
 
-    texts: tuple[str, str]
-    pictures: tuple[Image.Image, ...]
+    inputs: tuple[Tensors, Tensors]
+    n_images: int
     positions: tuple[int, ...]
     columns: tuple[int, ...]
     swapped: tuple[bool, ...]
@@ -117,52 +118,58 @@ class RewardJudge(LocalJudge):
         pictures = self.pictures(image_names(row))
         marks = self.weights.marks
         question = defuse(str(row["question"]), marks)
-        first, second = (
+        texts = [
             self.weights.chat(question, len(pictures), self._template, reply=defuse(response, marks))
             for response in responses_of(row)
-        )
+        ]
+        first, second = self.weights.encode_alike(texts, pictures)
+        longest = max(inputs["input_ids"].shape[1] for inputs in (first, second))
+        check_context(longest, context_length(self.weights))
         columns = tuple(self.dimensions.index(str(record["dimension"])) for record in records)
         swapped = tuple(record["order"] != row["order"] for record in records)
-        return Conversations((first, second), tuple(pictures), tuple(positions), columns, swapped)
+        return Conversations((first, second), len(pictures), tuple(positions), columns, swapped)
 
     def _answer(self, rows: VerdictRows, scored: Sequence[Conversations]) -> pd.DataFrame:
-        for one, result in zip(scored, self._in_batches(scored, self._score), strict=True):
-            if result is None or isinstance(result, str):
-                rows.fail(one.positions, result or TOO_LARGE)
-                continue
-            values, tokens, seconds = result
-            if not np.isfinite(values).all():
-                rows.fail(one.positions, NO_NUMBER)
-                continue
-            for i, (position, column, swapped) in enumerate(zip(one.positions, one.columns, one.swapped, strict=True)):
-                a, b = map(float, values[::-1, column] if swapped else values[:, column])
-                rows.put(
-                    position,
-                    "ok",
-                    pick_of(a, b),
-                    score_first=a,
-                    score_second=b,
-                    p_first=float(0.5 * (1.0 + np.tanh(0.5 * (a - b)))),
-                    prompt_tokens=None if i else tokens,
-                    latency_s=None if i else seconds,
-                )
+        # Some models take images a row of the batch, and so as many in each.
+        for _, alike in groupby(sorted(scored, key=_n_images), _n_images):
+            some = list(alike)
+            lengths = [2 * max(inputs["input_ids"].shape[1] for inputs in one.inputs) for one in some]
+            for one, result in zip(some, self._in_batches(some, self._score, lengths), strict=True):
+                self._put(rows, one, result)
         return rows.frame()
 
-    def _score(self, scored: Sequence[Conversations]) -> list[tuple[FloatArray, int, float] | str]:
-        """Values (2, dimensions), tokens and seconds of each case, or why it could not be encoded."""
+    def _put(self, rows: VerdictRows, one: Conversations, result: tuple[FloatArray, int, float] | None) -> None:
+        if result is None or not np.isfinite(result[0]).all():
+            rows.fail(one.positions, TOO_LARGE if result is None else NO_NUMBER)
+            return
+        values, tokens, seconds = result
+        for i, (position, column, swapped) in enumerate(zip(one.positions, one.columns, one.swapped, strict=True)):
+            a, b = map(float, values[::-1, column] if swapped else values[:, column])
+            rows.put(
+                position,
+                "ok",
+                pick_of(a, b),
+                score_first=a,
+                score_second=b,
+                p_first=float(0.5 * (1.0 + np.tanh(0.5 * (a - b)))),
+                prompt_tokens=None if i else tokens,
+                latency_s=None if i else seconds,
+            )
+
+    def _score(self, scored: Sequence[Conversations]) -> list[tuple[FloatArray, int, float]]:
+        """Values (2, dimensions), tokens and seconds of each case."""
         start = time.perf_counter()
-        texts = [text for one in scored for text in one.texts]
-        try:
-            inputs = self.weights.encode(texts, [one.pictures for one in scored for _ in one.texts])
-        except InputError as error:
-            # Which case it was is found by asking one at a time.
-            return [str(error)] if len(scored) == 1 else [one for case in scored for one in self._score([case])]
+        inputs = self.weights.collate([inputs for one in scored for inputs in one.inputs])
         scores = self.head.scores(self.weights.to_device(inputs)).double().numpy()
         lengths = inputs["attention_mask"].sum(1).tolist()
         seconds = (time.perf_counter() - start) / len(scored)
         return [
             (scores[2 * i : 2 * i + 2], int(lengths[2 * i] + lengths[2 * i + 1]), seconds) for i in range(len(scored))
         ]
+
+
+def _n_images(conversations: Conversations) -> int:
+    return conversations.n_images
 
 
 HEAD_FILE: Final = "reward_head.safetensors"

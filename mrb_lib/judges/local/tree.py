@@ -18,7 +18,7 @@ import torch
 from PIL import Image
 
 from mrb_lib.judges.local.attention import Span, TreeLayout
-from mrb_lib.judges.local.weights import TOKENWISE, Tensors, Weights
+from mrb_lib.judges.local.weights import TOKENWISE, Tensors, Weights, common, join
 
 Texts = Sequence[Sequence[str]]
 
@@ -118,16 +118,6 @@ def _blocks(kinds: Sequence[int]) -> tuple[Span, ...]:
     return tuple(zip(edges[::2], edges[1::2], strict=True))
 
 
-def common(sequences: Sequence[Sequence[int]]) -> int:
-    """How many tokens all sequences begin with, at most all but the last of the shortest."""
-    shortest = min(len(ids) for ids in sequences) - 1
-    first = sequences[0]
-    for i in range(shortest):
-        if any(ids[i] != first[i] for ids in sequences[1:]):
-            return i
-    return shortest
-
-
 @dataclass(frozen=True)
 class Packed:
     """Trees one after the other in a row, as the input of one pass.
@@ -204,17 +194,3 @@ def pack(trees: Sequence[Tree], move: Callable[[Mapping[str, torch.Tensor]], Ten
 def _counted(start: int, length: int, three: bool) -> torch.Tensor:
     positions = torch.arange(start, start + length)
     return positions.expand(3, -1) if three else positions
-
-
-def join(inputs: Sequence[Mapping[str, torch.Tensor]]) -> Tensors:
-    """The images' inputs of several cases as those of one batch; tiles are filled up with zeros to the same number."""
-    out = {}
-    for name in dict.fromkeys(name for some in inputs for name in some):
-        tensors = [some[name] for some in inputs if name in some]
-        size = [max(tensor.shape[d] for tensor in tensors) for d in range(1, tensors[0].ndim)]
-        filled = []
-        for tensor in tensors:
-            gaps = [pair for d in reversed(range(1, tensor.ndim)) for pair in (0, size[d - 1] - tensor.shape[d])]
-            filled.append(torch.nn.functional.pad(tensor, gaps) if any(gaps) else tensor)
-        out[name] = torch.cat(filled)
-    return out

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import platform
 import re
+import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 import torch
 from jinja2 import TemplateError
 from PIL import Image
+from torch.nn.functional import pad
 from transformers import (
     GenerationConfig,
     LogitsProcessorList,
@@ -25,7 +28,7 @@ from mrb_lib.judges.settings import DType
 Tensors = dict[str, torch.Tensor]
 
 # Inputs that go with the tokens, one value a token; every other input belongs to the images.
-TOKENWISE: Final = ("input_ids", "attention_mask", "mm_token_type_ids", "token_type_ids")
+TOKENWISE: Final = ("input_ids", "attention_mask", "mm_token_type_ids", "token_type_ids", "cross_attention_mask")
 _SPACES: Final = ("\u2581", "\u0120")  # how vocabularies write a space: SentencePiece, and byte-level ones
 
 
@@ -44,6 +47,18 @@ class Weights:
     processor: ProcessorMixin | None
     device: torch.device
     marks: re.Pattern[str]
+    _own: threading.local = field(default_factory=threading.local)
+
+    @property
+    def _reading(self) -> tuple[PreTrainedTokenizerBase, ProcessorMixin | None]:
+        """A tokenizer and a processor of this thread's own: one that pads for one thread must not for another."""
+        if threading.current_thread() is threading.main_thread():
+            return self.tokenizer, self.processor
+        if not hasattr(self._own, "made"):
+            processor = copy.deepcopy(self.processor)
+            self._own.made = (copy.deepcopy(self.tokenizer) if processor is None else processor.tokenizer, processor)
+        made: tuple[PreTrainedTokenizerBase, ProcessorMixin | None] = self._own.made
+        return made
 
     @property
     def sees_images(self) -> bool:
@@ -106,7 +121,8 @@ class Weights:
         content: object = text
         if self.processor is not None:
             content = [*({"type": "image"} for _ in range(n_images)), {"type": "text", "text": text}]
-        template = cast("Any", self.processor if self.processor is not None else self.tokenizer).apply_chat_template
+        tokenizer, processor = self._reading
+        template = cast("Any", processor if processor is not None else tokenizer).apply_chat_template
         turns: list[dict[str, object]] = [{"role": "user", "content": content}]
         if reply is not None:
             reply_content: object = reply if self.processor is None else [{"type": "text", "text": reply}]
@@ -118,7 +134,7 @@ class Weights:
 
     def tokens(self, text: str) -> list[int]:
         """The token ids of a chat template's text; images are still single placeholders."""
-        ids = self.tokenizer(text, add_special_tokens=self._adds_marks(text))["input_ids"]
+        ids = self._reading[0](text, add_special_tokens=self._adds_marks(text))["input_ids"]
         return cast("list[int]", ids)
 
     def encode(self, texts: Sequence[str], images: Sequence[Sequence[Image.Image]]) -> Tensors:
@@ -147,20 +163,73 @@ class Weights:
             "padding_side": "left",
             "add_special_tokens": marks,
         }
-        if self.processor is None:
+        tokenizer, processor = self._reading
+        if processor is None:
             arguments["return_token_type_ids"] = False
-            return dict(cast("Any", self.tokenizer)(**arguments))
+            return dict(cast("Any", tokenizer)(**arguments))
         if any(images):
             arguments["images"] = [list(some) for some in images]
         try:
-            made = cast("Any", self.processor)(**arguments)
+            made = cast("Any", processor)(**arguments)
         except (ValueError, TypeError, LookupError, ArithmeticError) as error:
             reason = " ".join(str(error).split())[:200]
             raise InputError(f"the model's processor refuses the case ({reason})") from error
         return {name: value for name, value in made.items() if isinstance(value, torch.Tensor)}
 
+    def encode_alike(self, texts: Sequence[str], pictures: Sequence[Image.Image]) -> list[Tensors]:
+        """Texts that show the same images, each as inputs of its own; the images are processed once.
+
+        Parameters
+        ----------
+        texts : chat template texts, which begin alike up to the last image
+        pictures : those of every text
+
+        Raises
+        ------
+        InputError
+            As `encode`.
+        """
+        first = self.encode(texts[:1], [pictures])
+        prompts = [self.tokens(text) for text in texts]
+        n_alike = common(prompts) if len(prompts) > 1 else 0
+        whole, rest = first["input_ids"][0].tolist(), prompts[0][n_alike:]
+        n_head = len(whole) - len(rest)
+        if whole[n_head:] != rest:  # the processor changes the text after the images
+            return [first, *(self.encode([text], [pictures]) for text in texts[1:])]
+        inputs = [first]
+        for prompt in prompts[1:]:
+            ids = torch.tensor([whole[:n_head] + prompt[n_alike:]])
+            # What goes with the tokens is the same for all of the text that follows the images.
+            longer = {
+                name: torch.cat(
+                    [value[:, :n_head], value[:, -1:].repeat(1, ids.shape[1] - n_head, *[1] * (value.ndim - 2))], 1
+                )
+                for name, value in first.items()
+                if name in TOKENWISE
+            }
+            inputs.append({**first, **longer, "input_ids": ids})
+        return inputs
+
+    def collate(self, inputs: Sequence[Tensors]) -> Tensors:
+        """Inputs of single texts as those of one batch, filled up on the left; all show the same number of images."""
+        longest = max(some["input_ids"].shape[1] for some in inputs)
+        filled = []
+        for some in inputs:
+            gap = longest - some["input_ids"].shape[1]
+            filled.append(
+                {
+                    name: pad(
+                        value, (0, 0) * (value.ndim - 2) + (gap, 0), value=self.pad_id if name == "input_ids" else 0
+                    )
+                    if name in TOKENWISE
+                    else value
+                    for name, value in some.items()
+                }
+            )
+        return join(filled)
+
     def near_device(self, value: torch.Tensor) -> torch.Tensor:
-        """A picture's input made ready to be moved: in the weights' type, and where a GPU copies from without waiting."""
+        """A picture's input ready to be moved: in the weights' type, and where a GPU copies from without waiting."""
         typed = value.to(self.model.dtype) if value.is_floating_point() else value
         return typed.pin_memory() if self.device.type == "cuda" else typed
 
@@ -176,6 +245,30 @@ class Weights:
         # A chat template that writes the first mark itself must not get a second one.
         first = self.tokenizer.bos_token
         return not (isinstance(first, str) and text.startswith(first))
+
+
+def common(sequences: Sequence[Sequence[int]]) -> int:
+    """How many tokens all sequences begin with, at most all but the last of the shortest."""
+    shortest = min(len(ids) for ids in sequences) - 1
+    first = sequences[0]
+    for i in range(shortest):
+        if any(ids[i] != first[i] for ids in sequences[1:]):
+            return i
+    return shortest
+
+
+def join(inputs: Sequence[Mapping[str, torch.Tensor]]) -> Tensors:
+    """The images' inputs of several cases as those of one batch; tiles are filled up with zeros to the same number."""
+    out = {}
+    for name in dict.fromkeys(name for some in inputs for name in some):
+        tensors = [some[name] for some in inputs if name in some]
+        size = [max(tensor.shape[d] for tensor in tensors) for d in range(1, tensors[0].ndim)]
+        filled = []
+        for tensor in tensors:
+            gaps = [pair for d in reversed(range(1, tensor.ndim)) for pair in (0, size[d - 1] - tensor.shape[d])]
+            filled.append(pad(tensor, gaps) if any(gaps) else tensor)
+        out[name] = torch.cat(filled)
+    return out
 
 
 def context_length(weights: Weights) -> int | None:

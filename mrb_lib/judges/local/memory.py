@@ -1,0 +1,83 @@
+"""As much in a pass as the device's memory holds: a budget of tokens that is measured, and halved where it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+import torch
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_SHARE: Final = 0.8  # of the free memory; the rest is for what differs between passes
+_ENOUGH: Final = 256  # tokens of a pass from which its memory tells something
+
+
+class PassMemory:
+    """What a pass takes, by the passes so far.
+
+    Parameters
+    ----------
+    device : a CPU has no budget: its memory is not the bottleneck, and cannot be asked
+
+    Attributes
+    ----------
+    fits : items that a pass may have at most, since one with more ran out of memory; None where none has
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._bytes_per_token: float | None = None
+        self.fits: int | None = None
+
+    def size(self, n_tokens: Sequence[int]) -> int:
+        """How many of the next items a pass takes.
+
+        Parameters
+        ----------
+        n_tokens : of the items, the longest first, to which the others may be filled up
+        """
+        size = min(self.fits or len(n_tokens), len(n_tokens))
+        if self._device.type != "cuda":
+            return size
+        if self._bytes_per_token is None:
+            return 1
+        return max(1, min(size, int(_SHARE * self._free() / (self._bytes_per_token * max(n_tokens[0], 1)))))
+
+    def run(
+        self, function: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T], n_tokens: int
+    ) -> Sequence[R] | None:
+        """The function's result; None where the memory does not suffice.
+
+        Parameters
+        ----------
+        n_tokens : of the pass
+        """
+        measures = self._device.type == "cuda"
+        if measures:
+            before = torch.cuda.memory_allocated(self._device)
+            torch.cuda.reset_peak_memory_stats(self._device)
+        try:
+            with torch.inference_mode():
+                result = function(items)
+        except torch.OutOfMemoryError:
+            result = None
+        except RuntimeError as error:
+            # The CPU's allocator has no error class of its own.
+            if "can't allocate memory" not in str(error) and "not enough memory" not in str(error):
+                raise
+            result = None
+        if not measures:
+            return result
+        if result is None:
+            torch.cuda.empty_cache()
+        elif n_tokens >= _ENOUGH:
+            taken = (torch.cuda.max_memory_allocated(self._device) - before) / n_tokens
+            self._bytes_per_token = max(taken, self._bytes_per_token or 0.0)
+        return result
+
+    def _free(self) -> int:
+        """What the device has left, with what torch keeps and does not use."""
+        free, _ = torch.cuda.mem_get_info(self._device)
+        return free + torch.cuda.memory_reserved(self._device) - torch.cuda.memory_allocated(self._device)
