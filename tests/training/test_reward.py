@@ -65,10 +65,10 @@ def test_a_tie_asks_for_equal_values(
     [case], _ = reward_cases(judge, labelled(pictured.cases.head(1), ("AB",)))
     loss = RewardLoss(judge.weights)
     tie = replace(case, p_first=torch.full((2,), 0.5), weight=torch.ones(2))
-    swapped = replace(tie, conversations=replace(tie.conversations, texts=tie.conversations.texts[::-1]))
+    swapped = replace(tie, conversations=replace(tie.conversations, inputs=tie.conversations.inputs[::-1]))
     model = judge.weights.model
     assert loss(model, [tie]).item() == pytest.approx(loss(model, [swapped]).item(), abs=1e-6)
-    same = replace(tie, conversations=replace(tie.conversations, texts=(tie.conversations.texts[0],) * 2))
+    same = replace(tie, conversations=replace(tie.conversations, inputs=(tie.conversations.inputs[0],) * 2))
     assert loss(model, [same]).item() == pytest.approx(math.log(2), abs=1e-6)
 
 

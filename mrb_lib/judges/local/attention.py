@@ -59,7 +59,7 @@ class Segments:
         """The attention of these queries, (queries, heads, D), of tensors of shape (columns, heads, D)."""
         # A window counts the query itself; its right end is where the run's keys end.
         left = -1 if window is None else window - 1
-        out: torch.Tensor = varlen.varlen_attn(
+        out = varlen.varlen_attn(
             query[self.queries],
             key[self.keys],
             value[self.keys],
@@ -70,7 +70,7 @@ class Segments:
             window_size=(left, 0 if self.is_causal else -1),
             enable_gqa=query.shape[1] != key.shape[1],
         )
-        return out
+        return cast("torch.Tensor", out)
 
 
 @dataclass(frozen=True)

@@ -49,13 +49,14 @@ class CasePrompts:
     tree : of all prompts; None where they cannot share
     alone : each prompt by itself where they cannot share, branch by branch
     n_leaves : of each branch, prompts in `alone`
-    n_tokens : read in all
+    n_tokens, n_longest : tokens that are read in all, and of the longest prompt
     """
 
     tree: Tree | None
     alone: Sequence[Tensors]
     n_leaves: tuple[int, ...]
     n_tokens: int
+    n_longest: int
 
 
 def tree_inputs(weights: Weights, trees: Sequence[Tree]) -> tuple[dict[str, Any], torch.Tensor]:
@@ -148,24 +149,25 @@ class TreeReader:
 
         Raises `InputError`, too, where a prompt is longer than the model's context.
         """
-        if not self.why_alone:
-            try:
-                tree = grow(self._weights, texts, pictures)
-            except ValueError as error:
-                self.why_apart = str(error)
-            else:
-                self._fits(tree.n_longest)
-                return CasePrompts(tree, (), (), tree.n_tokens)
-        return self._alone(texts, pictures)
+        question = self._together(texts, pictures) if not self.why_alone else None
+        if question is None:
+            # Read now, so that what the processor refuses is known before the model's turn.
+            question = self._alone(texts, pictures)
+        check_context(question.n_longest, self._limit)
+        return question
+
+    def _together(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> CasePrompts | None:
+        try:
+            tree = grow(self._weights, texts, pictures)
+        except ValueError as error:
+            self.why_apart = str(error)
+            return None
+        return CasePrompts(tree, (), (), tree.n_tokens, tree.n_longest)
 
     def _alone(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> CasePrompts:
         alone = self._weights.encode_alike([text for row in texts for text in row], pictures)
         lengths = [inputs["input_ids"].shape[1] for inputs in alone]
-        self._fits(max(lengths))
-        return CasePrompts(None, alone, tuple(map(len, texts)), sum(lengths))
-
-    def _fits(self, n_tokens: int) -> None:
-        check_context(n_tokens, self._limit)
+        return CasePrompts(None, alone, tuple(map(len, texts)), sum(lengths), max(lengths))
 
     def read(self, questions: Sequence[CasePrompts]) -> list[Probabilities]:
         """The probability of each group, by question, branch and leaf."""

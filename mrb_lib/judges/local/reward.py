@@ -122,7 +122,8 @@ class RewardJudge(LocalJudge):
             self.weights.chat(question, len(pictures), self._template, reply=defuse(response, marks))
             for response in responses_of(row)
         ]
-        first, second = self.weights.encode_alike(texts, pictures)
+        encoded = self.weights.encode_alike(list(dict.fromkeys(texts)), pictures)
+        first, second = encoded[0], encoded[-1]  # equal responses are the same, and have the same score
         longest = max(inputs["input_ids"].shape[1] for inputs in (first, second))
         check_context(longest, context_length(self.weights))
         columns = tuple(self.dimensions.index(str(record["dimension"])) for record in records)
@@ -163,9 +164,11 @@ class RewardJudge(LocalJudge):
         scores = self.head.scores(self.weights.to_device(inputs)).double().numpy()
         lengths = inputs["attention_mask"].sum(1).tolist()
         seconds = (time.perf_counter() - start) / len(scored)
-        return [
-            (scores[2 * i : 2 * i + 2], int(lengths[2 * i] + lengths[2 * i + 1]), seconds) for i in range(len(scored))
-        ]
+        results = []
+        for i, (first, second) in enumerate(one.inputs for one in scored):
+            values = scores[[2 * i, 2 * i + (first is not second)]]  # beside one another rounding would tell them apart
+            results.append((values, int(lengths[2 * i] + lengths[2 * i + 1]), seconds))
+        return results
 
 
 def _n_images(conversations: Conversations) -> int:

@@ -7,6 +7,7 @@ import math
 import struct
 import zlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 
@@ -20,9 +21,11 @@ from PIL import Image
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import RunError
 from mrb_lib.judges.local import reader
+from mrb_lib.judges.local.attention import TreeLayout
+from mrb_lib.judges.local.base import group_rows
 from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
 from mrb_lib.judges.local.packed import PackedJudge
-from mrb_lib.judges.local.tree import Packed, Texts, Tree, grow
+from mrb_lib.judges.local.tree import Packed, Texts, Tree, grow, pack
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.prompts import load_prompt, marks_pattern
 from mrb_lib.judges.roster.entry import Entry
@@ -261,46 +264,105 @@ def windowed(tiny: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-class TestAModelThatCannotShare:
-    def test_is_asked_each_question_alone_with_a_notice(self, windowed: Path, asked: pd.DataFrame) -> None:
-        some = asked[asked["dimension"].isin(["accuracy", "overall"])]
-        judge = _judge(windowed)
-        rows = judge.judge(some)
-        assert any("cannot share" in notice and "window of 24" in notice for notice in judge.notices)
-        assert _gap(rows, some[list(KEYS)].assign(p=Alone(windowed).of(some))) < 1e-4
+class TestAContextThatIsTooShort:
+    def test_makes_the_case_an_error_with_the_numbers_and_no_other(self, windowed: Path, asked: pd.DataFrame) -> None:
+        """All of its layers look back over 24 tokens, so that nothing sees the beginning of a longer prompt."""
+        rows = _judge(windowed).judge(asked[asked["dimension"] == "overall"])
+        assert rows["status"].eq("error").all()
+        assert (
+            rows["error"]
+            .str.fullmatch(r"a prompt of \d+ tokens is longer than the model's context of 24; lower .*")
+            .all()
+        )
 
+    @pytest.mark.parametrize("architecture", ["llama", "qwen2_5_vl"])
+    def test_counts_images_and_the_longest_prompt(self, architecture: str, tiny: Tiny, asked: pd.DataFrame) -> None:
+        some = asked[asked["case_id"].isin(["short", "two"]) & (asked["dimension"] == "overall")]
+        judge = _judge(tiny(architecture))
+        judge.load()
+        lengths = {}
+        for case in ("short", "two"):
+            positions, records = group_rows(some[some["case_id"] == case], reader.CASE)[0]
+            tree = judge.case_questions(positions, records).prompts.tree
+            lengths[case] = max(len(path) for row in _paths(tree) for path in row)
+        assert lengths["short"] < lengths["two"]
+        judge.weights.model.config.get_text_config().max_position_embeddings = lengths["two"] - 1
+        judge._reader = None
+        rows = judge.judge(some).set_index("case_id")
+        assert rows.loc["short", "status"].eq("ok").all()
+        assert (
+            rows.loc["two", "error"]
+            .str.contains(
+                f"a prompt of {lengths['two']} tokens is longer than the model's context of {lengths['two'] - 1}"
+            )
+            .all()
+        )
+
+
+def _paths(tree: Tree) -> list[list[list[int]]]:
+    return [
+        [tree.trunk + branch + leaf for leaf in row] for branch, row in zip(tree.branches, tree.leaves, strict=True)
+    ]
+
+
+class TestAModelThatCannotShare:
     @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl", "llama"])
     def test_is_found_out_when_it_does_not_heed_positions(
         self, architecture: str, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def counted(self: Packed, trunk: torch.Tensor | None = None) -> torch.Tensor:
-            columns = torch.arange(self.ids.shape[1])
-            shape = (*([3] if trunk is not None else []), *self.ids.shape)
-            return columns.expand(shape)
+        def counted(trees: Sequence[Tree], move: Callable[..., dict[str, torch.Tensor]]) -> Packed:
+            packed = pack(trees, move)
+            columns = torch.arange(packed.ids.shape[1])
+            return replace(packed, positions=columns.expand(packed.positions.shape))
 
-        monkeypatch.setattr(Packed, "positions", counted)
+        monkeypatch.setattr(reader, "pack", counted)
         self._falls_back(tiny(architecture), asked)
 
     @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl", "llama"])
     def test_is_found_out_when_questions_see_each_other(
         self, architecture: str, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def causal(self: Packed) -> torch.Tensor:
-            n = self.ids.shape[1]
-            seen = torch.ones(n, n, dtype=torch.bool).tril() & self.real[:, None, :]
-            return (seen | torch.eye(n, dtype=torch.bool))[:, None]
+        def causal(self: TreeLayout, case: int, window: int | None) -> torch.Tensor:
+            start, end = self.cases[case]
+            return torch.ones(end - start, end - start, dtype=torch.bool).tril()
 
-        monkeypatch.setattr(Packed, "mask", causal)
+        monkeypatch.setattr(TreeLayout, "mask", causal)
         self._falls_back(tiny(architecture), asked)
 
     def test_is_found_out_when_its_code_fails(
         self, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def refuse(self: Packed) -> torch.Tensor:
-            raise NotImplementedError("masks of four dimensions")
+        def refuse(self: TreeLayout, case: int, window: int | None) -> torch.Tensor:
+            raise NotImplementedError("masks of its own")
 
-        monkeypatch.setattr(Packed, "mask", refuse)
+        monkeypatch.setattr(TreeLayout, "mask", refuse)
         self._falls_back(tiny("llama"), asked)
+
+    @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl"])
+    def test_reads_its_prompts_in_a_batch_and_their_images_once(
+        self, architecture: str, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(reader, "_why_alone", lambda _: "it is told not to")
+        some = asked[asked["case_id"] == "two"]
+        made = []
+        for in_batches in (True, False):
+            judge, passes, encoded = _judge(tiny(architecture)), [], []
+            judge.load()
+            judge.reader._batches &= in_batches
+            model = judge.weights.model
+            model.register_forward_pre_hook(
+                lambda _, args, inputs, passes=passes: passes.append(inputs["input_ids"].shape[0]), with_kwargs=True
+            )
+            linear = next(
+                some for some in model.get_encoder(modality="image").modules() if type(some) is torch.nn.Linear
+            )
+            linear.register_forward_hook(lambda _, args, out, encoded=encoded: encoded.append(args[0].numel()))
+            made.append((judge.judge(some)["p_first"], passes, encoded))
+        (together, passes, encoded), (alone, single, each) = made
+        assert (passes, single) == ([len(some)], [1] * len(some))
+        assert encoded == each[:1], "all prompts cost one reading of the images"
+        assert len(each) == len(some)
+        assert np.abs(together - alone).max() < 1e-5
 
     def test_a_single_case_that_cannot_be_a_tree_is_read_alone_and_said(
         self, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
@@ -339,8 +401,10 @@ def test_a_model_that_does_not_heed_which_logits_are_wanted_is_read_at_the_right
     def every(input_ids: torch.Tensor, logits_to_keep: object = 0, **inputs: object) -> object:
         return forward(input_ids=input_ids, **inputs)
 
-    def without(input_ids: torch.Tensor, attention_mask: object, position_ids: object = None, **_: bool) -> object:
-        return forward(input_ids=input_ids, attention_mask=attention_mask, position_ids=position_ids)
+    def without(
+        input_ids: torch.Tensor, attention_mask: object, position_ids: object = None, tree: object = None, **_: bool
+    ) -> object:
+        return forward(input_ids=input_ids, attention_mask=attention_mask, position_ids=position_ids, tree=tree)
 
     judge.weights.model.forward = every if knows_the_wish else without
     some = asked[asked["case_id"].isin(["short", "long"])]
@@ -356,8 +420,8 @@ class TestOutOfMemory:
 
         @wraps(forward)
         def limited(*args: object, **inputs: torch.Tensor) -> object:
-            seen.append(inputs["input_ids"].shape[0])
-            if inputs["input_ids"].shape[0] > limit:
+            seen.append(len(inputs["tree"].cases))
+            if seen[-1] > limit:
                 raise error or torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
             return forward(*args, **inputs)
 
@@ -386,8 +450,9 @@ class TestOutOfMemory:
 
         @wraps(forward)
         def limited(*args: object, **inputs: torch.Tensor) -> object:
-            widths[inputs["input_ids"].shape[0]] = inputs["input_ids"].shape[1]
-            if inputs["input_ids"].shape[1] >= limit:
+            longest = max(end - start for start, end in inputs["tree"].cases)
+            widths[len(inputs["tree"].cases)] = longest
+            if longest >= limit:
                 raise torch.OutOfMemoryError("CUDA out of memory.")
             return forward(*args, **inputs)
 
@@ -415,8 +480,8 @@ class TestOutOfMemory:
 
         @wraps(forward)
         def limited(*args: object, **inputs: torch.Tensor) -> object:
-            seen.append(inputs["input_ids"].shape)
-            if inputs["input_ids"].shape[1] > 900:
+            seen.append(len(inputs["tree"].cases))
+            if any(end - start > 900 for start, end in inputs["tree"].cases):
                 raise torch.OutOfMemoryError("CUDA out of memory.")
             return forward(*args, **inputs)
 
@@ -426,15 +491,15 @@ class TestOutOfMemory:
         assert rows.loc[rows["status"] == "error", "case_id"].tolist() == ["huge"] * len(huge)
         seen.clear()
         judge.judge(some)
-        assert [size for size, _ in seen] == [some["case_id"].nunique()]
+        assert seen == [some["case_id"].nunique()]
 
     def test_while_it_is_tried_whether_work_can_be_shared_is_told_plainly(
         self, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def full(self: Packed) -> torch.Tensor:
+        def full(self: TreeLayout, case: int, window: int | None) -> torch.Tensor:
             raise torch.OutOfMemoryError("CUDA out of memory.")
 
-        monkeypatch.setattr(Packed, "mask", full)
+        monkeypatch.setattr(TreeLayout, "mask", full)
         with pytest.raises(RunError, match="leave no memory"):
             _judge(tiny("llama")).load()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from mrb_lib.judges.local.checkpoint import load_checkpoint, special_tokens
-from mrb_lib.judges.local.tree import Tree, common, grow, join, pack
-from mrb_lib.judges.local.weights import Weights
+from mrb_lib.judges.local.tree import Tree, grow, pack
+from mrb_lib.judges.local.weights import Weights, common, join
 from mrb_lib.judges.prompts import Prompt, load_prompt, marks_pattern
 
 Tiny = Callable[[str], Path]
@@ -146,8 +147,8 @@ class TestCommon:
 
 def _hand_made() -> list[Tree]:
     """Two trees of two branches with two leaves each; the second's segments are longer or shorter."""
-    one = Tree([1, 2], None, [[3], [4, 5]], [[[6], [7]], [[8], [9]]], {})
-    two = Tree([11], None, [[13, 14], [15]], [[[16, 17], [18]], [[19], [20]]], {})
+    one = Tree([1, 2], [[3], [4, 5]], [[[6], [7]], [[8], [9]]], {})
+    two = Tree([11], [[13, 14], [15]], [[[16, 17], [18]], [[19], [20]]], {})
     return [one, two]
 
 
@@ -156,49 +157,58 @@ def _same(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 
 class TestPacking:
-    #                         trunk   branch 0 branch 1  leaves
-    IDS = ((1, 2, 0, 3, 4, 5, 0, 6, 7, 8, 9), (0, 11, 13, 14, 0, 15, 16, 17, 18, 19, 20))
-    POSITIONS = ((0, 1, 0, 2, 2, 3, 0, 3, 3, 4, 4), (0, 0, 1, 2, 0, 1, 3, 4, 3, 2, 2))
-    # By hand: which columns each real column of the first and of the second tree attends to.
+    #      the first tree:  trunk 0 1, branches 2 and 3 4, leaves 5 6 7 8; the second begins at column 9
+    IDS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 14, 15, 16, 17, 18, 19, 20)
+    POSITIONS = (0, 1, 2, 2, 3, 3, 3, 4, 4, 0, 1, 2, 1, 3, 4, 3, 2, 2)
+    # By hand: which columns each column of the first and of the second tree attends to.
     SEEN = (
-        {0: {0}, 1: {0, 1}, 3: {0, 1, 3}, 4: {0, 1, 4}, 5: {0, 1, 4, 5}, 7: {0, 1, 3, 7}, 8: {0, 1, 3, 8},
-         9: {0, 1, 4, 5, 9}, 10: {0, 1, 4, 5, 10}},
-        {1: {1}, 2: {1, 2}, 3: {1, 2, 3}, 5: {1, 5}, 6: {1, 2, 3, 6}, 7: {1, 2, 3, 6, 7}, 8: {1, 2, 3, 8},
-         9: {1, 5, 9}, 10: {1, 5, 10}},
+        {0: {0}, 1: {0, 1}, 2: {0, 1, 2}, 3: {0, 1, 3}, 4: {0, 1, 3, 4}, 5: {0, 1, 2, 5}, 6: {0, 1, 2, 6},
+         7: {0, 1, 3, 4, 7}, 8: {0, 1, 3, 4, 8}},
+        {0: {0}, 1: {0, 1}, 2: {0, 1, 2}, 3: {0, 3}, 4: {0, 1, 2, 4}, 5: {0, 1, 2, 4, 5}, 6: {0, 1, 2, 6},
+         7: {0, 3, 7}, 8: {0, 3, 8}},
     )  # fmt: skip
 
-    def test_fills_segments_up_on_their_left_and_finds_their_ends(self) -> None:
-        packed = pack(_hand_made(), 0, _same)
-        assert packed.ids.tolist() == [list(row) for row in self.IDS]
-        assert packed.real.tolist() == [[token != 0 for token in row] for row in self.IDS]
-        assert packed.segment.tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 5, 6]
-        assert packed.ends.tolist() == [7, 8, 9, 10]
+    def test_puts_trees_one_after_the_other_without_padding_and_finds_their_ends(self) -> None:
+        packed = pack(_hand_made(), _same)
+        assert packed.ids.tolist() == [list(self.IDS)]
+        assert packed.ends.tolist() == [5, 6, 7, 8, 14, 15, 16, 17]
+        assert packed.layout.cases == ((0, 9), (9, 18))
 
     def test_counts_positions_along_each_prompt(self) -> None:
-        assert pack(_hand_made(), 0, _same).positions().tolist() == [list(row) for row in self.POSITIONS]
+        assert pack(_hand_made(), _same).positions.tolist() == [list(self.POSITIONS)]
 
     def test_lets_every_token_see_its_own_prompt_so_far(self) -> None:
-        mask = pack(_hand_made(), 0, _same).mask()
-        assert mask.shape == (2, 1, 11, 11)
-        for row, seen in enumerate(self.SEEN):
+        layout = pack(_hand_made(), _same).layout
+        for case, seen in enumerate(self.SEEN):
+            mask = layout.mask(case, None)
+            assert mask.shape == (9, 9)
             for column, expected in seen.items():
-                assert set(mask[row, 0, column].nonzero().flatten().tolist()) == expected
-        assert mask.any(-1).all(), "a row of nothing has no softmax"
+                assert set(mask[column].nonzero().flatten().tolist()) == expected
+
+    def test_a_window_reaches_back_along_the_prompt_and_not_along_the_row(self) -> None:
+        mask = pack(_hand_made(), _same).layout.mask(0, 2)
+        seen = [set(row.nonzero().flatten().tolist()) for row in mask]
+        assert seen == [{0}, {0, 1}, {1, 2}, {1, 3}, {3, 4}, {2, 5}, {2, 6}, {4, 7}, {4, 8}]
+
+    def test_images_are_seen_whole_by_their_own_tokens(self) -> None:
+        tree = Tree([1, 2, 3, 4], [[]], [[[5], [6]]], {}, blocks=((1, 3),))
+        seen = [set(row.nonzero().flatten().tolist()) for row in pack([tree], _same).layout.mask(0, None)]
+        assert seen == [{0}, {0, 1, 2}, {0, 1, 2}, {0, 1, 2, 3}, {0, 1, 2, 3, 4}, {0, 1, 2, 3, 5}]
 
     def test_goes_on_from_the_highest_of_a_models_own_positions(self) -> None:
-        packed = pack(_hand_made(), 0, _same)
-        trunk = torch.tensor([[[0, 5], [0, 0]], [[0, 3], [0, 0]], [[0, 2], [0, 0]]])
-        three = packed.positions(trunk)
-        assert three.shape == (3, 2, 11)
-        assert torch.equal(three[:, :, :2], trunk)
+        one, two = _hand_made()
+        places = torch.tensor([[0, 5], [0, 3], [0, 2]])
+        three = pack([replace(one, places=places), two], _same).positions
+        assert three.shape == (3, 1, 18)
+        assert torch.equal(three[:, 0, :2], places)
         for axis in three:
-            assert axis[0, [3, 4, 5, 7, 8, 9, 10]].tolist() == [6, 6, 7, 7, 7, 8, 8]
-            assert axis[1, [2, 3, 5, 6, 7, 8, 9, 10]].tolist() == [1, 2, 1, 3, 4, 3, 2, 2]
+            assert axis[0, 2:9].tolist() == [6, 6, 7, 7, 7, 8, 8]
+            assert axis[0, 9:].tolist() == list(self.POSITIONS[9:])
 
     def test_one_branch_needs_no_segment_of_its_own(self) -> None:
-        packed = pack([Tree([1, 2], None, [[]], [[[3], [4, 5]]], {})], 0, _same)
+        packed = pack([Tree([1, 2], [[]], [[[3], [4, 5]]], {})], _same)
         assert packed.ids.tolist() == [[1, 2, 3, 4, 5]]
-        assert packed.positions().tolist() == [[0, 1, 2, 2, 3]]
+        assert packed.positions.tolist() == [[0, 1, 2, 2, 3]]
         assert packed.ends.tolist() == [2, 4]
 
 

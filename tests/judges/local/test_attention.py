@@ -1,0 +1,142 @@
+"""Variable-length attention is told exactly what a mask would let through, and windows are read together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from PIL import Image
+from torch.nn.attention import varlen
+
+from mrb_lib.judges.local import attention
+from mrb_lib.judges.local.attention import TREE, WINDOWS
+from mrb_lib.judges.local.checkpoint import load_checkpoint
+from mrb_lib.judges.local.reader import TreeReader
+from mrb_lib.judges.local.tree import Tree, pack
+from mrb_lib.judges.local.weights import Weights
+
+Tiny = Callable[[str], Path]
+SEGMENT = st.lists(st.integers(1, 99), max_size=5)
+LEAF = st.lists(st.integers(1, 99), min_size=1, max_size=4)
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> Tree:
+    trunk = draw(SEGMENT)
+    edges = sorted(draw(st.sets(st.integers(0, len(trunk)), max_size=4)))
+    blocks = tuple(zip(edges[::2], edges[1::2], strict=False))
+    branches = draw(st.lists(SEGMENT, min_size=1, max_size=2))
+    return Tree(trunk, branches, [draw(st.lists(LEAF, min_size=1, max_size=3)) for _ in branches], {}, blocks=blocks)
+
+
+def _varlen(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    query_bounds: torch.Tensor,
+    key_bounds: torch.Tensor,
+    max_q: int,
+    max_k: int,
+    *,
+    scale: float | None = None,
+    window_size: tuple[int, int] = (-1, -1),
+    enable_gqa: bool = False,
+) -> torch.Tensor:
+    """What `torch.nn.attention.varlen.varlen_attn` documents, sequence by sequence, where there is no GPU.
+
+    As flash attention counts: the last query of a sequence stands beside its last key.
+    """
+    assert enable_gqa == (query.shape[1] != key.shape[1])
+    assert (query_bounds.dtype, key_bounds.dtype) == (torch.int32, torch.int32)
+    out = torch.full_like(query, torch.nan)
+    key, value = (some.repeat_interleave(query.shape[1] // key.shape[1], dim=1) for some in (key, value))
+    n_queries, n_keys = query_bounds.diff(), key_bounds.diff()
+    assert (n_queries.max(), n_keys.max()) == (max_q, max_k)
+    left, right = window_size
+    for i, (n, m) in enumerate(zip(n_queries.tolist(), n_keys.tolist(), strict=True)):
+        q = query[query_bounds[i] : query_bounds[i + 1]].transpose(0, 1)
+        k, v = (some[key_bounds[i] : key_bounds[i + 1]].transpose(0, 1) for some in (key, value))
+        ahead = torch.arange(m) - (torch.arange(n)[:, None] + m - n)
+        seen = torch.ones(n, m, dtype=torch.bool)
+        seen &= (ahead >= -left) if left >= 0 else True
+        seen &= (ahead <= right) if right >= 0 else True
+        scores = (q @ k.transpose(1, 2)) * (scale if scale is not None else q.shape[-1] ** -0.5)
+        weights = scores.masked_fill(~seen, -torch.inf).softmax(-1)
+        out[query_bounds[i] : query_bounds[i + 1]] = (weights @ v).transpose(0, 1)
+    return out
+
+
+@given(st.lists(trees(), min_size=1, max_size=3), st.sampled_from([None, 1, 3, 8]))
+def test_variable_length_attention_equals_attention_under_a_mask(grown: list[Tree], window: int | None) -> None:
+    # No model's window is shorter than an image, whose tokens would not all see one another.
+    assume(window is None or all(last - first <= window for tree in grown for first, last in tree.blocks))
+    layout = pack(grown, dict).layout
+    n = layout.cases[-1][1]
+    generator = torch.Generator().manual_seed(n)
+    query, key, value = (torch.randn(1, heads, n, 8, generator=generator) for heads in (4, 2, 2))
+    module = torch.nn.Module()
+    masked, _ = attention._tree_attention(module, query, key, value, None, 0.3, window, layout)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(varlen, "varlen_attn", _varlen)
+        patch.setattr(attention, "has_kernel", lambda _: True)
+        called, _ = attention._tree_attention(module, query, key, value, None, 0.3, window, layout)
+    assert called.isfinite().all(), "every query is in one of the calls"
+    assert torch.allclose(masked, called, atol=1e-6)
+
+
+@pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl", "llama"])
+def test_a_layer_costs_one_call_for_a_tree_and_an_encoder_one_for_its_windows(
+    architecture: str, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = load_checkpoint(tiny(architecture), device=torch.device("cpu"), dtype=torch.float32)
+    reader = TreeReader(weights, [["A", " A"], ["B", " B"]])
+    questions = [reader.question(*case) for case in reader._samples()]
+    expected = torch.tensor(reader.read(questions))
+    calls = []
+
+    def counted(query: torch.Tensor, *rest: object, **options: object) -> torch.Tensor:
+        calls.append(query.shape)
+        return _varlen(query, *rest, **options)
+
+    monkeypatch.setattr(varlen, "varlen_attn", counted)
+    monkeypatch.setattr(attention, "has_kernel", lambda _: True)
+    assert torch.allclose(torch.tensor(reader.read(questions)), expected, atol=1e-5)
+    layers = weights.model.config.get_text_config().num_hidden_layers
+    windows = weights.model.config.vision_config.depth if architecture == "qwen2_5_vl" else 0
+    assert len(calls) == layers + windows
+
+
+def test_attention_is_chosen_for_the_language_model_and_the_image_encoder_apart(tiny: Tiny) -> None:
+    chosen = {}
+    for architecture in ("llava", "qwen2_5_vl", "llama"):
+        model = load_checkpoint(tiny(architecture), device=torch.device("cpu"), dtype=torch.float32).model
+        vision = getattr(model.config, "vision_config", None)
+        chosen[architecture] = (
+            model.config.get_text_config()._attn_implementation,
+            vision._attn_implementation if vision else None,
+        )
+    assert chosen == {"llava": (TREE, "sdpa"), "qwen2_5_vl": (TREE, WINDOWS), "llama": (TREE, None)}
+
+
+def test_windows_of_an_image_encoder_are_read_as_transformers_reads_them(tiny: Tiny) -> None:
+    weights = load_checkpoint(tiny("qwen2_5_vl"), device=torch.device("cpu"), dtype=torch.float32)
+    plain = transformers.AutoModelForImageTextToText.from_pretrained(
+        tiny("qwen2_5_vl"), attn_implementation="sdpa"
+    ).eval()
+    inputs = _images(weights)
+    with torch.inference_mode():
+        ours, theirs = (
+            model.get_encoder(modality="image")(inputs["pixel_values"], grid_thw=inputs["image_grid_thw"])
+            for model in (weights.model, plain)
+        )
+    assert torch.allclose(ours.pooler_output, theirs.pooler_output, atol=1e-6)
+
+
+def _images(weights: Weights) -> dict[str, torch.Tensor]:
+    pictures = [Image.effect_noise((200, 120), 80).convert("RGB"), Image.effect_noise((70, 310), 80).convert("RGB")]
+    return weights.encode([weights.chat("?", 2, {})], [pictures])
