@@ -57,6 +57,9 @@ def judge(
     ] = None,
     max_new_tokens: Annotated[int | None, typer.Option(help="Cut a reply off after so many tokens.")] = None,
     max_pixels: Annotated[int | None, typer.Option(help="Make images with more pixels smaller.")] = None,
+    without_images: Annotated[
+        bool, typer.Option("--without-images", help="Show no image: judges that read text only judge by the text.")
+    ] = False,
     scale: Annotated[int, typer.Option(help="The highest rating, 5 or 10, of judges that rate.")] = 5,
     batch_size: Annotated[int | None, typer.Option(help="Cases at once; changes the speed only.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
@@ -93,9 +96,10 @@ def judge(
         temperature = own.get("temperature", temperature)
     settings = Settings(
         seed=seed, prompt=prompt, temperature=temperature, max_new_tokens=max_new_tokens, max_pixels=max_pixels,
-        batch_size=batch_size, device=device, dtype=dtype_named(dtype), revision=revision, download=download,
-        trust_remote_code=trust_remote_code, url=url, allow_remote=allow_remote, concurrency=concurrency,
-        timeout_s=timeout, scale=scale, price_prompt=price_prompt, price_completion=price_completion,
+        without_images=without_images, batch_size=batch_size, device=device, dtype=dtype_named(dtype),
+        revision=revision, download=download, trust_remote_code=trust_remote_code, url=url, allow_remote=allow_remote,
+        concurrency=concurrency, timeout_s=timeout, scale=scale, price_prompt=price_prompt,
+        price_completion=price_completion,
     )  # fmt: skip
     check_engine(engine, workers, gpus_per_worker)
     run = _on_ray(workers, gpus_per_worker) if engine == "ray" else _here()

@@ -75,6 +75,9 @@ def train(
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     dtype: Annotated[str, typer.Option(help="auto (float32; with --lora as `mrb judge`), float32, bfloat16.")] = "auto",
     max_pixels: Annotated[int | None, typer.Option(help="Make images with more pixels smaller.")] = None,
+    without_images: Annotated[
+        bool, typer.Option("--without-images", help="Show no image, as to a model that reads text only.")
+    ] = False,
     revision: Annotated[str | None, typer.Option(help="Of a model on the Hub.")] = None,
     download: Annotated[bool, typer.Option("--download", help="Fetch weights that are not on this machine.")] = False,
     parallel: Annotated[
@@ -124,8 +127,9 @@ def train(
 
     benchmark = load(bench)
     settings = Settings(
-        device=device, dtype=dtype_named(dtype), max_pixels=max_pixels, revision=revision, download=download
-    )
+        device=device, dtype=dtype_named(dtype), max_pixels=max_pixels, without_images=without_images,
+        revision=revision, download=download,
+    )  # fmt: skip
     recipes = _recipes(benchmark, out, config, plan, leave_out, leave_one_out, chosen)
     _check_engine(engine, parallel, len(recipes))
     trainings = [

@@ -136,8 +136,8 @@ def _is_plain(node: nodes.Node) -> bool:
 
 
 def _sees(manifest: Manifest) -> bool:
-    """Whether images were sent; a local judge's run does not say, and those of the case are named."""
-    return manifest.spec.get("images") is not False
+    """Whether images were shown."""
+    return manifest.spec.get("images") is not False and not manifest.spec.get("without_images")
 
 
 def _dimensions(manifest: Manifest, dimension: str) -> list[str]:
@@ -155,5 +155,4 @@ def _note(manifest: Manifest, *, rating: bool) -> str:
     notes += ["one prompt for each response"] if rating else []
     if manifest.spec.get("engine") != "endpoint":
         notes.append("around it lay the model's chat template, and marks of its tokenizer in the texts were broken")
-        notes.append("a model that reads text only was told of no image")
     return "; ".join(notes)

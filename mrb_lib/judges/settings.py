@@ -28,6 +28,7 @@ class Settings:
     temperature : of sampling; 0 is greedy
     max_new_tokens : at which a reply is cut off
     max_pixels : an image with more is made smaller before a judge sees it
+    without_images : no image is shown, and a judge that reads text only may judge cases that have some
     batch_size : cases handed to a judge at once; changes the speed, not the verdicts
     device : "auto", or a name that torch knows: "cpu", "cuda", "cuda:1"
     dtype : "auto" is bfloat16 on a GPU and float32 on a CPU
@@ -49,6 +50,7 @@ class Settings:
     temperature: float | None = None
     max_new_tokens: int | None = None
     max_pixels: int | None = None
+    without_images: bool = False
     batch_size: int | None = None
     device: str = "auto"
     dtype: DType = "auto"

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 
 import pandas as pd
 
@@ -19,10 +20,11 @@ from mrb_lib.files import write_atomic
 from mrb_lib.judges.roster.roster import entries
 from mrb_lib.notebook.absent import Absent
 from mrb_lib.notebook.tabular import MOST_ROWS, TableText, to_html, to_latex
-from mrb_lib.plots.style import Paper, mark_simulated
+from mrb_lib.plots.style import Paper, mark_simulated, write_mark
 from mrb_lib.schema import SIMULATED
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_LONGEST_MARK = 90
 _TIMES = ("seconds", "pareto_seconds")
 Counts = int | Iterable[int] | None
 """How many cases: a number, or several."""
@@ -51,12 +53,14 @@ class Publisher:
     ----------
     out : the report's folder; empty writes nothing
     name, kind, note : the benchmark's name and kind, and the sentence to show with it, empty unless it is simulated
+    blind : the judges that were shown no image, which is said on the face of every figure with one of them
     """
 
     out: str
     name: str
     kind: str
     note: str
+    blind: frozenset[str] = frozenset()
 
     @property
     def simulated(self) -> bool:
@@ -103,8 +107,11 @@ class Publisher:
             The id is not plain.
         """
         check_id(id)
+        blind = self._blind_in(data)
+        write_mark(drawn, shorten(blind, _LONGEST_MARK))
         if self.simulated:
             mark_simulated(drawn)
+        caption = f"{caption} {blind}." if blind else caption
         if self.out:
             folder = Path(self.out) / "figures"
             write_atomic(folder / f"{id}.png", drawn.png())
@@ -139,7 +146,8 @@ class Publisher:
     ) -> PublishedTable:
         """Write a table: full precision in the CSV, `text` in LaTeX, in the notebook, and in the sidecar as `shown`."""
         check_id(id)
-        full = self._caption(caption, policy, gold, n)
+        blind = self._blind_in(frame)
+        full = self._caption(f"{caption} {blind}." if blind else caption, policy, gold, n)
         if self.out:
             folder = Path(self.out) / "tables"
             write_atomic(folder / f"{id}.csv", self._csv(frame))
@@ -184,6 +192,11 @@ class Publisher:
             several = f"{min(counts):,} to " if min(counts) < max(counts) else ""
             facts.append(f"n = {several}{max(counts):,} cases")
         return " ".join(filter(None, [self.note, caption, "; ".join(facts) + "."]))
+
+    def _blind_in(self, data: pd.DataFrame) -> str:
+        """Which of the judges that were shown no image a table names in any of its columns, in words."""
+        named = {name for column in data for name in self.blind & set(data[column].map(str))}
+        return f"Judged without images: {', '.join(sorted(named))}" if named else ""
 
     def _csv(self, frame: pd.DataFrame) -> str:
         """The rows as CSV, each with the kind of its data: a row that says SIMULATED is, whatever the benchmark."""

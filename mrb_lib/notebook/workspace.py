@@ -456,7 +456,8 @@ class Workspace:
     def _publisher(self) -> Publisher:
         meta = self.benchmark.meta
         kind = "simulated" if self.simulated else meta.kind
-        return Publisher(self.out, f"{meta.name}{self._only_where}", kind, self.note)
+        blind = frozenset(manifest.judge for manifest in self.manifests if manifest.spec.get("without_images"))
+        return Publisher(self.out, f"{meta.name}{self._only_where}", kind, self.note, blind)
 
     @property
     def _only_where(self) -> str:

@@ -326,6 +326,7 @@ def mark_simulated(figure: Paper) -> None:
 def write_mark(figure: Paper, mark: str) -> None:
     """Write on the figure's face, above all else, what no reader may miss; nothing where that is empty."""
     if mark:
+        mark = "; ".join(filter(None, (figure.get_suptitle(), mark)))
         style: dict[str, Any] = {"fontsize": 7.5, "weight": "bold", "color": COLOURS["simulated"], "gid": "mark"}
         figure.suptitle(label(mark), x=0.01, ha="left", **style)
 

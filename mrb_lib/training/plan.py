@@ -91,6 +91,7 @@ class Plan:
         prompt = load_prompt(self.recipe.prompt).hash if self.recipe.prompt is not None else None
         stated = [
             {**self.recipe.stated(), "prompt": prompt}, self.source.revision, settings.max_pixels, settings.dtype,
+            settings.without_images,
             self.main, sorted(self.digests[self.examples.case_ids]), sorted(self.digests[self.validated]),
             [folder.name for folder in run_folders(self.replies)] if self.replies is not None else None,
         ]  # fmt: skip

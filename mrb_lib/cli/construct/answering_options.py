@@ -33,6 +33,9 @@ Temperature = Annotated[
 ]
 MaxNewTokens = Annotated[int | None, typer.Option(help="Cut an answer off after so many tokens.")]
 MaxPixels = Annotated[int | None, typer.Option(help="Make images with more pixels smaller.")]
+WithoutImages = Annotated[
+    bool, typer.Option("--without-images", help="Show no image: models that read text only answer from the question.")
+]
 BatchSize = Annotated[int | None, typer.Option(help="Items at once; changes the speed only.")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")]
 DTypeName = Annotated[str, typer.Option(help="auto, float32 or bfloat16.")]

@@ -59,6 +59,7 @@ def command(
     temperature: option.Temperature = None,
     max_new_tokens: option.MaxNewTokens = None,
     max_pixels: option.MaxPixels = None,
+    without_images: option.WithoutImages = False,
     batch_size: option.BatchSize = None,
     device: option.Device = "auto",
     dtype: option.DTypeName = "auto",
@@ -91,9 +92,9 @@ def command(
     folder = open_work(work)
     settings = Settings(
         seed=seed, prompt=prompt, temperature=temperature, max_new_tokens=max_new_tokens, max_pixels=max_pixels,
-        batch_size=batch_size, device=device, dtype=dtype_named(dtype), revision=revision, download=download,
-        trust_remote_code=trust_remote_code, url=url, allow_remote=allow_remote, concurrency=concurrency,
-        timeout_s=timeout,
+        without_images=without_images, batch_size=batch_size, device=device, dtype=dtype_named(dtype),
+        revision=revision, download=download, trust_remote_code=trust_remote_code, url=url, allow_remote=allow_remote,
+        concurrency=concurrency, timeout_s=timeout,
     )  # fmt: skip
     models = option.pool(names or [], plan, settings, engine=engine, workers=workers, gpus_per_worker=gpus_per_worker)
     marks = replace(settings, prompt=marking_prompt, temperature=None, max_new_tokens=None)

@@ -19,7 +19,7 @@ from mrb_lib.files import is_safe_name
 from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.memory import PassMemory
 from mrb_lib.judges.local.weights import Weights, choose_device, choose_dtype, describe
-from mrb_lib.judges.prompts import Asks, Prompt, Rendered, load_prompt
+from mrb_lib.judges.prompts import Asks, Prompt, Rendered, builtin_ids, load_prompt
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource, names_code, provenance_of, trained_as
 from mrb_lib.judges.settings import Settings
@@ -109,6 +109,7 @@ class LocalJudge(ABC):
             named["choices"] = list(self._settings.choices)
         # A model that this library knows runs its own code in place of the library's where it is trusted.
         code = {"remote_code": True} if self._runs_code else {}
+        blind = {"without_images": True} if self._settings.without_images else {}
         return {
             "engine": self.engine,
             "model": self._entry.model or self._source.folder.resolve().name,
@@ -118,6 +119,7 @@ class LocalJudge(ABC):
             "template": self._template,
             **named,
             **code,
+            **blind,
         }
 
     @property
@@ -160,8 +162,19 @@ class LocalJudge(ABC):
                 trust_remote_code=self._settings.trust_remote_code,
                 speaks=self.speaks,
             )
-            if not self._loaded.sees_images:
-                self.notice("reads text only: the cases' images are not seen")
+            self._check_sight(self._loaded)
+
+    def _check_sight(self, weights: Weights) -> None:
+        """Raise `InputError` where a model is said to see and would be read as one that does not."""
+        if weights.sees_images:
+            return
+        stated = [key for key in weights.model.config.to_dict() if "vision" in key]
+        if stated or self._entry.vision:
+            said = f"the configuration of its weights ({stated[0]})" if stated else "the roster"
+            raise InputError(
+                f"judge {self.name}: {said} says that it sees images, and {self._source.folder} can only be read as a "
+                "model of text; fetch the whole model, or one that transformers has a class for."
+            )
 
     def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
         """See `Judge.judge`."""
@@ -210,9 +223,19 @@ class LocalJudge(ABC):
         return self._loaded
 
     def pictures(self, names: Iterable[str]) -> list[Image.Image]:
-        """The images of a case as a judge sees them; `InputError` where one is missing or cannot be read."""
-        pictures = []
-        for name in names if self.weights.sees_images else ():
+        """The images of a case as a judge sees them.
+
+        Raises
+        ------
+        InputError
+            One is missing or cannot be read, or the judge reads text only and was not told to do without.
+        """
+        pictures: list[Image.Image] = []
+        if self._settings.without_images:
+            return pictures
+        for name in names:
+            if not self.weights.sees_images:
+                raise InputError(BLIND)
             try:
                 content = self._images[name]
             except KeyError as error:
@@ -233,7 +256,7 @@ class LocalJudge(ABC):
             dimensions,
             dimension,
             reference=reference if isinstance(reference, str) else None,
-            n_images=len(image_names(row)) if self.weights.sees_images else 0,
+            n_images=0 if self._settings.without_images else len(image_names(row)),
             scale=self._settings.scale,
             choices=self._settings.choices,
             marks=self.weights.marks,
@@ -305,6 +328,8 @@ def _fitting_prompt(judge: str, wanted: str | None, usual: str | None, asks: Seq
             raise InputError(f"judge {judge}: is a scalar reward model and takes no prompt; leave --prompt out.")
         return None
     prompt = load_prompt(wanted or usual)
+    if prompt.asks not in asks and "one" in asks and (single := f"single-{wanted}") in builtin_ids():
+        prompt = load_prompt(single)  # the same, asked one quality at a time
     if prompt.asks not in asks:
         raise InputError(
             f"judge {judge}: prompt {prompt.id} asks for {_ASKS[prompt.asks]}, but this engine reads "
@@ -326,6 +351,9 @@ def _positive(value: object) -> int | None:
     return value if isinstance(value, int) and value > 0 else None
 
 
+BLIND: Final = (
+    "the case has images, and the judge reads text only; --without-images judges it by its text, and says so everywhere"
+)
 NO_NUMBER: Final = (
     "the model's answer is not a number, as where its arithmetic overflows or its weights are damaged; "
     "try --dtype float32, or fetch the model again"
