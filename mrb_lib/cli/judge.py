@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mrb_lib.judges.settings import DType, Settings
+    from mrb_lib.judges.settings import DType, Quantization, Settings
     from mrb_lib.runs.execute import RunSummary
 
     Run = Callable[..., list[RunSummary]]
@@ -62,8 +62,13 @@ def judge(
     ] = False,
     scale: Annotated[int, typer.Option(help="The highest rating, 5 or 10, of judges that rate.")] = 5,
     batch_size: Annotated[int | None, typer.Option(help="Cases at once; changes the speed only.")] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
+    device: Annotated[
+        str, typer.Option(help="auto (as many GPUs as the weights need), cpu, cuda:1, or several: cuda:0,cuda:1.")
+    ] = "auto",
     dtype: Annotated[str, typer.Option(help="auto (bfloat16 on a GPU, else float32), float32 or bfloat16.")] = "auto",
+    quantize: Annotated[
+        str | None, typer.Option(metavar="BITS", help="Round the weights to 4bit or 8bit as they are loaded.")
+    ] = None,
     revision: Annotated[
         str | None, typer.Option(help="Of a model on the Hub; default: that of earlier runs, else the newest.")
     ] = None,
@@ -84,6 +89,8 @@ def judge(
     gpus_per_worker: Annotated[float | None, typer.Option(help="Of --engine ray: GPUs each of them takes.")] = None,
 ) -> None:
     """Run judges over a benchmark. Verdicts already in RUNS are kept and not made again."""
+    from typing import cast
+
     from mrb_lib.cli.progress import verdict_bars
     from mrb_lib.data.benchmark import load
     from mrb_lib.judges.settings import Settings
@@ -97,7 +104,7 @@ def judge(
     settings = Settings(
         seed=seed, prompt=prompt, temperature=temperature, max_new_tokens=max_new_tokens, max_pixels=max_pixels,
         without_images=without_images, batch_size=batch_size, device=device, dtype=dtype_named(dtype),
-        revision=revision, download=download, trust_remote_code=trust_remote_code, url=url, allow_remote=allow_remote,
+        quantize=cast("Quantization | None", quantize), revision=revision, download=download, trust_remote_code=trust_remote_code, url=url, allow_remote=allow_remote,
         concurrency=concurrency, timeout_s=timeout, scale=scale, price_prompt=price_prompt,
         price_completion=price_completion,
     )  # fmt: skip

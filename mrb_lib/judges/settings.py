@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES, DIMENSIONS
 
 DType = Literal["auto", "float32", "bfloat16"]
+Quantization = Literal["4bit", "8bit"]
 
 DEFAULT_TEMPERATURE_OF_REPEATS = 0.7
 
@@ -30,8 +31,10 @@ class Settings:
     max_pixels : an image with more is made smaller before a judge sees it
     without_images : no image is shown, and a judge that reads text only may judge cases that have some
     batch_size : cases handed to a judge at once; changes the speed, not the verdicts
-    device : "auto", or a name that torch knows: "cpu", "cuda", "cuda:1"
+    device : "auto", which takes as many GPUs as the weights need; or a name that torch knows, "cpu", "cuda", "cuda:1",
+        or several GPUs, "cuda:0,cuda:1", over which the weights are spread
     dtype : "auto" is bfloat16 on a GPU and float32 on a CPU
+    quantize : weights are rounded to "4bit" or "8bit" as they are loaded; None keeps them as they are published
     revision : of a model on the Hub; None keeps that of earlier runs, or takes the newest at hand
     download : weights that are not on this machine may be fetched from the Hub
     trust_remote_code : a model that needs code from its repository may run it
@@ -54,6 +57,7 @@ class Settings:
     batch_size: int | None = None
     device: str = "auto"
     dtype: DType = "auto"
+    quantize: Quantization | None = None
     revision: str | None = None
     download: bool = False
     trust_remote_code: bool = False
@@ -75,6 +79,8 @@ class Settings:
             value = getattr(self, name)
             if value is not None and not 0 <= value < float("inf"):
                 raise InputError(f"{name} {value}: must be 0 or more.")
+        if self.quantize not in (None, *get_args(Quantization)):
+            raise InputError(f"quantize {self.quantize!r}: use 4bit or 8bit.")
         if self.scale not in (5, 10):
             raise InputError(f"scale {self.scale}: ratings go from 1 to 5 or from 1 to 10.")
 

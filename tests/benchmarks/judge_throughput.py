@@ -75,13 +75,13 @@ ENTRY = Entry("random-weights", "packed", model="random weights")
 def small_model(folder: Path, texts: list[str]) -> Weights:
     """About 60 M parameters in single precision on the CPU."""
     tiny.write_tiny(folder, "qwen2_5_vl", width=768, layers=12, vocabulary=8000, texts=texts)
-    return load_weights(folder, device=torch.device("cpu"), dtype=torch.float32)
+    return load_weights(folder, devices=[torch.device("cpu")], dtype=torch.float32)
 
 
 def large_model(folder: Path, texts: list[str], device: str = "cuda") -> Weights:
     """Qwen2.5-VL-7B's architecture with random weights in bfloat16 on the GPU."""
     tiny.write_tiny(folder, "qwen2_5_vl", vocabulary=8000, texts=texts)
-    little = load_weights(folder, device=torch.device("cpu"), dtype=torch.float32)
+    little = load_weights(folder, devices=[torch.device("cpu")], dtype=torch.float32)
     own = little.model.config.to_dict()
     marks = {name: own[name] for name in own if name.endswith("_token_id")}
     config = transformers.Qwen2_5_VLConfig.from_dict({**SEVEN_B, **marks})
@@ -96,7 +96,7 @@ def large_model(folder: Path, texts: list[str], device: str = "cuda") -> Weights
     processor = little.processor
     assert processor is not None
     processor.image_processor.size = {"shortest_edge": 56 * 56, "longest_edge": 448 * 448}
-    return Weights(model.eval(), little.tokenizer, processor, torch.device(device), little.marks)
+    return Weights(model.eval(), little.tokenizer, processor, (torch.device(device),), little.marks)
 
 
 def longer(benchmark: Benchmark, judge: PackedJudge, tokens: int) -> pd.DataFrame:

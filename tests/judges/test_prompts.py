@@ -167,7 +167,7 @@ class TestMarks:
 
         from mrb_lib.judges.local.checkpoint import load_checkpoint
 
-        weights = load_checkpoint(tiny(architecture), device=torch.device("cpu"), dtype=torch.float32)
+        weights = load_checkpoint(tiny(architecture), devices=[torch.device("cpu")], dtype=torch.float32)
         special = {id: token.content for id, token in weights.tokenizer.added_tokens_decoder.items()}
 
         def count(response: str) -> int:

@@ -293,7 +293,7 @@ def test_defect_19_a_switch_for_thinking_reaches_the_chat_template(tmp_path: Pat
         options = made.spec["template"]
         assert options == {"enable_thinking": switch}, "the manifest records it"
         assert isinstance(options, Mapping)
-        weights = load_checkpoint(tmp_path / "tiny", device=torch.device("cpu"), dtype=torch.float32)
+        weights = load_checkpoint(tmp_path / "tiny", devices=[torch.device("cpu")], dtype=torch.float32)
         weights.tokenizer.chat_template = "{{ 'THINK' if enable_thinking else 'DIRECT' }} {{ messages[0]['content'] }}"
         assert weights.chat("q", 0, options) == f"{'THINK' if switch else 'DIRECT'} q"
 

@@ -217,7 +217,7 @@ def test_a_judge_that_asks_a_server_stays_in_this_process_and_says_so(
     ("options", "message"),
     [
         ({"workers": 0}, "workers 0: at least 1"),
-        ({"gpus_per_worker": 2.0}, "GPUs per worker 2: must be from 0 to 1"),
+        ({"gpus_per_worker": 1.5}, "GPUs per worker 1.5: must be a share of one, or a whole number"),
         ({"settings": Settings(device="cuda:1")}, "device 'cuda:1': with engine ray, Ray chooses"),
     ],
 )

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from inspect import signature
 from itertools import accumulate
 from typing import Any, Final, cast
@@ -82,7 +81,6 @@ class TreeLayout:
     cases : the columns of each tree
     paths : of each tree, a run of queries and the spans of columns, in order, that lie on its path, itself the last
     blocks : columns within runs that attend to one another whatever their order, as Gemma's of one image
-    device : of the tensors made here
 
     Validated by tests/judges/local/test_attention.py.
     """
@@ -90,12 +88,23 @@ class TreeLayout:
     cases: tuple[Span, ...]
     paths: tuple[tuple[tuple[Span, ...], ...], ...]
     blocks: tuple[Span, ...]
-    device: torch.device
-    _masks: dict[tuple[int, int | None], torch.Tensor] = field(default_factory=dict)
+    _segments: dict[torch.device, tuple[Segments, ...]] = field(default_factory=dict)
+    _masks: dict[tuple[int, int | None, torch.device], torch.Tensor] = field(default_factory=dict)
 
-    @cached_property
-    def segments(self) -> tuple[Segments, ...]:
-        """All queries: those that attend to what is before them, and those of blocks."""
+    def segments(self, device: torch.device) -> tuple[Segments, ...]:
+        """All queries: those that attend to what is before them, and those of blocks; kept for each device."""
+        if device not in self._segments:
+            self._segments[device] = self._runs(device)
+        return self._segments[device]
+
+    def mask(self, case: int, window: int | None, device: torch.device) -> torch.Tensor:
+        """What may attend to what among the columns of a case, bool of shape (columns, columns); kept as well."""
+        key = case, window, device
+        if key not in self._masks:
+            self._masks[key] = self._mask(case, window).to(device)
+        return self._masks[key]
+
+    def _runs(self, device: torch.device) -> tuple[Segments, ...]:
         causal: list[tuple[Span, tuple[Span, ...]]] = []
         mutual: list[tuple[Span, tuple[Span, ...]]] = []
         for path in (path for paths in self.paths for path in paths):
@@ -106,23 +115,16 @@ class TreeLayout:
                 start = last
             causal += [((start, end), path)] if end > start else []
         return tuple(
-            _segments(runs, is_causal, self.device) for runs, is_causal in ((causal, True), (mutual, False)) if runs
+            _segments(runs, is_causal, device) for runs, is_causal in ((causal, True), (mutual, False)) if runs
         )
-
-    def mask(self, case: int, window: int | None) -> torch.Tensor:
-        """What may attend to what among the columns of a case, bool of shape (columns, columns)."""
-        key = case, window
-        if key not in self._masks:
-            self._masks[key] = self._mask(case, window)
-        return self._masks[key]
 
     def _mask(self, case: int, window: int | None) -> torch.Tensor:
         offset, end = self.cases[case]
-        allowed = torch.zeros(end - offset, end - offset, dtype=torch.bool, device=self.device)
+        allowed = torch.zeros(end - offset, end - offset, dtype=torch.bool)
         for path in self.paths[case]:
-            columns = torch.cat([torch.arange(*span, device=self.device) for span in path]) - offset
+            columns = torch.cat([torch.arange(*span) for span in path]) - offset
             n_queries = path[-1][1] - path[-1][0]
-            at = torch.arange(len(columns), device=self.device)
+            at = torch.arange(len(columns))
             behind = at[-n_queries:, None] - at
             seen = behind >= 0
             for first, last in self.blocks:
@@ -181,7 +183,7 @@ def _tree_attention(
     if has_kernel(query):
         q, k, v = (some[0].transpose(0, 1) for some in (query, key, value))
         out = torch.empty_like(q)
-        for segments in tree.segments:
+        for segments in tree.segments(query.device):
             out[segments.queries] = segments.attend(q, k, v, scaling, sliding_window)
         return out[None], None
     grouped = query.shape[1] // key.shape[1]
@@ -190,7 +192,7 @@ def _tree_attention(
     parts = [
         _sdpa(
             *(some[:, :, start:end] for some in (query, key, value)),
-            attn_mask=tree.mask(case, sliding_window),
+            attn_mask=tree.mask(case, sliding_window, query.device),
             scale=scaling,
         )
         for case, (start, end) in enumerate(tree.cases)

@@ -18,7 +18,7 @@ from mrb_lib.errors import InputError, RunError
 from mrb_lib.files import is_safe_name
 from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.memory import PassMemory
-from mrb_lib.judges.local.weights import Weights, choose_device, choose_dtype, describe
+from mrb_lib.judges.local.weights import Weights, choose_devices, choose_dtype, describe
 from mrb_lib.judges.prompts import Asks, Prompt, Rendered, builtin_ids, load_prompt
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource, names_code, provenance_of, trained_as
@@ -90,14 +90,15 @@ class LocalJudge(ABC):
         trained = trained_as(source.folder) if entry.path is not None else {}
         prompt = settings.prompt or _trained_prompt(source.folder, trained, self.engine)
         self._own_prompt = _fitting_prompt(name, prompt, self.usual_prompt, self.asks)
-        self._device = choose_device(settings.device)
+        self._devices = choose_devices(settings.device)
+        self._device = self._devices[0]
         self.cases_per_batch = settings.batch_size or (_CASES_ON_GPU if self._device.type == "cuda" else _CASES)
         self._dtype = choose_dtype(settings.dtype, self._device)
         self._template = dict(_mapping(entry.chat.get("template")))
         self._max_pixels = settings.max_pixels or _positive(trained.get("max_pixels")) or MAX_PIXELS
         self._runs_code = settings.trust_remote_code and names_code(source.folder)
         self._loaded: Weights | None = None
-        self._memory = PassMemory(self._device)
+        self._memory = PassMemory(self._devices)
 
     @property
     def spec(self) -> Mapping[str, object]:
@@ -109,6 +110,7 @@ class LocalJudge(ABC):
             named["choices"] = list(self._settings.choices)
         # A model that this library knows runs its own code in place of the library's where it is trusted.
         code = {"remote_code": True} if self._runs_code else {}
+        bits = {"quantize": self._settings.quantize} if self._settings.quantize else {}
         blind = {"without_images": True} if self._settings.without_images else {}
         return {
             "engine": self.engine,
@@ -119,6 +121,7 @@ class LocalJudge(ABC):
             "template": self._template,
             **named,
             **code,
+            **bits,
             **blind,
         }
 
@@ -144,8 +147,8 @@ class LocalJudge(ABC):
 
     @property
     def device(self) -> str:
-        """What it runs on, with the chip's name."""
-        return describe(self._device)
+        """What it runs on, with the chip's name; with those of all GPUs that hold some of the weights."""
+        return " and ".join(map(describe, self._loaded.devices if self._loaded else self._devices[:1]))
 
     @property
     def parts(self) -> tuple[Entry, WeightsSource, Settings]:
@@ -157,8 +160,10 @@ class LocalJudge(ABC):
         if self._loaded is None:
             self._loaded = load_checkpoint(
                 self._source.folder,
-                device=self._device,
+                devices=self._devices,
+                spread="," in self._settings.device,
                 dtype=self._dtype,
+                quantize=self._settings.quantize,
                 trust_remote_code=self._settings.trust_remote_code,
                 speaks=self.speaks,
             )

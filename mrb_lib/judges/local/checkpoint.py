@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -19,6 +20,7 @@ from transformers import (
     AutoModelForCausalLM,
     AutoModelForImageTextToText,
     AutoTokenizer,
+    BitsAndBytesConfig,
     GenerationConfig,
     PreTrainedConfig,
     PreTrainedModel,
@@ -32,13 +34,24 @@ from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.local.attention import use_own_attention
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.prompts import marks_pattern
+from mrb_lib.judges.roster.machine import ROOM
 from mrb_lib.judges.roster.source import adapter_base
+from mrb_lib.judges.settings import Quantization
 
 # What transformers raises where a folder is damaged, or holds what it does not know.
 _UNREADABLE: Final = (
     *(OSError, ValueError, TypeError, LookupError, AttributeError, ImportError, RuntimeError),
     *(SafetensorError, StrictDataclassError),
 )
+
+# Packages that read quantised weights, by the method that a configuration names.
+_QUANTIZERS: Final = {
+    "bitsandbytes": "bitsandbytes",
+    "compressed-tensors": "compressed_tensors",
+    "gptq": "gptqmodel",
+    "awq": "gptqmodel",
+}
+_SHARE_LEFT: Final[Mapping[str | None, float]] = {"4bit": 0.3, "8bit": 0.55}  # of weights in 16 bits
 
 _WORDS: Final = "lm_head."  # the parameters that turn hidden states into words
 # Code that lies elsewhere is named as owner/name--module.Class.
@@ -47,7 +60,14 @@ _BRACKETED: Final = re.compile(r"[<\[◁]\S+[>\]▷]")
 
 
 def load_checkpoint(
-    folder: Path, *, device: torch.device, dtype: torch.dtype, trust_remote_code: bool = False, speaks: bool = True
+    folder: Path,
+    *,
+    devices: Sequence[torch.device],
+    dtype: torch.dtype,
+    spread: bool = False,
+    quantize: Quantization | None = None,
+    trust_remote_code: bool = False,
+    speaks: bool = True,
 ) -> Weights:
     """Read a model and its processor.
 
@@ -55,6 +75,9 @@ def load_checkpoint(
     ----------
     folder : a checkpoint as `save_pretrained` writes it, weights as safetensors; or peft's adapters to one, which are
         merged into it
+    devices : where the weights may go, shard by shard: the first, or several GPUs where that does not hold them
+    spread : over all of the devices, whether one would do or not
+    quantize : rounded on the way to the device, by bitsandbytes
     trust_remote_code : code in the folder may be run; code that the folder names in another
         repository is never fetched
     speaks : the model is to give probabilities of words, so its language model head must be in the folder
@@ -72,10 +95,20 @@ def load_checkpoint(
     """
     transformers.utils.logging.disable_progress_bar()
     if (base := adapter_base(folder)) is not None:
-        whole = load_checkpoint(base, device=device, dtype=dtype, trust_remote_code=trust_remote_code, speaks=speaks)
+        whole = load_checkpoint(
+            base,
+            devices=devices,
+            dtype=dtype,
+            spread=spread,
+            quantize=quantize,
+            trust_remote_code=trust_remote_code,
+            speaks=speaks,
+        )
         return replace(whole, model=_merged(whole.model, folder))
     if trust_remote_code:
         _check_code(folder)
+    used = devices_needed(folder, devices, quantize) if not spread else tuple(devices)
+    device = used[0]
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=trust_remote_code, local_files_only=True)
         sees = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
@@ -92,13 +125,14 @@ def load_checkpoint(
             output_loading_info=True,
             dtype=dtype,
             use_safetensors=True,
+            device_map=_placement(used),
+            **_rounding(folder, config, quantize, dtype),
             attn_implementation="sdpa",
             trust_remote_code=trust_remote_code,
             local_files_only=True,
         )
         _check_found(folder, model, loading_info["missing_keys"], speaks)
         model = model.eval()
-        model.to(device)
         use_own_attention(model)
         # What a publisher set for chatting (temperature, penalties) must not shape a verdict unnoticed.
         own = model.generation_config
@@ -111,10 +145,60 @@ def load_checkpoint(
     except _UNREADABLE as error:
         reason = " ".join(str(error).split())[:300]
         raise InputError(f"{folder}: cannot be loaded as a judge ({reason}).") from error
-    return Weights(model, tokenizer, processor, device, marks_pattern(special_tokens(tokenizer)))
+    return Weights(model, tokenizer, processor, used, marks_pattern(special_tokens(tokenizer)))
+
+
+def devices_needed(
+    folder: Path, devices: Sequence[torch.device], quantize: Quantization | None = None
+) -> tuple[torch.device, ...]:
+    """The first device, or as many GPUs as hold a folder's weights with `ROOM` for what is read."""
+    needed = ROOM * sum(path.stat().st_size for path in folder.glob("*.safetensors")) * _SHARE_LEFT.get(quantize, 1.0)
+    used = list(devices[:1])
+    while len(used) < len(devices) and sum(torch.cuda.mem_get_info(device)[1] for device in used) < needed:
+        used.append(devices[len(used)])
+    return tuple(used)
+
+
+def _placement(devices: Sequence[torch.device]) -> object:
+    """What goes where, for transformers: everything to one device, or layer by layer over several."""
+    return {"": devices[0]} if len(devices) == 1 else "balanced"
+
+
+def _rounding(
+    folder: Path, config: PreTrainedConfig, quantize: Quantization | None, dtype: torch.dtype
+) -> dict[str, object]:
+    """What transformers is to be told about quantised weights.
+
+    Raises
+    ------
+    InputError
+        The package that reads or makes them is missing, or they are to be rounded twice.
+    """
+    published = getattr(config, "quantization_config", None)
+    method = published.get("quant_method") if isinstance(published, dict) else getattr(published, "quant_method", None)
+    method = getattr(method, "value", method)
+    if quantize is not None and method is not None:
+        raise InputError(f"{folder}: its weights are quantised already ({method}); leave --quantize out.")
+    if quantize is not None or method is not None:
+        package = _QUANTIZERS.get("bitsandbytes" if method is None else str(method))
+        if package is not None and find_spec(package) is None:
+            raise InputError(
+                f"{folder}: quantised weights ({method or quantize}) need {package.replace('_', '-')}; install it with "
+                "`pip install 'mrb-workbench[quantized]'`."
+            )
+    if quantize is None:
+        return {}
+    rounding = (
+        BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=dtype)
+        if quantize == "4bit"
+        else BitsAndBytesConfig(load_in_8bit=True)
+    )
+    return {"quantization_config": rounding}
 
 
 def _merged(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
+    if getattr(model.config, "quantization_config", None) is not None:
+        raise InputError(f"{folder}: is an adapter over quantised weights; judge over the base as it is published.")
     try:
         import peft
     except ImportError as error:

@@ -19,15 +19,15 @@ class PassMemory:
 
     Parameters
     ----------
-    device : a CPU has no budget: its memory is not the bottleneck, and cannot be asked
+    devices : of the weights; a CPU has no budget: its memory is not the bottleneck, and cannot be asked
 
     Attributes
     ----------
     fits : items that a pass may have at most, since one with more ran out of memory; None where none has
     """
 
-    def __init__(self, device: torch.device) -> None:
-        self._device = device
+    def __init__(self, devices: Sequence[torch.device]) -> None:
+        self._gpus = [device for device in devices if device.type == "cuda"]
         self._bytes_per_token: float | None = None
         self.fits: int | None = None
 
@@ -39,7 +39,7 @@ class PassMemory:
         n_tokens : of the items, the longest first, to which the others may be filled up
         """
         size = min(self.fits or len(n_tokens), len(n_tokens))
-        if self._device.type != "cuda":
+        if not self._gpus:
             return size
         if self._bytes_per_token is None:
             return 1
@@ -54,10 +54,9 @@ class PassMemory:
         ----------
         n_tokens : of the pass
         """
-        measures = self._device.type == "cuda"
-        if measures:
-            before = torch.cuda.memory_allocated(self._device)
-            torch.cuda.reset_peak_memory_stats(self._device)
+        before = [torch.cuda.memory_allocated(gpu) for gpu in self._gpus]
+        for gpu in self._gpus:
+            torch.cuda.reset_peak_memory_stats(gpu)
         try:
             with torch.inference_mode():
                 result = function(items)
@@ -68,16 +67,16 @@ class PassMemory:
             if "can't allocate memory" not in str(error) and "not enough memory" not in str(error):
                 raise
             result = None
-        if not measures:
-            return result
-        if result is None:
+        if result is None and self._gpus:
             torch.cuda.empty_cache()
         elif n_tokens >= _ENOUGH:
-            taken = (torch.cuda.max_memory_allocated(self._device) - before) / n_tokens
-            self._bytes_per_token = max(taken, self._bytes_per_token or 0.0)
+            taken = [torch.cuda.max_memory_allocated(gpu) - held for gpu, held in zip(self._gpus, before, strict=True)]
+            self._bytes_per_token = max([self._bytes_per_token or 0.0, *(some / n_tokens for some in taken)])
         return result
 
     def _free(self) -> int:
-        """What the device has left, with what torch keeps and does not use."""
-        free, _ = torch.cuda.mem_get_info(self._device)
-        return free + torch.cuda.memory_reserved(self._device) - torch.cuda.memory_allocated(self._device)
+        """What the fullest device has left, with what torch keeps and does not use."""
+        return min(
+            torch.cuda.mem_get_info(gpu)[0] + torch.cuda.memory_reserved(gpu) - torch.cuda.memory_allocated(gpu)
+            for gpu in self._gpus
+        )

@@ -185,7 +185,7 @@ def pack(trees: Sequence[Tree], move: Callable[[Mapping[str, torch.Tensor]], Ten
         ids=moved["ids"],
         positions=place[:, None] if three else place[None],
         kinds=moved.get("kinds"),
-        layout=TreeLayout(tuple(cases), tuple(paths), tuple(blocks), moved["ids"].device),
+        layout=TreeLayout(tuple(cases), tuple(paths), tuple(blocks)),
         ends=moved["ends"],
         pictures=join([move(tree.pictures) for tree in trees]),
     )

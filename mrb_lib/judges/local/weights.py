@@ -39,15 +39,21 @@ class Weights:
     Attributes
     ----------
     processor : None for a model that reads text only
+    devices : that hold its weights
     marks : the marks of its tokenizer, for `mrb_lib.judges.prompts.defuse`
     """
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     processor: ProcessorMixin | None
-    device: torch.device
+    devices: tuple[torch.device, ...]
     marks: re.Pattern[str]
     _own: threading.local = field(default_factory=threading.local)
+
+    @property
+    def device(self) -> torch.device:
+        """Where inputs go: the first of the devices."""
+        return self.devices[0]
 
     @property
     def _reading(self) -> tuple[PreTrainedTokenizerBase, ProcessorMixin | None]:
@@ -293,6 +299,22 @@ def check_context(n_tokens: int, limit: int | None, n_reply: int = 0) -> None:
             f"a prompt of {n_tokens:,} tokens{reply} is longer than the model's context of {limit:,}; {cure}, or "
             "choose a model with a longer context"
         )
+
+
+def choose_devices(devices: str) -> tuple[torch.device, ...]:
+    """The devices of a name, or of several with commas between, as "cuda:0,cuda:1"; all GPUs at hand for "auto".
+
+    Raises
+    ------
+    InputError
+        As `choose_device`, or only one of several is a GPU.
+    """
+    if devices == "auto":
+        return tuple(torch.device("cuda", i) for i in range(torch.cuda.device_count())) or (torch.device("cpu"),)
+    chosen = tuple(dict.fromkeys(choose_device(name.strip()) for name in devices.split(",")))
+    if len(chosen) > 1 and any(device.type != "cuda" for device in chosen):
+        raise InputError(f"device {devices!r}: weights are spread over GPUs only; name those, as in cuda:0,cuda:1.")
+    return chosen
 
 
 def choose_device(device: str) -> torch.device:

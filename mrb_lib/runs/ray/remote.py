@@ -134,10 +134,15 @@ def memory_of(judge: Judge) -> float:
 
     Most weights are kept in 16 bits a number, and worked with in 32.
     """
+    return _GROWTH * weights_bytes(judge)
+
+
+def weights_bytes(judge: Judge) -> int:
+    """The bytes of a judge's weights on disk; 0 without weights."""
     if not isinstance(judge, WithWeights):
-        return 0.0
+        return 0
     _, source, _ = judge.parts
-    return _GROWTH * sum(path.stat().st_size for path in source.folder.glob("*.safetensors"))
+    return sum(path.stat().st_size for path in source.folder.glob("*.safetensors"))
 
 
 def quick_digests(folder: Path) -> dict[str, str]:

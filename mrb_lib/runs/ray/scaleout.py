@@ -6,6 +6,7 @@ workers do, and `mrb_lib.runs.ray.cluster` for where they are.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -20,6 +21,7 @@ import pandas as pd
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError, MrbError, RunError
 from mrb_lib.judges.roster.engines import ENGINES
+from mrb_lib.judges.roster.machine import ROOM
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
 from mrb_lib.runs.execute import RunSummary
@@ -36,6 +38,7 @@ from mrb_lib.runs.ray.remote import (
     batch_table,
     decode_frame,
     memory_of,
+    weights_bytes,
 )
 from mrb_lib.schema import ORDERS
 
@@ -81,7 +84,8 @@ def judge_on_ray(
     benchmark, runs, names, orders, repeats, limit, settings, extra, retry, progress :
         see `mrb_lib.runs.execute.judge`. The folders need not be seen by the workers.
     workers : models loaded at once; None is one for each GPU, or for every two CPUs
-    gpus_per_worker : from 0 to 1; None is 1 where there are GPUs
+    gpus_per_worker : a share of one from 0 to 1, or several whole ones; None is as many as a judge's weights need, by
+        the memory of this machine's GPUs, where there are any
 
     Returns
     -------
@@ -123,12 +127,22 @@ def _check(settings: Settings, workers: int | None, gpus_per_worker: float | Non
         raise InputError(f"engine ray: needs ray; install it with {INSTALL}.")
     if workers is not None and workers < 1:
         raise InputError(f"workers {workers}: at least 1 is needed.")
-    if gpus_per_worker is not None and not 0 <= gpus_per_worker <= 1:
-        raise InputError(f"GPUs per worker {gpus_per_worker:g}: must be from 0 to 1, since a judge uses one GPU.")
+    if gpus_per_worker is not None and not (0 <= gpus_per_worker <= 1 or gpus_per_worker % 1 == 0):
+        raise InputError(f"GPUs per worker {gpus_per_worker:g}: must be a share of one, or a whole number.")
     if ":" in settings.device:
         raise InputError(
             f"device {settings.device!r}: with engine ray, Ray chooses the GPU of each worker; use auto, cuda or cpu."
         )
+
+
+def gpus_needed(n_bytes: int) -> float | None:
+    """How many of this machine's GPUs hold so many bytes of weights; None where one does, or there are none to ask."""
+    import torch
+
+    memory = [torch.cuda.mem_get_info(number)[1] for number in range(torch.cuda.device_count())]
+    if not memory or ROOM * n_bytes <= min(memory):
+        return None
+    return float(math.ceil(ROOM * n_bytes / min(memory)))
 
 
 def _for_workers(settings: Settings, cluster: Cluster, gpus_per_worker: float | None) -> Settings:
@@ -184,6 +198,8 @@ class _RayBackend:
             self.notices_of[job.judge.name] = {"": [_NOT_SPREAD]}
             return run_locally(job)
         gpus = self.gpus_per_worker if isinstance(job.judge, WithWeights) else 0.0
+        if gpus is None and self.device != "cpu":
+            gpus = gpus_needed(weights_bytes(job.judge))
         pool = self.cluster.pool(self.workers, gpus, self.device, memory_of(job.judge))
         pool = replace(pool, workers=min(pool.workers, len(job.batches)))
         with _plain_errors(job.judge.name), ExitStack() as undo:

@@ -93,7 +93,7 @@ def test_variable_length_attention_equals_attention_under_a_mask(grown: list[Tre
 def test_a_layer_costs_one_call_for_a_tree_and_an_encoder_one_for_its_windows(
     architecture: str, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    weights = load_checkpoint(tiny(architecture), device=torch.device("cpu"), dtype=torch.float32)
+    weights = load_checkpoint(tiny(architecture), devices=[torch.device("cpu")], dtype=torch.float32)
     reader = TreeReader(weights, [["A", " A"], ["B", " B"]])
     questions = [reader.question(*case) for case in reader._samples()]
     expected = torch.tensor(reader.read(questions))
@@ -114,7 +114,7 @@ def test_a_layer_costs_one_call_for_a_tree_and_an_encoder_one_for_its_windows(
 def test_attention_is_chosen_for_the_language_model_and_the_image_encoder_apart(tiny: Tiny) -> None:
     chosen = {}
     for architecture in ("llava", "qwen2_5_vl", "llama"):
-        model = load_checkpoint(tiny(architecture), device=torch.device("cpu"), dtype=torch.float32).model
+        model = load_checkpoint(tiny(architecture), devices=[torch.device("cpu")], dtype=torch.float32).model
         vision = getattr(model.config, "vision_config", None)
         chosen[architecture] = (
             model.config.get_text_config()._attn_implementation,
@@ -124,7 +124,7 @@ def test_attention_is_chosen_for_the_language_model_and_the_image_encoder_apart(
 
 
 def test_windows_of_an_image_encoder_are_read_as_transformers_reads_them(tiny: Tiny) -> None:
-    weights = load_checkpoint(tiny("qwen2_5_vl"), device=torch.device("cpu"), dtype=torch.float32)
+    weights = load_checkpoint(tiny("qwen2_5_vl"), devices=[torch.device("cpu")], dtype=torch.float32)
     plain = transformers.AutoModelForImageTextToText.from_pretrained(
         tiny("qwen2_5_vl"), attn_implementation="sdpa"
     ).eval()

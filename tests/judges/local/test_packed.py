@@ -322,7 +322,7 @@ class TestAModelThatCannotShare:
     def test_is_found_out_when_questions_see_each_other(
         self, architecture: str, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def causal(self: TreeLayout, case: int, window: int | None) -> torch.Tensor:
+        def causal(self: TreeLayout, case: int, window: int | None, device: torch.device) -> torch.Tensor:
             start, end = self.cases[case]
             return torch.ones(end - start, end - start, dtype=torch.bool).tril()
 
@@ -332,7 +332,7 @@ class TestAModelThatCannotShare:
     def test_is_found_out_when_its_code_fails(
         self, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def refuse(self: TreeLayout, case: int, window: int | None) -> torch.Tensor:
+        def refuse(self: TreeLayout, case: int, window: int | None, device: torch.device) -> torch.Tensor:
             raise NotImplementedError("masks of its own")
 
         monkeypatch.setattr(TreeLayout, "mask", refuse)
@@ -496,7 +496,7 @@ class TestOutOfMemory:
     def test_while_it_is_tried_whether_work_can_be_shared_is_told_plainly(
         self, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def full(self: TreeLayout, case: int, window: int | None) -> torch.Tensor:
+        def full(self: TreeLayout, case: int, window: int | None, device: torch.device) -> torch.Tensor:
             raise torch.OutOfMemoryError("CUDA out of memory.")
 
         monkeypatch.setattr(TreeLayout, "mask", full)

@@ -41,7 +41,7 @@ def test_the_same_seed_writes_the_same_files_and_leaves_the_random_state_alone(
 def test_they_are_small_and_hold_only_safetensors(architecture: Architecture, tiny: Callable[[str], Path]) -> None:
     folder = tiny(architecture)
     check_folder(folder, architecture)
-    weights = load_checkpoint(folder, device=torch.device("cpu"), dtype=torch.float32)
+    weights = load_checkpoint(folder, devices=[torch.device("cpu")], dtype=torch.float32)
     assert weights.model.config.model_type == architecture
     assert sum(parameter.numel() for parameter in weights.model.parameters()) < 700_000
     assert not [path for path in folder.iterdir() if path.suffix in (".bin", ".pt", ".py")]
@@ -49,7 +49,7 @@ def test_they_are_small_and_hold_only_safetensors(architecture: Architecture, ti
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_their_tokenizer_gives_back_every_text(architecture: Architecture, tiny: Callable[[str], Path]) -> None:
-    tokenizer = load_checkpoint(tiny(architecture), device=torch.device("cpu"), dtype=torch.float32).tokenizer
+    tokenizer = load_checkpoint(tiny(architecture), devices=[torch.device("cpu")], dtype=torch.float32).tokenizer
     for text in (load_prompt("single").text, "ü 肺 🦵\r\n\t x", " A"):
         assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
     for word in ("A", " A", "B", "tie", "5"):
@@ -58,7 +58,7 @@ def test_their_tokenizer_gives_back_every_text(architecture: Architecture, tiny:
 
 def test_width_and_layers_are_as_asked(tmp_path: Path) -> None:
     folder = write_tiny(tmp_path, "llama", width=192, layers=3, vocabulary=400)
-    config = load_checkpoint(folder, device=torch.device("cpu"), dtype=torch.float32).model.config
+    config = load_checkpoint(folder, devices=[torch.device("cpu")], dtype=torch.float32).model.config
     assert (config.hidden_size, config.num_hidden_layers) == (192, 3)
     assert config.vocab_size <= 400
 

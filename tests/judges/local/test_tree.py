@@ -19,6 +19,7 @@ from mrb_lib.judges.local.weights import Weights, common, join
 from mrb_lib.judges.prompts import Prompt, load_prompt, marks_pattern
 
 Tiny = Callable[[str], Path]
+CPU = torch.device("cpu")
 PICTURE = Image.new("RGB", (90, 70), (10, 120, 200))
 TEXTS = st.one_of(
     st.text(max_size=40),
@@ -49,7 +50,7 @@ def weights(tiny: Tiny) -> Callable[[str], Weights]:
     def of(architecture: str) -> Weights:
         if architecture not in made:
             folder = tiny(architecture)
-            made[architecture] = load_checkpoint(folder, device=torch.device("cpu"), dtype=torch.float32)
+            made[architecture] = load_checkpoint(folder, devices=[torch.device("cpu")], dtype=torch.float32)
         return made[architecture]
 
     return of
@@ -105,8 +106,8 @@ def test_paths_are_the_tokens_of_each_whole_prompt(
 def smollm(smollm_gguf: Path, tiny: Tiny) -> Weights:
     """SmolLM2's tokenizer; its weights are not read, so a tiny model stands in for them."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(smollm_gguf.parent, gguf_file=smollm_gguf.name)
-    stand_in = load_checkpoint(tiny("llama"), device=torch.device("cpu"), dtype=torch.float32).model
-    return Weights(stand_in, tokenizer, None, torch.device("cpu"), marks_pattern(special_tokens(tokenizer)))
+    stand_in = load_checkpoint(tiny("llama"), devices=[torch.device("cpu")], dtype=torch.float32).model
+    return Weights(stand_in, tokenizer, None, (torch.device("cpu"),), marks_pattern(special_tokens(tokenizer)))
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -180,19 +181,19 @@ class TestPacking:
     def test_lets_every_token_see_its_own_prompt_so_far(self) -> None:
         layout = pack(_hand_made(), _same).layout
         for case, seen in enumerate(self.SEEN):
-            mask = layout.mask(case, None)
+            mask = layout.mask(case, None, CPU)
             assert mask.shape == (9, 9)
             for column, expected in seen.items():
                 assert set(mask[column].nonzero().flatten().tolist()) == expected
 
     def test_a_window_reaches_back_along_the_prompt_and_not_along_the_row(self) -> None:
-        mask = pack(_hand_made(), _same).layout.mask(0, 2)
+        mask = pack(_hand_made(), _same).layout.mask(0, 2, CPU)
         seen = [set(row.nonzero().flatten().tolist()) for row in mask]
         assert seen == [{0}, {0, 1}, {1, 2}, {1, 3}, {3, 4}, {2, 5}, {2, 6}, {4, 7}, {4, 8}]
 
     def test_images_are_seen_whole_by_their_own_tokens(self) -> None:
         tree = Tree([1, 2, 3, 4], [[]], [[[5], [6]]], {}, blocks=((1, 3),))
-        seen = [set(row.nonzero().flatten().tolist()) for row in pack([tree], _same).layout.mask(0, None)]
+        seen = [set(row.nonzero().flatten().tolist()) for row in pack([tree], _same).layout.mask(0, None, CPU)]
         assert seen == [{0}, {0, 1, 2}, {0, 1, 2}, {0, 1, 2, 3}, {0, 1, 2, 3, 4}, {0, 1, 2, 3, 5}]
 
     def test_goes_on_from_the_highest_of_a_models_own_positions(self) -> None:

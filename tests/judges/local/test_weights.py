@@ -29,7 +29,7 @@ PICTURE = Image.new("RGB", (80, 60), (200, 30, 90))
 
 
 def _load(folder: Path, **more: bool) -> Weights:
-    return load_checkpoint(folder, device=CPU, dtype=torch.float32, **more)
+    return load_checkpoint(folder, devices=[CPU], dtype=torch.float32, **more)
 
 
 def _change(file: Path, **values: object) -> None:
@@ -308,7 +308,7 @@ class TestInputs:
             weights.encode([weights.chat("hi", 1, {})], [[Image.new("RGB", (900, 2))]])
 
     def test_pictures_take_the_type_of_the_weights(self, tiny: Tiny) -> None:
-        weights = load_checkpoint(tiny("llava"), device=CPU, dtype=torch.bfloat16)
+        weights = load_checkpoint(tiny("llava"), devices=[CPU], dtype=torch.bfloat16)
         moved = weights.to_device(weights.encode([weights.chat("hi", 1, {})], [[PICTURE]]))
         assert moved["pixel_values"].dtype == torch.bfloat16
         assert moved["input_ids"].dtype == torch.long
