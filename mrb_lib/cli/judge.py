@@ -104,9 +104,9 @@ def judge(
     settings = Settings(
         seed=seed, prompt=prompt, temperature=temperature, max_new_tokens=max_new_tokens, max_pixels=max_pixels,
         without_images=without_images, batch_size=batch_size, device=device, dtype=dtype_named(dtype),
-        quantize=cast("Quantization | None", quantize), revision=revision, download=download, trust_remote_code=trust_remote_code, url=url, allow_remote=allow_remote,
-        concurrency=concurrency, timeout_s=timeout, scale=scale, price_prompt=price_prompt,
-        price_completion=price_completion,
+        quantize=cast("Quantization | None", quantize), revision=revision, download=download,
+        trust_remote_code=trust_remote_code, url=url, allow_remote=allow_remote, concurrency=concurrency,
+        timeout_s=timeout, scale=scale, price_prompt=price_prompt, price_completion=price_completion,
     )  # fmt: skip
     check_engine(engine, workers, gpus_per_worker)
     run = _on_ray(workers, gpus_per_worker) if engine == "ray" else _here()

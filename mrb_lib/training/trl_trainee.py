@@ -83,7 +83,8 @@ class ReplyTrainee(Trainee):
         learnt = plan.examples.rows
         made = Examples(learnt[learnt["case_id"].isin(pictures)], {})
         prompts, weights = (self._prompt, self._prompt), judge.weights
-        rows = reply_rows(plan.benchmark, made, prompts, weights.marks, sees_images=weights.sees_images)
+        sees = weights.sees_images and not plan.settings.without_images
+        rows = reply_rows(plan.benchmark, made, prompts, weights.marks, sees_images=sees)
         if plan.replies is not None:
             sampled = sampled_replies(plan.replies, self._prompt, plan.main, plan.gold[plan.gold.index.isin(pictures)])
             rows = rows.drop(columns=["chosen", "rejected"]).drop_duplicates(["case_id", "order"])
@@ -104,7 +105,7 @@ class ReplyTrainee(Trainee):
             {
                 "prompt": row["prompt"],
                 **{name: message("assistant", str(row[reply])) for reply, name in columns.items()},
-                **({"images": pictures[row["case_id"]]} if weights.sees_images else {}),
+                **({"images": pictures[row["case_id"]]} if sees else {}),
             }
             for row in rows.to_dict("records")
         ]

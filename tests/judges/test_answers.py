@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -36,8 +37,9 @@ def answered(
     folder = tmp_path_factory.mktemp("answers")
     roster = folder / "models.toml"
     roster.write_text('[[judge]]\nname = "smollm2"\nengine = "endpoint"\nmodel = "smollm2"\nvision = false\n')
-    served = Settings(prompt="short-answer", max_new_tokens=8, url=smollm_server, temperature=0.0)
-    local = [Answerer(f"path:{tiny('llava')}", SHORT), Answerer(f"path:{tiny('llama')}+generative", SHORT)]
+    blind = replace(SHORT, without_images=True)
+    served = replace(blind, url=smollm_server, temperature=0.0)
+    local = [Answerer(f"path:{tiny('llava')}", SHORT), Answerer(f"path:{tiny('llama')}+generative", blind)]
     models = writers([*local, Answerer("smollm2", served)], [roster])
     assert pictured.path is not None
     asked = ask_about(items, pictured.path / "images", name="w", kind="simulated", digest="d")
@@ -76,7 +78,7 @@ def test_the_manifest_says_what_was_asked(answered: list[ModelRun]) -> None:
         assert manifest.prompt_id == "short-answer" and "asks: answer" in manifest.prompt_text
         assert manifest.options["repeats"] == 2 and manifest.kind == "simulated"
     assert read_manifest(answered[2].summary.folder).sent_to.startswith("http://127.0.0.1")
-    assert any("reads text only" in notice for notice in answered[1].summary.notices)
+    assert [read_manifest(run.summary.folder).spec.get("without_images") for run in answered] == [None, True, True]
 
 
 def test_prompts_for_answers_and_for_verdicts_are_not_mistaken(

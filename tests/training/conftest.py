@@ -36,7 +36,15 @@ def packed_judge(pictured: Benchmark) -> Callable[..., PackedJudge]:
     """Makes a judge of letters from a folder of weights."""
 
     def make(folder: object, **settings: object) -> PackedJudge:
-        chosen = Settings(**{"device": "cpu", "dimensions": DIMENSIONS, "choices": ("A", "B", "tie"), **settings})
+        chosen = Settings(
+            **{
+                "device": "cpu",
+                "without_images": "vision_config" not in (folder / "config.json").read_text(),
+                "dimensions": DIMENSIONS,
+                "choices": ("A", "B", "tie"),
+                **settings,
+            }
+        )
         source = WeightsSource(folder, "sha256:0")
         return PackedJudge("tiny", Entry("tiny", "packed", path=folder), source, chosen, pictured.images)
 

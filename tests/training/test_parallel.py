@@ -42,7 +42,8 @@ def trainings(
     def make(name: str) -> list[Training]:
         base = f"path:{tiny('llama')}"
         return [
-            Training(bench, root / name / key, base, value, Settings(device="cpu")) for key, value in recipes.items()
+            Training(bench, root / name / key, base, value, Settings(device="cpu", without_images=True))
+            for key, value in recipes.items()
         ]
 
     return make

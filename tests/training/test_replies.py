@@ -30,6 +30,7 @@ pytestmark = pytest.mark.slow
 
 Tiny = Callable[[str], Path]
 CPU = Settings(device="cpu", dtype="float32", max_new_tokens=4)
+BLIND = replace(CPU, without_images=True)  # for models that read text only
 
 
 def _recipe(**values: object) -> Recipe:
@@ -49,7 +50,8 @@ def test_the_prompt_that_trl_trains_on_is_the_one_that_the_judge_is_asked(
     method: str, architecture: str, bench: Benchmark, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = _recipe(method=method, prompt="plain" if method == "sft" else "single", n_cases=2)
-    trainee = ReplyTrainee(Plan(bench, f"path:{tiny(architecture)}", recipe, CPU, ()))
+    settings = BLIND if architecture == "llama" else CPU
+    trainee = ReplyTrainee(Plan(bench, f"path:{tiny(architecture)}", recipe, settings, ()))
     batches: list[dict[str, torch.Tensor]] = []
 
     def first_batch(make: Callable[..., object], *rest: object, arguments: type, **named: object) -> list[object]:
@@ -115,7 +117,7 @@ def test_bad_input_is_one_line(
     values: dict[str, object], message: str, bench: Benchmark, tiny: Tiny, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match=message) as raised:
-        train(bench, tmp_path / "tuned", f"path:{tiny('llama')}", _recipe(method="sft", **values), settings=CPU)
+        train(bench, tmp_path / "tuned", f"path:{tiny('llama')}", _recipe(method="sft", **values), settings=BLIND)
     assert "\n" not in str(raised.value)
 
 
@@ -155,7 +157,7 @@ class TestSampledReplies:
         self, method: str, bench: Benchmark, sampled: Path, tiny: Tiny, tmp_path: Path
     ) -> None:
         recipe = _recipe(method=method, prompt="reasoned")
-        done = train(bench, tmp_path / "tuned", f"path:{tiny('llama')}", recipe, settings=CPU, replies=sampled)
+        done = train(bench, tmp_path / "tuned", f"path:{tiny('llama')}", recipe, settings=BLIND, replies=sampled)
         assert done.n_cases == 3
         assert any("without sampled replies" in reason for reason in done.left_out)
         text = (tmp_path / "tuned" / "training.json").read_text(encoding="utf-8")
@@ -164,7 +166,7 @@ class TestSampledReplies:
     def test_to_another_prompt_are_not_taken(self, bench: Benchmark, sampled: Path, tiny: Tiny, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="no run holds replies to prompt plain"):
             train(
-                bench, tmp_path / "tuned", f"path:{tiny('llama')}", _recipe(method="dpo", prompt="plain"), settings=CPU,
+                bench, tmp_path / "tuned", f"path:{tiny('llama')}", _recipe(method="dpo", prompt="plain"), settings=BLIND,
                 replies=sampled,
             )  # fmt: skip
 
@@ -173,7 +175,7 @@ class TestSampledReplies:
         self, values: dict[str, object], bench: Benchmark, sampled: Path, tiny: Tiny, tmp_path: Path
     ) -> None:
         with pytest.raises(InputError, match="--replies"):
-            train(bench, tmp_path / "t", f"path:{tiny('llama')}", _recipe(**values), settings=CPU, replies=sampled)
+            train(bench, tmp_path / "t", f"path:{tiny('llama')}", _recipe(**values), settings=BLIND, replies=sampled)
 
 
 def test_preferring_the_right_letter_makes_it_more_probable(bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
@@ -181,7 +183,7 @@ def test_preferring_the_right_letter_makes_it_more_probable(bench: Benchmark, ti
     recipe = _recipe(method="dpo", n_cases=3, epochs=10, learning_rate=1e-3, dimensions=["overall"])
     unvalidated = bench.cases["split"].replace("validation", "test")
     bench = replace(bench, cases=bench.cases.assign(split=unvalidated))  # the last weights are kept then
-    trainee = ReplyTrainee(Plan(bench, f"path:{tiny('llama')}", recipe, CPU, ()))
+    trainee = ReplyTrainee(Plan(bench, f"path:{tiny('llama')}", recipe, BLIND, ()))
     assert isinstance(trainee.judge, PackedJudge)
     rows = trainee._plan.examples.rows
     rows = rows[rows["pick"] != "tie"]

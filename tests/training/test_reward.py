@@ -25,7 +25,7 @@ DIMENSIONS = ("accuracy", "overall")
 
 
 def _judge(folder: Path, images: object) -> RewardJudge:
-    settings = Settings(device="cpu", dimensions=DIMENSIONS)
+    settings = Settings(device="cpu", dimensions=DIMENSIONS, without_images=True)
     judge = RewardJudge("t", Entry("t", "reward", path=folder), WeightsSource(folder, "sha256:0"), settings, images)
     judge.dimensions = DIMENSIONS
     LocalJudge.load(judge)
@@ -74,7 +74,7 @@ def test_a_tie_asks_for_equal_values(
 
 def test_a_new_head_begins_near_one_half_for_every_pair(tiny: Callable[[str], Path], pictured: Benchmark) -> None:
     folder = tiny("llama")
-    settings = Settings(device="cpu", dimensions=DIMENSIONS)
+    settings = Settings(device="cpu", dimensions=DIMENSIONS, without_images=True)
     judge = RewardJudge("t", Entry("t", "reward", path=folder), WeightsSource(folder, "sha256:0"), settings, {})
     LocalJudge.load(judge)
     first = give_head(judge.weights, 2, seed=1).weight.clone()

@@ -34,6 +34,7 @@ pytestmark = pytest.mark.slow
 
 Tiny = Callable[[str], Path]
 CPU = Settings(device="cpu", dtype="float32")
+BLIND = replace(CPU, without_images=True)  # for models that read text only
 SHORT: dict[str, object] = {"epochs": 2, "batch": 4, "learning_rate": 1e-3, "evaluations": 2}
 
 
@@ -42,7 +43,12 @@ def _recipe(**values: object) -> Recipe:
 
 
 def _train(bench: Benchmark, out: Path, base: Path, **values: object) -> Trained:
-    return train(bench, out, f"path:{base}", _recipe(**values), settings=CPU)
+    return train(bench, out, f"path:{base}", _recipe(**values), settings=_settings(base))
+
+
+def _settings(folder: Path) -> Settings:
+    config = folder / "config.json"
+    return CPU if not config.is_file() or "vision_config" in config.read_text() else BLIND
 
 
 def _record(folder: Path) -> dict[str, object]:
@@ -79,7 +85,7 @@ class TestWhatIsWritten:
         folder = tmp_path / "validation"
         kept = bench.annotations[bench.annotations["case_id"].isin(validation["case_id"])]
         save(replace(bench, cases=validation.reset_index(drop=True), annotations=kept.reset_index(drop=True)), folder)
-        [done] = judge(load(folder), tmp_path / "runs", [f"path:{out}"], settings=CPU)
+        [done] = judge(load(folder), tmp_path / "runs", [f"path:{out}"], settings=_settings(base))
         assert done.judge == "tuned"
         verdicts = load_verdicts(tmp_path / "runs", validation)
         assert verdicts["status"].eq("ok").all()

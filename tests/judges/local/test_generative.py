@@ -43,7 +43,14 @@ JSON_A = json.dumps(dict.fromkeys(DIMENSIONS, "A"))
 
 
 def _judge(folder: Path, entry: Entry | None = None, images: object = None, **wishes: object) -> GenerativeJudge:
-    settings = Settings(**{"device": "cpu", "max_new_tokens": 8, **wishes})
+    settings = Settings(
+        **{
+            "device": "cpu",
+            "max_new_tokens": 8,
+            "without_images": "vision_config" not in (folder / "config.json").read_text(),
+            **wishes,
+        }
+    )
     entry = entry or Entry("tiny", "generative", path=folder)
     return GenerativeJudge("tiny", entry, WeightsSource(folder, "sha256:0"), settings, images or {})
 

@@ -69,7 +69,9 @@ CASES = pd.DataFrame(
 
 
 def _judge(folder: Path, **wishes: object) -> PackedJudge:
-    settings = Settings(**{"device": "cpu", **wishes})
+    settings = Settings(
+        **{"device": "cpu", "without_images": "vision_config" not in (folder / "config.json").read_text(), **wishes}
+    )
     return PackedJudge(
         "tiny", Entry("tiny", "packed", path=folder), WeightsSource(folder, "sha256:0"), settings, IMAGES
     )

@@ -38,7 +38,14 @@ CASES = pd.DataFrame(
 
 
 def _judge(folder: Path, scale: int = 5, **wishes: object) -> RatingJudge:
-    settings = Settings(**{"device": "cpu", "scale": scale, **wishes})
+    settings = Settings(
+        **{
+            "device": "cpu",
+            "scale": scale,
+            "without_images": "vision_config" not in (folder / "config.json").read_text(),
+            **wishes,
+        }
+    )
     return RatingJudge("tiny", Entry("tiny", "rating", path=folder), WeightsSource(folder, "sha256:0"), settings, {})
 
 

@@ -47,7 +47,9 @@ def _save_head(folder: Path, weight: torch.Tensor, bias: torch.Tensor) -> None:
 
 
 def _judge(folder: Path, images: object = None, **wishes: object) -> RewardJudge:
-    settings = Settings(**{"device": "cpu", **wishes})
+    settings = Settings(
+        **{"device": "cpu", "without_images": "vision_config" not in (folder / "config.json").read_text(), **wishes}
+    )
     return RewardJudge(
         "tiny", Entry("tiny", "reward", path=folder), WeightsSource(folder, "sha256:0"), settings, images or {}
     )

@@ -61,7 +61,7 @@ def _by_hand(folder: Path, rows: pd.DataFrame) -> np.ndarray:
 def test_packed_verdicts_of_a_real_model_are_those_of_asking_each_question_alone(
     smollm: Path, asked: pd.DataFrame
 ) -> None:
-    judge = PackedJudge("smollm2-135m", ENTRY, WeightsSource(smollm, "package"), Settings(), {})
+    judge = PackedJudge("smollm2-135m", ENTRY, WeightsSource(smollm, "package"), Settings(without_images=True), {})
     judge.load()
     assert not [notice for notice in judge.notices if "share" in notice]
     verdicts = judge.judge(asked)
@@ -74,7 +74,7 @@ def test_packed_verdicts_of_a_real_model_are_those_of_asking_each_question_alone
 def test_a_real_model_replies_and_its_replies_are_read_or_said_to_be_unreadable(
     smollm: Path, asked: pd.DataFrame
 ) -> None:
-    settings = Settings(prompt="single", max_new_tokens=8)
+    settings = Settings(prompt="single", max_new_tokens=8, without_images=True)
     judge = GenerativeJudge("smollm2-135m", ENTRY, WeightsSource(smollm, "package"), settings, {})
     judge.load()
     verdicts = judge.judge(asked)
