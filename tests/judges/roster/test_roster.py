@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
 from mrb_lib.errors import InputError
@@ -69,7 +70,10 @@ def test_the_roster_is_a_table_of_every_entry_and_its_memory() -> None:
     by_name = {entry.name: entry for entry in entries()}
     for row in table.itertuples():
         parameters = by_name[row.name].parameters
-        assert (row.weights_gb == 2 * parameters) if parameters else row.weights_gb != row.weights_gb
+        assert (row.size_from == "parameters") == (parameters is not None)
+        if parameters is not None:
+            assert row.weights_gb == 2 * parameters
+        assert pd.isna(row.weights_gb) == pd.isna(row.size_from)
 
 
 def test_every_built_in_judge_has_a_name_that_can_be_checked() -> None:
