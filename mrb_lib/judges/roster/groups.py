@@ -275,7 +275,9 @@ class _Index:
             for family in sorted(self.families, key=len, reverse=True):
                 groups, rest = self.families[family], key.removeprefix(family)
                 pattern = _VERSION if groups == {PROPRIETARY} else _SIZE
-                plain = not rest or pattern.fullmatch(rest.removeprefix("."))
+                # What goes on with a digit is another number: internvl25 is not of the series internvl2.
+                another = family[-1].isdigit() and rest[:1].isdigit()
+                plain = not rest or (not another and pattern.fullmatch(rest.removeprefix(".")))
                 if key.startswith(family) and len(groups) == 1 and plain and key not in _OPEN_NAMESAKES:
                     return _Match(next(iter(groups)), FAMILY)
         return None

@@ -63,8 +63,11 @@ def cached(model: str, revision: str | None) -> Path | None:
     return folders.get(reference.read_text(encoding="utf-8").strip()) if inside else None
 
 
-def listed(model: str, commit: str) -> list[str] | None:
-    """The files of a revision, as listed when it was fetched; None where no list was kept. Asks no network."""
+def listed(model: str, commit: str, subfolder: str | None = None) -> list[str] | None:
+    """The files of a revision, or of a folder of it and named from there, as listed when it was fetched.
+
+    None where no list was kept. Asks no network.
+    """
     from huggingface_hub import get_cached_repo_tree
     from huggingface_hub.errors import CachedRepoTreeNotFoundError
 
@@ -72,7 +75,7 @@ def listed(model: str, commit: str) -> list[str] | None:
         names = [file.path for file in get_cached_repo_tree(model, repo_type="model", revision=commit)]
     except CachedRepoTreeNotFoundError:
         return None
-    return [name for name in names if not any(fnmatch(name, pattern) for pattern in _TWICE)]
+    return [name for name in inside(names, subfolder) if not any(fnmatch(name, pattern) for pattern in _TWICE)]
 
 
 def _storage(model: str) -> Path:

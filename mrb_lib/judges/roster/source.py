@@ -111,7 +111,7 @@ def _absent(folder: Path, model: str, *, code: bool, subfolder: str | None) -> l
     patterns = [pattern for pattern in _MATTERS if code or pattern != _CODE]
     return [
         name
-        for name in hub.inside(hub.listed(model, folder.name) or [], subfolder)
+        for name in hub.listed(model, folder.name, subfolder) or []
         if any(fnmatch(name, pattern) for pattern in patterns) and not (folder / (subfolder or "") / name).is_file()
     ]
 

@@ -14,7 +14,7 @@ import pytest
 from mrb_lib.errors import InputError
 from mrb_lib.judges.roster import roster as module
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.roster import ROSTER_COLUMNS, check_name, entries, entry_of, resolve, roster, samples
+from mrb_lib.judges.roster.roster import ROSTER_COLUMNS, check_name, entries, entry_of, gaps, resolve, roster, samples
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import DEFAULT_TEMPERATURE_OF_REPEATS, Settings, for_repeats
 from mrb_lib.verdicts.manifest import Manifest, write_manifest
@@ -23,6 +23,7 @@ MINE = (
     '[[judge]]\nname = "mine"\nengine = "packed"\npath = "weights"\nparameters = 7\n'
     "chat = { template = { enable_thinking = false } }\n"
 )
+ON_HUB = '[[judge]]\nname = "mine"\nengine = "packed"\nmodel = "a/b"\n'
 WITH_WEIGHTS = {
     "packed": ("local.packed", "PackedJudge"),
     "generative": ("local.generative", "GenerativeJudge"),
@@ -122,8 +123,57 @@ BAD = {
     "a name that is no name": (MINE.replace('"mine"', '"my+judge"'), ["'my+judge'", "'name'"]),
     "a name that is taken": (MINE.replace('"mine"', '"first"'), ["'first'", "'name'", "already"]),
     "a base that is not there": (MINE + 'base = "qwen9"\n', ["'mine'", "'base'", "'qwen9'"]),
+    "a subfolder that leads out": (ON_HUB + 'subfolder = "a/../../b"\n', ["'mine'", "'subfolder'", "a/../../b"]),
+    "a subfolder from the root": (ON_HUB + 'subfolder = "/etc"\n', ["'mine'", "'subfolder'", "/etc"]),
+    "a subfolder that is a pattern": (ON_HUB + 'subfolder = "*"\n', ["'mine'", "'subfolder'", "'*'"]),
+    "a subfolder of a local folder": (MINE + 'subfolder = "a"\n', ["'mine'", "'subfolder'", "Hub"]),
+    "a context that is no count": (MINE + "context = 4096.5\n", ["'mine'", "'context'", "4096.5"]),
+    "a context below 1": (MINE + "context = 0\n", ["'mine'", "'context'", "tokens"]),
+    "a cut-off that is no date": (MINE + 'cutoff = "2026-13"\n', ["'mine'", "'cutoff'", "2026-13"]),
+    "a cut-off in words": (MINE + 'cutoff = "May 2025"\n', ["'mine'", "'cutoff'", "May 2025"]),
+    "a day of checking that is a month": (MINE + 'checked = "2026-11"\n', ["'mine'", "'checked'", "2026-11"]),
     "a name twice": (MINE + MINE, ["'mine'", "'name'", "already"]),
 }
+
+
+def test_what_a_page_says_of_a_model_is_kept(tmp_path: Path) -> None:
+    more = 'subfolder = "a/VQA_X-Ray"\ncontext = 32768\ncutoff = "2026-05"\nchecked = "2026-11-25"\n'
+    entry = entry_of("mine", [write(tmp_path, ON_HUB + more)])
+    assert (entry.subfolder, entry.context) == ("a/VQA_X-Ray", 32768)
+    assert (entry.cutoff, entry.checked) == ("2026-05", "2026-11-25")
+    row = roster([tmp_path / "mine.toml"]).iloc[-1]
+    assert (row["subfolder"], row["context"], row["cutoff"]) == ("a/VQA_X-Ray", 32768, "2026-05")
+
+
+@pytest.mark.parametrize(
+    ("known", "gb", "size_from"),
+    [
+        ({"parameters": 8.3, "size": "7B"}, 16.6, "parameters"),
+        ({"size": "7B"}, 14.0, "name"),
+        ({"size": "30B-A3B"}, 60.0, "name"),
+        ({"size": "135M"}, 0.27, "name"),
+        ({"name": "internvl3-8b"}, 16.0, "name"),
+        ({"model": "owner/Judge-1.5B-it"}, 3.0, "name"),
+        ({"name": "glm-4.6v", "model": "a/b-v1.5"}, None, None),
+        ({"model": "a/mixtral-8x7b"}, None, None),
+    ],
+)
+def test_the_size_is_that_of_the_weights_or_else_the_one_in_a_name(
+    known: dict[str, object], gb: float | None, size_from: str | None
+) -> None:
+    entry = Entry(**{"name": "judge", "engine": "packed", **known})  # type: ignore[arg-type]
+    assert entry.size_from == size_from
+    assert entry.weights_gb() == (None if gb is None else pytest.approx(gb))
+
+
+def test_gaps_are_what_an_entry_does_not_say(tmp_path: Path) -> None:
+    said = 'access = "open"\nsize = "7B"\nlicence = "MIT"\nvision = true\nremote_code = false\ngated = false\n'
+    found = gaps([write(tmp_path, ON_HUB + said)]).set_index("name")
+    assert found.loc["mine", "missing"] == "parameters, thinking, context, cutoff, checked"
+    assert "first" not in found.index, "built in"
+    rest = 'parameters = 7.0\nthinking = "no"\ncontext = 8192\ncutoff = "2025-01"\nchecked = "2026-11-25"\n'
+    assert "mine" not in set(gaps([write(tmp_path, ON_HUB + said + rest)])["name"])
+    assert "licence" not in found.loc["gpt-4o", "missing"], "an endpoint publishes neither size nor licence"
 
 
 @pytest.mark.parametrize("case", BAD)
