@@ -146,22 +146,21 @@ def test_what_a_page_says_of_a_model_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("known", "gb", "size_from"),
+    ("entry", "gb", "size_from"),
     [
-        ({"parameters": 8.3, "size": "7B"}, 16.6, "parameters"),
-        ({"size": "7B"}, 14.0, "name"),
-        ({"size": "30B-A3B"}, 60.0, "name"),
-        ({"size": "135M"}, 0.27, "name"),
-        ({"name": "internvl3-8b"}, 16.0, "name"),
-        ({"model": "owner/Judge-1.5B-it"}, 3.0, "name"),
-        ({"name": "glm-4.6v", "model": "a/b-v1.5"}, None, None),
-        ({"model": "a/mixtral-8x7b"}, None, None),
+        (Entry("judge", "packed", parameters=8.3, size="7B"), 16.6, "parameters"),
+        (Entry("judge", "packed", size="7B"), 14.0, "name"),
+        (Entry("judge", "packed", size="30B-A3B"), 60.0, "name"),
+        (Entry("judge", "packed", size="135M"), 0.27, "name"),
+        (Entry("internvl3-8b", "packed"), 16.0, "name"),
+        (Entry("judge", "packed", model="owner/Judge-1.5B-it"), 3.0, "name"),
+        (Entry("glm-4.6v", "packed", model="a/b-v1.5"), None, None),
+        (Entry("judge", "packed", model="a/mixtral-8x7b"), None, None),
     ],
 )
 def test_the_size_is_that_of_the_weights_or_else_the_one_in_a_name(
-    known: dict[str, object], gb: float | None, size_from: str | None
+    entry: Entry, gb: float | None, size_from: str | None
 ) -> None:
-    entry = Entry(**{"name": "judge", "engine": "packed", **known})  # type: ignore[arg-type]
     assert entry.size_from == size_from
     assert entry.weights_gb() == (None if gb is None else pytest.approx(gb))
 
