@@ -24,7 +24,7 @@ def doctor(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout.")] = False,
 ) -> None:
-    """Say what this machine can run: GPU, memory, versions, offline state, and which judges fit.
+    """Say what this machine can run: GPU, memory, versions, offline state, which judges fit, and what to run next.
 
     Whether a judge fits is a rule of thumb: its weights and 20 % more, in bfloat16 on
     one GPU, in float32 on the CPU. The network is not asked, and no key is shown.
@@ -32,7 +32,7 @@ def doctor(
     import os
 
     from mrb_lib.judges.endpoint.address import KEY_ENV
-    from mrb_lib.judges.roster.machine import inspect_machine, survey
+    from mrb_lib.judges.roster.machine import inspect_machine, next_step, survey
     from mrb_lib.judges.roster.roster import entries
 
     judges = entries(rosters or ())
@@ -40,21 +40,24 @@ def doctor(
     table = survey(judges, machine)
     variables = [*(entry.key_env for entry in judges if entry.key_env), KEY_ENV]
     keys = {name: bool(os.environ.get(name)) for name in variables}
+    step = next_step(judges, machine)
     if as_json:
-        typer.echo(_as_json(machine, table, keys))
+        typer.echo(_as_json(machine, table, keys, step))
         return
-    for line in (*_describe(machine), _keys(keys), "", *_judges(table)):
+    for line in (*_describe(machine), _keys(keys), "", *_judges(table), "", _line("next", step)):
         typer.echo(line)
 
 
-def _as_json(machine: Machine, table: pd.DataFrame, keys: Mapping[str, bool]) -> str:
+def _as_json(machine: Machine, table: pd.DataFrame, keys: Mapping[str, bool], step: str) -> str:
     import json
     from dataclasses import asdict
 
     from mrb_lib.cli.render import as_json
 
     judges = json.loads(as_json(table, table="judges", policy="", simulated=False))["rows"]
-    return json.dumps({**asdict(machine), "keys": keys, "judges": judges}, ensure_ascii=False, default=str)
+    return json.dumps(
+        {**asdict(machine), "keys": keys, "judges": judges, "next": step}, ensure_ascii=False, default=str
+    )
 
 
 def _line(label: str, text: str) -> str:
@@ -96,13 +99,18 @@ def _judges(table: pd.DataFrame) -> Iterator[str]:
 
     weights = table[table["fits_gpu"].notna()]
     fits = ((weights["fits_gpu"] == "yes") | (weights["fits_cpu"] == "yes")).sum()
-    unknown = weights["weights_gb"].isna().sum()
+    unknown, from_name = weights["weights_gb"].isna().sum(), weights["size_from"] == "name"
     yield (
         f"{fits} of {len(weights)} judges with weights fit (weights and 20 % more: a rule of thumb), "
         f"{unknown} of unknown size"
     )
+    if from_name.any():
+        yield f"* size taken from the name: the number of parameters of {from_name.sum()} judges is unknown"
     yield ""
-    shown = weights.rename(columns={"fits_gpu": "GPU_bf16", "fits_cpu": "CPU_fp32", "weights_gb": "GB_bf16"})
+    named = weights["name"].mask(from_name, weights["name"] + "*")
+    shown = weights.assign(name=named).rename(
+        columns={"fits_gpu": "GPU_bf16", "fits_cpu": "CPU_fp32", "weights_gb": "GB_bf16"}
+    )
     columns = ["name", "GB_bf16", "GPU_bf16", "CPU_fp32", "cached", "needs"]
     yield listing(shown[columns], width=terminal_width(_WIDTH))
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from typer._click.formatting import HelpFormatter
 
 _TEXT_COLUMNS = ("name", "access", "domain", "family", "size", "weights_gb", "engine", "needs")
+_FROM_NAME = "*"
+"""Marks a size that is taken from a name."""
 _SEARCHED = ("name", "model", "family", "needs", "about")
 
 
@@ -38,6 +40,9 @@ def judges(
     fits: Annotated[
         bool, typer.Option("--fits", help="Only those whose weights fit this machine; see `mrb doctor`.")
     ] = False,
+    show_gaps: Annotated[
+        bool, typer.Option("--gaps", help="What could not be checked of each model, and how often.")
+    ] = False,
     search: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Only those with this in name, model, family, needs or about.")
     ] = None,
@@ -47,10 +52,13 @@ def judges(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout, with every column.")] = False,
 ) -> None:
-    """List the judges: name, access, family, size, engine, needs."""
+    """List the judges: name, access, family, size, engine, needs; or what is unknown of them.
+
+    A * at a size says that the number of parameters is unknown and the size in the name is taken, for --fits too.
+    """
     from mrb_lib.cli.listing import listing, terminal_width
     from mrb_lib.cli.render import as_json as to_json
-    from mrb_lib.judges.roster.roster import roster
+    from mrb_lib.judges.roster.roster import gaps, roster
 
     extra = tuple(rosters or ())
     table = roster(extra)
@@ -61,13 +69,33 @@ def judges(
         table = table[texts.str.contains(search.casefold(), regex=False)]
     if fits:
         table = _fitting(table, extra)
+    unknown = gaps(extra)
+    shown = unknown[unknown["name"].isin(table["name"])] if show_gaps else table
     if as_json:
-        typer.echo(to_json(table, table="judges", policy="", simulated=False))
-        return
-    if table.empty:
-        typer.echo("no judge matches; leave a filter out", err=True)
-        return
-    typer.echo(listing(table[list(_TEXT_COLUMNS)], width=terminal_width(None)))
+        typer.echo(to_json(shown, table="gaps" if show_gaps else "judges", policy="", simulated=False))
+    elif shown.empty:
+        typer.echo("nothing is missing" if show_gaps else "no judge matches; leave a filter out", err=True)
+    elif show_gaps:
+        typer.echo(listing(shown[["name", "access", "missing"]], width=terminal_width(None)))
+        typer.echo(_count(shown, table), err=True)
+    else:
+        typer.echo(listing(_marked(shown)[list(_TEXT_COLUMNS)], width=terminal_width(None)))
+        if (shown["size_from"] == "name").any():
+            typer.echo(f"{_FROM_NAME} size taken from the name: the number of parameters is unknown", err=True)
+
+
+def _marked(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows with a mark at sizes that are taken from a name; those without any `size` get the one that was taken."""
+    from_name = table["size_from"] == "name"
+    taken = table["size"].fillna((table["weights_gb"] / 2).map("{:g}B".format)) + _FROM_NAME
+    return table.assign(size=table["size"].mask(from_name, taken))
+
+
+def _count(unknown: pd.DataFrame, table: pd.DataFrame) -> str:
+    """How many of the models of a table lack what."""
+    models = table["access"].isin(["open", "proprietary"]).sum()
+    counts = unknown["missing"].str.split(", ").explode().value_counts()
+    return f"of {models} models: " + ", ".join(f"{count} without {key}" for key, count in counts.items())
 
 
 def _only(table: pd.DataFrame, column: str, value: str | None) -> pd.DataFrame:

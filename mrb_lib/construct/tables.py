@@ -10,9 +10,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mrb_lib.data.benchmark import read_table
 from mrb_lib.errors import InputError
-from mrb_lib.verdicts.store import write_part
+from mrb_lib.verdicts.parts import DamagedPartError, read_part, write_part
 
 _TEXT, _TEXTS, _COUNT, _REAL = pa.string(), pa.list_(pa.string()), pa.int64(), pa.float64()
 
@@ -98,7 +97,13 @@ def read_work_table(folder: Path, name: str) -> pd.DataFrame:
         The file is damaged.
     """
     path = folder / f"{name}.parquet"
-    frame: pd.DataFrame = read_table(path) if path.is_file() else SCHEMAS[name].empty_table().to_pandas()
+    try:
+        table = read_part(path) if path.is_file() else SCHEMAS[name].empty_table()
+    except DamagedPartError as error:
+        raise InputError(
+            f"{path}: is truncated or damaged ({error.reason}); run the step of `mrb construct` that wrote it again."
+        ) from error
+    frame: pd.DataFrame = table.to_pandas()
     for field in SCHEMAS[name]:
         if field.type == _TEXTS:
             lists = [None if value is None else list(value) for value in frame[field.name]]

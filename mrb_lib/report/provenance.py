@@ -17,7 +17,8 @@ from mrb_lib.data.benchmark import Benchmark, FolderImages, empty_annotations, r
 from mrb_lib.errors import InputError
 from mrb_lib.files import sha256_of
 from mrb_lib.verdicts.manifest import FILE_NAME, library_versions, read_manifest
-from mrb_lib.verdicts.store import part_paths, run_folders
+from mrb_lib.verdicts.parts import part_paths
+from mrb_lib.verdicts.store import run_folders
 
 LOOK = ("report/html/templates/*", "widgets/assets/tokens.css", "widgets/case/*.css", "widgets/case/*.js")
 _REPORT_PACKAGES = ("papermill", "nbclient", "ipykernel", "jinja2", "markdown-it-py")

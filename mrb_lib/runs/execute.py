@@ -33,6 +33,7 @@ from mrb_lib.runs.record import new_manifest, record, run_options
 from mrb_lib.schema import ANSWER, KEYS, ORDERS
 from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, run_id
 from mrb_lib.verdicts.other_runs import OtherRun, other_runs
+from mrb_lib.verdicts.parts import move_damaged_aside
 from mrb_lib.verdicts.protocol import Judge
 from mrb_lib.verdicts.store import append_part, clear_leftovers, exclusive, iter_run, read_run, set_aside
 
@@ -217,7 +218,12 @@ def _run_jury(call: _Call, unseated: Jury, redo: Redo) -> RunSummary:
         again: np.ndarray = redo(held) | jury.outdated(held)
         return again
 
-    held = read_run(call.folder(jury), [*_HELD, "reply"])
+    folder = call.folder(jury)
+    damaged: list[str] = []
+    if folder.is_dir():
+        with exclusive(folder):
+            damaged = move_damaged_aside(folder)
+    held = read_run(folder, [*_HELD, "reply"])
     lacking = np.setdiff1d(everything, plan.numbers(held[~redo_or_outdated(held)]))
     asked = []
     for member, seat in enumerate(seats):
@@ -229,7 +235,7 @@ def _run_jury(call: _Call, unseated: Jury, redo: Redo) -> RunSummary:
             asked.append(_execute(call, seat.judge, plan, wanted, _nothing, partial(call.make, seat.name)))
     local = replace(call, backend=run_locally, settings=replace(call.settings, batch_size=None))
     done = _execute(local, jury, plan, everything, redo_or_outdated, partial(call.make, jury.name))
-    notices = (*done.notices, *(seat.notice for seat in seats if seat.notice))
+    notices = (*damaged, *done.notices, *(seat.notice for seat in seats if seat.notice))
     return replace(done, notices=notices, members=tuple(asked))
 
 
@@ -263,6 +269,7 @@ def _execute(
         ) from error
     with exclusive(folder):
         clear_leftovers(folder)
+        damaged = move_damaged_aside(folder)
         # A jury holds its members' verdicts in memory, and looks them up for all of its own at once.
         is_jury = isinstance(judge, Jury)
         parts = iter([read_run(folder, [*_HELD, "reply"])]) if is_jury else iter_run(folder, _HELD)
@@ -289,7 +296,7 @@ def _execute(
         seconds=time.perf_counter() - start,
         other_runs=other_runs(call.runs, call.manifest(judge, plan)),
         retried=int(held.again.sum()),
-        notices=tuple(judge.notices),
+        notices=(*damaged, *judge.notices),
     )
 
 

@@ -20,8 +20,8 @@ from mrb_lib.verdicts.manifest import (
     run_id,
     write_manifest,
 )
+from mrb_lib.verdicts.parts import sync_folder
 from mrb_lib.verdicts.protocol import Judge
-from mrb_lib.verdicts.store import sync_folder
 
 _SESSION = ("device", "versions", "git_commit", "options")
 

@@ -9,12 +9,9 @@ from pathlib import Path
 from typing import Final
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-from mrb_lib.errors import InputError
 from mrb_lib.schema import STATUSES
-from mrb_lib.verdicts.store import part_paths
+from mrb_lib.verdicts.parts import part_paths, read_part
 
 _SUMMED: Final = ("prompt_tokens", "completion_tokens", "cost_usd")
 _READ: Final = ("status", "error", *_SUMMED)
@@ -64,14 +61,7 @@ def totals(folder: Path) -> RunTotals:
     """
     statuses, reasons, sums = Counter[str](), Counter[str](), dict[str, float]()
     for path in part_paths(folder):
-        try:
-            file = pq.ParquetFile(path)
-            names = [name for name in _READ if name in file.schema_arrow.names]
-            part = file.read(columns=names, use_threads=False).to_pandas().reindex(columns=[*_READ])
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(
-                f"{path}: is truncated or not a parquet file ({error}); remove it and judge again."
-            ) from error
+        part = read_part(path, _READ).to_pandas().reindex(columns=[*_READ])
         statuses.update(part["status"].value_counts().to_dict())
         reasons.update(part.loc[part["status"] == "error", "error"].dropna().astype("str").value_counts().to_dict())
         for name in _SUMMED:

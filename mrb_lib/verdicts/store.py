@@ -1,14 +1,14 @@
 """The run store: a folder a run, append-only parquet parts and a manifest.
 
 `RUNS/<run_id>/manifest.json` and `RUNS/<run_id>/part-00000.parquet`, ... A part is
-written under a temporary name and renamed, so a reader sees all of it or none.
-Verdicts that are judged again are moved to `retried-00000.parquet`, ... (see
-`set_aside`), which no table is made from.
+written under a temporary name and renamed, so a reader sees all of it or none, and
+carries a checksum (see `mrb_lib.verdicts.parts`). Verdicts that are judged again are
+moved to `retried-00000.parquet`, ... (see `set_aside`), and parts that were damaged to
+`damaged-00000.parquet`, ...; no table is made from either.
 """
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 from collections.abc import Iterator, Sequence
@@ -18,13 +18,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.files import slug
 from mrb_lib.schema import KEYS, VERDICTS
 from mrb_lib.validation import check_references, conform
 from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, library_versions, now, read_manifest, write_manifest
+from mrb_lib.verdicts.parts import next_path, part_paths, read_part, sync_folder, write_part
 
 _ARROW = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
 SCHEMA = pa.schema([pa.field(column.name, _ARROW[column.type]) for column in VERDICTS])
@@ -38,58 +38,11 @@ def empty_verdicts() -> pd.DataFrame:
     return frame
 
 
-def part_paths(folder: Path) -> list[Path]:
-    """The finished parts of a run, in the order they were written."""
-    return sorted((path for path in folder.glob("part-*.parquet") if path.stem[5:].isdecimal()), key=_number)
-
-
-def _number(path: Path) -> int:
-    return int(path.stem.rpartition("-")[2])
-
-
 def clear_leftovers(folder: Path) -> None:
     """Remove what a killed process left half-written; call it while holding the run."""
     for pattern in (".*.parquet.partial", f".{FILE_NAME}.*"):
         for leftover in folder.glob(pattern):
             leftover.unlink()
-
-
-def write_part(path: Path, table: pa.Table) -> None:
-    """Write a parquet file so that, whatever happens, it is there whole or not at all.
-
-    Raises
-    ------
-    RunError
-        The disk is full, or cannot be written to.
-    """
-    temporary = path.with_name(f".{path.name}.partial")
-    try:
-        with temporary.open("wb") as stream:
-            pq.write_table(table, stream, compression="zstd")
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-        sync_folder(path.parent)
-    except OSError as error:
-        raise RunError(
-            f"{path}: cannot be written ({error.strerror or error}); the verdicts kept before are safe: make room on "
-            "the disk or fix its permissions, and run the same command again to go on."
-        ) from error
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder survive a power cut, as fsync does for a file's content.
-
-    A file system that cannot do this for folders says so with EINVAL, and keeps its names in its own way.
-    """
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        if error.errno != errno.EINVAL:
-            raise
-    finally:
-        os.close(handle)
 
 
 def append_part(folder: Path, verdicts: pd.DataFrame) -> Path:
@@ -104,9 +57,7 @@ def append_part(folder: Path, verdicts: pd.DataFrame) -> Path:
     InputError
         An unknown column holds values that parquet cannot.
     """
-    parts = part_paths(folder)
-    number = _number(parts[-1]) + 1 if parts else 0
-    path = folder / f"part-{number:05d}.parquet"
+    path = next_path(folder, "part")
     extra = [name for name in verdicts.columns if name not in SCHEMA.names]
     frame = verdicts.reindex(columns=[*SCHEMA.names, *extra])
     schema = SCHEMA
@@ -116,7 +67,7 @@ def append_part(folder: Path, verdicts: pd.DataFrame) -> Path:
             if frame[name].isna().all():
                 frame[name] = pd.Series(None, index=frame.index, dtype=object)
             schema = schema.append(pa.field(name, pa.Array.from_pandas(frame[name]).type))
-        table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False).replace_schema_metadata(None)
+        table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
         write_part(path, table)
     except (pa.ArrowException, OverflowError) as error:
         raise InputError(
@@ -146,13 +97,13 @@ def set_aside(folder: Path, chosen: np.ndarray) -> int:
         return 0
     moved, changed, start = [], [], 0
     for path in part_paths(folder):
-        table = pq.ParquetFile(path).read()
+        table = read_part(path)
         mask = chosen[start : start + table.num_rows]
         start += table.num_rows
         if mask.any():
             moved.append(table.filter(pa.array(mask)))
             changed.append((path, table.filter(pa.array(~mask))))
-    write_part(_next_retried(folder), pa.concat_tables(moved, promote_options="permissive"))
+    write_part(next_path(folder, "retried"), pa.concat_tables(moved, promote_options="permissive"))
     for path, rest in changed:
         if rest.num_rows:
             write_part(path, rest)
@@ -160,11 +111,6 @@ def set_aside(folder: Path, chosen: np.ndarray) -> int:
             path.unlink()
     sync_folder(folder)
     return int(chosen.sum())
-
-
-def _next_retried(folder: Path) -> Path:
-    numbers = [_number(path) for path in folder.glob("retried-*.parquet") if path.stem[8:].isdecimal()]
-    return folder / f"retried-{max(numbers, default=-1) + 1:05d}.parquet"
 
 
 @contextmanager
@@ -251,12 +197,7 @@ def iter_run(folder: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
 
 
 def _read_part(path: Path, columns: Sequence[str] | None, coded: Sequence[str]) -> pa.Table:
-    try:
-        # Parts are small: the threads that read columns side by side cost more than they save.
-        source = pq.ParquetFile(path, read_dictionary=list(coded))
-        table = source.read(columns=None if columns is None else list(columns), use_threads=False)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path}: is truncated or not a parquet file ({error}); remove it and judge again.") from error
+    table = read_part(path, columns, coded=coded)
     absent = [name for name in columns or SCHEMA.names if name not in table.column_names]
     if absent:
         raise InputError(f"{path}, column {absent[0]}: is missing, so it is not a part of a run; remove the file.")

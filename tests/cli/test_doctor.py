@@ -55,6 +55,8 @@ def test_doctor_names_what_there_is_what_is_missing_and_what_fits(
     [line] = [line for line in result.out.splitlines() if line.startswith("mine ")]
     assert line.split() == ["mine", "1.0", "yes", "yes", "no", "-"]
     assert max(map(len, result.out.splitlines())) <= 100
+    last = result.out.rpartition("\nnext ")[2]
+    assert "mrb judge BENCH RUNS --judge path:DIR" in " ".join(last.split()), "the Hub cannot be asked"
     assert "the secret" not in result.out + result.err
 
 
@@ -110,6 +112,36 @@ def test_fits_keeps_what_fits_and_counts_what_nobody_knows(mrb: Callable) -> Non
     assert set(small) <= names
     assert not names & set(everyone.loc[everyone["weights_gb"] > limit, "name"])
     assert "of unknown size" in result.err
+
+
+def test_a_size_that_is_taken_from_a_name_is_marked(mrb: Callable, tmp_path: Path) -> None:
+    text = '[[judge]]\nname = "mine-7b"\nengine = "packed"\nmodel = "a/b"\naccess = "open"\nfamily = "Mine"\n'
+    (tmp_path / "named.toml").write_text(text, encoding="utf-8")
+    result = mrb("judges", "--fits", "--family", "Mine", "--roster", tmp_path / "named.toml")
+    assert "7B*" in result.out.splitlines()[1].split()
+    assert result.err.startswith("* size taken from the name")
+    rows = parsed(mrb("judges", "--fits", "--json", "--family", "Mine", "--roster", tmp_path / "named.toml"))["rows"]
+    assert [(row["weights_gb"], row["size_from"], row["size"]) for row in rows] == [(14.0, "name", None)]
+    (tmp_path / "named.toml").write_text(text.replace("7b", "70b"), encoding="utf-8")
+    assert "mine" not in mrb("judges", "--fits", "--roster", tmp_path / "named.toml").out
+    [line] = [
+        line for line in mrb("doctor", "--roster", tmp_path / "named.toml").out.splitlines() if "mine-70b" in line
+    ]
+    assert line.split()[:3] == ["mine-70b*", "140.0", "no"]
+
+
+def test_gaps_are_listed_and_counted(mrb: Callable) -> None:
+    everyone = mrb("judges", "--gaps")
+    assert everyone.code == 0
+    models = sum(row["access"] != "built in" and row["access"] is not None for row in roster().to_dict("records"))
+    assert f"of {models} models: " in everyone.err
+    assert " without cutoff" in everyone.err
+    medical = parsed(mrb("judges", "--gaps", "--json", "--domain", "medical"))["rows"]
+    assert {"name", "access", "missing", "source"} == set(medical[0])
+    unknown = {row["name"]: row["missing"].split(", ") for row in medical}
+    assert "licence" not in unknown["med-r1"]
+    assert "cutoff" in unknown["med-r1"]
+    assert mrb("judges", "--gaps", "--access", "built in").err == "nothing is missing\n"
 
 
 def test_judges_are_listed_in_aligned_columns(mrb: Callable, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,3 +114,13 @@ def test_what_is_no_work_folder_is_refused_with_the_cure(work: Work, tmp_path: P
     (work.path / "construction.toml").write_text("name = ")
     with pytest.raises(InputError, match="cannot be read"):
         open_work(work.path)
+
+
+def test_a_table_with_a_flipped_bit_is_named_with_what_to_do(work: Work) -> None:
+    run(work, "respond")
+    path = work.path / "responses.parquet"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 16
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"responses\.parquet: is truncated or damaged .*run the step"):
+        work.responses()

@@ -12,7 +12,8 @@ from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.notebook.trial import lacking, run_trial, trial
-from mrb_lib.verdicts.store import part_paths, run_folders
+from mrb_lib.verdicts.parts import part_paths
+from mrb_lib.verdicts.store import run_folders
 
 
 def saved(folder: Path) -> str:

@@ -23,8 +23,9 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import InterruptedRunError, judge, stop_on_signals
 from mrb_lib.runs.progress import RunProgress
 from mrb_lib.schema import KEYS
+from mrb_lib.verdicts.parts import part_paths
 from mrb_lib.verdicts.protocol import BatchAnswer
-from mrb_lib.verdicts.store import exclusive, load_verdicts, part_paths, run_folders
+from mrb_lib.verdicts.store import exclusive, load_verdicts, run_folders
 
 from . import scripted
 from .scripted import Said, Scripted, comparable, little_benchmark, mixed, use

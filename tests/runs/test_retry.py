@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,7 +19,8 @@ from mrb_lib.runs import execute
 from mrb_lib.runs.execute import judge
 from mrb_lib.schema import KEYS
 from mrb_lib.verdicts import store
-from mrb_lib.verdicts.store import iter_run, load_verdicts, part_paths, read_run, set_aside
+from mrb_lib.verdicts.parts import part_paths
+from mrb_lib.verdicts.store import iter_run, load_verdicts, read_run, set_aside
 
 from .scripted import Scripted, comparable, use
 
@@ -166,10 +168,9 @@ def _killed_after(steps: int, act: object, monkeypatch: pytest.MonkeyPatch) -> b
         return step
 
     with monkeypatch.context() as patch:
-        patch.setattr(store.pq, "write_table", counted(store.pq.write_table))
+        patch.setattr(os, "fsync", counted(os.fsync))
         patch.setattr(Path, "replace", counted(Path.replace))
         patch.setattr(Path, "unlink", counted(Path.unlink))
-        patch.setattr(store, "sync_folder", counted(store.sync_folder))
         try:
             act()
         except _KilledError:

@@ -16,8 +16,6 @@ from textwrap import shorten
 from typing import Final, Literal
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, FolderImages
 from mrb_lib.errors import InputError, RunError
@@ -30,8 +28,8 @@ from mrb_lib.replies.answers import read_answer
 from mrb_lib.runs.execute import RunSummary, judge
 from mrb_lib.runs.progress import ReportProgress
 from mrb_lib.schema import ANSWER, ANSWERED_STATUSES, Kind
+from mrb_lib.verdicts.parts import part_paths, read_part
 from mrb_lib.verdicts.run_totals import totals
-from mrb_lib.verdicts.store import part_paths
 
 WRITES: Final = "generative"
 """The engine by which weights on this machine write."""
@@ -246,12 +244,7 @@ def answers_in(run: ModelRun, position: pd.Series, samples: int) -> Iterator[pd.
         A part is damaged.
     """
     for path in part_paths(run.summary.folder):
-        try:
-            source = pq.ParquetFile(path)
-            names = [name for name in READ if name in source.schema_arrow.names]
-            frame = source.read(columns=names, use_threads=False).to_pandas().reindex(columns=list(READ))
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{path}: is damaged ({error}); remove it and run the same command again.") from error
+        frame = read_part(path, READ).to_pandas().reindex(columns=list(READ))
         frame["position"] = position.reindex(frame["case_id"]).to_numpy()
         frame = frame[frame["position"].notna() & (frame["repeat"] < samples)]
         said = frame["status"].isin([*ANSWERED_STATUSES, "refused"])

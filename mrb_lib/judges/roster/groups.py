@@ -218,12 +218,14 @@ class _Index:
 
     def __init__(self, judges: Sequence[Entry]) -> None:
         self.by_name = {entry.name: entry for entry in judges}
-        self.by_model = {entry.model: entry for entry in judges if entry.model}
+        self.by_model: dict[str, Entry] = {}
         self.by_key: dict[str, dict[str, Entry]] = defaultdict(dict)
         self.families: dict[str, set[str]] = defaultdict(set)
         models = [entry for entry in judges if entry.access != "built in" and (entry.model or entry.path)]
         for entry in models:
-            for spelled in (entry.name, entry.model or ""):
+            # Of models that lie in folders of one repository, the first stands for it.
+            is_first = entry.model is not None and self.by_model.setdefault(entry.model, entry) is entry
+            for spelled in (entry.name, entry.model or "") if is_first else (entry.name,):
                 for key in _keys(spelled):
                     self.by_key[key][entry.name] = entry
             if entry.family:
@@ -273,7 +275,9 @@ class _Index:
             for family in sorted(self.families, key=len, reverse=True):
                 groups, rest = self.families[family], key.removeprefix(family)
                 pattern = _VERSION if groups == {PROPRIETARY} else _SIZE
-                plain = not rest or pattern.fullmatch(rest.removeprefix("."))
+                # What goes on with a digit is another number: internvl25 is not of the series internvl2.
+                another = family[-1].isdigit() and rest[:1].isdigit()
+                plain = not rest or (not another and pattern.fullmatch(rest.removeprefix(".")))
                 if key.startswith(family) and len(groups) == 1 and plain and key not in _OPEN_NAMESAKES:
                     return _Match(next(iter(groups)), FAMILY)
         return None

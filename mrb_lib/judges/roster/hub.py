@@ -19,12 +19,25 @@ CODE_PATTERNS: Final = ("*.py", "*.tiktoken")
 # The same weights again, in the forms of other programs.
 _TWICE: Final = ("original/*", "onnx/*", "openvino/*", "*consolidated*", "*.onnx.json")
 _MODEL: Final = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
+_SUBFOLDER: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*")
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 
 
 def is_model_id(model: str) -> bool:
     """Whether a text can be the id of a model on the Hub."""
     return _MODEL.fullmatch(model) is not None and ".." not in model
+
+
+def is_subfolder(path: str) -> bool:
+    """Whether a text is the path of a folder inside a repository that leads nowhere else."""
+    return _SUBFOLDER.fullmatch(path) is not None
+
+
+def inside(names: Sequence[str], subfolder: str | None) -> list[str]:
+    """The files of a repository that lie in one of its folders, named from there; all of them where it is None."""
+    if subfolder is None:
+        return list(names)
+    return [name.removeprefix(f"{subfolder}/") for name in names if name.startswith(f"{subfolder}/")]
 
 
 def snapshots(model: str) -> dict[str, Path]:
@@ -50,8 +63,11 @@ def cached(model: str, revision: str | None) -> Path | None:
     return folders.get(reference.read_text(encoding="utf-8").strip()) if inside else None
 
 
-def listed(model: str, commit: str) -> list[str] | None:
-    """The files of a revision, as listed when it was fetched; None where no list was kept. Asks no network."""
+def listed(model: str, commit: str, subfolder: str | None = None) -> list[str] | None:
+    """The files of a revision, or of a folder of it and named from there, as listed when it was fetched.
+
+    None where no list was kept. Asks no network.
+    """
     from huggingface_hub import get_cached_repo_tree
     from huggingface_hub.errors import CachedRepoTreeNotFoundError
 
@@ -59,7 +75,7 @@ def listed(model: str, commit: str) -> list[str] | None:
         names = [file.path for file in get_cached_repo_tree(model, repo_type="model", revision=commit)]
     except CachedRepoTreeNotFoundError:
         return None
-    return [name for name in names if not any(fnmatch(name, pattern) for pattern in _TWICE)]
+    return [name for name in inside(names, subfolder) if not any(fnmatch(name, pattern) for pattern in _TWICE)]
 
 
 def _storage(model: str) -> Path:
@@ -69,7 +85,7 @@ def _storage(model: str) -> Path:
     return Path(constants.HF_HUB_CACHE).expanduser() / repo_folder_name(repo_id=model, repo_type="model")
 
 
-def fetch_weights(model: str, revision: str | None, *, trust_remote_code: bool) -> Path:
+def fetch_weights(model: str, revision: str | None, *, trust_remote_code: bool, subfolder: str | None = None) -> Path:
     """Fetch a model's weights, and what describes them, into the cache on this machine.
 
     Files that are complete are not fetched again. With HF_HUB_OFFLINE the network is not asked.
@@ -78,11 +94,12 @@ def fetch_weights(model: str, revision: str | None, *, trust_remote_code: bool) 
     ----------
     revision : a commit, branch or tag; None is the newest on the main branch
     trust_remote_code : also fetch the repository's code
+    subfolder : fetch what lies in this folder of the repository alone
 
     Returns
     -------
     Path
-        The folder of that revision; its name is the commit.
+        The folder of that revision, whatever the subfolder; its name is the commit.
 
     Raises
     ------
@@ -99,25 +116,30 @@ def fetch_weights(model: str, revision: str | None, *, trust_remote_code: bool) 
             raise InputError(f"{model}: HF_HUB_OFFLINE is set and the Hub's cache does not hold it; unset it.")
         return folder
     with hub_errors(HubRepo("model", model, revision, endpoint, "use a local copy with --judge path:DIR")):
-        return _snapshot(model, revision, endpoint, trust_remote_code=trust_remote_code)
+        return _snapshot(model, revision, endpoint, trust_remote_code=trust_remote_code, subfolder=subfolder)
 
 
-def _snapshot(model: str, revision: str | None, endpoint: str | None, *, trust_remote_code: bool) -> Path:
+def _snapshot(
+    model: str, revision: str | None, endpoint: str | None, *, trust_remote_code: bool, subfolder: str | None
+) -> Path:
     from huggingface_hub import HfApi, constants, snapshot_download
 
     constants.HF_HUB_DISABLE_TELEMETRY = True
     if endpoint is not None:
         constants.HF_HUB_DISABLE_XET = True
     info = HfApi(endpoint=endpoint).model_info(model, revision=revision, timeout=TIMEOUT_S)
-    check_weights([entry.rfilename for entry in info.siblings or []], model)
+    names = [entry.rfilename for entry in info.siblings or []]
+    check_weights(inside(names, subfolder), model if subfolder is None else f"{model}, folder {subfolder}")
+    patterns = [*PATTERNS, *(CODE_PATTERNS if trust_remote_code else ())]
+    within = "" if subfolder is None else f"{subfolder}/"
     with quiet_hub_log():
         folder = Path(
             snapshot_download(
                 model,
                 revision=info.sha,
                 endpoint=endpoint,
-                allow_patterns=[*PATTERNS, *(CODE_PATTERNS if trust_remote_code else ())],
-                ignore_patterns=list(_TWICE),
+                allow_patterns=[within + pattern for pattern in patterns],
+                ignore_patterns=[within + pattern for pattern in _TWICE],
                 tqdm_class=progress_bar_class(visible=sys.stderr.isatty()),
             )
         )

@@ -118,7 +118,8 @@ def survey(entries: Sequence[Entry], machine: Machine) -> pd.DataFrame:
     -------
     DataFrame
         One row an entry: `name`, `engine`, `size`, `weights_gb` (in bfloat16, 10^9 bytes;
-        null where the number of parameters is unknown), `fits_gpu` and `fits_cpu`
+        null where nothing tells the size), `size_from` ("parameters", or "name" where their
+        number is unknown and the size in a name is taken), `fits_gpu` and `fits_cpu`
         (`yes`, `no`, `unknown`; null for a judge without weights), `cached` (`yes` where
         its weights are on this machine, `no`; null without weights), `key` (`yes` where the
         key of its server is set, `no`; null without a server), `needs`.
@@ -129,6 +130,7 @@ def survey(entries: Sequence[Entry], machine: Machine) -> pd.DataFrame:
             entry.engine,
             entry.size,
             entry.weights_gb(),
+            entry.size_from,
             machine.fits_gpu(entry),
             machine.fits_cpu(entry),
             _yes(is_cached(entry)) if reads_weights(entry) else None,
@@ -137,9 +139,37 @@ def survey(entries: Sequence[Entry], machine: Machine) -> pd.DataFrame:
         )
         for entry in entries
     ]
-    names = ["name", "engine", "size", "weights_gb", "fits_gpu", "fits_cpu", "cached", "key", "needs"]
+    names = ["name", "engine", "size", "weights_gb", "size_from", "fits_gpu", "fits_cpu", "cached", "key", "needs"]
     types = {name: "float" if name == "weights_gb" else "str" for name in names}
     return pd.DataFrame(rows, columns=names).astype(types)
+
+
+def next_step(entries: Sequence[Entry], machine: Machine) -> str:
+    """What to do next on this machine, given what it has: one line, with the command.
+
+    Of the judges whose weights are here the largest that fits is named; to be fetched, the largest that fits the GPU
+    or, without one, the smallest, of those that take images and need nothing else; else a server whose key is set.
+    """
+    run = "mrb judge BENCH RUNS --judge"
+    served = next((e.name for e in entries if e.key_env and os.environ.get(e.key_env)), "endpoint:MODEL")
+    if machine.gpus is None or machine.extras.get("judges"):
+        return f"pip install 'mrb-workbench[judges]', or {run} {served}"
+    on_gpu = bool(machine.gpus)
+    fitting = [e for e in entries if "yes" in (machine.fits_gpu(e) if on_gpu else None, machine.fits_cpu(e))]
+    fitting.sort(key=lambda entry: entry.weights_gb() or 0.0)
+    here = [entry for entry in fitting if is_cached(entry)]
+    if here:
+        return f"{run} {here[-1].name} (its weights are here)"
+    if machine.hub.offline or not machine.hub.writable:
+        why = "HF_HUB_OFFLINE is set" if machine.hub.offline else "its cache cannot be written to"
+        return f"{run} path:DIR or {served} (no weights are here, and nothing can be fetched: {why})"
+    room = machine.hub.free_gb if machine.hub.free_gb is not None else float("inf")
+    wanted = [e for e in fitting if e.vision and e.needs is None and (e.weights_gb() or 0.0) < room and e.model]
+    if not wanted:
+        return f"{run} {served} (no judge that takes images fits this machine)"
+    if on_gpu:
+        return f"{run} {wanted[-1].name} --download (the largest that fits this GPU)"
+    return f"{run} {wanted[0].name} --download (small, as there is no GPU), or {served}"
 
 
 def is_cached(entry: Entry) -> bool:
@@ -147,7 +177,7 @@ def is_cached(entry: Entry) -> bool:
     if entry.path is not None:
         return (entry.path / "config.json").is_file()
     return entry.model is not None and any(
-        is_complete(path, entry.model) for path in hub.snapshots(entry.model).values()
+        is_complete(path, entry.model, subfolder=entry.subfolder) for path in hub.snapshots(entry.model).values()
     )
 
 

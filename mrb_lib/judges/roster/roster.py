@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -17,35 +18,59 @@ from mrb_lib.errors import InputError
 from mrb_lib.judges.jury import is_jury, parse_jury
 from mrb_lib.judges.roster.engines import ENGINES, Engine, JudgeRequest, public_engines
 from mrb_lib.judges.roster.entry import Access, Domain, Entry, Thinking
+from mrb_lib.judges.roster.hub import is_subfolder
 from mrb_lib.judges.roster.source import ADAPTER, locate_weights, pinned_revision, trained_as
 from mrb_lib.judges.settings import Settings
 from mrb_lib.verdicts.protocol import Judge
 
 ROSTER_COLUMNS: Final = (
-    "name", "model", "family", "access", "domain", "base", "size", "licence", "engine", "thinking", "weights_gb",
-    "needs", "about",
+    "name", "model", "subfolder", "family", "access", "domain", "base", "size", "weights_gb", "size_from", "licence",
+    "gated", "engine", "thinking", "context", "cutoff", "needs", "about", "source", "checked",
 )  # fmt: skip
+_FACTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "open": (
+        "size", "parameters", "licence", "gated", "remote_code", "vision", "thinking", "context", "cutoff", "checked",
+    ),
+    "proprietary": ("vision", "thinking", "context", "cutoff", "checked"),
+}  # fmt: skip
+"""What is looked up of a judge, by its access."""
 DEFAULT_ENGINE: Final = "packed"
-_NUMBERS: Final = ("weights_gb",)
+_TYPES: Final = {"weights_gb": "float", "context": "Int64", "gated": "boolean"}
 FOLDER: Final = "path:"
 SERVED: Final = "endpoint:"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 _TEXTS = (
-    "name", "model", "path", "family", "access", "domain", "base", "size", "licence", "engine", "thinking", "base_url",
-    "key_env", "source", "needs", "about",
+    "name", "model", "subfolder", "path", "family", "access", "domain", "base", "size", "licence", "engine", "thinking",
+    "base_url", "key_env", "cutoff", "source", "checked", "needs", "about",
 )  # fmt: skip
 _FLAGS = ("vision", "remote_code", "gated")
 _KINDS: Final[Mapping[str, tuple[type, str]]] = {
     **dict.fromkeys(_TEXTS, (str, "text in quotes")),
     **dict.fromkeys(_FLAGS, (bool, "true or false")),
-    "parameters": (float, "a number of billions, as 8.3"),
+    "parameters": (float, "a number of billions above 0, as 8.3"),
+    "context": (int, "a number of tokens above 0, as 32768"),
     "chat": (dict, "an inline table, as { template = { enable_thinking = false } }"),
 }
 _VOCABULARIES: Final[Mapping[str, tuple[str, ...]]] = {
     "access": get_args(Access),
     "domain": get_args(Domain),
     "thinking": get_args(Thinking),
+}
+
+
+def _is_day(text: str) -> bool:
+    """Whether a text is a day as 2026-11-25."""
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+_FORMS: Final[Mapping[str, tuple[Callable[[str], bool], str]]] = {
+    "subfolder": (is_subfolder, "the path of a folder inside the repository, as VQA_CT"),
+    "checked": (_is_day, "a day, as 2026-11-25"),
+    "cutoff": (lambda text: _is_day(text) or _is_day(f"{text}-01"), "a month or a day, as 2026-11 or 2026-11-25"),
 }
 
 
@@ -103,10 +128,10 @@ def roster(extra: Sequence[Path] = ()) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `name, model, family, access, domain, base, size, licence, engine, thinking,
-        weights_gb, needs, about`; null where nothing could be checked. `model` is the
-        folder where an entry names one; `weights_gb` is the memory of the weights alone
-        in bfloat16, in 10^9 bytes.
+        `ROSTER_COLUMNS`; null where nothing could be checked. `model` is the folder where
+        an entry names one; `weights_gb` is the memory of the weights alone in bfloat16, in
+        10^9 bytes, by the number of parameters or else by the size in a name, as `size_from`
+        says ("parameters", "name"); `context` is in tokens, `cutoff` and `checked` are dates.
     """
     rows = [
         {
@@ -116,8 +141,25 @@ def roster(extra: Sequence[Path] = ()) -> pd.DataFrame:
         }
         for entry in entries(extra)
     ]
-    types = {name: "float" if name in _NUMBERS else "str" for name in ROSTER_COLUMNS}
+    types = {name: _TYPES.get(name, "str") for name in ROSTER_COLUMNS}
     return pd.DataFrame(rows, columns=list(ROSTER_COLUMNS)).astype(types)
+
+
+def gaps(extra: Sequence[Path] = ()) -> pd.DataFrame:
+    """What could not be checked of the models of the roster, a row a model of which something is unknown.
+
+    Returns
+    -------
+    DataFrame
+        `name`, `access`, `missing` (the keys, separated by ", "), `source`. What an endpoint does not publish
+        (its size, its licence) is not missing; `checked` is missing where nobody noted the day.
+    """
+    rows = []
+    for entry in entries(extra):
+        missing = [key for key in _FACTS.get(entry.access or "", ()) if getattr(entry, key) is None]
+        if missing:
+            rows.append((entry.name, entry.access, ", ".join(missing), entry.source))
+    return pd.DataFrame(rows, columns=["name", "access", "missing", "source"], dtype="str")
 
 
 def resolve(
@@ -272,11 +314,14 @@ def _check_value(key: str, value: object, where: str, *, built_in: bool) -> None
         raise InputError(f"{where}, key {key!r}: is unknown; the keys are {', '.join(_KINDS)}.")
     kind, description = _KINDS[key]
     # In Python true is also an integer; here it is not a number.
-    is_of_kind = isinstance(value, kind) or (kind is float and isinstance(value, int) and not isinstance(value, bool))
+    kinds = (int, float) if kind is float else kind
+    is_of_kind = isinstance(value, kinds) and (kind is bool or not isinstance(value, bool))
     if not is_of_kind or (isinstance(value, str) and not value.strip()):
         raise InputError(f"{where}, key {key!r}: {value!r} is not {description}; correct it, or leave the key out.")
     if isinstance(value, (int, float)) and not isinstance(value, bool) and not 0 < value < float("inf"):
-        raise InputError(f"{where}, key {key!r}: {value!r} is not a number of billions above 0; correct it.")
+        raise InputError(f"{where}, key {key!r}: {value!r} is not {description}; correct it.")
+    if key in _FORMS and not _FORMS[key][0](str(value)):
+        raise InputError(f"{where}, key {key!r}: {value!r} is not {_FORMS[key][1]}; correct it, or leave the key out.")
     if isinstance(value, dict) and (list(value) != ["template"] or not isinstance(value["template"], dict)):
         raise InputError(f"{where}, key {key!r}: {value!r} is not {description}; template is the one thing it holds.")
     allowed = (
@@ -300,3 +345,5 @@ def _check_complete(judge: Mapping[str, object], where: str) -> None:
             f"{where}, key 'model': name either a model on the Hub (model = \"owner/name\") or a local folder "
             '(path = "folder").'
         )
+    if "subfolder" in judge and (model != "weights" or "model" not in judge):
+        raise InputError(f"{where}, key 'subfolder': is of a model on the Hub whose weights are read; leave it out.")

@@ -43,7 +43,7 @@ class WeightsSource:
 
     Attributes
     ----------
-    folder : holds them
+    folder : holds them; of a model in a subfolder of its repository, that
     revision : the commit on the Hub, or `sha256:` and a digest of a local folder's content
     """
 
@@ -82,40 +82,51 @@ def locate_weights(
     model = entry.model
     if model is None or not hub.is_model_id(model):
         raise InputError(f"judge {entry.name!r}: {model!r} is not the id of a model on the Hub; write owner/name.")
+    subfolder = entry.subfolder
     folder = hub.cached(model, revision)
     # A commit never changes, so one that is complete needs no question to the Hub.
-    here = folder is not None and folder.name == revision and is_complete(folder, model, code=trust_remote_code)
+    here = (
+        folder is not None
+        and folder.name == revision
+        and is_complete(folder, model, code=trust_remote_code, subfolder=subfolder)
+    )
     if download and not here:
-        folder = hub.fetch_weights(model, revision, trust_remote_code=trust_remote_code)
-    if folder is None:
+        folder = hub.fetch_weights(model, revision, trust_remote_code=trust_remote_code, subfolder=subfolder)
+    weights = None if folder is None else folder / (subfolder or "")
+    if folder is None or weights is None or not weights.is_dir():
         raise InputError(_not_here(entry, model, revision))
-    where = f"judge {entry.name!r}: {model} at {folder.name}"
-    check_folder(folder, where)
-    absent = _absent(folder, model, code=trust_remote_code)
+    where = f"judge {entry.name!r}: {model} at {folder.name}" + (f", folder {subfolder}" if subfolder else "")
+    check_folder(weights, where)
+    absent = _absent(folder, model, code=trust_remote_code, subfolder=subfolder)
     if absent:
         raise InputError(
             f"{where}: {len(absent)} files are missing ({absent[0]}), as after a download that broke off; "
             "pass --download to fetch them."
         )
-    return WeightsSource(folder, folder.name)
+    return WeightsSource(weights, folder.name)
 
 
-def _absent(folder: Path, model: str, *, code: bool) -> list[str]:
+def _absent(folder: Path, model: str, *, code: bool, subfolder: str | None) -> list[str]:
     """The files of a snapshot that matter and were not fetched, as far as their list was kept."""
     patterns = [pattern for pattern in _MATTERS if code or pattern != _CODE]
     return [
         name
-        for name in hub.listed(model, folder.name) or []
-        if any(fnmatch(name, pattern) for pattern in patterns) and not (folder / name).is_file()
+        for name in hub.listed(model, folder.name, subfolder) or []
+        if any(fnmatch(name, pattern) for pattern in patterns) and not (folder / (subfolder or "") / name).is_file()
     ]
 
 
 def _not_here(entry: Entry, model: str, revision: str | None) -> str:
     size = entry.weights_gb()
-    about = "" if size is None else f" (about {size:.0f} GB in bfloat16)"
-    held = [commit for commit, folder in hub.snapshots(model).items() if is_complete(folder, model)]
+    told = ", by the size in its name" if entry.size_from == "name" else ""
+    about = "" if size is None else f" (about {size:.0f} GB in bfloat16{told})"
+    held = [
+        commit
+        for commit, folder in hub.snapshots(model).items()
+        if is_complete(folder, model, subfolder=entry.subfolder)
+    ]
     here = f" This machine holds {', '.join(held)}; --revision takes one of them." if held else ""
-    wanted = f" at {revision}" if revision else ""
+    wanted = (f", folder {entry.subfolder}," if entry.subfolder else "") + (f" at {revision}" if revision else "")
     return (
         f"judge {entry.name!r}: the weights of {model}{wanted}{about} are not on this machine; "
         f"pass --download to fetch them from the Hub.{here}"
@@ -260,18 +271,20 @@ def _content_of(path: Path, size: int, mtime_ns: int) -> str:
     return sha256_of(path)
 
 
-def is_complete(folder: Path, model: str, *, code: bool = False) -> bool:
+def is_complete(folder: Path, model: str, *, code: bool = False, subfolder: str | None = None) -> bool:
     """Whether a snapshot of a model on the Hub holds its configuration, all its weights, and all else that matters.
 
     Parameters
     ----------
     code : the repository's code matters, too
+    subfolder : the folder of the repository that the model lies in
     """
+    weights = folder / (subfolder or "")
     try:
-        check_folder(folder, model)
+        check_folder(weights, model)
     except InputError:
         return False
-    return not _absent(folder, model, code=code)
+    return not _absent(folder, model, code=code, subfolder=subfolder)
 
 
 def check_folder(folder: Path, where: str) -> None:

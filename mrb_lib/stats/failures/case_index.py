@@ -31,8 +31,9 @@ from mrb_lib.stats.failures.failure_kinds import Kinds, difficulty_of, failure_k
 from mrb_lib.stats.inputs import read_panels
 from mrb_lib.verdicts.manifest import FILE_NAME as MANIFEST
 from mrb_lib.verdicts.manifest import Manifest, read_manifest
+from mrb_lib.verdicts.parts import part_paths
 from mrb_lib.verdicts.replies import Replies, lay_out, open_replies
-from mrb_lib.verdicts.store import empty_verdicts, part_paths, run_folders
+from mrb_lib.verdicts.store import empty_verdicts, run_folders
 from mrb_lib.verdicts.training import mark_seen, training_cases
 
 POLICY: Final = "balanced"

@@ -56,13 +56,22 @@ CASES: tuple[tuple[Manifest, str, str | None, str], ...] = (
     (published("InternVL2_5-8B"), "open", "internvl2.5-8b", "normalised name"),
     (published("Phi-3-5-Vision"), "open", "phi-3.5-vision", "normalised name"),
     (published("LLaVA-Critic-R1-7B-Plus-Qwen"), "critic", "llava-critic-r1-7b-plus", "normalised name"),
-    (published("LLaVA-1.6-13B"), "open", None, "published name"),
+    (published("LLaVA-1.6-13B"), "open", "llava-1.6-vicuna-13b", "published name"),
     (published("HuatuoGPT"), "medical", "huatuogpt-vision-7b", "published name"),
     (published("LLama 3.2-11B"), "open", "llama-3.2-11b-vision", "published name"),
     (published("Qwen2-VL-7B-sft"), "open", None, "tuned from"),
     (published("Qwen2-VL-7B-dpo"), "open", None, "tuned from"),
     (published("Lingshu-13B"), "medical", None, "family name"),
     (published("GPT-4.1-mini"), "proprietary", None, "family name"),
+    (published("JudgeLM-13B-v1.0"), "critic", "judgelm-13b", "normalised name"),
+    (published("RISE-Judge-Qwen2.5-32B"), "critic", "rise-judge-32b", "normalised name"),
+    (published("UnifiedReward-qwen-7b"), "critic", "unifiedreward-7b", "normalised name"),
+    (published("MM-RLHF-Reward-7B-llava-ov-qwen"), "critic", "mm-rlhf-reward-7b", "normalised name"),
+    (published("MedVAL-4B"), "critic", "medval-4b", "normalised name"),
+    (published("Baichuan-M2-32B"), "medical", "baichuan-m2-32b", "normalised name"),
+    (published("Med-R1"), "medical", "med-r1", "normalised name"),
+    (published("InternVL3-78B"), "open", "internvl3-78b", "normalised name"),
+    (published("Gemini-2.5-Pro"), "proprietary", "gemini-2.5-pro", "normalised name"),
     # no false match
     (published("Qwen2-VL-7B-Med"), "other", None, "unmatched"),
     (published("gpt-oss-120b"), "other", None, "unmatched"),
@@ -98,7 +107,8 @@ def test_every_roster_entry_is_in_the_group_of_its_domain_and_access() -> None:
 
 
 def test_every_roster_model_is_found_by_its_name_on_the_hub_and_by_the_servers_name() -> None:
-    models = [entry for entry in entries() if entry.model]
+    # Of models in folders of one repository, the first stands for it.
+    models = list({entry.model: entry for entry in reversed(entries()) if entry.model}.values())
     for name in ("{}", "endpoint:{}"):
         judges = [name.format(entry.model) for entry in models]
         found = judge_groups(judges).set_index("judge")["entry"]

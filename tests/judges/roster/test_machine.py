@@ -12,7 +12,16 @@ import pytest
 
 from mrb_lib.judges.roster import machine as module
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.machine import ROOM, Gpu, HubState, Machine, inspect_machine, missing_extras, survey
+from mrb_lib.judges.roster.machine import (
+    ROOM,
+    Gpu,
+    HubState,
+    Machine,
+    inspect_machine,
+    missing_extras,
+    next_step,
+    survey,
+)
 
 HUB = HubState(False, "https://huggingface.co", False, Path("cache"), True, 10.0)
 WITH_GPU = Machine(4, 100.0, 50.0, (Gpu("small", 8.0, 1.0), Gpu("large", 80.0, 1.0)), {}, {}, HUB)
@@ -42,6 +51,61 @@ def test_without_a_gpu_none_fits_it_and_without_torch_nobody_knows() -> None:
     assert replace(WITH_GPU, gpus=()).fits_gpu(entry(None)) == "no"
     assert replace(WITH_GPU, gpus=None).fits_gpu(entry(1.0)) == "unknown"
     assert replace(WITH_GPU, ram_total_gb=None).fits_cpu(entry(1.0)) == "unknown"
+
+
+def test_an_unknown_size_is_the_one_in_the_name_and_the_table_says_so(empty_cache: Path) -> None:
+    named = replace(entry(None), name="judge-34b")
+    table = survey([named, entry(34.0), entry(None)], WITH_GPU)
+    assert table["size_from"].fillna("-").tolist() == ["name", "parameters", "-"]
+    assert table["fits_gpu"].tolist() == ["no", "no", "unknown"]
+    assert WITH_GPU.fits_gpu(replace(named, name="judge-32b")) == "yes"
+
+
+def judges() -> list[Entry]:
+    """Of several sizes, some of which are no first choice; a server, and a judge without weights."""
+    return [
+        Entry("first", "heuristic"),
+        Entry("small", "packed", model="a/small", parameters=2.0, vision=True),
+        Entry("text", "packed", model="a/text", parameters=0.1, vision=False),
+        Entry("large", "packed", model="a/large", parameters=30.0, vision=True),
+        Entry("coded", "generative", model="a/coded", parameters=32.0, vision=True, needs="remote code"),
+        Entry("huge", "packed", model="a/huge", parameters=300.0, vision=True),
+        Entry("served", "endpoint", model="m", key_env="THE_KEY"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("machine", "says"),
+    [
+        (replace(WITH_GPU, hub=replace(HUB, free_gb=100.0)), "--judge large --download (the largest"),
+        (WITH_GPU, "--judge small --download (the largest"),  # 10 GB of disk are free
+        (replace(WITH_GPU, gpus=()), "--judge small --download (small, as there is no GPU), or endpoint:MODEL"),
+        (replace(WITH_GPU, gpus=(), ram_total_gb=2.0), "--judge endpoint:MODEL (no judge that takes images fits"),
+        (replace(WITH_GPU, hub=replace(HUB, offline=True)), "HF_HUB_OFFLINE is set"),
+        (replace(WITH_GPU, hub=replace(HUB, writable=False)), "cannot be written to"),
+        (replace(WITH_GPU, gpus=None), "pip install 'mrb-workbench[judges]'"),
+        (replace(WITH_GPU, extras={"judges": ("transformers",)}), "pip install 'mrb-workbench[judges]'"),
+    ],
+)
+def test_the_next_step_is_what_this_machine_can_do(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch, machine: Machine, says: str
+) -> None:
+    monkeypatch.delenv("THE_KEY", raising=False)
+    step = next_step(judges(), machine)
+    assert says in step
+    assert "\n" not in step
+    monkeypatch.setenv("THE_KEY", "the secret")
+    with_key = next_step(judges(), machine)
+    assert with_key == step.replace("endpoint:MODEL", "served")
+
+
+def test_weights_that_are_here_are_used_first(empty_cache: Path) -> None:
+    for name in ("small", "text", "huge"):
+        snapshot = empty_cache / f"models--a--{name}" / "snapshots" / ("a" * 40)
+        snapshot.mkdir(parents=True)
+        (snapshot / "config.json").write_text("{}")
+        (snapshot / "model.safetensors").write_bytes(b"weights")
+    assert next_step(judges(), WITH_GPU) == "mrb judge BENCH RUNS --judge small (its weights are here)"
 
 
 @pytest.mark.parametrize("engine", ["heuristic", "jury", "endpoint"])

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
 from mrb_lib.errors import InputError
 from mrb_lib.judges.roster import roster as module
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.roster import ROSTER_COLUMNS, check_name, entries, entry_of, resolve, roster, samples
+from mrb_lib.judges.roster.roster import ROSTER_COLUMNS, check_name, entries, entry_of, gaps, resolve, roster, samples
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import DEFAULT_TEMPERATURE_OF_REPEATS, Settings, for_repeats
 from mrb_lib.verdicts.manifest import Manifest, write_manifest
@@ -22,6 +23,7 @@ MINE = (
     '[[judge]]\nname = "mine"\nengine = "packed"\npath = "weights"\nparameters = 7\n'
     "chat = { template = { enable_thinking = false } }\n"
 )
+ON_HUB = '[[judge]]\nname = "mine"\nengine = "packed"\nmodel = "a/b"\n'
 WITH_WEIGHTS = {
     "packed": ("local.packed", "PackedJudge"),
     "generative": ("local.generative", "GenerativeJudge"),
@@ -69,7 +71,10 @@ def test_the_roster_is_a_table_of_every_entry_and_its_memory() -> None:
     by_name = {entry.name: entry for entry in entries()}
     for row in table.itertuples():
         parameters = by_name[row.name].parameters
-        assert (row.weights_gb == 2 * parameters) if parameters else row.weights_gb != row.weights_gb
+        assert (row.size_from == "parameters") == (parameters is not None)
+        if parameters is not None:
+            assert row.weights_gb == 2 * parameters
+        assert pd.isna(row.weights_gb) == pd.isna(row.size_from)
 
 
 def test_every_built_in_judge_has_a_name_that_can_be_checked() -> None:
@@ -118,8 +123,56 @@ BAD = {
     "a name that is no name": (MINE.replace('"mine"', '"my+judge"'), ["'my+judge'", "'name'"]),
     "a name that is taken": (MINE.replace('"mine"', '"first"'), ["'first'", "'name'", "already"]),
     "a base that is not there": (MINE + 'base = "qwen9"\n', ["'mine'", "'base'", "'qwen9'"]),
+    "a subfolder that leads out": (ON_HUB + 'subfolder = "a/../../b"\n', ["'mine'", "'subfolder'", "a/../../b"]),
+    "a subfolder from the root": (ON_HUB + 'subfolder = "/etc"\n', ["'mine'", "'subfolder'", "/etc"]),
+    "a subfolder that is a pattern": (ON_HUB + 'subfolder = "*"\n', ["'mine'", "'subfolder'", "'*'"]),
+    "a subfolder of a local folder": (MINE + 'subfolder = "a"\n', ["'mine'", "'subfolder'", "Hub"]),
+    "a context that is no count": (MINE + "context = 4096.5\n", ["'mine'", "'context'", "4096.5"]),
+    "a context below 1": (MINE + "context = 0\n", ["'mine'", "'context'", "tokens"]),
+    "a cut-off that is no date": (MINE + 'cutoff = "2026-13"\n', ["'mine'", "'cutoff'", "2026-13"]),
+    "a cut-off in words": (MINE + 'cutoff = "May 2025"\n', ["'mine'", "'cutoff'", "May 2025"]),
+    "a day of checking that is a month": (MINE + 'checked = "2026-11"\n', ["'mine'", "'checked'", "2026-11"]),
     "a name twice": (MINE + MINE, ["'mine'", "'name'", "already"]),
 }
+
+
+def test_what_a_page_says_of_a_model_is_kept(tmp_path: Path) -> None:
+    more = 'subfolder = "a/VQA_X-Ray"\ncontext = 32768\ncutoff = "2026-05"\nchecked = "2026-11-25"\n'
+    entry = entry_of("mine", [write(tmp_path, ON_HUB + more)])
+    assert (entry.subfolder, entry.context) == ("a/VQA_X-Ray", 32768)
+    assert (entry.cutoff, entry.checked) == ("2026-05", "2026-11-25")
+    row = roster([tmp_path / "mine.toml"]).iloc[-1]
+    assert (row["subfolder"], row["context"], row["cutoff"]) == ("a/VQA_X-Ray", 32768, "2026-05")
+
+
+@pytest.mark.parametrize(
+    ("entry", "gb", "size_from"),
+    [
+        (Entry("judge", "packed", parameters=8.3, size="7B"), 16.6, "parameters"),
+        (Entry("judge", "packed", size="7B"), 14.0, "name"),
+        (Entry("judge", "packed", size="30B-A3B"), 60.0, "name"),
+        (Entry("judge", "packed", size="135M"), 0.27, "name"),
+        (Entry("internvl3-8b", "packed"), 16.0, "name"),
+        (Entry("judge", "packed", model="owner/Judge-1.5B-it"), 3.0, "name"),
+        (Entry("glm-4.6v", "packed", model="a/b-v1.5"), None, None),
+        (Entry("judge", "packed", model="a/mixtral-8x7b"), None, None),
+    ],
+)
+def test_the_size_is_that_of_the_weights_or_else_the_one_in_a_name(
+    entry: Entry, gb: float | None, size_from: str | None
+) -> None:
+    assert entry.size_from == size_from
+    assert entry.weights_gb() == (None if gb is None else pytest.approx(gb))
+
+
+def test_gaps_are_what_an_entry_does_not_say(tmp_path: Path) -> None:
+    said = 'access = "open"\nsize = "7B"\nlicence = "MIT"\nvision = true\nremote_code = false\ngated = false\n'
+    found = gaps([write(tmp_path, ON_HUB + said)]).set_index("name")
+    assert found.loc["mine", "missing"] == "parameters, thinking, context, cutoff, checked"
+    assert "first" not in found.index, "built in"
+    rest = 'parameters = 7.0\nthinking = "no"\ncontext = 8192\ncutoff = "2025-01"\nchecked = "2026-11-25"\n'
+    assert "mine" not in set(gaps([write(tmp_path, ON_HUB + said + rest)])["name"])
+    assert "licence" not in found.loc["gpt-4o", "missing"], "an endpoint publishes neither size nor licence"
 
 
 @pytest.mark.parametrize("case", BAD)

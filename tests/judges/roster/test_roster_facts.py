@@ -6,12 +6,13 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable
+from datetime import date
 from importlib import resources
 from typing import TypeAlias
 
 import pytest
 
-Fact: TypeAlias = str | float | bool | dict[str, object]
+Fact: TypeAlias = str | float | int | bool | dict[str, object]
 
 ACCESS = {"built in", "open", "proprietary"}
 DOMAINS = {"general", "medical", "critic", "reward"}
@@ -24,6 +25,9 @@ TEXTS = {"name", "model", "family", "access", "domain", "size", "licence", "engi
     "needs",
     "about",
     "source",
+    "subfolder",
+    "cutoff",
+    "checked",
 }
 FLAGS = {"vision", "remote_code", "gated"}
 CHAT = {"template": dict}
@@ -58,7 +62,19 @@ FAMILIES = (
     "GPT",
     "Claude",
     "Gemini",
+    "Qwen3.5",
+    "UnifiedReward",
+    "MM-RLHF-Reward",
+    "Hulu-Med",
+    "JudgeLM",
+    "RISE-Judge",
+    "MedVAL",
+    "Baichuan-M2",
 )
+PUBLISHED = (
+    "llava-1.5-13b", "llava-1.6-vicuna-13b", "llava-1.6-34b", "minicpm-v-2.5", "llama-3.2-90b-vision", "molmo-7b-d",
+    "internvl3-78b", "med-r1", "medgemma-1.5-4b", "glm-4.6v", "gemini-2.5-pro",
+)  # fmt: skip
 
 
 def _judges() -> list[dict[str, Fact]]:
@@ -98,8 +114,18 @@ def test_names_are_unique() -> None:
 
 
 def test_no_model_is_listed_twice() -> None:
-    repeated = [model for model, count in Counter(str(judge["model"]) for judge in MODELS).items() if count > 1]
-    assert repeated == []
+    models = Counter((str(judge["model"]), judge.get("subfolder")) for judge in MODELS)
+    assert [model for model, count in models.items() if count > 1] == []
+
+
+def test_models_of_one_repository_each_say_their_folder() -> None:
+    shared = [model for model, count in Counter(str(judge["model"]) for judge in MODELS).items() if count > 1]
+    assert "yuxianglai117/Med-R1" in shared
+    assert [judge["name"] for judge in MODELS if judge["model"] in shared and "subfolder" not in judge] == []
+
+
+def test_the_judges_asked_for_by_name_are_there() -> None:
+    assert set(PUBLISHED) - {judge["name"] for judge in MODELS} == set()
 
 
 @every_judge
@@ -124,12 +150,13 @@ def test_the_qwen_families_come_in_several_sizes(family: str) -> None:
 
 @every_judge
 def test_keys_and_their_types_are_the_known_ones(judge: dict[str, Fact]) -> None:
-    assert set(judge) <= TEXTS | FLAGS | {"parameters", "chat"}
+    assert set(judge) <= TEXTS | FLAGS | {"parameters", "context", "chat"}
     assert all(
         isinstance(judge[key], str) and str(judge[key]).strip() == judge[key] != "" for key in TEXTS & set(judge)
     )
     assert all(isinstance(judge[key], bool) for key in FLAGS & set(judge))
     assert isinstance(judge.get("parameters", 1.0), float)
+    assert type(judge.get("context", 1)) is int
 
 
 @every_judge
@@ -240,3 +267,45 @@ def test_size_and_parameters_agree(judge: dict[str, Fact]) -> None:
         # A published size rounds and often counts the language model alone (Qwen2.5-VL "3B" is shown as
         # 4B by the Hub), so the weights may hold up to 35% more, but hardly less.
         assert 0.85 <= ratio <= 1.35
+
+
+@every_model
+def test_days_are_days_that_have_been(judge: dict[str, Fact]) -> None:
+    for key, shortest in (("checked", 10), ("cutoff", 7)):
+        if key in judge:
+            text = str(judge[key])
+            assert len(text) in {shortest, 10}
+            assert text > "2020-01"
+            date.fromisoformat(text if len(text) == 10 else f"{text}-01")
+
+
+@every_model
+def test_every_open_model_says_how_large_it_is_where_a_page_does(judge: dict[str, Fact]) -> None:
+    if judge["access"] == "open":
+        # Neither a name nor a page that was seen says it of these: a size that is found is to be written down.
+        unsaid = judge["name"] in {
+            "internvl-chat-v1.5",
+            "phi-3-vision",
+            "deepseek-vl2",
+            "deepseek-vl2-small",
+            "r1-reward",
+        }
+        assert unsaid != bool({"size", "parameters"} & set(judge))
+
+
+@every_model
+def test_a_context_holds_a_case_and_no_more_than_a_library(judge: dict[str, Fact]) -> None:
+    assert 4096 <= int(str(judge.get("context", 4096))) <= 10_000_000
+
+
+@every_model
+def test_a_subfolder_leads_nowhere_else(judge: dict[str, Fact]) -> None:
+    if "subfolder" in judge:
+        assert judge["access"] == "open"
+        assert all(re.fullmatch(r"\w[\w.-]*", part) for part in str(judge["subfolder"]).split("/"))
+
+
+@every_model
+def test_an_endpoint_that_thinks_before_it_replies_says_so(judge: dict[str, Fact]) -> None:
+    if judge["access"] == "proprietary" and judge["name"] != "gpt-4o":
+        assert "thinking" in judge

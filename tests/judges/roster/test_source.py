@@ -11,6 +11,7 @@ import pytest
 
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.hub import is_subfolder
 from mrb_lib.judges.roster.source import (
     WeightsSource,
     digest,
@@ -85,6 +86,42 @@ def test_a_download_fetches_weights_and_what_describes_them_and_nothing_that_run
     assert (source.revision, source.folder.name) == (NEW, NEW)
     assert online.fetched() == FETCHED
     assert is_complete(source.folder, MODEL)
+
+
+def test_of_a_model_in_a_folder_of_a_repository_that_folder_alone_is_fetched(online: LocalHub, tmp_path: Path) -> None:
+    for name in ("VQA_CT", "VQA_MRI"):
+        write_model(online.revisions[NEW] / "three" / name, name)
+    entry = replace(ENTRY, subfolder="three/VQA_CT")
+    with pytest.raises(InputError, match=r"folder three/VQA_CT.*--download"):
+        locate_weights(entry, revision=None, download=False)
+    source = locate_weights(entry, revision=None, download=True)
+    assert online.fetched() == [f"three/VQA_CT/{name}" for name in FETCHED]
+    assert (source.folder.name, source.revision) == ("VQA_CT", NEW)
+    assert json.loads((source.folder / "config.json").read_text())["marker"] == "VQA_CT"
+    root = source.folder.parents[1]
+    assert is_complete(root, MODEL, subfolder="three/VQA_CT")
+    assert not is_complete(root, MODEL, subfolder="three/VQA_MRI")
+    online.requests.clear()
+    assert locate_weights(entry, revision=None, download=False) == source
+    with pytest.raises(InputError, match=r"folder three/VQA_MRI.*--download"):
+        locate_weights(replace(ENTRY, subfolder="three/VQA_MRI"), revision=None, download=False)
+    assert online.requests == []
+    (source.folder / "tokenizer.json").unlink()
+    with pytest.raises(InputError, match=r"1 files are missing \(tokenizer\.json\)"):
+        locate_weights(entry, revision=None, download=False)
+
+
+def test_a_folder_that_a_repository_lacks_is_named_before_anything_is_fetched(online: LocalHub) -> None:
+    with pytest.raises(InputError, match=r"Some-Lab/Judge-7B, folder VQA_US: holds no weights"):
+        locate_weights(replace(ENTRY, subfolder="VQA_US"), revision=None, download=True)
+    assert online.fetched() == []
+
+
+@pytest.mark.parametrize(
+    "path", ["..", "a/..", "/a", "a//b", "a/", "", ".", "./a", "a/.hidden", "a\\b", "~", "*", "a/[b]", "a\nb", "a\n"]
+)
+def test_a_subfolder_leads_nowhere_else(path: str) -> None:
+    assert not is_subfolder(path)
 
 
 def test_code_is_fetched_only_where_it_is_trusted(online: LocalHub) -> None:

@@ -17,7 +17,8 @@ from mrb_lib.stats.difficulty.table import difficulty
 from mrb_lib.stats.failures.case_index import build_index, open_index
 from mrb_lib.stats.failures.failure_kinds import Kinds, difficulty_of, failure_kinds
 from mrb_lib.stats.failures.selection import Query, facets, select
-from mrb_lib.verdicts.store import load_verdicts, part_paths, run_folders, save_imported
+from mrb_lib.verdicts.parts import part_paths
+from mrb_lib.verdicts.store import load_verdicts, run_folders, save_imported
 
 N, DIMENSIONS = 40, ("accuracy", "overall")
 

@@ -1,0 +1,186 @@
+"""Parquet files of verdicts that are written whole or not at all, and whose bits are checked whenever they are read.
+
+A part carries a BLAKE2b digest of itself in its own metadata, so that the two cannot come apart, whoever copies or
+renames the file. The digest is of the whole file, its own place taken as zeros: checksums of pages leave the footer
+and the headers of pages uncovered. Parts that were written before they carried one are read unchecked.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mrb_lib.errors import InputError, RunError
+
+DIGEST_KEY: Final = b"mrb_blake2b"
+_SIZE: Final = 16
+_GAP: Final = 2
+"""Bytes between a key and its value in the metadata of parquet: the kind of the value, and its length."""
+_BLANK: Final = b"0" * (2 * _SIZE)
+
+
+class DamagedPartError(InputError):
+    """A part is not what was written; `reason` is what was noticed."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(
+            f"{path}: is truncated or damaged ({reason}); run the same `mrb judge` or `mrb construct` command again, "
+            "which moves it aside and makes its verdicts again; import an imported run again."
+        )
+        self.reason = reason
+
+
+def part_paths(folder: Path) -> list[Path]:
+    """The finished parts of a run, in the order they were written."""
+    return sorted((path for path in folder.glob("part-*.parquet") if path.stem[5:].isdecimal()), key=number_of)
+
+
+def number_of(path: Path) -> int:
+    """The number in the name of a part."""
+    return int(path.stem.rpartition("-")[2])
+
+
+def next_path(folder: Path, kind: str) -> Path:
+    """The path of the next file of a kind ("part", "retried", "damaged"): `KIND-00000.parquet` is the first."""
+    numbers = [number_of(path) for path in folder.glob(f"{kind}-*.parquet") if path.stem[len(kind) + 1 :].isdecimal()]
+    return folder / f"{kind}-{max(numbers, default=-1) + 1:05d}.parquet"
+
+
+def write_part(path: Path, table: pa.Table) -> None:
+    """Write a parquet file with its digest so that, whatever happens, it is there whole or not at all.
+
+    Raises
+    ------
+    RunError
+        The disk is full, or cannot be written to.
+    """
+    content = _with_digest(table)
+    temporary = path.with_name(f".{path.name}.partial")
+    try:
+        with temporary.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise RunError(
+            f"{path}: cannot be written ({error.strerror or error}); the verdicts kept before are safe: make room on "
+            "the disk or fix its permissions, and run the same command again to go on."
+        ) from error
+
+
+def read_part(path: Path, columns: Sequence[str] | None = None, *, coded: Sequence[str] = ()) -> pa.Table:
+    """Read a part, all of whose bits are checked first, whichever columns are wanted.
+
+    Parameters
+    ----------
+    columns : those to read; one that the part lacks is left out. None reads all.
+    coded : those to read as positions in a list of their values
+
+    Raises
+    ------
+    DamagedPartError
+        The file is truncated, not parquet, or not what was written.
+    InputError
+        The file cannot be read at all.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error}); make it readable.") from error
+    try:
+        is_checked = _has_digest(content)
+        file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=list(coded))
+        names = None if columns is None else [name for name in columns if name in file.schema_arrow.names]
+        # Parts are small: the threads that read columns side by side cost more than they save.
+        table: pa.Table = file.read(columns=names, use_threads=False)
+        if not is_checked:
+            table.validate(full=True)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise DamagedPartError(path, " ".join(str(error).split())) from error
+    return table.replace_schema_metadata(None)
+
+
+def move_damaged_aside(folder: Path) -> list[str]:
+    """Rename the damaged parts of a run to `damaged-00000.parquet`, ..., so that their verdicts count as not yet made.
+
+    Parameters
+    ----------
+    folder : the run, held by this process
+
+    Returns
+    -------
+    list of str
+        What to tell the user, a line a part; empty where no part is damaged.
+    """
+    notices = []
+    for path in part_paths(folder):
+        try:
+            read_part(path)
+        except DamagedPartError as error:
+            aside = next_path(folder, "damaged")
+            path.rename(aside)
+            sync_folder(folder)
+            notices.append(
+                f"{path.name} is damaged ({error.reason}): it is kept as {aside.name}, and its verdicts are made again"
+            )
+    return notices
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a power cut, as fsync does for a file's content.
+
+    A file system that cannot do this for folders says so with EINVAL, and keeps its names in its own way.
+    """
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+    finally:
+        os.close(handle)
+
+
+def _with_digest(table: pa.Table) -> bytes:
+    """A table as parquet, the digest of the file in its metadata."""
+    table = table.replace_schema_metadata(None)
+    stream = io.BytesIO()
+    with pq.ParquetWriter(stream, table.schema, compression="zstd") as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({DIGEST_KEY: _BLANK})
+    content = stream.getvalue()
+    start = content.rindex(DIGEST_KEY) + len(DIGEST_KEY) + _GAP
+    return content[:start] + _digest(content, start) + content[start + len(_BLANK) :]
+
+
+def _has_digest(content: bytes) -> bool:
+    """Whether a file states its digest; raises `ValueError` where that is not its own.
+
+    It is looked for in the bytes: damage can hide it from a reader of parquet, which stops where it sees an end.
+    """
+    key = content.rfind(DIGEST_KEY)
+    if key < 0:
+        return False
+    start = key + len(DIGEST_KEY) + _GAP
+    if content[start : start + len(_BLANK)] != _digest(content, start):
+        raise ValueError("its content is not what its checksum was made of")
+    return True
+
+
+def _digest(content: bytes, start: int) -> bytes:
+    """The digest in hexadecimal of a file in which the digest itself, at `start`, counts as zeros."""
+    view = memoryview(content)
+    digest = hashlib.blake2b(view[:start], digest_size=_SIZE)
+    digest.update(_BLANK)
+    digest.update(view[start + len(_BLANK) :])
+    return digest.hexdigest().encode("ascii")
