@@ -31,7 +31,6 @@ from torch.nn.functional import scaled_dot_product_attention
 from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.data.demo import write_demo
 from mrb_lib.judges.local import attention, tiny
-from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
@@ -118,7 +117,9 @@ def count() -> None:
         benchmark = megapixels(Path(temporary) / "bench", N_CASES)
         folder = Path(temporary) / "model"
         narrow(folder, [*benchmark.cases["question"], *benchmark.cases["response_a"]])
-        judge = PackedJudge("b", ENTRY, WeightsSource(folder, "x"), Settings(device="cpu", max_pixels=SIDE * SIDE), benchmark.images)
+        judge = PackedJudge(
+            "b", ENTRY, WeightsSource(folder, "x"), Settings(device="cpu", max_pixels=SIDE * SIDE), benchmark.images
+        )
         judge.load()
         plan = Plan(benchmark.cases, benchmark.meta.dimensions, ("AB", "BA"))
         prepared = prepare_rows(judge, plan.rows(np.arange(len(plan))))
@@ -130,9 +131,10 @@ def count() -> None:
         )
         with counted(counts):
             prepared.answer()
-        counts["patches of an image"] = sum(
-            tree.pictures["pixel_values"].shape[0] for one in prepared.answer.args[1] if (tree := one.prompts.tree)
-        ) // N_CASES
+        counts["patches of an image"] = (
+            sum(tree.pictures["pixel_values"].shape[0] for one in prepared.answer.args[1] if (tree := one.prompts.tree))
+            // N_CASES
+        )
         for name, number in sorted(counts.items()):
             print(f"{name}: {number:,}")
 

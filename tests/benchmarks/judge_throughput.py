@@ -25,16 +25,18 @@ import numpy as np
 import pandas as pd
 import torch
 import transformers
+from judge_counts import megapixels
 
 from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.data.demo import write_demo
-from mrb_lib.judges.local import tiny
+from mrb_lib.judges.local import attention, tiny
+from mrb_lib.judges.local.attention import use_own_attention
 from mrb_lib.judges.local.base import LocalJudge, group_rows
 from mrb_lib.judges.local.checkpoint import load_checkpoint as load_weights
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
-from mrb_lib.judges.local.tree import Tree, join
-from mrb_lib.judges.local.weights import Weights
+from mrb_lib.judges.local.tree import Tree
+from mrb_lib.judges.local.weights import Weights, join
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
@@ -95,7 +97,8 @@ def large_model(folder: Path, texts: list[str], device: str = "cuda") -> Weights
     model.generation_config = little.model.generation_config
     processor = little.processor
     assert processor is not None
-    processor.image_processor.size = {"shortest_edge": 56 * 56, "longest_edge": 448 * 448}
+    processor.image_processor.size = {"shortest_edge": 56 * 56, "longest_edge": 1008 * 1008}
+    use_own_attention(model)
     return Weights(model.eval(), little.tokenizer, processor, (torch.device(device),), little.marks)
 
 
@@ -136,9 +139,9 @@ def separate(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark, batc
     def one(numbers: np.ndarray) -> None:
         trees: list[Tree] = []
         for positions, records in group_rows(to_shown_frame(plan.rows(numbers)), ("case_id", "probe")):
-            question, _ = judge.case_questions(positions, records)
-            assert question.tree is not None
-            trees.append(question.tree)
+            tree = judge.case_questions(positions, records).prompts.tree
+            assert tree is not None
+            trees.append(tree)
         for branch in range(2):
             for leaf in range(len(benchmark.meta.dimensions)):
                 held.model(**_plain(held, trees, branch, leaf), use_cache=False, logits_to_keep=1).logits.cpu()
@@ -200,8 +203,12 @@ def compare(n: int, batch: int, tokens: int | None, words: int | None) -> None:
     on_gpu = torch.cuda.is_available()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        write_demo(folder / "demo", cases=max(n, _CASES_FOR_TOKENS))
-        benchmark = load(folder / "demo")
+        # A GPU is given what it is for: an image of a megapixel a case.
+        if on_gpu:
+            benchmark = megapixels(folder / "demo", n)
+        else:
+            write_demo(folder / "demo", cases=max(n, _CASES_FOR_TOKENS))
+            benchmark = load(folder / "demo")
         # As many tokens a word as a real model's: the tokenizer learns from more text than is judged.
         texts = [*benchmark.cases["question"], *benchmark.cases["response_a"], *benchmark.cases["response_b"]]
         benchmark = replace(benchmark, cases=benchmark.cases.head(n))
@@ -241,6 +248,20 @@ def compare(n: int, batch: int, tokens: int | None, words: int | None) -> None:
         body = parameters - held.model.get_input_embeddings().weight.numel()
         share = n_tokens * 2 * body * fastest / rate
         print(f"matmul {rate / 1e12:.2f} TFLOP/s; packed reads its unique tokens at {share:.0%} of that")
+        if on_gpu:
+            print(
+                f"peak memory {torch.cuda.max_memory_allocated() / 1e9:.1f} GB; {_kernel_gap(packed, cases, benchmark)}"
+            )
+
+
+def _kernel_gap(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark) -> str:
+    """How far probabilities by the GPU's kernel lie from those under a mask."""
+    plan = Plan(cases.head(2), benchmark.meta.dimensions, ("AB", "BA"))
+    shown = to_shown_frame(plan.rows(np.arange(len(plan))))
+    by_kernel = judge.judge(shown)["p_first"]
+    with patch.object(attention, "has_kernel", lambda _: False):
+        under_mask = judge.judge(shown)["p_first"]
+    return f"probabilities by the kernel and under a mask differ by up to {(by_kernel - under_mask).abs().max():.2g}"
 
 
 def _unique_tokens(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark) -> tuple[float, float]:

@@ -166,9 +166,13 @@ class TestSampledReplies:
     def test_to_another_prompt_are_not_taken(self, bench: Benchmark, sampled: Path, tiny: Tiny, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="no run holds replies to prompt plain"):
             train(
-                bench, tmp_path / "tuned", f"path:{tiny('llama')}", _recipe(method="dpo", prompt="plain"), settings=BLIND,
+                bench,
+                tmp_path / "tuned",
+                f"path:{tiny('llama')}",
+                _recipe(method="dpo", prompt="plain"),
+                settings=BLIND,
                 replies=sampled,
-            )  # fmt: skip
+            )
 
     @pytest.mark.parametrize("values", [{"method": "reward"}, {"method": "dpo"}])
     def test_where_they_cannot_be_learnt_are_refused(

@@ -110,6 +110,7 @@ class LocalJudge(ABC):
             named["choices"] = list(self._settings.choices)
         # A model that this library knows runs its own code in place of the library's where it is trusted.
         code = {"remote_code": True} if self._runs_code else {}
+        inside = {"subfolder": self._entry.subfolder} if self._entry.subfolder else {}
         bits = {"quantize": self._settings.quantize} if self._settings.quantize else {}
         blind = {"without_images": True} if self._settings.without_images else {}
         return {
@@ -120,6 +121,7 @@ class LocalJudge(ABC):
             "max_pixels": self._max_pixels,
             "template": self._template,
             **named,
+            **inside,
             **code,
             **bits,
             **blind,

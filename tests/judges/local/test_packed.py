@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
 import math
+import shutil
 import struct
 import zlib
 from collections.abc import Callable, Sequence
@@ -19,7 +21,7 @@ import transformers
 from PIL import Image
 
 from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import RunError
+from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.local import reader
 from mrb_lib.judges.local.attention import TreeLayout
 from mrb_lib.judges.local.base import group_rows
@@ -264,6 +266,71 @@ def windowed(tiny: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Path:
     transformers.MistralForCausalLM(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def test_in_half_precision_the_answers_logits_have_no_steps(tiny: Tiny, asked: pd.DataFrame) -> None:
+    """In bfloat16 logits from 8 to 16 lie on multiples of 1/16, so that different cases would have equal odds."""
+    judge = _judge(tiny("llama"), dtype="bfloat16")
+    judge.load()
+    model = judge.weights.model
+    states, logits = [], []
+    model.lm_head.register_forward_pre_hook(lambda _, inputs: states.append(inputs[0]))
+    plain = reader.logits_at
+
+    def noted(*args: object, **options: object) -> torch.Tensor:
+        logits.append(plain(*args, **options))
+        return logits[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "logits_at", noted)
+        judge.judge(asked.head(6))
+    assert logits[0].dtype is torch.float32
+    assert torch.allclose(logits[0], states[0].float() @ model.lm_head.weight.float().T, atol=1e-5)
+    assert not torch.equal(logits[0], logits[0].bfloat16().float())
+
+
+class TestSight:
+    def test_a_case_with_images_is_an_error_for_a_judge_that_reads_text_only(
+        self, tiny: Tiny, asked: pd.DataFrame
+    ) -> None:
+        rows = _judge(tiny("llama"), without_images=False).judge(asked)
+        has_images = rows["case_id"].map(CASES.set_index("case_id")["images"].map(len)) > 0
+        assert rows["status"].eq("error").equals(has_images)
+        assert rows.loc[has_images, "error"].str.contains("reads text only; --without-images").all()
+        assert has_images.any() and not has_images.all()
+
+    def test_without_images_none_is_shown_and_it_is_written_down(self, tiny: Tiny, asked: pd.DataFrame) -> None:
+        judge = _judge(tiny("llava"), without_images=True)
+        assert judge.spec["without_images"] is True
+        assert "without_images" not in _judge(tiny("llava")).spec
+        blind = judge.judge(asked)
+        assert blind["status"].eq("ok").all()
+        none = _judge(tiny("llava")).judge(asked.assign(images=[[]] * len(asked)))
+        assert (blind["p_first"] - none["p_first"]).abs().max() < 1e-6
+        assert (blind["p_first"] - _judge(tiny("llava")).judge(asked)["p_first"]).abs().max() > 1e-3
+
+    def test_weights_of_text_are_refused_where_they_are_said_to_see(self, tiny: Tiny, tmp_path: Path) -> None:
+        folder = tiny("llama")
+        entry = Entry("tiny", "packed", path=folder, vision=True)
+        judge = PackedJudge("tiny", entry, WeightsSource(folder, "x"), Settings(device="cpu"), IMAGES)
+        with pytest.raises(InputError, match="the roster says that it sees images") as raised:
+            judge.load()
+        assert "\n" not in str(raised.value)
+        stated = tmp_path / "stated"
+        shutil.copytree(folder, stated)
+        config = json.loads((stated / "config.json").read_text())
+        (stated / "config.json").write_text(json.dumps({**config, "mm_vision_tower": "openai/clip"}))
+        with pytest.raises(InputError, match=r"configuration of its weights \(mm_vision_tower\) says that it sees"):
+            _judge(stated, without_images=False).load()
+
+
+@pytest.mark.parametrize("prompt", ["reference", "rubric"])
+def test_prompts_for_all_qualities_are_asked_one_at_a_time(prompt: str, tiny: Tiny, asked: pd.DataFrame) -> None:
+    judge = _judge(tiny("llava"), prompt=prompt)
+    assert judge.prompt_id == f"single-{prompt}"
+    rows = judge.judge(asked.assign(reference="The meniscus is torn."))
+    assert rows["status"].eq("ok").all()
+    assert (rows["p_first"] - _judge(tiny("llava")).judge(asked)["p_first"]).abs().max() > 1e-4
 
 
 class TestAContextThatIsTooShort:

@@ -16,9 +16,10 @@ from PIL import Image
 from safetensors.torch import load_file, save_file
 
 from mrb_lib.errors import InputError
-from mrb_lib.judges.local.checkpoint import load_checkpoint, special_tokens
+from mrb_lib.judges.local import weights
+from mrb_lib.judges.local.checkpoint import devices_needed, load_checkpoint, special_tokens
 from mrb_lib.judges.local.packed import PackedJudge
-from mrb_lib.judges.local.weights import Weights, choose_device, choose_dtype, describe
+from mrb_lib.judges.local.weights import Weights, choose_device, choose_devices, choose_dtype, describe
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
@@ -347,3 +348,56 @@ class TestDevice:
     def test_is_described_for_people(self) -> None:
         assert describe(CPU).startswith("cpu (")
         assert "thread" in describe(CPU)
+
+
+class TestWhereWeightsGo:
+    """Which GPUs hold them; the placing itself is transformers'."""
+
+    @staticmethod
+    def _gpus(patch: pytest.MonkeyPatch, *sizes: int) -> list[torch.device]:
+        patch.setattr(torch.cuda, "mem_get_info", lambda device: (0, sizes[device.index]))
+        return [torch.device("cuda", i) for i in range(len(sizes))]
+
+    def test_on_the_first_where_it_holds_them_and_else_on_as_many_as_do(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("model-1.safetensors", "model-2.safetensors"):
+            (tmp_path / name).write_bytes(bytes(500))
+        gpus = self._gpus(monkeypatch, 700, 700, 700)
+        assert devices_needed(tmp_path, gpus) == tuple(gpus[:2]), "1,000 bytes and a fifth for what is read"
+        assert devices_needed(tmp_path, gpus, "4bit") == tuple(gpus[:1])
+        assert devices_needed(tmp_path, self._gpus(monkeypatch, 1200, 1200)) == tuple(gpus[:1])
+        assert devices_needed(tmp_path, self._gpus(monkeypatch, 100, 100)) == tuple(gpus[:2]), "all there are"
+        assert devices_needed(tmp_path, [CPU]) == (CPU,)
+
+    def test_several_are_named_with_commas_and_are_gpus(self) -> None:
+        assert choose_devices("cpu") == (CPU,)
+        assert choose_devices("cpu, cpu") == (CPU,)
+
+    def test_a_processor_does_not_share_them_with_a_gpu(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(weights, "choose_device", torch.device)
+        with pytest.raises(InputError, match="spread over GPUs only"):
+            choose_devices("cpu,cuda:0")
+        assert choose_devices("cuda:0,cuda:2") == (torch.device("cuda:0"), torch.device("cuda:2"))
+
+
+class TestQuantisedWeights:
+    @pytest.mark.parametrize(
+        ("published", "asked", "message"),
+        [
+            (None, "4bit", r"quantised weights \(4bit\) need bitsandbytes; install it with .*\[quantized\]"),
+            ({"quant_method": "gptq", "bits": 4}, None, r"quantised weights \(gptq\) need gptqmodel"),
+            ({"quant_method": "gptq", "bits": 4}, "8bit", r"quantised already \(gptq\); leave --quantize out"),
+        ],
+    )
+    def test_need_their_package_and_are_not_rounded_twice(
+        self, published: object, asked: str | None, message: str, tiny: Tiny, tmp_path: Path
+    ) -> None:
+        folder = tmp_path / "model"
+        shutil.copytree(tiny("llama"), folder)
+        if published is not None:
+            config = json.loads((folder / "config.json").read_text())
+            (folder / "config.json").write_text(json.dumps({**config, "quantization_config": published}))
+        with pytest.raises(InputError, match=message) as raised:
+            load_checkpoint(folder, devices=[CPU], dtype=torch.bfloat16, quantize=asked)
+        assert "\n" not in str(raised.value)
