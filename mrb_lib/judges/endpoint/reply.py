@@ -14,9 +14,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import exp
-from typing import Final, Literal, cast
+from typing import Final, cast
 
 from scipy.special import expit, logsumexp
+
+from mrb_lib.schema import Bound
 
 _LONGEST_MESSAGE: Final = 300
 _LARGEST_COUNT: Final = 2**53
@@ -57,7 +59,7 @@ class Probability:
     """
 
     p: float
-    bound: Literal["at least", "at most"] | None
+    bound: Bound | None
     mass: float
 
 
@@ -284,7 +286,7 @@ def _ratio(token: Token) -> Probability | None:
     if not listed or (len(listed) == 1 and token.least is None):
         return None
     a, b = (listed.get(letter, token.least) for letter in _LETTERS)
-    bound: Literal["at least", "at most"] | None = None
+    bound: Bound | None = None
     if len(listed) == 1:
         bound = "at least" if "A" in listed else "at most"
     mass = min(float(exp(logsumexp(list(listed.values())))), 1.0)
