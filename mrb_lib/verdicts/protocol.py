@@ -201,7 +201,7 @@ class VerdictRows:
         rows = [row for row in self._rows if row is not None]
         if len(rows) != len(self._rows) and not partial:
             raise RunError(f"{len(self._rows) - len(rows)} rows got neither a verdict nor a reason; report this.")
-        stated = [row is not None for row in self._rows]
+        stated = np.array([row is not None for row in self._rows], dtype=bool)
         out = self._keys[stated].reset_index(drop=True)
         for name in _TEXTS:
             if name in ("pick", "status", "error") or _any(rows, name):
