@@ -2,8 +2,9 @@
 
 The questions of a case differ in their last words alone, and are sent one after the other, so that a server that keeps
 the keys and values of what it read (vLLM and SGLang by default; llama.cpp in each of its slots) reads images, question
-and responses once a case and order. Different cases are asked at a time, as many as `concurrency` says: with
-llama.cpp no more than it has slots (`--parallel`), or cases push each other out of them.
+and responses once a case and order. Sent at the same time, they would go to different slots of llama.cpp, each of
+which reads all. Different cases are asked at a time, as many as `concurrency` says, so that no slot waits. What this
+saves is measured in tests/benchmarks/RESULTS.md.
 """
 
 from __future__ import annotations
