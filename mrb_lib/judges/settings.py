@@ -82,6 +82,8 @@ class Settings:
             value = getattr(self, name)
             if value is not None and not 0 <= value < float("inf"):
                 raise InputError(f"{name} {value}: must be 0 or more.")
+        if self.budget is not None and None in (self.price_prompt, self.price_completion):
+            raise InputError("a budget needs what tokens cost; pass --price-prompt and --price-completion.")
         if self.scale not in (5, 10):
             raise InputError(f"scale {self.scale}: ratings go from 1 to 5 or from 1 to 10.")
 

@@ -56,6 +56,9 @@ class ReplyCache:
         self._execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (_hash(asked), _written(reply)))
 
     def __contains__(self, asked: bytes) -> bool:
+        # To look is no reason to make the file.
+        if not self._path.is_file():
+            return False
         return bool(self._execute("SELECT 1 FROM replies WHERE asked = ?", (_hash(asked),)))
 
     def close(self) -> None:

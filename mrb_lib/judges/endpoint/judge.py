@@ -103,7 +103,7 @@ class EndpointJudge:
     ------
     InputError
         The server may not be used as named (see `mrb_lib.judges.endpoint.address`), the
-        prompt asks for a rating, only one of the two prices is given, or none where there is a budget.
+        prompt asks for a rating, or only one of the two prices is given.
 
     Notes
     -----
@@ -128,7 +128,7 @@ class EndpointJudge:
         sleep: Callable[[float], object] | None = None,
     ) -> None:
         prompt = self._checked(load_prompt(settings.prompt or self.usual_prompt), entry)
-        self._prices = _prices(name, settings)
+        self._prices = _prices(settings)
         server = address(entry, settings)
         sees, max_pixels = entry.vision is not False, settings.max_pixels or MAX_PIXELS
         max_tokens = settings.max_new_tokens or self._reply_length(prompt, entry)
@@ -248,6 +248,7 @@ class EndpointJudge:
         requests = [task.request for task in self._writer.tasks(shown) if task.request is not None]
         if self._cache is not None:
             requests = [request for request in requests if self._client.wanted(request) not in self._cache]
+            self._cache.close()
         bounds = scale * np.array([self._client.bounds(request) for request in requests]).reshape(-1, 2).sum(axis=0)
         prompt, reply = (round(float(number)) for number in bounds)
         least, most = self._prices.cost(prompt, 0) or 0.0, self._prices.cost(prompt, reply) or 0.0
@@ -415,14 +416,10 @@ def _columns(probability: Probability | None) -> dict[str, object]:
     return {} if probability is None else {"p_first": probability.p, "p_first_bound": probability.bound}
 
 
-def _prices(name: str, settings: Settings) -> Prices | None:
+def _prices(settings: Settings) -> Prices | None:
     """US dollars per million tokens of the prompt and of the reply; None where the cost is not counted."""
     prompt, reply = settings.price_prompt, settings.price_completion
     if prompt is None and reply is None:
-        if settings.budget is not None:
-            raise InputError(
-                f"judge {name}: a budget needs what tokens cost; pass --price-prompt and --price-completion."
-            )
         return None
     if prompt is None or reply is None:
         raise InputError("one of price_prompt and price_completion is given; give both, or neither.")

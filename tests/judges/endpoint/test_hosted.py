@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +20,7 @@ from mrb_lib.judges.budget import Estimate
 from mrb_lib.judges.endpoint.judge import EndpointJudge
 from mrb_lib.judges.roster.entry import Entry, Thinking
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs.execute import judge
+from mrb_lib.runs.execute import InterruptedRunError, judge
 from mrb_lib.runs.local import run_locally
 from mrb_lib.verdicts.store import load_verdicts, read_run, run_folders
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message
@@ -210,7 +212,7 @@ def test_what_a_run_may_cost_is_said_before_the_first_request_and_may_be_decline
             backend=lambda job: run_locally(job, decline),
         )
     assert not server.received
-    assert not run_folders(tmp_path / "runs")
+    assert not list((tmp_path / "runs").iterdir()), "nothing is left behind"
     [estimate] = seen
     assert (estimate.requests, estimate.reply_tokens) == (240, 240 * 512)
     judge(bench, tmp_path / "all", ["endpoint:m"], settings=Settings(url=server.url))
@@ -306,6 +308,25 @@ def test_a_stream_that_is_closed_sends_nothing_more_and_what_was_under_way_is_no
     assert n_sent < 3 + 4 * 4
     list(served(server.url, tmp_path).stream(batches(200)))
     assert Counter(map(lesion, server.received)) == Counter(range(200)), "each once"
+
+
+def test_a_signal_ends_the_run_and_nothing_is_asked_or_paid_twice(server: ChatServer, tmp_path: Path) -> None:
+    bench = benchmark(tmp_path / "bench", 60)
+
+    def answer(_: Received) -> Response:
+        if len(server.received) == 9:
+            os.kill(os.getpid(), signal.SIGINT)
+        return message(REPLY)
+
+    server.answer = answer
+    settings = Settings(url=server.url, concurrency=2, batch_size=2, **PRICES)
+    with pytest.raises(InterruptedRunError, match="run the same command again"):
+        judge(bench, tmp_path / "runs", ["endpoint:m"], settings=settings)
+    assert 9 <= len(server.received) < 60
+    [done] = judge(bench, tmp_path / "runs", ["endpoint:m"], settings=settings)
+    assert Counter((lesion(received), received.text) for received in server.received).most_common(1)[0][1] == 1
+    assert len(server.received) == 120
+    assert done.made + done.before == 240
 
 
 def test_a_key_that_is_revoked_keeps_what_was_judged_before(server: ChatServer) -> None:
