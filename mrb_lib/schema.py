@@ -13,6 +13,7 @@ from typing import Literal, get_args
 Choice = Literal["A", "B", "tie"]
 Order = Literal["AB", "BA"]
 Status = Literal["ok", "repaired", "unparsed", "refused", "error"]
+Bound = Literal["at least", "at most"]
 Policy = Literal["official", "balanced", "strict", "net", "answered"]
 Kind = Literal["clinical", "general", "simulated"]
 Level = Literal["nominal", "ordinal", "interval"]
@@ -22,6 +23,7 @@ TableName = Literal["cases", "annotations", "verdicts"]
 CHOICES: tuple[str, ...] = get_args(Choice)
 ORDERS: tuple[str, ...] = get_args(Order)
 STATUSES: tuple[str, ...] = get_args(Status)
+BOUNDS: tuple[str, ...] = get_args(Bound)
 POLICIES: tuple[str, ...] = get_args(Policy)
 KINDS: tuple[str, ...] = get_args(Kind)
 LEVELS: tuple[str, ...] = get_args(Level)
@@ -144,6 +146,7 @@ VERDICTS = (
     Column("probe", required=False, default=NO_PROBE),
     Column("choice", nullable=True, values=CHOICES),
     _optional("p_a", "float", low=0.0, high=1.0),
+    Column("p_a_bound", required=False, nullable=True, values=BOUNDS),
     _optional("score_a", "float"),
     _optional("score_b", "float"),
     Column("status", required=False, values=STATUSES),

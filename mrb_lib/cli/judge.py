@@ -10,6 +10,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from mrb_lib.judges.budget import Estimate
     from mrb_lib.judges.settings import DType, Quantization, Settings
     from mrb_lib.runs.execute import RunSummary
 
@@ -29,8 +30,8 @@ def judge(
         typer.Option(
             "--judge",
             metavar="NAME...",
-            help="Judges, after one --judge or several: NAME or NAME+ENGINE of the roster, path:DIR, endpoint:MODEL, "
-            "or a jury as consensus-of:NAME,NAME.",
+            help="Judges, after one --judge or several: NAME or NAME+ENGINE of the roster, path:DIR, endpoint:MODEL or "
+            "endpoint:MODEL+letters, or a jury as consensus-of:NAME,NAME.",
         ),
     ],
     more: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
@@ -80,10 +81,18 @@ def judge(
     allow_remote: Annotated[
         bool, typer.Option("--allow-remote", help="Cases may be sent to a server that is not this machine.")
     ] = False,
-    concurrency: Annotated[int, typer.Option(help="Requests to a server at a time.")] = 8,
+    concurrency: Annotated[int, typer.Option(help="Requests to a server at a time, at most.")] = 8,
     timeout: Annotated[float, typer.Option(help="Seconds that a request to a server may take.")] = 120.0,
     price_prompt: Annotated[float | None, typer.Option(help="US dollars per million prompt tokens.")] = None,
     price_completion: Annotated[float | None, typer.Option(help="US dollars per million reply tokens.")] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(metavar="USD", help="Stop before this call spends more on servers; needs the prices."),
+    ] = None,
+    requests_per_minute: Annotated[float | None, typer.Option(help="To a server, at most.")] = None,
+    tokens_per_minute: Annotated[
+        float | None, typer.Option(help="To a server, at most: of prompts, and as many as replies may have.")
+    ] = None,
     engine: Annotated[str, typer.Option(help="local, or ray for many GPUs and machines.")] = "local",
     workers: Annotated[int | None, typer.Option(help="Of --engine ray: models loaded at once.")] = None,
     gpus_per_worker: Annotated[float | None, typer.Option(help="Of --engine ray: GPUs each of them takes.")] = None,
@@ -93,6 +102,7 @@ def judge(
 
     from mrb_lib.cli.progress import verdict_bars
     from mrb_lib.data.benchmark import load
+    from mrb_lib.errors import InputError
     from mrb_lib.judges.settings import Settings
 
     if preset:
@@ -107,8 +117,11 @@ def judge(
         quantize=cast("Quantization | None", quantize), revision=revision, download=download,
         trust_remote_code=trust_remote_code, url=url, allow_remote=allow_remote, concurrency=concurrency,
         timeout_s=timeout, scale=scale, price_prompt=price_prompt, price_completion=price_completion,
+        budget=budget, requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute,
     )  # fmt: skip
     check_engine(engine, workers, gpus_per_worker)
+    if budget is not None and engine == "ray":
+        raise InputError("--budget: servers are asked by --engine local; leave out --engine ray.")
     run = _on_ray(workers, gpus_per_worker) if engine == "ray" else _here()
     judges = [*names, *(more or [])]
     extra = tuple(rosters or ())
@@ -163,9 +176,29 @@ def check_engine(engine: str, workers: int | None, gpus_per_worker: float | None
 
 
 def _here() -> Run:
-    from mrb_lib.runs.execute import judge
+    from functools import partial
 
-    return judge
+    from mrb_lib.runs.execute import judge
+    from mrb_lib.runs.local import run_locally
+
+    return partial(judge, backend=partial(run_locally, approve=_approve))
+
+
+def _approve(name: str, estimate: Estimate) -> None:
+    """Say what requests may cost, and ask whether to go on where that may be more than the budget."""
+    import sys
+
+    from mrb_lib.errors import RunError
+
+    typer.echo(f"{name}: {estimate}", err=True)
+    if not estimate.may_exceed or not sys.stdin.isatty():
+        return
+    # A whole line: bars are drawn below it.
+    typer.echo(
+        f"{name}: that may exceed the budget, at which the run stops and can go on later; start? [y/N]", err=True
+    )
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise RunError(f"judge {name}: nothing was sent; name another --budget, or answer y.")
 
 
 def _on_ray(workers: int | None, gpus_per_worker: float | None) -> Run:

@@ -40,10 +40,13 @@ class Settings:
     trust_remote_code : a model that needs code from its repository may run it
     url : base URL of an OpenAI-compatible server, as http://127.0.0.1:8000/v1
     allow_remote : cases may be sent to a server that is not this machine
-    concurrency : requests to a server at a time
+    concurrency : requests to a server at a time, at most: fewer while it says that it is overloaded
     timeout_s : of one request, in seconds
     scale : the highest rating, 5 or 10, of pointwise ratings
     price_prompt, price_completion : US dollars per million tokens, where the cost is to be counted
+    budget : US dollars that one call may spend on servers
+    requests_per_minute, tokens_per_minute : to a server at most; tokens are those of the prompt, estimated, and as
+        many as the reply may have
     """
 
     dimensions: tuple[str, ...] = DIMENSIONS
@@ -68,9 +71,15 @@ class Settings:
     scale: int = 5
     price_prompt: float | None = None
     price_completion: float | None = None
+    budget: float | None = None
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
 
     def __post_init__(self) -> None:
-        positive = ("max_new_tokens", "max_pixels", "batch_size", "concurrency", "timeout_s")
+        positive = (
+            "max_new_tokens", "max_pixels", "batch_size", "concurrency", "timeout_s", "budget", "requests_per_minute",
+            "tokens_per_minute",
+        )  # fmt: skip
         for name in positive:
             value = getattr(self, name)
             if value is not None and not value > 0:
@@ -81,6 +90,8 @@ class Settings:
                 raise InputError(f"{name} {value}: must be 0 or more.")
         if self.quantize not in (None, *get_args(Quantization)):
             raise InputError(f"quantize {self.quantize!r}: use 4bit or 8bit.")
+        if self.budget is not None and None in (self.price_prompt, self.price_completion):
+            raise InputError("a budget needs what tokens cost; pass --price-prompt and --price-completion.")
         if self.scale not in (5, 10):
             raise InputError(f"scale {self.scale}: ratings go from 1 to 5 or from 1 to 10.")
 

@@ -22,6 +22,7 @@ import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError, RunError
+from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.jury import Jury
 from mrb_lib.judges.roster.roster import check_name, resolve
 from mrb_lib.judges.settings import Settings, for_repeats
@@ -156,7 +157,8 @@ def judge(
         check_members(name, runs, partial(check_name, extra=extra))
     meta, usual = benchmark.meta, for_repeats(settings or Settings(), repeats)
     chosen = replace(usual, dimensions=meta.dimensions, choices=meta.choices)
-    make = partial(resolve, runs=runs, images=benchmark.images, settings=chosen, extra=extra)
+    budget = Budget(chosen.budget) if chosen.budget else None
+    make = partial(resolve, runs=runs, images=benchmark.images, settings=chosen, extra=extra, budget=budget)
     call = _Call(benchmark, runs, plan, limit, chosen, make, backend, progress, benchmark.case_fingerprint())
 
     def redo(held: pd.DataFrame) -> np.ndarray:

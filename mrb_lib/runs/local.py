@@ -1,16 +1,19 @@
-"""The local backend: batches answered in this process, the next one prepared meanwhile."""
+"""The local backend: batches answered in this process, the next one prepared meanwhile, or several at a time."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
 
 from mrb_lib.errors import RunError
+from mrb_lib.judges.budget import Estimate
 from mrb_lib.runs.plan import Plan
 from mrb_lib.schema import KEYS
 from mrb_lib.validation import conform
@@ -18,7 +21,8 @@ from mrb_lib.verdicts.orders import to_case_frame, to_shown_frame
 from mrb_lib.verdicts.protocol import BatchAnswer, Judge
 
 _KEY = list(KEYS["verdicts"][1:])
-_TEXTS = ("reply", "error", "finish")
+_TEXTS = ("reply", "error", "finish", "p_a_bound")
+_CASES_ESTIMATED: Final = 50
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,19 @@ class Job:
 Backend = Callable[[Job], Generator[pd.DataFrame, None, None]]
 
 
+@runtime_checkable
+class StreamingJudge(Protocol):
+    """A judge that has several batches under way at a time; see `mrb_lib.judges.endpoint.judge.EndpointJudge`."""
+
+    def stream(self, batches: Iterable[pd.DataFrame]) -> Generator[tuple[pd.DataFrame, pd.DataFrame], None, None]: ...
+
+    def estimate(self, shown: pd.DataFrame, scale: float) -> Estimate | None: ...
+
+
+# Told the judge's name and what its requests may cost, before the first; raises `RunError` to send none.
+Approve = Callable[[str, Estimate], None]
+
+
 @dataclass(frozen=True)
 class Prepared:
     """A batch whose part without an accelerator is done, and the seconds that took."""
@@ -55,10 +72,33 @@ class Prepared:
     seconds: float
 
 
-def run_locally(job: Job) -> Generator[pd.DataFrame, None, None]:
-    """Load the judge and answer the batches of a job one after the other."""
+def run_locally(job: Job, approve: Approve | None = None) -> Generator[pd.DataFrame, None, None]:
+    """Load the judge and answer the batches of a job, one after the other where the judge does not stream them."""
     job.judge.load()
-    return _answers(job)
+    if not isinstance(job.judge, StreamingJudge):
+        return _answers(job)
+    if approve is not None:
+        estimate = _estimate(job.judge, job)
+        if estimate is not None:
+            approve(job.judge.name, estimate)
+    return _streamed(job.judge, job)
+
+
+def _estimate(judge: StreamingJudge, job: Job) -> Estimate | None:
+    """What a job may cost, from cases that are evenly spread over it."""
+    numbers = np.concatenate(job.batches)
+    case = numbers // job.plan.per_case
+    cases = np.unique(case)
+    spread = np.linspace(0, len(cases) - 1, min(len(cases), _CASES_ESTIMATED)).round().astype(np.int64)
+    some = numbers[np.isin(case, cases[spread])]
+    return judge.estimate(to_shown_frame(job.plan.rows(some)), len(numbers) / len(some))
+
+
+def _streamed(judge: StreamingJudge, job: Job) -> Generator[pd.DataFrame, None, None]:
+    shown = (to_shown_frame(job.plan.rows(numbers)) for numbers in job.batches)
+    with closing(judge.stream(shown)) as answers:
+        for rows, verdicts in answers:
+            yield answer_rows(job.judge, Prepared(rows, verdicts.copy, 0.0))
 
 
 def _answers(job: Job) -> Generator[pd.DataFrame, None, None]:

@@ -33,6 +33,7 @@ class RunProgress:
     eta_s : seconds until everything asked for is held, at that pace; None where unknown
     counts : how many of the verdicts held have each status
     finished : nothing more follows about this judge
+    cost_usd : what the verdicts of this session cost; None where no price is known
     """
 
     judge: str
@@ -43,6 +44,7 @@ class RunProgress:
     eta_s: float | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     finished: bool = False
+    cost_usd: float | None = None
 
 
 ReportProgress = Callable[[RunProgress], None]
@@ -71,6 +73,7 @@ class Tracker:
         self._judge = judge
         self.planned = planned
         self._counts = dict.fromkeys(STATUSES, 0) | dict(held)
+        self._cost_usd: float | None = None
         self._report = report
         # rich keeps the samples that speeds are estimated from; nothing is drawn here.
         self._samples = Progress(
@@ -101,6 +104,8 @@ class Tracker:
             _COUNTED, (len(verdicts), verdicts["case_id"].nunique(), np.nansum(tokens)), strict=True
         ):
             self._samples.advance(self._tasks[name], float(amount))
+        if "cost_usd" in verdicts.columns:
+            self._cost_usd = (self._cost_usd or 0.0) + float(verdicts["cost_usd"].sum())
         self._tell()
 
     def finish(self) -> None:
@@ -124,6 +129,7 @@ class Tracker:
             eta_s=left / rate if rate else None,
             counts={name: count for name, count in self._counts.items() if count},
             finished=finished,
+            cost_usd=self._cost_usd,
         )
         self._report(status)
 
@@ -137,5 +143,7 @@ def pace_text(status: RunProgress) -> str:
         parts.append(f"{status.tokens_per_s:,.0f} tokens/s")
     if status.eta_s is not None and not status.finished:
         parts.append(f"{timedelta(seconds=round(status.eta_s))} left")
+    if status.cost_usd is not None:
+        parts.append(f"{status.cost_usd:.4f} USD")
     parts.extend(f"{name} {count}" for name, count in status.counts.items())
     return ", ".join(parts)

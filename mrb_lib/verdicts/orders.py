@@ -23,6 +23,7 @@ SHOWN: Final = (*KEYS, *(name for name in SEEN_BY_JUDGES if name not in ("respon
 PICKS: Final = {"A": FIRST, "B": SECOND, TIE: TIE}
 
 _TO_CASE = {("AB", FIRST): "A", ("AB", SECOND): "B", ("BA", FIRST): "B", ("BA", SECOND): "A"}
+_OPPOSITE: Final = {"at least": "at most", "at most": "at least"}
 _TO_SHOWN = {(order, choice): pick for (order, pick), choice in _TO_CASE.items()}
 
 
@@ -58,20 +59,24 @@ def to_case_frame(verdicts: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     verdicts : DataFrame with `order` and `pick` (`first`, `second`, `tie` or null), and
-        optionally `p_first` (probability that the first is better), `score_first`, `score_second`
+        optionally `p_first` (probability that the first is better), `p_first_bound` ("at least" or "at most" where
+        that is a bound), `score_first`, `score_second`
 
     Returns
     -------
     DataFrame
-        The same rows with `choice`, `p_a`, `score_a`, `score_b` in place of those
+        The same rows with `choice`, `p_a`, `p_a_bound`, `score_a`, `score_b` in place of those
         columns; null stays null.
     """
     order = verdicts["order"]
     is_ab = (order == "AB").to_numpy()
-    out = verdicts.drop(columns=["pick", "p_first", "score_first", "score_second"], errors="ignore")
+    out = verdicts.drop(columns=["pick", "p_first", "p_first_bound", "score_first", "score_second"], errors="ignore")
     out["choice"] = _translate(order, verdicts["pick"], _TO_CASE)
     if "p_first" in verdicts.columns:
         out["p_a"] = verdicts["p_first"].where(is_ab, 1.0 - verdicts["p_first"])
+    if "p_first_bound" in verdicts.columns:
+        bound = verdicts["p_first_bound"]
+        out["p_a_bound"] = bound.where(is_ab, bound.map(_OPPOSITE))
     if "score_first" in verdicts.columns:
         out["score_a"] = verdicts["score_first"].where(is_ab, verdicts["score_second"])
         out["score_b"] = verdicts["score_second"].where(is_ab, verdicts["score_first"])

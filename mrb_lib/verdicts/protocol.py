@@ -89,7 +89,8 @@ class Judge(Protocol):
             `case_id, dimension, order, repeat, probe`, `pick` (`first`, `second`, `tie`
             or null), `status`, and optionally `p_first, score_first, score_second, reply,
             prompt_tokens, completion_tokens, latency_s, cost_usd, error` (why a status is
-            `error`), `finish` ("length" where an answer was cut off). A row that cannot be
+            `error`), `finish` ("length" where an answer was cut off), `p_first_bound` ("at least"
+            or "at most" where `p_first` is a bound). A row that cannot be
             judged yet is left out and stays pending; one
             that failed has a null pick and its status.
         """
@@ -131,7 +132,7 @@ class PromptlessJudge(ABC):
         """See `Judge.judge`."""
 
 
-_TEXTS: Final = ("pick", "status", "reply", "error", "finish")
+_TEXTS: Final = ("pick", "status", "reply", "error", "finish", "p_first_bound")
 _NUMBERS: Final = (
     "p_first",
     "score_first",
@@ -140,6 +141,7 @@ _NUMBERS: Final = (
     "latency_s",
     "prompt_tokens",
     "completion_tokens",
+    "cost_usd",
 )
 
 
@@ -184,18 +186,23 @@ class VerdictRows:
             if row is not None and row["status"] == "error"
         }
 
-    def frame(self) -> pd.DataFrame:
+    def frame(self, *, partial: bool = False) -> pd.DataFrame:
         """The rows in the order asked for, with every column of `Judge.judge` that holds anything.
+
+        Parameters
+        ----------
+        partial : rows that have not been stated are left out, and stay pending
 
         Raises
         ------
         RunError
-            A row has not been stated.
+            A row has not been stated, and `partial` does not allow it.
         """
         rows = [row for row in self._rows if row is not None]
-        if len(rows) != len(self._rows):
+        if len(rows) != len(self._rows) and not partial:
             raise RunError(f"{len(self._rows) - len(rows)} rows got neither a verdict nor a reason; report this.")
-        out = self._keys.copy()
+        stated = np.array([row is not None for row in self._rows], dtype=bool)
+        out = self._keys[stated].reset_index(drop=True)
         for name in _TEXTS:
             if name in ("pick", "status", "error") or _any(rows, name):
                 out[name] = pd.Series([row.get(name) for row in rows], dtype="str")

@@ -29,7 +29,9 @@ from mrb_lib.verdicts.parts import next_path, part_paths, read_part, sync_folder
 _ARROW = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
 SCHEMA = pa.schema([pa.field(column.name, _ARROW[column.type]) for column in VERDICTS])
 COSTS = ("latency_s", "prompt_tokens", "completion_tokens")
-ANALYSIS_COLUMNS = [*KEYS["verdicts"], "choice", "p_a", "score_a", "score_b", "status"]
+ANALYSIS_COLUMNS = [*KEYS["verdicts"], "choice", "p_a", "p_a_bound", "score_a", "score_b", "status"]
+
+_BOUND = "p_a_bound"
 
 
 def empty_verdicts() -> pd.DataFrame:
@@ -198,6 +200,9 @@ def iter_run(folder: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
 
 def _read_part(path: Path, columns: Sequence[str] | None, coded: Sequence[str]) -> pa.Table:
     table = read_part(path, columns, coded=coded)
+    if _BOUND not in table.column_names and (columns is None or _BOUND in columns):
+        # Parts that were written before there were bounds hold none.
+        table = table.append_column(SCHEMA.field(_BOUND), pa.nulls(table.num_rows, pa.string()))
     absent = [name for name in columns or SCHEMA.names if name not in table.column_names]
     if absent:
         raise InputError(f"{path}, column {absent[0]}: is missing, so it is not a part of a run; remove the file.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from mrb_lib.runs.execute import RunSummary
 from mrb_lib.validation import conform
 from mrb_lib.verdicts.manifest import Manifest, write_manifest
 from mrb_lib.verdicts.store import append_part
+from tests.judges.endpoint.chat_server import ChatServer, message
 
 ROSTER = '[[judge]]\nname = "writer"\nengine = "generative"\nmodel = "a/b"\n'
 
@@ -64,6 +66,7 @@ def test_every_option_reaches_the_judges(
         "--max-new-tokens", 9, "--max-pixels", 99, "--scale", 10, "--batch-size", 4, "--device", "cpu", "--dtype",
         "float32", "--revision", "v1", "--download", "--trust-remote-code", "--url", "http://127.0.0.1:1/v1",
         "--allow-remote", "--concurrency", 5, "--timeout", 7, "--price-prompt", 1.5, "--price-completion", 2.5,
+        "--budget", 3.5, "--requests-per-minute", 60, "--tokens-per-minute", 9000,
     )  # fmt: skip
     assert result.code == 0, result
     [call] = asked
@@ -71,6 +74,7 @@ def test_every_option_reaches_the_judges(
         seed=3, prompt="rubric", temperature=0.2, max_new_tokens=9, max_pixels=99, batch_size=4, device="cpu",
         dtype="float32", revision="v1", download=True, trust_remote_code=True, url="http://127.0.0.1:1/v1",
         allow_remote=True, concurrency=5, timeout_s=7.0, scale=10, price_prompt=1.5, price_completion=2.5,
+        budget=3.5, requests_per_minute=60.0, tokens_per_minute=9000.0,
     )  # fmt: skip
     assert (call.names, call.orders, call.repeats, call.limit) == (["writer", "first"], ["BA"], 2, 1)
     assert (call.extra, call.retry) == ((roster,), ("unparsed", "error"))
@@ -127,6 +131,11 @@ def test_ray_is_asked_with_its_workers(
         ["--batch-size", "0"],
         ["--concurrency", "0"],
         ["--scale", "7"],
+        ["--budget", "-1"],
+        ["--budget", "1", "--engine", "ray"],
+        ["--requests-per-minute", "0"],
+        ["--tokens-per-minute", "nan"],
+        ["--budget", "1", "--judge", "endpoint:m", "--price-prompt", "1"],
         ["--repeats", "0"],
         ["--limit", "0"],
         ["--orders", "AC"],
@@ -186,6 +195,43 @@ def test_the_end_of_a_run_says_what_it_holds_what_it_cost_and_what_to_know(
         "writer: a notice",
         "writer: prompt differs from run x",
     ]
+
+
+class Terminal(io.StringIO):
+    """A person who types this."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("typed", "budget", "sent"),
+    [(None, 0.0015, 3), ("y\n", 0.0015, 3), ("n\n", 0.0015, 0), ("", 0.0015, 0), (None, 9.0, 6), ("", 9.0, 6)],
+)
+def test_what_a_run_may_cost_is_said_first_and_only_a_person_is_asked_whether_to_start(
+    mrb: Callable,
+    bench: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    typed: str | None,
+    budget: float,
+    sent: int,
+) -> None:
+    """A request costs .00012 USD here, and with the longest reply more than .001."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO() if typed is None else Terminal(typed))
+    with ChatServer(lambda _: message('{"overall": "A"}')) as server:
+        command = ["judge", bench, tmp_path / "r", "--judge", "endpoint:m", "--url", server.url]
+        result = mrb(*command, "--price-prompt", 1, "--price-completion", 2, "--budget", budget)
+    assert len(server.received) == sent
+    assert result.code == (0 if sent == 6 else 1)
+    lines = result.err.splitlines()
+    [estimated] = [line for line in lines if line.startswith("endpoint:m: estimated: 6 requests, about ")]
+    assert estimated.endswith(f"the budget is {budget:.4f} USD")
+    assert [line for line in lines if "start? [y/N]" in line] == lines[2:3] * (typed is not None and budget < 1)
+    if sent == 6:
+        assert "0.0007 USD" in next(line for line in lines if "6 of 6 verdicts" in line)
+    else:
+        assert "the budget of" in lines[-1] if sent else "nothing was sent" in lines[-1]
 
 
 def test_a_local_folder_is_judged_with_its_digest_on_record(mrb: Callable, bench: Path, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ def test_answers_come_back_to_the_frame_of_the_case() -> None:
             "order": ["AB", "AB", "BA", "BA", "AB", "BA"],
             "pick": ["first", "second", "first", "second", "tie", None],
             "p_first": [0.9, 0.2, 0.9, 0.2, 0.5, np.nan],
+            "p_first_bound": ["at least", None, "at least", "at most", None, None],
             "score_first": [5.0, 2.0, 5.0, 2.0, 3.0, np.nan],
             "score_second": [1.0, 4.0, 1.0, 4.0, 3.0, np.nan],
         }
@@ -31,6 +32,8 @@ def test_answers_come_back_to_the_frame_of_the_case() -> None:
     back = to_case_frame(answers)
     assert back["choice"].fillna("-").tolist() == ["A", "B", "B", "A", "tie", "-"]
     assert back["p_a"].tolist()[:5] == pytest.approx([0.9, 0.2, 0.1, 0.8, 0.5])
+    assert back["p_a_bound"].fillna("-").tolist() == ["at least", "-", "at most", "at least", "-", "-"]
+    assert not {"p_first", "p_first_bound"} & set(back.columns)
     assert back["score_a"].tolist()[:4] == [5.0, 2.0, 1.0, 4.0]
     assert back["score_b"].tolist()[:4] == [1.0, 4.0, 5.0, 2.0]
     assert back.loc[5, ["p_a", "score_a", "score_b"]].isna().all()

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from mrb_lib.errors import InputError, RunError
@@ -34,6 +35,15 @@ def test_parts_are_numbered_and_read_back_in_order_with_extra_columns(tmp_path: 
     assert found["reply"].fillna("-").tolist() == ["because"] * 3 + ["-"]
     assert found["mine"].tolist()[:3] == [1.5] * 3
     assert "reply" not in load_verdicts(tmp_path).columns
+
+
+def test_a_part_from_before_there_were_bounds_holds_none(tmp_path: Path) -> None:
+    [run] = save_imported(_verdicts(p_a=0.9, p_a_bound="at least"), tmp_path, benchmark="b", kind="general", source="s")
+    append_part(run, _verdicts(cases=1).assign(case_id="9"))
+    path = part_paths(run)[1]
+    older = pq.ParquetFile(path).read().drop_columns("p_a_bound")
+    pq.write_table(older.replace_schema_metadata(None), path)
+    assert load_verdicts(tmp_path)["p_a_bound"].fillna("none").tolist() == ["at least"] * 3 + ["none"]
 
 
 def test_imported_verdicts_become_one_run_a_judge_whatever_their_names(tmp_path: Path) -> None:

@@ -1,174 +1,23 @@
-"""Asking a chat server: bounded concurrency, attempts, and what a failure means (ask again, ask for less, give up)."""
+"""Asking a chat server: what a failure means (ask again, ask for less, give up), within limits of pace and cost."""
 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from threading import Event
 from typing import Final
 
-import httpx
 import numpy as np
 
-from mrb_lib.errors import InputError, RunError
-from mrb_lib.judges.endpoint.address import Address
-from mrb_lib.judges.endpoint.capabilities import Negotiation, Notices, RequestOptions, names_an_option
-from mrb_lib.judges.endpoint.reply import (
-    ChatReply,
-    MalformedReplyError,
-    error_message,
-    is_content_filter,
-    printable,
-    read_reply,
-)
-
-_CONNECT_S: Final = 10.0
-_MAX_BYTES: Final = 64_000_000
-_PASSING: Final = (408, 409, 425, 429)
-
-
-@dataclass(frozen=True)
-class Fault:
-    """An attempt that may go better next time.
-
-    Attributes
-    ----------
-    unreachable : no connection could be made
-    wait_s : the server's wish, in seconds
-    """
-
-    reason: str
-    unreachable: bool = False
-    wait_s: float = 0.0
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """The server's word that it will not answer this.
-
-    Attributes
-    ----------
-    status : of HTTP, 400 to 499
-    by_filter : a filter of the host declined the content
-    """
-
-    status: int
-    message: str
-    by_filter: bool = False
-
-
-class Transport:
-    """The way to one server.
-
-    Parameters
-    ----------
-    address : where it is, and the key
-    connections : at a time
-    timeout_s : of one attempt, from sending to the last byte, in seconds
-    """
-
-    def __init__(self, address: Address, *, connections: int, timeout_s: float) -> None:
-        self.address = address
-        self.reached = False
-        self._connections = connections
-        self._timeout_s = timeout_s
-
-    @contextmanager
-    def open(self) -> Iterator[Callable[[bytes], ChatReply | Fault | Refusal]]:
-        """Connections for one batch, as a function that sends a body from any thread and says what came back.
-
-        Nothing of the environment (proxies, .netrc) decides where cases go. The function
-        raises `InputError` where the server rejects the key or leads elsewhere.
-        """
-        headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "mrb-workbench"}
-        if self.address.key:
-            headers["Authorization"] = f"Bearer {self.address.key}"
-        with httpx.Client(
-            headers=headers,
-            trust_env=False,
-            follow_redirects=False,
-            limits=httpx.Limits(max_connections=self._connections, max_keepalive_connections=self._connections),
-            timeout=httpx.Timeout(self._timeout_s, connect=min(self._timeout_s, _CONNECT_S), pool=None),
-        ) as http:
-            yield lambda body: self._send(http, body)
-
-    def _send(self, http: httpx.Client, body: bytes) -> ChatReply | Fault | Refusal:
-        start = time.perf_counter()
-        url, headers = f"{self.address.url}/chat/completions", {"Content-Type": "application/json"}
-        try:
-            with http.stream("POST", url, content=body, headers=headers) as response:
-                self.reached = True
-                received = _read(response, start + self._timeout_s)
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            return Fault(self._said(error), unreachable=True)
-        except httpx.TimeoutException:
-            return Fault(f"no reply within {self._timeout_s:g} s")
-        except httpx.RequestError as error:
-            return Fault(self._said(error))
-        if received is None:
-            return Fault(f"a reply of more than {_MAX_BYTES / 1e6:.0f} MB")
-        if not response.is_success:
-            return self._refused(response, received)
-        try:
-            return read_reply(received, self.address.without_key, time.perf_counter() - start)
-        except MalformedReplyError as error:
-            return Fault(str(error))
-
-    def _refused(self, response: httpx.Response, body: bytes) -> Fault | Refusal:
-        status, message = response.status_code, error_message(body, self.address.without_key)
-        # "You are not allowed to request logprobs from this model" is a 403, too, and no word about the key.
-        if status == 401 or (status == 403 and not names_an_option(message)):
-            state = "is rejected" if self.address.key else "is not set"
-            raise InputError(
-                f"{self.address.host}: answers HTTP {status}, and the key in the environment variable "
-                f"{self.address.key_env} {state}; set it to a key that may use this model ({message})."
-            )
-        if status < 400:
-            raise InputError(
-                f"{self.address.host}: answers HTTP {status}, a redirect, and cases are sent to no address "
-                "but the one that was named; find out the final base URL and pass it as --url."
-            )
-        if status >= 500 or status in _PASSING:
-            return Fault(f"HTTP {status}: {message}", wait_s=_retry_after(response.headers.get("retry-after")))
-        return Refusal(status, message, is_content_filter(body))
-
-    def _said(self, error: httpx.RequestError) -> str:
-        return printable(self.address.without_key(str(error))) or type(error).__name__
-
-
-def _read(response: httpx.Response, deadline: float) -> bytes | None:
-    """The body; None if it is too long. A server that sends byte by byte for ever runs into the deadline."""
-    received = bytearray()
-    for chunk in response.iter_bytes():
-        received += chunk
-        if len(received) > _MAX_BYTES:
-            return None
-        if time.perf_counter() > deadline:
-            raise httpx.ReadTimeout("the reply took too long", request=response.request)
-    return bytes(received)
-
-
-def _retry_after(header: str | None) -> float:
-    """Seconds to wait by a Retry-After header, which holds a number or a date; 0 where it holds neither."""
-    if header is None:
-        return 0.0
-    try:
-        seconds = float(header)
-    except ValueError:
-        try:
-            date = parsedate_to_datetime(header)
-        except ValueError:
-            return 0.0
-        date = date if date.tzinfo is not None else date.replace(tzinfo=UTC)
-        seconds = (date - datetime.now(UTC)).total_seconds()
-    return seconds if seconds > 0 else 0.0
-
+from mrb_lib.errors import InputError, MrbError, RunError
+from mrb_lib.judges.budget import Budget
+from mrb_lib.judges.endpoint.capabilities import Negotiation, Notices, RequestOptions
+from mrb_lib.judges.endpoint.limits import Breaker, Gate, Pace, estimated_prompt_tokens
+from mrb_lib.judges.endpoint.reply import ChatReply
+from mrb_lib.judges.endpoint.transport import Fault, Refusal, Send, Transport
+from mrb_lib.judges.settings import Settings
 
 ATTEMPTS: Final = 6
 # A server that has never answered is more likely not there than restarting.
@@ -176,8 +25,7 @@ ATTEMPTS_AT_FIRST: Final = 3
 LONGEST_WAIT_S: Final = 120.0
 _LONGEST_BACKOFF_S: Final = 30.0
 _NEGOTIABLE: Final = (400, 403, 404, 422)
-
-_Send = Callable[[bytes], ChatReply | Fault | Refusal]
+_GO_ON: Final = "what was judged is kept, and the same command goes on"
 
 
 @dataclass(frozen=True)
@@ -203,17 +51,32 @@ class Failure:
     Attributes
     ----------
     reason : for the reader of the verdicts
-    unreachable : no connection could be made
     refused : a filter of the host declined
     """
 
     reason: str
-    unreachable: bool = False
     refused: bool = False
 
 
+@dataclass(frozen=True)
+class Prices:
+    """US dollars per million tokens of prompts and of replies."""
+
+    prompt: float
+    completion: float
+
+    def cost(self, prompt_tokens: int | None, completion_tokens: int | None) -> float | None:
+        """US dollars; None where the server does not count the tokens."""
+        if prompt_tokens is None or completion_tokens is None:
+            return None
+        return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
+
+
+Ask = Callable[[ChatRequest], "ChatReply | Failure | None"]
+
+
 class ChatClient:
-    """The chat endpoint of one server.
+    """The chat endpoint of one server, for any number of threads.
 
     Parameters
     ----------
@@ -221,9 +84,15 @@ class ChatClient:
     fixed : what every request holds: the model, the sampling
     max_tokens : at which a reply is cut off
     options : what to ask for until it is refused
-    concurrency : requests at a time
+    settings : `concurrency`, `requests_per_minute`, `tokens_per_minute` are taken from it
+    budget : what may be spent; None is no limit
+    prices : of tokens; needed with a budget
     notices : grows with what the user should know
-    sleep : waits so many seconds
+    sleep : waits so many seconds; None waits until the run stops, at most so long
+
+    Attributes
+    ----------
+    stopped_by : why nothing is asked any more; None while the client works, and where its user stopped it
     """
 
     def __init__(
@@ -232,61 +101,90 @@ class ChatClient:
         fixed: Mapping[str, object],
         max_tokens: int,
         options: RequestOptions,
+        settings: Settings,
         *,
-        concurrency: int,
+        budget: Budget | None,
+        prices: Prices | None,
         notices: Notices,
-        sleep: Callable[[float], None],
+        sleep: Callable[[float], object] | None = None,
     ) -> None:
         self._transport = transport
         self._fixed = fixed
         self._max_tokens = max_tokens
+        self._wanted = options
         self._negotiation = Negotiation(options, notices)
-        self._concurrency = concurrency
         self._notices = notices
-        self._sleep = sleep
         self._stop = Event()
+        self._sleep = sleep or self._stop.wait
+        self._gate = Gate(settings.concurrency)
+        self._breaker = Breaker(settings.concurrency)
+        per_minute = settings.requests_per_minute, settings.tokens_per_minute
+        self._request_pace, self._token_pace = (Pace(rate, self._sleep) if rate else None for rate in per_minute)
+        self._budget, self._prices = budget, prices
+        self.stopped_by: MrbError | None = None
 
-    def ask_all(self, requests: Sequence[ChatRequest]) -> list[ChatReply | Failure]:
-        """Send requests, a bounded number at a time, and wait for all of them.
+    @contextmanager
+    def open(self) -> Iterator[Ask]:
+        """Connections for one run, as a function that asks from any thread.
 
-        Returns
-        -------
-        list
-            A reply or a failure for each request, in their order.
-
-        Raises
-        ------
-        InputError
-            The server rejects the key, does not know the model, or redirects: no other request would fare better.
-        RunError
-            No request could even be connected.
+        The function returns None for a request that has no answer because the run stops: the server rejects the
+        key, does not know the model, leads elsewhere or is gone, or the budget is used up. `stopped_by` then says why.
         """
         self._stop.clear()
-        with self._transport.open() as send, ThreadPoolExecutor(self._concurrency) as pool:
-            futures = [pool.submit(self._ask, send, request) for request in requests]
-            try:
-                answers = [future.result() for future in futures]
-            except BaseException:
-                self._stop.set()
-                pool.shutdown(cancel_futures=True)
-                raise
-        lost = [answer for answer in answers if isinstance(answer, Failure) and answer.unreachable]
-        if lost and len(lost) == len(answers):
-            raise RunError(
-                f"no server at {self._transport.address.host} ({lost[0].reason}); start it or correct --url, then run "
-                "the same command again: the verdicts of earlier batches are kept."
-            )
-        return answers
+        self.stopped_by = None
+        with self._transport.open() as send:
+            yield lambda request: self._ask(send, request)
 
-    def _ask(self, send: _Send, request: ChatRequest) -> ChatReply | Failure:
+    @property
+    def is_stopped(self) -> bool:
+        """Whether nothing is asked any more."""
+        return self._stop.is_set()
+
+    def stop(self) -> None:
+        """Ask nothing more; what is under way is finished."""
+        self._stop.set()
+
+    def wanted(self, request: ChatRequest) -> bytes:
+        """What is asked for as long as the server refuses nothing, and where: the same bytes for the same request."""
+        body = json.dumps(self._body(request, self._wanted), sort_keys=True)
+        return f"{self._transport.address.url}\0{body}".encode()
+
+    def bounds(self, request: ChatRequest) -> tuple[int, int]:
+        """Tokens of a prompt, estimated, and of its reply, at most."""
+        return estimated_prompt_tokens(request.content), self._max_tokens
+
+    def _ask(self, send: Send, request: ChatRequest) -> ChatReply | Failure | None:
         try:
-            return self._negotiated(send, request)
-        except InputError:
+            return self._billed(send, request)
+        except MrbError as error:
             # Here rather than where it is caught: requests that wait behind this one must not be sent any more.
-            self._stop.set()
-            raise
+            self.stopped_by = self.stopped_by or error
+            self.stop()
+            return None
 
-    def _negotiated(self, send: _Send, request: ChatRequest) -> ChatReply | Failure:
+    def _billed(self, send: Send, request: ChatRequest) -> ChatReply | Failure | None:
+        budget, prices = self._budget, self._prices
+        if budget is None or prices is None:
+            return self._negotiated(send, request)
+        most = prices.cost(*self.bounds(request)) or 0.0
+        reserved = budget.reserve(most, self._stop.is_set)
+        if reserved is None:
+            if not self._stop.is_set():
+                raise RunError(
+                    f"the budget of {budget.usd:.4f} USD leaves no room for another request: {budget.spent:.4f} USD "
+                    f"were spent; {_GO_ON} with a new --budget."
+                )
+            return None
+        cost: float | None = 0.0
+        try:
+            answer = self._negotiated(send, request)
+            if isinstance(answer, ChatReply):
+                cost = prices.cost(answer.prompt_tokens, answer.completion_tokens)
+        finally:
+            budget.settle(reserved, most, cost)
+        return answer
+
+    def _negotiated(self, send: Send, request: ChatRequest) -> ChatReply | Failure | None:
         """Ask with all options, and with fewer as long as the server refuses."""
         options, refusal = self._negotiation.options, None
         while True:
@@ -294,7 +192,7 @@ class ChatClient:
             if isinstance(answer, ChatReply):
                 self._negotiation.granted(options, refusal)
                 return answer
-            if isinstance(answer, Failure):
+            if not isinstance(answer, Refusal):
                 return answer
             relaxed = options.relax(answer.message, self._negotiation.proven)
             if answer.by_filter or answer.status not in _NEGOTIABLE or relaxed is None:
@@ -309,8 +207,10 @@ class ChatClient:
             )
         return Failure(f"HTTP {refusal.status}: {refusal.message}", refused=refusal.by_filter)
 
-    def _attempts(self, send: _Send, request: ChatRequest, options: RequestOptions) -> ChatReply | Failure | Refusal:
-        """Try until there is an answer.
+    def _attempts(
+        self, send: Send, request: ChatRequest, options: RequestOptions
+    ) -> ChatReply | Failure | Refusal | None:
+        """Try until there is an answer; None if the run stops before.
 
         The waits between attempts grow, and are drawn from the request's seed so that those of different requests
         do not fall together.
@@ -318,17 +218,40 @@ class ChatClient:
         body = json.dumps(self._body(request, options)).encode()
         waits = np.random.default_rng(request.seed)
         made = 0
-        while not self._stop.is_set():
-            answer = send(body)
+        while True:
+            self._pace(request)
+            with self._gate.attempt() as attempt:
+                if self._stop.is_set():
+                    return None
+                answer = send(body)
             if not isinstance(answer, Fault):
+                self._gate.answered()
+                self._breaker.answered()
                 return answer
+            if answer.overloaded:
+                self._gate.overloaded(attempt)
             made += 1
             patience = ATTEMPTS_AT_FIRST if answer.unreachable and not self._transport.reached else ATTEMPTS
-            if made >= patience:
-                return Failure(f"after {made} attempts: {answer.reason}", answer.unreachable)
+            is_last = made >= patience
+            is_missing = is_last and patience == ATTEMPTS_AT_FIRST
+            if self._breaker.failed(silent=answer.silent) or is_missing or (is_last and self._breaker.gave_up()):
+                raise self._gone(answer)
+            if is_last:
+                return Failure(f"after {made} attempts: {answer.reason}")
             backoff = min(2.0 ** (made - 1), _LONGEST_BACKOFF_S) * (0.5 + 0.5 * float(waits.random()))
             self._sleep(max(backoff, self._granted_wait(answer.wait_s)))
-        return Failure("the run was stopped")
+
+    def _gone(self, fault: Fault) -> RunError:
+        host = self._transport.address.host
+        if self._transport.reached:
+            return RunError(f"{host} answers no more ({fault.reason}); {_GO_ON} once it does.")
+        return RunError(f"no server at {host} ({fault.reason}); start it or correct --url: {_GO_ON}.")
+
+    def _pace(self, request: ChatRequest) -> None:
+        if self._request_pace is not None:
+            self._request_pace.wait()
+        if self._token_pace is not None:
+            self._token_pace.wait(sum(self.bounds(request)))
 
     def _granted_wait(self, wish_s: float) -> float:
         if wish_s > LONGEST_WAIT_S:

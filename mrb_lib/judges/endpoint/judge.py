@@ -1,28 +1,39 @@
 """Judging through any server that speaks the OpenAI chat protocol: vLLM, SGLang, TGI, llama.cpp, or a hosted model.
 
 The parts: `address` (where, and whether cases may go there), `requests` (what is asked), `capabilities` (what is asked
-for until it is refused), `client` (asking, again if need be), `reply` (what came back).
+for until it is refused), `cache` (what was asked before), `client` (asking, again if need be, within `limits`),
+`transport` (one attempt), `reply` (what came back). `letters` asks for one letter a question.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
+from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pandas as pd
 
 from mrb_lib.errors import InputError
+from mrb_lib.judges.budget import Budget, Estimate
 from mrb_lib.judges.endpoint.address import address
+from mrb_lib.judges.endpoint.cache import FILE_NAME, ReplyCache
 from mrb_lib.judges.endpoint.capabilities import TOP_LOGPROBS, Notices, RequestOptions
-from mrb_lib.judges.endpoint.client import ChatClient, Transport
-from mrb_lib.judges.endpoint.reply import ChatReply, p_of_key, p_of_letter
+from mrb_lib.judges.endpoint.client import Ask, ChatClient, Failure, Prices
+from mrb_lib.judges.endpoint.reply import ChatReply, Probability, p_of_key, p_of_letter
 from mrb_lib.judges.endpoint.requests import MAX_PIXELS, RequestWriter, Task, wants_only_json
+from mrb_lib.judges.endpoint.threaded_map import threaded_map
+from mrb_lib.judges.endpoint.transport import Transport
 from mrb_lib.judges.prompts import Prompt, load_prompt
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
+from mrb_lib.replies.answers import read_answer
 from mrb_lib.replies.reading import parse
+from mrb_lib.schema import ANSWERED_STATUSES
 from mrb_lib.verdicts.orders import PICKS
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
@@ -31,14 +42,38 @@ _TOKENS_OF_JSON: Final = 512
 _TOKENS_OF_REASONS: Final = 2048
 _TOKENS_OF_THOUGHT: Final = 4096
 _TOKENS_OF_AN_ANSWER: Final = 1024
+_THINKING_SWITCHES: Final = ("enable_thinking", "thinking")
+
+Chain = Sequence[Task]
+"""Requests that are sent one after the other, because what is asked first makes the next one cheaper."""
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A task and what came of it; None where it was not asked."""
+
+    task: Task
+    answer: ChatReply | Failure | None
+    is_kept: bool = False
+
+
+@dataclass(eq=False)
+class _Batch:
+    """A batch under way: its rows, how many of its chains are not done, and how many requests have come to an end."""
+
+    shown: pd.DataFrame
+    rows: VerdictRows
+    n_open: int
+    n_stated: int = 0
 
 
 class EndpointJudge:
     """A judge behind a server; see `mrb_lib.verdicts.protocol.Judge`.
 
     A prompt that asks for all dimensions is sent once for each case, order and repeat;
-    one that asks for one dimension is sent once for each verdict. Images come before
-    the text, in one user message.
+    one that asks for one dimension is sent once for each verdict, those of one case one after
+    the other, so that a server that keeps what it read of a prompt reads the images and
+    texts of a case once. Images come before the text, in one user message.
 
     A reply to a prompt that says "Reply with one JSON object and nothing else" is held
     to a JSON schema, and the probabilities of tokens are asked for, both until the
@@ -47,16 +82,22 @@ class EndpointJudge:
 
     Where a reply answers several rows, `reply` is on each of them, and its
     `prompt_tokens`, `completion_tokens`, `latency_s` and `cost_usd` are on the first
-    and null on the others, so that sums over rows count each request once.
+    and null on the others, so that sums over rows count each request once. A reply that an earlier run
+    was given costs 0.
+
+    Only a reply from which every verdict could be read is kept for other runs, so what is judged again
+    is asked again.
 
     Parameters
     ----------
     name : as in the verdicts
     entry : names the model, and the server and its key where it has its own
     settings : `url`, `allow_remote`, `prompt`, `temperature` (0 unless set), `seed`,
-        `max_new_tokens`, `max_pixels`, `concurrency`, `timeout_s`, the prices
+        `max_new_tokens`, `max_pixels`, `concurrency`, `timeout_s`, the prices, the budget and the rates
     images : the benchmark's images, by name
-    sleep : waits so many seconds between attempts
+    runs : the folder in which replies are kept; None keeps none
+    budget : shared with other judges; None makes one of the settings'
+    sleep : waits so many seconds between attempts; None waits until the run stops, at most so long
 
     Raises
     ------
@@ -69,6 +110,8 @@ class EndpointJudge:
     Validated by tests/judges/endpoint/test_endpoint_server.py against a real server.
     """
 
+    engine = "endpoint"
+    usual_prompt = "plain"
     dimensions: tuple[str, ...] | None = None
     provenance: Mapping[str, object] = {}
     sorts_by_length = False
@@ -79,23 +122,26 @@ class EndpointJudge:
         entry: Entry,
         settings: Settings,
         images: Mapping[str, bytes],
+        runs: Path | None = None,
+        budget: Budget | None = None,
         *,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], object] | None = None,
     ) -> None:
-        prompt = _comparing(load_prompt(settings.prompt or "plain"))
+        prompt = self._checked(load_prompt(settings.prompt or self.usual_prompt), entry)
         self._prices = _prices(settings)
         server = address(entry, settings)
         sees, max_pixels = entry.vision is not False, settings.max_pixels or MAX_PIXELS
-        max_tokens = settings.max_new_tokens or _reply_length(prompt, entry)
+        max_tokens = settings.max_new_tokens or self._reply_length(prompt, entry)
         options = RequestOptions(wants_only_json(prompt), 0 if prompt.asks == "answer" else TOP_LOGPROBS)
-        fixed: dict[str, object] = {"model": entry.model or entry.name, "temperature": settings.temperature or 0.0}
+        temperature = self._temperature(settings)
+        fixed: dict[str, object] = {"model": entry.model or entry.name, "temperature": temperature}
         if template := entry.chat.get("template"):
             fixed["chat_template_kwargs"] = template
         self.name = name
         self.device = f"server {server.host}"
         self.cases_per_batch = settings.batch_size or max(2 * settings.concurrency, 8)
         self.spec: Mapping[str, object] = {
-            "engine": "endpoint",
+            "engine": self.engine,
             "url": server.url,
             **fixed,
             "asks": prompt.asks,
@@ -108,17 +154,22 @@ class EndpointJudge:
             "schema": options.schema,
             "top_logprobs": options.top_logprobs,
         }
-        self._prompt, self._choices = prompt, settings.choices
+        self._prompt, self._choices, self._concurrency = prompt, settings.choices, settings.concurrency
+        self._budget = budget or (Budget(settings.budget) if settings.budget else None)
         self._notices = Notices()
         if not (server.is_local or server.is_encrypted):
             self._notices.add(f"the connection to {server.host} is not encrypted: others may read the cases")
+        self._cache = ReplyCache(runs / FILE_NAME, self._notices) if runs is not None else None
+        self._n_replies = self._n_kept = 0
         self._writer = RequestWriter(prompt, settings, images, sees, max_pixels, self._notices)
         self._client = ChatClient(
             Transport(server, connections=settings.concurrency, timeout_s=settings.timeout_s),
             fixed,
             max_tokens,
             options,
-            concurrency=settings.concurrency,
+            settings,
+            budget=self._budget,
+            prices=self._prices,
             notices=self._notices,
             sleep=sleep,
         )
@@ -140,8 +191,11 @@ class EndpointJudge:
 
     @property
     def notices(self) -> list[str]:
-        """What the server would not do, and how it was done instead."""
-        return self._notices.all()
+        """What the server would not do, and how it was done instead; and how many replies it was not asked for."""
+        if not self._n_kept:
+            return self._notices.all()
+        kept = f"{self._n_kept} of {self._n_replies} replies were there from earlier requests and cost nothing"
+        return [*self._notices.all(), f"{kept} (remove {FILE_NAME} from the folder of runs to ask anew)"]
 
     def load(self) -> None:
         """Nothing to read: the weights are the server's."""
@@ -152,40 +206,157 @@ class EndpointJudge:
 
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """Encode the images and write the requests; see `Judge.prepare`."""
-        return partial(self._answer, shown, list(self._writer.tasks(shown)))
+        return partial(self._answer, shown, self._chains(shown))
 
-    def _answer(self, shown: pd.DataFrame, tasks: Sequence[Task]) -> pd.DataFrame:
-        rows = VerdictRows(shown)
-        answers = iter(self._client.ask_all([task.request for task in tasks if task.request is not None]))
-        for task in tasks:
-            positions = [position for position, _ in task.rows]
-            answer = next(answers) if task.request is not None else None
-            if answer is None:
-                rows.fail(positions, task.problem)
-            elif isinstance(answer, ChatReply):
-                self._put(rows, task, answer)
-            elif answer.refused:
+    def _answer(self, shown: pd.DataFrame, chains: Sequence[Chain]) -> pd.DataFrame:
+        answered = list(self._stream([(shown, chains)]))
+        return answered[0][1] if answered else VerdictRows(shown).frame(partial=True)
+
+    def stream(self, batches: Iterable[pd.DataFrame]) -> Generator[tuple[pd.DataFrame, pd.DataFrame], None, None]:
+        """Judge batches without waiting for the slowest request of one before the next is begun.
+
+        Closed early, it sends no request that was not begun, and waits for those that were.
+
+        Parameters
+        ----------
+        batches : see `Judge.judge`; drawn when there is room for more requests
+
+        Yields
+        ------
+        tuple
+            A batch, and its verdicts as `Judge.judge` returns them, in the order in which batches are done.
+
+        Raises
+        ------
+        InputError
+            The server rejects the key, does not know the model, or redirects: no other request would fare better.
+        RunError
+            The server is gone, or the budget is used up. The verdicts that were made before are yielded first.
+        """
+        return self._stream((shown, self._chains(shown)) for shown in batches)
+
+    def estimate(self, shown: pd.DataFrame, scale: float) -> Estimate | None:
+        """What requests would cost; None without a budget.
+
+        Parameters
+        ----------
+        shown : some of the rows to judge
+        scale : how many rows are to be judged for each of these
+        """
+        if self._budget is None or self._prices is None:
+            return None
+        requests = [task.request for task in self._writer.tasks(shown) if task.request is not None]
+        if self._cache is not None:
+            requests = [request for request in requests if self._client.wanted(request) not in self._cache]
+            self._cache.close()
+        bounds = scale * np.array([self._client.bounds(request) for request in requests]).reshape(-1, 2).sum(axis=0)
+        prompt, reply = (round(float(number)) for number in bounds)
+        least, most = self._prices.cost(prompt, 0) or 0.0, self._prices.cost(prompt, reply) or 0.0
+        left = self._budget.usd - self._budget.spent
+        return Estimate(round(scale * len(requests)), prompt, reply, least, most, left)
+
+    def _chains(self, shown: pd.DataFrame) -> list[Chain]:
+        tasks = self._writer.tasks(shown)
+        if self._prompt.asks != "one":
+            return [[task] for task in tasks]
+        return [list(of_case) for _, of_case in groupby(tasks, lambda task: task.case_id)]
+
+    def _stream(
+        self, batches: Iterable[tuple[pd.DataFrame, Sequence[Chain]]]
+    ) -> Generator[tuple[pd.DataFrame, pd.DataFrame], None, None]:
+        under_way: list[_Batch] = []
+
+        def begun() -> Iterator[tuple[_Batch, Chain]]:
+            for shown, chains in batches:
+                batch = _Batch(shown, VerdictRows(shown), len(chains))
+                under_way.append(batch)
+                for chain in chains:
+                    if self._client.is_stopped:
+                        return
+                    yield batch, chain
+
+        with self._client.open() as ask:
+            work = partial(self._ask_chain, ask)
+            with closing(threaded_map(work, begun(), self._concurrency, self._client.stop)) as answers:
+                for (batch, _), answered in answers:
+                    self._note(batch, answered)
+                    if not batch.n_open and not self._client.is_stopped:
+                        under_way.remove(batch)
+                        yield batch.shown, self._frame(batch)
+        for batch in under_way:
+            if batch.n_stated:
+                yield batch.shown, self._frame(batch)
+        if self._cache is not None:
+            self._cache.close()
+        if self._client.stopped_by is not None:
+            raise self._client.stopped_by
+
+    def _ask_chain(self, ask: Ask, item: tuple[_Batch, Chain]) -> list[Answered]:
+        """Ask the requests of a chain one after the other, in one of several threads."""
+        return [self._ask(ask, task) for task in item[1]]
+
+    def _ask(self, ask: Ask, task: Task) -> Answered:
+        if task.request is None:
+            return Answered(task, Failure(task.problem))
+        if self._cache is None:
+            return Answered(task, ask(task.request))
+        wanted = self._client.wanted(task.request)
+        kept = self._cache.get(wanted)
+        if kept is not None:
+            return Answered(task, kept, is_kept=True)
+        answer = ask(task.request)
+        if isinstance(answer, ChatReply) and self._is_whole(task, answer):
+            self._cache.put(wanted, answer)
+        return Answered(task, answer)
+
+    def _is_whole(self, task: Task, reply: ChatReply) -> bool:
+        """Whether every verdict that was asked for can be read from a reply."""
+        if reply.refused:
+            return False
+        if self._prompt.asks == "answer":
+            return not reply.cut_off and read_answer(reply.whole).status in ANSWERED_STATUSES
+        reading = parse(reply.content, task.asked, self._choices)
+        return all(reading.status_of(dimension) in ANSWERED_STATUSES for dimension in task.asked)
+
+    def _note(self, batch: _Batch, answered: Sequence[Answered]) -> None:
+        """Put what came of a chain into the rows of its batch; what was not asked stays open."""
+        batch.n_open -= 1
+        for one in answered:
+            positions = [position for position, _ in one.task.rows]
+            if one.answer is None:
+                continue
+            batch.n_stated += 1
+            if isinstance(one.answer, ChatReply):
+                self._n_replies += 1
+                self._n_kept += one.is_kept
+                self._put(batch.rows, one.task, one.answer, self._took(one.answer, is_kept=one.is_kept))
+            elif one.answer.refused:
                 for position in positions:
-                    rows.put(position, "refused", None, error=answer.reason)
+                    batch.rows.put(position, "refused", None, error=one.answer.reason)
             else:
-                rows.fail(positions, answer.reason)
-        return self._priced(rows.frame())
+                batch.rows.fail(positions, one.answer.reason)
 
-    def _put(self, rows: VerdictRows, task: Task, reply: ChatReply) -> None:
-        """Read a reply into its rows; what it took stands on the first of them."""
-        if reply.cut_off:
-            self._notices.add("replies were cut off at their longest length; --max-new-tokens raises it")
-        if not reply.tokens and self._prompt.asks != "answer":
-            self._notices.add("replies came without probabilities of tokens: their p_a is null")
+    def _took(self, reply: ChatReply, *, is_kept: bool) -> dict[str, object]:
+        """What a reply took, for the first of its rows."""
         took: dict[str, object] = {
             "latency_s": reply.latency_s,
             "prompt_tokens": reply.prompt_tokens,
             "completion_tokens": reply.completion_tokens,
         }
+        if self._prices is not None:
+            cost = self._prices.cost(reply.prompt_tokens, reply.completion_tokens)
+            took["cost_usd"] = 0.0 if is_kept else cost
+        return took
+
+    def _put(self, rows: VerdictRows, task: Task, reply: ChatReply, took: dict[str, object]) -> None:
+        """Read a reply into its rows; what it took stands on the first of them."""
+        if reply.cut_off:
+            self._notices.add("replies were cut off at their longest length; --max-new-tokens raises it")
         if self._prompt.asks == "answer":
             for position, _ in task.rows:
                 rows.put_answer(position, reply.whole, is_cut_off=reply.cut_off, is_refused=reply.refused, **took)
             return
+        self._note_probabilities(reply)
         reading = parse(reply.content, task.asked, self._choices)
         for position, dimension in task.rows:
             if reply.refused:
@@ -193,47 +364,63 @@ class EndpointJudge:
             else:
                 choice = reading.choices[dimension]
                 pick = None if choice is None else PICKS[choice]
-                p_first = self._p_first(reply, dimension, choice)
-                rows.put(position, reading.status_of(dimension), pick, reply=reply.whole, p_first=p_first, **took)
+                p_first = _columns(self._p_first(reply, dimension, choice))
+                rows.put(position, reading.status_of(dimension), pick, reply=reply.whole, **p_first, **took)
             took = {}
 
-    def _p_first(self, reply: ChatReply, dimension: str, choice: str | None) -> float | None:
+    def _note_probabilities(self, reply: ChatReply) -> None:
+        if not reply.tokens:
+            self._notices.add("replies came without probabilities of tokens: their p_a is null")
+
+    def _p_first(self, reply: ChatReply, dimension: str, choice: str | None) -> Probability | None:
         if self._prompt.asks == "one":
             return p_of_letter(reply.tokens, choice)
         return p_of_key(reply.tokens, reply.content, dimension, choice)
 
-    def _priced(self, frame: pd.DataFrame) -> pd.DataFrame:
-        if self._prices is None:
-            return frame
-        counts = frame.reindex(columns=["prompt_tokens", "completion_tokens"]).astype("float64").to_numpy()
-        return frame.assign(cost_usd=counts @ self._prices / 1e6)
+    def _frame(self, batch: _Batch) -> pd.DataFrame:
+        frame = batch.rows.frame(partial=True)
+        return frame.assign(cost_usd=np.nan) if self._prices is not None and "cost_usd" not in frame else frame
+
+    def _checked(self, prompt: Prompt, entry: Entry) -> Prompt:
+        """The prompt, if this way of judging can use it."""
+        if prompt.asks == "rating":
+            raise InputError(
+                f"prompt {prompt.id}: asks for a rating of one response, and a server is asked to compare two; "
+                "use plain, rubric, reasoned, reference or single, or another engine."
+            )
+        return prompt
+
+    def _temperature(self, settings: Settings) -> float:
+        return settings.temperature or 0.0
+
+    def _reply_length(self, prompt: Prompt, entry: Entry) -> int:
+        """Tokens a reply may have unless the user says: enough for what is asked, and for thought before it."""
+        if thinks(entry):
+            return _TOKENS_OF_THOUGHT
+        if prompt.asks == "one":
+            return _TOKENS_OF_A_LETTER
+        if prompt.asks == "answer":
+            return _TOKENS_OF_AN_ANSWER
+        return _TOKENS_OF_JSON if wants_only_json(prompt) and not prompt.gives_reason else _TOKENS_OF_REASONS
 
 
-def _comparing(prompt: Prompt) -> Prompt:
-    if prompt.asks == "rating":
-        raise InputError(
-            f"prompt {prompt.id}: asks for a rating of one response, and a server is asked to compare two; "
-            "use plain, rubric, reasoned, reference or single, or another engine."
-        )
-    return prompt
+def thinks(entry: Entry) -> bool:
+    """Whether a model may think before it replies: always, or where it is optional and not switched off."""
+    template = entry.chat.get("template")
+    switches = template if isinstance(template, Mapping) else {}
+    is_off = any(switches.get(name) is False for name in _THINKING_SWITCHES)
+    return entry.thinking == "always" or (entry.thinking == "optional" and not is_off)
 
 
-def _prices(settings: Settings) -> tuple[float, float] | None:
+def _columns(probability: Probability | None) -> dict[str, object]:
+    return {} if probability is None else {"p_first": probability.p, "p_first_bound": probability.bound}
+
+
+def _prices(settings: Settings) -> Prices | None:
     """US dollars per million tokens of the prompt and of the reply; None where the cost is not counted."""
     prompt, reply = settings.price_prompt, settings.price_completion
     if prompt is None and reply is None:
         return None
     if prompt is None or reply is None:
         raise InputError("one of price_prompt and price_completion is given; give both, or neither.")
-    return prompt, reply
-
-
-def _reply_length(prompt: Prompt, entry: Entry) -> int:
-    """Tokens a reply may have unless the user says: enough for what is asked, and for thought before it."""
-    if entry.thinking == "always":
-        return _TOKENS_OF_THOUGHT
-    if prompt.asks == "one":
-        return _TOKENS_OF_A_LETTER
-    if prompt.asks == "answer":
-        return _TOKENS_OF_AN_ANSWER
-    return _TOKENS_OF_JSON if wants_only_json(prompt) and not prompt.gives_reason else _TOKENS_OF_REASONS
+    return Prices(prompt, reply)

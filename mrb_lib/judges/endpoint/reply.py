@@ -2,8 +2,9 @@
 
 Nothing in a reply is believed to have the right type. The probability is P(A) / (P(A) + P(B)) at the token that
 states the choice; what a tie or anything else could have got there is left out of the ratio. All tokens that are the
-letter besides spaces, quotes, brackets and asterisks count. Where either letter is not among the alternatives that the
-server lists, its probability is unknown, and so is the ratio.
+letter besides spaces, quotes, brackets and asterisks count. Where one letter alone is among the alternatives that the
+server lists, the other has at most the probability of the least likely one listed, and the ratio is the bound that this
+implies; where neither is, the ratio is unknown.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import exp
 from typing import Final, cast
 
 from scipy.special import expit, logsumexp
+
+from mrb_lib.schema import Bound
 
 _LONGEST_MESSAGE: Final = 300
 _LARGEST_COUNT: Final = 2**53
@@ -28,10 +32,35 @@ class MalformedReplyError(Exception):
 
 @dataclass(frozen=True)
 class Token:
-    """A token of a reply and what could have stood there: the logarithm of the probability of each text, itself too."""
+    """A token of a reply and what could have stood there.
+
+    Attributes
+    ----------
+    content : its text
+    alternatives : the logarithm of the probability of each text that is a letter and could have stood there, itself too
+    least : the logarithm of the probability of the least likely alternative that the server lists: what it does not
+        list is no likelier. None where it lists none
+    """
 
     content: bytes
     alternatives: Mapping[str, float]
+    least: float | None = None
+
+
+@dataclass(frozen=True)
+class Probability:
+    """That the first response is better.
+
+    Attributes
+    ----------
+    p : from 0 to 1
+    bound : None where `p` is exact; "at least" or "at most" where the server lists one of the two letters alone
+    mass : the probability of the two letters together; of the one that is listed, where it is one
+    """
+
+    p: float
+    bound: Bound | None
+    mass: float
 
 
 @dataclass(frozen=True)
@@ -88,12 +117,14 @@ def read_reply(body: bytes, clean: Callable[[str], str], latency_s: float = 0.0)
     refusal = _text(message.get("refusal"))
     finish = choice.get("finish_reason")
     usage = _mapping(data.get("usage"))
+    tokens = _tokens(_mapping(choice.get("logprobs")).get("content"))
+    spelled = b"".join(token.content for token in tokens).decode("utf-8", "replace")
     return ChatReply(
         content=clean(_text(message.get("content")) or refusal),
         reasoning=clean(_text(message.get("reasoning_content")) or _text(message.get("reasoning"))),
         refused=bool(refusal) or finish == "content_filter",
         cut_off=finish == "length",
-        tokens=_tokens(_mapping(choice.get("logprobs")).get("content")),
+        tokens=tokens if clean(spelled) == spelled else (),
         prompt_tokens=_count(usage.get("prompt_tokens")),
         completion_tokens=_count(usage.get("completion_tokens")),
         latency_s=latency_s,
@@ -164,20 +195,29 @@ def _tokens(value: object) -> tuple[Token, ...]:
 
 
 def _token(entry: Mapping[str, object]) -> Token:
-    text = _text(entry.get("token"))
-    listed = entry.get("top_logprobs")
-    alternatives: dict[str, float] = {}
-    for other in [entry, *(listed if isinstance(listed, list) else [])]:
-        word, logprob = _mapping(other).get("token"), _mapping(other).get("logprob")
-        if isinstance(word, str) and isinstance(logprob, int | float) and _LEAST < logprob < 1:
-            alternatives[word] = min(float(logprob), 0.0)
-    raw = entry.get("bytes")
+    raw, top = entry.get("bytes"), entry.get("top_logprobs")
+    listed = _logprobs(top if isinstance(top, list) else [])
+    # The token itself may be less likely than all that are listed, and then bounds nothing.
+    known = _logprobs([entry]) | listed
+    letters = {word: logprob for word, logprob in known.items() if _bare(word) in _LETTERS}
+    least = min(listed.values(), default=None)
     # A token may be part of a character: its text is then a stand-in, and only its bytes say what it is.
     if isinstance(raw, list) and raw and all(isinstance(byte, int) and 0 <= byte < 256 for byte in raw):
-        return Token(bytes(raw), alternatives)
-    return Token(text.encode("utf-8"), alternatives)
+        return Token(bytes(raw), letters, least)
+    return Token(_text(entry.get("token")).encode("utf-8"), letters, least)
 
 
+def _logprobs(entries: Sequence[object]) -> dict[str, float]:
+    """The logarithm of the probability of each token's text; what is not such a pair is left out."""
+    out: dict[str, float] = {}
+    for entry in entries:
+        word, logprob = _mapping(entry).get("token"), _mapping(entry).get("logprob")
+        if isinstance(word, str) and isinstance(logprob, int | float) and _LEAST < logprob < 1:
+            out[_whole_characters(word)] = min(float(logprob), 0.0)
+    return out
+
+
+_LETTERS: Final = ("A", "B")
 # Spaces, quotes, brackets and other marks around a letter, full-width ones and those of tokenizers' own spelling too.
 _WRAPPING: Final = " \t\r\n\"'`*_[](){}<>:,.;" + "".join(
     map(
@@ -186,7 +226,7 @@ _WRAPPING: Final = " \t\r\n\"'`*_[](){}<>:,.;" + "".join(
 )
 
 
-def p_of_letter(tokens: Sequence[Token], choice: str | None) -> float | None:
+def p_of_letter(tokens: Sequence[Token], choice: str | None) -> Probability | None:
     """For a reply of one letter: at the first token that is A or B.
 
     Parameters
@@ -196,12 +236,17 @@ def p_of_letter(tokens: Sequence[Token], choice: str | None) -> float | None:
     """
     for token in tokens:
         letter = _bare(token.content.decode("utf-8", "replace"))
-        if letter in ("A", "B"):
+        if letter in _LETTERS:
             return _ratio(token) if letter == choice else None
     return None
 
 
-def p_of_key(tokens: Sequence[Token], reply: str, dimension: str, choice: str | None) -> float | None:
+def p_of_first(tokens: Sequence[Token]) -> Probability | None:
+    """For a reply of which only the first token counts, whichever it is."""
+    return _ratio(tokens[0]) if tokens else None
+
+
+def p_of_key(tokens: Sequence[Token], reply: str, dimension: str, choice: str | None) -> Probability | None:
     """For a reply in JSON: at the token that holds the first letter of a dimension's value.
 
     Parameters
@@ -232,13 +277,20 @@ def _at(tokens: Iterable[Token], offset: int) -> Token:
     raise ValueError(f"no token holds byte {offset}")
 
 
-def _ratio(token: Token) -> float | None:
-    letters: dict[str, list[float]] = {"A": [], "B": []}
+def _ratio(token: Token) -> Probability | None:
+    """The share of A, unless it is known too little of either letter."""
+    letters: dict[str, list[float]] = {letter: [] for letter in _LETTERS}
     for text, logprob in token.alternatives.items():
         letters.get(_bare(text), []).append(logprob)
-    if not letters["A"] or not letters["B"]:
+    listed = {letter: float(logsumexp(values)) for letter, values in letters.items() if values}
+    if not listed or (len(listed) == 1 and token.least is None):
         return None
-    return float(expit(logsumexp(letters["A"]) - logsumexp(letters["B"])))
+    a, b = (listed.get(letter, token.least) for letter in _LETTERS)
+    bound: Bound | None = None
+    if len(listed) == 1:
+        bound = "at least" if "A" in listed else "at most"
+    mass = min(float(exp(logsumexp(list(listed.values())))), 1.0)
+    return Probability(float(expit(cast(float, a) - cast(float, b))), bound, mass)
 
 
 def _bare(text: str) -> str:

@@ -28,12 +28,14 @@ class Task:
 
     Attributes
     ----------
+    case_id : which case it is about
     rows : position among the rows shown, and dimension, of each
     asked : the dimensions that the request asks about; all of the benchmark's, or one
     request : None where none can be made
     problem : why that is so
     """
 
+    case_id: str
     rows: tuple[tuple[int, str], ...]
     asked: tuple[str, ...]
     request: ChatRequest | None
@@ -107,7 +109,7 @@ class RequestWriter:
                 raise InputError(f"the case has no reference answer, which the prompt {self.prompt.id} shows.")
             pictures = [self._picture(name, urls) for name in self._named(case)]
         except InputError as error:
-            return Task(tuple(rows), asked, None, str(error))
+            return Task(str(case["case_id"]), tuple(rows), asked, None, str(error))
         responses = [str(case[FIRST]), str(case[SECOND])]
         text = self.prompt.render(
             str(case["question"]),
@@ -124,7 +126,7 @@ class RequestWriter:
             schema=schema if wants_only_json(self.prompt) else None,
             seed=_seed(str(self.settings.seed), *(str(case[name]) for name in _SHARED), dimension),
         )
-        return Task(tuple(rows), asked, request)
+        return Task(str(case["case_id"]), tuple(rows), asked, request)
 
     def _named(self, case: pd.Series) -> list[str]:
         names = case.get("images")

@@ -1,21 +1,30 @@
-"""The engine `endpoint`: choosing by the replies of a server."""
+"""The engines that ask a server; see `mrb_lib.judges.endpoint`."""
 
 from __future__ import annotations
+
+from functools import partial
 
 from mrb_lib.judges.roster.engines import JudgeRequest, engine
 from mrb_lib.verdicts.protocol import Judge
 
+_server_engine = partial(engine, model="server", packages=("httpx", "jinja2"), install="mrb-workbench[judges]")
 
-@engine(
-    "endpoint",
-    about="the reply of a model behind an OpenAI-compatible server",
-    model="server",
-    packages=("httpx", "jinja2"),
-    install="mrb-workbench[judges]",
-    samples=True,
-)
+
+@_server_engine("endpoint", about="the reply of a model behind an OpenAI-compatible server", samples=True)
 def build_endpoint(request: JudgeRequest) -> Judge:
-    """See `mrb_lib.judges.endpoint.judge`."""
+    """Choosing by what the model replies."""
     from mrb_lib.judges.endpoint.judge import EndpointJudge
 
-    return EndpointJudge(request.entry.name, request.entry, request.settings, request.images)
+    return EndpointJudge(
+        request.entry.name, request.entry, request.settings, request.images, request.runs, request.budget
+    )
+
+
+@_server_engine("letters", about="the more probable of the letters A and B, one token a question, from such a server")
+def build_letters(request: JudgeRequest) -> Judge:
+    """Choosing by the probabilities of two letters."""
+    from mrb_lib.judges.endpoint.letters import LettersJudge
+
+    return LettersJudge(
+        request.entry.name, request.entry, request.settings, request.images, request.runs, request.budget
+    )

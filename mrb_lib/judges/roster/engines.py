@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Final, Literal, TypeVar
 
 from mrb_lib.errors import InputError
+from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
@@ -27,12 +29,16 @@ class JudgeRequest:
     settings : what the user set
     images : the bytes of the benchmark's images by name
     source : where the weights lie; None for an engine that reads none
+    runs : the folder of runs, beside which a server's replies are kept; None keeps none
+    budget : what all judges of one call may spend on servers; None is no limit
     """
 
     entry: Entry
     settings: Settings
     images: Mapping[str, bytes]
     source: WeightsSource | None = None
+    runs: Path | None = None
+    budget: Budget | None = None
 
     @property
     def weights(self) -> WeightsSource:

@@ -15,6 +15,7 @@ from typing import Final, cast, get_args
 import pandas as pd
 
 from mrb_lib.errors import InputError
+from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.jury import is_jury, parse_jury
 from mrb_lib.judges.roster.engines import ENGINES, Engine, JudgeRequest, public_engines
 from mrb_lib.judges.roster.entry import Access, Domain, Entry, Thinking
@@ -163,19 +164,27 @@ def gaps(extra: Sequence[Path] = ()) -> pd.DataFrame:
 
 
 def resolve(
-    name: str, *, runs: Path, images: Mapping[str, bytes], settings: Settings, extra: Sequence[Path] = ()
+    name: str,
+    *,
+    runs: Path,
+    images: Mapping[str, bytes],
+    settings: Settings,
+    extra: Sequence[Path] = (),
+    budget: Budget | None = None,
 ) -> Judge:
     """The judge of a given name; its weights are located, and read only when it is to judge.
 
     Parameters
     ----------
     name : a name of the roster (`NAME`), with another engine (`NAME+ENGINE`), a folder of
-        weights (`path:DIR` or `path:DIR+ENGINE`), a model of a server (`endpoint:MODEL`), or a jury
-    runs : the folder of runs, where a model finds the revision it had. A jury is returned without
-        its members, whose runs `mrb_lib.runs.juries` finds.
+        weights (`path:DIR` or `path:DIR+ENGINE`), a model of a server (`endpoint:MODEL` or
+        `endpoint:MODEL+letters`), or a jury
+    runs : the folder of runs, where a model finds the revision it had, and a server's earlier replies. A jury is
+        returned without its members, whose runs `mrb_lib.runs.juries` finds.
     images : the benchmark's images, by name
     settings : what the user set
     extra : the user's own roster files
+    budget : what the judges of a call may spend together; None for one of this judge's own, if the settings have one
 
     Raises
     ------
@@ -197,7 +206,7 @@ def resolve(
         revision = settings.revision or pinned_revision(runs, entry.name, model=entry.model)
         trusted = settings.trust_remote_code
         source = locate_weights(entry, revision=revision, download=settings.download, trust_remote_code=trusted)
-    return engine.build(JudgeRequest(entry, settings, images, source))
+    return engine.build(JudgeRequest(entry, settings, images, source, runs, budget))
 
 
 def check_name(name: str, extra: Sequence[Path] = ()) -> None:
@@ -224,9 +233,11 @@ def entry_of(name: str, extra: Sequence[Path] = ()) -> Entry:
     if base.startswith(FOLDER):
         return _folder_entry(name, Path(base.removeprefix(FOLDER)), engine)
     if base.startswith(SERVED) and len(base) > len(SERVED):
-        if engine is not None:
-            raise InputError(f"judge {name!r}: a served model uses no other engine; write {base}.")
-        return Entry(name, "endpoint", model=base.removeprefix(SERVED))
+        if engine is not None and engine.model != "server":
+            raise InputError(
+                f"judge {name!r}: a served model has no weights that {engine.name} could read; write {base}."
+            )
+        return Entry(name, engine.name if engine else "endpoint", model=base.removeprefix(SERVED))
     entry = {entry.name: entry for entry in entries(extra) if entry.engine != "jury"}.get(base)
     if entry is None:
         hint = f"; the engines are {', '.join(public_engines())}" if plus and engine is None else ""

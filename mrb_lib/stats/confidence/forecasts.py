@@ -160,6 +160,16 @@ def excluded(panel: Panel, labels: IntArray) -> Excluded:
     return Excluded(*(values.reshape(-1, panel.shape[2]) for values in reasons))
 
 
+def censored(panel: Panel, labels: IntArray) -> IntArray:
+    """Forecasts of which only a bound is known, which stands for them, shape (columns, cases)."""
+    if panel.is_bound is None:
+        return np.zeros((panel.shape[0] * panel.shape[1], panel.shape[2]), dtype=np.int64)
+    decisive: BoolArray = ((labels == A) | (labels == B))[None, :, :, None, None]
+    counted = panel.is_bound & np.isfinite(_probabilities(panel)) & decisive
+    out: IntArray = counted.sum(axis=(3, 4)).reshape(-1, panel.shape[2])
+    return out
+
+
 def contradictions(panel: Panel, labels: IntArray) -> IntArray:
     """Forecasts whose verdict chose the side they lean away from, shape (columns, cases)."""
     p = _probabilities(panel)

@@ -16,6 +16,7 @@ MEANINGS = {
     "n_gold_tie": "of them, on cases whose label is a tie | count",
     "n_no_probability": "of them, without a probability | count",
     "n_contradicting": "verdicts that chose against their own probability | count",
+    "n_censored": "forecasts that are a bound: the server listed the likelier letter alone | count",
     "ece": "mean gap of confidence and accuracy in 10 equal bins; biased upwards | share 0-1"
     " | Guo et al. 2017, arXiv 1706.04599",
     "ece_debiased": "ece less what chance adds to it | number | Kumar et al. 2019, arXiv 1909.10155",

@@ -74,7 +74,7 @@ def shift_frame(panel: Panel, other: Panel, labels: IntArray, probe: str, groupi
 def _of_judges(panel: Panel, judges: Sequence[str]) -> Panel:
     rows = [panel.judges.index(name) for name in judges]
     p_a = None if panel.p_a is None else panel.p_a[rows]
-    return replace(panel, judges=list(judges), choice=panel.choice[rows], p_a=p_a)
+    return replace(panel, judges=list(judges), choice=panel.choice[rows], p_a=p_a, is_bound=None)
 
 
 def _shared(panel: Panel, other: Panel, judges: Sequence[str]) -> tuple[Panel, Panel]:

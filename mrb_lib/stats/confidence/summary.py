@@ -63,6 +63,7 @@ COLUMNS = [
     "n_seen",
     "n_unassigned",
     "n_contradicting",
+    "n_censored",
     *with_ends("ece"),
     "ece_debiased",
     *with_ends("ece_equal_mass"),
@@ -92,6 +93,7 @@ class Counts(NamedTuple):
 
     excluded: Excluded
     contradicting: IntArray
+    censored: IntArray
 
 
 class Recalibrated(NamedTuple):
@@ -253,6 +255,7 @@ def summary_frame(
         "n_no_probability": counted(counts.excluded.no_probability),
         "n_seen": counted(panel.saw().reshape(len(judged), -1).astype(np.int64)),
         "n_contradicting": counted(counts.contradicting),
+        "n_censored": counted(counts.censored),
         "n_zero_probability": summary.n_zero,
         "n_high_confidence": summary.n_high,
         **_measures(summary, scaled),

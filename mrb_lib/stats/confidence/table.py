@@ -10,7 +10,15 @@ import pandas as pd
 from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.confidence import reading, summary
 from mrb_lib.stats.confidence.ece import BINS, LEAST_CONFIDENCE, equal_mass, equal_width
-from mrb_lib.stats.confidence.forecasts import Forecasts, contradictions, excluded, forecasts, grid, weighted_count
+from mrb_lib.stats.confidence.forecasts import (
+    Forecasts,
+    censored,
+    contradictions,
+    excluded,
+    forecasts,
+    grid,
+    weighted_count,
+)
 from mrb_lib.stats.confidence.recalibration import folds, isotonic, scale_temperature
 from mrb_lib.stats.confidence.risk_coverage import curve
 from mrb_lib.stats.confidence.rows import reasons
@@ -98,7 +106,7 @@ def _risk_frame(panel: Panel, verdicts: Forecasts, grouping: Layout) -> pd.DataF
     question="are a judge's probabilities right, before and after recalibration",
     columns=[name for name in COLUMNS if name not in MORE],
     more=MORE,
-    reads=("p_a",),
+    reads=("p_a", "p_a_bound"),
     meanings=reading.MEANINGS,
     headline=("overconfidence",),
     sentence=reading.sentence,
@@ -140,7 +148,8 @@ def calibration(
 
         `summary`, one row a judge, dimension and subfield: `n` forecasts on `n_cases`; of the judge's verdicts
         `n_excluded` are not forecasts, being `n_no_gold`, `n_gold_tie` or `n_no_probability`; `n_unassigned` cases in
-        no subfield; `n_contradicting` verdicts that chose against their own probability.
+        no subfield; `n_contradicting` verdicts that chose against their own probability; `n_censored` forecasts
+        that are the bound of a probability that a server did not state, so that they understate its confidence.
         `ece` of 10 bins of equal width from 1/2, the least confidence there is, to 1, an estimate biased upwards,
         `ece_debiased`, and `ece_low`, `ece_high`, an interval of the true error of those bins (it may lie below
         `ece`); the same for `ece_equal_mass`.
@@ -190,7 +199,7 @@ def calibration(
         "temperature": Recalibrated(scaled.p, each.outcome),
         "isotonic": Recalibrated(isotonic(each, fold, len(judged)), each.correct),
     }
-    counts = summary.Counts(excluded(panel, labels), contradictions(panel, labels))
+    counts = summary.Counts(excluded(panel, labels), contradictions(panel, labels), censored(panel, labels))
     frames = []
     for kind in one_kind_each(parts):
         measured = summarize(each, recalibrated, len(judged), layout(kind, codes))

@@ -42,6 +42,7 @@ class Panel:
         them; null where none does. Without rows where the verdicts have no such columns.
     seen : by judge, its choices on the cases that it was trained on, which are `ABSENT` in `choice`: shape
         (dimensions, cases, 2 orders, repeats), `ABSENT` on all other cases. A judge that has seen none is not there.
+    is_bound : of the shape of `choice`, whether `p_a` is a bound, not the probability itself; None where none is
     """
 
     judges: list[str]
@@ -51,6 +52,7 @@ class Panel:
     p_a: FloatArray | None
     costs: pd.DataFrame
     seen: Mapping[str, NDArray[np.int8]] = field(default_factory=dict)
+    is_bound: BoolArray | None = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -128,7 +130,9 @@ class Panel:
         """The panel of some cases, shape (cases,); what their verdicts cost is not known apart."""
         p_a = None if self.p_a is None else self.p_a[:, :, kept]
         seen = {judge: own[:, kept] for judge, own in self.seen.items()}
-        return replace(self, choice=self.choice[:, :, kept], p_a=p_a, costs=self.costs.iloc[:0], seen=seen)
+        is_bound = None if p_a is None or self.is_bound is None else self.is_bound[:, :, kept]
+        choice, costs = self.choice[:, :, kept], self.costs.iloc[:0]
+        return replace(self, choice=choice, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound)
 
     def of_judges(self, names: Sequence[str]) -> Panel:
         """The panel of some of its judges, in its own order."""
@@ -138,7 +142,9 @@ class Panel:
         judges = [name for name, is_kept in zip(self.judges, kept, strict=True) if is_kept]
         seen = {judge: own for judge, own in self.seen.items() if judge in judges}
         costs = costs.reset_index(drop=True)
-        return replace(self, judges=judges, choice=self.choice[kept], p_a=p_a, costs=costs, seen=seen)
+        is_bound = None if p_a is None or self.is_bound is None else self.is_bound[kept]
+        choice = self.choice[kept]
+        return replace(self, judges=judges, choice=choice, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound)
 
     def of_dimensions(self, names: Sequence[str]) -> Panel:
         """The panel of some dimensions, in that order; one that nobody judged is absent throughout."""
@@ -155,7 +161,8 @@ class Panel:
             p_a[:, position < 0] = np.nan
         costs = self.costs[self.costs["dimension"].isin(list(names))]
         costs = costs.reset_index(drop=True)
-        return replace(self, dimensions=list(names), choice=choice, p_a=p_a, costs=costs, seen=seen)
+        is_bound = None if p_a is None or self.is_bound is None else self.is_bound[:, position]
+        return replace(self, dimensions=list(names), choice=choice, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound)
 
 
 def as_panel(verdicts: pd.DataFrame | Panel, case_ids: pd.Series, dimensions: Sequence[str] | None = None) -> Panel:
@@ -194,6 +201,7 @@ class _JudgeVerdicts(NamedTuple):
     repeats: list[int]
     choice: NDArray[np.int8]
     p_a: FloatArray | None
+    is_bound: BoolArray | None
 
 
 def panels(
@@ -258,6 +266,7 @@ def _encode(frame: pd.DataFrame, ids: pd.Index, dimensions: Sequence[str]) -> pd
         "order": encode(frame["order"], ORDERS, "order"),
         "repeat": frame["repeat"].astype("int64") if "repeat" in frame.columns else 0,
         "choice": encode(frame["choice"], CHOICES, "choice"),
+        "is_bound": frame["p_a_bound"].notna() if "p_a_bound" in frame.columns else False,
     }
     numbers = frame.reindex(columns=["p_a", *COST_COLUMNS]).astype("float64")
     return numbers.assign(**codes).loc[dimension >= 0]
@@ -278,7 +287,11 @@ def _of_judge(judge: str, rows: pd.DataFrame, ids: pd.Index, n_dimensions: int) 
     if rows["p_a"].notna().any():
         p_a = np.full(shape, np.nan)
         p_a.ravel()[cell] = rows["p_a"]
-    return _JudgeVerdicts(numbers.tolist(), choice, p_a)
+    is_bound: BoolArray | None = None
+    if rows["is_bound"].any():
+        is_bound = np.zeros(shape, dtype=bool)
+        is_bound.ravel()[cell] = rows["is_bound"]
+    return _JudgeVerdicts(numbers.tolist(), choice, p_a, is_bound)
 
 
 def _mean_costs(coded: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFrame:
@@ -299,10 +312,13 @@ def _stack(verdicts: Mapping[str, _JudgeVerdicts], dimensions: list[str], n_case
     shape = (len(judges), len(dimensions), n_cases, len(ORDERS), len(repeats))
     choice = np.full(shape, ABSENT, dtype=np.int8)
     p_a = np.full(shape, np.nan) if any(each.p_a is not None for each in verdicts.values()) else None
+    is_bound = np.zeros(shape, dtype=bool) if any(each.is_bound is not None for each in verdicts.values()) else None
     for i, judge in enumerate(judges):
         own = verdicts[judge]
         position = np.searchsorted(repeats, own.repeats)
         choice[i][..., position] = own.choice
         if p_a is not None and own.p_a is not None:
             p_a[i][..., position] = own.p_a
-    return Panel(judges, dimensions, repeats, choice, p_a, costs.reset_index(drop=True))
+        if is_bound is not None and own.is_bound is not None:
+            is_bound[i][..., position] = own.is_bound
+    return Panel(judges, dimensions, repeats, choice, p_a, costs.reset_index(drop=True), is_bound=is_bound)

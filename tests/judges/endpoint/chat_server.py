@@ -56,6 +56,11 @@ class ChatServer:
         self._http = Loopback(self._handle)
 
     @property
+    def busy(self) -> int:
+        """The requests in hand now."""
+        return self._busy
+
+    @property
     def port(self) -> int:
         return self._http.server_port
 

@@ -233,10 +233,10 @@ def test_p_first_of_json_is_read_where_each_dimension_is_decided(server: ChatSer
     assert judged["p_first"].tolist() == pytest.approx([0.6 / 0.9, 0.3 / 0.9, 0.1] * 2)
 
 
-def test_p_first_is_null_where_a_letter_is_not_listed_or_the_token_is_not_the_choice(server: ChatServer) -> None:
+def test_p_first_is_null_where_neither_letter_is_listed_or_the_token_is_not_the_choice(server: ChatServer) -> None:
     both = {"A": -0.5, "B": -1.0}
     replies = {
-        "accuracy": message("A", tokens=[token("A", A=-0.01, The=-5.0)]),
+        "accuracy": message("A", tokens=[{"token": "A", "top_logprobs": [{"token": "The", "logprob": -5.0}]}]),
         "relevance": message("A closer look favours B", tokens=[token("A", **both), token(" closer look favours B")]),
         "overall": message("I cannot say", tokens=[token("I cannot say", **both)]),
     }
@@ -246,6 +246,20 @@ def test_p_first_is_null_where_a_letter_is_not_listed_or_the_token_is_not_the_ch
     judged = judge(server.url, prompt="single").judge(shown("x"))
     assert "p_first" not in judged or judged["p_first"].isna().all()
     assert judged["pick"].iloc[0] == "first"
+
+
+def test_where_one_letter_is_listed_p_first_is_the_bound_that_this_implies(server: ChatServer) -> None:
+    replies = {
+        "accuracy": message("A", tokens=[token("A", A=math.log(0.9), The=math.log(0.05), If=math.log(0.01))]),
+        "relevance": message("B", tokens=[token("B", B=math.log(0.9), The=math.log(0.1))]),
+        "overall": message("A", tokens=[token("A", A=math.log(0.6), B=math.log(0.2), The=math.log(0.1))]),
+    }
+    server.answer = lambda received: next(
+        replies[name] for name in DIMENSIONS if f"response in {name}" in received.text
+    )
+    judged = judge(server.url, prompt="single").judge(shown("x")[:3])
+    assert judged["p_first"].tolist() == pytest.approx([0.9 / 0.91, 0.1, 0.75])
+    assert judged["p_first_bound"].fillna("exact").tolist() == ["at least", "at most", "exact"]
 
 
 def test_null_logprobs_are_no_failure_and_are_said_once(server: ChatServer) -> None:

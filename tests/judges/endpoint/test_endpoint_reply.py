@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from mrb_lib.judges.endpoint.reply import (
     MalformedReplyError,
+    Probability,
     Token,
     error_message,
+    p_of_first,
     p_of_key,
     p_of_letter,
     printable,
@@ -98,15 +100,62 @@ def test_the_ratio_is_a_probability_and_swapping_the_letters_turns_it(a: float, 
     q = p_of_letter(_tokens("A", A=b, B=a), "A")
     assert p is not None
     assert q is not None
-    assert 0 <= p <= 1
-    assert p + q == pytest.approx(1)
+    assert p.bound is q.bound is None
+    assert 0 <= p.p <= 1
+    assert p.p + q.p == pytest.approx(1)
     if max(a, b) > -30 and min(a, b) > -30:
-        assert p == pytest.approx(math.exp(a) / (math.exp(a) + math.exp(b)))
+        assert p.p == pytest.approx(math.exp(a) / (math.exp(a) + math.exp(b)))
 
 
 @pytest.mark.parametrize("text", ["A", " A", '"A"', "**A**", "[[A", "(A)", "A.", "ĠA", "▁A", "“A”", "\nA"])
 def test_a_letter_is_known_in_its_usual_wrappings(text: str) -> None:
-    assert p_of_letter(_tokens("Answer:", text, at=1, A=-1.0, B=-1.0), "A") == 0.5
+    assert p_of_letter(_tokens("Answer:", text, at=1, A=-0.7, B=-0.7), "A") == Probability(
+        0.5, None, pytest.approx(2 * math.exp(-0.7))
+    )
+
+
+def _first(token: str, listed: dict[str, float], **more: object) -> Probability | None:
+    top = [{"token": text, "logprob": logprob} for text, logprob in listed.items()]
+    entry = {"token": token, "logprob": listed.get(token, -4.0), "top_logprobs": top} | more
+    choice = {"message": {"content": token}, "logprobs": {"content": [entry]}}
+    return p_of_first(read_reply(json.dumps({"choices": [choice]}).encode(), _same).tokens)
+
+
+@given(
+    a=st.floats(-20, -0.01), b=st.floats(-20, -0.01), others=st.lists(st.floats(-20, -0.01), max_size=4), cut=st.data()
+)
+def test_a_bound_holds_whatever_the_letter_that_is_not_listed_has(
+    a: float, b: float, others: list[float], cut: st.DataObject
+) -> None:
+    everything = {"A": a, "B": b} | {f"other {i}": logprob for i, logprob in enumerate(others)}
+    ordered = sorted(everything, key=lambda text: -everything[text])
+    listed = {text: everything[text] for text in ordered[: cut.draw(st.integers(1, len(ordered)))]}
+    p = _first(ordered[0], listed)
+    exact = 1 / (1 + math.exp(b - a))
+    if not {"A", "B"} & listed.keys():
+        assert p is None
+    elif p is not None and {"A", "B"} <= listed.keys():
+        assert (p.bound, p.p) == (None, pytest.approx(exact))
+    else:
+        assert p is not None
+        assert p.bound == ("at least" if "A" in listed else "at most")
+        assert (p.p <= exact + 1e-12) if p.bound == "at least" else (p.p >= exact - 1e-12)
+
+
+def test_a_token_less_likely_than_all_that_are_listed_bounds_nothing() -> None:
+    p = _first("B", {"A": -0.2, "The": -2.0})
+    assert p is not None
+    assert p.bound is None
+    # Here the token says " A", at -4: the letter B may still be as likely as "If".
+    p = _first(" A", {"The": -0.2, "If": -2.0})
+    assert p == Probability(pytest.approx(1 / (1 + math.exp(-2.0 + 4.0))), "at least", pytest.approx(math.exp(-4.0)))
+
+
+def test_tokens_that_spell_the_key_are_not_kept() -> None:
+    entries = [{"token": text, "top_logprobs": [{"token": "A", "logprob": -1.0}]} for text in ("A sec", "ret")]
+    body = json.dumps({"choices": [{"message": {"content": "A secret"}, "logprobs": {"content": entries}}]}).encode()
+    assert len(read_reply(body, _same).tokens) == 2
+    assert read_reply(body, lambda text: text.replace("secret", "[key]")).tokens == ()
 
 
 @pytest.mark.parametrize("text", ["a", "AB", "Assistant", "\u0410", "A1", ""])
@@ -117,7 +166,9 @@ def test_what_is_not_the_letter_is_passed_over(text: str) -> None:
 def test_the_last_statement_of_a_key_counts_and_must_be_the_choice() -> None:
     texts = ('{"overall": "', "A", '"} no: {"overall": "', "B", '"}')
     tokens = _tokens(*texts, at=3, A=math.log(0.2), B=math.log(0.6))
-    assert p_of_key(tokens, "".join(texts), "overall", "B") == pytest.approx(0.25)
+    assert p_of_key(tokens, "".join(texts), "overall", "B") == Probability(
+        pytest.approx(0.25), None, pytest.approx(0.8)
+    )
     assert p_of_key(tokens, "".join(texts), "overall", "A") is None
     assert p_of_key(tokens, "".join(texts), "accuracy", "B") is None
 
@@ -125,7 +176,9 @@ def test_the_last_statement_of_a_key_counts_and_must_be_the_choice() -> None:
 def test_a_key_is_found_behind_reasoning_and_beyond_ascii() -> None:
     texts = ('<think>"overall": "A" ärgerlich</think>', '{"é": 1, "overall"', ":", ' "A', '"}')
     reply = '{"é": 1, "overall": "A"}'
-    assert p_of_key(_tokens(*texts, at=3, **{'"A': -1.0, '"B': -1.0}), reply, "overall", "A") == 0.5
+    p = p_of_key(_tokens(*texts, at=3, **{'"A': -1.0, '"B': -1.0}), reply, "overall", "A")
+    assert p is not None
+    assert p.p == 0.5
 
 
 def test_a_reply_that_is_not_what_the_tokens_say_has_no_probability() -> None:

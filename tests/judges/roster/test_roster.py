@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -30,6 +31,7 @@ WITH_WEIGHTS = {
     "reward": ("local.reward", "RewardJudge"),
     "rating": ("local.rating", "RatingJudge"),
 }
+SERVED = {"endpoint": ("endpoint.judge", "EndpointJudge"), "letters": ("endpoint.letters", "LettersJudge")}
 
 
 def write(folder: Path, text: str, name: str = "mine.toml") -> Path:
@@ -49,7 +51,7 @@ def model_folder(folder: Path) -> Path:
 def engines(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[object, ...]]:
     """Engines that only note what they were made with, in place of those that read weights or call servers."""
     made: dict[str, tuple[object, ...]] = {}
-    for engine, (name, kind) in {**WITH_WEIGHTS, "endpoint": ("endpoint.judge", "EndpointJudge")}.items():
+    for engine, (name, kind) in {**WITH_WEIGHTS, **SERVED}.items():
 
         def note(*arguments: object, engine: str = engine) -> object:
             made[engine] = arguments
@@ -226,11 +228,11 @@ def test_a_folder_is_packed_unless_the_user_says_otherwise(
         ("path:{tmp}/there+endpoint", "not a server"),
         ("nobody", "not in the roster"),
         ("", "not in the roster"),
-        ("qwen2-vl-7b+magic", "engines are endpoint, generative, packed"),
+        ("qwen2-vl-7b+magic", "engines are endpoint, generative, letters, packed"),
         ("first+packed", "no weights"),
         ("gpt-4o+generative", "no weights"),
         ("endpoint:", "not in the roster"),
-        ("endpoint:m+packed", "no other engine"),
+        ("endpoint:m+packed", "no weights that packed could read; write endpoint:m"),
         ("consensus-of:a,a", "twice"),
         ("escalate-of:9:a,b", "escalate-of"),
     ],
@@ -247,6 +249,9 @@ def test_a_model_of_a_server_is_named_after_it(engines: dict[str, tuple[object, 
     assert engines["endpoint"][1] == Entry(name, "endpoint", model="org/model:latest")
     assert resolved("qwen2-vl-7b+endpoint", tmp_path, url="http://127.0.0.1:1/v1") == "qwen2-vl-7b+endpoint"
     assert engines["endpoint"][1].model == "Qwen/Qwen2-VL-7B-Instruct"
+    for name, model in (("endpoint:m+letters", "m"), ("qwen2-vl-7b+letters", "Qwen/Qwen2-VL-7B-Instruct")):
+        assert resolved(name, tmp_path, url="http://127.0.0.1:1/v1") == name
+        assert engines["letters"][1] == replace(engines["letters"][1], name=name, engine="letters", model=model)
 
 
 def test_remote_code_is_refused_unless_the_user_trusts_it(

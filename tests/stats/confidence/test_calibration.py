@@ -10,7 +10,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.stats.confidence import calibration
 from mrb_lib.stats.confidence import summary as reasons
 from mrb_lib.stats.confidence import table as rows
-from mrb_lib.stats.core.panel import panels
+from mrb_lib.stats.core.panel import as_panel, panels
 from mrb_lib.stats.resampling.resample import NO_RESAMPLES, ONE_CLUSTER, ratios
 
 PARTS = ["reliability", "resolution", "uncertainty", "within_bin_variance", "within_bin_covariance"]
@@ -356,3 +356,19 @@ def test_the_frame_has_its_columns_even_if_empty_and_bad_options_are_refused() -
         calibration(verdicts, gold, cases, by="organ")
     with pytest.raises(InputError, match="no such column"):
         calibration(verdicts, gold, cases, cluster="site")
+
+
+def test_forecasts_that_are_bounds_are_counted_among_the_forecasts_and_in_their_group() -> None:
+    verdicts = verdicts_of({"j": np.array([0.9, 0.8, 0.2, np.nan, 0.7])})
+    verdicts["p_a_bound"] = ["at least", None, "at most", None, "at least"]
+    cases = cases_of(5, organ=["eye", "eye", "lung", "lung", "lung"])
+    # The fourth has no probability, and the label of the last is a tie: neither is a forecast.
+    table = summary(calibration(verdicts, gold_of("ABABT"), cases, by="organ", resamples=0))
+    counted = table.set_index(table["subfield"].fillna("all"))[["n", "n_censored"]]
+    assert counted.loc[["all", "eye", "lung"]].to_numpy().tolist() == [[3, 2], [2, 1], [1, 1]]
+    whole = as_panel(verdicts, cases["case_id"])
+    kept = np.array([False, True, True, True, True])
+    of_some = calibration(whole.of_cases(kept), gold_of("-BABT"), cases[kept], resamples=0)
+    assert summary(of_some)["n_censored"].tolist() == [1]
+    without = verdicts.drop(columns="p_a_bound")
+    assert summary(calibration(without, gold_of("ABABT"), cases, resamples=0))["n_censored"].tolist() == [0]

@@ -1,0 +1,113 @@
+"""What judges may spend on servers in one call, and what that is expected to be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Condition
+from typing import Final
+
+_POLL_S: Final = 0.2
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a judge's requests are expected to cost, before the first of them.
+
+    Attributes
+    ----------
+    requests : to be sent; those whose replies are kept from earlier runs are not
+    prompt_tokens : by the rule of `mrb_lib.judges.endpoint.limits.estimated_prompt_tokens`
+    reply_tokens : at most, were every reply as long as allowed
+    least_usd, most_usd : US dollars, with replies of no length and with the longest
+    budget_usd : what may be spent
+    """
+
+    requests: int
+    prompt_tokens: int
+    reply_tokens: int
+    least_usd: float
+    most_usd: float
+    budget_usd: float
+
+    @property
+    def may_exceed(self) -> bool:
+        """Whether the requests may cost more than may be spent."""
+        return self.most_usd > self.budget_usd
+
+    def __str__(self) -> str:
+        return (
+            f"estimated: {self.requests:,} requests, about {self.prompt_tokens:,} prompt tokens and at most "
+            f"{self.reply_tokens:,} reply tokens: {self.least_usd:.4f} to {self.most_usd:.4f} USD; "
+            f"the budget is {self.budget_usd:.4f} USD"
+        )
+
+
+class Budget:
+    """US dollars that may be spent, by requests that are sent from several threads.
+
+    Before a request is sent, the most it may cost is reserved; where that is more than what is left it waits for what
+    is in flight, which mostly costs less than was reserved. What replies cost corrects later reservations
+    upwards, and until the first has come there is one request in flight, so a wrong estimate costs one request.
+
+    A request without a reply counts nothing, although a host may bill what it had begun.
+
+    Parameters
+    ----------
+    usd : more than 0
+    """
+
+    def __init__(self, usd: float) -> None:
+        self.usd = usd
+        self._spent = self._reserved = 0.0
+        self._correction = 1.0
+        self._is_tried = False
+        self._changed = Condition()
+
+    @property
+    def spent(self) -> float:
+        """US dollars spent so far."""
+        with self._changed:
+            return self._spent
+
+    def reserve(self, most: float, stopped: Callable[[], bool]) -> float | None:
+        """Set aside what a request may cost; None if it may cost more than is left, or the run is stopped meanwhile.
+
+        Parameters
+        ----------
+        most : US dollars, by the estimate
+
+        Returns
+        -------
+        float
+            What was set aside, for `settle`.
+        """
+        with self._changed:
+            while not stopped():
+                amount = most * self._correction
+                if self._is_tried or not self._reserved:
+                    if self._spent + self._reserved + amount <= self.usd:
+                        self._reserved += amount
+                        return amount
+                    if not self._reserved:
+                        return None
+                self._changed.wait(_POLL_S)
+        return None
+
+    def settle(self, reserved: float, most: float, cost: float | None) -> None:
+        """Replace what was reserved for a request by what it cost.
+
+        Parameters
+        ----------
+        most : as given to `reserve`
+        cost : 0 where there was no reply; None where the server does not say, which counts as the most
+        """
+        with self._changed:
+            self._reserved = max(self._reserved - reserved, 0.0)
+            self._spent += reserved if cost is None else cost
+            if cost and most:
+                self._correction = max(self._correction, cost / most)
+            self._is_tried |= cost != 0
+            if self._reserved < 1e-12:  # what sums of floats leave behind must not count as a request in flight
+                self._reserved = 0.0
+            self._changed.notify_all()

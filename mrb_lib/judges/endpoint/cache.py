@@ -1,0 +1,109 @@
+"""Replies that were paid for, kept beside the runs so that no request is paid for twice.
+
+A reply is found by a hash of all that was asked for: the server, the model, the sampling, the text and the images.
+Runs of the same folder share them: where one of sixty cases was edited, the new run asks about that case alone.
+
+The file holds replies and hashes, no question, response or image; but a reply may quote the case that it is about,
+as it may in a run, so the file is to be kept as runs are. The key of a server is never in a reply.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from dataclasses import asdict
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+from mrb_lib.judges.endpoint.capabilities import Notices
+from mrb_lib.judges.endpoint.reply import ChatReply, Token
+
+FILE_NAME: Final = ".replies.sqlite"
+_PATIENCE_S: Final = 30.0
+
+
+class ReplyCache:
+    """Replies by what was asked, in an SQLite file that several threads and processes may use at a time.
+
+    Where the file cannot be used, it is not: every request is sent, and the user is told.
+
+    Parameters
+    ----------
+    path : created with the first use
+    notices : grows with what the user should know
+    """
+
+    def __init__(self, path: Path, notices: Notices) -> None:
+        self._path = path
+        self._notices = notices
+        self._lock = Lock()
+        self._database: sqlite3.Connection | None = None
+        self._is_usable = True
+
+    def get(self, asked: bytes) -> ChatReply | None:
+        """The reply to what was asked, if there is one."""
+        rows = self._execute("SELECT reply FROM replies WHERE asked = ?", (_hash(asked),))
+        try:
+            return _read(rows[0][0]) if rows else None
+        except (ValueError, TypeError, KeyError) as error:
+            self._give_up(error)
+            return None
+
+    def put(self, asked: bytes, reply: ChatReply) -> None:
+        """Keep a reply, in place of an earlier one."""
+        self._execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (_hash(asked), _written(reply)))
+
+    def __contains__(self, asked: bytes) -> bool:
+        # To look is no reason to make the file.
+        if not self._path.is_file():
+            return False
+        return bool(self._execute("SELECT 1 FROM replies WHERE asked = ?", (_hash(asked),)))
+
+    def close(self) -> None:
+        """Let go of the file until it is used again."""
+        with self._lock:
+            if self._database is not None:
+                self._database.close()
+                self._database = None
+
+    def _execute(self, statement: str, values: tuple[object, ...]) -> list[tuple[str, ...]]:
+        with self._lock:
+            if not self._is_usable:
+                return []
+            try:
+                if self._database is None:
+                    self._database = _opened(self._path)
+                return self._database.execute(statement, values).fetchall()
+            except sqlite3.Error as error:
+                self._give_up(error)
+                return []
+
+    def _give_up(self, error: Exception) -> None:
+        self._is_usable = False
+        self._notices.add(f"{self._path}: replies are neither kept nor found there ({error}); remove the file")
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    # The lock of `ReplyCache` lets one thread at a time use it.
+    database = sqlite3.connect(path, timeout=_PATIENCE_S, isolation_level=None, check_same_thread=False)
+    database.execute("PRAGMA journal_mode = WAL")
+    database.execute("PRAGMA synchronous = NORMAL")
+    database.execute("CREATE TABLE IF NOT EXISTS replies (asked BLOB PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID")
+    return database
+
+
+def _hash(asked: bytes) -> bytes:
+    return hashlib.blake2b(asked, digest_size=32).digest()
+
+
+def _written(reply: ChatReply) -> str:
+    tokens = [[token.content.hex(), dict(token.alternatives), token.least] for token in reply.tokens]
+    return json.dumps(asdict(reply) | {"tokens": tokens})
+
+
+def _read(text: str) -> ChatReply:
+    values = json.loads(text)
+    tokens = tuple(Token(bytes.fromhex(content), listed, least) for content, listed, least in values.pop("tokens"))
+    return ChatReply(**values, tokens=tokens)

@@ -1,0 +1,85 @@
+"""Judging through a server by the probabilities of the letters A and B: one token a question.
+
+The questions of a case differ in their last words alone, and are sent one after the other, so that a server that keeps
+the keys and values of what it read (vLLM and SGLang by default; llama.cpp in each of its slots) reads images, question
+and responses once a case and order. Sent at the same time, they would go to different slots of llama.cpp, each of
+which reads all. Different cases are asked at a time, as many as `concurrency` says, so that no slot waits. What this
+saves is measured in tests/benchmarks/RESULTS.md.
+"""
+
+from __future__ import annotations
+
+from mrb_lib.errors import InputError
+from mrb_lib.judges.endpoint.judge import EndpointJudge, thinks
+from mrb_lib.judges.endpoint.reply import ChatReply, p_of_first
+from mrb_lib.judges.endpoint.requests import Task
+from mrb_lib.judges.prompts import Prompt
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.settings import Settings
+from mrb_lib.replies.reading import parse
+from mrb_lib.verdicts.orders import FIRST, PICKS, SECOND, pick_of
+from mrb_lib.verdicts.protocol import VerdictRows
+
+
+class LettersJudge(EndpointJudge):
+    """A judge that replies with one token a question; see `EndpointJudge` for the parameters.
+
+    The pick is the likelier of the two letters as first token, `p_first` their ratio, `answer_mass` their probability
+    together. The status is `repaired` where the token that the server drew is neither. Without probabilities the token
+    itself is the pick. The temperature is 0 and there is nothing to sample: repeats are alike.
+
+    Raises
+    ------
+    InputError
+        As `EndpointJudge`; or the model thinks before it replies, or the prompt asks for more than a letter.
+
+    Notes
+    -----
+    Validated by tests/judges/endpoint/test_letters.py, also against a real server.
+    """
+
+    engine = "letters"
+    usual_prompt = "single"
+
+    def _checked(self, prompt: Prompt, entry: Entry) -> Prompt:
+        if thinks(entry):
+            raise InputError(
+                f"judge {entry.name}: the model thinks before it replies, so its first token is not its verdict; "
+                f"leave out +{self.engine}, or switch thinking off in a roster file."
+            )
+        if prompt.asks != "one":
+            raise InputError(
+                f"prompt {prompt.id}: asks for more than a letter; use single, or leave out +{self.engine}."
+            )
+        return prompt
+
+    def _temperature(self, settings: Settings) -> float:
+        return 0.0
+
+    def _reply_length(self, prompt: Prompt, entry: Entry) -> int:
+        return 1
+
+    def _is_whole(self, task: Task, reply: ChatReply) -> bool:
+        return not reply.refused and self._pick(task, reply) is not None
+
+    def _pick(self, task: Task, reply: ChatReply) -> str | None:
+        stated = p_of_first(reply.tokens)
+        if stated is not None and stated.bound is None:
+            return pick_of(stated.p, 0.5)
+        if stated is not None and (stated.p >= 0.5) == (stated.bound == "at least"):
+            return FIRST if stated.bound == "at least" else SECOND
+        choice = parse(reply.content, task.asked, ("A", "B")).choices[task.asked[0]]
+        return None if choice is None else PICKS[choice]
+
+    def _put(self, rows: VerdictRows, task: Task, reply: ChatReply, took: dict[str, object]) -> None:
+        [(position, dimension)] = task.rows
+        self._note_probabilities(reply)
+        stated, pick = p_of_first(reply.tokens), self._pick(task, reply)
+        if reply.refused or pick is None:
+            rows.put(position, "refused" if reply.refused else "unparsed", None, reply=reply.whole, **took)
+            return
+        is_clean = parse(reply.content, task.asked, ("A", "B")).choices[dimension] is not None
+        known = (
+            {} if stated is None else {"p_first": stated.p, "p_first_bound": stated.bound, "answer_mass": stated.mass}
+        )
+        rows.put(position, "ok" if is_clean else "repaired", pick, reply=reply.whole, **known, **took)

@@ -1,0 +1,395 @@
+"""Runs through a server that costs money and time: what is asked, what is paid, and when it stops."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
+from mrb_lib.errors import InputError, RunError
+from mrb_lib.judges.budget import Estimate
+from mrb_lib.judges.endpoint.judge import EndpointJudge
+from mrb_lib.judges.roster.entry import Entry, Thinking
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.execute import InterruptedRunError, judge
+from mrb_lib.runs.local import run_locally
+from mrb_lib.verdicts.store import load_verdicts, read_run, run_folders
+from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message
+
+DIMENSIONS = ("accuracy", "overall")
+REPLY = '{"accuracy": "A", "overall": "B"}'
+COST = (100 * 1.0 + 10 * 2.0) / 1e6  # of a reply of `message`, at these prices
+PRICES = {"price_prompt": 1.0, "price_completion": 2.0}
+
+
+def benchmark(folder: Path, cases: int, **edited: str) -> Benchmark:
+    """Cases `case 0`, `case 1` ...; `edited` are other questions, by the number of the case as `q3`."""
+    numbers = range(cases)
+    table = pd.DataFrame(
+        {
+            "case_id": [f"case {number}" for number in numbers],
+            "question": [edited.get(f"q{number}", f"Where is lesion {number}?") for number in numbers],
+            "response_a": "left apex",
+            "response_b": "right base",
+        }
+    )
+    votes = [(case, "r1", name, "A") for case in table["case_id"] for name in DIMENSIONS]
+    annotations = pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"])
+    save(Benchmark(BenchmarkMeta("hosted", "general", DIMENSIONS), table, annotations), folder)
+    return load(folder)
+
+
+def shown(cases: int) -> pd.DataFrame:
+    rows = [
+        {"case_id": f"case {number}", "dimension": name, "order": "AB", "repeat": 0, "probe": "none"}
+        for number in range(cases)
+        for name in DIMENSIONS
+    ]
+    frame = pd.DataFrame(rows)
+    return frame.assign(question="Where is lesion " + frame["case_id"].str[5:] + "?", first="Left.", second="Right.")
+
+
+def batches(cases: int) -> Iterator[pd.DataFrame]:
+    """One case each."""
+    return (of_case for _, of_case in shown(cases).groupby("case_id", sort=False))
+
+
+def lesion(received: Received) -> int:
+    match = re.search(r"lesion (\d+)", received.text)
+    assert match is not None
+    return int(match[1])
+
+
+def served(url: str, runs: Path | None = None, entry: Entry | None = None, **settings: object) -> EndpointJudge:
+    """A judge that does not wait between attempts."""
+    given = Settings(**{"dimensions": DIMENSIONS, "url": url, "concurrency": 4, **settings})
+    return EndpointJudge("served", entry or Entry("served", "endpoint", model="m"), given, {}, runs, sleep=lambda _: 0)
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with ChatServer(lambda _: message(REPLY)) as running:
+        yield running
+
+
+def test_of_sixty_cases_one_was_edited_and_one_is_asked(server: ChatServer, tmp_path: Path) -> None:
+    settings = Settings(url=server.url, **PRICES)
+    [first] = judge(benchmark(tmp_path / "one", 60), tmp_path / "runs", ["endpoint:m"], settings=settings)
+    assert len(server.received) == 120
+    server.received.clear()
+    edited = benchmark(tmp_path / "two", 60, q7="Where is lesion 7, and how large?")
+    [second] = judge(edited, tmp_path / "runs", ["endpoint:m"], settings=settings)
+    assert len(server.received) == 2, "both orders of one case"
+    assert all("how large" in received.text for received in server.received)
+    assert first.folder != second.folder
+    before, after = read_run(first.folder), read_run(second.folder)
+    pd.testing.assert_frame_equal(after[["case_id", "choice", "reply"]], before[["case_id", "choice", "reply"]])
+    assert before["cost_usd"].sum() == pytest.approx(120 * COST)
+    assert after["cost_usd"].sum() == pytest.approx(2 * COST)
+    assert after["prompt_tokens"].sum() == before["prompt_tokens"].sum()
+    assert [notice for notice in second.notices if notice.startswith("118 of 120 replies")]
+    assert len(run_folders(tmp_path / "runs")) == 2
+    assert len(load_verdicts(tmp_path / "runs")) == 480
+
+
+@pytest.mark.parametrize("change", [{"temperature": 0.5}, {"seed": 1}, {"max_new_tokens": 99}, {"prompt": "rubric"}])
+def test_whoever_asks_otherwise_is_not_given_the_earlier_reply(
+    server: ChatServer, tmp_path: Path, change: dict[str, object]
+) -> None:
+    served(server.url, tmp_path).judge(shown(2))
+    served(server.url, tmp_path).judge(shown(2))
+    assert len(server.received) == 2
+    served(server.url, tmp_path, **change).judge(shown(2))
+    assert len(server.received) == 4
+
+
+def test_what_is_judged_again_is_asked_again(server: ChatServer, tmp_path: Path) -> None:
+    bench, settings = benchmark(tmp_path / "bench", 3), Settings(url=server.url)
+    bad = {0: message("I cannot say."), 1: error(400, "too long"), 2: message("", refusal="No.")}
+    server.answer = lambda received: bad[lesion(received)]
+    judge(bench, tmp_path / "runs", ["endpoint:m"], settings=settings)
+    server.received.clear()
+    server.answer = lambda _: message(REPLY)
+    [again] = judge(bench, tmp_path / "runs", ["endpoint:m"], settings=settings, retry=["unparsed", "error", "refused"])
+    assert again.retried == 12
+    assert len(server.received) == 6
+    assert set(read_run(again.folder)["status"]) == {"ok"}
+
+
+def test_a_file_of_replies_that_is_damaged_is_named_and_everything_is_asked(server: ChatServer, tmp_path: Path) -> None:
+    (tmp_path / ".replies.sqlite").write_bytes(b"not a database, but long enough to look at" * 40)
+    judging = served(server.url, tmp_path)
+    assert set(judging.judge(shown(2))["status"]) == {"ok"}
+    assert [notice for notice in judging.notices if ".replies.sqlite" in notice and "not a database" in notice]
+
+
+def test_replies_keep_their_probabilities(server: ChatServer, tmp_path: Path) -> None:
+    top = [{"token": "A", "logprob": -0.1}, {"token": "It", "logprob": -3.0}]
+    server.answer = lambda _: message("A", tokens=[{"token": "A", "logprob": -0.1, "top_logprobs": top}])
+    fresh, kept = (served(server.url, tmp_path, prompt="single").judge(shown(1)) for _ in range(2))
+    assert len(server.received) == 2
+    assert fresh["p_first_bound"].tolist() == ["at least", "at least"]
+    pd.testing.assert_frame_equal(kept, fresh)
+
+
+@pytest.mark.parametrize("reported", [1, 10])
+def test_the_budget_is_kept_to_one_request_and_the_run_goes_on_with_another(
+    server: ChatServer, tmp_path: Path, reported: int
+) -> None:
+    """Also where a server counts many more tokens than the estimate did."""
+    bench = benchmark(tmp_path / "bench", 20)
+    usage = {"prompt_tokens": 1000 * reported, "completion_tokens": 5}
+    cost = (usage["prompt_tokens"] * 1.0 + usage["completion_tokens"] * 2.0) / 1e6
+
+    def answer(_: Received) -> Response:
+        reply = message(REPLY)
+        assert isinstance(reply.body, dict)
+        return Response(reply.body | {"usage": usage})
+
+    server.answer = answer
+    settings = Settings(url=server.url, budget=10.5 * cost, batch_size=1, **PRICES)
+    with pytest.raises(RunError, match=r"were spent; what was judged is kept.*--budget") as stopped:
+        judge(bench, tmp_path / "runs", ["endpoint:m"], settings=settings)
+    assert "\n" not in str(stopped.value)
+    n_paid = len(server.received)
+    kept = load_verdicts(tmp_path / "runs", replies=True)
+    most = max(cost, 2.3e-3)  # of a request: its reply may have 512 tokens of 2 USD a million
+    assert 10.5 * cost - most < n_paid * cost <= 10.5 * cost
+    assert kept["cost_usd"].sum() == pytest.approx(n_paid * cost)
+    assert len(kept) == 2 * n_paid, "what was paid for is kept, of batches that are not done too"
+    settings = Settings(url=server.url, budget=1000.0, **PRICES)
+    [done] = judge(bench, tmp_path / "runs", ["endpoint:m"], settings=settings)
+    assert len(server.received) == 40, "nothing was asked twice"
+    assert len(read_run(done.folder)) == done.made + done.before == 80
+
+
+def test_judges_of_one_call_share_the_budget(server: ChatServer, tmp_path: Path) -> None:
+    settings = Settings(url=server.url, budget=30 * COST + 0.002, **PRICES)
+    with pytest.raises(RunError, match="budget"):
+        judge(benchmark(tmp_path / "bench", 10), tmp_path / "runs", ["endpoint:m", "endpoint:n"], settings=settings)
+    models = Counter(received.body["model"] for received in server.received)
+    assert models["m"] == 20
+    assert models["n"] < 20
+
+
+def test_a_budget_needs_prices(server: ChatServer) -> None:
+    with pytest.raises(InputError, match="--price-prompt and --price-completion"):
+        served(server.url, budget=1.0)
+
+
+@pytest.mark.parametrize("name", ["budget", "requests_per_minute", "tokens_per_minute"])
+def test_limits_are_above_zero(name: str) -> None:
+    for value in (-1.0, 0.0, float("nan")):
+        with pytest.raises(InputError, match=f"{name} .*must be more than 0"):
+            Settings(**{name: value})
+
+
+def test_what_a_run_may_cost_is_said_before_the_first_request_and_may_be_declined(
+    server: ChatServer, tmp_path: Path
+) -> None:
+    bench, seen = benchmark(tmp_path / "bench", 120), list[Estimate]()
+
+    def decline(name: str, estimate: Estimate) -> None:
+        seen.append(estimate)
+        raise RunError(f"{name}: no")
+
+    settings = Settings(url=server.url, budget=0.01, **PRICES)
+    with pytest.raises(RunError, match="endpoint:m: no"):
+        judge(
+            bench,
+            tmp_path / "runs",
+            ["endpoint:m"],
+            settings=settings,
+            backend=lambda job: run_locally(job, decline),
+        )
+    assert not server.received
+    assert not list((tmp_path / "runs").iterdir()), "nothing is left behind"
+    [estimate] = seen
+    assert (estimate.requests, estimate.reply_tokens) == (240, 240 * 512)
+    judge(bench, tmp_path / "all", ["endpoint:m"], settings=Settings(url=server.url))
+    characters = sum(len(received.text) for received in server.received)
+    assert estimate.prompt_tokens == pytest.approx(characters / 4, rel=0.01)
+    assert estimate.least_usd == pytest.approx(estimate.prompt_tokens / 1e6)
+    assert estimate.most_usd == pytest.approx(estimate.least_usd + 240 * 512 * 2 / 1e6)
+    assert estimate.may_exceed
+
+
+def test_replies_that_are_there_are_not_part_of_the_estimate(server: ChatServer, tmp_path: Path) -> None:
+    served(server.url, tmp_path).judge(shown(3))
+    estimate = served(server.url, tmp_path, budget=1.0, **PRICES).estimate(shown(5), 1.0)
+    assert estimate is not None
+    assert estimate.requests == 2
+
+
+def test_a_server_that_never_answers_ends_the_run_after_two_rounds(tmp_path: Path) -> None:
+    """Of 12,000 requests, each of which would have six attempts of `timeout_s`."""
+    ended = Event()
+
+    def silent(_: Received) -> Response:
+        ended.wait(60)
+        return message(REPLY)
+
+    with ChatServer(silent) as server:
+        try:
+            with pytest.raises(RunError, match=r"no server at 127\.0\.0\.1.*no reply within 0\.2 s") as stopped:
+                list(served(server.url, timeout_s=0.2).stream(batches(12_000)))
+            assert "\n" not in str(stopped.value)
+            assert len(server.received) <= 2 * 4 + 4
+        finally:
+            ended.set()
+
+
+def test_a_server_that_falls_silent_ends_the_run_and_what_it_said_is_kept(server: ChatServer, tmp_path: Path) -> None:
+    ended, bench = Event(), benchmark(tmp_path / "bench", 40)
+
+    def answer(received: Received) -> Response:
+        if len(server.received) > 20:
+            ended.wait(60)
+        return message(REPLY)
+
+    server.answer = answer
+    settings = Settings(url=server.url, timeout_s=0.2, concurrency=4, batch_size=1)
+    try:
+        with pytest.raises(RunError, match="answers no more"):
+            judge(bench, tmp_path / "runs", ["endpoint:m"], settings=settings)
+        assert len(server.received) <= 20 + 8 + 4
+        assert len(load_verdicts(tmp_path / "runs")) == 2 * 20
+    finally:
+        ended.set()
+    server.received.clear()
+    server.answer = lambda _: message(REPLY)
+    judge(bench, tmp_path / "runs", ["endpoint:m"], settings=settings)
+    assert len(server.received) == 60
+
+
+def test_a_server_that_only_fails_ends_the_run_too(server: ChatServer) -> None:
+    server.answer = lambda _: error(503, "overloaded")
+    with pytest.raises(RunError, match=r"answers no more.*overloaded"):
+        list(served(server.url).stream(batches(1000)))
+    assert len(server.received) <= (8 + 4) * 6
+
+
+def test_no_batch_waits_for_the_slowest_request_of_another(server: ChatServer) -> None:
+    others_are_done = Event()
+
+    def answer(received: Received) -> Response:
+        if lesion(received) == 0:
+            assert others_are_done.wait(30), "later batches are not begun before this one is done"
+        return message(REPLY)
+
+    server.answer = answer
+    done = []
+    for rows, verdicts in served(server.url, concurrency=2).stream(batches(30)):
+        assert verdicts["case_id"].tolist() == rows["case_id"].tolist()
+        done.append(rows["case_id"].iloc[0])
+        if len(done) == 29:
+            others_are_done.set()
+    assert done[-1] == "case 0"
+    assert sorted(done) == sorted(f"case {number}" for number in range(30))
+
+
+def test_a_stream_that_is_closed_sends_nothing_more_and_what_was_under_way_is_not_paid_twice(
+    server: ChatServer, tmp_path: Path
+) -> None:
+    stream = served(server.url, tmp_path).stream(batches(200))
+    for _ in range(3):
+        next(stream)
+    stream.close()
+    n_sent = len(server.received)
+    assert n_sent < 3 + 4 * 4
+    list(served(server.url, tmp_path).stream(batches(200)))
+    assert Counter(map(lesion, server.received)) == Counter(range(200)), "each once"
+
+
+def test_a_signal_ends_the_run_and_nothing_is_asked_or_paid_twice(server: ChatServer, tmp_path: Path) -> None:
+    bench = benchmark(tmp_path / "bench", 60)
+
+    def answer(_: Received) -> Response:
+        if len(server.received) == 9:
+            os.kill(os.getpid(), signal.SIGINT)
+        return message(REPLY)
+
+    server.answer = answer
+    settings = Settings(url=server.url, concurrency=2, batch_size=2, **PRICES)
+    with pytest.raises(InterruptedRunError, match="run the same command again"):
+        judge(bench, tmp_path / "runs", ["endpoint:m"], settings=settings)
+    assert 9 <= len(server.received) < 60
+    [done] = judge(bench, tmp_path / "runs", ["endpoint:m"], settings=settings)
+    assert Counter((lesion(received), received.text) for received in server.received).most_common(1)[0][1] == 1
+    assert len(server.received) == 120
+    assert done.made + done.before == 240
+
+
+def test_a_key_that_is_revoked_keeps_what_was_judged_before(server: ChatServer) -> None:
+    server.answer = lambda received: message(REPLY) if lesion(received) < 5 else error(401, "revoked")
+    stream, made = served(server.url, concurrency=1).stream(batches(50)), []
+    with pytest.raises(InputError, match="MRB_ENDPOINT_KEY"):
+        made.extend(verdicts for _, verdicts in stream)
+    assert pd.concat(made)["case_id"].unique().tolist() == [f"case {number}" for number in range(5)]
+    assert len(server.received) == 6
+
+
+def test_requests_and_tokens_are_spread_over_the_minute(server: ChatServer) -> None:
+    """Nothing sleeps here; what would have been slept adds up to the last request's turn."""
+    waits: list[float] = []
+    given = Settings(dimensions=DIMENSIONS, url=server.url, concurrency=1, requests_per_minute=0.001)
+    judging = EndpointJudge("m", Entry("m", "endpoint", model="m"), given, {}, sleep=waits.append)
+    judging.judge(shown(4))
+    assert waits == pytest.approx([60_000, 120_000, 180_000], rel=0.01)
+    waits.clear()
+    given = Settings(dimensions=DIMENSIONS, url=server.url, concurrency=1, tokens_per_minute=1.0, max_new_tokens=88)
+    judging = EndpointJudge("m", Entry("m", "endpoint", model="m"), given, {}, sleep=waits.append)
+    judging.judge(shown(2))
+    tokens = len(server.received[-1].text) / 4 + 88
+    assert waits == pytest.approx([60 * tokens], rel=0.01)
+
+
+def test_a_server_that_takes_two_at_a_time_is_asked_fewer(server: ChatServer) -> None:
+    """Refused requests cost no verdict, and become rare."""
+    server.answer = lambda _: error(429, "slow down") if server.busy > 2 else message(REPLY)
+    judging = served(server.url, concurrency=16)
+    frames = [verdicts for _, verdicts in judging.stream(batches(150))]
+    assert set(pd.concat(frames)["status"]) == {"ok"}
+    assert len(server.received) < 150 * 2
+
+
+@pytest.mark.parametrize("prompt", ["plain", "reasoned", "single", "official-form"])
+@pytest.mark.parametrize(
+    ("thinking", "template", "has_room"),
+    [
+        ("always", {}, True),
+        ("optional", {}, True),
+        ("optional", {"enable_thinking": True}, True),
+        ("optional", {"enable_thinking": False}, False),
+        ("no", {}, False),
+        (None, {}, False),
+    ],
+)
+def test_a_model_that_thinks_has_room_for_it_with_every_prompt(
+    server: ChatServer, prompt: str, thinking: Thinking | None, template: dict[str, object], has_room: bool
+) -> None:
+    entry = Entry("served", "endpoint", model="m", thinking=thinking, chat={"template": template} if template else {})
+    served(server.url, entry=entry, prompt=prompt).judge(shown(1))
+    rooms = {received.body["max_tokens"] for received in server.received}
+    assert len(rooms) == 1
+    assert (rooms.pop() >= 4096) == has_room
+    served(server.url, entry=entry, prompt=prompt, max_new_tokens=7).judge(shown(1))
+    assert server.received[-1].body["max_tokens"] == 7
+
+
+def test_nothing_but_replies_and_hashes_is_kept(server: ChatServer, tmp_path: Path) -> None:
+    served(server.url, tmp_path).judge(shown(3))
+    [file] = [path for path in tmp_path.iterdir() if path.is_file()]
+    content = file.read_bytes()
+    assert json.dumps(REPLY).encode() in content
+    assert b"lesion" not in content
+    assert b"Left." not in content

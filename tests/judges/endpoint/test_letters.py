@@ -1,0 +1,190 @@
+"""The engine `letters`: one token a question, the questions of a case one after the other."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event, Lock
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
+from mrb_lib.errors import InputError
+from mrb_lib.judges.endpoint.letters import LettersJudge
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.execute import judge
+from mrb_lib.schema import DIMENSIONS
+from mrb_lib.stats.confidence import calibration
+from mrb_lib.verdicts.store import read_run
+from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message, token
+
+
+def letter(text: str, **shares: float) -> Response:
+    """A reply of one token, with the share that each text has at its place."""
+    return message(text, tokens=[token(text, **{name: math.log(share) for name, share in shares.items()})])
+
+
+def benchmark(folder: Path, cases: int) -> Benchmark:
+    names = [f"case {number}" for number in range(cases)]
+    table = pd.DataFrame({"case_id": names, "question": names, "response_a": "left apex", "response_b": "right base"})
+    votes = [(case, "r1", name, "A") for case in names for name in DIMENSIONS]
+    annotations = pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"])
+    save(Benchmark(BenchmarkMeta("letters", "general", DIMENSIONS), table, annotations), folder)
+    return load(folder)
+
+
+def shown(*cases: str, dimensions: tuple[str, ...] = DIMENSIONS) -> pd.DataFrame:
+    rows = [
+        {"case_id": case, "dimension": name, "order": order, "repeat": 0, "probe": "none"}
+        for case in cases
+        for order in ("AB", "BA")
+        for name in dimensions
+    ]
+    frame = pd.DataFrame(rows)
+    is_ab = frame["order"] == "AB"
+    return frame.assign(
+        question=frame["case_id"],
+        first=is_ab.map({True: "one", False: "two"}),
+        second=is_ab.map({True: "two", False: "one"}),
+    )
+
+
+def served(url: str, entry: Entry | None = None, **settings: object) -> LettersJudge:
+    given = Settings(**{"url": url, "concurrency": 4, **settings})
+    return LettersJudge("served", entry or Entry("served", "letters", model="m"), given, {}, sleep=lambda _: None)
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with ChatServer(lambda _: letter("A", A=0.6, B=0.2, The=0.1)) as running:
+        yield running
+
+
+def test_a_case_is_twelve_requests_of_one_token_with_probabilities(server: ChatServer) -> None:
+    judged = served(server.url, temperature=0.7).judge(shown("x"))
+    assert len(server.received) == 12
+    assert {received.body["max_tokens"] for received in server.received} == {1}
+    assert {received.body["temperature"] for received in server.received} == {0.0}
+    assert {received.body["top_logprobs"] for received in server.received} == {20}
+    assert judged["p_first"].tolist() == pytest.approx([0.75] * 12)
+    assert judged["answer_mass"].tolist() == pytest.approx([0.8] * 12)
+    assert "p_first_bound" not in judged
+    assert judged["prompt_tokens"].sum() == 1200
+
+
+def test_the_questions_of_a_case_follow_one_another_and_those_of_an_order_share_all_but_their_last_words(
+    server: ChatServer,
+) -> None:
+    busy, together, order = Counter[str](), Counter[str](), defaultdict[str, list[str]](list)
+    two_are_asked, lock, cases = Event(), Lock(), [f"case {number}" for number in range(9)]
+
+    def answer(received: Received) -> Response:
+        case = next(name for name in cases if f"\n{name}\n" in received.text)
+        with lock:
+            busy[case] += 1
+            together[case] = max(together[case], busy[case])
+            order[case].append(received.text)
+            if busy.total() > 1:
+                two_are_asked.set()
+        assert two_are_asked.wait(10), "several cases are asked at a time"
+        with lock:
+            busy[case] -= 1
+        return letter("B", A=0.3, B=0.6)
+
+    server.answer = answer
+    served(server.url).judge(shown(*cases))
+    assert set(together.values()) == {1}, "never two of one case at a time"
+    for case in cases:
+        texts = order[case]
+        heads = [text[: text.index("Reply with one letter")] for text in texts]
+        assert [heads.index(head) for head in heads] == [0] * 6 + [6] * 6
+        assert len(set(texts)) == 12
+
+
+@pytest.mark.parametrize(
+    ("reply", "pick", "status", "bound"),
+    [
+        (letter("A", A=0.6, B=0.3), "first", "ok", None),
+        (letter("B", A=0.3, B=0.6), "second", "ok", None),
+        # The letter is likelier in all its spellings together.
+        (letter("B", **{"A": 0.2, " A": 0.2, "B": 0.3}), "first", "ok", None),
+        # The token says something else, and the letters stand behind it.
+        (letter("The", The=0.5, A=0.1, B=0.3), "second", "repaired", None),
+        (letter("A", A=0.9, The=0.05, I=0.01), "first", "ok", "at least"),
+        (letter("B", B=0.9, The=0.05), "second", "ok", "at most"),
+        (letter("The", The=0.9, I=0.05), None, "unparsed", None),
+        (message("A"), "first", "ok", None),
+        (message("I"), None, "unparsed", None),
+        (message("", refusal="No."), None, "refused", None),
+    ],
+)
+def test_the_pick_is_the_likelier_letter(
+    server: ChatServer, reply: Response, pick: str | None, status: str, bound: str | None
+) -> None:
+    server.answer = lambda _: reply
+    judged = served(server.url).judge(shown("x", dimensions=("overall",)))
+    row = judged.iloc[0]
+    assert row["status"] == status
+    assert (None if pd.isna(row["pick"]) else row["pick"]) == pick
+    assert row.get("p_first_bound") == bound
+
+
+def test_a_letter_without_probabilities_is_a_pick_all_the_same_and_that_is_said(server: ChatServer) -> None:
+    def answer(received: Received) -> Response:
+        return error(400, "logprobs are not supported") if "logprobs" in received.body else message("B")
+
+    server.answer = answer
+    judging = served(server.url, concurrency=1)
+    assert judging.judge(shown("x"))["pick"].tolist() == ["second"] * 12
+    assert [notice for notice in judging.notices if "refuses logprobs" in notice]
+
+
+@pytest.mark.parametrize("thinking", ["always", "optional"])
+def test_a_model_that_thinks_first_is_refused(server: ChatServer, thinking: str) -> None:
+    entry = Entry("deep+letters", "letters", model="m", thinking=thinking)
+    with pytest.raises(InputError, match=r"deep\+letters: the model thinks") as caught:
+        served(server.url, entry)
+    assert "\n" not in str(caught.value)
+    off = Entry("deep", "letters", model="m", thinking="optional", chat={"template": {"enable_thinking": False}})
+    assert served(server.url, off).spec["chat_template_kwargs"] == {"enable_thinking": False}
+
+
+@pytest.mark.parametrize("prompt", ["plain", "rating"])
+def test_a_prompt_that_asks_for_more_than_a_letter_is_refused(server: ChatServer, prompt: str) -> None:
+    with pytest.raises(InputError, match="use single"):
+        served(server.url, prompt=prompt)
+
+
+def test_bounds_are_kept_in_the_frame_of_the_case_and_counted(server: ChatServer, tmp_path: Path) -> None:
+    """A judge that is always sure of the response shown first, of which alone the server tells."""
+    bench = benchmark(tmp_path / "bench", 3)
+    server.answer = lambda _: letter("A", A=0.9, The=0.05, I=0.01)
+    [done] = judge(bench, tmp_path / "runs", ["endpoint:m+letters"], settings=Settings(url=server.url))
+    verdicts = read_run(done.folder)
+    assert len(verdicts) == len(server.received) == 3 * 12
+    assert done.folder.name.startswith("endpoint")
+    by_order = verdicts.groupby("order")
+    assert by_order["p_a_bound"].unique().map(list).to_dict() == {"AB": ["at least"], "BA": ["at most"]}
+    assert by_order["choice"].unique().map(list).to_dict() == {"AB": ["A"], "BA": ["B"]}
+    assert by_order["p_a"].mean().to_dict() == pytest.approx({"AB": 0.9 / 0.91, "BA": 0.01 / 0.91})
+    gold = verdicts[["case_id", "dimension"]].drop_duplicates().assign(choice="A")
+    table = calibration(verdicts, gold, bench.cases, resamples=0)
+    counted = table[table["part"] == "summary"]
+    assert counted["n_censored"].tolist() == counted["n"].tolist() == [6] * len(DIMENSIONS)
+
+
+@pytest.mark.slow
+def test_a_real_server_gives_every_question_a_probability(smollm_server: str) -> None:
+    entry = Entry("smollm", "letters", model="smollm", vision=False)
+    judging = LettersJudge("smollm", entry, Settings(url=smollm_server), {})
+    judged = judging.judge(shown("x", dimensions=("overall",)))
+    assert judged["completion_tokens"].tolist() == [1.0, 1.0]
+    assert judged["p_first"].between(0, 1).all(), "one letter at least is among the twenty likeliest tokens"
+    bound = judged["p_first_bound"] if "p_first_bound" in judged else pd.Series(np.nan, index=judged.index)
+    exact = judged[bound.isna()]
+    assert ((exact["p_first"] > 0.5) == (exact["pick"] == "first")).all()
