@@ -227,6 +227,12 @@ def load_prompt(id_or_file: str) -> Prompt:
     return prompt_from_text(path.stem, text)
 
 
+def load_prompt_of_one(id_or_file: str) -> Prompt:
+    """As `load_prompt`; of this library's prompts that ask for all dimensions at once, the one that asks for one."""
+    prompt, single = load_prompt(id_or_file), f"single-{id_or_file}"
+    return load_prompt(single) if prompt.asks == "all" and single in builtin_ids() else prompt
+
+
 def prompt_from_text(name: str, text: str) -> Prompt:
     """A prompt from its template's source, as a run keeps it.
 

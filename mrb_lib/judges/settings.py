@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES, DIMENSIONS
+
+BLIND: Final = (
+    "the case has images, and the judge reads text only; --without-images judges it by its text, and says so everywhere"
+)
 
 DType = Literal["auto", "float32", "bfloat16"]
 Quantization = Literal["4bit", "8bit"]

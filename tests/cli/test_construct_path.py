@@ -80,10 +80,13 @@ def test_from_a_folder_of_images_to_a_released_benchmark(
 ) -> None:
     """Two tiny models and SmolLM2 behind a server are the filter and the responders."""
     source, work, bench = write_source(tmp_path / "source"), tmp_path / "work", tmp_path / "bench"
-    models = [f"path:{tiny(name)}" for name in ("llava", "llama")]
     roster, served = tmp_path / "roster.toml", tmp_path / "served.toml"
     roster.write_text('[[judge]]\nname = "smollm2"\nengine = "endpoint"\nmodel = "smollm2"\nvision = false\n')
-    served.write_text(f'[[model]]\nname = "smollm2"\nurl = "{smollm_server}"\ntemperature = 0.0\n')
+    # Two of the three read text only, and answer from the question.
+    served.write_text(
+        f'[[model]]\nname = "path:{tiny("llama")}"\nwithout_images = true\n'
+        f'[[model]]\nname = "smollm2"\nurl = "{smollm_server}"\ntemperature = 0.0\nwithout_images = true\n'
+    )
     behind_a_server = ("--plan", served, "--roster", roster)
 
     def step(name: str, *options: object, after: int, bare: bool = False) -> Result:
@@ -111,14 +114,13 @@ def test_from_a_folder_of_images_to_a_released_benchmark(
     assert left_out == 6, "four copies and two that cannot be read"
     assert not [path for path in work.rglob("*") if path.is_file() and NAME.split("^")[0].encode() in path.read_bytes()]
 
-    asked = [option for model in models for option in ("--model", model)]
-    step("filter", *asked, *behind_a_server, "--keep", "correct <= 1", *SHORT, after=4)
+    seeing = f"path:{tiny('llava')}"
+    step("filter", "--model", seeing, *behind_a_server, "--keep", "correct <= 1", *SHORT, after=4)
     dealt = mrb("construct", "screen", work, "--clinicians", "Dr A,Dr B,Dr C", "--overlap", 2, "--assign-only")
     assert dealt.code == 0, dealt.err
     rate(work / "reviews.sqlite", "ours (screening)", list(CRITERIA), ["2", "3", "4", "5", "5"])
     step("screen", "--close", after=2)
-    responders = [option for model in models for option in ("--responder", model)]
-    step("respond", *responders, *behind_a_server, *SHORT, after=4)
+    step("respond", "--responder", seeing, *behind_a_server, *SHORT, after=4)
     step("pair", "--exclude", "refused", after=3)
     assert mrb("annotate", work, "--annotators", "ann,bea,cy", "--overlap", 3, "--assign-only").code == 0
     rate(work / "reviews.sqlite", "ours", load(work).meta.dimensions, ["A", "A", "B", "tie"])

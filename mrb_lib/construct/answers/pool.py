@@ -15,11 +15,20 @@ from mrb_lib.judges.settings import Settings, for_repeats
 from mrb_lib.runs.record import without_secrets
 
 _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
-    "str | None": (str,), "str": (str,), "DType": (str,), "bool": (bool,), "int": (int,), "int | None": (int,),
+    "str | None": (str,), "str": (str,), "DType": (str,), "Quantization | None": (str,), "bool": (bool,), "int": (int,), "int | None": (int,),
     "float": (float, int), "float | None": (float, int),
 }  # fmt: skip
 _NOT_HERE: Final = ("dimensions", "choices", "scale")
-_RECORDED: Final = ("temperature", "max_new_tokens", "max_pixels", "dtype", "revision", "seed")
+_RECORDED: Final = (
+    "temperature",
+    "max_new_tokens",
+    "max_pixels",
+    "without_images",
+    "dtype",
+    "quantize",
+    "revision",
+    "seed",
+)
 
 
 def read_pool(path: Path, usual: Answerer) -> list[Answerer]:
@@ -103,7 +112,7 @@ def _recorded(model: str, one: Answerer, samples: int) -> dict[str, object]:
     prompt, used = prompt_of(one), for_repeats(one.settings, samples)
     settings = {name: getattr(used, name) for name in _RECORDED}
     url = {"url": without_secrets(one.settings.url)} if one.settings.url is not None else {}
-    known = {name: value for name, value in settings.items() if value is not None}
+    known = {name: value for name, value in settings.items() if value not in (None, False)}
     return {"model": model, "prompt": prompt.id, "prompt_hash": prompt.hash, **known, **url}
 
 

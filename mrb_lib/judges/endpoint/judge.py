@@ -111,6 +111,7 @@ class EndpointJudge:
     """
 
     engine = "endpoint"
+    _load_prompt = staticmethod(load_prompt)
     usual_prompt = "plain"
     dimensions: tuple[str, ...] | None = None
     provenance: Mapping[str, object] = {}
@@ -127,7 +128,7 @@ class EndpointJudge:
         *,
         sleep: Callable[[float], object] | None = None,
     ) -> None:
-        prompt = self._checked(load_prompt(settings.prompt or self.usual_prompt), entry)
+        prompt = self._checked(self._load_prompt(settings.prompt or self.usual_prompt), entry)
         self._prices = _prices(settings)
         server = address(entry, settings)
         sees, max_pixels = entry.vision is not False, settings.max_pixels or MAX_PIXELS
@@ -150,7 +151,8 @@ class EndpointJudge:
             "seed": settings.seed,
             "max_tokens": max_tokens,
             "max_pixels": max_pixels,
-            "images": sees,
+            "images": sees and not settings.without_images,
+            **({"without_images": True} if settings.without_images else {}),
             "schema": options.schema,
             "top_logprobs": options.top_logprobs,
         }
@@ -161,7 +163,7 @@ class EndpointJudge:
             self._notices.add(f"the connection to {server.host} is not encrypted: others may read the cases")
         self._cache = ReplyCache(runs / FILE_NAME, self._notices) if runs is not None else None
         self._n_replies = self._n_kept = 0
-        self._writer = RequestWriter(prompt, settings, images, sees, max_pixels, self._notices)
+        self._writer = RequestWriter(prompt, settings, images, sees, max_pixels)
         self._client = ChatClient(
             Transport(server, connections=settings.concurrency, timeout_s=settings.timeout_s),
             fixed,

@@ -13,7 +13,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.judges.endpoint.judge import EndpointJudge, thinks
 from mrb_lib.judges.endpoint.reply import ChatReply, p_of_first
 from mrb_lib.judges.endpoint.requests import Task
-from mrb_lib.judges.prompts import Prompt
+from mrb_lib.judges.prompts import Prompt, load_prompt_of_one
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.reading import parse
@@ -40,6 +40,7 @@ class LettersJudge(EndpointJudge):
 
     engine = "letters"
     usual_prompt = "single"
+    _load_prompt = staticmethod(load_prompt_of_one)
 
     def _checked(self, prompt: Prompt, entry: Entry) -> Prompt:
         if thinks(entry):

@@ -12,10 +12,9 @@ import pandas as pd
 
 from mrb_lib.data.images import is_dicom, open_image, png, raster, within
 from mrb_lib.errors import InputError
-from mrb_lib.judges.endpoint.capabilities import Notices
 from mrb_lib.judges.endpoint.client import ChatRequest
 from mrb_lib.judges.prompts import Prompt
-from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.settings import BLIND, Settings
 from mrb_lib.verdicts.orders import FIRST, SECOND
 
 _SHARED: Final = ("case_id", "order", "repeat", "probe")
@@ -58,7 +57,6 @@ class RequestWriter:
     images : the benchmark's images, by name
     sees : whether the model takes images
     max_pixels : an image with more is made smaller
-    notices : grows with what the user should know
     """
 
     prompt: Prompt
@@ -66,7 +64,6 @@ class RequestWriter:
     images: Mapping[str, bytes]
     sees: bool
     max_pixels: int
-    notices: Notices
 
     def tasks(self, shown: pd.DataFrame) -> Iterator[Task]:
         """The requests for a batch.
@@ -131,9 +128,10 @@ class RequestWriter:
     def _named(self, case: pd.Series) -> list[str]:
         names = case.get("images")
         named = [] if names is None or isinstance(names, float) else [str(name) for name in names]
-        if named and not self.sees:
-            self.notices.add("the model takes no images and judges by the text alone")
+        if self.settings.without_images:
             return []
+        if named and not self.sees:
+            raise InputError(BLIND)
         return named
 
     def _picture(self, name: str, urls: dict[str, str | InputError]) -> Mapping[str, object]:

@@ -19,10 +19,10 @@ from mrb_lib.files import is_safe_name
 from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.memory import PassMemory
 from mrb_lib.judges.local.weights import Weights, choose_devices, choose_dtype, describe
-from mrb_lib.judges.prompts import Asks, Prompt, Rendered, builtin_ids, load_prompt
+from mrb_lib.judges.prompts import Asks, Prompt, Rendered, load_prompt, load_prompt_of_one
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource, names_code, provenance_of, trained_as
-from mrb_lib.judges.settings import Settings
+from mrb_lib.judges.settings import BLIND, Settings
 from mrb_lib.verdicts.orders import FIRST, SECOND
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
@@ -334,9 +334,7 @@ def _fitting_prompt(judge: str, wanted: str | None, usual: str | None, asks: Seq
         if wanted is not None:
             raise InputError(f"judge {judge}: is a scalar reward model and takes no prompt; leave --prompt out.")
         return None
-    prompt = load_prompt(wanted or usual)
-    if prompt.asks not in asks and "one" in asks and (single := f"single-{wanted}") in builtin_ids():
-        prompt = load_prompt(single)  # the same, asked one quality at a time
+    prompt = (load_prompt if "all" in asks else load_prompt_of_one)(wanted or usual)
     if prompt.asks not in asks:
         raise InputError(
             f"judge {judge}: prompt {prompt.id} asks for {_ASKS[prompt.asks]}, but this engine reads "
@@ -358,9 +356,6 @@ def _positive(value: object) -> int | None:
     return value if isinstance(value, int) and value > 0 else None
 
 
-BLIND: Final = (
-    "the case has images, and the judge reads text only; --without-images judges it by its text, and says so everywhere"
-)
 NO_NUMBER: Final = (
     "the model's answer is not a number, as where its arithmetic overflows or its weights are damaged; "
     "try --dtype float32, or fetch the model again"

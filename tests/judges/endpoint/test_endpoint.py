@@ -8,6 +8,7 @@ import json
 import logging
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from threading import Barrier
 
 import numpy as np
@@ -133,13 +134,21 @@ def test_a_case_whose_image_is_absent_or_damaged_fails_alone_and_says_why(server
     assert len(server.received) == 2
 
 
-def test_a_model_without_vision_is_shown_the_text_alone_and_that_is_said(server: ChatServer) -> None:
+def test_a_model_without_vision_judges_cases_with_images_only_where_that_is_wanted(server: ChatServer) -> None:
     settings = Settings(dimensions=DIMENSIONS, url=server.url)
-    blind = EndpointJudge("blind", Entry("blind", "endpoint", model="m", vision=False), settings, {})
-    assert set(blind.judge(shown("x", images=[["gone.png"]] * 6))["status"]) == {"ok"}
-    assert blind.spec["images"] is False
-    assert any("no images" in notice for notice in blind.notices)
-    assert "medical image" not in server.received[0].text
+    rows = shown("x", images=[["gone.png"]] * 6)
+    entry = Entry("blind", "endpoint", model="m", vision=False)
+    judged = EndpointJudge("blind", entry, settings, {}).judge(rows)
+    assert set(judged["status"]) == {"error"}
+    assert judged["error"].str.contains("reads text only; --without-images").all()
+    assert not server.received
+    assert set(EndpointJudge("blind", entry, settings, {}).judge(shown("y"))["status"]) == {"ok"}
+    server.received.clear()
+    for named in (entry, replace(entry, vision=True)):
+        blind = EndpointJudge("blind", named, replace(settings, without_images=True), {})
+        assert set(blind.judge(rows)["status"]) == {"ok"}
+        assert (blind.spec["images"], blind.spec["without_images"]) == (False, True)
+        assert "medical image" not in server.received[-1].text
 
 
 def test_a_prompt_with_a_reference_fails_the_cases_without_one(server: ChatServer) -> None:

@@ -52,8 +52,7 @@ def _shown(
 
 
 def _judge(url: str, benchmark: Benchmark, prompt: str, **settings: int) -> EndpointJudge:
-    given = Settings(dimensions=DIMENSIONS, url=url, prompt=prompt, concurrency=2, **settings)
-    # SmolLM2 takes no images, so the pictures of the cases are left out, which the judge says.
+    given = Settings(dimensions=DIMENSIONS, url=url, prompt=prompt, concurrency=2, without_images=True, **settings)
     entry = Entry("smollm", "endpoint", model="smollm", vision=False)
     return EndpointJudge("smollm", entry, given, benchmark.images, sleep=lambda _: None)
 
