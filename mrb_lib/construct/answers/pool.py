@@ -15,8 +15,8 @@ from mrb_lib.judges.settings import Settings, for_repeats
 from mrb_lib.runs.record import without_secrets
 
 _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
-    "str | None": (str,), "str": (str,), "DType": (str,), "Quantization | None": (str,), "bool": (bool,), "int": (int,), "int | None": (int,),
-    "float": (float, int), "float | None": (float, int),
+    "str | None": (str,), "str": (str,), "DType": (str,), "Quantization | None": (str,), "bool": (bool,),
+    "int": (int,), "int | None": (int,), "float": (float, int), "float | None": (float, int),
 }  # fmt: skip
 _NOT_HERE: Final = ("dimensions", "choices", "scale")
 _RECORDED: Final = (
