@@ -82,8 +82,8 @@ def write_tiny(
 
 def _corpus(texts: Iterable[str]) -> list[str]:
     letters = ['"A"', '"B"', '"tie"', " A", " B", "A", "B", *map(str, range(1, 11))]
-    # What `single-reference` says, `single` and `reference` say.
-    names = [name for name in builtin_ids() if name != "single-reference"]
+    # What `single-reference` and `single-rubric` say, the others say.
+    names = [name for name in builtin_ids() if not name.startswith("single-")]
     prompts = [load_prompt(name).text.replace("{{ offer }}", offer(CHOICES)) for name in names]
     return [*prompts, " ".join(letters), *texts]
 
