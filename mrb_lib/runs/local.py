@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -39,6 +40,19 @@ class Job:
     batches: Sequence[np.ndarray]
     make: Callable[[], Judge]
     devices: list[str] = field(default_factory=list)
+
+
+@runtime_checkable
+class HoldsWeights(Protocol):
+    """A judge that can forget what `Judge.load` read, and free the memory; `load` reads it again."""
+
+    def unload(self) -> None: ...
+
+
+def free(judge: Judge) -> None:
+    """Have a judge forget its weights, where it has any."""
+    if isinstance(judge, HoldsWeights):
+        judge.unload()
 
 
 # A backend gets ready when it is called (it loads weights, starts workers); what it then yields are

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs.execute import RunSummary
+from mrb_lib.runs.outcomes import RunSummary
 from mrb_lib.validation import conform
 from mrb_lib.verdicts.manifest import Manifest, write_manifest
 from mrb_lib.verdicts.store import append_part

@@ -21,7 +21,7 @@ from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
-from mrb_lib.runs.execute import InterruptedRunError
+from mrb_lib.runs.interruption import InterruptedRunError
 from mrb_lib.runs.plan import Plan
 from mrb_lib.runs.progress import RunProgress
 from mrb_lib.runs.ray import scaleout

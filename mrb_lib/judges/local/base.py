@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -155,6 +156,13 @@ class LocalJudge(ABC):
             )
             if not self._loaded.sees_images:
                 self.notice("reads text only: the cases' images are not seen")
+
+    def unload(self) -> None:
+        """Forget the weights and free their memory; `load` reads them again."""
+        self._loaded = None
+        gc.collect()  # parts of a model may refer to each other
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
 
     def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
         """See `Judge.judge`."""

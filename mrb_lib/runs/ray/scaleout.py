@@ -22,8 +22,8 @@ from mrb_lib.errors import InputError, MrbError, RunError
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
-from mrb_lib.runs.execute import RunSummary
 from mrb_lib.runs.local import Job, run_locally
+from mrb_lib.runs.outcomes import Outcome, ReportOutcome, RunSummary
 from mrb_lib.runs.progress import ReportProgress
 from mrb_lib.runs.ray.cluster import INSTALL, Cluster, WorkerPool, reason_of, size_pool
 from mrb_lib.runs.ray.image_server import RemoteImageServer
@@ -64,6 +64,7 @@ def judge_on_ray(
     extra: Sequence[Path] = (),
     retry: Sequence[str] = (),
     progress: ReportProgress | None = None,
+    finished: ReportOutcome | None = None,
     workers: int | None = None,
     gpus_per_worker: float | None = None,
 ) -> list[RunSummary]:
@@ -78,7 +79,7 @@ def judge_on_ray(
 
     Parameters
     ----------
-    benchmark, runs, names, orders, repeats, limit, settings, extra, retry, progress :
+    benchmark, runs, names, orders, repeats, limit, settings, extra, retry, progress, finished :
         see `mrb_lib.runs.execute.judge`. The folders need not be seen by the workers.
     workers : models loaded at once; None is one for each GPU, or for every two CPUs
     gpus_per_worker : from 0 to 1; None is 1 where there are GPUs
@@ -95,13 +96,17 @@ def judge_on_ray(
     InterruptedRunError
         SIGINT or SIGTERM came; what had arrived is kept.
     RunError
-        Another process writes the same run, a judge failed, Ray does not start, or a
-        worker has other versions or weights.
+        As `mrb_lib.runs.execute.judge`; or Ray does not start, or a worker has other versions or weights.
     """
     chosen = settings or Settings()
     _check(chosen, workers, gpus_per_worker)
     with Cluster(workers) as cluster:
         spread = _RayBackend(cluster, benchmark.images, workers, gpus_per_worker, chosen.device)
+
+        def with_notices(outcome: Outcome) -> Outcome:
+            is_done = isinstance(outcome, RunSummary)
+            return _with_notices(outcome, spread.notices_of, cluster.notices) if is_done else outcome
+
         done = execute.judge(
             benchmark,
             runs,
@@ -114,6 +119,7 @@ def judge_on_ray(
             retry=retry,
             backend=spread,
             progress=progress,
+            finished=None if finished is None else lambda outcome: finished(with_notices(outcome)),
         )
         return [_with_notices(one, spread.notices_of, cluster.notices) for one in done]
 
