@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from mrb_lib.judges.settings import DType, Settings
-    from mrb_lib.runs.execute import RunSummary
+    import pandas as pd
 
-    Run = Callable[..., list[RunSummary]]
+    from mrb_lib.cli.judged import JudgedRow
+    from mrb_lib.data.benchmark import Benchmark
+    from mrb_lib.judges.settings import DType
+    from mrb_lib.runs.judge_plan import PlannedJudge
+    from mrb_lib.runs.outcomes import Outcome, RunSummary
 
 _ENGINES = ("local", "ray")
 _LONGEST_REASON = 300
@@ -25,14 +28,21 @@ def judge(
     bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
     runs: Annotated[Path, typer.Argument(metavar="RUNS", help="The folder of runs; created if needed.")],
     names: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             "--judge",
             metavar="NAME...",
             help="Judges, after one --judge or several: NAME or NAME+ENGINE of the roster, path:DIR, endpoint:MODEL, "
             "or a jury as consensus-of:NAME,NAME.",
         ),
-    ],
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Judges, each in its own way, before those of --judge: a TOML file of tables [[judge]]; see above.",
+        ),
+    ] = None,
     more: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
     orders: Annotated[str, typer.Option(help="Which response is shown first: AB, BA or AB,BA.")] = "AB,BA",
     repeats: Annotated[int, typer.Option(help="Verdicts for each case, dimension and order.")] = 1,
@@ -80,10 +90,24 @@ def judge(
     workers: Annotated[int | None, typer.Option(help="Of --engine ray: models loaded at once.")] = None,
     gpus_per_worker: Annotated[float | None, typer.Option(help="Of --engine ray: GPUs each of them takes.")] = None,
 ) -> None:
-    """Run judges over a benchmark. Verdicts already in RUNS are kept and not made again."""
+    """Run judges over a benchmark. Verdicts already in RUNS are kept and not made again.
+
+    A judge that fails stops no other. A plan is a TOML file: each [[judge]] has a name, and any of these options as
+    keys with underscores (timeout_s for --timeout), where it differs; engine may also be that of the judge. [common]
+    is for all, and the options given here hold where the plan says nothing. All judges of a plan are checked before
+    the first starts. At the end a table has what each did.
+    """
+    from dataclasses import replace
+
+    from mrb_lib.cli.judged import JudgedRow
+    from mrb_lib.cli.listing import line
     from mrb_lib.cli.progress import verdict_bars
     from mrb_lib.data.benchmark import load
+    from mrb_lib.errors import InputError, RunError
+    from mrb_lib.judges.roster.roster import check_name
     from mrb_lib.judges.settings import Settings
+    from mrb_lib.runs.judge_plan import PlannedJudge, judge_plan, read_judges
+    from mrb_lib.runs.outcomes import FailedRunsError, RunSummary
 
     if preset:
         from mrb_lib.cli.presets import chosen
@@ -98,27 +122,38 @@ def judge(
         timeout_s=timeout, scale=scale, price_prompt=price_prompt, price_completion=price_completion,
     )  # fmt: skip
     check_engine(engine, workers, gpus_per_worker)
-    run = _on_ray(workers, gpus_per_worker) if engine == "ray" else _here()
-    judges = [*names, *(more or [])]
     extra = tuple(rosters or ())
-    _say_temperature(judges, extra, settings, repeats)
+    usual = PlannedJudge(
+        "", settings, tuple(orders.split(",")), repeats, limit,
+        tuple(status.strip() for status in retry.split(",") if status.strip()),
+        "ray" if engine == "ray" else "local", workers, gpus_per_worker,
+    )  # fmt: skip
+    judges = [] if plan is None else read_judges(plan, usual, extra)
+    for name in [*(names or []), *(more or [])]:
+        check_name(name, extra)
+        judges.append(replace(usual, name=name))
+    judges = [one for number, one in enumerate(judges) if one not in judges[:number]]
+    if not judges:
+        raise InputError("no judge is named; pass --judge NAME (`mrb judges` lists them), or --plan FILE.")
+    _say_temperature(judges, extra)
     benchmark = load(bench)
-    with verdict_bars() as step:
-        summaries = run(
-            benchmark,
-            runs,
-            judges,
-            orders=orders.split(","),
-            repeats=repeats,
-            limit=limit,
-            settings=settings,
-            extra=extra,
-            retry=tuple(status.strip() for status in retry.split(",") if status.strip()),
-            progress=step,
-        )
-    for done in summaries:
-        _report(done, " SIMULATED" if benchmark.meta.kind == "simulated" else "")
-    _fail_if_hopeless(summaries)
+    outcomes: list[tuple[PlannedJudge, Outcome]] = []
+
+    def note(one: PlannedJudge, outcome: Outcome) -> None:
+        outcomes.append((one, outcome))
+        if not isinstance(outcome, RunSummary) and not outcome.is_interrupted and len(judges) > 1:
+            typer.echo(line(f"{one.name}: failed: {outcome.reason}"), err=True)
+
+    try:
+        with verdict_bars() as step:
+            judge_plan(benchmark, runs, judges, extra=extra, progress=step, finished=note)
+    except FailedRunsError as error:
+        n = f"{len(error.failed)} of {error.n_judges}"
+        raise RunError(f"{n} judges failed, see above; what the others did is kept.") from error
+    finally:
+        rows = [next((JudgedRow(*pair) for pair in outcomes if pair[0] == one), JudgedRow(one)) for one in judges]
+        _report_all(benchmark, rows, extra, with_table=plan is not None or len(judges) > 1)
+    _fail_if_hopeless([outcome for _, outcome in outcomes if isinstance(outcome, RunSummary)])
 
 
 def dtype_named(text: str) -> DType:
@@ -151,31 +186,31 @@ def check_engine(engine: str, workers: int | None, gpus_per_worker: float | None
         raise InputError("--engine ray: needs ray; install it with `pip install 'mrb-workbench[scaleout]'`.")
 
 
-def _here() -> Run:
-    from mrb_lib.runs.execute import judge
-
-    return judge
-
-
-def _on_ray(workers: int | None, gpus_per_worker: float | None) -> Run:
-    from functools import partial
-
-    from mrb_lib.runs.ray.scaleout import judge_on_ray
-
-    return partial(judge_on_ray, workers=workers, gpus_per_worker=gpus_per_worker)
-
-
-def _say_temperature(judges: Sequence[str], extra: Sequence[Path], settings: Settings, repeats: int) -> None:
-    from mrb_lib.judges.roster.roster import samples
+def _say_temperature(judges: Sequence[PlannedJudge], extra: Sequence[Path]) -> None:
+    """Say with which temperature repeats are drawn, where the user set none."""
     from mrb_lib.judges.settings import for_repeats
 
-    used = for_repeats(settings, repeats)
-    if used != settings and any(samples(name, extra) for name in judges):
+    drawn = {
+        one.repeats: for_repeats(one.settings, one.repeats).temperature
+        for one in judges
+        if for_repeats(one.settings, one.repeats) != one.settings and _samples(one.name, extra)
+    }
+    for repeats, temperature in drawn.items():
         typer.echo(
-            f"temperature {used.temperature} for all {repeats} repeats: greedy replies would be the same every time "
+            f"temperature {temperature} for all {repeats} repeats: greedy replies would be the same every time "
             "(--temperature sets another)",
             err=True,
         )
+
+
+def _samples(name: str, extra: Sequence[Path]) -> bool:
+    from mrb_lib.errors import InputError
+    from mrb_lib.judges.roster.roster import samples
+
+    try:
+        return samples(name, extra)
+    except InputError:
+        return False  # there is no such folder, which the check before the start says
 
 
 def _fail_if_hopeless(summaries: Sequence[RunSummary]) -> None:
@@ -187,6 +222,43 @@ def _fail_if_hopeless(summaries: Sequence[RunSummary]) -> None:
         raise RunError(
             f"{', '.join(hopeless)}: every verdict is an error; see above, fix that, then use --retry error."
         )
+
+
+def _report_all(benchmark: Benchmark, rows: Sequence[JudgedRow], extra: Sequence[Path], *, with_table: bool) -> None:
+    """What became of the judges, line by line, and as a table."""
+    from mrb_lib.cli.judged import judged_table, measured
+    from mrb_lib.cli.listing import line
+    from mrb_lib.errors import InputError
+    from mrb_lib.runs.outcomes import RunSummary
+
+    folders = list(dict.fromkeys(row.folder for row in rows if row.folder is not None))
+    try:
+        measures = measured(benchmark, folders)
+    except InputError as error:
+        typer.echo(line(f"how well they judge is not known: {error}"), err=True)
+        measures = measured(benchmark, [])
+    for row in rows:
+        if isinstance(row.outcome, RunSummary):
+            _report(row.outcome, " SIMULATED" if benchmark.meta.kind == "simulated" else "")
+            _report_habits(row, measures, extra)
+    if with_table:
+        typer.echo("\n" + judged_table(benchmark, rows, measures))
+
+
+def _report_habits(row: JudgedRow, measures: pd.DataFrame, extra: Sequence[Path]) -> None:
+    """What a judge does whatever it is shown."""
+    from mrb_lib.cli.judged import measures_of, packed_instead, position_bias
+    from mrb_lib.verdicts.run_totals import totals
+
+    if row.outcome is None or row.folder is None:
+        return
+    statuses = totals(row.folder).statuses
+    for text in (
+        position_bias(measures_of(measures, row.folder)),
+        packed_instead(row.planned.name, statuses, extra),
+    ):
+        if text:
+            typer.echo(f"{row.outcome.judge}: {text}", err=True)
 
 
 def _report(done: RunSummary, mark: str) -> None:

@@ -27,7 +27,7 @@ from mrb_lib.runs.interruption import InterruptedRunError, stop_on_signals
 from mrb_lib.runs.juries import check_members, common_dimensions, convene
 from mrb_lib.runs.local import Backend, Job, free, run_locally
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, ReportOutcome, RunSummary
-from mrb_lib.runs.plan import Plan, check_retry
+from mrb_lib.runs.plan import Plan, check_limit, check_retry
 from mrb_lib.runs.progress import ReportProgress, Tracker
 from mrb_lib.runs.record import new_manifest, record, run_options
 from mrb_lib.schema import ANSWER, KEYS, ORDERS
@@ -119,7 +119,8 @@ def judge(
         Another process writes the same run, or a judge failed. Of several judges `FailedRunsError`, once all have
         run; of one whatever was raised.
     """
-    _check(benchmark, names, limit)
+    _check(benchmark, names)
+    check_limit(limit)
     _check_prompt(benchmark, settings)
     check_retry(retry)
     cases = benchmark.cases.head(limit) if limit else benchmark.cases
@@ -156,7 +157,7 @@ def settings_for(benchmark: Benchmark, settings: Settings, repeats: int) -> Sett
     return replace(for_repeats(settings, repeats), dimensions=meta.dimensions, choices=meta.choices)
 
 
-def _check(benchmark: Benchmark, names: Sequence[str], limit: int | None) -> None:
+def _check(benchmark: Benchmark, names: Sequence[str]) -> None:
     if not benchmark.meta.is_preference:
         raise InputError(
             f"benchmark {benchmark.meta.name}: its labels ({', '.join(benchmark.meta.categories)}) are not "
@@ -167,8 +168,6 @@ def _check(benchmark: Benchmark, names: Sequence[str], limit: int | None) -> Non
             f"benchmark {benchmark.meta.name}: its categories are {', '.join(benchmark.meta.categories)}, and a judge "
             "must be able to choose A or B; correct benchmark.toml."
         )
-    if limit is not None and limit < 1:
-        raise InputError(f"limit {limit}: at least 1 case is needed.")
     if not names:
         raise InputError("no judge is named; pass --judge NAME (`mrb judges` lists them).")
 

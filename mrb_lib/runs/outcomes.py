@@ -79,3 +79,4 @@ class FailedRunsError(RunError):
         reasons = "".join(f"\n{run.judge}: {run.reason}" for run in failed)
         super().__init__(f"{len(failed)} of {n_judges} judges failed; what the others did is kept:{reasons}")
         self.failed = tuple(failed)
+        self.n_judges = n_judges

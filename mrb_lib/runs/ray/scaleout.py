@@ -103,9 +103,11 @@ def judge_on_ray(
     with Cluster(workers) as cluster:
         spread = _RayBackend(cluster, benchmark.images, workers, gpus_per_worker, chosen.device)
 
-        def with_notices(outcome: Outcome) -> Outcome:
-            is_done = isinstance(outcome, RunSummary)
-            return _with_notices(outcome, spread.notices_of, cluster.notices) if is_done else outcome
+        def report(outcome: Outcome) -> None:
+            if finished is not None:
+                if isinstance(outcome, RunSummary):
+                    outcome = _with_notices(outcome, spread.notices_of, cluster.notices)
+                finished(outcome)
 
         done = execute.judge(
             benchmark,
@@ -119,7 +121,7 @@ def judge_on_ray(
             retry=retry,
             backend=spread,
             progress=progress,
-            finished=None if finished is None else lambda outcome: finished(with_notices(outcome)),
+            finished=report,
         )
         return [_with_notices(one, spread.notices_of, cluster.notices) for one in done]
 
