@@ -33,6 +33,7 @@ class RunProgress:
     eta_s : seconds until everything asked for is held, at that pace; None where unknown
     counts : how many of the verdicts held have each status
     finished : nothing more follows about this judge
+    loading : the judge gets ready, as by reading its weights
     """
 
     judge: str
@@ -43,6 +44,7 @@ class RunProgress:
     eta_s: float | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     finished: bool = False
+    loading: bool = False
 
 
 ReportProgress = Callable[[RunProgress], None]
@@ -85,7 +87,7 @@ class Tracker:
 
     def start(self) -> None:
         """Report where the run stands, before weights are loaded."""
-        self._tell()
+        self._tell(loading=self.held < self.planned)
 
     def start_clock(self) -> None:
         """The first batch begins now."""
@@ -111,7 +113,7 @@ class Tracker:
         """A second; None before the first batch, and where nothing was counted."""
         return self._samples.tasks[self._tasks[name]].speed or None
 
-    def _tell(self, *, finished: bool = False) -> None:
+    def _tell(self, *, finished: bool = False, loading: bool = False) -> None:
         if self._report is None:
             return
         rate, left = self._speed("verdicts"), self.planned - self.held
@@ -124,13 +126,14 @@ class Tracker:
             eta_s=left / rate if rate else None,
             counts={name: count for name, count in self._counts.items() if count},
             finished=finished,
+            loading=loading,
         )
         self._report(status)
 
 
 def pace_text(status: RunProgress) -> str:
     """The pace, the time left and the statuses in one line; what is unknown is left out."""
-    parts = []
+    parts = ["loading"] if status.loading else []
     if status.cases_per_s is not None:
         parts.append(f"{status.cases_per_s:.3g} cases/s")
     if status.tokens_per_s is not None:

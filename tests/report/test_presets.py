@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from mrb_lib.cli.main import app
+from mrb_lib.cli.app import app
 from mrb_lib.errors import InputError
 from mrb_lib.judges.prompts import builtin_ids
 from mrb_lib.notebook.lab import own_notebooks
