@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mrb_lib.judges.settings import DType
     from mrb_lib.runs.judge_plan import PlannedJudge
     from mrb_lib.runs.outcomes import Outcome, RunSummary
+    from mrb_lib.verdicts.run_totals import RunTotals
 
 _ENGINES = ("local", "ray")
 _LONGEST_REASON = 300
@@ -98,6 +99,7 @@ def judge(
     the first starts. At the end a table has what each did.
     """
     from dataclasses import replace
+    from functools import partial
 
     from mrb_lib.cli.judged import JudgedRow
     from mrb_lib.cli.listing import line
@@ -107,6 +109,7 @@ def judge(
     from mrb_lib.judges.roster.roster import check_name
     from mrb_lib.judges.settings import Settings
     from mrb_lib.runs.judge_plan import PlannedJudge, judge_plan, read_judges
+    from mrb_lib.runs.juries import check_members
     from mrb_lib.runs.outcomes import FailedRunsError, RunSummary
 
     if preset:
@@ -128,9 +131,10 @@ def judge(
         tuple(status.strip() for status in retry.split(",") if status.strip()),
         "ray" if engine == "ray" else "local", workers, gpus_per_worker,
     )  # fmt: skip
-    judges = [] if plan is None else read_judges(plan, usual, extra)
+    judges = [] if plan is None else read_judges(plan, usual, runs, extra)
     for name in [*(names or []), *(more or [])]:
         check_name(name, extra)
+        check_members(name, runs, partial(check_name, extra=extra))
         judges.append(replace(usual, name=name))
     judges = [one for number, one in enumerate(judges) if one not in judges[:number]]
     if not judges:
@@ -152,8 +156,8 @@ def judge(
         raise RunError(f"{n} judges failed, see above; what the others did is kept.") from error
     finally:
         rows = [next((JudgedRow(*pair) for pair in outcomes if pair[0] == one), JudgedRow(one)) for one in judges]
-        _report_all(benchmark, rows, extra, with_table=plan is not None or len(judges) > 1)
-    _fail_if_hopeless([outcome for _, outcome in outcomes if isinstance(outcome, RunSummary)])
+        _report_all(benchmark, rows, extra, with_table=bool(outcomes) and (plan is not None or len(judges) > 1))
+    _fail_if_hopeless(rows)
 
 
 def dtype_named(text: str) -> DType:
@@ -213,11 +217,10 @@ def _samples(name: str, extra: Sequence[Path]) -> bool:
         return False  # there is no such folder, which the check before the start says
 
 
-def _fail_if_hopeless(summaries: Sequence[RunSummary]) -> None:
+def _fail_if_hopeless(rows: Sequence[JudgedRow]) -> None:
     from mrb_lib.errors import RunError
-    from mrb_lib.verdicts.run_totals import totals
 
-    hopeless = [done.judge for done in summaries if set(totals(done.folder).statuses) == {"error"}]
+    hopeless = [row.outcome.judge for row in rows if row.outcome and set(row.totals.statuses) == {"error"}]
     if hopeless:
         raise RunError(
             f"{', '.join(hopeless)}: every verdict is an error; see above, fix that, then use --retry error."
@@ -239,7 +242,7 @@ def _report_all(benchmark: Benchmark, rows: Sequence[JudgedRow], extra: Sequence
         measures = measured(benchmark, [])
     for row in rows:
         if isinstance(row.outcome, RunSummary):
-            _report(row.outcome, " SIMULATED" if benchmark.meta.kind == "simulated" else "")
+            _report(row.outcome, row.totals, " SIMULATED" if benchmark.meta.kind == "simulated" else "")
             _report_habits(row, measures, extra)
     if with_table:
         typer.echo("\n" + judged_table(benchmark, rows, measures))
@@ -248,20 +251,18 @@ def _report_all(benchmark: Benchmark, rows: Sequence[JudgedRow], extra: Sequence
 def _report_habits(row: JudgedRow, measures: pd.DataFrame, extra: Sequence[Path]) -> None:
     """What a judge does whatever it is shown."""
     from mrb_lib.cli.judged import measures_of, packed_instead, position_bias
-    from mrb_lib.verdicts.run_totals import totals
 
     if row.outcome is None or row.folder is None:
         return
-    statuses = totals(row.folder).statuses
     for text in (
         position_bias(measures_of(measures, row.folder)),
-        packed_instead(row.planned.name, statuses, extra),
+        packed_instead(row.planned.name, row.totals.statuses, extra),
     ):
         if text:
             typer.echo(f"{row.outcome.judge}: {text}", err=True)
 
 
-def _report(done: RunSummary, mark: str) -> None:
+def _report(done: RunSummary, held: RunTotals, mark: str) -> None:
     """What became of one judge: the result on stdout, what else its user should know on stderr."""
     from textwrap import shorten
 
@@ -269,13 +270,12 @@ def _report(done: RunSummary, mark: str) -> None:
     from mrb_lib.verdicts.run_totals import totals
 
     for member in done.members:
-        _report(member, mark)
+        _report(member, totals(member.folder), mark)
     again = f" ({done.retried} of them again)" if done.retried else ""
     typer.echo(
         f"{done.judge}: {done.made}{mark} verdicts made{again} in {done.seconds:.1f} s, "
         f"{done.before} were there, in {done.folder}"
     )
-    held = totals(done.folder)
     typer.echo(f"{done.judge}: {held}")
     if held.usual_error is not None:
         typer.echo(f"{done.judge}: most errors: {shorten(held.usual_error, _LONGEST_REASON)}", err=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mrb_lib.data.benchmark import Benchmark
     from mrb_lib.runs.judge_plan import PlannedJudge
     from mrb_lib.runs.outcomes import Outcome
+    from mrb_lib.verdicts.run_totals import RunTotals
 
 WIDTH: Final = 100
 POLICY: Final = "balanced"
@@ -42,6 +43,13 @@ class JudgedRow:
         """Its run; None where there is none."""
         folder = None if self.outcome is None else self.outcome.folder
         return folder if folder is not None and folder.is_dir() else None
+
+    @cached_property
+    def totals(self) -> RunTotals:
+        """What its run holds; nothing where there is none."""
+        from mrb_lib.verdicts.run_totals import RunTotals, totals
+
+        return RunTotals() if self.folder is None else totals(self.folder)
 
 
 def main_dimension(benchmark: Benchmark) -> str:
@@ -72,6 +80,9 @@ def measured(benchmark: Benchmark, folders: Sequence[Path]) -> pd.DataFrame:
     """
     import pandas as pd
 
+    out = pd.DataFrame(index=pd.Index([folder.name for folder in folders]), columns=list(MEASURES), dtype=float)
+    if not folders:
+        return out
     from mrb_lib.stats import tables
     from mrb_lib.verdicts.manifest import read_manifest
     from mrb_lib.verdicts.store import iter_verdicts
@@ -88,7 +99,6 @@ def measured(benchmark: Benchmark, folders: Sequence[Path]) -> pd.DataFrame:
         for name, folder in zip(names, folders, strict=True)
         for frame in iter_verdicts(folder, benchmark.cases, columns)
     ]
-    out = pd.DataFrame(index=pd.Index(list(manifests), name="run"), columns=list(MEASURES), dtype=float)
     if not sum(map(len, frames)):
         return out
     training = training_cases(manifests.values(), benchmark)
@@ -180,9 +190,8 @@ def judged_table(benchmark: Benchmark, rows: Sequence[JudgedRow], measures: pd.D
 def _cells(row: JudgedRow, measures: pd.DataFrame) -> dict[str, str]:
     """The cells of a row by their headings; empty where there is nothing."""
     from mrb_lib.runs.outcomes import RunSummary
-    from mrb_lib.verdicts.run_totals import RunTotals, totals
 
-    held = RunTotals() if row.folder is None else totals(row.folder)
+    held = row.totals
     known = {} if row.folder is None else measures_of(measures, row.folder)
     done = row.outcome if isinstance(row.outcome, RunSummary) else None
     state = ""

@@ -12,12 +12,14 @@ from typing import Final, Literal, get_type_hints
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
+from mrb_lib.judges.jury import parse_jury
 from mrb_lib.judges.plan_file import checked, read_plan
 from mrb_lib.judges.roster.engines import public_engines
 from mrb_lib.judges.roster.roster import FOLDER, check_name, resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
 from mrb_lib.runs.interruption import InterruptedRunError
+from mrb_lib.runs.juries import has_run
 from mrb_lib.runs.local import Backend, run_locally
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
 from mrb_lib.runs.plan import check_limit, check_orders, check_retry
@@ -70,7 +72,7 @@ class PlannedJudge:
 ReportPlanned = Callable[[PlannedJudge, Outcome], None]
 
 
-def read_judges(file: Path, usual: PlannedJudge, extra: Sequence[Path] = ()) -> list[PlannedJudge]:
+def read_judges(file: Path, usual: PlannedJudge, runs: Path, extra: Sequence[Path] = ()) -> list[PlannedJudge]:
     """The judges of a plan, in its order: tables `[[judge]]`, each with a `name` and what differs from the usual.
 
     A key is any field of `mrb_lib.judges.settings.Settings` that the benchmark does not decide, any of
@@ -80,6 +82,7 @@ def read_judges(file: Path, usual: PlannedJudge, extra: Sequence[Path] = ()) -> 
     Parameters
     ----------
     usual : what holds where the plan says nothing
+    runs : the folder of runs, in which a member of a jury may be known that is no judge here
     extra : the user's own roster files
 
     Raises
@@ -95,7 +98,7 @@ def read_judges(file: Path, usual: PlannedJudge, extra: Sequence[Path] = ()) -> 
     for number, table in enumerate(tables, 1):
         where = f"{file}, judge {table.get('name', number)!r}"
         one, more = _changed(shared, table, _keys(), where, file.parent)
-        wrong += more or _unknown(one.name, where, extra)
+        wrong += more or _unknown(one.name, where, runs, extra)
         judges.append(one)
     if wrong:
         raise InputError("\n".join(wrong))
@@ -141,12 +144,15 @@ def _changed(
         return usual, [*wrong, f"{where}: {error}"]
 
 
-def _unknown(name: str, where: str, extra: Sequence[Path]) -> list[str]:
+def _unknown(name: str, where: str, runs: Path, extra: Sequence[Path]) -> list[str]:
     """What is wrong with a name; that a folder holds no weights is no mistake of the plan."""
     try:
-        check_name(name, extra)
+        jury = parse_jury(name)
+        for one in [name] if jury is None else [member for member in jury.members if not has_run(member, runs)]:
+            if not one.startswith(FOLDER):
+                check_name(one, extra)
     except InputError as error:
-        return [] if name.startswith(FOLDER) else [f"{where}: {error}"]
+        return [f"{where}: {error}"]
     return []
 
 

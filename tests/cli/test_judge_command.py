@@ -147,6 +147,7 @@ def test_ray_is_asked_with_its_workers(
         ["--judge", "nobody"],
         ["--judge", "path:nowhere"],
         ["--judge", "consensus-of:first,first"],
+        ["--judge", "consensus-of:first,nobody"],
         ["--roster", "nowhere.toml"],
     ],
 )

@@ -32,7 +32,7 @@ def test_a_plan_says_how_each_judge_is_run(tmp_path: Path) -> None:
         'orders = ["AB"]\nrepeats = 2\nlimit = 7\nretry = "unparsed,error"\ndtype = "float32"\n'
         '[[judge]]\nname = "first"\nengine = "ray"\nworkers = 2\ngpus_per_worker = 1\n',
     )
-    longer, writer, spread = read_judges(file, USUAL)
+    longer, writer, spread = read_judges(file, USUAL, tmp_path)
     assert longer == PlannedJudge("longer", Settings(seed=3, concurrency=2), limit=5)
     assert writer == PlannedJudge(
         "qwen2.5-vl-7b+generative",
@@ -41,7 +41,7 @@ def test_a_plan_says_how_each_judge_is_run(tmp_path: Path) -> None:
     )  # fmt: skip
     assert spread == replace(longer, name="first", spread="ray", workers=2, gpus_per_worker=1)
     on_ray = replace(USUAL, spread="ray", workers=4)
-    [here] = read_judges(_plan(tmp_path, '[[judge]]\nname = "first"\nengine = "local"\n'), on_ray)
+    [here] = read_judges(_plan(tmp_path, '[[judge]]\nname = "first"\nengine = "local"\n'), on_ray, tmp_path)
     assert here == replace(USUAL, name="first")
 
 
@@ -58,7 +58,7 @@ def test_every_setting_may_stand_in_a_plan(tmp_path: Path) -> None:
         return f'"{value}"' if isinstance(value, str) else str(value).lower()
 
     lines = "".join(f"{name} = {toml(value)}\n" for name, value in written.items() if value is not None)
-    [one] = read_judges(_plan(tmp_path, f'[[judge]]\nname = "first"\n{lines}'), USUAL)
+    [one] = read_judges(_plan(tmp_path, f'[[judge]]\nname = "first"\n{lines}'), USUAL, tmp_path)
     assert one.settings == chosen
 
 
@@ -78,6 +78,8 @@ def test_every_setting_may_stand_in_a_plan(tmp_path: Path) -> None:
         ('name = "first"\nworkers = 2', 'workers and gpus_per_worker: need engine "ray"'),
         ('name = "first"\nengine = "ray"\nworkers = 0', "workers 0: at least 1"),
         ('name = "nobody"', "judge 'nobody' is not in the roster"),
+        ('name = "consensus-of:first,nobody"', "judge 'nobody' is not in the roster"),
+        ('name = "consensus-of:first"', "needs at least two members"),
         ('name = "first"\nengine = "packed"', "has no weights that packed could read"),
         ("limit = 3", "judge 2, key 'name': is missing"),
     ],
@@ -85,7 +87,7 @@ def test_every_setting_may_stand_in_a_plan(tmp_path: Path) -> None:
 def test_a_mistake_in_the_file_is_one_line_that_names_it(tmp_path: Path, judge: str, said: str) -> None:
     file = _plan(tmp_path, f'[[judge]]\nname = "longer"\n[[judge]]\n{judge}\n')
     with pytest.raises(InputError) as error:
-        read_judges(file, USUAL)
+        read_judges(file, USUAL, tmp_path)
     assert said in str(error.value) and str(file) in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -93,7 +95,7 @@ def test_a_mistake_in_the_file_is_one_line_that_names_it(tmp_path: Path, judge: 
 def test_all_mistakes_of_a_file_are_told_at_once_and_missing_weights_are_none(tmp_path: Path) -> None:
     text = '[[judge]]\nname = "nobody"\n[[judge]]\nname = "first"\nlimit = 0\n[[judge]]\nname = "path:nowhere"\n'
     with pytest.raises(InputError) as error:
-        read_judges(_plan(tmp_path, text), USUAL)
+        read_judges(_plan(tmp_path, text), USUAL, tmp_path)
     first, second = str(error.value).split("\n")
     assert "nobody" in first and "limit 0" in second
 
