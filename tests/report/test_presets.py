@@ -92,4 +92,4 @@ def test_judging_takes_its_prompt_and_temperature(monkeypatch: pytest.MonkeyPatc
     CliRunner().invoke(app, ["judge", bench, bench, "--judge", "longer", "--preset", "paper", "--temperature", "0.5"])
     settings = handed["settings"]
     assert (settings.prompt, settings.temperature) == ("official-form", 0.5)  # type: ignore[attr-defined]  # handed on
-    assert handed["orders"] == ["AB"]
+    assert handed["orders"] == ("AB",)
