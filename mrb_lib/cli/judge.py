@@ -101,16 +101,12 @@ def judge(
     from dataclasses import replace
     from functools import partial
 
-    from mrb_lib.cli.judged import JudgedRow
-    from mrb_lib.cli.listing import line
-    from mrb_lib.cli.progress import verdict_bars
     from mrb_lib.data.benchmark import load
-    from mrb_lib.errors import InputError, RunError
+    from mrb_lib.errors import InputError
     from mrb_lib.judges.roster.roster import check_name
     from mrb_lib.judges.settings import Settings
-    from mrb_lib.runs.judge_plan import PlannedJudge, judge_plan, read_judges
+    from mrb_lib.runs.judge_plan import PlannedJudge, read_judges
     from mrb_lib.runs.juries import check_members
-    from mrb_lib.runs.outcomes import FailedRunsError, RunSummary
 
     if preset:
         from mrb_lib.cli.presets import chosen
@@ -140,7 +136,20 @@ def judge(
     if not judges:
         raise InputError("no judge is named; pass --judge NAME (`mrb judges` lists them), or --plan FILE.")
     _say_temperature(judges, extra)
-    benchmark = load(bench)
+    _run(load(bench), runs, judges, extra, with_table=plan is not None or len(judges) > 1)
+
+
+def _run(
+    benchmark: Benchmark, runs: Path, judges: Sequence[PlannedJudge], extra: Sequence[Path], *, with_table: bool
+) -> None:
+    """Run the judges, and say what became of them, also where somebody stops that."""
+    from mrb_lib.cli.judged import JudgedRow
+    from mrb_lib.cli.listing import line
+    from mrb_lib.cli.progress import verdict_bars
+    from mrb_lib.errors import RunError
+    from mrb_lib.runs.judge_plan import judge_plan
+    from mrb_lib.runs.outcomes import FailedRunsError, RunSummary
+
     outcomes: list[tuple[PlannedJudge, Outcome]] = []
 
     def note(one: PlannedJudge, outcome: Outcome) -> None:
@@ -156,7 +165,8 @@ def judge(
         raise RunError(f"{n} judges failed, see above; what the others did is kept.") from error
     finally:
         rows = [next((JudgedRow(*pair) for pair in outcomes if pair[0] == one), JudgedRow(one)) for one in judges]
-        _report_all(benchmark, rows, extra, with_table=bool(outcomes) and (plan is not None or len(judges) > 1))
+        if outcomes:
+            _report_all(benchmark, rows, extra, with_table=with_table)
     _fail_if_hopeless(rows)
 
 

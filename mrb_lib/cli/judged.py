@@ -168,6 +168,10 @@ def judged_table(benchmark: Benchmark, rows: Sequence[JudgedRow], measures: pd.D
     from mrb_lib.cli.listing import line
 
     cells = [_cells(row, measures) for row in rows]
+    names = [each["judge"] for each in cells]
+    for row, each in zip(rows, cells, strict=True):
+        if names.count(each["judge"]) > 1 and row.folder is not None:
+            each["judge"] += f"@{row.folder.name}"  # as other tables tell the runs of one judge apart
     shown = [name for name in cells[0] if any(each[name] for each in cells)]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in shown:

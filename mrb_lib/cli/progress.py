@@ -125,7 +125,7 @@ def _bar_a_name(bar: ProgressColumn, end: ProgressColumn) -> Iterator[Callable[.
         def update(what: str, **fields: Any) -> None:
             progress.update(starting, visible=False)
             if what not in tasks:
-                tasks[what] = progress.add_task(what, pace="")
+                tasks[what] = progress.add_task(what, total=None, pace="")
             progress.update(tasks[what], **fields)
 
         yield update

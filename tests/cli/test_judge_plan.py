@@ -190,6 +190,16 @@ def test_options_hold_where_the_plan_says_nothing_and_named_judges_come_after_it
     }  # fmt: skip
 
 
+def test_two_runs_of_one_judge_are_two_rows(mrb: Mrb, bench: Path, tmp_path: Path) -> None:
+    plan = _plan(tmp_path, 'name = "random"', 'name = "random"\nseed = 7\nlimit = 2')
+    result = mrb("judge", bench, tmp_path / "runs", "--plan", plan)
+    runs = {folder.name: len(read_run(folder)) for folder in run_folders(tmp_path / "runs")}
+    assert len(runs) == 2
+    rows = result.out.split("\n\n")[-1]
+    for name, n in runs.items():
+        assert re.search(rf"^random@{name} +{n} ", rows, flags=re.MULTILINE)
+
+
 def test_without_a_judge_there_is_nothing_to_do(mrb: Mrb, bench: Path, tmp_path: Path) -> None:
     result = mrb("judge", bench, tmp_path / "runs")
     assert result.code == 2
