@@ -105,9 +105,9 @@ def test_the_table_holds_what_the_tables_of_analyze_say_and_fits(mrb: Mrb, bench
     accuracy = tables.analyze(benchmark, verdicts, "accuracy", resamples=0, dimension="overall", references=0)
     consistency = tables.analyze(benchmark, verdicts, "consistency", dimension="overall").set_index("judge")
     for row in accuracy.itertuples():
-        cells = _rows(result.out)[row.judge].split()
-        own = consistency.loc[row.judge]
-        assert cells[4:7] == [f"{own[name]:.3f}" for name in ("first_rate", "consistency")] + [f"{row.accuracy:.3f}"]
+        name = str(row.judge)
+        cells, own = _rows(result.out)[name].split(), consistency.loc[name]
+        assert cells[4:7] == [f"{own[share]:.3f}" for share in ("first_rate", "consistency")] + [f"{row.accuracy:.3f}"]
         assert cells[7] == str(row.n)
     title = " ".join(result.out.split("\n\n")[1].split())
     assert title.endswith("accuracy (policy balanced), consistency and first-shown rate on overall")

@@ -8,14 +8,16 @@ import signal
 import weakref
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import RunError
-from mrb_lib.judges.local import base
+from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.rating import RatingJudge
+from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
@@ -103,16 +105,15 @@ def alive(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many models were in memory each time that another had been loaded."""
     models: list[weakref.ref[object]] = []
     counts: list[int] = []
-    load = base.load_checkpoint
 
-    def counting(*arguments: object, **options: object) -> object:
+    def counting(*arguments: Any, **options: Any) -> Weights:
         gc.collect()
-        weights = load(*arguments, **options)
+        weights = load_checkpoint(*arguments, **options)
         models.append(weakref.ref(weights.model))
         counts.append(sum(model() is not None for model in models))
         return weights
 
-    monkeypatch.setattr(base, "load_checkpoint", counting)
+    monkeypatch.setattr("mrb_lib.judges.local.base.load_checkpoint", counting)
     return counts
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ def check(little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     roster = tmp_path / "roster.toml"
     roster.write_text(HUGE, encoding="utf-8")
 
-    def problems(name: str, *, here: bool = True, **settings: object) -> list[str]:
+    def problems(name: str, *, here: bool = True, **settings: Any) -> list[str]:
         chosen = replace(Settings(device="cpu"), **settings)
         make = partial(resolve, runs=tmp_path / "runs", images={}, settings=chosen, extra=[roster])
         return preflight.problems(name, chosen, runs=tmp_path / "runs", make=make, extra=[roster], here=here)
