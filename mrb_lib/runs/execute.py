@@ -204,8 +204,10 @@ def _attempt(call: _Call, name: str, redo: Redo) -> Outcome:
 
 def _forget_locals(error: BaseException | None) -> None:
     """The frames that an error went through hold the weights and what was computed, whose room the next judge needs."""
-    while error is not None:
+    cleared: list[BaseException] = []
+    while error is not None and error not in cleared:
         traceback.clear_frames(error.__traceback__)
+        cleared.append(error)
         error = error.__cause__ or error.__context__
     gc.collect()
 
