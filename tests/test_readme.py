@@ -140,6 +140,25 @@ def test_the_commands_that_need_a_model_say_what_is_not_here(
 
 
 @pytest.mark.slow
+def test_the_plan_of_judges_runs(
+    tables: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], mrb: Callable[[list[str]], str]
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    mrb(["mrb", "import", "table", "my-tables", "my-bench"])
+    [written] = [line for block in _blocks("sh") for line in block.splitlines() if "> judges.toml" in line]
+    subprocess.run(["sh", "-c", written], cwd=tables, check=True)
+    [line] = [line for line in _commands() if "--plan" in line]
+    monkeypatch.setattr(sys, "argv", line)
+    with pytest.raises(SystemExit) as stop:
+        main()
+    printed = capsys.readouterr()
+    assert stop.value.code == 1, printed.err
+    rows = {line.split()[0]: line.split() for line in printed.out.splitlines() if line}
+    assert rows["longer"][2:4] == ["24", "ok"]
+    assert rows["medgemma-4b"] == ["medgemma-4b", "failed"]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["lab", "review", "annotate"])
 def test_the_commands_that_serve_print_their_address(
     command: str, tables: Path, mrb: Callable[[list[str]], str]

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from mrb_lib.judges.budget import Estimate
-    from mrb_lib.judges.settings import DType, Quantization, Settings
-    from mrb_lib.runs.execute import RunSummary
+    import pandas as pd
 
-    Run = Callable[..., list[RunSummary]]
+    from mrb_lib.cli.judged import JudgedRow
+    from mrb_lib.data.benchmark import Benchmark
+    from mrb_lib.judges.budget import Budget, Estimate
+    from mrb_lib.judges.settings import DType, Quantization
+    from mrb_lib.runs.judge_plan import PlannedJudge
+    from mrb_lib.runs.outcomes import Outcome, RunSummary
+    from mrb_lib.verdicts.run_totals import RunTotals
 
 _ENGINES = ("local", "ray")
 _LONGEST_REASON = 300
@@ -26,14 +30,21 @@ def judge(
     bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
     runs: Annotated[Path, typer.Argument(metavar="RUNS", help="The folder of runs; created if needed.")],
     names: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             "--judge",
             metavar="NAME...",
             help="Judges, after one --judge or several: NAME or NAME+ENGINE of the roster, path:DIR, endpoint:MODEL or "
             "endpoint:MODEL+letters, or a jury as consensus-of:NAME,NAME.",
         ),
-    ],
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Judges, each in its own way, before those of --judge: a TOML file of tables [[judge]]; see above.",
+        ),
+    ] = None,
     more: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
     orders: Annotated[str, typer.Option(help="Which response is shown first: AB, BA or AB,BA.")] = "AB,BA",
     repeats: Annotated[int, typer.Option(help="Verdicts for each case, dimension and order.")] = 1,
@@ -97,13 +108,24 @@ def judge(
     workers: Annotated[int | None, typer.Option(help="Of --engine ray: models loaded at once.")] = None,
     gpus_per_worker: Annotated[float | None, typer.Option(help="Of --engine ray: GPUs each of them takes.")] = None,
 ) -> None:
-    """Run judges over a benchmark. Verdicts already in RUNS are kept and not made again."""
+    """Run judges over a benchmark. Verdicts already in RUNS are kept and not made again.
+
+    A judge that fails stops no other. A plan is a TOML file: each [[judge]] has a name, and any of these options as
+    keys with underscores (timeout_s for --timeout), where it differs; engine may also be that of the judge. [common]
+    is for all, and the options given here hold where the plan says nothing. All judges of a plan are checked before
+    the first starts. At the end a table has what each did.
+    """
+    from dataclasses import replace
+    from functools import partial
     from typing import cast
 
-    from mrb_lib.cli.progress import verdict_bars
     from mrb_lib.data.benchmark import load
     from mrb_lib.errors import InputError
+    from mrb_lib.judges.budget import Budget
+    from mrb_lib.judges.roster.roster import check_name
     from mrb_lib.judges.settings import Settings
+    from mrb_lib.runs.judge_plan import PlannedJudge, read_judges
+    from mrb_lib.runs.juries import check_members
 
     if preset:
         from mrb_lib.cli.presets import chosen
@@ -122,27 +144,66 @@ def judge(
     check_engine(engine, workers, gpus_per_worker)
     if budget is not None and engine == "ray":
         raise InputError("--budget: servers are asked by --engine local; leave out --engine ray.")
-    run = _on_ray(workers, gpus_per_worker) if engine == "ray" else _here()
-    judges = [*names, *(more or [])]
     extra = tuple(rosters or ())
-    _say_temperature(judges, extra, settings, repeats)
-    benchmark = load(bench)
-    with verdict_bars() as step:
-        summaries = run(
-            benchmark,
-            runs,
-            judges,
-            orders=orders.split(","),
-            repeats=repeats,
-            limit=limit,
-            settings=settings,
-            extra=extra,
-            retry=tuple(status.strip() for status in retry.split(",") if status.strip()),
-            progress=step,
-        )
-    for done in summaries:
-        _report(done, " SIMULATED" if benchmark.meta.kind == "simulated" else "")
-    _fail_if_hopeless(summaries)
+    usual = PlannedJudge(
+        "", settings, tuple(orders.split(",")), repeats, limit,
+        tuple(status.strip() for status in retry.split(",") if status.strip()),
+        "ray" if engine == "ray" else "local", workers, gpus_per_worker,
+    )  # fmt: skip
+    judges = [] if plan is None else read_judges(plan, usual, runs, extra)
+    for name in [*(names or []), *(more or [])]:
+        check_name(name, extra)
+        check_members(name, runs, partial(check_name, extra=extra))
+        judges.append(replace(usual, name=name))
+    judges = [one for number, one in enumerate(judges) if one not in judges[:number]]
+    if not judges:
+        raise InputError("no judge is named; pass --judge NAME (`mrb judges` lists them), or --plan FILE.")
+    _say_temperature(judges, extra)
+    with_table = plan is not None or len(judges) > 1
+    _run(load(bench), runs, judges, extra, None if budget is None else Budget(budget), with_table=with_table)
+
+
+def _run(
+    benchmark: Benchmark,
+    runs: Path,
+    judges: Sequence[PlannedJudge],
+    extra: Sequence[Path],
+    budget: Budget | None,
+    *,
+    with_table: bool,
+) -> None:
+    """Run the judges, and say what became of them, also where somebody stops that."""
+    from functools import partial
+
+    from mrb_lib.cli.judged import JudgedRow
+    from mrb_lib.cli.listing import line
+    from mrb_lib.cli.progress import verdict_bars
+    from mrb_lib.errors import RunError
+    from mrb_lib.runs.judge_plan import judge_plan
+    from mrb_lib.runs.local import run_locally
+    from mrb_lib.runs.outcomes import FailedRunsError, RunSummary
+
+    outcomes: list[tuple[PlannedJudge, Outcome]] = []
+
+    def note(one: PlannedJudge, outcome: Outcome) -> None:
+        outcomes.append((one, outcome))
+        if not isinstance(outcome, RunSummary) and not outcome.is_interrupted and len(judges) > 1:
+            typer.echo(line(f"{one.name}: failed: {outcome.reason}"), err=True)
+
+    try:
+        with verdict_bars() as step:
+            judge_plan(
+                benchmark, runs, judges, extra=extra, progress=step, finished=note, budget=budget,
+                backend=partial(run_locally, approve=_approve),
+            )  # fmt: skip
+    except FailedRunsError as error:
+        n = f"{len(error.failed)} of {error.n_judges}"
+        raise RunError(f"{n} judges failed, see above; what the others did is kept.") from error
+    finally:
+        rows = [next((JudgedRow(*pair) for pair in outcomes if pair[0] == one), JudgedRow(one)) for one in judges]
+        if outcomes:
+            _report_all(benchmark, rows, extra, with_table=with_table)
+    _fail_if_hopeless(rows)
 
 
 def dtype_named(text: str) -> DType:
@@ -175,15 +236,6 @@ def check_engine(engine: str, workers: int | None, gpus_per_worker: float | None
         raise InputError("--engine ray: needs ray; install it with `pip install 'mrb-workbench[scaleout]'`.")
 
 
-def _here() -> Run:
-    from functools import partial
-
-    from mrb_lib.runs.execute import judge
-    from mrb_lib.runs.local import run_locally
-
-    return partial(judge, backend=partial(run_locally, approve=_approve))
-
-
 def _approve(name: str, estimate: Estimate) -> None:
     """Say what requests may cost, and ask whether to go on where that may be more than the budget."""
     import sys
@@ -201,39 +253,79 @@ def _approve(name: str, estimate: Estimate) -> None:
         raise RunError(f"judge {name}: nothing was sent; name another --budget, or answer y.")
 
 
-def _on_ray(workers: int | None, gpus_per_worker: float | None) -> Run:
-    from functools import partial
-
-    from mrb_lib.runs.ray.scaleout import judge_on_ray
-
-    return partial(judge_on_ray, workers=workers, gpus_per_worker=gpus_per_worker)
-
-
-def _say_temperature(judges: Sequence[str], extra: Sequence[Path], settings: Settings, repeats: int) -> None:
-    from mrb_lib.judges.roster.roster import samples
+def _say_temperature(judges: Sequence[PlannedJudge], extra: Sequence[Path]) -> None:
+    """Say with which temperature repeats are drawn, where the user set none."""
     from mrb_lib.judges.settings import for_repeats
 
-    used = for_repeats(settings, repeats)
-    if used != settings and any(samples(name, extra) for name in judges):
+    drawn = {
+        one.repeats: for_repeats(one.settings, one.repeats).temperature
+        for one in judges
+        if for_repeats(one.settings, one.repeats) != one.settings and _samples(one.name, extra)
+    }
+    for repeats, temperature in drawn.items():
         typer.echo(
-            f"temperature {used.temperature} for all {repeats} repeats: greedy replies would be the same every time "
+            f"temperature {temperature} for all {repeats} repeats: greedy replies would be the same every time "
             "(--temperature sets another)",
             err=True,
         )
 
 
-def _fail_if_hopeless(summaries: Sequence[RunSummary]) -> None:
-    from mrb_lib.errors import RunError
-    from mrb_lib.verdicts.run_totals import totals
+def _samples(name: str, extra: Sequence[Path]) -> bool:
+    from mrb_lib.errors import InputError
+    from mrb_lib.judges.roster.roster import samples
 
-    hopeless = [done.judge for done in summaries if set(totals(done.folder).statuses) == {"error"}]
+    try:
+        return samples(name, extra)
+    except InputError:
+        return False  # there is no such folder, which the check before the start says
+
+
+def _fail_if_hopeless(rows: Sequence[JudgedRow]) -> None:
+    from mrb_lib.errors import RunError
+
+    hopeless = [row.outcome.judge for row in rows if row.outcome and set(row.totals.statuses) == {"error"}]
     if hopeless:
         raise RunError(
             f"{', '.join(hopeless)}: every verdict is an error; see above, fix that, then use --retry error."
         )
 
 
-def _report(done: RunSummary, mark: str) -> None:
+def _report_all(benchmark: Benchmark, rows: Sequence[JudgedRow], extra: Sequence[Path], *, with_table: bool) -> None:
+    """What became of the judges, line by line, and as a table."""
+    from mrb_lib.cli.judged import judged_table, measured
+    from mrb_lib.cli.listing import line
+    from mrb_lib.errors import InputError
+    from mrb_lib.runs.outcomes import RunSummary
+
+    folders = list(dict.fromkeys(row.folder for row in rows if row.folder is not None))
+    try:
+        measures = measured(benchmark, folders)
+    except InputError as error:
+        typer.echo(line(f"how well they judge is not known: {error}"), err=True)
+        measures = measured(benchmark, [])
+    for row in rows:
+        if isinstance(row.outcome, RunSummary):
+            _report(row.outcome, row.totals, " SIMULATED" if benchmark.meta.kind == "simulated" else "")
+            _report_habits(row, measures, extra)
+    if with_table:
+        typer.echo("\n" + judged_table(benchmark, rows, measures))
+
+
+def _report_habits(row: JudgedRow, measures: pd.DataFrame, extra: Sequence[Path]) -> None:
+    """What a judge does whatever it is shown."""
+    from mrb_lib.cli.judged import measures_of, packed_instead, position_bias
+
+    if row.outcome is None or row.folder is None:
+        return
+    for text in (
+        position_bias(measures_of(measures, row.folder)),
+        packed_instead(row.planned.name, row.totals.statuses, extra),
+    ):
+        if text:
+            typer.echo(f"{row.outcome.judge}: {text}", err=True)
+
+
+def _report(done: RunSummary, held: RunTotals, mark: str) -> None:
     """What became of one judge: the result on stdout, what else its user should know on stderr."""
     from textwrap import shorten
 
@@ -241,13 +333,12 @@ def _report(done: RunSummary, mark: str) -> None:
     from mrb_lib.verdicts.run_totals import totals
 
     for member in done.members:
-        _report(member, mark)
+        _report(member, totals(member.folder), mark)
     again = f" ({done.retried} of them again)" if done.retried else ""
     typer.echo(
         f"{done.judge}: {done.made}{mark} verdicts made{again} in {done.seconds:.1f} s, "
         f"{done.before} were there, in {done.folder}"
     )
-    held = totals(done.folder)
     typer.echo(f"{done.judge}: {held}")
     if held.usual_error is not None:
         typer.echo(f"{done.judge}: most errors: {shorten(held.usual_error, _LONGEST_REASON)}", err=True)

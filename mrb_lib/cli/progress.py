@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 Step = Callable[[str, int, int], None]
 
 SECONDS_BETWEEN_LINES = 60.0
+_BAR_WIDTH = 12
+_NAME_WIDTH = 24
 
 
 @contextmanager
@@ -65,11 +67,9 @@ def verdict_bars(what: str = "verdicts") -> Iterator[ReportProgress]:
     if not sys.stderr.isatty():
         yield Lines(lambda line: print(line, file=sys.stderr, flush=True), what=what)
         return
-    from rich.progress import BarColumn, TextColumn
-
     from mrb_lib.runs.progress import pace_text
 
-    with _bar_a_name(BarColumn(bar_width=20), TextColumn("{task.fields[pace]}", markup=False)) as update:
+    with _bar_a_name(*_short_bar_and_pace()) as update:
         yield lambda status: update(
             status.judge,
             completed=status.held,
@@ -95,10 +95,18 @@ def training_bars() -> Iterator[Callable[[str, TrainProgress], None]]:
 
         yield write
         return
-    from rich.progress import BarColumn, TextColumn
 
-    with _bar_a_name(BarColumn(bar_width=20), TextColumn("{task.fields[pace]}", markup=False)) as update:
+    with _bar_a_name(*_short_bar_and_pace()) as update:
         yield lambda what, progress: update(what, completed=progress.step, total=progress.n_steps, pace=progress.text)
+
+
+def _short_bar_and_pace() -> tuple[ProgressColumn, ProgressColumn]:
+    """A bar that leaves room for a text beside it, which goes on below where the terminal is narrow."""
+    from rich.progress import BarColumn, TextColumn
+    from rich.table import Column
+
+    pace = TextColumn("{task.fields[pace]}", markup=False, table_column=Column(ratio=1))
+    return BarColumn(bar_width=_BAR_WIDTH), pace
 
 
 @contextmanager
@@ -106,14 +114,18 @@ def _bar_a_name(bar: ProgressColumn, end: ProgressColumn) -> Iterator[Callable[.
     """Show bars on stderr; the function yielded takes a bar's name and what `rich.progress.Progress.update` takes."""
     from rich.console import Console
     from rich.progress import MofNCompleteColumn, Progress, TextColumn
+    from rich.table import Column
 
     tasks: dict[str, TaskID] = {}
-    name = TextColumn("{task.description}", markup=False)
+    name = TextColumn("{task.description}", markup=False, table_column=Column(max_width=_NAME_WIDTH, overflow="fold"))
     with Progress(name, bar, MofNCompleteColumn(), end, console=Console(stderr=True)) as progress:
+        # Until there is something to count: libraries are imported and weights are looked for.
+        starting = progress.add_task("starting", total=None, pace="")
 
         def update(what: str, **fields: Any) -> None:
+            progress.update(starting, visible=False)
             if what not in tasks:
-                tasks[what] = progress.add_task(what, pace="")
+                tasks[what] = progress.add_task(what, total=None, pace="")
             progress.update(tasks[what], **fields)
 
         yield update

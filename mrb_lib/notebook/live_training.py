@@ -21,6 +21,7 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.notebook.absent import Absent, Frame
 from mrb_lib.notebook.workspace import Workspace
 from mrb_lib.runs.execute import judge
+from mrb_lib.runs.outcomes import FailedRunsError
 from mrb_lib.schema import NO_PROBE, TEST, TRAIN, VALIDATION
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS, load_verdicts, run_folders
@@ -128,7 +129,7 @@ def trained_judges(workspace: Workspace, folder: Path, *, steps: Steps | None = 
             names = [live.train(drawn, f"trained-on-{size:0{digits}}", n_cases=size) for size in sizes]
             live.judge(unseen, [live.base + "+packed", *names])
             live.judge(live.copy(drawn, {TEST: _N_UNSEEN}, "blanked", of_images=grey), names[-1:], BLANK)
-    except InputError as error:
+    except (InputError, FailedRunsError) as error:
         return Absent(str(error).rstrip("."))
     return live.shown(benchmark, "with a record of its training", f"on up to {n:,} training cases", len(unseen.cases))
 
@@ -167,7 +168,7 @@ def judges_without_domains(
         with _one_thread():
             names = [live.train(drawn, f"without-{slug(fold)}", n_cases=n, left_out=[column, fold]) for fold in largest]
             live.judge(unseen, names)
-    except InputError as error:
+    except (InputError, FailedRunsError) as error:
         return Absent(str(error).rstrip("."))
     how = f"on {n:,} cases each, without {' or '.join(largest)}"
     return live.shown(made, f"that was trained without a {column}", how, len(unseen.cases))

@@ -5,74 +5,43 @@ Ctrl-C and SIGTERM finish the batch in flight; a second one stops at once.
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
+import gc
 import time
+import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from types import FrameType
 
 import numpy as np
 import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError, RunError
+from mrb_lib.errors import InputError
 from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.jury import Jury
 from mrb_lib.judges.roster.roster import check_name, resolve
 from mrb_lib.judges.settings import Settings, for_repeats
+from mrb_lib.runs.interruption import InterruptedRunError, stop_on_signals
 from mrb_lib.runs.juries import check_members, common_dimensions, convene
-from mrb_lib.runs.local import Backend, Job, run_locally
-from mrb_lib.runs.plan import Plan, check_retry
+from mrb_lib.runs.local import Backend, Job, free, run_locally
+from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, ReportOutcome, RunSummary
+from mrb_lib.runs.plan import Plan, check_limit, check_retry
 from mrb_lib.runs.progress import ReportProgress, Tracker
 from mrb_lib.runs.record import new_manifest, record, run_options
 from mrb_lib.schema import ANSWER, KEYS, ORDERS
 from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, run_id
-from mrb_lib.verdicts.other_runs import OtherRun, other_runs
+from mrb_lib.verdicts.other_runs import other_runs
 from mrb_lib.verdicts.parts import move_damaged_aside
 from mrb_lib.verdicts.protocol import Judge
 from mrb_lib.verdicts.store import append_part, clear_leftovers, exclusive, iter_run, read_run, set_aside
 
 _HELD = [*KEYS["verdicts"][1:], "status"]
 
-_STOP_NOTICE = b"\nThe batch in flight is finished and kept; once more stops at once.\n"
-_STDERR = 2
-
 # Which of the verdicts held are to be made again, as an array of bool with shape (rows,).
 Redo = Callable[[pd.DataFrame], np.ndarray]
-
-
-@dataclass(frozen=True)
-class RunSummary:
-    """What became of one judge's run.
-
-    Attributes
-    ----------
-    made, before : verdicts made now, and found from earlier
-    waiting : verdicts that could not be made yet (a jury waits for its members)
-    seconds : with the time to load weights
-    other_runs : runs of the same judge with other settings, beside this one, and what differs
-    retried : verdicts that were set aside to be made again; of a jury also those whose
-        members have changed their choice
-    notices : what the user should know about how the judge worked
-    members : of a jury: what became of the members that it had to ask
-    """
-
-    judge: str
-    folder: Path
-    made: int
-    before: int
-    waiting: int
-    seconds: float
-    other_runs: tuple[OtherRun, ...]
-    retried: int = 0
-    notices: tuple[str, ...] = ()
-    members: tuple[RunSummary, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,12 +79,16 @@ def judge(
     retry: Sequence[str] = (),
     backend: Backend = run_locally,
     progress: ReportProgress | None = None,
+    finished: ReportOutcome | None = None,
+    budget: Budget | None = None,
 ) -> list[RunSummary]:
     """Run judges over a benchmark and keep their verdicts.
 
     What is already in the store is not judged again. A judge whose settings, prompt
     or cases changed starts a new run beside the old one. A jury that names its
-    members first has them judge what it needs of them, each in its own run.
+    members first has them judge what it needs of them, each in its own run. Of several
+    judges one that fails does not keep the next from running; the weights of one are
+    forgotten before those of the next are read.
 
     Validated by tests/runs/test_execute.py and tests/runs/test_interruption.py.
 
@@ -132,6 +105,8 @@ def judge(
     retry : verdicts of these statuses are made again: unparsed, refused, error
     backend : where batches are answered; a jury always counts in this process
     progress : called with a `RunProgress` at the start, after every batch and at the end
+    budget : what these judges may spend together with others; None is that of the settings, for these alone
+    finished : called with what became of each judge, a failed or interrupted one too, as soon as that is known
 
     Returns
     -------
@@ -145,9 +120,11 @@ def judge(
     InterruptedRunError
         SIGINT or SIGTERM came; the batch in flight was finished and kept.
     RunError
-        Another process writes the same run, or a judge failed.
+        Another process writes the same run, or a judge failed. Of several judges `FailedRunsError`, once all have
+        run; of one whatever was raised.
     """
-    _check(benchmark, names, limit)
+    _check(benchmark, names)
+    check_limit(limit)
     _check_prompt(benchmark, settings)
     check_retry(retry)
     cases = benchmark.cases.head(limit) if limit else benchmark.cases
@@ -155,19 +132,38 @@ def judge(
     for name in names:
         check_name(name, extra)
         check_members(name, runs, partial(check_name, extra=extra))
-    meta, usual = benchmark.meta, for_repeats(settings or Settings(), repeats)
-    chosen = replace(usual, dimensions=meta.dimensions, choices=meta.choices)
-    budget = Budget(chosen.budget) if chosen.budget else None
+    chosen = settings_for(benchmark, settings or Settings(), repeats)
+    if budget is None and chosen.budget is not None:
+        budget = Budget(chosen.budget)
     make = partial(resolve, runs=runs, images=benchmark.images, settings=chosen, extra=extra, budget=budget)
     call = _Call(benchmark, runs, plan, limit, chosen, make, backend, progress, benchmark.case_fingerprint())
 
     def redo(held: pd.DataFrame) -> np.ndarray:
         return held["status"].isin(list(retry)).to_numpy()
 
-    return [_run(call, name, redo) for name in dict.fromkeys(names)]
+    distinct, done, failed = list(dict.fromkeys(names)), list[RunSummary](), list[FailedRun]()
+    for name in distinct:
+        outcome = _attempt(call, name, redo)
+        if finished is not None:
+            finished(outcome)
+        if isinstance(outcome, RunSummary):
+            done.append(outcome)
+        elif outcome.is_interrupted or len(distinct) == 1:
+            raise outcome.error
+        else:
+            failed.append(outcome)
+    if failed:
+        raise FailedRunsError(failed, len(distinct))
+    return done
 
 
-def _check(benchmark: Benchmark, names: Sequence[str], limit: int | None) -> None:
+def settings_for(benchmark: Benchmark, settings: Settings, repeats: int) -> Settings:
+    """The settings with which judges work on a benchmark: its dimensions and choices, and repeats that differ."""
+    meta = benchmark.meta
+    return replace(for_repeats(settings, repeats), dimensions=meta.dimensions, choices=meta.choices)
+
+
+def _check(benchmark: Benchmark, names: Sequence[str]) -> None:
     if not benchmark.meta.is_preference:
         raise InputError(
             f"benchmark {benchmark.meta.name}: its labels ({', '.join(benchmark.meta.categories)}) are not "
@@ -178,8 +174,6 @@ def _check(benchmark: Benchmark, names: Sequence[str], limit: int | None) -> Non
             f"benchmark {benchmark.meta.name}: its categories are {', '.join(benchmark.meta.categories)}, and a judge "
             "must be able to choose A or B; correct benchmark.toml."
         )
-    if limit is not None and limit < 1:
-        raise InputError(f"limit {limit}: at least 1 case is needed.")
     if not names:
         raise InputError("no judge is named; pass --judge NAME (`mrb judges` lists them).")
 
@@ -200,12 +194,28 @@ def _check_prompt(benchmark: Benchmark, settings: Settings | None) -> None:
         )
 
 
-def _run(call: _Call, name: str, redo: Redo) -> RunSummary:
-    judge = call.make(name)
-    if isinstance(judge, Jury):
-        return _run_jury(call, judge, redo)
-    plan = _restricted(call.plan, judge.name, judge.dimensions)
-    return _execute(call, judge, plan, np.arange(len(plan)), redo, partial(call.make, name))
+def _attempt(call: _Call, name: str, redo: Redo) -> Outcome:
+    folder = None
+    try:
+        judge = call.make(name)
+        if isinstance(judge, Jury):
+            return _run_jury(call, judge, redo)
+        folder = call.folder(judge)
+        plan = _restricted(call.plan, judge.name, judge.dimensions)
+        return _execute(call, judge, plan, np.arange(len(plan)), redo, partial(call.make, name))
+    except BaseException as error:  # noqa: BLE001  # a library may raise anything; whoever asked for one judge gets it
+        _forget_locals(error)
+        return FailedRun(name, error, folder)
+
+
+def _forget_locals(error: BaseException | None) -> None:
+    """The frames that an error went through hold the weights and what was computed, whose room the next judge needs."""
+    cleared: list[BaseException] = []
+    while error is not None and error not in cleared:
+        traceback.clear_frames(error.__traceback__)
+        cleared.append(error)
+        error = error.__cause__ or error.__context__
+    gc.collect()
 
 
 def _run_jury(call: _Call, unseated: Jury, redo: Redo) -> RunSummary:
@@ -288,6 +298,7 @@ def _execute(
                 record(folder, call.manifest(judge, plan))
         finally:
             tracker.finish()
+            free(judge)
     made = tracker.held - before
     return RunSummary(
         judge=judge.name,
@@ -355,46 +366,3 @@ def _make(call: _Call, job: Job, folder: Path, again: np.ndarray, tracker: Track
                     f"judge {job.judge.name}: interrupted; {tracker.held} of {tracker.planned} verdicts are kept in "
                     f"{folder}; run the same command again to go on."
                 )
-
-
-class InterruptedRunError(RunError):
-    """A run was asked to stop, and did so after a batch; what it had is kept."""
-
-
-@dataclass
-class Stop:
-    """Whether somebody asked to stop."""
-
-    asked: bool = False
-
-
-@contextmanager
-def stop_on_signals() -> Iterator[Stop]:
-    """Note SIGINT and SIGTERM instead of obeying them; the handlers come back after the first, and at the end.
-
-    Only the main thread receives signals, so in any other nothing is changed. A signal
-    that is ignored stays so.
-    """
-    stop = Stop()
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    mine = {number: old for number, old in handlers.items() if old not in (signal.SIG_IGN, None)}
-
-    def restore() -> None:
-        for number, old in mine.items():
-            signal.signal(number, old)
-
-    def ask(number: int, frame: FrameType | None) -> None:
-        stop.asked = True
-        restore()
-        # A handler may run in the middle of a print, which must not be entered twice.
-        os.write(_STDERR, _STOP_NOTICE)
-
-    try:
-        for number in mine:
-            signal.signal(number, ask)
-        yield stop
-    finally:
-        restore()

@@ -38,8 +38,13 @@ def check_members(name: str, runs: Path, check: Callable[[str], None]) -> None:
         try:
             check(member)
         except InputError as error:
-            if all(manifest.judge != member for manifest in _manifests(runs)):
+            if not has_run(member, runs):
                 raise InputError(f"judge {name!r}: {error}") from error
+
+
+def has_run(name: str, runs: Path) -> bool:
+    """Whether a judge of this name has judged anything."""
+    return any(manifest.judge == name for manifest in _manifests(runs))
 
 
 def convene(jury: Jury, runs: Path, fingerprint: str, make: Callable[[str], Judge]) -> list[Seat]:

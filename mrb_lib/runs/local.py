@@ -45,6 +45,19 @@ class Job:
     devices: list[str] = field(default_factory=list)
 
 
+@runtime_checkable
+class HoldsWeights(Protocol):
+    """A judge that can forget what `Judge.load` read, and free the memory; `load` reads it again."""
+
+    def unload(self) -> None: ...
+
+
+def free(judge: Judge) -> None:
+    """Have a judge forget its weights, where it has any."""
+    if isinstance(judge, HoldsWeights):
+        judge.unload()
+
+
 # A backend gets ready when it is called (it loads weights, starts workers); what it then yields are
 # verdicts tables, one a batch in any order, without the verdicts that must wait.
 Backend = Callable[[Job], Generator[pd.DataFrame, None, None]]

@@ -30,11 +30,7 @@ class Plan:
     probe: str = NO_PROBE
 
     def __post_init__(self) -> None:
-        unknown = [order for order in self.orders if order not in ORDERS]
-        if unknown or not self.orders or len(set(self.orders)) != len(self.orders):
-            raise InputError(f"orders {','.join(self.orders)!r}: use AB, BA or both, each once.")
-        if self.repeats < 1:
-            raise InputError(f"repeats {self.repeats}: at least 1 is needed.")
+        check_orders(self.orders, self.repeats)
 
     @property
     def per_case(self) -> int:
@@ -105,6 +101,20 @@ class Plan:
 def _positions(vocabulary: pd.Index, values: pd.Series) -> pd.Series:
     """The place of each value in the vocabulary; -1 where it is not there."""
     return pd.Series(vocabulary.get_indexer(pd.Index(values)), index=values.index)
+
+
+def check_orders(orders: Sequence[str], repeats: int) -> None:
+    """Raise `InputError` unless verdicts can be made in these orders, so many times."""
+    if not orders or not set(orders) <= set(ORDERS) or len(set(orders)) != len(orders):
+        raise InputError(f"orders {','.join(orders)!r}: use AB, BA or both, each once.")
+    if repeats < 1:
+        raise InputError(f"repeats {repeats}: at least 1 is needed.")
+
+
+def check_limit(limit: int | None) -> None:
+    """Raise `InputError` unless so many cases can be judged."""
+    if limit is not None and limit < 1:
+        raise InputError(f"limit {limit}: at least 1 case is needed.")
 
 
 def check_retry(statuses: Sequence[str]) -> None:

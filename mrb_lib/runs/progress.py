@@ -34,6 +34,7 @@ class RunProgress:
     counts : how many of the verdicts held have each status
     finished : nothing more follows about this judge
     cost_usd : what the verdicts of this session cost; None where no price is known
+    loading : the judge gets ready, as by reading its weights
     """
 
     judge: str
@@ -45,6 +46,7 @@ class RunProgress:
     counts: Mapping[str, int] = field(default_factory=dict)
     finished: bool = False
     cost_usd: float | None = None
+    loading: bool = False
 
 
 ReportProgress = Callable[[RunProgress], None]
@@ -88,7 +90,7 @@ class Tracker:
 
     def start(self) -> None:
         """Report where the run stands, before weights are loaded."""
-        self._tell()
+        self._tell(loading=self.held < self.planned)
 
     def start_clock(self) -> None:
         """The first batch begins now."""
@@ -116,7 +118,7 @@ class Tracker:
         """A second; None before the first batch, and where nothing was counted."""
         return self._samples.tasks[self._tasks[name]].speed or None
 
-    def _tell(self, *, finished: bool = False) -> None:
+    def _tell(self, *, finished: bool = False, loading: bool = False) -> None:
         if self._report is None:
             return
         rate, left = self._speed("verdicts"), self.planned - self.held
@@ -130,13 +132,14 @@ class Tracker:
             counts={name: count for name, count in self._counts.items() if count},
             finished=finished,
             cost_usd=self._cost_usd,
+            loading=loading,
         )
         self._report(status)
 
 
 def pace_text(status: RunProgress) -> str:
     """The pace, the time left and the statuses in one line; what is unknown is left out."""
-    parts = []
+    parts = ["loading"] if status.loading else []
     if status.cases_per_s is not None:
         parts.append(f"{status.cases_per_s:.3g} cases/s")
     if status.tokens_per_s is not None:

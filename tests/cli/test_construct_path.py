@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.cli.main import app
+from mrb_lib.cli.app import app
 from mrb_lib.construct.screen import CRITERIA
 from mrb_lib.construct.work import open_work
 from mrb_lib.data.benchmark import load

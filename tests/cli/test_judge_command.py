@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs.execute import RunSummary
+from mrb_lib.runs.outcomes import RunSummary
 from mrb_lib.validation import conform
 from mrb_lib.verdicts.manifest import Manifest, write_manifest
 from mrb_lib.verdicts.store import append_part
@@ -33,6 +33,17 @@ def roster(tmp_path: Path) -> Path:
     return tmp_path / "roster.toml"
 
 
+def _finishing(*done: RunSummary) -> Callable[..., list[RunSummary]]:
+    """What stands in for `mrb_lib.runs.execute.judge` and has done these."""
+
+    def judge(*_: object, finished: Callable[[RunSummary], None], **__: object) -> list[RunSummary]:
+        for one in done:
+            finished(one)
+        return list(done)
+
+    return judge
+
+
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[SimpleNamespace]:
     """What the local engine is asked to do; it does nothing."""
@@ -43,6 +54,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[SimpleNamespace]:
         return []
 
     monkeypatch.setattr("mrb_lib.runs.execute.judge", note)
+    monkeypatch.setattr("mrb_lib.runs.judge_plan.problems", lambda *_, **__: [])
     return calls
 
 
@@ -53,7 +65,7 @@ def test_without_options_the_settings_are_the_defaults(
     assert (result.code, result.err) == (0, "")
     [call] = asked
     assert call.settings == Settings()
-    assert (call.names, call.orders, call.repeats, call.limit) == (["first"], ["AB", "BA"], 1, None)
+    assert (call.names, call.orders, call.repeats, call.limit) == (["first"], ("AB", "BA"), 1, None)
     assert (tuple(call.extra), tuple(call.retry)) == ((), ())
 
 
@@ -76,7 +88,7 @@ def test_every_option_reaches_the_judges(
         allow_remote=True, concurrency=5, timeout_s=7.0, scale=10, price_prompt=1.5, price_completion=2.5,
         budget=3.5, requests_per_minute=60.0, tokens_per_minute=9000.0,
     )  # fmt: skip
-    assert (call.names, call.orders, call.repeats, call.limit) == (["writer", "first"], ["BA"], 2, 1)
+    assert (call.names, call.orders, call.repeats, call.limit) == (["writer", "first"], ("BA",), 2, 1)
     assert (call.extra, call.retry) == ((roster,), ("unparsed", "error"))
     assert result.err == "", "the user chose a temperature"
 
@@ -144,6 +156,7 @@ def test_ray_is_asked_with_its_workers(
         ["--judge", "nobody"],
         ["--judge", "path:nowhere"],
         ["--judge", "consensus-of:first,first"],
+        ["--judge", "consensus-of:first,nobody"],
         ["--roster", "nowhere.toml"],
     ],
 )
@@ -182,7 +195,7 @@ def test_the_end_of_a_run_says_what_it_holds_what_it_cost_and_what_to_know(
 ) -> None:
     folder = _run(tmp_path / "writer-1")
     done = RunSummary("writer", folder, 2, 1, 4, 1.5, ("prompt differs from run x",), 1, ("a notice",))
-    monkeypatch.setattr("mrb_lib.runs.execute.judge", lambda *_, **__: [done])
+    monkeypatch.setattr("mrb_lib.runs.execute.judge", _finishing(done))
     result = mrb("judge", bench, tmp_path / "r", "--judge", "first")
     assert result.out.splitlines() == [
         f"writer: 2 verdicts made (1 of them again) in 1.5 s, 1 were there, in {folder}",
@@ -263,7 +276,7 @@ def test_a_run_in_which_nothing_could_be_judged_has_failed(
     choices = ["A" if status == "ok" else None for status in statuses]
     append_part(folder, conform(pd.DataFrame(rows).assign(choice=choices), "verdicts", "test"))
     summary = RunSummary("first", folder, 2, 0, 0, 0.1, ())
-    monkeypatch.setattr("mrb_lib.runs.execute.judge", lambda *given, **options: [summary])
+    monkeypatch.setattr("mrb_lib.runs.execute.judge", _finishing(summary))
     result = mrb("judge", bench, tmp_path / "r", "--judge", "first")
     assert result.code == code
     assert ("every verdict is an error" in result.err) == bool(code)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from mrb_lib.cli.main import app
+from mrb_lib.cli.app import app
 from mrb_lib.data.benchmark import load
 from mrb_lib.data.demo import write_demo
 from mrb_lib.data.splits import split, write_split

@@ -43,6 +43,7 @@ def test_a_plan_says_how_each_model_is_asked(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("", "list of tables"),
+        ("[common]\ntemprature = 1\n[[model]]\nname = 'x'\n", "'temprature': is unknown"),
         ("[[judge]]\nname = 'x'\n", "list of tables"),
         ("model = 3\n", "list of tables"),
         ("[[model]]\nprompt = 'open-answer'\n", "model 1, key name"),

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from mrb_lib.cli.main import app
+from mrb_lib.cli.app import app
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
 from mrb_lib.data.case_digests import case_digests
 from mrb_lib.data.merge import merge

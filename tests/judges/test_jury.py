@@ -19,7 +19,8 @@ from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.judges.jury import Jury, parse_jury
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs.execute import RunSummary, judge
+from mrb_lib.runs.execute import judge
+from mrb_lib.runs.outcomes import RunSummary
 from mrb_lib.validation import conform
 from mrb_lib.verdicts.manifest import Manifest, read_manifest, write_manifest
 from mrb_lib.verdicts.store import append_part, load_verdicts, read_run, run_folders, save_imported

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from mrb_lib.cli.main import app
+from mrb_lib.cli.app import app
 from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.errors import InputError
 from mrb_lib.files import staged_folder

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from mrb_lib.cli.main import app
+from mrb_lib.cli.app import app
 from mrb_lib.errors import InputError
 from mrb_lib.report.execute import parameters_of
 from mrb_lib.verdicts.manifest import read_manifest

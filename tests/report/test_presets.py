@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from mrb_lib.cli.main import app
+from mrb_lib.cli.app import app
 from mrb_lib.errors import InputError
 from mrb_lib.judges.prompts import builtin_ids
 from mrb_lib.notebook.lab import own_notebooks
@@ -92,4 +92,4 @@ def test_judging_takes_its_prompt_and_temperature(monkeypatch: pytest.MonkeyPatc
     CliRunner().invoke(app, ["judge", bench, bench, "--judge", "longer", "--preset", "paper", "--temperature", "0.5"])
     settings = handed["settings"]
     assert (settings.prompt, settings.temperature) == ("official-form", 0.5)  # type: ignore[attr-defined]  # handed on
-    assert handed["orders"] == ["AB"]
+    assert handed["orders"] == ("AB",)

@@ -20,7 +20,8 @@ import pytest
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import RunError
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs.execute import InterruptedRunError, judge, stop_on_signals
+from mrb_lib.runs.execute import judge
+from mrb_lib.runs.interruption import InterruptedRunError, stop_on_signals
 from mrb_lib.runs.progress import RunProgress
 from mrb_lib.schema import KEYS
 from mrb_lib.verdicts.parts import part_paths

@@ -110,3 +110,14 @@ def test_a_judge_with_nothing_left_to_do_says_so_once() -> None:
     for finished in (False, True):
         report(RunProgress("j", 36, 36, counts={"ok": 36}, finished=finished))
     assert lines == ["j: 36 of 36 verdicts; ok 36"]
+
+
+def test_until_the_first_batch_a_judge_with_work_to_do_is_loading() -> None:
+    reports: list[RunProgress] = []
+    tracker = Tracker("j", 4, {}, reports.append)
+    tracker.start()
+    tracker.start_clock()
+    tracker.add(_made([0, 1]))
+    Tracker("k", 4, {"ok": 4}, reports.append).start()
+    assert [report.loading for report in reports] == [True, False, False]
+    assert pace_text(reports[0]) == "loading"

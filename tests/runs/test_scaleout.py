@@ -21,7 +21,8 @@ from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
-from mrb_lib.runs.execute import InterruptedRunError
+from mrb_lib.runs.interruption import InterruptedRunError
+from mrb_lib.runs.outcomes import Outcome
 from mrb_lib.runs.plan import Plan
 from mrb_lib.runs.progress import RunProgress
 from mrb_lib.runs.ray import scaleout
@@ -208,9 +209,11 @@ def test_a_judge_that_asks_a_server_stays_in_this_process_and_says_so(
 ) -> None:
     served = Scripted("served", engine="endpoint")
     use(monkeypatch, served)
-    [done] = scaleout.judge_on_ray(little, tmp_path, ["served"])
+    outcomes: list[Outcome] = []
+    [done] = scaleout.judge_on_ray(little, tmp_path, ["served"], finished=outcomes.append)
     assert (done.made, served.asked) == (160, 160)
     assert "worked in this process" in done.notices[0]
+    assert outcomes == [done]
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ from pathlib import Path
 from mrb_lib.data.benchmark import load
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
-from mrb_lib.runs.execute import InterruptedRunError
+from mrb_lib.runs.interruption import InterruptedRunError
 from mrb_lib.widgets.progress import live_progress
 bench, runs = load({str(tmp_path / "bench")!r}), Path({str(tmp_path / "runs")!r})
 """

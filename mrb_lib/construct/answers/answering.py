@@ -25,7 +25,8 @@ from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.roster import entry_of
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.answers import read_answer
-from mrb_lib.runs.execute import RunSummary, judge
+from mrb_lib.runs.execute import judge
+from mrb_lib.runs.outcomes import RunSummary
 from mrb_lib.runs.progress import ReportProgress
 from mrb_lib.schema import ANSWER, ANSWERED_STATUSES, Kind
 from mrb_lib.verdicts.parts import part_paths, read_part

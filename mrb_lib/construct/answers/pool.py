@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Final, cast, get_args
+from typing import Final, cast, get_args, get_type_hints
 
 from mrb_lib.construct.answers.answering import Answerer, Spread
 from mrb_lib.errors import InputError
+from mrb_lib.judges.plan_file import checked, read_plan
 from mrb_lib.judges.prompts import Prompt, answering_ids, load_prompt
 from mrb_lib.judges.settings import Settings, for_repeats
 from mrb_lib.runs.record import without_secrets
 
-_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
-    "str | None": (str,), "str": (str,), "DType": (str,), "Quantization | None": (str,), "bool": (bool,),
-    "int": (int,), "int | None": (int,), "float": (float, int), "float | None": (float, int),
-}  # fmt: skip
 _NOT_HERE: Final = ("dimensions", "choices", "scale")
 _RECORDED: Final = (
     "temperature",
@@ -32,7 +28,7 @@ _RECORDED: Final = (
 
 
 def read_pool(path: Path, usual: Answerer) -> list[Answerer]:
-    """The models of a file: tables `[[model]]` with `name` and, where they differ from the usual, settings.
+    """The models of a file: tables `[[model]]` with `name` and settings that differ from the usual, `[common]` for all.
 
     The settings are those of `mrb_lib.judges.settings.Settings` (`prompt`, `temperature`, `device`, `url`, ...), and
     `engine` ("local" or "ray"), `workers`, `gpus_per_worker`. A prompt's file is relative to the file of models.
@@ -46,39 +42,29 @@ def read_pool(path: Path, usual: Answerer) -> list[Answerer]:
     InputError
         The file cannot be read, or a key is unknown or of the wrong type; names the file and the model.
     """
-    try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read as a plan of models ({error}); name a TOML file.") from error
-    tables = raw.pop("model", None)
-    if raw or not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
-        raise InputError(f"{path}: a plan is a list of tables [[model]], each with a name; correct it.")
-    return [_answerer(table, f"{path}, model {number}", path.parent, usual) for number, table in enumerate(tables, 1)]
+    common, tables = read_plan(path, "model")
+    named = [{**common, **table} for table in tables]
+    return [_answerer(table, f"{path}, model {number}", path.parent, usual) for number, table in enumerate(named, 1)]
 
 
 def _answerer(table: Mapping[str, object], where: str, folder: Path, usual: Answerer) -> Answerer:
-    values = dict(table)
-    name = values.pop("name", None)
-    if not isinstance(name, str) or not name:
+    settings = {key: kind for key, kind in get_type_hints(Settings).items() if key not in _NOT_HERE}
+    own = {"name": str, "engine": str, "workers": int, "gpus_per_worker": float}
+    values, wrong = checked(table, {**own, **settings}, where)
+    if wrong:
+        raise InputError("\n".join(wrong))
+    name = values.pop("name", "")
+    if not name:
         raise InputError(f'{where}, key name: is missing; write name = "...", as for --model.')
     engine = values.pop("engine", usual.spread)
     if engine not in get_args(Spread):
         raise InputError(f"{where}, key engine: {engine!r} is unknown; use {' or '.join(get_args(Spread))}.")
-    workers = values.pop("workers", usual.workers)
-    gpus = values.pop("gpus_per_worker", usual.gpus_per_worker)
-    if not isinstance(workers, int | None) or not isinstance(gpus, int | float | None):
-        raise InputError(f"{where}: workers and gpus_per_worker are numbers; correct them.")
-    kinds = {field.name: str(field.type) for field in fields(Settings) if field.name not in _NOT_HERE}
-    for key, value in values.items():
-        if key not in kinds:
-            raise InputError(f"{where}, key {key!r}: is unknown; use name, engine, {', '.join(kinds)}.")
-        if not isinstance(value, _KINDS[kinds[key]]) or (isinstance(value, bool) and kinds[key] != "bool"):
-            raise InputError(f"{where}, key {key!r}: {value!r} is not of its type ({kinds[key]}); correct it.")
+    spread = {key: values.pop(key) for key in ("workers", "gpus_per_worker") if key in values}
     prompt = values.get("prompt")
     if isinstance(prompt, str) and prompt not in answering_ids():
         values["prompt"] = str(folder / prompt)
-    settings = replace(usual.settings, **values)  # type: ignore[arg-type]  # checked above, key by key
-    return Answerer(name, settings, cast("Spread", engine), workers, gpus)
+    changed = replace(usual.settings, **values)  # type: ignore[arg-type]  # checked above, key by key
+    return replace(usual, name=str(name), settings=changed, spread=cast("Spread", engine), **spread)  # type: ignore[arg-type]  # likewise
 
 
 def prompt_of(one: Answerer) -> Prompt:

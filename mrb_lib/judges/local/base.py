@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import ClassVar, Final, TypeVar
 
 import pandas as pd
+import torch
 from PIL import Image
 
 from mrb_lib.data.images import open_image, within
@@ -182,6 +184,13 @@ class LocalJudge(ABC):
                 f"judge {self.name}: {said} says that it sees images, and {self._source.folder} can only be read as a "
                 "model of text; fetch the whole model, or one that transformers has a class for."
             )
+
+    def unload(self) -> None:
+        """Forget the weights and free their memory; `load` reads them again."""
+        self._loaded = None
+        gc.collect()  # parts of a model may refer to each other
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
 
     def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
         """See `Judge.judge`."""

@@ -291,6 +291,11 @@ class TreeJudge(LocalJudge):
         if self.reader.why_alone:
             self.notice(f"cannot share work between questions ({self.reader.why_alone}): each is read alone")
 
+    def unload(self) -> None:
+        """See `LocalJudge.unload`."""
+        self._reader = None
+        super().unload()
+
     def case_requests(
         self, rows: VerdictRows, shown: pd.DataFrame, request: Callable[[Positions, Records], T]
     ) -> list[T]:

@@ -100,6 +100,11 @@ class RewardJudge(LocalJudge):
         """Read the weights and the head."""
         self.head.check()
 
+    def unload(self) -> None:
+        """See `LocalJudge.unload`."""
+        self._head = None
+        super().unload()
+
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""
         self.load()

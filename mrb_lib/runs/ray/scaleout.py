@@ -24,8 +24,8 @@ from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.machine import ROOM
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
-from mrb_lib.runs.execute import RunSummary
 from mrb_lib.runs.local import Job, run_locally
+from mrb_lib.runs.outcomes import Outcome, ReportOutcome, RunSummary
 from mrb_lib.runs.progress import ReportProgress
 from mrb_lib.runs.ray.cluster import INSTALL, Cluster, WorkerPool, reason_of, size_pool
 from mrb_lib.runs.ray.image_server import RemoteImageServer
@@ -67,6 +67,7 @@ def judge_on_ray(
     extra: Sequence[Path] = (),
     retry: Sequence[str] = (),
     progress: ReportProgress | None = None,
+    finished: ReportOutcome | None = None,
     workers: int | None = None,
     gpus_per_worker: float | None = None,
 ) -> list[RunSummary]:
@@ -81,7 +82,7 @@ def judge_on_ray(
 
     Parameters
     ----------
-    benchmark, runs, names, orders, repeats, limit, settings, extra, retry, progress :
+    benchmark, runs, names, orders, repeats, limit, settings, extra, retry, progress, finished :
         see `mrb_lib.runs.execute.judge`. The folders need not be seen by the workers.
     workers : models loaded at once; None is one for each GPU, or for every two CPUs
     gpus_per_worker : a share of one from 0 to 1, or several whole ones; None is as many as a judge's weights need, by
@@ -99,13 +100,19 @@ def judge_on_ray(
     InterruptedRunError
         SIGINT or SIGTERM came; what had arrived is kept.
     RunError
-        Another process writes the same run, a judge failed, Ray does not start, or a
-        worker has other versions or weights.
+        As `mrb_lib.runs.execute.judge`; or Ray does not start, or a worker has other versions or weights.
     """
     chosen = settings or Settings()
     _check(chosen, workers, gpus_per_worker)
     with Cluster(workers) as cluster:
         spread = _RayBackend(cluster, benchmark.images, workers, gpus_per_worker, chosen.device)
+
+        def report(outcome: Outcome) -> None:
+            if finished is not None:
+                if isinstance(outcome, RunSummary):
+                    outcome = _with_notices(outcome, spread.notices_of, cluster.notices)
+                finished(outcome)
+
         done = execute.judge(
             benchmark,
             runs,
@@ -118,6 +125,7 @@ def judge_on_ray(
             retry=retry,
             backend=spread,
             progress=progress,
+            finished=report,
         )
         return [_with_notices(one, spread.notices_of, cluster.notices) for one in done]
 

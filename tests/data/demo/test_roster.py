@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from mrb_lib.cli.main import app
+from mrb_lib.cli.app import app
 from mrb_lib.data.benchmark import load
 from mrb_lib.data.demo.judges import JUDGES
 from mrb_lib.data.demo.roster import ROSTER

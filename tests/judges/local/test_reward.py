@@ -6,6 +6,7 @@ import io
 import json
 import math
 import shutil
+import weakref
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -282,3 +283,12 @@ class TestAValueADimension:
         save_head(folder, torch.randn(1, 96), self.NAMES)
         with pytest.raises(InputError, match="needs 2 rows"):
             _judge(folder).load()
+
+
+def test_unloading_forgets_the_weights_and_the_head(headed: Callable[[str], Path]) -> None:
+    judge = _judge(headed("llama"))
+    judge.load()
+    model, weight = weakref.ref(judge.weights.model), weakref.ref(judge.head.weight)
+    judge.unload()
+    assert (model(), weight()) == (None, None)
+    judge.head.check()

@@ -1,0 +1,143 @@
+"""What would keep a judge from running, found before the first of many starts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from mrb_lib.errors import InputError
+from mrb_lib.judges.endpoint.address import address
+from mrb_lib.judges.jury import parse_jury
+from mrb_lib.judges.prompts import load_prompt
+from mrb_lib.judges.roster.engines import ENGINES
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.machine import Machine, inspect_machine
+from mrb_lib.judges.roster.roster import entry_of
+from mrb_lib.judges.roster.source import WeightsSource, locate_weights, pinned_revision
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.juries import has_run
+from mrb_lib.verdicts.protocol import Judge
+
+TIMEOUT_S: Final = 5.0
+"""How long a server may take to say that it is there."""
+_GIGA: Final = 1e9
+_NUMBERED: Final = re.compile(r"cuda:(\d+)")
+
+
+def problems(
+    name: str,
+    settings: Settings,
+    *,
+    runs: Path,
+    make: Callable[[str], Judge],
+    extra: Sequence[Path] = (),
+    here: bool = True,
+) -> list[str]:
+    """Everything that is known to keep a judge from running; empty where nothing is.
+
+    Its packages, prompt, weights and device; memory, where its weights are larger than all that the device has; the
+    key of its server, and whether that answers. Of a jury those of its members that have no run. Nothing is
+    downloaded, and no server is asked but the judge's own, for the list of its models.
+
+    Parameters
+    ----------
+    runs, extra : see `mrb_lib.runs.judge`
+    make : makes the judge of a name
+    here : it runs on this machine, whose memory it takes
+    """
+    jury = parse_jury(name)
+    if jury is not None:
+        asked = [member for member in jury.members if not has_run(member, runs)]
+        said = (problems(one, settings, runs=runs, make=make, extra=extra, here=here) for one in asked)
+        return list(dict.fromkeys(text for texts in said for text in texts))
+    try:
+        entry = entry_of(name, extra)
+    except InputError as error:
+        return [str(error)]
+    engine = ENGINES[entry.engine]
+    told = _told(partial(engine.check_packages, name))
+    if settings.prompt is not None and not told:
+        told += _told(partial(load_prompt, settings.prompt))
+    if engine.model == "weights":
+        source, absent = _source(entry, settings, runs)
+        told += _memory(entry, settings, source) if here else []
+        if source is None and settings.download:
+            return told  # making the judge would fetch them
+        told += absent
+    elif engine.model == "server" and not told:
+        told += _server(entry, settings)
+    return list(dict.fromkeys([*_told(partial(make, name)), *told]))
+
+
+def _told(act: Callable[[], object]) -> list[str]:
+    """What is wrong by the word of something that raises `InputError`."""
+    try:
+        act()
+    except InputError as error:
+        return [str(error)]
+    return []
+
+
+def _source(entry: Entry, settings: Settings, runs: Path) -> tuple[WeightsSource | None, list[str]]:
+    """Where the weights lie, None where they do not, and then why."""
+    revision = settings.revision or pinned_revision(runs, entry.name, model=entry.model)
+    try:
+        return locate_weights(entry, revision=revision, download=False), []
+    except InputError as error:
+        return None, [str(error)]
+
+
+def _memory(entry: Entry, settings: Settings, source: WeightsSource | None) -> list[str]:
+    """That the weights alone are larger than the device, where both sizes are known and weights stay as they are."""
+    if getattr(settings, "quantize", None) is not None:
+        return []
+    machine = inspect_machine()
+    on_cpu = settings.device == "cpu" or (settings.device == "auto" and not machine.gpus)
+    room = machine.ram_total_gb if on_cpu else _gpu_memory(machine, settings.device)
+    dtype = settings.dtype if settings.dtype != "auto" else "float32" if on_cpu else "bfloat16"
+    size = entry.weights_gb(dtype)
+    if size is None and source is not None:
+        size = sum(path.stat().st_size for path in source.folder.glob("*.safetensors")) / _GIGA
+    if room is None or size is None or size <= room:
+        return []
+    where = "this machine" if on_cpu else f"device {settings.device!r}"
+    return [
+        f"judge {entry.name!r}: its weights take {size:.0f} GB in {dtype}, and {where} has {room:.0f} GB; use a larger "
+        "machine, or a smaller model."
+    ]
+
+
+def _gpu_memory(machine: Machine, device: str) -> float | None:
+    """The memory of the GPUs that a device names, of all where it names none, in 10^9 bytes; None where unknown."""
+    named = [int(number) for number in _NUMBERED.findall(device)]
+    if not machine.gpus or any(number >= len(machine.gpus) for number in named):
+        return None
+    return sum(gpu.total_gb for number, gpu in enumerate(machine.gpus) if not named or number in named)
+
+
+def _server(entry: Entry, settings: Settings) -> list[str]:
+    """That a server does not answer, or not to this key; any other answer will do, as many have no list of models."""
+    import httpx
+
+    try:
+        server = address(entry, settings)
+    except InputError as error:
+        return [str(error)]
+    headers = {"Authorization": f"Bearer {server.key}"} if server.key else {}
+    try:
+        # Nothing of the environment (proxies, .netrc) decides where the key goes.
+        with (
+            httpx.Client(headers=headers, trust_env=False, timeout=TIMEOUT_S) as http,
+            http.stream("GET", f"{server.url}/models") as answer,
+        ):
+            status = answer.status_code
+    except httpx.RequestError as error:
+        why = server.without_key(str(error) or type(error).__name__)
+        return [f"judge {entry.name!r}: no server answers at {server.host} ({why}); start it, or correct its url."]
+    if status == httpx.codes.UNAUTHORIZED:
+        state = "is rejected" if server.key else "is not set"
+        return [f"judge {entry.name!r}: {server.host} answers HTTP 401: the key in {server.key_env} {state}."]
+    return []

@@ -1,0 +1,238 @@
+"""A night's work in one file: what a plan of judges does, says and leaves behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mrb_lib.cli.judged import WIDTH
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
+from mrb_lib.data.demo.build import write_demo
+from mrb_lib.judges.engines.heuristic import FirstJudge
+from mrb_lib.runs import preflight
+from mrb_lib.verdicts.store import load_verdicts, read_run, run_folders
+from tests.judges.endpoint.chat_server import ChatServer, Received, Response, message
+
+from .conftest import Result
+
+Mrb = Callable[..., Result]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Path:
+    write_demo(tmp_path / "bench", cases=18, seed=11)
+    return tmp_path / "bench"
+
+
+@pytest.fixture(autouse=True)
+def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "empty"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(preflight, "TIMEOUT_S", 0.2)
+
+
+def _plan(folder: Path, *judges: str, common: str = "") -> Path:
+    text = (f"[common]\n{common}\n" if common else "") + "".join(f"[[judge]]\n{judge}\n" for judge in judges)
+    (folder / "judges.toml").write_text(text, encoding="utf-8")
+    return folder / "judges.toml"
+
+
+def _rows(out: str) -> dict[str, str]:
+    """The rows of the table at the end, by judge."""
+    lines = out.split("\n\n")[-1].rstrip().split("\n")
+    head = next(number for number, line in enumerate(lines) if line.startswith("judge"))
+    return {line.split()[0]: line for line in lines[head + 1 :]}
+
+
+def _dimensions(benchmark: Benchmark) -> int:
+    return len(benchmark.meta.dimensions)
+
+
+def _answers(received: Received) -> Response:
+    letters = ", ".join(f'"{name}": "A"' for name in re.findall(r'"(\w+)"', received.text.rpartition("{")[2]))
+    return message("{" + letters + "}")
+
+
+def test_of_six_judges_two_fail_and_four_complete_and_again_nothing_is_judged_twice(
+    mrb: Mrb, bench: Path, tiny: Callable[..., Path], tmp_path: Path
+) -> None:
+    with ChatServer(_answers) as server:
+        plan = _plan(
+            tmp_path, 'name = "longer"', 'name = "qwen2.5-vl-7b"', 'name = "first"\nlimit = 18',
+            f'name = "path:{tiny("llama")}"\nmax_pixels = 3136',
+            'name = "endpoint:silent"\nurl = "http://127.0.0.1:9/v1"',
+            f'name = "endpoint:m"\nurl = "{server.url}"\nprice_prompt = 1.0\nprice_completion = 2.0\nprompt = "plain"',
+            common='limit = 4\ndevice = "cpu"',
+        )  # fmt: skip
+        result = mrb("judge", bench, tmp_path / "runs", "--plan", plan)
+        n_asked = len(server.received)
+        again = mrb("judge", bench, tmp_path / "runs", "--plan", plan)
+        assert len(server.received) == n_asked > 0
+    assert (result.code, again.code) == (1, 1)
+    rows, n = _rows(result.out), _dimensions(load(bench))
+    assert list(rows) == ["longer", "qwen2.5-vl-7b", "first", "tiny-llama", "endpoint:silent", "endpoint:m"]
+    assert rows["longer"].split()[1:4] == [str(4 * n * 2), str(4 * n * 2), "ok"]
+    assert rows["first"].split()[1:6] == [str(18 * n * 2), str(18 * n * 2), "ok", "1.000", "0.000"]
+    assert rows["qwen2.5-vl-7b"].split() == ["qwen2.5-vl-7b", "failed"]
+    assert rows["endpoint:silent"].split() == ["endpoint:silent", "failed"]
+    assert "110" not in rows["longer"] and f"{n_asked * 110:,}" in rows["endpoint:m"]
+    assert f"{n_asked * (100 + 20) / 1e6:.4f}" in rows["endpoint:m"]
+    assert "SIMULATED" in result.out
+    failed = [line for line in result.err.splitlines() if "failed" in line]
+    assert failed[0].startswith("qwen2.5-vl-7b: failed: ") and "--download" in failed[0]
+    assert failed[1].startswith("endpoint:silent: failed: ") and "no server answers at 127.0.0.1:9" in failed[1]
+    assert failed[2] == "mrb: 2 of 6 judges failed, see above; what the others did is kept."
+    assert result.err.index("failed") < result.err.index("longer: 0 of"), "before the first starts"
+    assert all(f"{name}: 0 SIMULATED verdicts made" in again.out for name in ("longer", "first", "endpoint:m"))
+    assert list(_rows(again.out)) == list(rows)
+
+
+def test_the_table_holds_what_the_tables_of_analyze_say_and_fits(mrb: Mrb, bench: Path, tmp_path: Path) -> None:
+    from mrb_lib.stats import tables
+
+    mrb("judge", bench, tmp_path / "runs", "--judge", "random", "longer")
+    result = mrb("judge", bench, tmp_path / "runs", "--judge", "random", "longer", "lexical")
+    assert result.code == 0, result.err
+    assert max(map(len, result.out.split("\n\n")[-1].splitlines())) <= WIDTH
+    benchmark = load(bench)
+    verdicts = load_verdicts(tmp_path / "runs", benchmark.cases)
+    accuracy = tables.analyze(benchmark, verdicts, "accuracy", resamples=0, dimension="overall", references=0)
+    consistency = tables.analyze(benchmark, verdicts, "consistency", dimension="overall").set_index("judge")
+    for row in accuracy.itertuples():
+        name = str(row.judge)
+        cells, own = _rows(result.out)[name].split(), consistency.loc[name]
+        assert cells[4:7] == [f"{own[share]:.3f}" for share in ("first_rate", "consistency")] + [f"{row.accuracy:.3f}"]
+        assert cells[7] == str(row.n)
+    title = " ".join(result.out.split("\n\n")[1].split())
+    assert title.endswith("accuracy (policy balanced), consistency and first-shown rate on overall")
+
+
+def test_what_is_undefined_is_blank(mrb: Mrb, tmp_path: Path) -> None:
+    cases = pd.DataFrame({"case_id": ["x", "y"], "question": "?", "response_a": "a b", "response_b": "c"})
+    unlabelled = pd.DataFrame(columns=["case_id", "annotator", "dimension", "choice"], dtype="str")
+    save(Benchmark(BenchmarkMeta("plain", "general", ("accuracy",)), cases, unlabelled), tmp_path / "plain")
+    result = mrb("judge", tmp_path / "plain", tmp_path / "runs", "--judge", "first", "longer", "--orders", "AB")
+    assert result.code == 0, result.err
+    assert result.out.rstrip().split("\n\n")[-1].split("\n")[0].split() == ["judge", "verdicts", "statuses", "seconds"]
+    assert "on accuracy" in " ".join(result.out.split()), "the dimension that there is"
+
+
+def test_a_judge_that_fails_while_it_runs_is_told_and_the_next_one_runs(mrb: Mrb, bench: Path, tmp_path: Path) -> None:
+    with ChatServer(lambda _: Response({"error": {"message": "no such model"}}, 404)) as server:
+        result = mrb(
+            "judge", bench, tmp_path / "runs", "--judge", "endpoint:m", "first", "--limit", 3, "--url", server.url
+        )
+    assert result.code == 1
+    [reason] = [line for line in result.err.splitlines() if line.startswith("endpoint:m: failed: ")]
+    assert "knows no model 'm'" in reason
+    assert _rows(result.out)["endpoint:m"].split() == ["endpoint:m", "failed"]
+    assert "36 ok" in _rows(result.out)["first"]
+    assert "mrb: 1 of 2 judges failed" in result.err
+
+
+def test_the_table_is_printed_at_ctrl_c(mrb: Mrb, bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    judge, batches = FirstJudge.judge, []
+
+    def interrupting(self: FirstJudge, shown: pd.DataFrame) -> pd.DataFrame:
+        batches.append(shown)
+        if len(batches) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return judge(self, shown)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    monkeypatch.setattr(FirstJudge, "judge", interrupting)
+    plan = _plan(tmp_path, 'name = "longer"', 'name = "first"\nbatch_size = 3', 'name = "random"')
+    result = mrb("judge", bench, tmp_path / "runs", "--plan", plan)
+    signal.signal(signal.SIGINT, before)
+    assert result.code == 1
+    rows, n = _rows(result.out), _dimensions(load(bench))
+    assert rows["first"].split()[1:5] == [str(6 * n * 2), "interrupted;", str(6 * n * 2), "ok"]
+    assert rows["random"].split() == ["random", "not", "started"]
+    assert "longer" in rows and "run the same command again to go on" in result.err
+    assert mrb("judge", bench, tmp_path / "runs", "--plan", plan).code == 0
+
+
+@pytest.mark.parametrize(
+    ("judge", "said"),
+    [
+        ('name = "first"\nbudgett = 3', "'budgett': is unknown"),
+        ('name = "first"\nprice_prompt = -1', "price_prompt -1"),
+        ('name = "nobody"', "'nobody' is not in the roster"),
+        ('name = "first"\nlimit = "all"', "'all' is not of its type"),
+    ],
+)
+def test_a_mistake_in_a_plan_ends_it_with_one_line_and_nothing_written(
+    mrb: Mrb, bench: Path, tmp_path: Path, judge: str, said: str
+) -> None:
+    plan = _plan(tmp_path, 'name = "longer"', judge)
+    result = mrb("judge", bench, tmp_path / "runs", "--plan", plan)
+    assert (result.code, result.out) == (2, "")
+    [line] = result.err.splitlines()
+    assert said in line and "judges.toml" in line
+    assert not (tmp_path / "runs").exists()
+
+
+def test_options_hold_where_the_plan_says_nothing_and_named_judges_come_after_it(
+    mrb: Mrb, bench: Path, tmp_path: Path
+) -> None:
+    plan = _plan(tmp_path, 'name = "first"', 'name = "random"\nlimit = 1')
+    result = mrb("judge", bench, tmp_path / "runs", "--plan", plan, "--judge", "longer", "--limit", 2, "--orders", "AB")
+    assert result.code == 0, result.err
+    n = _dimensions(load(bench))
+    assert {name: row.split()[1] for name, row in _rows(result.out).items()} == {
+        "first": str(2 * n), "random": str(n), "longer": str(2 * n)
+    }  # fmt: skip
+
+
+def test_two_runs_of_one_judge_are_two_rows(mrb: Mrb, bench: Path, tmp_path: Path) -> None:
+    plan = _plan(tmp_path, 'name = "random"', 'name = "random"\nseed = 7\nlimit = 2')
+    result = mrb("judge", bench, tmp_path / "runs", "--plan", plan)
+    runs = {folder.name: len(read_run(folder)) for folder in run_folders(tmp_path / "runs")}
+    assert len(runs) == 2
+    rows = result.out.split("\n\n")[-1]
+    for name, n in runs.items():
+        assert re.search(rf"^random@{name} +{n} ", rows, flags=re.MULTILINE)
+
+
+def test_without_a_judge_there_is_nothing_to_do(mrb: Mrb, bench: Path, tmp_path: Path) -> None:
+    result = mrb("judge", bench, tmp_path / "runs")
+    assert result.code == 2
+    assert "no judge is named" in result.err and "--plan FILE" in result.err
+
+
+def test_one_judge_has_no_table_and_its_own_exit_code(mrb: Mrb, bench: Path, tmp_path: Path) -> None:
+    assert mrb("judge", bench, tmp_path / "runs", "--judge", "longer").out.count("\n") == 2
+    result = mrb("judge", bench, tmp_path / "runs", "--judge", "qwen2.5-vl-7b")
+    assert (result.code, result.out, len(result.err.splitlines())) == (2, "", 1)
+
+
+def test_position_bias_is_said_when_it_is_seen(mrb: Mrb, bench: Path, tmp_path: Path) -> None:
+    result = mrb("judge", bench, tmp_path / "runs", "--judge", "first", "longer", "random")
+    said = [line for line in result.err.splitlines() if "verdicts: position" in line]
+    assert said == ["first: chose the first-shown in 100% of verdicts: position decides more than the responses"]
+    few = mrb("judge", bench, tmp_path / "few", "--judge", "first", "--limit", 2)
+    assert "first-shown" not in few.err, "two cases show nothing"
+    one = mrb("judge", bench, tmp_path / "one", "--judge", "first", "--orders", "AB")
+    assert "first-shown" not in one.err, "in one order the first may be the better"
+
+
+def test_a_judge_whose_replies_are_mostly_unparsed_is_told_of_packed(
+    mrb: Mrb, bench: Path, tiny: Callable[..., Path], tmp_path: Path
+) -> None:
+    folder = tiny("llama")
+    result = mrb(
+        "judge", bench, tmp_path / "runs", "--judge", f"path:{folder}+generative", "--limit", 2, "--device", "cpu",
+        "--max-new-tokens", 3,
+    )  # fmt: skip
+    [run] = run_folders(tmp_path / "runs")
+    assert (read_run(run)["status"] == "unparsed").all()
+    assert f"replies could not be read; path:{folder}+packed reads the probabilities of A and B instead" in result.err
+    with ChatServer(lambda _: message("no idea")) as server:
+        served = mrb("judge", bench, tmp_path / "served", "--judge", "endpoint:m", "--url", server.url, "--limit", 2)
+    assert "unparsed" in served.out and "+packed" not in served.err, "its weights are the server's"

@@ -1,0 +1,161 @@
+"""Of several judges one that fails keeps no other from its work, and leaves its memory to the next."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.errors import RunError
+from mrb_lib.judges.local.checkpoint import load_checkpoint
+from mrb_lib.judges.local.rating import RatingJudge
+from mrb_lib.judges.local.weights import Weights
+from mrb_lib.judges.roster.roster import resolve
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.execute import judge
+from mrb_lib.runs.interruption import InterruptedRunError
+from mrb_lib.runs.local import HoldsWeights
+from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
+from mrb_lib.verdicts.store import load_verdicts
+
+from .scripted import Said, Scripted, mixed, use
+
+
+def _breaking(error: Exception, case: str = "c6") -> Callable[[tuple[object, ...]], Said]:
+    def say(key: tuple[object, ...]) -> Said:
+        if key[0] == case:
+            raise error
+        return mixed(key)
+
+    return say
+
+
+def test_a_judge_that_fails_is_reported_and_the_next_one_runs(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(
+        monkeypatch,
+        Scripted("lost", _breaking(RunError("the server\nis gone"))),
+        Scripted("odd", _breaking(KeyError("k"))),
+    )
+    outcomes: list[Outcome] = []
+    settings = Settings(batch_size=3)
+    with pytest.raises(FailedRunsError) as error:
+        judge(little, tmp_path, ["lost", "first", "odd", "first"], settings=settings, finished=outcomes.append)
+    assert error.value.exit_code == 1
+    assert str(error.value).split("\n") == [
+        "2 of 3 judges failed; what the others did is kept:", "lost: the server is gone", "odd: KeyError: 'k'"
+    ]  # fmt: skip
+    lost, first, odd = outcomes
+    assert isinstance(first, RunSummary) and first.made == 160
+    assert isinstance(lost, FailedRun) and isinstance(odd, FailedRun)
+    assert lost.folder is not None and len(load_verdicts(lost.folder)) == 2 * 3 * 4, "what it had is kept"
+    assert error.value.failed == (lost, odd)
+
+
+def test_a_judge_without_its_weights_fails_alone(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "empty"))
+    with pytest.raises(FailedRunsError, match=r"qwen2\.5-vl-7b: .*are not on this machine; pass --download"):
+        judge(little, tmp_path / "runs", ["qwen2.5-vl-7b", "first"])
+    assert set(load_verdicts(tmp_path / "runs")["judge"]) == {"first"}
+
+
+def test_of_one_judge_the_error_is_what_it_was(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, Scripted("odd", _breaking(KeyError("k"))))
+    outcomes: list[Outcome] = []
+    with pytest.raises(KeyError, match="k"):
+        judge(little, tmp_path, ["odd"], finished=outcomes.append)
+    assert [outcome.judge for outcome in outcomes] == ["odd"]
+
+
+def test_an_interrupt_ends_all_of_it_and_is_reported(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def say(key: tuple[object, ...]) -> Said:
+        if key[0] == "c3" and key[1:3] == ("overall", "AB"):
+            os.kill(os.getpid(), signal.SIGINT)
+        return mixed(key)
+
+    use(monkeypatch, Scripted(say=say))
+    outcomes: list[Outcome] = []
+    with pytest.raises(InterruptedRunError):
+        judge(
+            little, tmp_path, ["first", "scripted", "longer"], settings=Settings(batch_size=3), finished=outcomes.append
+        )
+    first, scripted = outcomes
+    assert isinstance(first, RunSummary)
+    assert isinstance(scripted, FailedRun) and scripted.is_interrupted
+    assert scripted.folder is not None and len(load_verdicts(scripted.folder)) == 24
+
+
+@pytest.fixture
+def alive(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many models were in memory each time that another had been loaded."""
+    models: list[weakref.ref[object]] = []
+    counts: list[int] = []
+
+    def counting(*arguments: Any, **options: Any) -> Weights:
+        gc.collect()
+        weights = load_checkpoint(*arguments, **options)
+        models.append(weakref.ref(weights.model))
+        counts.append(sum(model() is not None for model in models))
+        return weights
+
+    monkeypatch.setattr("mrb_lib.judges.local.base.load_checkpoint", counting)
+    return counts
+
+
+CPU = Settings(device="cpu", max_new_tokens=4, max_pixels=3136)
+
+
+def test_a_jury_frees_each_member_before_the_next_is_loaded(
+    pictured: Benchmark, tiny: Callable[..., Path], tmp_path: Path, alive: list[int]
+) -> None:
+    folder = tiny("llava")
+    names = ",".join(f"path:{folder}{engine}" for engine in ("", "+generative", "+rating"))
+    [jury] = judge(pictured, tmp_path, [f"consensus-of:{names}"], limit=2, settings=CPU)
+    assert (jury.made, len(jury.members)) == (24, 3)
+    assert alive == [1, 1, 1]
+
+
+def test_judges_leave_their_memory_to_the_next_and_so_does_one_that_fails(
+    pictured: Benchmark, tiny: Callable[..., Path], tmp_path: Path, alive: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(judge: RatingJudge, *_: object) -> pd.DataFrame:
+        model = judge.weights.model
+        raise RunError(f"{type(model).__name__} fails with the model in its hands")
+
+    monkeypatch.setattr(RatingJudge, "_answer", fail)
+    folder = tiny("llava")
+    with pytest.raises(FailedRunsError, match="1 of 3 judges failed"):
+        judge(
+            pictured, tmp_path, [f"path:{folder}+rating", f"path:{folder}", f"path:{folder}+generative"],
+            limit=2, settings=CPU,
+        )  # fmt: skip
+    assert alive == [1, 1, 1]
+
+
+def test_a_judge_that_forgot_its_weights_reads_them_again(
+    pictured: Benchmark, tiny: Callable[..., Path], ask_for: Callable[..., pd.DataFrame], alive: list[int]
+) -> None:
+    folder = tiny("llava")
+    packed = resolve(f"path:{folder}", runs=folder / "none", images=pictured.images, settings=CPU)
+    assert isinstance(packed, HoldsWeights)
+    shown = ask_for(pictured.cases.head(1))
+    packed.load()
+    before = packed.judge(shown)
+    packed.unload()
+    pd.testing.assert_frame_equal(packed.judge(shown), before)
+    assert alive == [1, 1]

@@ -1,0 +1,174 @@
+"""A plan of judges: read whole, checked whole, and run to the end whichever of them fail."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.errors import InputError
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs import judge_plan as module
+from mrb_lib.runs.judge_plan import PlannedJudge, judge_plan, read_judges
+from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
+from mrb_lib.verdicts.store import load_verdicts
+
+USUAL = PlannedJudge("", Settings(seed=3), limit=5)
+
+
+def _plan(folder: Path, text: str) -> Path:
+    (folder / "judges.toml").write_text(text, encoding="utf-8")
+    return folder / "judges.toml"
+
+
+def test_a_plan_says_how_each_judge_is_run(tmp_path: Path) -> None:
+    (tmp_path / "own.jinja").write_text("text", encoding="utf-8")
+    file = _plan(
+        tmp_path,
+        '[common]\nconcurrency = 2\n[[judge]]\nname = "longer"\n'
+        '[[judge]]\nname = "qwen2.5-vl-7b"\nengine = "generative"\nprompt = "own.jinja"\ntemperature = 1\n'
+        'orders = ["AB"]\nrepeats = 2\nlimit = 7\nretry = "unparsed,error"\ndtype = "float32"\n'
+        '[[judge]]\nname = "first"\nengine = "ray"\nworkers = 2\ngpus_per_worker = 1\n',
+    )
+    longer, writer, spread = read_judges(file, USUAL, tmp_path)
+    assert longer == PlannedJudge("longer", Settings(seed=3, concurrency=2), limit=5)
+    assert writer == PlannedJudge(
+        "qwen2.5-vl-7b+generative",
+        Settings(seed=3, concurrency=2, prompt=str(tmp_path / "own.jinja"), temperature=1, dtype="float32"),
+        ("AB",), 2, 7, ("unparsed", "error"),
+    )  # fmt: skip
+    assert spread == replace(longer, name="first", spread="ray", workers=2, gpus_per_worker=1)
+    on_ray = replace(USUAL, spread="ray", workers=4)
+    [here] = read_judges(_plan(tmp_path, '[[judge]]\nname = "first"\nengine = "local"\n'), on_ray, tmp_path)
+    assert here == replace(USUAL, name="first")
+
+
+def test_every_setting_may_stand_in_a_plan(tmp_path: Path) -> None:
+    chosen = Settings(
+        seed=1, prompt="rubric", temperature=0.5, max_new_tokens=2, max_pixels=3, batch_size=4, device="cpu",
+        dtype="float32", revision="r", download=True, trust_remote_code=True, url="http://127.0.0.1:1/v1",
+        allow_remote=True, concurrency=5, timeout_s=6.0, scale=10, price_prompt=1.0, price_completion=2.0,
+    )  # fmt: skip
+    values = {field.name: getattr(chosen, field.name) for field in fields(Settings)}
+    written = {name: value for name, value in values.items() if name not in ("dimensions", "choices")}
+
+    def toml(value: object) -> str:
+        return f'"{value}"' if isinstance(value, str) else str(value).lower()
+
+    lines = "".join(f"{name} = {toml(value)}\n" for name, value in written.items() if value is not None)
+    [one] = read_judges(_plan(tmp_path, f'[[judge]]\nname = "first"\n{lines}'), USUAL, tmp_path)
+    assert one.settings == chosen
+
+
+@pytest.mark.parametrize(
+    ("judge", "said"),
+    [
+        ('name = "first"\nbudgett = 1', "judge 'first', key 'budgett': is unknown; the keys are name, engine"),
+        ('name = "first"\ntemperature = "hot"', "key 'temperature': 'hot' is not of its type (a number)"),
+        ('name = "first"\ndtype = "float8"', "key 'dtype': 'float8' is not of its type"),
+        ('name = "first"\nprice_prompt = -1', "price_prompt -1: must be 0 or more"),
+        ('name = "first"\nmax_new_tokens = -3', "max_new_tokens -3: must be more than 0"),
+        ('name = "first"\norders = "AC"', "orders 'AC': use AB, BA or both"),
+        ('name = "first"\nrepeats = 0', "repeats 0: at least 1"),
+        ('name = "first"\nlimit = 0', "limit 0: at least 1 case"),
+        ('name = "first"\nretry = "ok"', "retry ok: such verdicts were answered"),
+        ('name = "first"\nengine = "cloud"', "key 'engine': 'cloud' is none of local, ray"),
+        ('name = "first"\nworkers = 2', 'workers and gpus_per_worker: need engine "ray"'),
+        ('name = "first"\nengine = "ray"\nworkers = 0', "workers 0: at least 1"),
+        ('name = "nobody"', "judge 'nobody' is not in the roster"),
+        ('name = "consensus-of:first,nobody"', "judge 'nobody' is not in the roster"),
+        ('name = "consensus-of:first"', "needs at least two members"),
+        ('name = "first"\nengine = "packed"', "has no weights that packed could read"),
+        ("limit = 3", "judge 2, key 'name': is missing"),
+    ],
+)
+def test_a_mistake_in_the_file_is_one_line_that_names_it(tmp_path: Path, judge: str, said: str) -> None:
+    file = _plan(tmp_path, f'[[judge]]\nname = "longer"\n[[judge]]\n{judge}\n')
+    with pytest.raises(InputError) as error:
+        read_judges(file, USUAL, tmp_path)
+    assert said in str(error.value) and str(file) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_all_mistakes_of_a_file_are_told_at_once_and_missing_weights_are_none(tmp_path: Path) -> None:
+    text = '[[judge]]\nname = "nobody"\n[[judge]]\nname = "first"\nlimit = 0\n[[judge]]\nname = "path:nowhere"\n'
+    with pytest.raises(InputError) as error:
+        read_judges(_plan(tmp_path, text), USUAL, tmp_path)
+    first, second = str(error.value).split("\n")
+    assert "nobody" in first and "limit 0" in second
+
+
+def test_judges_that_fail_the_check_are_told_first_and_the_others_run_in_their_own_ways(
+    little: Benchmark, tmp_path: Path
+) -> None:
+    judges = [
+        replace(USUAL, name="path:nowhere"),
+        replace(USUAL, name="first", limit=2),
+        replace(USUAL, name="random", orders=("AB",), repeats=2),
+        replace(USUAL, name="endpoint:m", settings=Settings()),
+        replace(USUAL, name="longer"),
+        replace(USUAL, name="longer"),
+    ]
+    outcomes: list[tuple[str, Outcome]] = []
+    with pytest.raises(FailedRunsError, match="2 of 5 judges failed") as error:
+        judge_plan(little, tmp_path, judges, finished=lambda one, outcome: outcomes.append((one.name, outcome)))
+    assert error.value.exit_code == 1
+    assert [name for name, _ in outcomes] == ["path:nowhere", "endpoint:m", "first", "random", "longer"]
+    made = {name: outcome.made for name, outcome in outcomes if isinstance(outcome, RunSummary)}
+    assert made == {"first": 2 * 4, "random": 5 * 2 * 2, "longer": 5 * 4}
+    outcomes.clear()
+    with pytest.raises(FailedRunsError):
+        judge_plan(little, tmp_path, judges, finished=lambda one, outcome: outcomes.append((one.name, outcome)))
+    assert all(outcome.made == 0 for _, outcome in outcomes if isinstance(outcome, RunSummary))
+
+
+def test_a_plan_in_which_all_goes_well_gives_its_summaries(little: Benchmark, tmp_path: Path) -> None:
+    done = judge_plan(little, tmp_path, [replace(USUAL, name="first"), replace(USUAL, name="first", limit=7)])
+    assert [(summary.before, summary.made) for summary in done] == [(0, 20), (20, 8)]
+
+
+def test_one_judge_is_not_checked_before_and_raises_what_it_always_did(little: Benchmark, tmp_path: Path) -> None:
+    outcomes: list[Outcome] = []
+    with pytest.raises(InputError, match="holds no config"):
+        judge_plan(little, tmp_path, [replace(USUAL, name="path:nowhere")])
+    with pytest.raises(InputError, match="no server is named"):
+        judge_plan(
+            little, tmp_path, [replace(USUAL, name="endpoint:m")], finished=lambda _, outcome: outcomes.append(outcome)
+        )
+    [failed] = outcomes
+    assert isinstance(failed, FailedRun)
+
+
+def test_what_no_judge_of_a_group_could_start_with_fails_that_group_alone(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("no cluster")
+
+    monkeypatch.setattr(module, "_on_ray", lambda one: broken)
+    monkeypatch.setattr(module, "find_spec", lambda name: object())
+    spread = replace(USUAL, spread="ray")
+    with pytest.raises(FailedRunsError) as error:
+        judge_plan(
+            little,
+            tmp_path,
+            [replace(spread, name="first"), replace(spread, name="random"), replace(USUAL, name="longer")],
+        )
+    assert [(run.judge, run.reason) for run in error.value.failed] == [
+        ("first", "RuntimeError: no cluster"), ("random", "RuntimeError: no cluster")
+    ]  # fmt: skip
+    assert set(load_verdicts(tmp_path)["judge"]) == {"longer"}
+
+
+def test_judges_that_are_run_alike_are_run_in_one_call(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[list[str]] = []
+    monkeypatch.setattr("mrb_lib.runs.execute.judge", lambda _, __, names, **options: calls.append(names))
+    alike, other = ("first", "random"), replace(USUAL, name="longer", limit=9)
+    judge_plan(
+        little, tmp_path, [*(replace(USUAL, name=name) for name in alike), other, replace(USUAL, name="lexical")]
+    )
+    assert calls == [["first", "random"], ["longer"], ["lexical"]], "a cluster of Ray is started once for all of them"

@@ -1,0 +1,169 @@
+"""What would keep a judge from running is known before the first starts, all of it, and nothing is fetched for that."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.judges.roster.machine import Gpu, Machine, inspect_machine
+from mrb_lib.judges.roster.roster import resolve
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs import preflight
+from mrb_lib.runs.execute import judge
+
+Check = Callable[..., list[str]]
+HUGE = '[[judge]]\nname = "huge"\nengine = "packed"\nmodel = "some/huge"\nparameters = 400.0\n'
+
+
+@pytest.fixture
+def check(little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "empty"))
+    roster = tmp_path / "roster.toml"
+    roster.write_text(HUGE, encoding="utf-8")
+
+    def problems(name: str, *, here: bool = True, **settings: Any) -> list[str]:
+        chosen = replace(Settings(device="cpu"), **settings)
+        make = partial(resolve, runs=tmp_path / "runs", images={}, settings=chosen, extra=[roster])
+        return preflight.problems(name, chosen, runs=tmp_path / "runs", make=make, extra=[roster], here=here)
+
+    return problems
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    real = inspect_machine()
+
+    def pretend(ram_gb: float | None, *gpus_gb: float) -> None:
+        gpus = tuple(Gpu("a", total, total) for total in gpus_gb)
+        fake: Machine = replace(real, ram_total_gb=ram_gb, gpus=gpus)
+        monkeypatch.setattr(preflight, "inspect_machine", lambda: fake)
+
+    return pretend
+
+
+@pytest.fixture
+def server() -> Iterator[Callable[[int], str]]:
+    """Makes a server that answers every GET with a status; it returns its base URL."""
+    servers: list[ThreadingHTTPServer] = []
+
+    def serve(status: int) -> str:
+        class Answers(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_response(status)
+                self.end_headers()
+
+            def log_message(self, format: str, *args: object) -> None:
+                """Say nothing."""
+
+        servers.append(ThreadingHTTPServer(("127.0.0.1", 0), Answers))
+        Thread(target=servers[-1].serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        return f"http://127.0.0.1:{servers[-1].server_port}/v1"
+
+    yield serve
+    for one in servers:
+        one.shutdown()
+        one.server_close()
+
+
+def test_a_judge_that_can_run_has_no_problem(check: Check, tiny: Callable[..., Path]) -> None:
+    assert check("longer") == []
+    assert check(f"path:{tiny('llava')}") == []
+    assert check("consensus-of:longer,first") == []
+
+
+def test_every_problem_is_told_and_not_the_first_alone(check: Check, machine: Callable[..., None]) -> None:
+    machine(16.0)
+    weights, memory = check("huge", prompt="rubric")
+    assert "the weights of some/huge" in weights and "--download" in weights
+    assert "its weights take 1600 GB in float32, and this machine has 16 GB" in memory
+    [no_prompt, *rest] = check("huge", prompt="nonsense", dtype="bfloat16")
+    assert "nonsense" in "".join([no_prompt, *rest]) and any("800 GB" in text for text in rest)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "settings", "fits"),
+    [
+        ((80.0, 80.0), {"device": "auto"}, False),
+        ((500.0, 500.0), {"device": "auto"}, True),
+        ((500.0, 500.0), {"device": "cuda:1"}, False),
+        ((500.0, 900.0), {"device": "cuda:1"}, True),
+        ((500.0, 500.0), {"device": "auto", "dtype": "float32"}, False),
+    ],
+)
+def test_memory_is_that_of_the_device(
+    check: Check, machine: Callable[..., None], gpus: tuple[float, ...], settings: dict[str, object], fits: bool
+) -> None:
+    machine(16.0, *gpus)
+    told = check("huge", download=True, **settings)
+    assert any("GB in" in text for text in told) is not fits
+    assert not any("GB in" in text for text in check("huge", here=False, download=True, **settings)), (
+        "Ray's are not here"
+    )
+
+
+def test_a_memory_that_nobody_knows_is_no_problem(check: Check, machine: Callable[..., None]) -> None:
+    machine(None)
+    assert check("huge", download=True) == []
+
+
+def test_weights_that_are_to_be_downloaded_are_not_fetched_by_the_check(
+    check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fetch(*_: object, **__: object) -> Path:
+        raise AssertionError("the check fetches")
+
+    monkeypatch.setattr("mrb_lib.judges.roster.hub.fetch_weights", fetch)
+    assert check("qwen2.5-vl-3b", here=False, download=True) == []
+
+
+def test_a_folder_without_weights_is_told(check: Check, tiny: Callable[..., Path], tmp_path: Path) -> None:
+    shutil.copytree(tiny("llava"), tmp_path / "cut")
+    (tmp_path / "cut" / "model.safetensors").unlink()
+    [told] = check(f"path:{tmp_path / 'cut'}")
+    assert "safetensors" in told
+    [told] = check(f"path:{tmp_path / 'nowhere'}")
+    assert "holds no config.json" in told
+
+
+def test_a_server_that_answers_anything_is_there(check: Check, server: Callable[[int], str]) -> None:
+    for status in (200, 404, 500):
+        assert check("endpoint:m", url=server(status)) == []
+    [told] = check("endpoint:m", url=server(401))
+    assert "HTTP 401: the key in MRB_ENDPOINT_KEY is not set" in told
+
+
+def test_a_server_that_refuses_or_is_silent_is_told(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        refusing = taken.getsockname()[1]
+        [told] = check("endpoint:m", url=f"http://127.0.0.1:{refusing}/v1")
+        assert f"no server answers at 127.0.0.1:{refusing}" in told
+        taken.listen()
+        monkeypatch.setattr(preflight, "TIMEOUT_S", 0.05)
+        [told] = check("endpoint:m", url=f"http://127.0.0.1:{refusing}/v1")
+        assert f"no server answers at 127.0.0.1:{refusing}" in told
+
+
+def test_a_missing_key_is_told_and_no_server_is_asked(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    [told] = check("gpt-4o", allow_remote=True)
+    assert "environment variable OPENAI_API_KEY" in told
+
+
+def test_members_of_a_jury_are_checked_unless_their_verdicts_are_there(
+    check: Check, little: Benchmark, tmp_path: Path
+) -> None:
+    [told] = check("consensus-of:longer,endpoint:m")
+    assert "endpoint:m" in told and "--url" in told
+    judge(little, tmp_path / "runs", ["longer"])
+    assert check("consensus-of:longer,first") == []
