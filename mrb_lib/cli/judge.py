@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from mrb_lib.data.benchmark import Benchmark
     from mrb_lib.judges.budget import Budget, Estimate
     from mrb_lib.judges.settings import DType, Quantization
-    from mrb_lib.runs.judge_plan import PlannedJudge
     from mrb_lib.runs.outcomes import Outcome, RunSummary
+    from mrb_lib.runs.planned import PlannedJudge
     from mrb_lib.verdicts.run_totals import RunTotals
 
 _ENGINES = ("local", "ray")
@@ -124,8 +124,8 @@ def judge(
     from mrb_lib.judges.budget import Budget
     from mrb_lib.judges.roster.roster import check_name
     from mrb_lib.judges.settings import Settings
-    from mrb_lib.runs.judge_plan import PlannedJudge, read_judges
     from mrb_lib.runs.juries import check_members
+    from mrb_lib.runs.planned import PlannedJudge, read_judges
 
     if preset:
         from mrb_lib.cli.presets import chosen
@@ -179,9 +179,9 @@ def _run(
     from mrb_lib.cli.listing import line
     from mrb_lib.cli.progress import verdict_bars
     from mrb_lib.errors import RunError
-    from mrb_lib.runs.judge_plan import judge_plan
     from mrb_lib.runs.local import run_locally
     from mrb_lib.runs.outcomes import FailedRunsError, RunSummary
+    from mrb_lib.runs.planned import judge_plan
 
     outcomes: list[tuple[PlannedJudge, Outcome]] = []
 

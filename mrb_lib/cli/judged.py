@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mrb_lib.data.benchmark import Benchmark
-    from mrb_lib.runs.judge_plan import PlannedJudge
     from mrb_lib.runs.outcomes import Outcome
+    from mrb_lib.runs.planned import PlannedJudge
     from mrb_lib.verdicts.run_totals import RunTotals
 
 WIDTH: Final = 100

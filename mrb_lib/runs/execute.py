@@ -10,6 +10,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -350,16 +351,43 @@ def _batches(call: _Call, judge: Judge, plan: Plan, pending: np.ndarray) -> list
     return list(plan.batches(plan.longest_first(pending) if judge.sorts_by_length else pending, cases))
 
 
+class _Writer:
+    """Adds batches to a run in a thread of its own, in order, while the next one is answered."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="write")
+        self._last: Future[Path] | None = None
+
+    def __enter__(self) -> _Writer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Wait for the last batch; raises what went wrong with it."""
+        with self._thread:
+            self._wait()
+
+    def add(self, verdicts: pd.DataFrame) -> None:
+        """Write a batch once the one before it is on disk; raises what went wrong with that."""
+        self._wait()
+        self._last = self._thread.submit(append_part, self._folder, verdicts)
+
+    def _wait(self) -> None:
+        last, self._last = self._last, None
+        if last is not None:
+            last.result()
+
+
 def _make(call: _Call, job: Job, folder: Path, again: np.ndarray, tracker: Tracker) -> None:
     """Answer the batches of a job and keep each; what is to be made again leaves only once the judge is ready."""
-    with closing(call.backend(job)) as answers, stop_on_signals() as stop:
+    with closing(call.backend(job)) as answers, stop_on_signals() as stop, _Writer(folder) as writer:
         manifest = call.manifest(job.judge, job.plan)
         record(folder, replace(manifest, device=", ".join(job.devices)) if job.devices else manifest)
         set_aside(folder, again)
         tracker.start_clock()
         for verdicts in answers:
             if len(verdicts):
-                append_part(folder, verdicts)
+                writer.add(verdicts)
                 tracker.add(verdicts)
             if stop.asked:
                 raise InterruptedRunError(

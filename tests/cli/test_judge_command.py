@@ -54,7 +54,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[SimpleNamespace]:
         return []
 
     monkeypatch.setattr("mrb_lib.runs.execute.judge", note)
-    monkeypatch.setattr("mrb_lib.runs.judge_plan.problems", lambda *_, **__: [])
+    monkeypatch.setattr("mrb_lib.runs.planned.problems", lambda *_, **__: [])
     return calls
 
 
@@ -78,7 +78,7 @@ def test_every_option_reaches_the_judges(
         "--max-new-tokens", 9, "--max-pixels", 99, "--scale", 10, "--batch-size", 4, "--device", "cpu", "--dtype",
         "float32", "--revision", "v1", "--download", "--trust-remote-code", "--url", "http://127.0.0.1:1/v1",
         "--allow-remote", "--concurrency", 5, "--timeout", 7, "--price-prompt", 1.5, "--price-completion", 2.5,
-        "--budget", 3.5, "--requests-per-minute", 60, "--tokens-per-minute", 9000,
+        "--without-images", "--quantize", "4bit", "--budget", 3.5, "--requests-per-minute", 60, "--tokens-per-minute", 9000,
     )  # fmt: skip
     assert result.code == 0, result
     [call] = asked
@@ -86,7 +86,7 @@ def test_every_option_reaches_the_judges(
         seed=3, prompt="rubric", temperature=0.2, max_new_tokens=9, max_pixels=99, batch_size=4, device="cpu",
         dtype="float32", revision="v1", download=True, trust_remote_code=True, url="http://127.0.0.1:1/v1",
         allow_remote=True, concurrency=5, timeout_s=7.0, scale=10, price_prompt=1.5, price_completion=2.5,
-        budget=3.5, requests_per_minute=60.0, tokens_per_minute=9000.0,
+        without_images=True, quantize="4bit", budget=3.5, requests_per_minute=60.0, tokens_per_minute=9000.0,
     )  # fmt: skip
     assert (call.names, call.orders, call.repeats, call.limit) == (["writer", "first"], ("BA",), 2, 1)
     assert (call.extra, call.retry) == ((roster,), ("unparsed", "error"))

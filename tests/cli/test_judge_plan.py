@@ -228,7 +228,7 @@ def test_a_judge_whose_replies_are_mostly_unparsed_is_told_of_packed(
     folder = tiny("llama")
     result = mrb(
         "judge", bench, tmp_path / "runs", "--judge", f"path:{folder}+generative", "--limit", 2, "--device", "cpu",
-        "--max-new-tokens", 3,
+        "--max-new-tokens", 3, "--without-images",
     )  # fmt: skip
     [run] = run_folders(tmp_path / "runs")
     assert (read_run(run)["status"] == "unparsed").all()

@@ -188,6 +188,8 @@ class LocalJudge(ABC):
     def unload(self) -> None:
         """Forget the weights and free their memory; `load` reads them again."""
         self._loaded = None
+        if workers := self.__dict__.pop("_workers", None):
+            workers.shutdown()
         gc.collect()  # parts of a model may refer to each other
         if torch.cuda.is_available():
             torch.cuda.empty_cache()

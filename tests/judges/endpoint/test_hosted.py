@@ -91,7 +91,10 @@ def test_of_sixty_cases_one_was_edited_and_one_is_asked(server: ChatServer, tmp_
     assert len(server.received) == 2, "both orders of one case"
     assert all("how large" in received.text for received in server.received)
     assert first.folder != second.folder
-    before, after = read_run(first.folder), read_run(second.folder)
+    before, after = (
+        read_run(done.folder).sort_values(["case_id", "order", "dimension"], ignore_index=True)
+        for done in (first, second)
+    )
     pd.testing.assert_frame_equal(after[["case_id", "choice", "reply"]], before[["case_id", "choice", "reply"]])
     assert before["cost_usd"].sum() == pytest.approx(120 * COST)
     assert after["cost_usd"].sum() == pytest.approx(2 * COST)

@@ -173,7 +173,7 @@ def judge_plan(
     Several are checked before the first starts (see `mrb_lib.runs.preflight`): those that could not run are not
     tried.
 
-    Validated by tests/runs/test_judge_plan.py.
+    Validated by tests/runs/test_planned.py.
 
     Parameters
     ----------

@@ -10,9 +10,9 @@ import pytest
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs import judge_plan as module
-from mrb_lib.runs.judge_plan import PlannedJudge, judge_plan, read_judges
+from mrb_lib.runs import planned as module
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
+from mrb_lib.runs.planned import PlannedJudge, judge_plan, read_judges
 from mrb_lib.verdicts.store import load_verdicts
 
 USUAL = PlannedJudge("", Settings(seed=3), limit=5)
