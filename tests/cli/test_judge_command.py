@@ -78,7 +78,8 @@ def test_every_option_reaches_the_judges(
         "--max-new-tokens", 9, "--max-pixels", 99, "--scale", 10, "--batch-size", 4, "--device", "cpu", "--dtype",
         "float32", "--revision", "v1", "--download", "--trust-remote-code", "--url", "http://127.0.0.1:1/v1",
         "--allow-remote", "--concurrency", 5, "--timeout", 7, "--price-prompt", 1.5, "--price-completion", 2.5,
-        "--without-images", "--quantize", "4bit", "--budget", 3.5, "--requests-per-minute", 60, "--tokens-per-minute", 9000,
+        "--without-images", "--quantize", "4bit", "--budget", 3.5, "--requests-per-minute", 60,
+        "--tokens-per-minute", 9000,
     )  # fmt: skip
     assert result.code == 0, result
     [call] = asked
