@@ -114,7 +114,6 @@ def test_the_commands_that_build_a_benchmark_run(mrb: Callable[[list[str]], str]
     [
         ("qwen2.5-vl-7b", "Qwen2.5-VL-7B"),
         ("path:my-model", "holds no config.json"),
-        ("endpoint:my-model", "127.0.0.1:8000"),
         ("endpoint:MODEL+letters", "127.0.0.1:8000"),
         ("--fits", ""),
         ("doctor", ""),
