@@ -268,6 +268,19 @@ def windowed(tiny: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", ["llama", "qwen2_5_vl"])
+def test_a_case_of_twelve_thousand_tokens(architecture: str, tiny: Tiny, ask_for: AskFor) -> None:
+    words = "The lungs are clear and the heart is of normal size. "
+    case = ("huge", "Describe it.", words * 240, "A nodule is seen on the left. " * 330, ["square.png"])
+    asked = ask_for(pd.DataFrame([case], columns=CASES.columns), ("overall",))
+    judge = _judge(tiny(architecture))
+    rows = judge.judge(asked)
+    assert not [notice for notice in judge.notices if "share" in notice]
+    assert rows["prompt_tokens"].sum() > 12_000
+    assert np.abs(rows["p_first"].to_numpy() - Alone(tiny(architecture)).of(asked)).max() < 1e-4
+
+
 def test_in_half_precision_the_answers_logits_have_no_steps(tiny: Tiny, asked: pd.DataFrame) -> None:
     """In bfloat16 logits from 8 to 16 lie on multiples of 1/16, so that different cases would have equal odds."""
     judge = _judge(tiny("llama"), dtype="bfloat16")
