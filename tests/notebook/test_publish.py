@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from mrb_lib.notebook.absent import Absent
 from mrb_lib.notebook.publish import Publisher
 from mrb_lib.notebook.tabular import lengthen, spread, table_text
 from mrb_lib.plots.accuracy import leaderboard
-from mrb_lib.plots.style import Paper
+from mrb_lib.plots.style import Paper, write_mark
 
 NOTE = "SIMULATED data: made up."
 
@@ -224,3 +225,26 @@ def test_gold_labels_of_another_rule_are_named() -> None:
         frame, table_text(frame), "t", title="T", caption="C.", policy="strict", gold="unanimous"
     )
     assert table.caption == "C. Benchmark: bench; policy: strict; gold labels: unanimous."
+
+
+@pytest.mark.parametrize("kind", ["clinical", "simulated"])
+def test_a_figure_with_a_judge_that_was_shown_no_image_says_so_on_its_face(tmp_path: Path, kind: str) -> None:
+    figure, frame = drawing()
+    words = {"title": "T", "caption": "C.", "reading": "R."}
+    made = replace(publisher(tmp_path, kind), blind=frozenset({"b", "elsewhere"}))
+    made.figure(figure, "leaderboard", **words, data=frame)
+    shown = [text.get_text() for text in figure.texts]
+    assert "Judged without images: b" in shown and ("SIMULATED DATA" in shown) == (kind == "simulated")
+    sidecar = json.loads((tmp_path / "figures" / "leaderboard.json").read_text())
+    assert "C. Judged without images: b. Benchmark" in sidecar["caption"]
+    seeing, frame = drawing()
+    replace(made, blind=frozenset({"elsewhere"})).figure(seeing, "seeing", **words, data=frame)
+    assert not any("without images" in text.get_text() for text in seeing.texts)
+
+
+def test_a_mark_that_a_figure_has_already_is_kept(tmp_path: Path) -> None:
+    figure, frame = drawing()
+    write_mark(figure, "RANDOM WEIGHTS")
+    words = {"title": "T", "caption": "C.", "reading": "R."}
+    replace(publisher(tmp_path), blind=frozenset({"b"})).figure(figure, "leaderboard", **words, data=frame)
+    assert figure.get_suptitle() == "RANDOM WEIGHTS; Judged without images: b"
