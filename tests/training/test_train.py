@@ -349,12 +349,19 @@ class TestBadInput:
         with pytest.raises(InputError, match="no case is for training"):
             _train(replace(bench, cases=bench.cases.assign(split="test")), tmp_path / "tuned", tiny("llama"))
 
-    def test_an_adapter_on_other_weights_than_it_was_trained_on(
+    def test_an_adapter_that_is_damaged_or_on_other_weights_than_it_was_trained_on(
         self, bench: Benchmark, tiny: Tiny, tmp_path: Path
     ) -> None:
         base = tmp_path / "base"
         shutil.copytree(tiny("llama"), base)
         _train(bench, tmp_path / "adapter", base, lora=True, keep_adapter=True)
+        weights = tmp_path / "adapter" / "adapter_model.safetensors"
+        content = weights.read_bytes()
+        weights.write_bytes(content[: len(content) // 2])
+        with pytest.raises(InputError, match="cannot be put on top of its base") as raised:
+            judge(bench, tmp_path / "runs", [f"path:{tmp_path / 'adapter'}"], settings=BLIND)
+        assert "\n" not in str(raised.value)
+        weights.write_bytes(content)
         shutil.rmtree(base)
         shutil.copytree(tiny("llava"), base)
         with pytest.raises(InputError, match="adapter for other weights") as raised:

@@ -315,26 +315,26 @@ def _alone(judge: PackedJudge, row: dict[str, object]) -> float:
         [{"role": "user", "content": content}], tokenize=False, add_generation_prompt=True
     )
     inputs = processor(text=[chat], return_tensors="pt", **({"images": [pictures]} if pictures else {}))
-    odds = model(**inputs).logits[0, -1].softmax(-1)
+    inputs = {name: value.to(model.dtype) if value.is_floating_point() else value for name, value in inputs.items()}
+    odds = model(**inputs).logits[0, -1].float().softmax(-1)
     first, second = (sum(float(odds[_id(tokenizer, f"{space}{letter}")]) for space in ("", "Ġ")) for letter in "AB")
     return first / (first + second)
 
 
+@pytest.mark.parametrize(("dtype", "gap"), [("float32", 1e-4), ("bfloat16", 0.02)], ids=["float32", "bfloat16"])
 @pytest.mark.parametrize("make", [*SHARES, *ALONE], ids=lambda make: make.__name__)
 def test_packed_equals_asking_each_question_alone_or_says_that_it_asks_alone(
-    make: Callable[[], Made], folder: Callable[[Callable[[], Made]], Path], ask_for: AskFor
+    make: Callable[[], Made], dtype: str, gap: float, folder: Callable[[Callable[[], Made]], Path], ask_for: AskFor
 ) -> None:
-    path = folder(make)
-    judge = PackedJudge(
-        "tiny", Entry("tiny", "packed", path=path), WeightsSource(path, "x"), Settings(device="cpu"), IMAGES
-    )
+    path, settings = folder(make), Settings(device="cpu", dtype=dtype)
+    judge = PackedJudge("tiny", Entry("tiny", "packed", path=path), WeightsSource(path, "x"), settings, IMAGES)
     asked = ask_for(CASES)
     rows = judge.judge(asked)
     assert rows["status"].eq("ok").all(), rows.get("error")
     assert any("cannot share" in notice for notice in judge.notices) == (make in ALONE)
     truth = np.array([_alone(judge, row) for row in asked.to_dict("records")])
     assert truth.std() > 0.001, "the probabilities must differ, or the test shows nothing"
-    assert np.abs(rows["p_first"].to_numpy() - truth).max() < 1e-4
+    assert np.abs(rows["p_first"].to_numpy() - truth).max() < gap
 
 
 @pytest.mark.parametrize("make", [*SHARES, *ALONE], ids=lambda make: make.__name__)
