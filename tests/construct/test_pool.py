@@ -61,3 +61,13 @@ def test_a_bad_plan_is_refused_in_one_line(tmp_path: Path, text: str, said: str)
     with pytest.raises(InputError, match=said) as error:
         pool_of([], plan, USUAL)
     assert "\n" not in str(error.value)
+
+
+def test_what_is_recorded_tells_zero_from_nothing() -> None:
+    greedy = Answerer("m", Settings(prompt="open-answer", temperature=0.0, seed=0))
+    unset = Answerer("m", Settings(prompt="open-answer", seed=0))
+    blind = Answerer("m", Settings(prompt="open-answer", seed=0, without_images=True))
+    [zero], [none], [unseeing] = (recorded({"m": one}, 1) for one in (greedy, unset, blind))
+    assert zero["temperature"] == 0.0 and zero["seed"] == 0
+    assert "temperature" not in none and "without_images" not in none
+    assert unseeing["without_images"] is True

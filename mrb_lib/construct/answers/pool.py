@@ -98,7 +98,7 @@ def _recorded(model: str, one: Answerer, samples: int) -> dict[str, object]:
     prompt, used = prompt_of(one), for_repeats(one.settings, samples)
     settings = {name: getattr(used, name) for name in _RECORDED}
     url = {"url": without_secrets(one.settings.url)} if one.settings.url is not None else {}
-    known = {name: value for name, value in settings.items() if value not in (None, False)}
+    known = {name: value for name, value in settings.items() if value is not None and value is not False}
     return {"model": model, "prompt": prompt.id, "prompt_hash": prompt.hash, **known, **url}
 
 
