@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from mrb_lib.cli.judged import JudgedRow
     from mrb_lib.data.benchmark import Benchmark
-    from mrb_lib.judges.budget import Budget, Estimate
+    from mrb_lib.judges.budget import Estimate
     from mrb_lib.judges.settings import DType, Quantization
     from mrb_lib.runs.outcomes import Outcome, RunSummary
     from mrb_lib.runs.planned import PlannedJudge
@@ -121,7 +121,6 @@ def judge(
 
     from mrb_lib.data.benchmark import load
     from mrb_lib.errors import InputError
-    from mrb_lib.judges.budget import Budget
     from mrb_lib.judges.roster.roster import check_name
     from mrb_lib.judges.settings import Settings
     from mrb_lib.runs.juries import check_members
@@ -160,7 +159,7 @@ def judge(
         raise InputError("no judge is named; pass --judge NAME (`mrb judges` lists them), or --plan FILE.")
     _say_temperature(judges, extra)
     with_table = plan is not None or len(judges) > 1
-    _run(load(bench), runs, judges, extra, None if budget is None else Budget(budget), with_table=with_table)
+    _run(load(bench), runs, judges, extra, with_table=with_table)
 
 
 def _run(
@@ -168,7 +167,6 @@ def _run(
     runs: Path,
     judges: Sequence[PlannedJudge],
     extra: Sequence[Path],
-    budget: Budget | None,
     *,
     with_table: bool,
 ) -> None:
@@ -193,7 +191,7 @@ def _run(
     try:
         with verdict_bars() as step:
             judge_plan(
-                benchmark, runs, judges, extra=extra, progress=step, finished=note, budget=budget,
+                benchmark, runs, judges, extra=extra, progress=step, finished=note,
                 backend=partial(run_locally, approve=_approve),
             )  # fmt: skip
     except FailedRunsError as error:

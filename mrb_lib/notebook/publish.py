@@ -22,6 +22,7 @@ from mrb_lib.notebook.absent import Absent
 from mrb_lib.notebook.tabular import MOST_ROWS, TableText, to_html, to_latex
 from mrb_lib.plots.style import Paper, mark_simulated, write_mark
 from mrb_lib.schema import SIMULATED
+from mrb_lib.verdicts.manifest import Manifest
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LONGEST_MARK = 90
@@ -43,6 +44,14 @@ class PublishedTable:
 
     def __repr__(self) -> str:
         return f"{self.title}: {len(self.text.rows)} rows"
+
+
+def blind_judges(manifests: Iterable[Manifest]) -> frozenset[str]:
+    """The names by which judges are shown that were shown no image; several runs of one are told apart as in tables."""
+    runs = list(manifests)
+    shown = {manifest.judge for manifest in runs if not manifest.spec.get("without_images")}
+    blind = [manifest for manifest in runs if manifest.spec.get("without_images")]
+    return frozenset({manifest.judge for manifest in blind} - shown | {f"{one.judge}@{one.run_id}" for one in blind})
 
 
 @dataclass(frozen=True)

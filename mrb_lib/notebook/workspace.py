@@ -19,7 +19,7 @@ from mrb_lib.notebook.absent import Absent, Frame, missing, reason_of
 from mrb_lib.notebook.behind import cells_behind, with_queries
 from mrb_lib.notebook.conclusions import Conclusion
 from mrb_lib.notebook.places import simulated_note
-from mrb_lib.notebook.publish import Counts, PublishedTable, Publisher, check_id, untimed
+from mrb_lib.notebook.publish import Counts, PublishedTable, Publisher, blind_judges, check_id, untimed
 from mrb_lib.notebook.reviews import Reviewed, reviewed
 from mrb_lib.notebook.tabular import Best, table_text
 from mrb_lib.plots.registry import FIGURES
@@ -456,7 +456,7 @@ class Workspace:
     def _publisher(self) -> Publisher:
         meta = self.benchmark.meta
         kind = "simulated" if self.simulated else meta.kind
-        blind = frozenset(manifest.judge for manifest in self.manifests if manifest.spec.get("without_images"))
+        blind = blind_judges(self.manifests)
         return Publisher(self.out, f"{meta.name}{self._only_where}", kind, self.note, blind)
 
     @property

@@ -1,4 +1,4 @@
-"""Running judges over a benchmark: resumes, and loses at most the batch in flight.
+"""Running judges over a benchmark: resumes, and loses at most the batch in flight and the one being written.
 
 Ctrl-C and SIGTERM finish the batch in flight; a second one stops at once.
 """

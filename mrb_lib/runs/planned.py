@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, Literal, get_type_hints
 
 from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError
+from mrb_lib.errors import InputError, MrbError
 from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.jury import parse_jury
 from mrb_lib.judges.plan_file import checked, read_plan
@@ -66,6 +66,10 @@ class PlannedJudge:
         check_retry(self.retry)
         if self.spread == "local" and (self.workers is not None or self.gpus_per_worker is not None):
             raise InputError('workers and gpus_per_worker: need engine "ray"; name it, or leave them out.')
+        if self.spread == "ray" and self.settings.budget is not None:
+            raise InputError('a budget: servers are asked by engine "local"; leave one of the two out.')
+        if self.gpus_per_worker is not None and self.gpus_per_worker < 0:
+            raise InputError(f"gpus_per_worker {self.gpus_per_worker:g}: must not be less than 0.")
         if self.workers is not None and self.workers < 1:
             raise InputError(f"workers {self.workers}: at least 1 is needed.")
 
@@ -166,7 +170,6 @@ def judge_plan(
     backend: Backend = run_locally,
     progress: ReportProgress | None = None,
     finished: ReportPlanned | None = None,
-    budget: Budget | None = None,
 ) -> list[RunSummary]:
     """Run judges over a benchmark, each in its own way; see `mrb_lib.runs.judge` for what it does with each.
 
@@ -178,9 +181,8 @@ def judge_plan(
     Parameters
     ----------
     benchmark, runs, extra, progress : see `mrb_lib.runs.judge`
-    judges : equal ones are run once
+    judges : equal ones are run once; those whose settings name the same budget spend it together
     backend : where batches are answered that are not spread over Ray
-    budget : of all judges whose settings name as much together; another is each judge's own
     finished : called with what became of each judge as soon as that is known, of those that could not run at first
 
     Returns
@@ -207,18 +209,19 @@ def judge_plan(
 
     ready = []
     for one in distinct:
-        wrong = _problems(benchmark, runs, one, extra) if len(distinct) > 1 else []
+        try:
+            wrong = _problems(benchmark, runs, one, extra) if len(distinct) > 1 else []
+        except MrbError as error:
+            wrong = [str(error)]
         if wrong:
             report(one, FailedRun(one.name, InputError(" ".join(wrong))))
         else:
             ready.append(one)
-    whole = None if budget is None else budget.usd
-    # Judges with a budget of their own run each by itself, so that none spends another's.
-    alike = groupby(ready, key=lambda one: replace(one, name="" if one.settings.budget == whole else one.name))
-    for usual, group in alike:
+    amounts = {one.settings.budget for one in ready}
+    budgets = {usd: Budget(usd) if usd is not None else None for usd in amounts}
+    for usual, group in groupby(ready, key=lambda one: replace(one, name="")):
         waiting = list(group)
-        shared = budget if usual.settings.budget == whole else None
-        here = partial(execute.judge, backend=backend, budget=shared)
+        here = partial(execute.judge, backend=backend, budget=budgets[usual.settings.budget])
         run = _on_ray(usual) if usual.spread == "ray" else here
 
         def next_finished(outcome: Outcome, waiting: list[PlannedJudge] = waiting) -> None:
@@ -246,7 +249,8 @@ def _problems(benchmark: Benchmark, runs: Path, one: PlannedJudge, extra: Sequen
     if one.spread == "ray" and find_spec("ray") is None:
         return [f"judge {one.name!r}: engine ray needs ray; install it with `pip install 'mrb-workbench[scaleout]'`."]
     settings = execute.settings_for(benchmark, one.settings, one.repeats)
-    make = partial(resolve, runs=runs, images=benchmark.images, settings=settings, extra=extra)
+    kept = replace(settings, download=False)  # what is not here yet is fetched when the judge's turn has come
+    make = partial(resolve, runs=runs, images=benchmark.images, settings=kept, extra=extra)
     return problems(one.name, settings, runs=runs, make=make, extra=extra, here=one.spread == "local")
 
 

@@ -16,7 +16,7 @@ from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.machine import Machine, inspect_machine
 from mrb_lib.judges.roster.roster import entry_of
-from mrb_lib.judges.roster.source import WeightsSource, locate_weights, pinned_revision
+from mrb_lib.judges.roster.source import WeightsSource, loaded_bytes, locate_weights, pinned_revision
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.juries import has_run
 from mrb_lib.verdicts.protocol import Judge
@@ -92,15 +92,13 @@ def _source(entry: Entry, settings: Settings, runs: Path) -> tuple[WeightsSource
 
 def _memory(entry: Entry, settings: Settings, source: WeightsSource | None) -> list[str]:
     """That the weights alone are larger than the device, where both sizes are known and weights stay as they are."""
-    if getattr(settings, "quantize", None) is not None:
+    if settings.quantize is not None:
         return []
     machine = inspect_machine()
     on_cpu = settings.device == "cpu" or (settings.device == "auto" and not machine.gpus)
     room = machine.ram_total_gb if on_cpu else _gpu_memory(machine, settings.device)
     dtype = settings.dtype if settings.dtype != "auto" else "float32" if on_cpu else "bfloat16"
-    size = entry.weights_gb(dtype)
-    if size is None and source is not None:
-        size = sum(path.stat().st_size for path in source.folder.glob("*.safetensors")) / _GIGA
+    size = entry.weights_gb(dtype) if source is None else loaded_bytes(source.folder, dtype) / _GIGA
     if room is None or size is None or size <= room:
         return []
     where = "this machine" if on_cpu else f"device {settings.device!r}"

@@ -19,10 +19,11 @@ from pypdf import PdfReader
 
 from mrb_lib.errors import InputError
 from mrb_lib.notebook.absent import Absent
-from mrb_lib.notebook.publish import Publisher
+from mrb_lib.notebook.publish import Publisher, blind_judges
 from mrb_lib.notebook.tabular import lengthen, spread, table_text
 from mrb_lib.plots.accuracy import leaderboard
 from mrb_lib.plots.style import Paper, write_mark
+from mrb_lib.verdicts.manifest import Manifest
 
 NOTE = "SIMULATED data: made up."
 
@@ -248,3 +249,16 @@ def test_a_mark_that_a_figure_has_already_is_kept(tmp_path: Path) -> None:
     words = {"title": "T", "caption": "C.", "reading": "R."}
     replace(publisher(tmp_path), blind=frozenset({"b"})).figure(figure, "leaderboard", **words, data=frame)
     assert figure.get_suptitle() == "RANDOM WEIGHTS; Judged without images: b"
+
+
+def test_of_a_judge_with_two_runs_only_that_without_images_is_blind() -> None:
+    def run(judge: str, run_id: str, **spec: object) -> Manifest:
+        return Manifest(judge=judge, run_id=run_id, spec=spec)
+
+    runs = [
+        run("a", "a-1"),
+        run("a", "a-2", without_images=True),
+        run("b", "b-1", without_images=True),
+        run("c", "c-1"),
+    ]
+    assert blind_judges(runs) == {"a@a-2", "b", "b@b-1"}

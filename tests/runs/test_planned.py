@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError
+from mrb_lib.errors import InputError, RunError
+from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import planned as module
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
@@ -172,3 +173,42 @@ def test_judges_that_are_run_alike_are_run_in_one_call(
         little, tmp_path, [*(replace(USUAL, name=name) for name in alike), other, replace(USUAL, name="lexical")]
     )
     assert calls == [["first", "random"], ["longer"], ["lexical"]], "a cluster of Ray is started once for all of them"
+
+
+def test_what_a_plan_may_spend_is_spent_together_by_those_that_name_the_same(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: dict[str, Budget | None] = {}
+
+    def noted(_: Benchmark, runs: Path, names: list[str], budget: Budget | None, **__: object) -> list[RunSummary]:
+        given.update(dict.fromkeys(names, budget))
+        return []
+
+    monkeypatch.setattr(module.execute, "judge", noted)
+    monkeypatch.setattr(module, "_problems", lambda *_: [])
+    five, two = (Settings(budget=usd, price_prompt=1.0, price_completion=1.0) for usd in (5.0, 2.0))
+    judges = [PlannedJudge("a", five), PlannedJudge("b", two), PlannedJudge("c", Settings()), PlannedJudge("d", five)]
+    judge_plan(little, tmp_path, judges)
+    assert given["a"] is given["d"] is not None and given["a"].usd == 5.0
+    assert given["b"] is not None and given["b"].usd == 2.0
+    assert given["c"] is None
+    with pytest.raises(InputError, match="a budget: servers are asked by engine"):
+        replace(judges[0], spread="ray")
+    with pytest.raises(InputError, match="must not be less than 0"):
+        PlannedJudge("a", Settings(), spread="ray", gpus_per_worker=-1.0)
+
+
+def test_a_check_that_fails_is_the_failure_of_that_judge(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreachable(_: Benchmark, runs: Path, one: PlannedJudge, extra: object) -> list[str]:
+        if one.name == "first":
+            raise RunError("the Hub cannot be reached")
+        return []
+
+    monkeypatch.setattr(module, "_problems", unreachable)
+    with pytest.raises(FailedRunsError) as raised:
+        judge_plan(little, tmp_path, [replace(USUAL, name="first"), replace(USUAL, name="longer")])
+    [failed] = raised.value.failed
+    assert (failed.judge, "the Hub cannot be reached" in failed.reason) == ("first", True)
+    assert len(list(tmp_path.glob("longer-*"))) == 1

@@ -27,7 +27,9 @@ from transformers.masking_utils import sdpa_mask
 TREE: Final = "mrb_tree"
 # transformers hands the bounds of windows to an implementation whose name says "flash", and to no other.
 WINDOWS: Final = "mrb_flash_windows"
-_LARGEST_HEAD: Final = 256  # of the flash kernels
+# Of the flash kernels: the largest head, and the GPU's generation.
+_LARGEST_HEAD: Final = 256
+_OLDEST_GPU: Final = (8, 0)
 
 Span = tuple[int, int]
 
@@ -155,8 +157,9 @@ def _segments(runs: Sequence[tuple[Span, Sequence[Span]]], is_causal: bool, devi
 
 def has_kernel(query: torch.Tensor) -> bool:
     """Whether variable-length attention takes tensors like this one."""
-    half = query.dtype in (torch.bfloat16, torch.float16)
-    return query.is_cuda and half and query.shape[-1] <= _LARGEST_HEAD
+    if not query.is_cuda or query.dtype not in (torch.bfloat16, torch.float16) or query.shape[-1] > _LARGEST_HEAD:
+        return False
+    return torch.cuda.get_device_capability(query.device) >= _OLDEST_GPU
 
 
 _sdpa: Final[Callable[..., torch.Tensor]] = scaled_dot_product_attention

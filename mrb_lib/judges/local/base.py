@@ -100,7 +100,7 @@ class LocalJudge(ABC):
         self._max_pixels = settings.max_pixels or _positive(trained.get("max_pixels")) or MAX_PIXELS
         self._runs_code = settings.trust_remote_code and names_code(source.folder)
         self._loaded: Weights | None = None
-        self._memory = PassMemory(self._devices)
+        self._memory = PassMemory(self._devices[:1])
 
     @property
     def spec(self) -> Mapping[str, object]:
@@ -171,6 +171,7 @@ class LocalJudge(ABC):
                 trust_remote_code=self._settings.trust_remote_code,
                 speaks=self.speaks,
             )
+            self._memory = PassMemory(self._loaded.devices)
             self._check_sight(self._loaded)
 
     def _check_sight(self, weights: Weights) -> None:
@@ -345,7 +346,7 @@ def _fitting_prompt(judge: str, wanted: str | None, usual: str | None, asks: Seq
         if wanted is not None:
             raise InputError(f"judge {judge}: is a scalar reward model and takes no prompt; leave --prompt out.")
         return None
-    prompt = (load_prompt if "all" in asks else load_prompt_of_one)(wanted or usual)
+    prompt = (load_prompt_of_one if asks == ("one",) else load_prompt)(wanted or usual)
     if prompt.asks not in asks:
         raise InputError(
             f"judge {judge}: prompt {prompt.id} asks for {_ASKS[prompt.asks]}, but this engine reads "

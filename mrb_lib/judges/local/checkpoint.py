@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -35,7 +35,7 @@ from mrb_lib.judges.local.attention import use_own_attention
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.prompts import marks_pattern
 from mrb_lib.judges.roster.machine import ROOM
-from mrb_lib.judges.roster.source import adapter_base
+from mrb_lib.judges.roster.source import adapter_base, loaded_bytes
 from mrb_lib.judges.settings import Quantization
 
 # What transformers raises where a folder is damaged, or holds what it does not know.
@@ -51,7 +51,6 @@ _QUANTIZERS: Final = {
     "gptq": "gptqmodel",
     "awq": "gptqmodel",
 }
-_SHARE_LEFT: Final[Mapping[str | None, float]] = {"4bit": 0.3, "8bit": 0.55}  # of weights in 16 bits
 
 _WORDS: Final = "lm_head."  # the parameters that turn hidden states into words
 # Code that lies elsewhere is named as owner/name--module.Class.
@@ -107,7 +106,7 @@ def load_checkpoint(
         return replace(whole, model=_merged(whole.model, folder))
     if trust_remote_code:
         _check_code(folder)
-    used = devices_needed(folder, devices, quantize) if not spread else tuple(devices)
+    used = tuple(devices) if spread else devices_needed(folder, devices, dtype, quantize)
     device = used[0]
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=trust_remote_code, local_files_only=True)
@@ -125,13 +124,14 @@ def load_checkpoint(
             output_loading_info=True,
             dtype=dtype,
             use_safetensors=True,
-            device_map=_placement(used),
+            **_placement(used),
             **_rounding(folder, config, quantize, dtype),
             attn_implementation="sdpa",
             trust_remote_code=trust_remote_code,
             local_files_only=True,
         )
         _check_found(folder, model, loading_info["missing_keys"], speaks)
+        _check_placed(folder, model, used)
         model = model.eval()
         use_own_attention(model)
         # What a publisher set for chatting (temperature, penalties) must not shape a verdict unnoticed.
@@ -149,19 +149,33 @@ def load_checkpoint(
 
 
 def devices_needed(
-    folder: Path, devices: Sequence[torch.device], quantize: Quantization | None = None
+    folder: Path,
+    devices: Sequence[torch.device],
+    dtype: torch.dtype = torch.bfloat16,
+    quantize: Quantization | None = None,
 ) -> tuple[torch.device, ...]:
     """The first device, or as many GPUs as hold a folder's weights with `ROOM` for what is read."""
-    needed = ROOM * sum(path.stat().st_size for path in folder.glob("*.safetensors")) * _SHARE_LEFT.get(quantize, 1.0)
+    needed = ROOM * loaded_bytes(folder, str(dtype).removeprefix("torch."), quantize)
     used = list(devices[:1])
     while len(used) < len(devices) and sum(torch.cuda.mem_get_info(device)[1] for device in used) < needed:
         used.append(devices[len(used)])
     return tuple(used)
 
 
-def _placement(devices: Sequence[torch.device]) -> object:
-    """What goes where, for transformers: everything to one device, or layer by layer over several."""
-    return {"": devices[0]} if len(devices) == 1 else "balanced"
+def _placement(devices: Sequence[torch.device]) -> dict[str, object]:
+    """What goes where, for transformers: everything to one device, or layer by layer over these and no others."""
+    if len(devices) == 1:
+        return {"device_map": {"": devices[0]}}
+    return {"device_map": "balanced", "max_memory": {gpu.index: torch.cuda.mem_get_info(gpu)[0] for gpu in devices}}
+
+
+def _check_placed(folder: Path, model: PreTrainedModel, devices: Sequence[torch.device]) -> None:
+    """Raise `RunError` where layers were left in main memory, or on disk, since the GPUs do not hold them."""
+    placed = set(map(str, (getattr(model, "hf_device_map", None) or {}).values()))
+    if len(devices) > 1 and placed & {"cpu", "disk"}:
+        raise RunError(
+            f"{folder.name}: does not fit into the memory of {len(devices)} GPUs; `mrb doctor` shows what does."
+        )
 
 
 def _rounding(

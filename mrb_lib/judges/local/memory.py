@@ -14,6 +14,12 @@ _SHARE: Final = 0.8  # of the free memory; the rest is for what differs between 
 _ENOUGH: Final = 256  # tokens of a pass from which its memory tells something
 
 
+def is_out_of_memory(error: RuntimeError) -> bool:
+    """Whether torch says that a device, or the processor's allocator, which has no class of its own, is full."""
+    said = str(error)
+    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in said or "not enough memory" in said
+
+
 class PassMemory:
     """What a pass takes, by the passes so far.
 
@@ -42,7 +48,7 @@ class PassMemory:
         if not self._gpus:
             return size
         if self._bytes_per_token is None:
-            return 1
+            return min(size, -(-_ENOUGH // max(n_tokens[0], 1)))
         return max(1, min(size, int(_SHARE * self._free() / (self._bytes_per_token * max(n_tokens[0], 1)))))
 
     def run(
@@ -60,11 +66,8 @@ class PassMemory:
         try:
             with torch.inference_mode():
                 result = function(items)
-        except torch.OutOfMemoryError:
-            result = None
         except RuntimeError as error:
-            # The CPU's allocator has no error class of its own.
-            if "can't allocate memory" not in str(error) and "not enough memory" not in str(error):
+            if not is_out_of_memory(error):
                 raise
             result = None
         if result is None and self._gpus:

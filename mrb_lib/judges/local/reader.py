@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,11 +14,11 @@ import numpy as np
 import pandas as pd
 import torch
 from PIL import Image
-from transformers import PreTrainedModel
 
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.local.attention import encoded_once
 from mrb_lib.judges.local.base import LocalJudge, Positions, Records, T
+from mrb_lib.judges.local.memory import is_out_of_memory
 from mrb_lib.judges.local.tree import Tree, grow, pack
 from mrb_lib.judges.local.weights import Tensors, Weights, check_context, context_length
 from mrb_lib.verdicts.protocol import VerdictRows
@@ -30,6 +31,7 @@ _LOWEST: Final = 1e-45  # the smallest single-precision number: a ratio of proba
 _TOLERANCE: Final = 1e-3
 _TIMES_NOISE: Final = 4.0
 _LARGEST_GAP: Final = 0.4
+_USUAL_NOISE: Final = 0.05  # of bfloat16, where a model cannot read in a batch, which would show its own
 
 _ROWS_AT_A_TIME: Final = 16_384
 
@@ -98,24 +100,30 @@ def keeps_columns(weights: Weights) -> bool:
 
 
 @contextmanager
-def _float32_logits(model: PreTrainedModel) -> Iterator[None]:
-    """Have the language model head multiply in single precision: in bfloat16 a logit of 16 has steps of an eighth."""
-    head = model.get_output_embeddings()
-    if type(head) is not torch.nn.Linear or head.weight.dtype is torch.float32:
-        yield
-        return
+def _reading_head(weights: Weights, columns: torch.Tensor | None) -> Iterator[None]:
+    """Have the language model head multiply in single precision: in bfloat16 a logit of 16 has steps of an eighth.
+
+    Over several GPUs it also chooses the columns, None for all, since transformers looks for them on another device.
+    """
+    head = weights.model.get_output_embeddings()
+
+    def narrow(_: torch.nn.Module, inputs: tuple[torch.Tensor]) -> tuple[torch.Tensor]:
+        return (inputs[0] if columns is None else inputs[0][:, columns.to(inputs[0].device)],)
 
     def again(head: torch.nn.Linear, inputs: tuple[torch.Tensor], logits: torch.Tensor) -> torch.Tensor:
         # A part of the vocabulary at a time, so that the head is never there twice.
-        states = inputs[0].float()
+        states = inputs[0].to(head.weight.device).float()
         out = torch.cat([states @ rows.float().T for rows in torch.split(head.weight, _ROWS_AT_A_TIME)], dim=-1)
         return out if head.bias is None else out + head.bias.float()
 
-    hook = head.register_forward_hook(again)
+    hooks = [head.register_forward_pre_hook(narrow)] if len(weights.devices) > 1 else []
+    if type(head) is torch.nn.Linear and head.weight.dtype is not torch.float32:
+        hooks.append(head.register_forward_hook(again))
     try:
         yield
     finally:
-        hook.remove()
+        for hook in hooks:
+            hook.remove()
 
 
 class TreeReader:
@@ -137,9 +145,9 @@ class TreeReader:
     def __init__(self, weights: Weights, groups: Sequence[Sequence[str]]) -> None:
         self._weights = weights
         self._groups = [_single_tokens(weights, group) for group in groups]
-        self._keeps = keeps_columns(weights)
+        self._keeps = keeps_columns(weights) and len(weights.devices) == 1
         self._limit = context_length(weights)
-        self._batches = False
+        self._batches, self._most = False, sys.maxsize
         self.why_apart = ""
         self.why_alone = _why_alone(weights)
         self._check()
@@ -182,16 +190,16 @@ class TreeReader:
         return [[[next(rows) for _ in leaves] for leaves in tree.leaves] for tree in trees]
 
     def read_alone(self, question: CasePrompts) -> Probabilities:
-        """Each prompt by itself, as the model's code sees to it, as many in a batch as the memory holds."""
-        size = len(question.alone) if self._batches else 1
+        """Each prompt by itself, as the model's code sees to it, as many in a batch as the memory has held so far."""
         rows: list[list[float]] = []
         while len(rows) < len(question.alone):
+            size = min(len(question.alone) - len(rows), self._most) if self._batches else 1
             try:
                 rows += self._read_batch(question.alone[len(rows) : len(rows) + size])
-            except torch.OutOfMemoryError:
-                if size == 1:
+            except (torch.OutOfMemoryError, RuntimeError) as error:
+                if size == 1 or not is_out_of_memory(error):
                     raise
-                size = (size + 1) // 2
+                self._most = (size + 1) // 2
         at = iter(rows)
         return [[next(at) for _ in range(n)] for n in question.n_leaves]
 
@@ -204,7 +212,7 @@ class TreeReader:
         return groups
 
     def _logits(self, inputs: Mapping[str, Any], columns: torch.Tensor | None) -> torch.Tensor:
-        with _float32_logits(self._weights.model):
+        with _reading_head(self._weights, columns):
             return logits_at(self._weights.model, inputs, columns, keeps=self._keeps)
 
     def _of_groups(self, logits: torch.Tensor) -> torch.Tensor:
@@ -225,7 +233,9 @@ class TreeReader:
             self._batches = noise <= _LARGEST_GAP
             if self.why_alone:
                 return
-            tolerance = max(_TOLERANCE, min(_TIMES_NOISE * noise, _LARGEST_GAP)) if self._batches else _TOLERANCE
+            if not self._batches:
+                noise = 0.0 if self._weights.model.dtype is torch.float32 else _USUAL_NOISE
+            tolerance = max(_TOLERANCE, min(_TIMES_NOISE * noise, _LARGEST_GAP))
             together = self._tried(lambda: self.read_trees([grow(self._weights, *case) for case in cases]))
         except torch.OutOfMemoryError as error:
             name = self._weights.model.name_or_path

@@ -318,18 +318,15 @@ def choose_devices(devices: str) -> tuple[torch.device, ...]:
 
 
 def choose_device(device: str) -> torch.device:
-    """The device of a name, or the best at hand for "auto".
+    """The device of a name.
 
     Raises
     ------
     InputError
         torch does not know the name, or this machine has no such device.
     """
-    name = device
-    if device == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
     try:
-        chosen = torch.device(name)
+        chosen = torch.device(device)
         torch.zeros(1, device=chosen).item()  # "meta" can be written to and never read
     except (RuntimeError, AssertionError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__

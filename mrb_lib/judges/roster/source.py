@@ -36,6 +36,9 @@ _MATTERS: Final = (
 )  # fmt: skip
 _THREADS: Final = 8
 
+# Of a number in 4 and 8 bits, with the scales beside them and the layers that are not rounded: a rule of thumb.
+_BYTES_ROUNDED: Final = {"4bit": 0.6, "8bit": 1.1}
+
 
 @dataclass(frozen=True)
 class WeightsSource:
@@ -244,6 +247,25 @@ def adapter_base(folder: Path) -> Path | None:
             f"{own[:19]}); restore that base, or train again."
         )
     return base
+
+
+def loaded_bytes(folder: Path, dtype: str, quantize: str | None = None) -> float:
+    """The memory that a folder's weights take once they are loaded, in bytes; an adapter's are those of its base.
+
+    Parameters
+    ----------
+    dtype : "bfloat16" or "float32"
+    quantize : "4bit" or "8bit" where they are rounded as they are loaded; weights published so stay as they are
+    """
+    folder = adapter_base(folder) or folder
+    stored = float(sum(path.stat().st_size for path in folder.glob("*.safetensors")))
+    config = _json_object(folder / "config.json") or {}
+    if "quantization_config" in config:
+        return stored
+    text = config.get("text_config")
+    stated = config.get("dtype") or config.get("torch_dtype") or (text.get("dtype") if isinstance(text, dict) else None)
+    numbers = stored / (4 if stated == "float32" else 2)
+    return numbers * _BYTES_ROUNDED.get(quantize or "", 4 if dtype == "float32" else 2)
 
 
 def _json_object(path: Path) -> dict[str, object] | None:

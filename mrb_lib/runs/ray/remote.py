@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from mrb_lib.errors import InputError, MrbError, RunError
 from mrb_lib.judges.roster.entry import Entry
-from mrb_lib.judges.roster.source import WeightsSource, check_folder, locate_weights
+from mrb_lib.judges.roster.source import WeightsSource, check_folder, loaded_bytes, locate_weights
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.local import answer_rows, prepare_rows
 from mrb_lib.runs.plan import Plan
@@ -49,7 +49,7 @@ ANSWER: Final = pa.schema(
 _MEMORY: Final = ", as when the memory does not suffice; use fewer workers or a smaller --batch-size"
 _CASE_COLUMNS: Final = (*SHOWN, "response_a", "response_b")
 _MATTERS: Final = (".safetensors", ".json", ".jinja", ".model")
-_GROWTH: Final = 2.4
+_BESIDE: Final = 1.2  # of the weights, with what is read beside them
 _SAMPLES, _SAMPLE_BYTES = 16, 64 * 1024
 
 Recipe = Callable[[Mapping[str, bytes]], Judge]
@@ -130,19 +130,16 @@ def _rebuild(
 
 
 def memory_of(judge: Judge) -> float:
-    """Roughly the bytes of main memory that a judge's weights take on a machine without a GPU; 0 without weights.
-
-    Most weights are kept in 16 bits a number, and worked with in 32.
-    """
-    return _GROWTH * weights_bytes(judge)
+    """Roughly the bytes of main memory that a judge's weights take on a machine without a GPU; 0 without weights."""
+    return _BESIDE * weights_bytes(judge, "float32")
 
 
-def weights_bytes(judge: Judge) -> int:
-    """The bytes of a judge's weights on disk; 0 without weights."""
+def weights_bytes(judge: Judge, usual: str) -> float:
+    """The bytes that a judge's weights take once they are loaded, of the type `usual` unless one is set; 0 without."""
     if not isinstance(judge, WithWeights):
-        return 0
-    _, source, _ = judge.parts
-    return sum(path.stat().st_size for path in source.folder.glob("*.safetensors"))
+        return 0.0
+    _, source, settings = judge.parts
+    return loaded_bytes(source.folder, usual if settings.dtype == "auto" else settings.dtype, settings.quantize)
 
 
 def quick_digests(folder: Path) -> dict[str, str]:

@@ -135,7 +135,9 @@ def _check(settings: Settings, workers: int | None, gpus_per_worker: float | Non
         raise InputError(f"engine ray: needs ray; install it with {INSTALL}.")
     if workers is not None and workers < 1:
         raise InputError(f"workers {workers}: at least 1 is needed.")
-    if gpus_per_worker is not None and not (0 <= gpus_per_worker <= 1 or gpus_per_worker % 1 == 0):
+    if gpus_per_worker is not None and not (
+        0 <= gpus_per_worker <= 1 or (gpus_per_worker > 0 and gpus_per_worker % 1 == 0)
+    ):
         raise InputError(f"GPUs per worker {gpus_per_worker:g}: must be a share of one, or a whole number.")
     if ":" in settings.device:
         raise InputError(
@@ -143,7 +145,7 @@ def _check(settings: Settings, workers: int | None, gpus_per_worker: float | Non
         )
 
 
-def gpus_needed(n_bytes: int) -> float | None:
+def gpus_needed(n_bytes: float) -> float | None:
     """How many of this machine's GPUs hold so many bytes of weights; None where one does, or there are none to ask."""
     import torch
 
@@ -207,7 +209,7 @@ class _RayBackend:
             return run_locally(job)
         gpus = self.gpus_per_worker if isinstance(job.judge, WithWeights) else 0.0
         if gpus is None and self.device != "cpu":
-            gpus = gpus_needed(weights_bytes(job.judge))
+            gpus = gpus_needed(weights_bytes(job.judge, "bfloat16"))
         pool = self.cluster.pool(self.workers, gpus, self.device, memory_of(job.judge))
         pool = replace(pool, workers=min(pool.workers, len(job.batches)))
         with _plain_errors(job.judge.name), ExitStack() as undo:

@@ -34,6 +34,7 @@ class Gpu:
 def test_the_first_pass_is_of_one_item_and_tells_how_many_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     gpu, memory = Gpu(monkeypatch, total=10_000_000, held=2_000_000), PassMemory([GPU])
     assert memory.size([500] * 40) == 1
+    assert memory.size([100] * 40) == 3, "as many as tell something"
     assert memory.run(gpu.read, [500], 500) == [500]
     assert memory.size([500] * 40) == 12, "four fifths of 8 MB hold 6,400 tokens"
     assert memory.size([6000, 500, 500]) == 1

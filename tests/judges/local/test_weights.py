@@ -365,7 +365,11 @@ class TestWhereWeightsGo:
             (tmp_path / name).write_bytes(bytes(500))
         gpus = self._gpus(monkeypatch, 700, 700, 700)
         assert devices_needed(tmp_path, gpus) == tuple(gpus[:2]), "1,000 bytes and a fifth for what is read"
-        assert devices_needed(tmp_path, gpus, "4bit") == tuple(gpus[:1])
+        assert devices_needed(tmp_path, gpus, quantize="4bit") == tuple(gpus[:1])
+        assert devices_needed(tmp_path, gpus, torch.float32) == tuple(gpus), "twice the bytes that are stored"
+        (tmp_path / "config.json").write_text('{"dtype": "float32"}')
+        assert devices_needed(tmp_path, gpus) == tuple(gpus[:1]), "half of them"
+        (tmp_path / "config.json").unlink()
         assert devices_needed(tmp_path, self._gpus(monkeypatch, 1200, 1200)) == tuple(gpus[:1])
         assert devices_needed(tmp_path, self._gpus(monkeypatch, 100, 100)) == tuple(gpus[:2]), "all there are"
         assert devices_needed(tmp_path, [CPU]) == (CPU,)
