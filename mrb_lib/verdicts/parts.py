@@ -84,7 +84,7 @@ def read_part(path: Path, columns: Sequence[str] | None = None, *, coded: Sequen
     Parameters
     ----------
     columns : those to read; one that the part lacks is left out. None reads all.
-    coded : those to read as positions in a list of their values
+    coded : those to read as positions in a list of their values; one that the part lacks is left out
 
     Raises
     ------
@@ -99,8 +99,10 @@ def read_part(path: Path, columns: Sequence[str] | None = None, *, coded: Sequen
         raise InputError(f"{path}: cannot be read ({error.strerror or error}); make it readable.") from error
     try:
         is_checked = _has_digest(content)
-        file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=list(coded))
-        names = None if columns is None else [name for name in columns if name in file.schema_arrow.names]
+        there = set(pq.read_schema(pa.BufferReader(content)).names)
+        # pyarrow raises a bare KeyError for a name that is not in the file.
+        file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=[name for name in coded if name in there])
+        names = None if columns is None else [name for name in columns if name in there]
         # Parts are small: the threads that read columns side by side cost more than they save.
         table: pa.Table = file.read(columns=names, use_threads=False)
         if not is_checked:

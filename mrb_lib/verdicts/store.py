@@ -202,7 +202,8 @@ def _read_part(path: Path, columns: Sequence[str] | None, coded: Sequence[str]) 
     table = read_part(path, columns, coded=coded)
     if _BOUND not in table.column_names and (columns is None or _BOUND in columns):
         # Parts that were written before there were bounds hold none.
-        table = table.append_column(SCHEMA.field(_BOUND), pa.nulls(table.num_rows, pa.string()))
+        bounds = pa.nulls(table.num_rows, pa.string())
+        table = table.append_column(_BOUND, bounds.dictionary_encode() if _BOUND in coded else bounds)
     absent = [name for name in columns or SCHEMA.names if name not in table.column_names]
     if absent:
         raise InputError(f"{path}, column {absent[0]}: is missing, so it is not a part of a run; remove the file.")
