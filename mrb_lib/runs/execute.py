@@ -158,6 +158,29 @@ def judge(
     return done
 
 
+def is_complete(
+    benchmark: Benchmark,
+    runs: Path,
+    judge: Judge,
+    *,
+    orders: Sequence[str] = ORDERS,
+    repeats: int = 1,
+    limit: int | None = None,
+    retry: Sequence[str] = (),
+) -> bool:
+    """Whether the run of a judge holds all that these options ask for, so that nobody need be asked; see `judge`."""
+    folder = runs / run_id(judge, benchmark.case_fingerprint())
+    if not folder.is_dir():
+        return False
+    plan = Plan(
+        benchmark.cases.head(limit) if limit else benchmark.cases, benchmark.meta.dimensions, tuple(orders), repeats
+    )
+    plan = _restricted(plan, judge.name, judge.dimensions)
+    parts = iter_run(folder, _HELD, without=damaged_parts(folder))
+    held = _held(parts, plan, np.arange(len(plan)), lambda part: part["status"].isin(list(retry)).to_numpy())
+    return bool(held.kept.all())
+
+
 def settings_for(benchmark: Benchmark, settings: Settings, repeats: int) -> Settings:
     """The settings with which judges work on a benchmark: its dimensions and choices, and repeats that differ."""
     meta = benchmark.meta

@@ -247,7 +247,12 @@ def _problems(benchmark: Benchmark, runs: Path, one: PlannedJudge, extra: Sequen
         return [f"judge {one.name!r}: engine ray needs ray; install it with `pip install 'mrb-workbench[scaleout]'`."]
     settings = execute.settings_for(benchmark, one.settings, one.repeats)
     make = partial(resolve, runs=runs, images=benchmark.images, settings=settings, extra=extra)
-    return problems(one.name, settings, runs=runs, make=make, extra=extra, here=one.spread == "local")
+    is_complete = partial(
+        execute.is_complete, benchmark, runs, orders=one.orders, repeats=one.repeats, limit=one.limit, retry=one.retry
+    )
+    return problems(
+        one.name, settings, runs=runs, make=make, extra=extra, here=one.spread == "local", is_complete=is_complete
+    )
 
 
 def _on_ray(one: PlannedJudge) -> Callable[..., list[RunSummary]]:

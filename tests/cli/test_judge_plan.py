@@ -200,6 +200,18 @@ def test_two_runs_of_one_judge_are_two_rows(mrb: Mrb, bench: Path, tmp_path: Pat
         assert re.search(rf"^random@{name} +{n} ", rows, flags=re.MULTILINE)
 
 
+def test_a_server_that_is_off_by_now_fails_no_run_that_is_complete(mrb: Mrb, bench: Path, tmp_path: Path) -> None:
+    with ChatServer(_answers) as server:
+        judges = f'name = "endpoint:m"\nurl = "{server.url}"', 'name = "first"'
+        plan = _plan(tmp_path, *judges, common="limit = 2")
+        assert mrb("judge", bench, tmp_path / "runs", "--plan", plan).code == 0
+    again = mrb("judge", bench, tmp_path / "runs", "--plan", plan)
+    assert again.code == 0, again.err
+    assert "endpoint:m: 0 SIMULATED verdicts made" in again.out
+    more = mrb("judge", bench, tmp_path / "runs", "--plan", _plan(tmp_path, *judges, common="limit = 3"))
+    assert more.code == 1 and "endpoint:m: failed: " in more.err and "no server answers" in more.err
+
+
 def test_a_damaged_run_that_a_plan_asks_too_little_of_fails_alone(mrb: Mrb, bench: Path, tmp_path: Path) -> None:
     assert mrb("judge", bench, tmp_path / "runs", "--judge", "longer").code == 0
     [part] = (tmp_path / "runs").glob("longer-*/part-*.parquet")
