@@ -46,10 +46,14 @@ class JudgedRow:
 
     @cached_property
     def totals(self) -> RunTotals:
-        """What its run holds; nothing where there is none."""
+        """What its run holds; nothing where there is none, or where a part is damaged, which `measured` tells."""
+        from mrb_lib.verdicts.parts import DamagedPartError
         from mrb_lib.verdicts.run_totals import RunTotals, totals
 
-        return RunTotals() if self.folder is None else totals(self.folder)
+        try:
+            return RunTotals() if self.folder is None else totals(self.folder)
+        except DamagedPartError:
+            return RunTotals()
 
 
 def main_dimension(benchmark: Benchmark) -> str:

@@ -74,7 +74,7 @@ def judges(
     if as_json:
         typer.echo(to_json(shown, table="gaps" if show_gaps else "judges", policy="", simulated=False))
     elif shown.empty:
-        typer.echo("nothing is missing" if show_gaps else "no judge matches; leave a filter out", err=True)
+        typer.echo("no judge matches; leave a filter out" if table.empty else "nothing is missing", err=True)
     elif show_gaps:
         typer.echo(listing(shown[["name", "access", "missing"]], width=terminal_width(None)))
         typer.echo(_count(shown, table), err=True)
@@ -112,7 +112,7 @@ def _only(table: pd.DataFrame, column: str, value: str | None) -> pd.DataFrame:
 
 
 def _fitting(table: pd.DataFrame, extra: Sequence[Path]) -> pd.DataFrame:
-    """The judges that this machine can run; how many of unknown size were left out is said."""
+    """The judges that this machine can run; how many were left out because that is unknown is said, and why."""
     from mrb_lib.judges.roster.machine import inspect_machine
     from mrb_lib.judges.roster.roster import entries
 
@@ -120,7 +120,11 @@ def _fitting(table: pd.DataFrame, extra: Sequence[Path]) -> pd.DataFrame:
     fits = {entry.name: {machine.fits_gpu(entry), machine.fits_cpu(entry)} for entry in entries(extra)}
     # None: no weights to fit.
     is_fitting = table["name"].map(lambda name: bool(fits[name] & {"yes", None}))
-    is_unknown = table["name"].map(lambda name: "yes" not in fits[name] and "unknown" in fits[name])
-    if is_unknown.any():
-        typer.echo(f"left out: {is_unknown.sum()} judges of unknown size", err=True)
+    is_unknown = table["name"].map(lambda name: "yes" not in fits[name] and "unknown" in fits[name]).astype(bool)
+    has_size = table["weights_gb"].notna()
+    if (is_unknown & ~has_size).any():
+        typer.echo(f"left out: {(is_unknown & ~has_size).sum()} judges of unknown size", err=True)
+    if (is_unknown & has_size).any():
+        what = "the memory of a GPU is not known without torch" if machine.gpus is None else "the memory is not known"
+        typer.echo(f"left out: {(is_unknown & has_size).sum()} judges, as {what}", err=True)
     return table[is_fitting.astype(bool)]

@@ -9,7 +9,7 @@ import gc
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -31,11 +31,11 @@ from mrb_lib.runs.local import Backend, Job, free, run_locally
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, ReportOutcome, RunSummary
 from mrb_lib.runs.plan import Plan, check_limit, check_retry
 from mrb_lib.runs.progress import ReportProgress, Tracker
-from mrb_lib.runs.record import new_manifest, record, run_options
+from mrb_lib.runs.record import check_covers, new_manifest, record, run_options
 from mrb_lib.schema import ANSWER, KEYS, ORDERS
 from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, run_id
 from mrb_lib.verdicts.other_runs import other_runs
-from mrb_lib.verdicts.parts import move_damaged_aside
+from mrb_lib.verdicts.parts import damaged_parts, move_aside
 from mrb_lib.verdicts.protocol import Judge
 from mrb_lib.verdicts.store import append_part, clear_leftovers, exclusive, iter_run, read_run, set_aside
 
@@ -158,6 +158,29 @@ def judge(
     return done
 
 
+def is_complete(
+    benchmark: Benchmark,
+    runs: Path,
+    judge: Judge,
+    *,
+    orders: Sequence[str] = ORDERS,
+    repeats: int = 1,
+    limit: int | None = None,
+    retry: Sequence[str] = (),
+) -> bool:
+    """Whether the run of a judge holds all that these options ask for, so that nobody need be asked; see `judge`."""
+    folder = runs / run_id(judge, benchmark.case_fingerprint())
+    if not folder.is_dir():
+        return False
+    plan = Plan(
+        benchmark.cases.head(limit) if limit else benchmark.cases, benchmark.meta.dimensions, tuple(orders), repeats
+    )
+    plan = _restricted(plan, judge.name, judge.dimensions)
+    parts = iter_run(folder, _HELD, without=damaged_parts(folder))
+    held = _held(parts, plan, np.arange(len(plan)), lambda part: part["status"].isin(list(retry)).to_numpy())
+    return bool(held.kept.all())
+
+
 def settings_for(benchmark: Benchmark, settings: Settings, repeats: int) -> Settings:
     """The settings with which judges work on a benchmark: its dimensions and choices, and repeats that differ."""
     meta = benchmark.meta
@@ -232,11 +255,9 @@ def _run_jury(call: _Call, unseated: Jury, redo: Redo) -> RunSummary:
         return again
 
     folder = call.folder(jury)
-    damaged: list[str] = []
-    if folder.is_dir():
-        with exclusive(folder):
-            damaged = move_damaged_aside(folder)
-    held = read_run(folder, [*_HELD, "reply"])
+    damaged = damaged_parts(folder)
+    check_covers(folder, plan, len(call.benchmark.cases), damaged)
+    held = read_run(folder, [*_HELD, "reply"], without=damaged)
     lacking = np.setdiff1d(everything, plan.numbers(held[~redo_or_outdated(held)]))
     asked = []
     for member, seat in enumerate(seats):
@@ -248,7 +269,7 @@ def _run_jury(call: _Call, unseated: Jury, redo: Redo) -> RunSummary:
             asked.append(_execute(call, seat.judge, plan, wanted, _nothing, partial(call.make, seat.name)))
     local = replace(call, backend=run_locally, settings=replace(call.settings, batch_size=None))
     done = _execute(local, jury, plan, everything, redo_or_outdated, partial(call.make, jury.name))
-    notices = (*damaged, *done.notices, *(seat.notice for seat in seats if seat.notice))
+    notices = (*done.notices, *(seat.notice for seat in seats if seat.notice))
     return replace(done, notices=notices, members=tuple(asked))
 
 
@@ -282,10 +303,12 @@ def _execute(
         ) from error
     with exclusive(folder):
         clear_leftovers(folder)
-        damaged = move_damaged_aside(folder)
+        damaged = damaged_parts(folder)
+        check_covers(folder, plan, len(call.benchmark.cases), damaged)
         # A jury holds its members' verdicts in memory, and looks them up for all of its own at once.
         is_jury = isinstance(judge, Jury)
-        parts = iter([read_run(folder, [*_HELD, "reply"])]) if is_jury else iter_run(folder, _HELD)
+        read = [*_HELD, "reply"]
+        parts = iter([read_run(folder, read, without=damaged)]) if is_jury else iter_run(folder, _HELD, without=damaged)
         held = _held(parts, plan, wanted, redo)
         pending = wanted[~held.kept[wanted]]
         tracker = Tracker(judge.name, len(wanted), held.statuses, call.progress)
@@ -294,9 +317,11 @@ def _execute(
         try:
             if len(pending):
                 job = Job(judge, plan, _batches(call, judge, plan, pending), make)
-                _make(call, job, folder, held.again, tracker)
+                _make(call, job, folder, held.again, damaged, tracker)
             elif not (folder / FILE_NAME).is_file():
                 record(folder, call.manifest(judge, plan))
+            # Only now: what stopped on the way leaves them where every reader stops at them.
+            moved = move_aside(damaged)
         finally:
             tracker.finish()
             free(judge)
@@ -310,7 +335,7 @@ def _execute(
         seconds=time.perf_counter() - start,
         other_runs=other_runs(call.runs, call.manifest(judge, plan)),
         retried=int(held.again.sum()),
-        notices=(*damaged, *judge.notices),
+        notices=(*moved, *judge.notices),
     )
 
 
@@ -378,12 +403,12 @@ class _Writer:
             last.result()
 
 
-def _make(call: _Call, job: Job, folder: Path, again: np.ndarray, tracker: Tracker) -> None:
+def _make(call: _Call, job: Job, folder: Path, again: np.ndarray, damaged: Collection[Path], tracker: Tracker) -> None:
     """Answer the batches of a job and keep each; what is to be made again leaves only once the judge is ready."""
     with closing(call.backend(job)) as answers, stop_on_signals() as stop, _Writer(folder) as writer:
         manifest = call.manifest(job.judge, job.plan)
         record(folder, replace(manifest, device=", ".join(job.devices)) if job.devices else manifest)
-        set_aside(folder, again)
+        set_aside(folder, again, damaged)
         tracker.start_clock()
         for verdicts in answers:
             if len(verdicts):

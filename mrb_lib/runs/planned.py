@@ -251,7 +251,12 @@ def _problems(benchmark: Benchmark, runs: Path, one: PlannedJudge, extra: Sequen
     settings = execute.settings_for(benchmark, one.settings, one.repeats)
     kept = replace(settings, download=False)  # what is not here yet is fetched when the judge's turn has come
     make = partial(resolve, runs=runs, images=benchmark.images, settings=kept, extra=extra)
-    return problems(one.name, settings, runs=runs, make=make, extra=extra, here=one.spread == "local")
+    is_complete = partial(
+        execute.is_complete, benchmark, runs, orders=one.orders, repeats=one.repeats, limit=one.limit, retry=one.retry
+    )
+    return problems(
+        one.name, settings, runs=runs, make=make, extra=extra, here=one.spread == "local", is_complete=is_complete
+    )
 
 
 def _on_ray(one: PlannedJudge) -> Callable[..., list[RunSummary]]:

@@ -35,6 +35,7 @@ def problems(
     make: Callable[[str], Judge],
     extra: Sequence[Path] = (),
     here: bool = True,
+    is_complete: Callable[[Judge], bool] = lambda judge: False,
 ) -> list[str]:
     """Everything that is known to keep a judge from running; empty where nothing is.
 
@@ -47,11 +48,15 @@ def problems(
     runs, extra : see `mrb_lib.runs.judge`
     make : makes the judge of a name
     here : it runs on this machine, whose memory it takes
+    is_complete : whether the run of a judge holds all that is wanted, so that its server is not needed
     """
     jury = parse_jury(name)
     if jury is not None:
         asked = [member for member in jury.members if not has_run(member, runs)]
-        said = (problems(one, settings, runs=runs, make=make, extra=extra, here=here) for one in asked)
+        said = (
+            problems(one, settings, runs=runs, make=make, extra=extra, here=here, is_complete=is_complete)
+            for one in asked
+        )
         return list(dict.fromkeys(text for texts in said for text in texts))
     try:
         entry = entry_of(name, extra)
@@ -67,9 +72,13 @@ def problems(
         if source is None and settings.download:
             return told  # making the judge would fetch them
         told += absent
-    elif engine.model == "server" and not told:
+    try:
+        judge = make(name)
+    except InputError as error:
+        return list(dict.fromkeys([str(error), *told]))
+    if engine.model == "server" and not told and not is_complete(judge):
         told += _server(entry, settings)
-    return list(dict.fromkeys([*_told(partial(make, name)), *told]))
+    return list(dict.fromkeys(told))
 
 
 def _told(act: Callable[[], object]) -> list[str]:

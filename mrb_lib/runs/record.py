@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.errors import InputError
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.plan import Plan
+from mrb_lib.schema import ORDERS
 from mrb_lib.verdicts.manifest import (
     FILE_NAME,
     Manifest,
@@ -72,6 +75,39 @@ def run_options(plan: Plan, limit: int | None, settings: Settings) -> dict[str, 
         "limit": limit,
         "dimensions": list(plan.dimensions),
     }
+
+
+def check_covers(folder: Path, plan: Plan, n_cases: int, damaged: Mapping[Path, str]) -> None:
+    """Raise `InputError` unless a plan asks for all that a run with damaged parts was asked for.
+
+    What a damaged part held cannot be known: were less made again, verdicts would be missing without a word.
+
+    Parameters
+    ----------
+    n_cases : of the whole benchmark
+    damaged : see `mrb_lib.verdicts.parts.damaged_parts`
+    """
+    if not damaged or not (folder / FILE_NAME).is_file():
+        return
+    manifest = read_manifest(folder)
+    sessions: list[Any] = [manifest.options, *(session.get("options", {}) for session in manifest.resumed)]
+    cases = max(min(options.get("limit") or n_cases, n_cases) for options in sessions)
+    orders = [order for order in ORDERS if any(order in options.get("orders", ORDERS) for options in sessions)]
+    repeats = max(options.get("repeats", 1) for options in sessions)
+    dimensions = {name for options in sessions for name in options.get("dimensions", ())}
+    if (
+        cases <= len(plan.cases)
+        and set(orders) <= set(plan.orders)
+        and repeats <= plan.repeats
+        and dimensions <= set(plan.dimensions)
+    ):
+        return
+    path, reason = next(iter(damaged.items()))
+    raise InputError(
+        f"{path}: is truncated or damaged ({reason}), and this command does not ask for all that its run was to hold; "
+        f"ask for {cases} cases, --orders {','.join(orders)} --repeats {repeats} on {', '.join(sorted(dimensions))}, "
+        "which makes its verdicts again, or remove the file to do without them."
+    )
 
 
 def without_secrets(url: str) -> str:

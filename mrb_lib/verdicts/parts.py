@@ -11,7 +11,7 @@ import errno
 import hashlib
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -32,8 +32,8 @@ class DamagedPartError(InputError):
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
-            f"{path}: is truncated or damaged ({reason}); run the same `mrb judge` or `mrb construct` command again, "
-            "which moves it aside and makes its verdicts again; import an imported run again."
+            f"{path}: is truncated or damaged ({reason}); run the `mrb judge` or `mrb construct` command that made it "
+            "again, which makes its verdicts again and then moves it aside; import an imported run again."
         )
         self.reason = reason
 
@@ -84,7 +84,7 @@ def read_part(path: Path, columns: Sequence[str] | None = None, *, coded: Sequen
     Parameters
     ----------
     columns : those to read; one that the part lacks is left out. None reads all.
-    coded : those to read as positions in a list of their values
+    coded : those to read as positions in a list of their values; one that the part lacks is left out
 
     Raises
     ------
@@ -99,8 +99,10 @@ def read_part(path: Path, columns: Sequence[str] | None = None, *, coded: Sequen
         raise InputError(f"{path}: cannot be read ({error.strerror or error}); make it readable.") from error
     try:
         is_checked = _has_digest(content)
-        file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=list(coded))
-        names = None if columns is None else [name for name in columns if name in file.schema_arrow.names]
+        there = set(pq.read_schema(pa.BufferReader(content)).names)
+        # pyarrow raises a bare KeyError for a name that is not in the file.
+        file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=[name for name in coded if name in there])
+        names = None if columns is None else [name for name in columns if name in there]
         # Parts are small: the threads that read columns side by side cost more than they save.
         table: pa.Table = file.read(columns=names, use_threads=False)
         if not is_checked:
@@ -110,29 +112,37 @@ def read_part(path: Path, columns: Sequence[str] | None = None, *, coded: Sequen
     return table.replace_schema_metadata(None)
 
 
-def move_damaged_aside(folder: Path) -> list[str]:
-    """Rename the damaged parts of a run to `damaged-00000.parquet`, ..., so that their verdicts count as not yet made.
-
-    Parameters
-    ----------
-    folder : the run, held by this process
-
-    Returns
-    -------
-    list of str
-        What to tell the user, a line a part; empty where no part is damaged.
-    """
-    notices = []
+def damaged_parts(folder: Path) -> dict[Path, str]:
+    """The damaged parts of a run, and what was noticed of each."""
+    damaged = {}
     for path in part_paths(folder):
         try:
             read_part(path)
         except DamagedPartError as error:
-            aside = next_path(folder, "damaged")
-            path.rename(aside)
-            sync_folder(folder)
-            notices.append(
-                f"{path.name} is damaged ({error.reason}): it is kept as {aside.name}, and its verdicts are made again"
-            )
+            damaged[path] = error.reason
+    return damaged
+
+
+def move_aside(damaged: Mapping[Path, str]) -> list[str]:
+    """Rename damaged parts to `damaged-00000.parquet`, ..., once their verdicts are made again: no reader stops there.
+
+    Parameters
+    ----------
+    damaged : as `damaged_parts` gives them, of a run that this process holds
+
+    Returns
+    -------
+    list of str
+        What to tell the user, a line a part.
+    """
+    notices = []
+    for path, reason in damaged.items():
+        aside = next_path(path.parent, "damaged")
+        path.rename(aside)
+        sync_folder(path.parent)
+        notices.append(
+            f"{path.name} is damaged ({reason}): its verdicts were made again, and it is kept as {aside.name}"
+        )
     return notices
 
 

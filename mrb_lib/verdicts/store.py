@@ -3,15 +3,16 @@
 `RUNS/<run_id>/manifest.json` and `RUNS/<run_id>/part-00000.parquet`, ... A part is
 written under a temporary name and renamed, so a reader sees all of it or none, and
 carries a checksum (see `mrb_lib.verdicts.parts`). Verdicts that are judged again are
-moved to `retried-00000.parquet`, ... (see `set_aside`), and parts that were damaged to
-`damaged-00000.parquet`, ...; no table is made from either.
+moved to `retried-00000.parquet`, ... (see `set_aside`). A damaged part stops every reader
+until its verdicts are made again, and is then moved to `damaged-00000.parquet`, ...; no
+table is made from either.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -78,7 +79,7 @@ def append_part(folder: Path, verdicts: pd.DataFrame) -> Path:
     return path
 
 
-def set_aside(folder: Path, chosen: np.ndarray) -> int:
+def set_aside(folder: Path, chosen: np.ndarray, without: Collection[Path] = ()) -> int:
     """Move verdicts out of a run's parts, so that they count as not yet made.
 
     First all of them are copied to the next `retried-00000.parquet`; then each part
@@ -88,7 +89,8 @@ def set_aside(folder: Path, chosen: np.ndarray) -> int:
     Parameters
     ----------
     folder : the run, held by this process
-    chosen : array of bool with shape (rows of `read_run(folder)`,), which rows to move
+    chosen : array of bool with shape (rows of `read_run(folder, without=without)`,), which rows to move
+    without : parts to leave as they are
 
     Returns
     -------
@@ -98,7 +100,7 @@ def set_aside(folder: Path, chosen: np.ndarray) -> int:
     if not chosen.any():
         return 0
     moved, changed, start = [], [], 0
-    for path in part_paths(folder):
+    for path in _whole(folder, without):
         table = read_part(path)
         mask = chosen[start : start + table.num_rows]
         start += table.num_rows
@@ -159,29 +161,31 @@ def run_folders(runs: Path) -> list[Path]:
     return sorted(path for path in runs.iterdir() if (path / FILE_NAME).is_file())
 
 
-def read_run(folder: Path, columns: list[str] | None = None) -> pd.DataFrame:
+def read_run(folder: Path, columns: list[str] | None = None, *, without: Collection[Path] = ()) -> pd.DataFrame:
     """All verdicts of one run, in the order they were written.
 
     Parameters
     ----------
     columns : the columns to read; None reads all of the contract and any others.
+    without : parts to leave out
 
     Raises
     ------
     InputError
         A part is damaged, or lacks a column.
     """
-    table = _read_parts(folder, columns)
+    table = _read_parts(folder, columns, without=without)
     frame: pd.DataFrame = table.to_pandas()
     return frame
 
 
-def iter_run(folder: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+def iter_run(folder: Path, columns: Sequence[str], *, without: Collection[Path] = ()) -> Iterator[pd.DataFrame]:
     """The verdicts of one run a part at a time, in the order they were written, so that only one need be in memory.
 
     Parameters
     ----------
     columns : those to read, of the contract
+    without : parts to leave out
 
     Raises
     ------
@@ -189,7 +193,7 @@ def iter_run(folder: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
         A part is damaged, lacks a column, or holds one of another type.
     """
     schema = pa.schema([SCHEMA.field(name) for name in columns])
-    for path in part_paths(folder):
+    for path in _whole(folder, without):
         table = _read_part(path, columns, ())
         try:
             frame: pd.DataFrame = table.select(schema.names).cast(schema).to_pandas()
@@ -198,20 +202,27 @@ def iter_run(folder: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
         yield frame
 
 
+def _whole(folder: Path, without: Collection[Path]) -> list[Path]:
+    return [path for path in part_paths(folder) if path not in without]
+
+
 def _read_part(path: Path, columns: Sequence[str] | None, coded: Sequence[str]) -> pa.Table:
     table = read_part(path, columns, coded=coded)
     if _BOUND not in table.column_names and (columns is None or _BOUND in columns):
         # Parts that were written before there were bounds hold none.
-        table = table.append_column(SCHEMA.field(_BOUND), pa.nulls(table.num_rows, pa.string()))
+        bounds = pa.nulls(table.num_rows, pa.string())
+        table = table.append_column(_BOUND, bounds.dictionary_encode() if _BOUND in coded else bounds)
     absent = [name for name in columns or SCHEMA.names if name not in table.column_names]
     if absent:
         raise InputError(f"{path}, column {absent[0]}: is missing, so it is not a part of a run; remove the file.")
     return table
 
 
-def _read_parts(folder: Path, columns: Sequence[str] | None, coded: Sequence[str] = ()) -> pa.Table:
+def _read_parts(
+    folder: Path, columns: Sequence[str] | None, coded: Sequence[str] = (), *, without: Collection[Path] = ()
+) -> pa.Table:
     """The parts of a run as one table; the columns `coded` are read as positions in a list of their values."""
-    tables = [_read_part(path, columns, coded) for path in part_paths(folder)]
+    tables = [_read_part(path, columns, coded) for path in _whole(folder, without)]
     if not tables:
         empty = SCHEMA.empty_table().select(list(columns or SCHEMA.names))
         for name in coded:

@@ -200,6 +200,30 @@ def test_two_runs_of_one_judge_are_two_rows(mrb: Mrb, bench: Path, tmp_path: Pat
         assert re.search(rf"^random@{name} +{n} ", rows, flags=re.MULTILINE)
 
 
+def test_a_server_that_is_off_by_now_fails_no_run_that_is_complete(mrb: Mrb, bench: Path, tmp_path: Path) -> None:
+    with ChatServer(_answers) as server:
+        judges = f'name = "endpoint:m"\nurl = "{server.url}"', 'name = "first"'
+        plan = _plan(tmp_path, *judges, common="limit = 2")
+        assert mrb("judge", bench, tmp_path / "runs", "--plan", plan).code == 0
+    again = mrb("judge", bench, tmp_path / "runs", "--plan", plan)
+    assert again.code == 0, again.err
+    assert "endpoint:m: 0 SIMULATED verdicts made" in again.out
+    more = mrb("judge", bench, tmp_path / "runs", "--plan", _plan(tmp_path, *judges, common="limit = 3"))
+    assert more.code == 1 and "endpoint:m: failed: " in more.err and "no server answers" in more.err
+
+
+def test_a_damaged_run_that_a_plan_asks_too_little_of_fails_alone(mrb: Mrb, bench: Path, tmp_path: Path) -> None:
+    assert mrb("judge", bench, tmp_path / "runs", "--judge", "longer").code == 0
+    [part] = (tmp_path / "runs").glob("longer-*/part-*.parquet")
+    part.write_bytes(part.read_bytes()[:-9])
+    plan = _plan(tmp_path, 'name = "longer"', 'name = "first"', common="limit = 2")
+    result = mrb("judge", bench, tmp_path / "runs", "--plan", plan)
+    assert result.code == 1
+    assert "longer: failed: " in result.err and "ask for 18 cases, --orders AB,BA --repeats 1" in result.err
+    assert "1 of 2 judges failed" in result.err and part.is_file()
+    assert _rows(result.out)["first"].split()[1] == str(2 * 2 * _dimensions(load(bench)))
+
+
 def test_without_a_judge_there_is_nothing_to_do(mrb: Mrb, bench: Path, tmp_path: Path) -> None:
     result = mrb("judge", bench, tmp_path / "runs")
     assert result.code == 2

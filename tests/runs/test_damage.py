@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
 from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError
+from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.verdicts.parts import part_paths
 from mrb_lib.verdicts.run_totals import totals
 from mrb_lib.verdicts.store import iter_verdicts, load_verdicts
 
-from .scripted import comparable
+from .scripted import Said, Scripted, comparable, mixed, use
 
 BATCHES = Settings(batch_size=7)
+DAMAGED = r"part-00001\.parquet: is truncated or damaged"
 
 
 def flip(part: Path) -> None:
@@ -38,7 +40,7 @@ def test_a_damaged_part_is_named_kept_and_judged_again(little: Benchmark, tmp_pa
         lambda: list(iter_verdicts(tmp_path, little.cases, ["judge", "case_id"])),
         lambda: totals(done.folder),
     ):
-        with pytest.raises(InputError, match=r"part-00001\.parquet: is truncated or damaged .*mrb judge"):
+        with pytest.raises(InputError, match=rf"{DAMAGED} .*mrb judge"):
             read()
     [again] = judge(little, tmp_path, ["longer"], settings=BATCHES)
     assert (again.made, again.before) == (lost, len(whole) - lost)
@@ -62,3 +64,50 @@ def test_a_jury_judges_its_damaged_part_again_and_names_that_of_a_member(little:
     flip(part_paths(member)[0])
     with pytest.raises(InputError, match=rf"{member.name}/part-00000\.parquet: is truncated or damaged"):
         judge(little, tmp_path, [jury])
+
+
+@pytest.mark.parametrize("less", [{"limit": 2}, {"orders": ("AB",)}, {"repeats": 1}])
+def test_what_asks_for_less_than_the_run_is_refused_and_told_what_to_ask_for(
+    little: Benchmark, tmp_path: Path, less: dict[str, Any]
+) -> None:
+    judge(little, tmp_path, ["longer"], settings=BATCHES, limit=9)
+    [done] = judge(little, tmp_path, ["longer"], settings=BATCHES, limit=20, repeats=2)
+    whole = comparable(load_verdicts(tmp_path, replies=True))
+    flip(part_paths(done.folder)[1])
+    files = sorted(done.folder.iterdir())
+    with pytest.raises(InputError, match=rf"{DAMAGED}.*20 cases, --orders AB,BA --repeats 2 on accuracy, overall"):
+        judge(little, tmp_path, ["longer"], settings=BATCHES, **{"limit": 20, "repeats": 2, **less})
+    assert sorted(done.folder.iterdir()) == files
+    with pytest.raises(InputError, match=DAMAGED):
+        load_verdicts(tmp_path)
+    judge(little, tmp_path, ["longer"], settings=BATCHES, limit=20, repeats=2)
+    pd.testing.assert_frame_equal(comparable(load_verdicts(tmp_path, replies=True)), whole)
+
+
+def test_a_damaged_part_stops_readers_until_all_of_it_is_made_again(
+    little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted = Scripted()
+    use(monkeypatch, scripted)
+    [done] = judge(little, tmp_path, ["scripted"], settings=BATCHES)
+    whole = comparable(load_verdicts(tmp_path, replies=True))
+    for path in part_paths(done.folder)[1:3]:
+        flip(path)
+
+    def lost(key: tuple[object, ...]) -> Said:
+        if scripted.asked > 160 + 28:
+            raise RunError("the server is gone")
+        return mixed(key)
+
+    scripted.say = lost
+    for _ in range(2):
+        with pytest.raises(RunError, match="the server is gone"):
+            judge(little, tmp_path, ["scripted"], settings=BATCHES)
+        with pytest.raises(InputError, match=DAMAGED):
+            load_verdicts(tmp_path)
+    scripted.say = mixed
+    statuses = ["unparsed", "error"]
+    [again] = judge(little, tmp_path, ["scripted"], settings=BATCHES, retry=statuses)
+    assert (again.before, again.made) == (160 - 2 * 28 + 28 - again.retried, 28 + again.retried)
+    assert [text.split(" is damaged")[0] for text in again.notices] == ["part-00001.parquet", "part-00002.parquet"]
+    pd.testing.assert_frame_equal(comparable(load_verdicts(tmp_path, replies=True)), whole)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -59,8 +59,8 @@ def test_of_what_a_run_holds_only_one_part_is_in_memory(
     judge(little, tmp_path, ["scripted"], settings=EVERY, limit=30)
     alive: list[weakref.ref[pd.DataFrame]] = []
 
-    def watched(folder: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-        for part in iter_run(folder, columns):
+    def watched(folder: Path, columns: Sequence[str], *, without: Collection[Path]) -> Iterator[pd.DataFrame]:
+        for part in iter_run(folder, columns, without=without):
             assert all(earlier() is None for earlier in alive[:-1])
             alive.append(weakref.ref(part))
             yield part

@@ -10,7 +10,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from mrb_lib.errors import InputError
-from mrb_lib.verdicts.parts import DIGEST_KEY, DamagedPartError, move_damaged_aside, next_path, read_part, write_part
+from mrb_lib.verdicts.parts import (
+    DIGEST_KEY,
+    DamagedPartError,
+    damaged_parts,
+    move_aside,
+    next_path,
+    read_part,
+    write_part,
+)
 
 TABLE = pa.table({"case_id": [str(i) for i in range(30)], "p_a": [i / 30 for i in range(30)], "reply": ["well"] * 30})
 
@@ -82,7 +90,9 @@ def test_damaged_parts_are_renamed_and_kept_byte_by_byte(part: Path, tmp_path: P
     broken = part.read_bytes()[:-5] + b"XXXXX"
     for number in (0, 2):
         (tmp_path / f"part-0000{number}.parquet").write_bytes(broken)
-    first, second = move_damaged_aside(tmp_path)
+    damaged = damaged_parts(tmp_path)
+    assert [path.name for path in damaged] == ["part-00000.parquet", "part-00002.parquet"]
+    first, second = move_aside(damaged)
     assert first.startswith("part-00000.parquet is damaged")
     assert "damaged-00005.parquet" in first
     assert second.startswith("part-00002.parquet is damaged")
@@ -91,7 +101,7 @@ def test_damaged_parts_are_renamed_and_kept_byte_by_byte(part: Path, tmp_path: P
         "damaged-00004.parquet", "damaged-00005.parquet", "damaged-00006.parquet", "part-00001.parquet",
     ]  # fmt: skip
     assert (tmp_path / "damaged-00005.parquet").read_bytes() == broken
-    assert move_damaged_aside(tmp_path) == []
+    assert damaged_parts(tmp_path) == {}
     assert next_path(tmp_path, "part").name == "part-00002.parquet"
 
 
@@ -101,5 +111,5 @@ def test_a_part_that_may_not_be_read_is_not_taken_for_damaged(part: Path, monkey
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
     with pytest.raises(InputError, match=r"cannot be read \(Permission denied"):
-        move_damaged_aside(part.parent)
+        damaged_parts(part.parent)
     assert part.is_file()

@@ -43,7 +43,14 @@ def test_a_part_from_before_there_were_bounds_holds_none(tmp_path: Path) -> None
     path = part_paths(run)[1]
     older = pq.ParquetFile(path).read().drop_columns("p_a_bound")
     pq.write_table(older.replace_schema_metadata(None), path)
-    assert load_verdicts(tmp_path)["p_a_bound"].fillna("none").tolist() == ["at least"] * 3 + ["none"]
+    expected = ["at least"] * 3 + ["none"]
+    assert load_verdicts(tmp_path)["p_a_bound"].fillna("none").tolist() == expected
+    cases = pd.DataFrame({"case_id": ["0", "1", "2", "9"]})
+    [frame] = iter_verdicts(tmp_path, cases)
+    assert frame["p_a_bound"].astype(object).fillna("none").tolist() == expected
+    part_paths(run)[0].unlink()
+    [frame] = iter_verdicts(tmp_path, cases)
+    assert frame["case_id"].tolist() == ["9"] and frame["p_a_bound"].isna().all()
 
 
 def test_imported_verdicts_become_one_run_a_judge_whatever_their_names(tmp_path: Path) -> None:

@@ -147,19 +147,21 @@ def survey(entries: Sequence[Entry], machine: Machine) -> pd.DataFrame:
 def next_step(entries: Sequence[Entry], machine: Machine) -> str:
     """What to do next on this machine, given what it has: one line, with the command.
 
-    Of the judges whose weights are here the largest that fits is named; to be fetched, the largest that fits the GPU
-    or, without one, the smallest, of those that take images and need nothing else; else a server whose key is set.
+    Of the judges that fit the GPU or, without one, the main memory, the largest whose weights are here is named; to be
+    fetched, the largest for the GPU, the smallest without one, of those that take images and need nothing else; else a
+    server whose key is set. MODEL, URL and DIR are the user's to fill in.
     """
     run = "mrb judge BENCH RUNS --judge"
-    served = next((e.name for e in entries if e.key_env and os.environ.get(e.key_env)), "endpoint:MODEL")
+    served = next((_served(e) for e in entries if e.key_env and os.environ.get(e.key_env)), "endpoint:MODEL --url URL")
     if machine.gpus is None or machine.extras.get("judges"):
         return f"pip install 'mrb-workbench[judges]', or {run} {served}"
     on_gpu = bool(machine.gpus)
-    fitting = [e for e in entries if "yes" in (machine.fits_gpu(e) if on_gpu else None, machine.fits_cpu(e))]
+    fitting = [e for e in entries if (machine.fits_gpu(e) if on_gpu else machine.fits_cpu(e)) == "yes"]
     fitting.sort(key=lambda entry: entry.weights_gb() or 0.0)
     here = [entry for entry in fitting if is_cached(entry)]
     if here:
-        return f"{run} {here[-1].name} (its weights are here)"
+        option = " --trust-remote-code" if here[-1].remote_code else ""
+        return f"{run} {here[-1].name}{option} (its weights are here)"
     if machine.hub.offline or not machine.hub.writable:
         why = "HF_HUB_OFFLINE is set" if machine.hub.offline else "its cache cannot be written to"
         return f"{run} path:DIR or {served} (no weights are here, and nothing can be fetched: {why})"
@@ -170,6 +172,11 @@ def next_step(entries: Sequence[Entry], machine: Machine) -> str:
     if on_gpu:
         return f"{run} {wanted[-1].name} --download (the largest that fits this GPU)"
     return f"{run} {wanted[0].name} --download (small, as there is no GPU), or {served}"
+
+
+def _served(entry: Entry) -> str:
+    """A judge of a server, with the option that it does not run without."""
+    return f"{entry.name} --allow-remote" if entry.base_url else f"{entry.name} --url URL"
 
 
 def is_cached(entry: Entry) -> bool:

@@ -68,9 +68,11 @@ def judges() -> list[Entry]:
         Entry("small", "packed", model="a/small", parameters=2.0, vision=True),
         Entry("text", "packed", model="a/text", parameters=0.1, vision=False),
         Entry("large", "packed", model="a/large", parameters=30.0, vision=True),
-        Entry("coded", "generative", model="a/coded", parameters=32.0, vision=True, needs="remote code"),
+        Entry(
+            "coded", "generative", model="a/coded", parameters=32.0, vision=True, remote_code=True, needs="remote code"
+        ),
         Entry("huge", "packed", model="a/huge", parameters=300.0, vision=True),
-        Entry("served", "endpoint", model="m", key_env="THE_KEY"),
+        Entry("served", "endpoint", model="m", base_url="https://served.example/v1", key_env="THE_KEY"),
     ]
 
 
@@ -79,8 +81,15 @@ def judges() -> list[Entry]:
     [
         (replace(WITH_GPU, hub=replace(HUB, free_gb=100.0)), "--judge large --download (the largest"),
         (WITH_GPU, "--judge small --download (the largest"),  # 10 GB of disk are free
-        (replace(WITH_GPU, gpus=()), "--judge small --download (small, as there is no GPU), or endpoint:MODEL"),
-        (replace(WITH_GPU, gpus=(), ram_total_gb=2.0), "--judge endpoint:MODEL (no judge that takes images fits"),
+        (
+            replace(WITH_GPU, gpus=()),
+            "--judge small --download (small, as there is no GPU), or endpoint:MODEL --url URL",
+        ),
+        (replace(WITH_GPU, gpus=(), ram_total_gb=2.0), "--judge endpoint:MODEL --url URL (no judge that takes images"),
+        (  # the main memory has room for larger ones, which a GPU is not
+            replace(WITH_GPU, ram_total_gb=2000.0, hub=replace(HUB, free_gb=1000.0)),
+            "--judge large --download (the largest that fits this GPU)",
+        ),
         (replace(WITH_GPU, hub=replace(HUB, offline=True)), "HF_HUB_OFFLINE is set"),
         (replace(WITH_GPU, hub=replace(HUB, writable=False)), "cannot be written to"),
         (replace(WITH_GPU, gpus=None), "pip install 'mrb-workbench[judges]'"),
@@ -96,7 +105,9 @@ def test_the_next_step_is_what_this_machine_can_do(
     assert "\n" not in step
     monkeypatch.setenv("THE_KEY", "the secret")
     with_key = next_step(judges(), machine)
-    assert with_key == step.replace("endpoint:MODEL", "served")
+    assert with_key == step.replace("endpoint:MODEL --url URL", "served --allow-remote")
+    own = [replace(one, base_url=None) for one in judges()]
+    assert next_step(own, machine) == step.replace("endpoint:MODEL", "served")
 
 
 def test_weights_that_are_here_are_used_first(empty_cache: Path) -> None:
@@ -106,6 +117,10 @@ def test_weights_that_are_here_are_used_first(empty_cache: Path) -> None:
         (snapshot / "config.json").write_text("{}")
         (snapshot / "model.safetensors").write_bytes(b"weights")
     assert next_step(judges(), WITH_GPU) == "mrb judge BENCH RUNS --judge small (its weights are here)"
+    coded = [one for one in judges() if one.name in ("coded", "served")]
+    (empty_cache / "models--a--huge").rename(empty_cache / "models--a--coded")
+    step = next_step(coded, WITH_GPU)
+    assert step == "mrb judge BENCH RUNS --judge coded --trust-remote-code (its weights are here)"
 
 
 @pytest.mark.parametrize("engine", ["heuristic", "jury", "endpoint"])

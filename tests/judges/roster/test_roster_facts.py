@@ -241,6 +241,29 @@ def test_scalar_engines_and_reward_models_go_together(judge: dict[str, Fact]) ->
     assert (judge["engine"] == "reward") == (judge["domain"] == "reward")
 
 
+def test_no_paper_stands_for_the_files_of_a_repository() -> None:
+    from_elsewhere = [
+        judge["name"]
+        for judge in MODELS
+        if judge["access"] == "open" and "remote_code" in judge and "//arxiv.org/" in str(judge["source"])
+    ]
+    assert from_elsewhere == [], "a paper does not tell which files a repository holds"
+
+
+def test_models_of_one_series_have_one_context_where_one_page_tells_it() -> None:
+    told = {judge.get("context") for judge in MODELS if judge["source"] == "https://github.com/QwenLM/Qwen3-VL"}
+    assert told == {262144}, "max_position_embeddings on that page"
+
+
+def test_the_releases_of_medgemma_have_the_same_terms() -> None:
+    terms = {
+        (judge.get("gated"), judge.get("needs"))
+        for judge in MODELS
+        if str(judge["name"]).endswith("4b") and judge["family"] == "MedGemma"
+    }
+    assert terms == {(True, "agreement to the licence on the Hub")}
+
+
 @every_model
 def test_a_gated_model_says_that_terms_must_be_agreed_to(judge: dict[str, Fact]) -> None:
     if judge.get("gated"):
