@@ -23,6 +23,7 @@ pytestmark = pytest.mark.slow
 
 Tiny = Callable[[str], Path]
 QUICK = ("--epochs", "1", "--batch", "4", "--n-cases", "4", "--device", "cpu")
+BLIND = (*QUICK, "--without-images")  # for a model that reads text only
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +87,7 @@ def test_recipes_of_a_file_become_folders_and_are_not_made_twice(bench: Path, ti
         plan,
         "--device",
         "cpu",
+        "--without-images",
     )
     assert _run(*arguments).exit_code == 0
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"two", "four"}
@@ -100,7 +102,17 @@ def test_recipes_of_a_file_become_folders_and_are_not_made_twice(bench: Path, ti
 
 
 def test_a_judge_for_each_fold_never_sees_it(bench: Path, tiny: Tiny, tmp_path: Path) -> None:
-    arguments = ("--model", f"path:{tiny('llama')}", "--method", "reward", "--epochs", "1", "--device", "cpu")
+    arguments = (
+        "--model",
+        f"path:{tiny('llama')}",
+        "--method",
+        "reward",
+        "--epochs",
+        "1",
+        "--device",
+        "cpu",
+        "--without-images",
+    )
     result = _run("train", bench, tmp_path, *arguments, "--dimension", "overall", "--leave-one-out", "department")
     assert result.exit_code == 0, result.output
     cases = load(bench).cases.set_index("case_id")
@@ -112,8 +124,8 @@ def test_a_judge_for_each_fold_never_sees_it(bench: Path, tiny: Tiny, tmp_path: 
 
 
 def test_sft_goes_on_from_a_judge_that_was_trained(bench: Path, tiny: Tiny, tmp_path: Path) -> None:
-    assert _run("train", bench, tmp_path / "warm", "--model", f"path:{tiny('llama')}", *QUICK).exit_code == 0
-    assert _run("train", bench, tmp_path / "dpo", "--from", tmp_path / "warm", "--method", "dpo", *QUICK).exit_code == 0
+    assert _run("train", bench, tmp_path / "warm", "--model", f"path:{tiny('llama')}", *BLIND).exit_code == 0
+    assert _run("train", bench, tmp_path / "dpo", "--from", tmp_path / "warm", "--method", "dpo", *BLIND).exit_code == 0
     assert _record(tmp_path / "dpo")["started_from"]["cases"] == _record(tmp_path / "warm")["cases"]
 
 

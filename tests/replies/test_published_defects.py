@@ -326,12 +326,13 @@ def test_defect_21_every_name_of_the_roster_has_a_model_of_that_name_and_an_engi
     assert len({entry.name for entry in judges}) == len(judges)
     assert {entry.engine for entry in judges} <= set(ENGINES)
     named = [entry for entry in judges if entry.model is not None]
-    assert len({(entry.model, entry.engine) for entry in named}) == len(named)
+    assert len({(entry.model, entry.subfolder, entry.engine) for entry in named}) == len(named)
     for entry in named:
-        model = str(entry.model).lower().replace("_", ".").replace("-", ".")
+        model = f"{entry.model}/{entry.subfolder}".lower().replace("_", ".").replace("-", ".")
         for part in entry.name.split("-"):
             version = part.strip("abcdefghijklmnopqrstuvwxyz")
-            assert version in model or version.replace(".", "d") in model, f"{entry.name} loads {entry.model}"
+            spelled = {version, version.replace(".", "d"), version.replace(".", "")}
+            assert any(one in model for one in spelled), f"{entry.name} loads {entry.model}"
 
 
 def test_defect_22_all_code_can_run() -> None:

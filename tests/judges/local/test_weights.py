@@ -16,9 +16,11 @@ from PIL import Image
 from safetensors.torch import load_file, save_file
 
 from mrb_lib.errors import InputError
-from mrb_lib.judges.local import weights
+from mrb_lib.judges.local import checkpoint, weights
+from mrb_lib.judges.local import tiny as makes
 from mrb_lib.judges.local.checkpoint import devices_needed, load_checkpoint, special_tokens
 from mrb_lib.judges.local.packed import PackedJudge
+from mrb_lib.judges.local.reader import TreeReader
 from mrb_lib.judges.local.weights import Weights, choose_device, choose_devices, choose_dtype, describe
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
@@ -395,13 +397,34 @@ class TestQuantisedWeights:
         ],
     )
     def test_need_their_package_and_are_not_rounded_twice(
-        self, published: object, asked: str | None, message: str, tiny: Tiny, tmp_path: Path
+        self,
+        published: object,
+        asked: str | None,
+        message: str,
+        tiny: Tiny,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         folder = tmp_path / "model"
         shutil.copytree(tiny("llama"), folder)
         if published is not None:
             config = json.loads((folder / "config.json").read_text())
             (folder / "config.json").write_text(json.dumps({**config, "quantization_config": published}))
+        monkeypatch.setattr(checkpoint, "find_spec", lambda _: None)
         with pytest.raises(InputError, match=message) as raised:
             load_checkpoint(folder, devices=[CPU], dtype=torch.bfloat16, quantize=asked)
         assert "\n" not in str(raised.value)
+
+    @pytest.mark.parametrize("bits", ["8bit", "4bit"])
+    def test_are_read_by_packed_as_one_prompt_at_a_time_and_take_less(self, bits: str, tmp_path: Path) -> None:
+        folder = makes.write_tiny(tmp_path, "llama", width=192)  # in whole blocks of 64 numbers
+        whole, rounded = (
+            load_checkpoint(folder, devices=[CPU], dtype=torch.bfloat16, quantize=some) for some in (None, bits)
+        )
+        sizes = [
+            sum(value.nbytes for name, value in held.model.named_parameters() if ".mlp." in name)
+            for held in (whole, rounded)
+        ]
+        assert sizes[1] < 0.6 * sizes[0]
+        reader = TreeReader(rounded, [["A", " A"], ["B", " B"]])
+        assert not reader.why_alone
