@@ -7,6 +7,7 @@ for until it is refused), `cache` (what was asked before), `client` (asking, aga
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -98,6 +99,7 @@ class EndpointJudge:
     runs : the folder in which replies are kept; None keeps none
     budget : shared with other judges; None makes one of the settings'
     sleep : waits so many seconds between attempts; None waits until the run stops, at most so long
+    clock : seconds since any moment, which pass while `sleep` waits
 
     Raises
     ------
@@ -127,6 +129,7 @@ class EndpointJudge:
         budget: Budget | None = None,
         *,
         sleep: Callable[[float], object] | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         prompt = self._checked(self._load_prompt(settings.prompt or self.usual_prompt), entry)
         self._prices = _prices(settings)
@@ -174,6 +177,7 @@ class EndpointJudge:
             prices=self._prices,
             notices=self._notices,
             sleep=sleep,
+            clock=clock,
         )
 
     @property
