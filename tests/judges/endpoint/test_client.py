@@ -67,7 +67,12 @@ def test_a_request_that_a_busy_server_puts_off_while_it_answers_others_is_answer
         return Fault("HTTP 429", overloaded=True, wait_s=7.0)
 
     line, attempts = Line(send), list[float]()
-    with line.client(sleep=lambda seconds: (line.clock.sleep(seconds), ask(chat(seed=1)))).open() as ask:
+
+    def sleep(seconds: float) -> None:
+        line.clock.sleep(seconds)
+        ask(chat(seed=1))
+
+    with line.client(sleep=sleep).open() as ask:
         assert isinstance(ask(chat()), ChatReply)
     assert len(attempts) == 21
     assert set(np.diff(attempts)) == {7.0}
