@@ -43,7 +43,7 @@ _TOKENS_OF_JSON: Final = 512
 _TOKENS_OF_REASONS: Final = 2048
 _TOKENS_OF_THOUGHT: Final = 4096
 _TOKENS_OF_AN_ANSWER: Final = 1024
-_THINKING_SWITCHES: Final = ("enable_thinking", "thinking")
+_THINKING_OFF: Final = (("enable_thinking", False), ("thinking", False), ("thinking_mode", "off"))
 
 Chain = Sequence[Task]
 """Requests that are sent one after the other, because what is asked first makes the next one cheaper."""
@@ -411,10 +411,15 @@ class EndpointJudge:
 
 
 def thinks(entry: Entry) -> bool:
-    """Whether a model may think before it replies: always, or where it is optional and not switched off."""
+    """Whether a model may think before it replies: always, or where it is optional and not switched off.
+
+    A hosted model, whose entry names its server, thinks where a request asks for it, and none does unless the entry's
+    `template` says so; other servers think by default.
+    """
     template = entry.chat.get("template")
     switches = template if isinstance(template, Mapping) else {}
-    is_off = any(switches.get(name) is False for name in _THINKING_SWITCHES)
+    is_off = any(name in switches and switches[name] == off for name, off in _THINKING_OFF)
+    is_off = is_off or (entry.base_url is not None and not switches)
     return entry.thinking == "always" or (entry.thinking == "optional" and not is_off)
 
 

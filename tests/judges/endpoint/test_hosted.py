@@ -8,6 +8,7 @@ import re
 import signal
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
@@ -17,7 +18,7 @@ import pytest
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.budget import Estimate
-from mrb_lib.judges.endpoint.judge import EndpointJudge
+from mrb_lib.judges.endpoint.judge import EndpointJudge, thinks
 from mrb_lib.judges.roster.entry import Entry, Thinking
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import InterruptedRunError, judge
@@ -376,6 +377,8 @@ def test_a_server_that_takes_two_at_a_time_is_asked_fewer(server: ChatServer) ->
         ("optional", {}, True),
         ("optional", {"enable_thinking": True}, True),
         ("optional", {"enable_thinking": False}, False),
+        ("optional", {"thinking_mode": "on"}, True),
+        ("optional", {"thinking_mode": "off"}, False),
         ("no", {}, False),
         (None, {}, False),
     ],
@@ -390,6 +393,12 @@ def test_a_model_that_thinks_has_room_for_it_with_every_prompt(
     assert (rooms.pop() >= 4096) == has_room
     served(server.url, entry=entry, prompt=prompt, max_new_tokens=7).judge(shown(1))
     assert server.received[-1].body["max_tokens"] == 7
+
+
+@pytest.mark.parametrize(("template", "expected"), [({}, False), ({"thinking": True}, True)])
+def test_a_hosted_model_thinks_where_a_request_says_so(template: dict[str, object], expected: bool) -> None:
+    entry = Entry("m", "endpoint", model="m", thinking="optional", base_url="https://host.example/v1")
+    assert thinks(replace(entry, chat={"template": template} if template else {})) == expected
 
 
 def test_nothing_but_replies_and_hashes_is_kept(server: ChatServer, tmp_path: Path) -> None:
