@@ -50,7 +50,8 @@ class Budget:
     is in flight, which mostly costs less than was reserved. What replies cost corrects later reservations
     upwards, and until the first has come there is one request in flight, so a wrong estimate costs one request.
 
-    A request without a reply counts nothing, although a host may bill what it had begun.
+    An attempt that was sent and whose reply did not come in time, or broke off, counts the most, since a host bills
+    what it has begun; one that the server declined, or that did not reach it, counts nothing.
 
     Parameters
     ----------
@@ -100,7 +101,7 @@ class Budget:
         Parameters
         ----------
         most : as given to `reserve`
-        cost : 0 where there was no reply; None where the server does not say, which counts as the most
+        cost : 0 where the server did nothing; None where nobody says, which counts as the most
         """
         with self._changed:
             self._reserved = max(self._reserved - reserved, 0.0)

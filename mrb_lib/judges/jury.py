@@ -29,6 +29,7 @@ WEIGHTED: Final = "weighted-of"
 ESCALATE: Final = "escalate-of"
 _VOTES: Final = ("A", "B", TIE)
 _ABSTAINS, _MISSING = -1, -2
+_BOUNDS: Final = np.array([None, "at least", "at most"], dtype=object)  # by 0, 1 and -1
 _LARGEST_WEIGHT: Final = 2**40
 _HOW: Final = f"write {NAME}:a,b or {WEIGHTED}:a=2,b=1 or {ESCALATE}:2:a,b,c, each member once"
 
@@ -112,6 +113,7 @@ class MemberVotes:
     ----------
     votes : array of int with shape (n, members): 0 for A, 1 for B, 2 for a tie, -1 for no choice, -2 for no verdict
     p_a : array of float with shape (n, members); missing where a member gave none
+    bound : array of int with shape (n, members): 1 where `p_a` is at least that, -1 where at most, 0 where exact
     choice : array of int with shape (n,), as in `votes`; meaningless where `waits`
     asked : array of int with shape (n,), how many members are asked, counted from the first
     waits : array of bool with shape (n,), whether one of those asked has no verdict
@@ -119,6 +121,7 @@ class MemberVotes:
 
     votes: np.ndarray
     p_a: np.ndarray
+    bound: np.ndarray
     choice: np.ndarray
     asked: np.ndarray
     waits: np.ndarray
@@ -142,7 +145,8 @@ class Jury(PromptlessJudge):
 
     Where every member abstains the verdict is `unparsed`. A verdict waits until all
     members asked have one. `p_a` is the (weighted) mean over the members asked, given
-    where all of them gave one; it may lean the other way than the votes. `reply` is a
+    where all of them gave one; it may lean the other way than the votes. Where some of these are bounds it is a bound,
+    and missing where they are bounds of both kinds. `reply` is a
     JSON object of the choices, in the case's own frame, of the members asked.
 
     Validated by tests/judges/test_jury.py.
@@ -183,7 +187,10 @@ class Jury(PromptlessJudge):
         out = shown.loc[ready, list(KEYS)].reset_index(drop=True)
         choice = _as_text(tally.choice[ready])
         out["pick"] = choice_to_shown(out["order"], choice)
-        out["p_first"] = probability_to_shown(out["order"], pd.Series(self._mean(tally)[ready]))
+        mean, bound = self._mean(tally)
+        out["p_first"] = probability_to_shown(out["order"], pd.Series(mean[ready]))
+        in_frame = np.where(out["order"] == "AB", bound[ready], -bound[ready])
+        out["p_first_bound"] = pd.Series(_BOUNDS[in_frame], dtype="str")
         out["reply"] = pd.Series(self._replies(tally)[ready], dtype="str")
         out["status"] = pd.Series(np.where(choice.isna(), "unparsed", "ok"), dtype="str")
         return out
@@ -198,15 +205,17 @@ class Jury(PromptlessJudge):
         keys = rows[list(KEYS)]
         votes = np.empty((len(rows), len(self.members)), dtype=np.int64)
         p_a = np.empty((len(rows), len(self.members)))
+        bound = np.empty((len(rows), len(self.members)), dtype=np.int64)
         for member, verdicts in enumerate(self._verdicts):
             matched = keys.merge(verdicts, on=list(KEYS), how="left")
             votes[:, member] = matched["vote"].fillna(_MISSING)
             p_a[:, member] = matched["p_a"]
+            bound[:, member] = matched["bound"].fillna(0)
         if self.composition.rule == "escalate":
-            return MemberVotes(votes, p_a, *_escalate(votes, self.composition.first))
+            return MemberVotes(votes, p_a, bound, *_escalate(votes, self.composition.first))
         everyone = np.full(len(votes), len(self.members))
         return MemberVotes(
-            votes, p_a, _largest(_counts(votes, self._weights)), everyone, (votes == _MISSING).any(axis=1)
+            votes, p_a, bound, _largest(_counts(votes, self._weights)), everyone, (votes == _MISSING).any(axis=1)
         )
 
     def outdated(self, held: pd.DataFrame) -> np.ndarray:
@@ -232,12 +241,15 @@ class Jury(PromptlessJudge):
         anybody: np.ndarray = np.any(changed, axis=1)
         return anybody
 
-    def _mean(self, tally: MemberVotes) -> np.ndarray:
+    def _mean(self, tally: MemberVotes) -> tuple[np.ndarray, np.ndarray]:
+        """`p_a` of the jury, and of which kind it is, as in `MemberVotes.bound`."""
         asked = np.arange(len(self.members)) < tally.asked[:, None]
         weights = np.where(asked, self._weights, 0)
         # A member that is not asked has no part in it, whether it gave a probability or not.
         mean: np.ndarray = (weights * np.where(asked, tally.p_a, 0.0)).sum(axis=1) / weights.sum(axis=1)
-        return mean
+        is_lower, is_upper = (((tally.bound == kind) & asked).any(axis=1) for kind in (1, -1))
+        mean[is_lower & is_upper] = np.nan
+        return mean, np.where(np.isnan(mean), 0, is_lower.astype(np.int64) - is_upper)
 
     def _replies(self, tally: MemberVotes) -> np.ndarray:
         """The JSON of each row; many rows share theirs, so each is written once."""
@@ -253,9 +265,10 @@ class Jury(PromptlessJudge):
 
 
 def _read(folder: Path) -> pd.DataFrame:
-    verdicts = read_run(folder, [*KEYS, "choice", "p_a"])
+    verdicts = read_run(folder, [*KEYS, "choice", "p_a", "p_a_bound"])
     vote = pd.Categorical(verdicts["choice"], categories=list(_VOTES)).codes
-    return verdicts.assign(vote=vote.astype(np.int64)).drop(columns="choice")
+    bound = verdicts["p_a_bound"].map({"at least": 1.0, "at most": -1.0}).astype(float)
+    return verdicts.assign(vote=vote.astype(np.int64), bound=bound).drop(columns=["choice", "p_a_bound"])
 
 
 def _counts(votes: np.ndarray, weights: np.ndarray) -> np.ndarray:

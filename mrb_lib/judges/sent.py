@@ -17,6 +17,7 @@ from jinja2 import TemplateError, nodes
 
 from mrb_lib.errors import InputError
 from mrb_lib.judges.prompts import Prompt, prompt_from_text, sandbox
+from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.schema import NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.verdicts.orders import FIRST, SECOND, to_shown_frame
@@ -153,6 +154,7 @@ def _scale(spec: Mapping[str, object]) -> int:
 def _note(manifest: Manifest, *, rating: bool) -> str:
     notes = ["written again from the run's template and the case as it is now"]
     notes += ["one prompt for each response"] if rating else []
-    if manifest.spec.get("engine") != "endpoint":
+    engine = str(manifest.spec.get("engine"))
+    if engine not in ENGINES or ENGINES[engine].model != "server":
         notes.append("around it lay the model's chat template, and marks of its tokenizer in the texts were broken")
     return "; ".join(notes)

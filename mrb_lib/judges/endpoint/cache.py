@@ -99,11 +99,13 @@ def _hash(asked: bytes) -> bytes:
 
 
 def _written(reply: ChatReply) -> str:
-    tokens = [[token.content.hex(), dict(token.alternatives), token.least] for token in reply.tokens]
+    tokens = [[token.content.hex(), dict(token.alternatives), token.unlisted] for token in reply.tokens]
     return json.dumps(asdict(reply) | {"tokens": tokens})
 
 
 def _read(text: str) -> ChatReply:
     values = json.loads(text)
-    tokens = tuple(Token(bytes.fromhex(content), listed, least) for content, listed, least in values.pop("tokens"))
+    tokens = tuple(
+        Token(bytes.fromhex(content), listed, unlisted) for content, listed, unlisted in values.pop("tokens")
+    )
     return ChatReply(**values, tokens=tokens)

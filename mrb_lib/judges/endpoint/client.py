@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from mrb_lib.judges.endpoint.transport import Fault, Refusal, Send, Transport
 from mrb_lib.judges.settings import Settings
 
 ATTEMPTS: Final = 6
+# Of a request that a busy server put off while it answered others.
+_ATTEMPTS_IF_PUT_OFF: Final = 30
 # A server that has never answered is more likely not there than restarting.
 ATTEMPTS_AT_FIRST: Final = 3
 LONGEST_WAIT_S: Final = 120.0
@@ -89,6 +92,7 @@ class ChatClient:
     prices : of tokens; needed with a budget
     notices : grows with what the user should know
     sleep : waits so many seconds; None waits until the run stops, at most so long
+    clock : seconds since any moment, which pass while `sleep` waits
 
     Attributes
     ----------
@@ -107,6 +111,7 @@ class ChatClient:
         prices: Prices | None,
         notices: Notices,
         sleep: Callable[[float], object] | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._transport = transport
         self._fixed = fixed
@@ -116,10 +121,10 @@ class ChatClient:
         self._notices = notices
         self._stop = Event()
         self._sleep = sleep or self._stop.wait
-        self._gate = Gate(settings.concurrency)
-        self._breaker = Breaker(settings.concurrency)
+        self._gate = Gate(settings.concurrency, self._sleep, clock, self._stop.is_set)
+        self._breaker = Breaker(settings.concurrency, clock)
         per_minute = settings.requests_per_minute, settings.tokens_per_minute
-        self._request_pace, self._token_pace = (Pace(rate, self._sleep) if rate else None for rate in per_minute)
+        self._request_pace, self._token_pace = (Pace(rate, self._sleep, clock) if rate else None for rate in per_minute)
         self._budget, self._prices = budget, prices
         self.stopped_by: MrbError | None = None
 
@@ -155,34 +160,12 @@ class ChatClient:
 
     def _ask(self, send: Send, request: ChatRequest) -> ChatReply | Failure | None:
         try:
-            return self._billed(send, request)
+            return self._negotiated(send, request)
         except MrbError as error:
             # Here rather than where it is caught: requests that wait behind this one must not be sent any more.
             self.stopped_by = self.stopped_by or error
             self.stop()
             return None
-
-    def _billed(self, send: Send, request: ChatRequest) -> ChatReply | Failure | None:
-        budget, prices = self._budget, self._prices
-        if budget is None or prices is None:
-            return self._negotiated(send, request)
-        most = prices.cost(*self.bounds(request)) or 0.0
-        reserved = budget.reserve(most, self._stop.is_set)
-        if reserved is None:
-            if not self._stop.is_set():
-                raise RunError(
-                    f"the budget of {budget.usd:.4f} USD leaves no room for another request: {budget.spent:.4f} USD "
-                    f"were spent; {_GO_ON} with a new --budget."
-                )
-            return None
-        cost: float | None = 0.0
-        try:
-            answer = self._negotiated(send, request)
-            if isinstance(answer, ChatReply):
-                cost = prices.cost(answer.prompt_tokens, answer.completion_tokens)
-        finally:
-            budget.settle(reserved, most, cost)
-        return answer
 
     def _negotiated(self, send: Send, request: ChatRequest) -> ChatReply | Failure | None:
         """Ask with all options, and with fewer as long as the server refuses."""
@@ -213,33 +196,69 @@ class ChatClient:
         """Try until there is an answer; None if the run stops before.
 
         The waits between attempts grow, and are drawn from the request's seed so that those of different requests
-        do not fall together.
+        do not fall together. While a server is busy, all requests wait.
         """
         body = json.dumps(self._body(request, options)).encode()
         waits = np.random.default_rng(request.seed)
-        made = 0
+        n_attempts = n_counted = 0
+        n_answered = self._gate.n_answered
         while True:
-            self._pace(request)
             with self._gate.attempt() as attempt:
+                self._pace(request)
                 if self._stop.is_set():
                     return None
-                answer = send(body)
+                answer = self._billed(send, request, body)
+            if answer is None:
+                return None
             if not isinstance(answer, Fault):
                 self._gate.answered()
                 self._breaker.answered()
                 return answer
             if answer.overloaded:
                 self._gate.overloaded(attempt)
-            made += 1
+            n_attempts += 1
+            # A busy server that answers others in the meantime will answer this one.
+            n_answered_before, n_answered = n_answered, self._gate.n_answered
+            n_counted += not (answer.busy and n_answered > n_answered_before)
             patience = ATTEMPTS_AT_FIRST if answer.unreachable and not self._transport.reached else ATTEMPTS
-            is_last = made >= patience
+            is_last = n_counted >= patience or n_attempts >= _ATTEMPTS_IF_PUT_OFF
             is_missing = is_last and patience == ATTEMPTS_AT_FIRST
             if self._breaker.failed(silent=answer.silent) or is_missing or (is_last and self._breaker.gave_up()):
                 raise self._gone(answer)
             if is_last:
-                return Failure(f"after {made} attempts: {answer.reason}")
-            backoff = min(2.0 ** (made - 1), _LONGEST_BACKOFF_S) * (0.5 + 0.5 * float(waits.random()))
-            self._sleep(max(backoff, self._granted_wait(answer.wait_s)))
+                return Failure(f"after {n_attempts} attempts: {answer.reason}")
+            doublings = max((self._gate.decreases_in_a_row if answer.busy else n_counted) - 1, 0)
+            backoff = min(2.0**doublings, _LONGEST_BACKOFF_S) * (0.5 + 0.5 * float(waits.random()))
+            wait_s = max(backoff, self._granted_wait(answer.wait_s))
+            if answer.busy:
+                self._gate.hold(wait_s)
+            else:
+                self._sleep(wait_s)
+
+    def _billed(self, send: Send, request: ChatRequest, body: bytes) -> ChatReply | Fault | Refusal | None:
+        """One attempt within the budget; None if the run stops before."""
+        budget, prices = self._budget, self._prices
+        if budget is None or prices is None:
+            return send(body)
+        most = prices.cost(*self.bounds(request)) or 0.0
+        reserved = budget.reserve(most, self._stop.is_set)
+        if reserved is None:
+            if not self._stop.is_set():
+                raise RunError(
+                    f"the budget of {budget.usd:.4f} USD leaves no room for another request: {budget.spent:.4f} USD "
+                    f"were spent; {_GO_ON} with a new --budget."
+                )
+            return None
+        cost: float | None = 0.0
+        try:
+            answer = send(body)
+            if isinstance(answer, ChatReply):
+                cost = prices.cost(answer.prompt_tokens, answer.completion_tokens)
+            elif isinstance(answer, Fault) and answer.may_cost:
+                cost = None
+        finally:
+            budget.settle(reserved, most, cost)
+        return answer
 
     def _gone(self, fault: Fault) -> RunError:
         host = self._transport.address.host

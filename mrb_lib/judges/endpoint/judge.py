@@ -7,6 +7,7 @@ for until it is refused), `cache` (what was asked before), `client` (asking, aga
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ _TOKENS_OF_JSON: Final = 512
 _TOKENS_OF_REASONS: Final = 2048
 _TOKENS_OF_THOUGHT: Final = 4096
 _TOKENS_OF_AN_ANSWER: Final = 1024
-_THINKING_SWITCHES: Final = ("enable_thinking", "thinking")
+_THINKING_OFF: Final = (("enable_thinking", False), ("thinking", False), ("thinking_mode", "off"))
 
 Chain = Sequence[Task]
 """Requests that are sent one after the other, because what is asked first makes the next one cheaper."""
@@ -98,6 +99,7 @@ class EndpointJudge:
     runs : the folder in which replies are kept; None keeps none
     budget : shared with other judges; None makes one of the settings'
     sleep : waits so many seconds between attempts; None waits until the run stops, at most so long
+    clock : seconds since any moment, which pass while `sleep` waits
 
     Raises
     ------
@@ -127,6 +129,7 @@ class EndpointJudge:
         budget: Budget | None = None,
         *,
         sleep: Callable[[float], object] | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         prompt = self._checked(self._load_prompt(settings.prompt or self.usual_prompt), entry)
         self._prices = _prices(settings)
@@ -174,6 +177,7 @@ class EndpointJudge:
             prices=self._prices,
             notices=self._notices,
             sleep=sleep,
+            clock=clock,
         )
 
     @property
@@ -407,10 +411,15 @@ class EndpointJudge:
 
 
 def thinks(entry: Entry) -> bool:
-    """Whether a model may think before it replies: always, or where it is optional and not switched off."""
+    """Whether a model may think before it replies: always, or where it is optional and not switched off.
+
+    A hosted model, whose entry names its server, thinks where a request asks for it, and none does unless the entry's
+    `template` says so; other servers think by default.
+    """
     template = entry.chat.get("template")
     switches = template if isinstance(template, Mapping) else {}
-    is_off = any(switches.get(name) is False for name in _THINKING_SWITCHES)
+    is_off = any(name in switches and switches[name] == off for name, off in _THINKING_OFF)
+    is_off = is_off or (entry.base_url is not None and not switches)
     return entry.thinking == "always" or (entry.thinking == "optional" and not is_off)
 
 

@@ -3,8 +3,8 @@
 Nothing in a reply is believed to have the right type. The probability is P(A) / (P(A) + P(B)) at the token that
 states the choice; what a tie or anything else could have got there is left out of the ratio. All tokens that are the
 letter besides spaces, quotes, brackets and asterisks count. Where one letter alone is among the alternatives that the
-server lists, the other has at most the probability of the least likely one listed, and the ratio is the bound that this
-implies; where neither is, the ratio is unknown.
+server lists, each spelling of the other has at most the probability of the least likely one listed, and all together at
+most what the listed ones leave; the ratio is the bound that this implies. Where neither is, the ratio is unknown.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import exp
+from math import exp, log
 from typing import Final, cast
 
 from scipy.special import expit, logsumexp
@@ -23,6 +23,9 @@ from mrb_lib.schema import Bound
 _LONGEST_MESSAGE: Final = 300
 _LARGEST_COUNT: Final = 2**53
 _LEAST: Final = -1e6  # logarithm of a probability; comparing excludes NaN, infinity and integers no float can hold
+# Tokens that are one letter besides marks: 16 for A in o200k, 15 in cl100k and in that of Qwen, 2 in that of GPT-2.
+_SPELLINGS: Final = 16
+_ROUNDING: Final = 1e-6  # of a sum of probabilities in single precision
 _CONTENT_FILTERS: Final = ("content_filter", "content_policy_violation")
 
 
@@ -38,13 +41,13 @@ class Token:
     ----------
     content : its text
     alternatives : the logarithm of the probability of each text that is a letter and could have stood there, itself too
-    least : the logarithm of the probability of the least likely alternative that the server lists: what it does not
-        list is no likelier. None where it lists none
+    unlisted : the logarithm of the probability that a letter of which the server lists no spelling has at most. None
+        where it lists nothing
     """
 
     content: bytes
     alternatives: Mapping[str, float]
-    least: float | None = None
+    unlisted: float | None = None
 
 
 @dataclass(frozen=True)
@@ -197,14 +200,15 @@ def _tokens(value: object) -> tuple[Token, ...]:
 def _token(entry: Mapping[str, object]) -> Token:
     raw, top = entry.get("bytes"), entry.get("top_logprobs")
     listed = _logprobs(top if isinstance(top, list) else [])
-    # The token itself may be less likely than all that are listed, and then bounds nothing.
+    # The token itself may be less likely than all that are listed.
     known = _logprobs([entry]) | listed
     letters = {word: logprob for word, logprob in known.items() if _bare(word) in _LETTERS}
-    least = min(listed.values(), default=None)
+    left = max(1.0 - sum(map(exp, known.values())), _ROUNDING)
+    unlisted = min(log(_SPELLINGS) + min(listed.values()), log(left)) if listed else None
     # A token may be part of a character: its text is then a stand-in, and only its bytes say what it is.
     if isinstance(raw, list) and raw and all(isinstance(byte, int) and 0 <= byte < 256 for byte in raw):
-        return Token(bytes(raw), letters, least)
-    return Token(_text(entry.get("token")).encode("utf-8"), letters, least)
+        return Token(bytes(raw), letters, unlisted)
+    return Token(_text(entry.get("token")).encode("utf-8"), letters, unlisted)
 
 
 def _logprobs(entries: Sequence[object]) -> dict[str, float]:
@@ -283,9 +287,9 @@ def _ratio(token: Token) -> Probability | None:
     for text, logprob in token.alternatives.items():
         letters.get(_bare(text), []).append(logprob)
     listed = {letter: float(logsumexp(values)) for letter, values in letters.items() if values}
-    if not listed or (len(listed) == 1 and token.least is None):
+    if not listed or (len(listed) == 1 and token.unlisted is None):
         return None
-    a, b = (listed.get(letter, token.least) for letter in _LETTERS)
+    a, b = (listed.get(letter, token.unlisted) for letter in _LETTERS)
     bound: Bound | None = None
     if len(listed) == 1:
         bound = "at least" if "A" in listed else "at most"

@@ -39,6 +39,8 @@ class Fault:
     unreachable : no connection could be made
     silent : nothing came back: it is unreachable, or its time was over
     overloaded : it asks for fewer requests, in words or by being late
+    busy : it asks for them in words
+    may_cost : it was sent, and the host may have begun what it bills
     wait_s : the server's wish, in seconds
     """
 
@@ -46,7 +48,13 @@ class Fault:
     unreachable: bool = False
     silent: bool = False
     overloaded: bool = False
+    may_cost: bool = False
     wait_s: float = 0.0
+
+    @property
+    def busy(self) -> bool:
+        """See above."""
+        return self.overloaded and not self.silent
 
 
 @dataclass(frozen=True)
@@ -116,17 +124,17 @@ class Transport:
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             return Fault(self._said(error), unreachable=True, silent=True)
         except httpx.TimeoutException:
-            return Fault(f"no reply within {self._timeout_s:g} s", silent=True, overloaded=self.reached)
+            return Fault(f"no reply within {self._timeout_s:g} s", silent=True, overloaded=self.reached, may_cost=True)
         except httpx.RequestError as error:
-            return Fault(self._said(error))
+            return Fault(self._said(error), may_cost=True)
         if received is None:
-            return Fault(f"a reply of more than {_MAX_BYTES / 1e6:.0f} MB")
+            return Fault(f"a reply of more than {_MAX_BYTES / 1e6:.0f} MB", may_cost=True)
         if not response.is_success:
             return self._refused(response, received)
         try:
             return read_reply(received, self.address.without_key, time.perf_counter() - start)
         except MalformedReplyError as error:
-            return Fault(str(error))
+            return Fault(str(error), may_cost=True)
 
     def _refused(self, response: httpx.Response, body: bytes) -> Fault | Refusal:
         status, message = response.status_code, error_message(body, self.address.without_key)

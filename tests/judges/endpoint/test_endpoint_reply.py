@@ -121,34 +121,54 @@ def _first(token: str, listed: dict[str, float], **more: object) -> Probability 
     return p_of_first(read_reply(json.dumps({"choices": [choice]}).encode(), _same).tokens)
 
 
+WEIGHTS = st.floats(1e-6, 1.0)
+
+
 @given(
-    a=st.floats(-20, -0.01), b=st.floats(-20, -0.01), others=st.lists(st.floats(-20, -0.01), max_size=4), cut=st.data()
+    a=WEIGHTS,
+    b=st.lists(WEIGHTS, min_size=1, max_size=4),
+    others=st.lists(WEIGHTS, max_size=4),
+    cut=st.data(),
 )
-def test_a_bound_holds_whatever_the_letter_that_is_not_listed_has(
-    a: float, b: float, others: list[float], cut: st.DataObject
+def test_a_bound_holds_whatever_the_spellings_that_are_not_listed_have(
+    a: float, b: list[float], others: list[float], cut: st.DataObject
 ) -> None:
-    everything = {"A": a, "B": b} | {f"other {i}": logprob for i, logprob in enumerate(others)}
+    spellings = dict(zip(("B", " B", '"B', "▁B"), b, strict=False))
+    weights = {"A": a} | spellings | {f"other {i}": weight for i, weight in enumerate(others)}
+    everything = {text: math.log(weight / sum(weights.values())) for text, weight in weights.items()}
     ordered = sorted(everything, key=lambda text: -everything[text])
     listed = {text: everything[text] for text in ordered[: cut.draw(st.integers(1, len(ordered)))]}
     p = _first(ordered[0], listed)
-    exact = 1 / (1 + math.exp(b - a))
-    if not {"A", "B"} & listed.keys():
+    exact = a / (a + sum(b))
+    if not {"A", *spellings} & listed.keys():
         assert p is None
-    elif p is not None and {"A", "B"} <= listed.keys():
-        assert (p.bound, p.p) == (None, pytest.approx(exact))
+        return
+    assert p is not None
+    if "A" not in listed:
+        assert p.bound == "at most"
+        assert p.p >= exact - 1e-9
+    elif not spellings.keys() & listed.keys():
+        assert p.bound == "at least"
+        assert p.p <= exact + 1e-9
     else:
-        assert p is not None
-        assert p.bound == ("at least" if "A" in listed else "at most")
-        assert (p.p <= exact + 1e-12) if p.bound == "at least" else (p.p >= exact - 1e-12)
+        assert p.bound is None
 
 
-def test_a_token_less_likely_than_all_that_are_listed_bounds_nothing() -> None:
+def test_a_token_that_is_not_among_those_listed_counts() -> None:
     p = _first("B", {"A": -0.2, "The": -2.0})
     assert p is not None
     assert p.bound is None
-    # Here the token says " A", at -4: the letter B may still be as likely as "If".
+    # Here the token says " A", at -4.
     p = _first(" A", {"The": -0.2, "If": -2.0})
-    assert p == Probability(pytest.approx(1 / (1 + math.exp(-2.0 + 4.0))), "at least", pytest.approx(math.exp(-4.0)))
+    a, left = math.exp(-4.0), 1 - math.exp(-0.2) - math.exp(-2.0) - math.exp(-4.0)
+    assert p == Probability(pytest.approx(a / (a + left)), "at least", pytest.approx(a))
+
+
+def test_a_sum_that_is_rounded_to_one_makes_no_certainty() -> None:
+    p = _first("A", {"A": 0.0, "The": -30.0})
+    assert p is not None
+    assert p.bound == "at least"
+    assert 0.99999 < p.p < 1
 
 
 def test_tokens_that_spell_the_key_are_not_kept() -> None:

@@ -8,6 +8,7 @@ import re
 import signal
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
@@ -17,13 +18,14 @@ import pytest
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.budget import Estimate
-from mrb_lib.judges.endpoint.judge import EndpointJudge
+from mrb_lib.judges.endpoint.judge import EndpointJudge, thinks
 from mrb_lib.judges.roster.entry import Entry, Thinking
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import InterruptedRunError, judge
 from mrb_lib.runs.local import run_locally
 from mrb_lib.verdicts.store import load_verdicts, read_run, run_folders
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message
+from tests.judges.endpoint.clock import Clock
 
 DIMENSIONS = ("accuracy", "overall")
 REPLY = '{"accuracy": "A", "overall": "B"}'
@@ -72,7 +74,9 @@ def lesion(received: Received) -> int:
 def served(url: str, runs: Path | None = None, entry: Entry | None = None, **settings: object) -> EndpointJudge:
     """A judge that does not wait between attempts."""
     given = Settings(**{"dimensions": DIMENSIONS, "url": url, "concurrency": 4, **settings})
-    return EndpointJudge("served", entry or Entry("served", "endpoint", model="m"), given, {}, runs, sleep=lambda _: 0)
+    entry = entry or Entry("served", "endpoint", model="m")
+    clock = Clock()
+    return EndpointJudge("served", entry, given, {}, runs, sleep=clock.sleep, clock=clock)
 
 
 @pytest.fixture
@@ -233,7 +237,7 @@ def test_replies_that_are_there_are_not_part_of_the_estimate(server: ChatServer,
     assert estimate.requests == 2
 
 
-def test_a_server_that_never_answers_ends_the_run_after_two_rounds(tmp_path: Path) -> None:
+def test_a_server_that_never_answers_ends_the_run_after_a_minute(tmp_path: Path) -> None:
     """Of 12,000 requests, each of which would have six attempts of `timeout_s`."""
     ended = Event()
 
@@ -246,13 +250,13 @@ def test_a_server_that_never_answers_ends_the_run_after_two_rounds(tmp_path: Pat
             with pytest.raises(RunError, match=r"no server at 127\.0\.0\.1.*no reply within 0\.2 s") as stopped:
                 list(served(server.url, timeout_s=0.2).stream(batches(12_000)))
             assert "\n" not in str(stopped.value)
-            assert len(server.received) <= 2 * 4 + 4
+            assert 18 <= len(server.received) <= 24 + 4
         finally:
             ended.set()
 
 
 def test_a_server_that_falls_silent_ends_the_run_and_what_it_said_is_kept(server: ChatServer, tmp_path: Path) -> None:
-    ended, bench = Event(), benchmark(tmp_path / "bench", 40)
+    ended, made = Event(), list[pd.DataFrame]()
 
     def answer(received: Received) -> Response:
         if len(server.received) > 20:
@@ -260,18 +264,18 @@ def test_a_server_that_falls_silent_ends_the_run_and_what_it_said_is_kept(server
         return message(REPLY)
 
     server.answer = answer
-    settings = Settings(url=server.url, timeout_s=0.2, concurrency=4, batch_size=1)
     try:
         with pytest.raises(RunError, match="answers no more"):
-            judge(bench, tmp_path / "runs", ["endpoint:m"], settings=settings)
-        assert len(server.received) <= 20 + 8 + 4
-        assert len(load_verdicts(tmp_path / "runs")) == 2 * 20
+            stream = served(server.url, tmp_path, timeout_s=0.2, **PRICES).stream(batches(40))
+            made.extend(verdicts for _, verdicts in stream)
+        assert len(server.received) <= 20 + 24 + 4
+        assert (pd.concat(made)["status"] == "ok").sum() == 2 * 20
     finally:
         ended.set()
     server.received.clear()
     server.answer = lambda _: message(REPLY)
-    judge(bench, tmp_path / "runs", ["endpoint:m"], settings=settings)
-    assert len(server.received) == 60
+    list(served(server.url, tmp_path, **PRICES).stream(batches(40)))
+    assert len(server.received) == 20
 
 
 def test_a_server_that_only_fails_ends_the_run_too(server: ChatServer) -> None:
@@ -377,6 +381,8 @@ def test_a_server_that_takes_two_at_a_time_is_asked_fewer(server: ChatServer) ->
         ("optional", {}, True),
         ("optional", {"enable_thinking": True}, True),
         ("optional", {"enable_thinking": False}, False),
+        ("optional", {"thinking_mode": "on"}, True),
+        ("optional", {"thinking_mode": "off"}, False),
         ("no", {}, False),
         (None, {}, False),
     ],
@@ -391,6 +397,12 @@ def test_a_model_that_thinks_has_room_for_it_with_every_prompt(
     assert (rooms.pop() >= 4096) == has_room
     served(server.url, entry=entry, prompt=prompt, max_new_tokens=7).judge(shown(1))
     assert server.received[-1].body["max_tokens"] == 7
+
+
+@pytest.mark.parametrize(("template", "expected"), [({}, False), ({"thinking": True}, True)])
+def test_a_hosted_model_thinks_where_a_request_says_so(template: dict[str, object], expected: bool) -> None:
+    entry = Entry("m", "endpoint", model="m", thinking="optional", base_url="https://host.example/v1")
+    assert thinks(replace(entry, chat={"template": template} if template else {})) == expected
 
 
 def test_nothing_but_replies_and_hashes_is_kept(server: ChatServer, tmp_path: Path) -> None:

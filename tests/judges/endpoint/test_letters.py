@@ -171,7 +171,7 @@ def test_bounds_are_kept_in_the_frame_of_the_case_and_counted(server: ChatServer
     by_order = verdicts.groupby("order")
     assert by_order["p_a_bound"].unique().map(list).to_dict() == {"AB": ["at least"], "BA": ["at most"]}
     assert by_order["choice"].unique().map(list).to_dict() == {"AB": ["A"], "BA": ["B"]}
-    assert by_order["p_a"].mean().to_dict() == pytest.approx({"AB": 0.9 / 0.91, "BA": 0.01 / 0.91})
+    assert by_order["p_a"].mean().to_dict() == pytest.approx({"AB": 0.9 / 0.94, "BA": 0.04 / 0.94})
     gold = verdicts[["case_id", "dimension"]].drop_duplicates().assign(choice="A")
     table = calibration(verdicts, gold, bench.cases, resamples=0)
     counted = table[table["part"] == "summary"]

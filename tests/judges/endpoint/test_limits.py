@@ -9,22 +9,13 @@ import pytest
 from PIL import Image
 
 from mrb_lib.judges.endpoint.limits import Breaker, Gate, Pace, estimated_prompt_tokens
-
-
-class Clock:
-    """A time that passes only where somebody sleeps."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
+from tests.judges.endpoint.clock import Clock
 
 
 @pytest.mark.parametrize(("per_minute", "units", "seconds"), [(60, 1, 9.0), (600, 50, 45.0), (0.5, 1, 1080.0)])
 def test_no_minute_has_more_than_allowed(per_minute: float, units: float, seconds: float) -> None:
     clock = Clock()
-    pace = Pace(per_minute, clock.sleep, lambda: clock.now)
+    pace = Pace(per_minute, clock.sleep, clock)
     for _ in range(10):
         pace.wait(units)
     assert clock.now - 100.0 == pytest.approx(seconds)
@@ -32,7 +23,7 @@ def test_no_minute_has_more_than_allowed(per_minute: float, units: float, second
 
 def test_time_in_which_nothing_was_asked_is_not_made_up_for() -> None:
     clock = Clock()
-    pace = Pace(60, clock.sleep, lambda: clock.now)
+    pace = Pace(60, clock.sleep, clock)
     pace.wait()
     clock.now += 3600
     starts = []
@@ -63,18 +54,50 @@ def test_the_gate_halves_once_for_all_that_were_under_way_and_opens_slowly() -> 
     assert gate.width == 1, "one at a time always goes"
 
 
+def test_time_that_a_server_asks_for_holds_back_all_attempts() -> None:
+    clock = Clock()
+    gate = Gate(8, clock.sleep, clock)
+    gate.hold(30.0)
+    gate.hold(5.0)
+    starts = []
+    for _ in range(3):
+        with gate.attempt():
+            starts.append(clock.now)
+    assert starts == [130.0] * 3
+    assert clock.waits == [30.0]
+
+
 def test_only_silence_without_a_word_between_breaks() -> None:
-    breaker = Breaker(5)
-    assert [breaker.failed(silent=True) for _ in range(10)] == [False] * 9 + [True]
+    clock = Clock()
+    breaker = Breaker(10, clock)
+    for number in range(20):
+        clock.now += 4.0
+        assert breaker.failed(silent=True) == (number == 19)
     breaker.answered()
-    assert not any(breaker.failed(silent=number % 9 > 0) for number in range(100))
-    assert [breaker.gave_up() for _ in range(10)] == [False] * 9 + [True]
+    for number in range(100):
+        clock.now += 4.0
+        assert not breaker.failed(silent=number % 19 > 0)
+    assert [breaker.gave_up() for _ in range(20)] == [False] * 19 + [True]
     breaker.answered()
     assert not breaker.gave_up()
 
 
-def test_one_request_that_cannot_be_answered_breaks_nothing() -> None:
-    assert not any(Breaker(1).failed(silent=True) for _ in range(6))
+def test_attempts_that_fail_together_are_no_long_silence() -> None:
+    clock = Clock()
+    breaker = Breaker(32, clock)
+    assert not any(breaker.failed(silent=True) for _ in range(200))
+    clock.now += 59.0
+    assert not breaker.failed(silent=True)
+    clock.now += 1.0
+    assert breaker.failed(silent=True)
+
+
+def test_one_case_that_cannot_be_answered_breaks_nothing() -> None:
+    clock = Clock()
+    breaker = Breaker(1, clock)
+    for _ in range(2 * 6):  # attempts, of both orders
+        clock.now += 120.0
+        assert not breaker.failed(silent=True)
 
 
 def test_tokens_are_estimated_from_characters_and_pixels() -> None:

@@ -1,0 +1,124 @@
+"""What attempts that fail mean for a request, for the others and for the budget; no server is needed for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import cast
+
+import numpy as np
+import pytest
+
+from mrb_lib.judges.budget import Budget
+from mrb_lib.judges.endpoint.address import address
+from mrb_lib.judges.endpoint.capabilities import Notices, RequestOptions
+from mrb_lib.judges.endpoint.client import ChatClient, ChatRequest, Failure, Prices
+from mrb_lib.judges.endpoint.reply import ChatReply
+from mrb_lib.judges.endpoint.transport import Fault, Send, Transport
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.settings import Settings
+from tests.judges.endpoint.clock import Clock
+
+
+class Line:
+    """A line to a server that never was, for one request at a time: what comes of the attempts is scripted."""
+
+    def __init__(self, send: Send) -> None:
+        self.send = send
+        self.clock = Clock()
+        self.reached = True
+        self.address = address(Entry("m", "endpoint", model="m"), Settings(url="http://127.0.0.1:9/v1"))
+
+    @contextmanager
+    def open(self) -> Iterator[Send]:
+        yield self.send
+
+    def client(
+        self,
+        budget: Budget | None = None,
+        sleep: Callable[[float], object] | None = None,
+        requests_per_minute: float | None = None,
+    ) -> ChatClient:
+        return ChatClient(
+            cast(Transport, self),
+            {},
+            10,
+            RequestOptions(schema=False, top_logprobs=0),
+            Settings(requests_per_minute=requests_per_minute),
+            budget=budget,
+            prices=Prices(1.0, 2.0),
+            notices=Notices(),
+            sleep=sleep or self.clock.sleep,
+            clock=self.clock,
+        )
+
+
+def chat(seed: int = 0) -> ChatRequest:
+    return ChatRequest("Which?", None, seed)
+
+
+def test_a_request_that_a_busy_server_puts_off_while_it_answers_others_is_answered_in_the_end() -> None:
+    def send(body: bytes) -> ChatReply | Fault:
+        is_poor = json.loads(body)["seed"] == 0
+        if not is_poor or len(attempts) > 20:
+            return ChatReply("A")
+        attempts.append(line.clock.now)
+        return Fault("HTTP 429", overloaded=True, wait_s=7.0)
+
+    line, attempts = Line(send), list[float]()
+
+    def sleep(seconds: float) -> None:
+        line.clock.sleep(seconds)
+        ask(chat(seed=1))
+
+    with line.client(sleep=sleep).open() as ask:
+        assert isinstance(ask(chat()), ChatReply)
+    assert len(attempts) == 21
+    assert set(np.diff(attempts)) == {7.0}
+
+
+def test_a_request_that_a_busy_server_puts_off_for_ever_is_given_up() -> None:
+    line = Line(lambda _: Fault("HTTP 429", overloaded=True))
+    with line.client().open() as ask:
+        assert ask(chat()) == Failure("after 6 attempts: HTTP 429")
+
+
+def test_attempts_whose_reply_is_lost_are_paid_for() -> None:
+    sent: list[bytes] = []
+
+    def send(body: bytes) -> Fault:
+        sent.append(body)
+        return Fault("no reply", silent=True, may_cost=True)
+
+    most = (2 * 1.0 + 10 * 2.0) / 1e6  # of a question of 6 characters and a reply of 10 tokens
+    budget = Budget(3.5 * most)
+    client = Line(send).client(budget)
+    with client.open() as ask:
+        assert ask(chat()) is None
+    assert len(sent) == 3
+    assert budget.spent == pytest.approx(3 * most)
+    assert "budget" in str(client.stopped_by)
+    declined = Budget(1.0)
+    with Line(lambda _: Fault("HTTP 503", overloaded=True)).client(declined).open() as ask:
+        assert isinstance(ask(chat()), Failure)
+    assert declined.spent == 0
+
+
+def test_requests_that_waited_together_do_not_go_together() -> None:
+    starts: list[float] = []
+
+    def send(_: bytes) -> ChatReply | Fault:
+        starts.append(line.clock.now)
+        return ChatReply("A") if len(starts) > 1 else Fault("HTTP 429", overloaded=True, wait_s=30.0)
+
+    def sleep(seconds: float) -> None:
+        if seconds == 30.0 and not other:
+            other.append(chat(seed=1))
+            ask(other[0])
+        line.clock.sleep(min(seconds, 130.0 - line.clock.now) if seconds == 30.0 else seconds)
+
+    line, other = Line(send), list[ChatRequest]()
+    with line.client(sleep=sleep, requests_per_minute=60.0).open() as ask:
+        ask(chat())
+    assert starts == [100.0, 130.0, 131.0]
