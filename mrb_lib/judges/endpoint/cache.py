@@ -4,7 +4,8 @@ A reply is found by a hash of all that was asked for: the server, the model, the
 Runs of the same folder share them: where one of sixty cases was edited, the new run asks about that case alone.
 
 The file holds replies and hashes, no question, response or image; but a reply may quote the case that it is about,
-as it may in a run, so the file is to be kept as runs are. The key of a server is never in a reply.
+as it may in a run, so the file is its owner's alone. It stays when a run is removed: remove it, too. The key of a
+server is never in a reply.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import sqlite3
 from dataclasses import asdict
 from pathlib import Path
 from threading import Lock
-from typing import Final
+from typing import Any, Final
 
 from mrb_lib.judges.endpoint.capabilities import Notices
 from mrb_lib.judges.endpoint.reply import ChatReply, Token
@@ -43,17 +44,18 @@ class ReplyCache:
         self._is_usable = True
 
     def get(self, asked: bytes) -> ChatReply | None:
-        """The reply to what was asked, if there is one."""
-        rows = self._execute("SELECT reply FROM replies WHERE asked = ?", (_hash(asked),))
-        try:
-            return _read(rows[0][0]) if rows else None
-        except (ValueError, TypeError, KeyError) as error:
-            self._give_up(error)
+        """The reply to what was asked, if there is one, and it is as it was written."""
+        rows = self._execute("SELECT reply, digest FROM replies WHERE asked = ?", (_hash(asked),))
+        if not rows or _hash(rows[0][0].encode()) != rows[0][1]:
             return None
+        return _read(rows[0][0])
 
     def put(self, asked: bytes, reply: ChatReply) -> None:
         """Keep a reply, in place of an earlier one."""
-        self._execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (_hash(asked), _written(reply)))
+        written = _written(reply)
+        self._execute(
+            "INSERT OR REPLACE INTO replies VALUES (?, ?, ?)", (_hash(asked), written, _hash(written.encode()))
+        )
 
     def __contains__(self, asked: bytes) -> bool:
         # To look is no reason to make the file.
@@ -68,7 +70,7 @@ class ReplyCache:
                 self._database.close()
                 self._database = None
 
-    def _execute(self, statement: str, values: tuple[object, ...]) -> list[tuple[str, ...]]:
+    def _execute(self, statement: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
         with self._lock:
             if not self._is_usable:
                 return []
@@ -76,21 +78,23 @@ class ReplyCache:
                 if self._database is None:
                     self._database = _opened(self._path)
                 return self._database.execute(statement, values).fetchall()
-            except sqlite3.Error as error:
-                self._give_up(error)
+            except (sqlite3.Error, OSError) as error:
+                self._is_usable = False
+                # What is locked, full or read-only is as it was; only what is no database has to go.
+                is_damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(
+                    error, sqlite3.OperationalError
+                )
+                cure = "remove the file" if is_damaged else "others may use it; it is left as it is"
+                self._notices.add(f"{self._path}: replies are neither kept nor found there ({error}); {cure}")
                 return []
-
-    def _give_up(self, error: Exception) -> None:
-        self._is_usable = False
-        self._notices.add(f"{self._path}: replies are neither kept nor found there ({error}); remove the file")
 
 
 def _opened(path: Path) -> sqlite3.Connection:
+    path.touch(mode=0o600)  # a reply may quote a case
     # The lock of `ReplyCache` lets one thread at a time use it.
     database = sqlite3.connect(path, timeout=_PATIENCE_S, isolation_level=None, check_same_thread=False)
-    database.execute("PRAGMA journal_mode = WAL")
-    database.execute("PRAGMA synchronous = NORMAL")
-    database.execute("CREATE TABLE IF NOT EXISTS replies (asked BLOB PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID")
+    columns = "asked BLOB PRIMARY KEY, reply TEXT NOT NULL, digest BLOB NOT NULL"
+    database.execute(f"CREATE TABLE IF NOT EXISTS replies ({columns}) WITHOUT ROWID")
     return database
 
 

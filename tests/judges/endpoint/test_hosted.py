@@ -6,8 +6,10 @@ import json
 import os
 import re
 import signal
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -18,6 +20,7 @@ import pytest
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.budget import Estimate
+from mrb_lib.judges.endpoint import cache
 from mrb_lib.judges.endpoint.judge import EndpointJudge, thinks
 from mrb_lib.judges.roster.entry import Entry, Thinking
 from mrb_lib.judges.settings import Settings
@@ -412,3 +415,33 @@ def test_nothing_but_replies_and_hashes_is_kept(server: ChatServer, tmp_path: Pa
     assert json.dumps(REPLY).encode() in content
     assert b"lesion" not in content
     assert b"Left." not in content
+
+
+def test_a_kept_reply_that_was_damaged_is_asked_for_again_and_the_file_is_its_owners(
+    server: ChatServer, tmp_path: Path
+) -> None:
+    served(server.url, tmp_path).judge(shown(2))
+    path = tmp_path / ".replies.sqlite"
+    assert path.stat().st_mode & 0o777 == 0o600
+    with closing(sqlite3.connect(path)) as database:
+        [(asked, reply), *_] = database.execute("SELECT asked, reply FROM replies").fetchall()
+        database.execute("UPDATE replies SET reply = ? WHERE asked = ?", (reply.replace("A", "B"), asked))
+        database.commit()
+    server.received.clear()
+    again = served(server.url, tmp_path)
+    again.judge(shown(2))
+    assert len(server.received) == 1
+    assert not [notice for notice in again.notices if "neither kept" in notice]
+
+
+def test_a_file_that_others_hold_is_not_said_to_be_damaged(
+    server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "_PATIENCE_S", 0.01)
+    served(server.url, tmp_path).judge(shown(1))
+    with closing(sqlite3.connect(tmp_path / ".replies.sqlite", isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        judging = served(server.url, tmp_path)
+        assert set(judging.judge(shown(1))["status"]) == {"ok"}
+    [said] = [notice for notice in judging.notices if "neither kept" in notice]
+    assert "locked" in said and "left as it is" in said
