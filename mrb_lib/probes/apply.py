@@ -1,0 +1,189 @@
+"""Cases as probes change them on their way to a judge; the stored benchmark is never touched."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+from urllib.parse import quote, unquote
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.data.images import open_image, png
+from mrb_lib.errors import InputError
+from mrb_lib.probes.probe import PROBES, Case, ProbeId, parse_id
+from mrb_lib.schema import NO_PROBE
+
+_MARK: Final = "probe|"  # begins the name of a picture that is made when it is asked for; no stored image has a "|"
+
+
+def generator(seed: int, probe: ProbeId, case_id: str, picture: int = 0) -> np.random.Generator:
+    """The random numbers of a probe on a case: the same on every machine, and for every severity."""
+    key = hashlib.sha256("\0".join((str(seed), probe.probe, case_id, str(picture))).encode()).digest()
+    return np.random.Generator(np.random.Philox(int.from_bytes(key[:8], "big")))
+
+
+@dataclass(frozen=True)
+class Probing:
+    """Applies probes to the cases of a benchmark.
+
+    Parameters
+    ----------
+    cases : the cases table; a probe may borrow a picture from any of them
+    seed : of everything that probes draw
+    """
+
+    cases: pd.DataFrame
+    seed: int = 0
+    _by_id: dict[str, int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_by_id", {str(name): i for i, name in enumerate(self.cases["case_id"])})
+
+    def case(self, case_id: str) -> Case:
+        """A case as it is stored; `InputError` where there is none."""
+        if case_id not in self._by_id:
+            raise InputError(f"case {case_id!r}: the benchmark has no such case.")
+        return as_case(self.cases.iloc[self._by_id[case_id]])
+
+    def probed(self, case_id: str, probe: ProbeId) -> Case | str:
+        """A case as a probe changes it, with the names of changed pictures; or why the probe does not apply."""
+        intervention, case = PROBES[probe.probe], self.case(case_id)
+        rng = generator(self.seed, probe, case_id)
+        changed = intervention.applied(case, probe.severity, rng, self._others, both=probe.both)
+        if isinstance(changed, str) or intervention.picture is None or probe.severity == 0:
+            return changed
+        names = tuple(_name(probe, self.seed, case_id, i, name) for i, name in enumerate(changed.images))
+        return Case(**{**changed.__dict__, "images": names})
+
+    def rows(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Rows of a plan (see `mrb_lib.runs.plan.Plan.rows`) with each case as its `probe` changes it.
+
+        A `note` is added to the question once the order is known, by `mrb_lib.verdicts.orders`.
+        """
+        if rows["probe"].eq(NO_PROBE).all():
+            return rows
+        out = rows.copy()
+        columns = {name: list(out[name]) for name in ("question", "response_a", "response_b")}
+        columns["note"] = [""] * len(out)
+        images = list(out["images"]) if "images" in out else [[] for _ in range(len(out))]
+        made: dict[tuple[str, str], Case] = {}
+        for i, key in enumerate(zip(out["case_id"], out["probe"], strict=True)):
+            if key[1] == NO_PROBE:
+                continue
+            if key not in made:
+                made[key] = self._must_apply(*key)
+            case = made[key]
+            images[i] = list(case.images)
+            for name, values in columns.items():
+                values[i] = getattr(case, name)
+        out["images"] = pd.Series(images, index=out.index, dtype=object)
+        return out.assign(**{name: pd.Series(values, index=out.index, dtype="str") for name, values in columns.items()})
+
+    def _must_apply(self, case_id: str, text: str) -> Case:
+        probe = parse_id(text)
+        if probe is None:
+            raise InputError(f"probe {text!r}: is unknown (`mrb probes` lists all).")
+        case = self.probed(case_id, probe)
+        if isinstance(case, str):
+            raise InputError(f"case {case_id}: {text} does not apply to it: {case}.")
+        return case
+
+    @cached_property
+    def _others(self) -> _Pool:
+        return _Pool(self.cases)
+
+
+class ProbedImages(Mapping[str, bytes]):
+    """A benchmark's images, and those that probes change, made as PNG when they are asked for.
+
+    Parameters
+    ----------
+    images : the benchmark's
+    cases : the cases table, for what a probe wants to know of a case
+    """
+
+    def __init__(self, images: Mapping[str, bytes], cases: pd.DataFrame) -> None:
+        self._images, self._cases = images, cases
+
+    def __getitem__(self, name: str) -> bytes:
+        """The bytes of an image; `KeyError` where there is none."""
+        if not name.startswith(_MARK):
+            return self._images[name]
+        text, seed, case_id, number, original = map(unquote, name.removeprefix(_MARK).split("|"))
+        probe = parse_id(text)
+        if probe is None or (edit := PROBES[probe.probe].picture) is None:
+            raise KeyError(name)
+        picture = open_image(self._images[original], original)
+        case = Probing(self._cases, int(seed)).case(case_id)
+        rng = generator(int(seed), probe, case_id, int(number))
+        return png(edit(picture, probe.severity, rng, case))
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the stored images."""
+        return iter(self._images)
+
+    def __len__(self) -> int:
+        """How many images are stored."""
+        return len(self._images)
+
+
+class _Pool:
+    """The cases that a probe may borrow a picture from."""
+
+    def __init__(self, cases: pd.DataFrame) -> None:
+        shown = cases["images"].map(len).gt(0) if "images" in cases else pd.Series(False, index=cases.index)
+        self._cases = cases[shown.to_numpy(dtype=bool)]
+
+    def same_modality(self, case: Case, rng: np.random.Generator) -> Case | None:
+        """See `Others`."""
+        return self._drawn(case, rng, self._is(modality=case.modality) & self._is(organ=case.organ))
+
+    def other_organ(self, case: Case, rng: np.random.Generator) -> Case | None:
+        """See `Others`."""
+        return self._drawn(case, rng, ~self._is(organ=case.organ) & self._is_known("organ"))
+
+    def _is(self, **wanted: str | None) -> np.ndarray:
+        (column, value), none = next(iter(wanted.items())), np.zeros(len(self._cases), dtype=bool)
+        if value is None or column not in self._cases:
+            return none
+        return self._cases[column].eq(value).fillna(False).to_numpy(dtype=bool)
+
+    def _is_known(self, column: str) -> np.ndarray:
+        if column not in self._cases:
+            return np.zeros(len(self._cases), dtype=bool)
+        return self._cases[column].notna().to_numpy(dtype=bool)
+
+    def _drawn(self, case: Case, rng: np.random.Generator, kept: np.ndarray) -> Case | None:
+        own = set(case.images)
+        # A copy of the case's own picture under another question is no other picture.
+        kept = kept & np.array([not own & set(names) for names in self._cases["images"]], dtype=bool)
+        places = np.flatnonzero(kept)
+        return as_case(self._cases.iloc[int(rng.choice(places))]) if len(places) else None
+
+
+def as_case(row: pd.Series) -> Case:
+    """A row of the cases table."""
+
+    def text(name: str) -> str | None:
+        value = row.get(name)
+        return value if isinstance(value, str) else None
+
+    names = row.get("images")
+    return Case(
+        str(row["case_id"]), text("question") or "", text("response_a") or "", text("response_b") or "",
+        tuple(map(str, names if names is not None else ())), text("modality"), text("organ"), text("reference"),
+    )  # fmt: skip
+
+
+def applicable(probing: Probing, case_ids: Sequence[str], probe: ProbeId) -> pd.Series:
+    """Why a probe does not apply, by case id; missing where it does."""
+    whys = [probing.probed(case_id, probe) for case_id in case_ids]
+    return pd.Series([why if isinstance(why, str) else None for why in whys], index=list(case_ids), dtype="str")
+
+
+def _name(probe: ProbeId, seed: int, case_id: str, number: int, original: str) -> str:
+    return _MARK + "|".join(quote(part, safe="/") for part in (str(probe), str(seed), case_id, str(number), original))

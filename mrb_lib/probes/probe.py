@@ -1,0 +1,268 @@
+"""What a probe is: a change of a case before it is judged, and what should follow; and the list of all.
+
+A probe changes a picture, or it changes a case: its texts, or which pictures it shows. It never sees annotations.
+Of two responses a probe changes one, the case's `target`, unless it is named with `+both`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Final, Literal, Protocol
+
+import numpy as np
+from PIL import Image
+
+from mrb_lib.errors import InputError
+from mrb_lib.registry import Registry
+from mrb_lib.schema import NO_PROBE
+
+Changes = Literal["image", "response", "question", "prompt"]
+Expected = Literal["same", "worse", "flips"]
+Side = Literal["A", "B"]
+
+BOTH: Final = "+both"
+MOST_SEVERE: Final = 5
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a judge is shown of a case, in the case's own frame.
+
+    Attributes
+    ----------
+    images : names of the benchmark's images
+    modality, organ, reference : None where the case does not say
+    note : what whoever asks adds to the question; `{A}` and `{B}` in it become the letters that the responses have
+        in the order in which they are shown
+    """
+
+    case_id: str
+    question: str
+    response_a: str
+    response_b: str
+    images: tuple[str, ...] = ()
+    modality: str | None = None
+    organ: str | None = None
+    reference: str | None = None
+    note: str = ""
+
+    def response(self, side: Side) -> str:
+        """The text of a response."""
+        return self.response_a if side == "A" else self.response_b
+
+    def with_response(self, side: Side, text: str) -> Case:
+        """The case with another text of a response."""
+        return replace(self, response_a=text) if side == "A" else replace(self, response_b=text)
+
+
+class Others(Protocol):
+    """The other cases of the benchmark, from which a probe may borrow a picture."""
+
+    def same_modality(self, case: Case, rng: np.random.Generator) -> Case | None:
+        """A case with an image of the same modality and organ; None where there is none."""
+        ...
+
+    def other_organ(self, case: Case, rng: np.random.Generator) -> Case | None:
+        """A case with an image of another organ; None where there is none."""
+        ...
+
+
+EditCase = Callable[[Case, int, np.random.Generator, Others], Case | str]
+"""Changes a case at a severity; a text in place of a case says why the probe does not apply to it."""
+EditResponse = Callable[[str, int, np.random.Generator, Case], str | None]
+"""Changes the text of a response at a severity; None where there is nothing in it to change."""
+EditPicture = Callable[[Image.Image, int, np.random.Generator, Case], Image.Image]
+"""Changes a picture at a severity; the picture is "L" or "RGB"."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One intervention.
+
+    Attributes
+    ----------
+    name : `image/blur`: what it changes, and how
+    does : in a sentence
+    expected : what a sound judge does: gives the `same` verdicts, judges `worse`, or `flips` (its choice goes
+        against the response that got worse)
+    severities : how many steps it has; 1 for one that has no steps
+    source : the paper it comes from; empty where it is this library's own
+    edit, response, picture : the change itself, one of the three
+    modalities : words that a case's modality must hold one of; empty for all
+    """
+
+    name: str
+    changes: Changes
+    does: str
+    expected: Expected
+    severities: int = 1
+    source: str = ""
+    edit: EditCase | None = None
+    response: EditResponse | None = None
+    picture: EditPicture | None = None
+    modalities: tuple[str, ...] = ()
+
+    def applied(self, case: Case, severity: int, rng: np.random.Generator, others: Others, *, both: bool) -> Case | str:
+        """The case as changed, pictures excepted, or why the probe does not apply to it."""
+        if severity == 0:
+            return case
+        if self.edit is not None:
+            return self.edit(case, severity, rng, others)
+        if self.response is not None:
+            return _rewritten(self.response, case, severity, rng, both=both)
+        if not case.images:
+            return "it has no image"
+        if self.modalities and not _is_one_of(case.modality, self.modalities):
+            return f"its modality is not one of {', '.join(self.modalities)}"
+        return case
+
+
+PROBES: Registry[Probe] = Registry("probe", "mrb_lib.probes")
+"""Every probe by name."""
+
+
+def register_probe(
+    name: str, *, expected: Expected, severities: int = 1, source: str = ""
+) -> Callable[[EditCase], EditCase]:
+    """Register a function that changes a case; its docstring's first line says what it does."""
+
+    def decorate(edit: EditCase) -> EditCase:
+        PROBES.add(name, Probe(name, _changes(name), _does(edit), expected, severities, source, edit=edit))
+        return edit
+
+    return decorate
+
+
+def register_response(
+    name: str, *, expected: Expected, severities: int = 1, source: str = ""
+) -> Callable[[EditResponse], EditResponse]:
+    """Register a function that changes the text of a response; see `register_probe`."""
+
+    def decorate(edit: EditResponse) -> EditResponse:
+        PROBES.add(name, Probe(name, _changes(name), _does(edit), expected, severities, source, response=edit))
+        return edit
+
+    return decorate
+
+
+def register_picture(
+    name: str,
+    *,
+    expected: Expected,
+    severities: int = MOST_SEVERE,
+    source: str = "",
+    modalities: Sequence[str] = (),
+) -> Callable[[EditPicture], EditPicture]:
+    """Register a function that changes a picture; see `register_probe`."""
+
+    def decorate(edit: EditPicture) -> EditPicture:
+        probe = Probe(
+            name, _changes(name), _does(edit), expected, severities, source, picture=edit, modalities=tuple(modalities)
+        )
+        PROBES.add(name, probe)
+        return edit
+
+    return decorate
+
+
+def target(case_id: str) -> Side:
+    """The response that probes of one response change: half of all cases have A, whatever the seed."""
+    return "A" if hashlib.sha256(f"target\0{case_id}".encode()).digest()[0] % 2 else "B"
+
+
+@dataclass(frozen=True)
+class ProbeId:
+    """A probe, how severe, and whether it changes both responses: `response/negation+both`, `image/blur:3`."""
+
+    probe: str
+    severity: int = 1
+    both: bool = False
+
+    def __str__(self) -> str:
+        """As in the verdicts; without a severity where that is 1 and the probe has no other."""
+        steps = f":{self.severity}" if self.severity != 1 or PROBES[self.probe].severities > 1 else ""
+        return f"{self.probe}{BOTH if self.both else ''}{steps}"
+
+
+def parse_probes(text: str) -> list[ProbeId]:
+    """The probes that an option names: `image/blur:3,response/*,question/hunch`.
+
+    A name without a severity is every severity of that probe; `*` stands for any letters, and severity 0 for no
+    change at all.
+
+    Raises
+    ------
+    InputError
+        There is no such probe or severity; the message has the nearest names.
+    """
+    found: list[ProbeId] = []
+    for part in (piece.strip() for piece in text.split(",")):
+        if part:
+            found += _named(part)
+    return list(dict.fromkeys(found))
+
+
+def parse_id(text: str) -> ProbeId | None:
+    """The probe that a verdict is about; None for `none` and for one that this library does not have."""
+    if text == NO_PROBE:
+        return None
+    try:
+        ids = _named(text)
+    except InputError:
+        return None
+    return ids[0] if len(ids) == 1 else None
+
+
+def _named(part: str) -> list[ProbeId]:
+    name, colon, steps = part.partition(":")
+    name, both = name.removesuffix(BOTH), name.endswith(BOTH)
+    if "*" in name or "?" in name:
+        names = [known for known in PROBES if fnmatchcase(known, name)]
+    else:
+        names = [name] if name in PROBES else []
+    if not names:
+        near = difflib.get_close_matches(name, list(PROBES), n=3, cutoff=0.4) or list(PROBES)[:3]
+        raise InputError(f"probe {part!r}: is unknown; the nearest are {', '.join(near)} (`mrb probes` lists all).")
+    if both and any(PROBES[known].response is None for known in names):
+        raise InputError(f"probe {part!r}: {BOTH} is for probes that change a response.")
+    out: list[ProbeId] = []
+    for known in names:
+        most = PROBES[known].severities
+        if not colon:
+            out += [ProbeId(known, step, both) for step in range(1, most + 1)]
+        elif steps.isascii() and steps.isdigit() and int(steps) <= most:
+            out.append(ProbeId(known, int(steps), both))
+        else:
+            raise InputError(f"probe {part!r}: {known} has severities 0 to {most}.")
+    return out
+
+
+def _rewritten(edit: EditResponse, case: Case, severity: int, rng: np.random.Generator, *, both: bool) -> Case | str:
+    state = rng.bit_generator.state
+    sides: tuple[Side, ...] = ("A", "B") if both else (target(case.case_id),)
+    for side in sides:
+        rng.bit_generator.state = state  # the same draws for both
+        text = edit(case.response(side), severity, rng, case)
+        if text is None or text == case.response(side):
+            return f"response {side} holds nothing that it changes"
+        case = case.with_response(side, text)
+    return case
+
+
+def _changes(name: str) -> Changes:
+    kind = name.partition("/")[0]
+    if kind not in ("image", "response", "question", "prompt"):
+        raise ValueError(f"probe {name!r}: must begin with image/, response/, question/ or prompt/.")
+    return kind  # type: ignore[return-value]  # mypy does not narrow a str by a tuple of literals
+
+
+def _does(edit: Callable[..., object]) -> str:
+    return (edit.__doc__ or "").strip().splitlines()[0].rstrip(".")
+
+
+def _is_one_of(modality: str | None, words: Sequence[str]) -> bool:
+    return modality is not None and any(word.lower() in modality.lower() for word in words)
