@@ -49,6 +49,15 @@ def judge(
     orders: Annotated[str, typer.Option(help="Which response is shown first: AB, BA or AB,BA.")] = "AB,BA",
     repeats: Annotated[int, typer.Option(help="Verdicts for each case, dimension and order.")] = 1,
     limit: Annotated[int | None, typer.Option(help="Judge only the first so many cases.")] = None,
+    probe: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMES", help="Judge the cases as probes change them, too: image/blur:3,response/* (`mrb probes`)."
+        ),
+    ] = "",
+    probe_cases: Annotated[
+        int | None, typer.Option(help="Probe so many cases, of every organ its share; default: all.")
+    ] = None,
     retry: Annotated[
         str, typer.Option(metavar="STATUSES", help="Make verdicts of these again: unparsed,refused,error.")
     ] = "",
@@ -147,6 +156,7 @@ def judge(
     usual = PlannedJudge(
         "", settings, tuple(orders.split(",")), repeats, limit,
         tuple(status.strip() for status in retry.split(",") if status.strip()),
+        tuple(name.strip() for name in probe.split(",") if name.strip()), probe_cases,
         "ray" if engine == "ray" else "local", workers, gpus_per_worker,
     )  # fmt: skip
     judges = [] if plan is None else read_judges(plan, usual, runs, extra)

@@ -185,5 +185,24 @@ def applicable(probing: Probing, case_ids: Sequence[str], probe: ProbeId) -> pd.
     return pd.Series([why if isinstance(why, str) else None for why in whys], index=list(case_ids), dtype="str")
 
 
+def sample(cases: pd.DataFrame, n: int | None, seed: int) -> pd.DataFrame:
+    """So many cases, each organ in its share; a larger sample of the same seed holds the smaller one.
+
+    Parameters
+    ----------
+    n : how many; None, or more than there are, for all
+    """
+    if n is None or n >= len(cases):
+        return cases
+    keys = [hashlib.sha256(f"sample\0{seed}\0{case_id}".encode()).digest() for case_id in cases["case_id"]]
+    stratum = cases["organ"].fillna("") if "organ" in cases else pd.Series("", index=cases.index)
+    frame = pd.DataFrame({"key": keys, "stratum": stratum.to_numpy()}).sort_values("key")
+    groups = frame.groupby("stratum")["key"]
+    # The k-th of m cases of an organ comes at (k + 1/2) / m of the way, so that all organs fill up alike.
+    frame["place"] = (groups.cumcount() + 0.5) / groups.transform("size")
+    first = frame.sort_values(["place", "key"]).index[:n]
+    return cases.iloc[np.sort(first.to_numpy())]
+
+
 def _name(probe: ProbeId, seed: int, case_id: str, number: int, original: str) -> str:
     return _MARK + "|".join(quote(part, safe="/") for part in (str(probe), str(seed), case_id, str(number), original))

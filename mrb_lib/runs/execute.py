@@ -25,13 +25,14 @@ from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.jury import Jury
 from mrb_lib.judges.roster.roster import check_name, resolve
 from mrb_lib.judges.settings import Settings, for_repeats
+from mrb_lib.probes import ProbedImages
 from mrb_lib.runs.interruption import InterruptedRunError, stop_on_signals
 from mrb_lib.runs.juries import check_members, common_dimensions, convene
 from mrb_lib.runs.local import Backend, Job, free, run_locally
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, ReportOutcome, RunSummary
-from mrb_lib.runs.plan import Plan, check_limit, check_retry
+from mrb_lib.runs.plan import Plan, ProbeOptions, check_retry, make_plan
 from mrb_lib.runs.progress import ReportProgress, Tracker
-from mrb_lib.runs.record import check_covers, new_manifest, record, run_options
+from mrb_lib.runs.record import check_covers, check_seed, new_manifest, record, run_options
 from mrb_lib.schema import ANSWER, KEYS, ORDERS
 from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, run_id
 from mrb_lib.verdicts.other_runs import other_runs
@@ -75,6 +76,7 @@ def judge(
     orders: Sequence[str] = ORDERS,
     repeats: int = 1,
     limit: int | None = None,
+    probes: ProbeOptions | None = None,
     settings: Settings | None = None,
     extra: Sequence[Path] = (),
     retry: Sequence[str] = (),
@@ -101,6 +103,7 @@ def judge(
     orders : which response is shown first: AB, BA or both
     repeats : verdicts for each case, dimension and order
     limit : judge only the first so many cases; None judges all
+    probes : judge the cases as these probes change them, too; what a probe does not apply to is not judged
     settings : how judges work; None for the defaults
     extra : the user's own roster files
     retry : verdicts of these statuses are made again: unparsed, refused, error
@@ -125,18 +128,21 @@ def judge(
         run; of one whatever was raised.
     """
     _check(benchmark, names)
-    check_limit(limit)
     _check_prompt(benchmark, settings)
     check_retry(retry)
-    cases = benchmark.cases.head(limit) if limit else benchmark.cases
-    plan = Plan(cases, benchmark.meta.dimensions, tuple(orders), repeats)
+    seed = (settings or Settings()).seed
+    plan = make_plan(
+        benchmark.cases, benchmark.meta.dimensions, orders=orders, repeats=repeats, limit=limit, probes=probes,
+        seed=seed,
+    )  # fmt: skip
     for name in names:
         check_name(name, extra)
         check_members(name, runs, partial(check_name, extra=extra))
     chosen = settings_for(benchmark, settings or Settings(), repeats)
     if budget is None and chosen.budget is not None:
         budget = Budget(chosen.budget)
-    make = partial(resolve, runs=runs, images=benchmark.images, settings=chosen, extra=extra, budget=budget)
+    images = benchmark.images if plan.probing is None else ProbedImages(benchmark.images, benchmark.cases)
+    make = partial(resolve, runs=runs, images=images, settings=chosen, extra=extra, budget=budget)
     call = _Call(benchmark, runs, plan, limit, chosen, make, backend, progress, benchmark.case_fingerprint())
 
     def redo(held: pd.DataFrame) -> np.ndarray:
@@ -166,19 +172,22 @@ def is_complete(
     orders: Sequence[str] = ORDERS,
     repeats: int = 1,
     limit: int | None = None,
+    probes: ProbeOptions | None = None,
+    seed: int = 0,
     retry: Sequence[str] = (),
 ) -> bool:
     """Whether the run of a judge holds all that these options ask for, so that nobody need be asked; see `judge`."""
     folder = runs / run_id(judge, benchmark.case_fingerprint())
     if not folder.is_dir():
         return False
-    plan = Plan(
-        benchmark.cases.head(limit) if limit else benchmark.cases, benchmark.meta.dimensions, tuple(orders), repeats
-    )
+    plan = make_plan(
+        benchmark.cases, benchmark.meta.dimensions, orders=orders, repeats=repeats, limit=limit, probes=probes,
+        seed=seed,
+    )  # fmt: skip
     plan = _restricted(plan, judge.name, judge.dimensions)
     parts = iter_run(folder, _HELD, without=damaged_parts(folder))
-    held = _held(parts, plan, np.arange(len(plan)), lambda part: part["status"].isin(list(retry)).to_numpy())
-    return bool(held.kept.all())
+    held = _held(parts, plan, plan.all_numbers, lambda part: part["status"].isin(list(retry)).to_numpy())
+    return bool(held.kept[plan.all_numbers].all())
 
 
 def settings_for(benchmark: Benchmark, settings: Settings, repeats: int) -> Settings:
@@ -226,7 +235,7 @@ def _attempt(call: _Call, name: str, redo: Redo) -> Outcome:
             return _run_jury(call, judge, redo)
         folder = call.folder(judge)
         plan = _restricted(call.plan, judge.name, judge.dimensions)
-        return _execute(call, judge, plan, np.arange(len(plan)), redo, partial(call.make, name))
+        return _execute(call, judge, plan, plan.all_numbers, redo, partial(call.make, name))
     except BaseException as error:  # noqa: BLE001  # a library may raise anything; whoever asked for one judge gets it
         _forget_locals(error)
         return FailedRun(name, error, folder)
@@ -247,7 +256,7 @@ def _run_jury(call: _Call, unseated: Jury, redo: Redo) -> RunSummary:
     seats = convene(unseated, call.runs, call.fingerprint, call.make)
     jury = Jury(unseated.name, {seat.name: seat.folder for seat in seats})
     plan = _restricted(call.plan, jury.name, common_dimensions(seats, call.plan.dimensions))
-    everything = np.arange(len(plan))
+    everything = plan.all_numbers
 
     def redo_or_outdated(held: pd.DataFrame) -> np.ndarray:
         jury.load()
@@ -305,6 +314,7 @@ def _execute(
         clear_leftovers(folder)
         damaged = damaged_parts(folder)
         check_covers(folder, plan, len(call.benchmark.cases), damaged)
+        check_seed(folder, plan, call.settings.seed)
         # A jury holds its members' verdicts in memory, and looks them up for all of its own at once.
         is_jury = isinstance(judge, Jury)
         read = [*_HELD, "reply"]
@@ -335,7 +345,7 @@ def _execute(
         seconds=time.perf_counter() - start,
         other_runs=other_runs(call.runs, call.manifest(judge, plan)),
         retried=int(held.again.sum()),
-        notices=(*moved, *judge.notices),
+        notices=(*plan.notices, *moved, *judge.notices),
     )
 
 

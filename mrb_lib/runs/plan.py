@@ -3,39 +3,83 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
 from mrb_lib.errors import InputError
+from mrb_lib.probes import Probing, parse_probes
+from mrb_lib.probes.apply import applicable, sample
 from mrb_lib.schema import ANSWERED_STATUSES, NO_PROBE, ORDERS, STATUSES
 
 RETRIABLE = tuple(status for status in STATUSES if status not in ANSWERED_STATUSES)
 
 
 @dataclass(frozen=True)
+class ProbeOptions:
+    """Which probes are to be applied.
+
+    Attributes
+    ----------
+    names : as `mrb_lib.probes.parse_probes` reads them; empty for the plain cases alone
+    cases : on how many cases, drawn alike from all organs; None for all
+    """
+
+    names: tuple[str, ...] = ()
+    cases: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.cases is not None and self.cases < 1:
+            raise InputError(f"probe cases {self.cases}: at least 1 is needed.")
+        if self.cases is not None and not self.names:
+            raise InputError("probe cases: name the probes too (--probe NAMES).")
+        parse_probes(",".join(self.names))
+
+
+@dataclass(frozen=True)
 class Plan:
-    """Every combination of case, order, repeat and dimension, in that nesting.
+    """Every combination of case, probe, order, repeat and dimension, in that nesting.
 
     A verdict's number is its place in that sequence, so the verdicts already made
     are a set of integers however many there are.
+
+    Attributes
+    ----------
+    probes : as in the verdicts, `none` among them
+    probing : applies them; None where there is only `none`
+    applies : bool of shape (cases, probes), where a probe applies to a case; None for all
+    notices : to how many cases each probe does not apply, and why
     """
 
     cases: pd.DataFrame
     dimensions: tuple[str, ...]
     orders: tuple[str, ...] = ORDERS
     repeats: int = 1
-    probe: str = NO_PROBE
+    probes: tuple[str, ...] = (NO_PROBE,)
+    probing: Probing | None = None
+    applies: np.ndarray | None = field(default=None, compare=False)
+    notices: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_orders(self.orders, self.repeats)
 
     @property
     def per_case(self) -> int:
-        """Verdicts a case."""
+        """Verdicts a case, were all probes to apply to it."""
+        return len(self.probes) * self._per_probe
+
+    @property
+    def _per_probe(self) -> int:
         return len(self.orders) * self.repeats * len(self.dimensions)
+
+    @property
+    def all_numbers(self) -> np.ndarray:
+        """The numbers of all verdicts that are wanted: of every case, those of the probes that apply to it."""
+        if self.applies is None:
+            return np.arange(len(self))
+        return np.flatnonzero(np.repeat(self.applies.ravel(), self._per_probe))
 
     def __len__(self) -> int:
         return len(self.cases) * self.per_case
@@ -45,11 +89,11 @@ class Plan:
         case = _positions(self._case_ids, made["case_id"])
         order = _positions(pd.Index(self.orders), made["order"])
         dimension = _positions(pd.Index(self.dimensions), made["dimension"])
+        probe = _positions(pd.Index(self.probes), made["probe"])
         repeat = made["repeat"].to_numpy()
-        planned = (
-            (case >= 0) & (order >= 0) & (dimension >= 0) & (repeat < self.repeats) & (made["probe"] == self.probe)
-        ).to_numpy()
-        number = ((case * len(self.orders) + order) * self.repeats + repeat) * len(self.dimensions) + dimension
+        planned = ((case >= 0) & (probe >= 0) & (order >= 0) & (dimension >= 0) & (repeat < self.repeats)).to_numpy()
+        number = ((case * len(self.probes) + probe) * len(self.orders) + order) * self.repeats + repeat
+        number = number * len(self.dimensions) + dimension
         return np.where(planned, number, -1)
 
     @cached_property
@@ -69,22 +113,27 @@ class Plan:
         """The keys of these verdicts: `case_id, order, repeat, dimension, probe`."""
         rest, dimension = np.divmod(numbers, len(self.dimensions))
         rest, repeat = np.divmod(rest, self.repeats)
-        case, order = np.divmod(rest, len(self.orders))
+        rest, order = np.divmod(rest, len(self.orders))
+        case, probe = np.divmod(rest, len(self.probes))
         return pd.DataFrame(
             {
                 "case_id": self.cases["case_id"].iloc[case].reset_index(drop=True),
                 "order": pd.Series(np.array(self.orders, dtype=object)[order], dtype="str"),
                 "repeat": repeat,
                 "dimension": pd.Series(np.array(self.dimensions, dtype=object)[dimension], dtype="str"),
-                "probe": pd.Series(self.probe, index=range(len(numbers)), dtype="str"),
+                "probe": pd.Series(np.array(self.probes, dtype=object)[probe], dtype="str"),
             }
         )
 
     def rows(self, numbers: np.ndarray) -> pd.DataFrame:
-        """The cases to judge for these verdicts: every case column, and `order, repeat, dimension, probe`."""
+        """The cases to judge for these verdicts: every case column, and `order, repeat, dimension, probe`.
+
+        A case is as its probe changes it; a column `note` then holds what is added to its question.
+        """
         out = self.cases.iloc[numbers // self.per_case].reset_index(drop=True)
         keys = self.keys(numbers)
-        return out.assign(**{name: keys[name] for name in keys.columns})
+        out = out.assign(**{name: keys[name] for name in keys.columns})
+        return out if self.probing is None else self.probing.rows(out)
 
     def batches(self, numbers: np.ndarray, cases: int) -> Iterator[np.ndarray]:
         """Split verdict numbers so that each batch holds whole cases, at most `cases` of them.
@@ -101,6 +150,43 @@ class Plan:
 def _positions(vocabulary: pd.Index, values: pd.Series) -> pd.Series:
     """The place of each value in the vocabulary; -1 where it is not there."""
     return pd.Series(vocabulary.get_indexer(pd.Index(values)), index=values.index)
+
+
+def make_plan(
+    cases: pd.DataFrame,
+    dimensions: Sequence[str],
+    *,
+    orders: Sequence[str] = ORDERS,
+    repeats: int = 1,
+    limit: int | None = None,
+    probes: ProbeOptions | None = None,
+    seed: int = 0,
+) -> Plan:
+    """The plan of a run over a benchmark's cases; with probes, of the plain cases and of each as it is probed.
+
+    Parameters
+    ----------
+    cases : of the whole benchmark; a probe may borrow a picture from any
+    limit : the first so many; None for all
+    seed : of what the probes draw
+    """
+    check_limit(limit)
+    kept = cases.head(limit) if limit else cases
+    names = tuple(dimensions)
+    if probes is None or not probes.names:
+        return Plan(kept, names, tuple(orders), repeats)
+    ids, probing = parse_probes(",".join(probes.names)), Probing(cases, seed)
+    kept = sample(kept, probes.cases, seed)
+    reasons = {str(probe): applicable(probing, list(kept["case_id"]), probe) for probe in ids}
+    applies = np.column_stack([np.ones(len(kept), dtype=bool), *(why.isna().to_numpy() for why in reasons.values())])
+    notices = tuple(_not_applied(name, why) for name, why in reasons.items() if why.notna().any())
+    return Plan(kept, names, tuple(orders), repeats, (NO_PROBE, *reasons), probing, applies, notices)
+
+
+def _not_applied(name: str, reasons: pd.Series) -> str:
+    counts = reasons.value_counts()
+    more = f", and {len(counts) - 1} more reasons" if len(counts) > 1 else ""
+    return f"probe {name}: does not apply to {counts.sum()} of {len(reasons)} cases ({counts.index[0]}{more})"
 
 
 def check_orders(orders: Sequence[str], repeats: int) -> None:

@@ -23,7 +23,7 @@ from mrb_lib.runs.interruption import InterruptedRunError
 from mrb_lib.runs.juries import has_run
 from mrb_lib.runs.local import Backend, run_locally
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
-from mrb_lib.runs.plan import check_limit, check_orders, check_retry
+from mrb_lib.runs.plan import ProbeOptions, check_limit, check_orders, check_retry
 from mrb_lib.runs.preflight import problems
 from mrb_lib.runs.progress import ReportProgress
 from mrb_lib.schema import ORDERS
@@ -41,6 +41,7 @@ class PlannedJudge:
     name : as `mrb judge` names judges
     settings : how it works
     orders, repeats, limit, retry : see `mrb_lib.runs.judge`
+    probe, probe_cases : see `mrb_lib.runs.plan.ProbeOptions`
     spread : "local", in this process, or over the workers of "ray"
     workers, gpus_per_worker : of "ray"
 
@@ -56,6 +57,8 @@ class PlannedJudge:
     repeats: int = 1
     limit: int | None = None
     retry: tuple[str, ...] = ()
+    probe: tuple[str, ...] = ()
+    probe_cases: int | None = None
     spread: Literal["local", "ray"] = "local"
     workers: int | None = None
     gpus_per_worker: float | None = None
@@ -64,6 +67,7 @@ class PlannedJudge:
         check_orders(self.orders, self.repeats)
         check_limit(self.limit)
         check_retry(self.retry)
+        ProbeOptions(self.probe, self.probe_cases)
         if self.spread == "local" and (self.workers is not None or self.gpus_per_worker is not None):
             raise InputError('workers and gpus_per_worker: need engine "ray"; name it, or leave them out.')
         if self.spread == "ray" and self.settings.budget is not None:
@@ -72,6 +76,11 @@ class PlannedJudge:
             raise InputError(f"gpus_per_worker {self.gpus_per_worker:g}: must not be less than 0.")
         if self.workers is not None and self.workers < 1:
             raise InputError(f"workers {self.workers}: at least 1 is needed.")
+
+    @property
+    def probes(self) -> ProbeOptions:
+        """Which probes are applied."""
+        return ProbeOptions(self.probe, self.probe_cases)
 
 
 ReportPlanned = Callable[[PlannedJudge, Outcome], None]
@@ -230,8 +239,8 @@ def judge_plan(
         try:
             run(
                 benchmark, runs, [one.name for one in waiting], orders=usual.orders, repeats=usual.repeats,
-                limit=usual.limit, settings=usual.settings, extra=extra, retry=usual.retry, progress=progress,
-                finished=next_finished,
+                limit=usual.limit, probes=usual.probes, settings=usual.settings, extra=extra, retry=usual.retry,
+                progress=progress, finished=next_finished,
             )  # fmt: skip
         except InterruptedRunError:
             raise
@@ -252,8 +261,9 @@ def _problems(benchmark: Benchmark, runs: Path, one: PlannedJudge, extra: Sequen
     kept = replace(settings, download=False)  # what is not here yet is fetched when the judge's turn has come
     make = partial(resolve, runs=runs, images=benchmark.images, settings=kept, extra=extra)
     is_complete = partial(
-        execute.is_complete, benchmark, runs, orders=one.orders, repeats=one.repeats, limit=one.limit, retry=one.retry
-    )
+        execute.is_complete, benchmark, runs, orders=one.orders, repeats=one.repeats, limit=one.limit,
+        probes=one.probes, seed=one.settings.seed, retry=one.retry,
+    )  # fmt: skip
     return problems(
         one.name, settings, runs=runs, make=make, extra=extra, here=one.spread == "local", is_complete=is_complete
     )

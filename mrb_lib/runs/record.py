@@ -12,7 +12,7 @@ from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.plan import Plan
-from mrb_lib.schema import ORDERS
+from mrb_lib.schema import NO_PROBE, ORDERS
 from mrb_lib.verdicts.manifest import (
     FILE_NAME,
     Manifest,
@@ -68,12 +68,14 @@ def run_options(plan: Plan, limit: int | None, settings: Settings) -> dict[str, 
     if settings.prompt is not None:
         # Its text is in the manifest; where the file lies is nobody else's business.
         chosen["prompt"] = Path(settings.prompt).name
+    probed = {} if plan.probes == (NO_PROBE,) else {"probes": list(plan.probes), "cases": len(plan.cases)}
     return {
         **{name: value for name, value in chosen.items() if value is not None},
         "orders": list(plan.orders),
         "repeats": plan.repeats,
         "limit": limit,
         "dimensions": list(plan.dimensions),
+        **probed,
     }
 
 
@@ -91,23 +93,39 @@ def check_covers(folder: Path, plan: Plan, n_cases: int, damaged: Mapping[Path, 
         return
     manifest = read_manifest(folder)
     sessions: list[Any] = [manifest.options, *(session.get("options", {}) for session in manifest.resumed)]
-    cases = max(min(options.get("limit") or n_cases, n_cases) for options in sessions)
+    cases = max(min(options.get("cases") or options.get("limit") or n_cases, n_cases) for options in sessions)
     orders = [order for order in ORDERS if any(order in options.get("orders", ORDERS) for options in sessions)]
     repeats = max(options.get("repeats", 1) for options in sessions)
     dimensions = {name for options in sessions for name in options.get("dimensions", ())}
+    probes = {name for options in sessions for name in options.get("probes", ())}
     if (
         cases <= len(plan.cases)
         and set(orders) <= set(plan.orders)
         and repeats <= plan.repeats
         and dimensions <= set(plan.dimensions)
+        and probes <= set(plan.probes)
     ):
         return
     path, reason = next(iter(damaged.items()))
+    probed = f" --probe {','.join(sorted(probes - {NO_PROBE}))}" if probes else ""
     raise InputError(
         f"{path}: is truncated or damaged ({reason}), and this command does not ask for all that its run was to hold; "
-        f"ask for {cases} cases, --orders {','.join(orders)} --repeats {repeats} on {', '.join(sorted(dimensions))}, "
-        "which makes its verdicts again, or remove the file to do without them."
+        f"ask for {cases} cases, --orders {','.join(orders)} --repeats {repeats}{probed} on "
+        f"{', '.join(sorted(dimensions))}, which makes its verdicts again, or remove the file to do without them."
     )
+
+
+def check_seed(folder: Path, plan: Plan, seed: int) -> None:
+    """Raise `InputError` where a run's probes were drawn with another seed: its verdicts would be about other cases."""
+    if plan.probes == (NO_PROBE,) or not (folder / FILE_NAME).is_file():
+        return
+    manifest = read_manifest(folder)
+    sessions: list[Any] = [manifest.options, *(session.get("options", {}) for session in manifest.resumed)]
+    seeds = {options.get("seed", 0) for options in sessions if options.get("probes")}
+    if seeds - {seed}:
+        raise InputError(
+            f"{folder}: its probes were drawn with --seed {min(seeds - {seed})}; use that seed, or another RUNS."
+        )
 
 
 def without_secrets(url: str) -> str:

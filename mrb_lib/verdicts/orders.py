@@ -5,6 +5,7 @@ A judge sees `first` and `second`. The tables hold A and B, the case's own frame
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import numpy as np
@@ -44,13 +45,24 @@ def to_shown_frame(rows: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         Columns `first` and `second` in place of the responses, and of the other
         columns only `SHOWN`: who wrote a response, and whatever else a source
-        carries along (labels, for one), is not for a judge to see.
+        carries along (labels, for one), is not for a judge to see. A `note`, where a probe has made one, stands at
+        the end of the question, and names the responses as they are shown.
     """
     is_ab = (rows["order"] == "AB").to_numpy()
     shown = rows[[name for name in SHOWN if name in rows.columns]].copy()
     shown["first"] = rows["response_a"].where(is_ab, rows["response_b"])
     shown["second"] = rows["response_b"].where(is_ab, rows["response_a"])
+    if "note" in rows.columns:
+        notes = zip(rows["question"], rows["note"], rows["order"], strict=True)
+        questions = [f"{question}\n\n{_named(note, order)}" if note else question for question, note, order in notes]
+        shown["question"] = pd.Series(questions, index=rows.index, dtype="str")
     return shown
+
+
+def _named(note: str, order: str) -> str:
+    """A note in which `{A}` and `{B}` are the letters that the responses have in an order."""
+    letters = {"A": "A", "B": "B"} if order == "AB" else {"A": "B", "B": "A"}
+    return re.sub(r"\{([AB])\}", lambda match: letters[match[1]], note)
 
 
 def to_case_frame(verdicts: pd.DataFrame) -> pd.DataFrame:

@@ -24,10 +24,15 @@ from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 
 class CaseQuestions(NamedTuple):
-    """The prompts of one case, by order and dimension, and the positions of the rows that wait for each."""
+    """The prompts of one case, by branch and dimension, and the positions of the rows that wait for each."""
 
     prompts: CasePrompts
     positions_of: dict[tuple[int, int], list[int]]
+
+
+def branch(record: Mapping[str, object]) -> tuple[str, str]:
+    """What the texts of a prompt depend on besides its case and dimension: probe and order."""
+    return str(record["probe"]), str(record["order"])
 
 
 class PackedJudge(TreeJudge):
@@ -66,20 +71,20 @@ class PackedJudge(TreeJudge):
         InputError
             An image is missing or cannot be read, or the prompt needs a reference that the case lacks.
         """
-        orders = list(dict.fromkeys(str(record["order"]) for record in records))
+        branches = list(dict.fromkeys(map(branch, records)))
         dimensions = list(dict.fromkeys(str(record["dimension"]) for record in records))
-        first_of = {str(record["order"]): record for record in reversed(records)}
+        first_of = {branch(record): record for record in reversed(records)}
         pictures = self.pictures(image_names(records[0]))
         texts = []
-        for order in orders:
-            row = first_of[order]
+        for one in branches:
+            row = first_of[one]
             rendered = [
                 self._render(row, responses_of(row), self._settings.dimensions, dimension) for dimension in dimensions
             ]
-            texts.append([self._chat(one, len(pictures)) for one in rendered])
+            texts.append([self._chat(prompt, len(pictures)) for prompt in rendered])
         positions_of: dict[tuple[int, int], list[int]] = {}
         for position, record in zip(positions, records, strict=True):
-            prompt = (orders.index(str(record["order"])), dimensions.index(str(record["dimension"])))
+            prompt = (branches.index(branch(record)), dimensions.index(str(record["dimension"])))
             positions_of.setdefault(prompt, []).append(position)
         return CaseQuestions(self.reader.question(texts, pictures), positions_of)
 

@@ -23,9 +23,11 @@ from mrb_lib.errors import InputError, MrbError, RunError
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.machine import ROOM
 from mrb_lib.judges.settings import Settings
+from mrb_lib.probes import ProbedImages
 from mrb_lib.runs import execute
 from mrb_lib.runs.local import Job, run_locally
 from mrb_lib.runs.outcomes import Outcome, ReportOutcome, RunSummary
+from mrb_lib.runs.plan import ProbeOptions
 from mrb_lib.runs.progress import ReportProgress
 from mrb_lib.runs.ray.cluster import INSTALL, Cluster, WorkerPool, reason_of, size_pool
 from mrb_lib.runs.ray.image_server import RemoteImageServer
@@ -63,6 +65,7 @@ def judge_on_ray(
     orders: Sequence[str] = ORDERS,
     repeats: int = 1,
     limit: int | None = None,
+    probes: ProbeOptions | None = None,
     settings: Settings | None = None,
     extra: Sequence[Path] = (),
     retry: Sequence[str] = (),
@@ -82,7 +85,7 @@ def judge_on_ray(
 
     Parameters
     ----------
-    benchmark, runs, names, orders, repeats, limit, settings, extra, retry, progress, finished :
+    benchmark, runs, names, orders, repeats, limit, probes, settings, extra, retry, progress, finished :
         see `mrb_lib.runs.execute.judge`. The folders need not be seen by the workers.
     workers : models loaded at once; None is one for each GPU, or for every two CPUs
     gpus_per_worker : a share of one from 0 to 1, or several whole ones; None is as many as a judge's weights need, by
@@ -105,7 +108,8 @@ def judge_on_ray(
     chosen = settings or Settings()
     _check(chosen, workers, gpus_per_worker)
     with Cluster(workers) as cluster:
-        spread = _RayBackend(cluster, benchmark.images, workers, gpus_per_worker, chosen.device)
+        images = ProbedImages(benchmark.images, benchmark.cases)
+        spread = _RayBackend(cluster, images, workers, gpus_per_worker, chosen.device)
 
         def report(outcome: Outcome) -> None:
             if finished is not None:
@@ -120,6 +124,7 @@ def judge_on_ray(
             orders=orders,
             repeats=repeats,
             limit=limit,
+            probes=probes,
             settings=_for_workers(chosen, cluster, gpus_per_worker),
             extra=extra,
             retry=retry,
