@@ -18,6 +18,7 @@ from mrb_lib.cli import (
     judges,
     lab,
     merge,
+    probes,
     pull,
     report,
     review,
@@ -41,6 +42,7 @@ app.command("check")(check.check)
 app.command("merge")(merge.merge)
 app.command("split")(split.split)
 app.command("judges", cls=judges.EnginesCommand)(judges.judges)
+app.add_typer(probes.app, name="probes")
 app.command("judge", cls=judges.EnginesCommand)(judge.judge)
 app.add_typer(construct.app, name="construct")
 app.command("train")(train.train)

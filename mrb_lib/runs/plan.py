@@ -136,13 +136,14 @@ class Plan:
         return out if self.probing is None else self.probing.rows(out)
 
     def batches(self, numbers: np.ndarray, cases: int) -> Iterator[np.ndarray]:
-        """Split verdict numbers so that each batch holds whole cases, at most `cases` of them.
+        """Split verdict numbers so that each batch holds whole cases, at most `cases` of them; under a probe, a case
+        counts as another.
 
         Parameters
         ----------
         numbers : those of one case together, as in `pending` and `longest_first`
         """
-        case = numbers // self.per_case
+        case = numbers // self._per_probe
         starts = np.flatnonzero(np.diff(case, prepend=-1))[::cases]
         yield from (batch for batch in np.split(numbers, starts[1:]) if len(batch))
 

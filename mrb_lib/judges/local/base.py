@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Final, TypeVar
+from typing import ClassVar, Final, TypeVar, cast
 
 import pandas as pd
 import torch
@@ -289,22 +289,29 @@ class LocalJudge(ABC):
     ) -> list[T]:
         """One request for each group of rows that share the keys; where a case cannot be asked, its rows fail.
 
-        Images are decoded and processed in several threads.
+        Images are decoded and processed in several threads. Of a case with several probes that cannot be asked as a
+        whole, each probe is tried alone.
         """
 
-        def tried(group: tuple[Positions, Records]) -> T | InputError:
+        def tried(positions: Positions, records: Records) -> list[T | tuple[Positions, InputError]]:
             try:
-                return request(*group)
+                return [request(positions, records)]
             except InputError as error:
-                return error
+                probes = [str(record["probe"]) for record in records]
+                if len(set(probes)) == 1:
+                    return [(positions, error)]
+                parts = [[i for i, name in enumerate(probes) if name == probe] for probe in dict.fromkeys(probes)]
+                return [
+                    made for part in parts for made in tried([positions[i] for i in part], [records[i] for i in part])
+                ]
 
-        groups = group_rows(shown, keys)
-        requests = []
-        for (positions, _), made in zip(groups, self._workers.map(tried, groups), strict=True):
-            if isinstance(made, InputError):
-                rows.fail(positions, str(made))
-            else:
-                requests.append(made)
+        requests: list[T] = []
+        for group in self._workers.map(lambda group: tried(*group), group_rows(shown, keys)):
+            for made in group:
+                if isinstance(made, tuple) and len(made) == 2 and isinstance(made[1], InputError):
+                    rows.fail(made[0], str(made[1]))
+                else:
+                    requests.append(cast("T", made))
         return requests
 
     @cached_property

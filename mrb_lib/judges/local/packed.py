@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from math import isfinite
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import pandas as pd
 
@@ -21,6 +21,13 @@ from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 from mrb_lib.verdicts.orders import pick_of
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
+
+PROBES_A_TREE: Final = 4
+"""How many probes of a case that show the same images share a pass on a GPU, where the images are read once for all.
+
+On a CPU each has its own: attention under a mask grows with the square of what a pass holds, and ten probes of a tiny
+judge took twice the time in trees of four (tests/benchmarks/RESULTS.md).
+"""
 
 
 class CaseQuestions(NamedTuple):
@@ -33,6 +40,18 @@ class CaseQuestions(NamedTuple):
 def branch(record: Mapping[str, object]) -> tuple[str, str]:
     """What the texts of a prompt depend on besides its case and dimension: probe and order."""
     return str(record["probe"]), str(record["order"])
+
+
+def _trees(shown: pd.DataFrame, most: int) -> pd.Series:
+    """Which rows are read in one tree: those of a case that show the same images, of so many probes at most."""
+    names = shown["images"] if "images" in shown else pd.Series([()] * len(shown), index=shown.index)
+    cases = [(case_id, tuple(map(str, own))) for case_id, own in zip(shown["case_id"], names, strict=True)]
+    probes: dict[tuple[str, tuple[str, ...]], dict[str, int]] = {}
+    trees = []
+    for case, probe in zip(cases, shown["probe"], strict=True):
+        of_case = probes.setdefault(case, {})
+        trees.append((*case, of_case.setdefault(probe, len(of_case) // most)))
+    return pd.Series(trees, index=shown.index, dtype=object)
 
 
 class PackedJudge(TreeJudge):
@@ -60,8 +79,11 @@ class PackedJudge(TreeJudge):
 
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""
-        rows = VerdictRows(shown)
-        return partial(self._answer, rows, self.case_requests(rows, shown, self.case_questions))
+        rows, shown = (
+            VerdictRows(shown),
+            shown.assign(tree=_trees(shown, 1 if self._device.type == "cpu" else PROBES_A_TREE)),
+        )
+        return partial(self._answer, rows, self.case_requests(rows, shown, self.case_questions, ("tree",)))
 
     def case_questions(self, positions: Positions, records: Records) -> CaseQuestions:
         """The prompts of one case's rows, made ready; see `group_rows` for the parameters.

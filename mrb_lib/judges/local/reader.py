@@ -307,11 +307,15 @@ class TreeJudge(LocalJudge):
         super().unload()
 
     def case_requests(
-        self, rows: VerdictRows, shown: pd.DataFrame, request: Callable[[Positions, Records], T]
+        self,
+        rows: VerdictRows,
+        shown: pd.DataFrame,
+        request: Callable[[Positions, Records], T],
+        keys: Sequence[str] = CASE,
     ) -> list[T]:
-        """One request a case; says where the questions about a case must be read apart."""
+        """One request a case, or a group of rows that share the keys; says where questions must be read apart."""
         self.load()
-        requests = self.requests(rows, shown, CASE, request)
+        requests = self.requests(rows, shown, keys, request)
         if self.reader.why_apart:
             self.notice(f"some cases are read one question at a time ({self.reader.why_apart})")
         return requests

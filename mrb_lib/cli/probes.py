@@ -1,0 +1,106 @@
+"""`mrb probes`: the list of probes, and a case side by side with what a probe makes of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from mrb_lib.data.benchmark import Benchmark
+    from mrb_lib.probes import Case, ProbeId
+
+app = typer.Typer(
+    help="What changes a verdict that should not, and what should and does not: the list of probes.",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def probes(
+    context: typer.Context,
+    json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
+) -> None:
+    """List the probes: what each changes, its severities, and what should follow."""
+    if context.invoked_subcommand is not None:
+        return
+    from json import dumps
+
+    from mrb_lib.cli.listing import line
+    from mrb_lib.probes import PROBES
+
+    if json:
+        keys = ("name", "changes", "does", "expected", "severities", "source", "modalities")
+        typer.echo(dumps([{key: getattr(probe, key) for key in keys} for probe in PROBES.values()], indent=1))
+        return
+    width = max(map(len, PROBES))
+    for probe in PROBES.values():
+        steps = f":1-{probe.severities}" if probe.severities > 1 else ""
+        only = f" Only {', '.join(probe.modalities)}." if probe.modalities else ""
+        source = f" [{probe.source}]" if probe.source else ""
+        typer.echo(line(f"{probe.name + steps:<{width + 4}}  {probe.expected:<5}  {probe.does}.{only}{source}"))
+
+
+@app.command()
+def show(
+    bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
+    case: Annotated[str, typer.Argument(metavar="CASE", help="The case's id.")],
+    probe: Annotated[str, typer.Argument(metavar="PROBE", help="One probe, with its severity: image/blur:3.")],
+    seed: Annotated[int, typer.Option(min=0, help="As of `mrb judge --seed`.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Also write the pictures, before and after, as PNG files.")
+    ] = None,
+) -> None:
+    """Show a case as a probe changes it: what is taken out in [-brackets-], what is put in as {+these+}."""
+    from mrb_lib.data.benchmark import load
+    from mrb_lib.errors import InputError
+    from mrb_lib.probes import Probing, parse_probes
+
+    ids = parse_probes(probe)
+    if len(ids) != 1:
+        named = ", ".join(map(str, ids[:5]))
+        raise InputError(f"probe {probe!r}: names {len(ids)} probes ({named}); name one, with its severity.")
+    benchmark = load(bench)
+    probing = Probing(benchmark.cases, seed)
+    before, after = probing.case(case), probing.probed(case, ids[0])
+    if isinstance(after, str):
+        raise InputError(f"case {case}: {ids[0]} does not apply to it: {after}.")
+    _print_texts(before, after)
+    if before.images != after.images:
+        _print_pictures(benchmark, before, after, ids[0], out)
+
+
+def _print_texts(before: Case, after: Case) -> None:
+    from mrb_lib.cli.listing import line
+    from mrb_lib.probes.marking import marked
+
+    for name in ("question", "response_a", "response_b"):
+        old, new = getattr(before, name), getattr(after, name)
+        if old == new:
+            typer.echo(f"{name}: unchanged")
+        else:
+            typer.echo("\n".join([f"{name}:", *map(line, marked(old, new).splitlines())]))
+    if after.note:
+        typer.echo("\n".join(["added to the question ({A}, {B}: the letters as shown):", *map(line, after.note.splitlines())]))
+
+
+def _print_pictures(benchmark: Benchmark, before: Case, after: Case, probe: ProbeId, out: Path | None) -> None:
+    from mrb_lib.cli.listing import line
+    from mrb_lib.data.images import open_image, png
+    from mrb_lib.files import write_atomic
+    from mrb_lib.probes import ProbedImages
+
+    shown = [name for name in after.images if name in benchmark.images]
+    typer.echo(line(f"images: {len(before.images)} before, {len(after.images)} after {', '.join(shown)}".rstrip()))
+    if out is None:
+        typer.echo("images: --out DIR writes them")
+        return
+    out.mkdir(parents=True, exist_ok=True)
+    images = ProbedImages(benchmark.images, benchmark.cases)
+    for when, names in (("before", before.images), ("after", after.images)):
+        for number, name in enumerate(names, 1):
+            path = out / f"{when}-{number}.png"
+            write_atomic(path, png(open_image(images[name], name)))
+            typer.echo(line(f"{path}: {when}, {probe}"))
