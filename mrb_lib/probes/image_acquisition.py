@@ -7,6 +7,7 @@ from math import cos, pi, sin
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from mrb_lib.probes.probe import Case, register_picture
@@ -53,7 +54,7 @@ def metal_artefact(picture: Image.Image, severity: int, rng: np.random.Generator
     band = np.cos(angle - np.float32(turn)) ** 10  # beam hardening along the long axis
     radius = np.float32((0.010, 0.014, 0.018, 0.022, 0.026)[step])
     fades = 1 / (1 + (distance / 0.22) ** 2) * np.clip(distance / radius - 0.6, 0, 1)
-    most = np.float32((14, 28, 48, 74, 110)[step])
+    most = np.float32((8, 20, 40, 68, 105)[step])
     streaked = values + (most * fades * (fine - 1.3 * band + 0.25))[..., None]
     long = np.hypot(
         dx * np.float32(cos(turn)) + dy * np.float32(sin(turn)),
@@ -78,7 +79,7 @@ def low_dose(picture: Image.Image, severity: int, rng: np.random.Generator, case
     """Give a CT the streaky noise of too few photons, more of it along dense paths."""
     values = levels(picture)
     noise = _reconstructed_noise(values.mean(axis=2), rng)[..., None]
-    return picture_of(values + np.float32((6, 12, 21, 34, 52)[severity - 1]) * noise, picture.mode)
+    return picture_of(values + np.float32((5, 10, 18, 29, 44)[severity - 1]) * noise, picture.mode)
 
 
 def _reconstructed_noise(values: Raster, rng: np.random.Generator) -> Raster:
@@ -117,9 +118,9 @@ def gain(picture: Image.Image, severity: int, rng: np.random.Generator, case: Ca
     step = severity - 1
     values = levels(picture)
     speckle = grain(rng, picture.width, picture.height, cell=1.5)
-    floor, factor = (12, 26, 46, 70, 96)[step], (1.1, 1.25, 1.45, 1.7, 2.0)[step]
+    floor, factor = (8, 20, 36, 54, 76)[step], (1.06, 1.15, 1.28, 1.42, 1.6)[step]
     raised = values * np.float32(factor) + floor * (1 + 0.35 * speckle)
-    soft = raised - np.maximum(raised - 200, 0) * np.float32(0.4)  # the display saturates by and by
+    soft = raised - np.maximum(raised - 170, 0) * np.float32(0.5)  # the display saturates by and by
     inside = body(values)
     return picture_of(values + inside * (soft - values), picture.mode)
 
@@ -196,7 +197,7 @@ def glare(picture: Image.Image, severity: int, rng: np.random.Generator, case: C
     x, y = grid_of(picture.width, picture.height)
     across, down = float(x[0, -1]), float(y[-1, 0])
     turn = 2 * pi * float(rng.random())
-    spots = rng.random((_HIGHLIGHTS, 5))
+    spots = rng.random((2 * _HIGHLIGHTS, 5))
     inside = body(values)
     fundus = "fundus" in (case.modality or "").lower()
     along = (x - across / 2) / across * np.float32(cos(turn)) + (y - down / 2) / down * np.float32(sin(turn))
@@ -206,23 +207,34 @@ def glare(picture: Image.Image, severity: int, rng: np.random.Generator, case: C
     hazy = values + np.minimum(haze, 0.95) * (white - values)
     if fundus:
         return picture_of(hazy, picture.mode)
-    lit = np.zeros(values.shape[:2], dtype=np.float32)
-    for u, v, size, flat, lean in spots[: (3, 5, 8, 12, _HIGHLIGHTS)[step]]:
-        dx, dy = x - np.float32(across * (0.15 + 0.7 * u)), y - np.float32(down * (0.15 + 0.7 * v))
+    lit = _highlights(values, spots, step)[..., None] * inside
+    return picture_of(hazy + lit * (255 - hazy), picture.mode)
+
+
+def _highlights(values: Raster, spots: NDArray[np.float64], step: int) -> Raster:
+    """How much of each pixel is white: at some of the spots, those first that light reaches."""
+    height, width = values.shape[:2]
+    x, y = grid_of(width, height)
+    light = blurred(values, max(width, height) * 0.02).mean(axis=2)
+    across, down = 0.12 + 0.76 * spots[:, 0], 0.12 + 0.76 * spots[:, 1]
+    reached = light[(down * height).astype(np.intp), (across * width).astype(np.intp)]
+    order = np.argsort(reached < np.median(reached), kind="stable")
+    lit = np.zeros((height, width), dtype=np.float32)
+    for i in order[: (3, 5, 8, 12, _HIGHLIGHTS)[step]]:
+        size, flat, lean = spots[i, 2:]
+        dx, dy = x - np.float32(x[0, -1] * across[i]), y - np.float32(y[-1, 0] * down[i])
         c, s = np.float32(cos(pi * lean)), np.float32(sin(pi * lean))
         radius = np.float32((0.010 + 0.022 * size) * (0.7, 0.85, 1.0, 1.2, 1.4)[step])
         spread = np.hypot(dx * c + dy * s, (dy * c - dx * s) * np.float32(1.4 + 2 * flat)) / radius
-        core, halo = np.clip((1.15 - spread) / 0.3, 0, 1), 0.35 / (1 + spread**4 / 16)
-        lit = np.maximum(lit, np.maximum(core, halo))
-    lit3 = lit[..., None] * inside
-    return picture_of(hazy + lit3 * (255 - hazy), picture.mode)
+        lit = np.maximum(lit, np.maximum(np.clip((1.15 - spread) / 0.3, 0, 1), 0.35 / (1 + spread**4 / 16)))
+    return lit
 
 
 @register_picture("image/motion-ghost", expected="same", source=_MEDICAL, modalities=MRI)
 def motion_ghost(picture: Image.Image, severity: int, rng: np.random.Generator, case: Case) -> Image.Image:
     """Repeat an MR picture faintly along the direction of phase encoding, as a patient's regular movement does."""
     values = levels(picture)
-    down, share, phase = rng.random() < 0.5, 0.11 + 0.1 * float(rng.random()), pi * (0.15 + 0.25 * float(rng.random()))
+    down, share, phase = rng.random() < 0.5, 0.11 + 0.1 * float(rng.random()), pi * (0.3 + 0.25 * float(rng.random()))
     moving = values * body(values)
     step = max(1, round(share * (picture.height if down else picture.width)))
 
@@ -246,7 +258,8 @@ def bias_field(picture: Image.Image, severity: int, rng: np.random.Generator, ca
     uneven = smooth_field(rng, picture.width, picture.height, knots=3)
     slope = (x / x[0, -1] - 0.5) * np.float32(cos(turn)) + (y / y[-1, 0] - 0.5) * np.float32(sin(turn))
     field = 1.6 * slope[..., None] + 0.35 * uneven
-    return picture_of(values * np.exp(np.float32((0.25, 0.5, 0.8, 1.2, 1.7)[severity - 1]) * field), picture.mode)
+    factor = np.exp(np.float32((0.25, 0.5, 0.8, 1.2, 1.7)[severity - 1]) * field)
+    return picture_of(values * (1 + body(values) * (factor - 1)), picture.mode)
 
 
 @register_picture("image/grid", expected="same", modalities=RADIOGRAPHY)
@@ -281,5 +294,4 @@ def speckle(picture: Image.Image, severity: int, rng: np.random.Generator, case:
     shown = np.log(np.maximum((coarse[0] ** 2 + coarse[1] ** 2) / 2, 0.02)) + np.float32(0.5772)
     most, floor = np.float32((6, 12, 20, 30, 42)[step]), np.float32((4, 10, 18, 28, 40)[step])
     weaker = values * np.float32((0.97, 0.93, 0.87, 0.79, 0.70)[step])
-    inside = body(values)
-    return picture_of(values + inside * (weaker + floor + most * shown - values), picture.mode)
+    return picture_of(weaker + floor + most * shown, picture.mode)

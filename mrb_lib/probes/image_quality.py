@@ -18,10 +18,10 @@ _GAMMA = 2.2  # of displays: exposure acts on light, not on grey levels
 
 @register_picture("image/noise", expected="same", source=_CORRUPTIONS)
 def noise(picture: Image.Image, severity: int, rng: np.random.Generator, case: Case) -> Image.Image:
-    """Add Gaussian noise, with a standard deviation of up to 60 of 255 grey levels."""
+    """Add Gaussian noise, with a standard deviation of up to 50 of 255 grey levels."""
     values = levels(picture)
     added = grain(rng, picture.width, picture.height, values.shape[2])
-    return picture_of(values + np.float32((5, 10, 20, 36, 60)[severity - 1]) * added, picture.mode)
+    return picture_of(values + np.float32((5, 10, 18, 30, 50)[severity - 1]) * added, picture.mode)
 
 
 @register_picture("image/sensor-noise", expected="same", source=_CORRUPTIONS)
@@ -41,15 +41,17 @@ def sensor_noise(picture: Image.Image, severity: int, rng: np.random.Generator, 
 
 @register_picture("image/blur", expected="same", source=_MEDICAL)
 def blur(picture: Image.Image, severity: int, rng: np.random.Generator, case: Case) -> Image.Image:
-    """Blur the picture, by up to 4% of its shorter side."""
-    return picture.filter(ImageFilter.GaussianBlur(min(picture.size) * (0.002, 0.005, 0.01, 0.02, 0.04)[severity - 1]))
+    """Blur the picture, by up to 2.5% of its shorter side."""
+    return picture.filter(
+        ImageFilter.GaussianBlur(min(picture.size) * (0.002, 0.005, 0.01, 0.016, 0.025)[severity - 1])
+    )
 
 
 @register_picture("image/motion", expected="same", source=_MEDICAL)
 def motion(picture: Image.Image, severity: int, rng: np.random.Generator, case: Case) -> Image.Image:
-    """Blur the picture along a line, as by movement, over up to 12% of its shorter side."""
+    """Blur the picture along a line, as by movement, over up to 9% of its shorter side."""
     angle = pi * float(rng.random())
-    length = min(picture.size) * (0.01, 0.02, 0.04, 0.07, 0.12)[severity - 1]
+    length = min(picture.size) * (0.01, 0.02, 0.035, 0.06, 0.09)[severity - 1]
     values = levels(picture)
     passes = max(1, int(length).bit_length())
     for step in range(1, passes + 1):  # the mean of two copies, again and again: all of a line in a few steps
@@ -70,9 +72,9 @@ def jpeg(picture: Image.Image, severity: int, rng: np.random.Generator, case: Ca
 
 @register_picture("image/resolution", expected="same", source=_MEDICAL)
 def resolution(picture: Image.Image, severity: int, rng: np.random.Generator, case: Case) -> Image.Image:
-    """Shrink the picture, to no less than 40 pixels of a side of 512 or more, and enlarge it again."""
+    """Shrink the picture, to no less than 66 pixels of a side of 512 or more, and enlarge it again."""
     longer = max(picture.size)
-    factor = min(1.0, GRAIN_SIDE / longer) * (0.7, 0.45, 0.28, 0.15, 0.08)[severity - 1]
+    factor = min(1.0, GRAIN_SIDE / longer) * (0.7, 0.45, 0.28, 0.19, 0.13)[severity - 1]
     small = (max(1, round(picture.width * factor)), max(1, round(picture.height * factor)))
     return picture.resize(small, Image.Resampling.BOX).resize(picture.size, Image.Resampling.BICUBIC)
 
@@ -87,14 +89,14 @@ def low_contrast(picture: Image.Image, severity: int, rng: np.random.Generator, 
 
 @register_picture("image/overexposed", expected="same", source=_CORRUPTIONS)
 def overexposed(picture: Image.Image, severity: int, rng: np.random.Generator, case: Case) -> Image.Image:
-    """Expose the picture by up to four stops too much."""
-    return _exposed(picture, (0.4, 1.0, 1.8, 2.8, 4.0)[severity - 1])
+    """Expose the picture by up to three stops too much."""
+    return _exposed(picture, (0.4, 0.9, 1.5, 2.2, 3.0)[severity - 1])
 
 
 @register_picture("image/underexposed", expected="same", source=_CORRUPTIONS)
 def underexposed(picture: Image.Image, severity: int, rng: np.random.Generator, case: Case) -> Image.Image:
-    """Expose the picture by up to six stops too little."""
-    return _exposed(picture, (-0.7, -1.5, -2.6, -4.2, -6.0)[severity - 1])
+    """Expose the picture by up to five stops too little."""
+    return _exposed(picture, (-0.7, -1.5, -2.5, -3.7, -5.0)[severity - 1])
 
 
 def _exposed(picture: Image.Image, stops: float) -> Image.Image:

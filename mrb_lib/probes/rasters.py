@@ -103,9 +103,12 @@ def body(values: Raster) -> Raster:
     ImageDraw.floodfill(lit, (int(column), int(row)), 128)
     inside = np.asarray(lit) == 128
     hull = Image.fromarray((_spans(inside) & _spans(inside.T).T).astype(np.uint8) * 255)
-    hull = hull.filter(ImageFilter.MinFilter(3))  # what opening and closing has grown
-    grown = hull.resize((width, height), Image.Resampling.BILINEAR)
-    return (np.asarray(grown, dtype=np.float32) / 255)[..., None]
+    inner, outer = (
+        np.asarray(each.resize((width, height), Image.Resampling.BILINEAR), dtype=np.float32) / 255
+        for each in (hull.filter(ImageFilter.MinFilter(5)), hull)
+    )
+    edge = blurred(values.max(axis=2, keepdims=True), max(width, height) / 400)  # as fine as the picture itself
+    return np.maximum(inner[..., None], outer[..., None] * np.clip((edge - _DARK / 2) / _DARK, 0, 1))
 
 
 def _spans(inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
