@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,7 +15,7 @@ import pandas as pd
 
 from mrb_lib.data.images import open_image, png
 from mrb_lib.errors import InputError
-from mrb_lib.probes.probe import PROBES, Case, ProbeId, parse_id
+from mrb_lib.probes.probe import PROBES, Box, Case, ProbeId, parse_id
 from mrb_lib.schema import NO_PROBE
 
 _MARK: Final = "probe|"  # begins the name of a picture that is made when it is asked for; no stored image has a "|"
@@ -176,7 +177,19 @@ def as_case(row: pd.Series) -> Case:
     return Case(
         str(row["case_id"]), text("question") or "", text("response_a") or "", text("response_b") or "",
         tuple(map(str, names if names is not None else ())), text("modality"), text("organ"), text("reference"),
+        box=_box(row.get("box")),
     )  # fmt: skip
+
+
+def _box(value: object) -> Box | None:
+    """Four fractions, as a list or as the JSON text of one; None for anything else."""
+    try:
+        listed = json.loads(value) if isinstance(value, str) else value
+        left, top, right, bottom = map(float, listed)  # type: ignore[call-overload]  # what cannot be listed raises
+    except (TypeError, ValueError, RecursionError):
+        return None
+    inside = 0 <= left < right <= 1 and 0 <= top < bottom <= 1  # false where one is not a number
+    return (left, top, right, bottom) if inside else None
 
 
 def applicable(probing: Probing, case_ids: Sequence[str], probe: ProbeId) -> pd.Series:

@@ -23,6 +23,8 @@ from mrb_lib.schema import NO_PROBE
 Changes = Literal["image", "response", "question", "prompt"]
 Expected = Literal["same", "worse", "flips"]
 Side = Literal["A", "B"]
+Box = tuple[float, float, float, float]
+"""Left, top, right and bottom, as fractions of the width and the height from 0 to 1."""
 
 BOTH: Final = "+both"
 MOST_SEVERE: Final = 5
@@ -38,6 +40,7 @@ class Case:
     modality, organ, reference : None where the case does not say
     note : what whoever asks adds to the question; `{A}` and `{B}` in it become the letters that the responses have
         in the order in which they are shown
+    box : where the lesion is, in fractions of the picture's width and height; None where the case does not say
     """
 
     case_id: str
@@ -49,6 +52,7 @@ class Case:
     organ: str | None = None
     reference: str | None = None
     note: str = ""
+    box: Box | None = None
 
     def response(self, side: Side) -> str:
         """The text of a response."""
@@ -92,7 +96,8 @@ class Probe:
     severities : how many steps it has; 1 for one that has no steps
     source : the paper it comes from; empty where it is this library's own
     edit, response, picture : the change itself, one of the three
-    modalities : words that a case's modality must hold one of; empty for all
+    modalities : beginnings of words, one of which must be in a case's modality; empty for all
+    needs_box : it changes what a `box` holds
     """
 
     name: str
@@ -105,6 +110,7 @@ class Probe:
     response: EditResponse | None = None
     picture: EditPicture | None = None
     modalities: tuple[str, ...] = ()
+    needs_box: bool = False
 
     def applied(self, case: Case, severity: int, rng: np.random.Generator, others: Others, *, both: bool) -> Case | str:
         """The case as changed, pictures excepted, or why the probe does not apply to it."""
@@ -118,6 +124,10 @@ class Probe:
             return "it has no image"
         if self.modalities and not _is_one_of(case.modality, self.modalities):
             return f"its modality is not one of {', '.join(self.modalities)}"
+        if self.needs_box and case.box is None:
+            return "no box says where its lesion is"
+        if self.needs_box and len(case.images) > 1:
+            return "it has several images, and its box does not say in which the lesion is"
         return case
 
 
@@ -156,13 +166,15 @@ def register_picture(
     severities: int = MOST_SEVERE,
     source: str = "",
     modalities: Sequence[str] = (),
+    needs_box: bool = False,
 ) -> Callable[[EditPicture], EditPicture]:
     """Register a function that changes a picture; see `register_probe`."""
 
     def decorate(edit: EditPicture) -> EditPicture:
         probe = Probe(
-            name, _changes(name), _does(edit), expected, severities, source, picture=edit, modalities=tuple(modalities)
-        )
+            name, _changes(name), _does(edit), expected, severities, source,
+            picture=edit, modalities=tuple(modalities), needs_box=needs_box,
+        )  # fmt: skip
         PROBES.add(name, probe)
         return edit
 
@@ -265,4 +277,6 @@ def _does(edit: Callable[..., object]) -> str:
 
 
 def _is_one_of(modality: str | None, words: Sequence[str]) -> bool:
-    return modality is not None and any(word.lower() in modality.lower() for word in words)
+    # Only where a word begins, for "CT" is also in "OCT"; a hyphen begins none, or "ray" would be one.
+    spaced = " " + " ".join("".join(c if c.isalnum() or c == "-" else " " for c in (modality or "").lower()).split())
+    return any(f" {word.lower()}" in spaced for word in words)
