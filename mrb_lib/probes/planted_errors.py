@@ -44,7 +44,7 @@ def side(text: str, severity: int, rng: np.random.Generator, case: Case) -> str 
     edits = [
         Edit(words.spans[i].start, words.spans[i].end, like(_SIDES[word], words.spans[i].of(text)))
         for i, word in enumerate(words.lower)
-        if word in _SIDES and (word not in ("left", "right") or _is_side(words, i))
+        if word in _SIDES and (word not in ("left", "right") or _is_side(words, i)) and not words.is_denied(i)
     ]
     return _planted(text, edits, severity, rng)
 
@@ -103,7 +103,7 @@ def modality(text: str, severity: int, rng: np.random.Generator, case: Case) -> 
     words = Words.of(text.replace("X-ray", "X ray").replace("x-ray", "x ray"))  # of the same length
     edits = []
     for i, size, phrase in words.phrases(WORDS["modality"]["other"]):
-        if not _PLANNED.intersection(words.clause(i)) and words.at(i + size) not in ("or", "and"):
+        if not _PLANNED.intersection(words.clause(i)) and words.at(i + size) not in ("or", "and", "would"):
             edits.append(_swap(words, i, size, WORDS["modality"]["other"][phrase], text))
     return _planted(text, edits, severity, rng)
 
@@ -139,6 +139,8 @@ def _measured(match: re.Match[str], is_larger: bool) -> Edit | None:
     grows = grows or (min(values) < 4 and "." not in low and not (is_share and max(values) * 3 > 100))
     factor = 3.0 if grows else 0.25
     new = [_written(value, factor, model) for value, model in zip(values, (low, high), strict=False)]
+    if len(set(new)) < len(values):  # a range that came out as one number
+        new = [_written(value, 3.0, model) for value, model in zip(values, (low, high), strict=False)]
     if [value.replace(",", "") for value in new] == [value.replace(",", "") for value in (low, high) if value]:
         return None
     middle = f"{match[2]}{new[1]}" if high else ""
@@ -222,12 +224,14 @@ def _drugs() -> dict[str, tuple[str, ...]]:
 
 
 def _is_anatomy(words: Words, i: int, size: int, phrase: str) -> bool:
+    if words.is_denied(i):
+        return False
     if phrase in _directions():
         return words.after(i) in WORDS["anatomy"]["before"]
     following, previous = words.after(i + size - 1), words.before(i)
     if phrase in ("heart", "brain", "back"):
         return following not in ("of", "attack", "attacks", "rate", "failure") and previous not in ("by", "my", "your")
-    return following not in ("vision",)
+    return not following.startswith(("vision", "bug", "flu", "ache", "upset", "plateau"))
 
 
 def _replaced(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from mrb_lib.probes.probe import Case, register_response
 from mrb_lib.probes.wording import WORDS, Edit, Words, in_place, is_finished, is_layout, sentences
+
+_SUPPOSED: Final = frozenset(WORDS["finding"]["supposed"])
 
 
 @register_response("response/finding-added", expected="flips", severities=3)
@@ -43,14 +47,15 @@ def _false_findings(text: str, case: Case) -> list[str]:
     organ, known = (case.organ or "").lower(), f"{text} {case.question} {case.reference or ''}".lower()
     spoken = set(Words.of(text).lower) if case.images or case.modality else set()
     table: dict[str, dict[str, str]] = WORDS["added"]
-    place = next((name for name in table if name in organ), None) or next((n for n in table if n in spoken), None)
+    place = next((name for name in table if (name in organ if organ else name in spoken)), None)
     return [finding for key, finding in table[place].items() if key not in known] if place else []
 
 
 def _weight(sentence: str) -> int:
-    """How much a sentence tells of what was found; 0 where it says that something is not there."""
+    """How much a sentence tells of what was found; 0 where that is denied, or only supposed."""
     words = Words.of(sentence)
-    if {"no", "not", "without"}.intersection(words.lower):
+    lower = [word for i, word in enumerate(words.lower) if word != "can" or words.after(i) != "be"]
+    if _SUPPOSED.intersection(lower):
         return 0
     weights: dict[str, int] = WORDS["finding"]["weights"]
     return sum(weights[phrase] for _, _, phrase in words.phrases(weights))

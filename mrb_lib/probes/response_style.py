@@ -17,6 +17,7 @@ _SPEAKER: Final[list[str]] = _STYLE["speaker"]
 _DOUBT: Final = frozenset(_STYLE["doubt"])
 _REFERS: Final = frozenset(_STYLE["refers"])
 _LOWERED: Final = frozenset(("the", "this", "these", "there", "a", "an", "it", "no", "its"))
+_NOW: Final = frozenset(("is", "are", "has", "have", "shows", "measures", "lies", "contains"))
 _NO_ASIDE: Final = ("it is important", "it is recommended", "it is best", "it is essential", "it is also", "no,", "no:")
 
 
@@ -61,8 +62,10 @@ def markdown(text: str, severity: int, rng: np.random.Generator, case: Case) -> 
     """Set one response as a Markdown list, the first words of each sentence in bold."""
     if is_layout(text) or _has_markdown(text):
         return None
-    lines = [_as_item(part.of(text)) for part in sentences(text)]
-    return "\n".join(lines) if len(lines) > 1 else None
+    parts = [part.of(text) for part in sentences(text)]
+    if len(parts) < 2 or not all(any(map(str.isalpha, part)) for part in parts):
+        return None
+    return "\n".join(map(_as_item, parts))
 
 
 @register_response("response/plain", expected="same")
@@ -233,7 +236,7 @@ def _states(sentence: str) -> bool:
     if not is_finished(sentence) or sentence.lower().startswith(_NO_ASIDE) or len(sentence) > 600:
         return False
     words = Words.of(sentence).lower
-    return len(words) > 3 and words[0] in _LOWERED and not _DOUBT.intersection(words)
+    return len(words) > 3 and words[0] in _LOWERED and bool(_NOW.intersection(words)) and not _DOUBT.intersection(words)
 
 
 def _has_markdown(text: str) -> bool:
@@ -241,12 +244,9 @@ def _has_markdown(text: str) -> bool:
 
 
 def _as_item(sentence: str) -> str:
-    if len(sentence) > 300 and "." not in sentence:
-        return sentence
-    pieces = sentence.split(" ", 3)
-    if len(pieces) < 3:
-        return f"- {sentence}"
-    return f"- **{' '.join(pieces[:2])}** {' '.join(pieces[2:])}"
+    mark, _, rest = sentence.partition(" ") if sentence[0].isdigit() else ("-", "", sentence)
+    pieces = rest.split(" ", 2)
+    return f"{mark} **{' '.join(pieces[:2])}** {pieces[2]}" if len(pieces) > 2 else f"{mark} {rest}"
 
 
 def _without_markdown(line: str) -> str:
@@ -260,9 +260,9 @@ def _may_be_misspelt(word: str) -> bool:
 
 
 def _misspelt(word: str, place: float, is_dropped: bool) -> str:
-    """A word with two inner letters swapped, or with one dropped; the first and the last letter stay."""
+    """A word with two inner letters swapped or, in a long one, one dropped; the first and the last letter stay."""
     i = 1 + int(place * (len(word) - 3))
-    if is_dropped or word[i] == word[i + 1]:
+    if (is_dropped and len(word) > 6) or word[i] == word[i + 1]:
         return word[:i] + word[i + 1 :]
     return word[:i] + word[i + 1] + word[i] + word[i + 2 :]
 
@@ -271,7 +271,8 @@ def _blocks(text: str, parts: list[Span]) -> list[Span]:
     """Sentences, each with those after it that refer back."""
     out: list[Span] = []
     for part in parts:
-        is_free = is_finished(part.of(text)) and not _REFERS.intersection(Words.of(part.of(text)).lower)
+        sentence = part.of(text)
+        is_free = is_finished(sentence) and ":" not in sentence and not _REFERS.intersection(Words.of(sentence).lower)
         if out and not is_free:
             out[-1] = Span(out[-1].start, part.end)
         else:

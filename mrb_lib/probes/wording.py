@@ -19,6 +19,7 @@ _END: Final = re.compile(r"[.!?][\"')\]*_]{0,4}(?=\s|\Z)|\n")
 _SHORT: Final = frozenset(
     ("dr", "mr", "mrs", "ms", "prof", "st", "vs", "etc", "approx", "fig", "no", "e.g", "i.e", "al", "cf", "ca", "u.s")
 )
+_DENIALS: Final = frozenset(("no", "not", "without", "never", "cannot", "neither", "against"))
 _LONGEST: Final = 4  # words of a phrase in a word list
 
 
@@ -81,6 +82,15 @@ class Words:
                 break
             out.append(self.lower[place])
         return out
+
+    def is_denied(self, i: int, most: int = 12) -> bool:
+        """Whether a "no", "not" or the like stands in the same part of the sentence, up to `most` words away."""
+        near = set(self.clause(i, most))
+        for place in range(i + 1, min(len(self.lower), i + 1 + most)):
+            if any(mark in ".;:!?\n" for mark in self._gap(place - 1)):
+                break
+            near.add(self.lower[place])
+        return not near.isdisjoint(_DENIALS)
 
     def phrases(self, known: Mapping[str, object]) -> Iterator[tuple[int, int, str]]:
         """Each phrase of a list that the text holds, longest first: its first word, how many words, and the phrase."""
