@@ -22,6 +22,7 @@ _JOINING: Final = frozenset(("and", "or", "to", "versus", "vs", "than"))
 _COUNTED: Final = frozenset(WORDS["number"]["counted"])
 _MASS_UNITS: Final[dict[str, str]] = WORDS["unit"]["other"]
 _NEGATION: Final = WORDS["negation"]
+_TURNED: Final = frozenset(("no", "not", "without", "is", "are", *_NEGATION["verbs"]))
 _PLANNED: Final = frozenset(WORDS["modality"]["planned"])
 _NUMBER: Final = r"\d{1,7}(?:,\d{3}){0,3}(?:\.\d{1,4})?"
 
@@ -78,8 +79,12 @@ def unit(text: str, severity: int, rng: np.random.Generator, case: Case) -> str 
 def negation(text: str, severity: int, rng: np.random.Generator, case: Case) -> str | None:
     """Take a "no", "not" or "without" out of one response, or put one in."""
     words = Words.of(text)
-    edits = [edit for i in range(len(words.lower)) if (edit := _negated(words, i)) is not None]
-    return _planted(text, _apart(edits), severity, rng)
+    edits: dict[int, Edit] = {}
+    for i in range(len(words.lower)):
+        edit = _negated(words, i)
+        if edit is not None:
+            edits.setdefault(words.mark(i)[0], edit)  # one in a sentence: two may cancel out
+    return _planted(text, list(edits.values()), severity, rng)
 
 
 @register_response("response/anatomy", expected="flips", severities=3)
@@ -162,7 +167,7 @@ def _is_count(words: Words, i: int) -> bool:
 def _negated(words: Words, i: int) -> Edit | None:
     """The edit that turns what is said at a word into its opposite; None where it is no place for that."""
     here, following = words.lower[i], words.after(i)
-    if not following or (words.clause(i, 6) and _is_open(words, i)):
+    if not following or here not in _TURNED or words.is_denied(i) or _is_open(words, i):
         return None
     span = words.spans[i]
     if here == "no":
@@ -185,16 +190,7 @@ def _negated(words: Words, i: int) -> Edit | None:
 
 def _is_open(words: Words, i: int) -> bool:
     """Whether what is said at a word is a condition, a choice or a question."""
-    return not set(_NEGATION["left_alone"]).isdisjoint(words.clause(i, 6))
-
-
-def _apart(edits: Sequence[Edit]) -> list[Edit]:
-    """Edits without those that lie within 20 letters of the one before: two negations may cancel out."""
-    out: list[Edit] = []
-    for edit in edits:
-        if not out or edit.start >= out[-1].end + 20:
-            out.append(edit)
-    return out
+    return words.mark(i)[1] == "?" or not set(_NEGATION["left_alone"]).isdisjoint(words.clause(i, 6))
 
 
 @cache

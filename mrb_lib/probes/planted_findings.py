@@ -9,6 +9,7 @@ import numpy as np
 from mrb_lib.probes.probe import Case, register_response
 from mrb_lib.probes.wording import WORDS, Edit, Words, in_place, is_finished, is_layout, sentences
 
+_OBSERVED: Final = frozenset(WORDS["finding"]["observed"])
 _SUPPOSED: Final = frozenset(WORDS["finding"]["supposed"])
 
 
@@ -55,7 +56,7 @@ def _weight(sentence: str) -> int:
     """How much a sentence tells of what was found; 0 where that is denied, or only supposed."""
     words = Words.of(sentence)
     lower = [word for i, word in enumerate(words.lower) if word != "can" or words.after(i) != "be"]
-    if _SUPPOSED.intersection(lower):
+    if _SUPPOSED.intersection(lower) or not _OBSERVED.intersection(lower):
         return 0
     weights: dict[str, int] = WORDS["finding"]["weights"]
     return sum(weights[phrase] for _, _, phrase in words.phrases(weights))

@@ -140,7 +140,7 @@ def typos(text: str, severity: int, rng: np.random.Generator, case: Case) -> str
 def shuffled(text: str, severity: int, rng: np.random.Generator, case: Case) -> str | None:
     """Put the sentences of one response in another order, those that refer to the one before kept after it."""
     blocks = _blocks(text, sentences(text))
-    if len(blocks) < 3 or is_layout(text) or "\n" in text.strip():
+    if len(blocks) < 3 or is_layout(text) or "\n" in text.strip() or text.rstrip()[-1] not in ".!?":
         return None
     order = rng.permutation(len(blocks)).tolist()
     if order == sorted(order):

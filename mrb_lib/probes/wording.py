@@ -83,6 +83,15 @@ class Words:
             out.append(self.lower[place])
         return out
 
+    def mark(self, i: int, most: int = 40) -> tuple[int, str]:
+        """The word that ends the sentence of a place, and the mark after it; empty if none follows soon."""
+        for place in range(i, min(len(self.lower) - 1, i + most)):
+            found = next((mark for mark in self._gap(place) if mark in ".!?\n"), "")
+            if found:
+                return place, found
+        last = len(self.lower) - 1
+        return last, self.text[self.spans[last].end :].strip()[:1] if last - i < most else ""
+
     def is_denied(self, i: int, most: int = 12) -> bool:
         """Whether a "no", "not" or the like stands in the same part of the sentence, up to `most` words away."""
         near = set(self.clause(i, most))
