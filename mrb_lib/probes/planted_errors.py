@@ -23,6 +23,7 @@ _COUNTED: Final = frozenset(WORDS["number"]["counted"])
 _MASS_UNITS: Final[dict[str, str]] = WORDS["unit"]["other"]
 _NEGATION: Final = WORDS["negation"]
 _TURNED: Final = frozenset(("no", "not", "without", "is", "are", *_NEGATION["verbs"]))
+_BESIDE_NOUNS: Final = frozenset(_NEGATION["beside_nouns"])
 _PLANNED: Final = frozenset(WORDS["modality"]["planned"])
 _NUMBER: Final = r"\d{1,7}(?:,\d{3}){0,3}(?:\.\d{1,4})?"
 
@@ -99,7 +100,8 @@ def anatomy(text: str, severity: int, rng: np.random.Generator, case: Case) -> s
 def drug(text: str, severity: int, rng: np.random.Generator, case: Case) -> str | None:
     """Name a drug of another class in one response."""
     words, others = Words.of(text), _drugs()
-    return _planted(text, _replaced(words, list(words.phrases(others)), others, rng), severity, rng)
+    places = [place for place in words.phrases(others) if not words.is_denied(place[0])]
+    return _planted(text, _replaced(words, places, others, rng), severity, rng)
 
 
 @register_response("response/modality", expected="flips", severities=3)
@@ -166,8 +168,9 @@ def _is_count(words: Words, i: int) -> bool:
 
 def _negated(words: Words, i: int) -> Edit | None:
     """The edit that turns what is said at a word into its opposite; None where it is no place for that."""
-    here, following = words.lower[i], words.after(i)
-    if not following or here not in _TURNED or words.is_denied(i) or _is_open(words, i):
+    here = words.lower[i]
+    following = words.after(i) if here in _TURNED else ""
+    if not following or words.is_denied(i) or _is_open(words, i):
         return None
     span = words.spans[i]
     if here == "no":
@@ -179,13 +182,18 @@ def _negated(words: Words, i: int) -> Edit | None:
     if here == "not":
         is_plain = words.before(i) in _NEGATION["auxiliaries"] and following not in _NEGATION["not_idioms"]
         return Edit(span.start, words.spans[i + 1].start, "") if is_plain else None
-    if here in _NEGATION["verbs"] and words.before(i) and words.before(i) not in ("that", "which", "the", "of"):
+    if here in _NEGATION["verbs"] and words.before(i) and _is_verb(words, i):
         return Edit(span.start, span.end, f"does not {_NEGATION['verbs'][here]}")
     if here in ("is", "are") and following in _NEGATION["stated"]:
         return Edit(span.end, span.end, " not")
     if here in ("is", "are") and words.before(i) == "there" and following in ("evidence", "signs"):
         return Edit(span.end, span.end, " no")
     return None
+
+
+def _is_verb(words: Words, i: int) -> bool:
+    """Whether a word such as "causes" says what something does, and does not name several causes."""
+    return not {words.before(i), words.after(i)} & _BESIDE_NOUNS and words.before(i) != ""
 
 
 def _is_open(words: Words, i: int) -> bool:
@@ -215,7 +223,7 @@ def _drugs() -> dict[str, tuple[str, ...]]:
     out = {name: tuple(other[0] for other in groups if other is not group) for group in groups for name in group}
     for group in WORDS["drug"]["kinds"]:
         for word in group:
-            out.setdefault(word, tuple(other for other in group if other != word))
+            out.setdefault(word.lower(), tuple(other for other in group if other != word))
     return out
 
 
@@ -227,7 +235,7 @@ def _is_anatomy(words: Words, i: int, size: int, phrase: str) -> bool:
     following, previous = words.after(i + size - 1), words.before(i)
     if phrase in ("heart", "brain", "back"):
         return following not in ("of", "attack", "attacks", "rate", "failure") and previous not in ("by", "my", "your")
-    return not following.startswith(("vision", "bug", "flu", "ache", "upset", "plateau"))
+    return previous != "upset" and not following.startswith(("vision", "bug", "flu", "ache", "upset", "plateau"))
 
 
 def _replaced(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -12,8 +11,10 @@ from mrb_lib.probes.probe import Case, register_response
 from mrb_lib.probes.wording import WORDS, Edit, Span, Words, in_place, is_finished, is_layout, sentences, some_of
 
 _STYLE: Final = WORDS["style"]
-_FILLERS: Final[list[str]] = _STYLE["fillers"]
-_SPEAKER: Final[list[str]] = _STYLE["speaker"]
+_FILLERS: Final = tuple(_STYLE["fillers"])
+_SPEAKER: Final = tuple(_STYLE["speaker"])
+_CLOSINGS: Final = tuple(_STYLE["closings"])
+_OPENINGS: Final = tuple(_STYLE["openings"])
 _DOUBT: Final = frozenset(_STYLE["doubt"])
 _REFERS: Final = frozenset(_STYLE["refers"])
 _LOWERED: Final = frozenset(("the", "this", "these", "there", "a", "an", "it", "no", "its"))
@@ -48,7 +49,7 @@ def shortened(text: str, severity: int, rng: np.random.Generator, case: Case) ->
     edits: list[Edit] = []
     for part in sentences(text):
         lower = part.of(text)[:60].lower()
-        if lower.startswith(tuple(_STYLE["closings"])) or _is_empty_opening(part.of(text), lower):
+        if lower.startswith(_CLOSINGS) or _is_empty_opening(part.of(text), lower):
             start = edits[-1].end if edits and not text[edits[-1].end : part.start].strip() else part.start
             edits.append(Edit(start, _past_spaces(text, part.end), ""))
         elif (edit := _without_lead(text, part, _FILLERS)) is not None:
@@ -120,7 +121,7 @@ def credentials(text: str, severity: int, rng: np.random.Generator, case: Case) 
 
 @register_response("response/typos", expected="same", severities=5)
 def typos(text: str, severity: int, rng: np.random.Generator, case: Case) -> str | None:
-    """Swap or drop a letter in 2 to 25 of every 100 long words, but in no number, unit, side, drug or negation."""
+    """Swap or drop a letter in 2 to 25 of every 100 long words, but in no number, unit, side, negation or drug."""
     if is_layout(text):
         return None
     words = [span for span in _PLAIN_WORD.finditer(text) if _may_be_misspelt(span[0])]
@@ -176,6 +177,10 @@ _CODE: Final = re.compile(r"`([^`\n]{1,300})`")
 _BULLET: Final = re.compile(r"^([ \t]{0,8})(?:[-*] |#{1,6} )[ \t]{0,4}")
 
 
+_PREFIXES: Final = ("hyper", "hypo", "intra", "inter")  # one letter away from another of them, or from its opposite
+_DRUG_ENDS: Final = tuple(WORDS["typos"]["drug_ends"])
+
+
 def _all_words(table: object) -> set[str]:
     """Every word in a part of the word lists."""
     if isinstance(table, str):
@@ -205,12 +210,14 @@ def _past_spaces(text: str, place: int) -> int:
 
 
 def _is_empty_opening(sentence: str, lower: str) -> bool:
-    return len(sentence) < 60 and sentence[-1] in "!:." and lower.startswith(tuple(_STYLE["openings"]))
+    return len(sentence) < 60 and sentence[-1] in "!:." and lower.startswith(_OPENINGS)
 
 
-def _without_lead(text: str, part: Span, leads: Sequence[str]) -> Edit | None:
+def _without_lead(text: str, part: Span, leads: tuple[str, ...]) -> Edit | None:
     """The removal of the phrase that a sentence begins with, and the capital that the next word then needs."""
     head = text[part.start : min(part.end, part.start + 80)].lower()
+    if not head.startswith(leads):
+        return None
     size = max((len(lead) for lead in leads if head.startswith((lead + " ", lead + ", "))), default=0)
     end = part.start + size + (2 if head[size : size + 1] == "," else 1)
     if not size or end >= part.end or not text[end].isalpha():
@@ -256,7 +263,7 @@ def _without_markdown(line: str) -> str:
 
 def _may_be_misspelt(word: str) -> bool:
     lower = word.lower()
-    return word == lower and lower not in _KEPT and not lower.startswith(("hyper", "hypo", "intra", "inter"))
+    return word == lower and lower not in _KEPT and not lower.startswith(_PREFIXES) and not lower.endswith(_DRUG_ENDS)
 
 
 def _misspelt(word: str, place: float, is_dropped: bool) -> str:

@@ -6,8 +6,10 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -16,6 +18,8 @@ WORDS: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("words.tom
 
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?|\d+")
 _END: Final = re.compile(r"[.!?][\"')\]*_]{0,4}(?=\s|\Z)|\n")
+_PART_END: Final = re.compile(r"[.;:!?\n]")
+_SENTENCE_END: Final = re.compile(r"[.!?\n]")
 _SHORT: Final = frozenset(
     ("dr", "mr", "mrs", "ms", "prof", "st", "vs", "etc", "approx", "fig", "no", "e.g", "i.e", "al", "cf", "ca", "u.s")
 )
@@ -23,8 +27,7 @@ _DENIALS: Final = frozenset(("no", "not", "without", "never", "cannot", "neither
 _LONGEST: Final = 4  # words of a phrase in a word list
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(NamedTuple):
     """A part of a text: from `start` to before `end`."""
 
     start: int
@@ -35,8 +38,7 @@ class Span:
         return text[self.start : self.end]
 
 
-@dataclass(frozen=True)
-class Edit:
+class Edit(NamedTuple):
     """A part of a text and what takes its place."""
 
     start: int
@@ -55,8 +57,8 @@ class Words:
     @classmethod
     def of(cls, text: str) -> Words:
         """Split a text; a hyphen or a digit ends a word, an apostrophe does not."""
-        spans = [Span(*found.span()) for found in _WORD.finditer(text)]
-        return cls(text, spans, [span.of(text).lower() for span in spans])
+        found = list(_WORD.finditer(text))
+        return cls(text, [Span(word.start(), word.end()) for word in found], [word[0].lower() for word in found])
 
     def at(self, i: int) -> str:
         """The word at a place; empty outside the text."""
@@ -67,39 +69,53 @@ class Words:
         first, last = (i, i + step) if step > 0 else (i + step, i)
         if first < 0 or last >= len(self.spans):
             return ""
-        joined = all(self._gap(place) in (" ", "-") for place in range(first, last))
-        return self.lower[i + step] if joined else ""
+        return self.lower[i + step] if all(gap in (" ", "-") for gap in self._gaps[first:last]) else ""
 
     def before(self, i: int, step: int = 1) -> str:
         """The word some places back; see `after`."""
         return self.after(i, -step)
 
     def clause(self, i: int, most: int = 8) -> list[str]:
-        """Up to `most` words before a place, back to the last sentence mark."""
-        out: list[str] = []
-        for place in range(i - 1, max(-1, i - 1 - most), -1):
-            if any(mark in ".;:!?\n" for mark in self._gap(place)):
-                break
-            out.append(self.lower[place])
-        return out
-
-    def mark(self, i: int, most: int = 40) -> tuple[int, str]:
-        """The word that ends the sentence of a place, and the mark after it; empty if none follows soon."""
-        for place in range(i, min(len(self.lower) - 1, i + most)):
-            found = next((mark for mark in self._gap(place) if mark in ".!?\n"), "")
-            if found:
-                return place, found
-        last = len(self.lower) - 1
-        return last, self.text[self.spans[last].end :].strip()[:1] if last - i < most else ""
+        """Up to `most` words before a place, as far as its part of the sentence goes."""
+        return self.lower[max(self._clauses[i][0], i - most) : i]
 
     def is_denied(self, i: int, most: int = 12) -> bool:
         """Whether a "no", "not" or the like stands in the same part of the sentence, up to `most` words away."""
-        near = set(self.clause(i, most))
-        for place in range(i + 1, min(len(self.lower), i + 1 + most)):
-            if any(mark in ".;:!?\n" for mark in self._gap(place - 1)):
-                break
-            near.add(self.lower[place])
-        return not near.isdisjoint(_DENIALS)
+        start, end = self._clauses[i]
+        counts, first, last = self._denials, max(start, i - most), min(end, i + 1 + most)
+        return counts[i] > counts[first] or counts[last] > counts[i + 1]
+
+    def mark(self, i: int) -> tuple[int, str]:
+        """The last word of the sentence of a place, and the mark after it; empty where there is none."""
+        return self._marks[i]
+
+    @cached_property
+    def _gaps(self) -> list[str]:
+        """What follows each word, up to the next one."""
+        starts = [*(span.start for span in self.spans[1:]), len(self.text)]
+        return [self.text[span.end : start] for span, start in zip(self.spans, starts, strict=True)]
+
+    @cached_property
+    def _clauses(self) -> list[tuple[int, int]]:
+        """For each word where its part of the sentence begins, and ends."""
+        ends = [i + 1 for i, gap in enumerate(self._gaps) if gap != " " and _PART_END.search(gap)]
+        bounds = sorted({0, *ends, len(self.spans)})
+        return [(start, end) for start, end in pairwise(bounds) for _ in range(start, end)]
+
+    @cached_property
+    def _denials(self) -> list[int]:
+        """How many words that deny come before each place."""
+        return list(accumulate((word in _DENIALS for word in self.lower), initial=0))
+
+    @cached_property
+    def _marks(self) -> list[tuple[int, str]]:
+        out: list[tuple[int, str]] = []
+        here = (len(self.spans) - 1, "")
+        for i in range(len(self.spans) - 1, -1, -1):
+            found = _SENTENCE_END.search(self._gaps[i]) if self._gaps[i] != " " else None
+            here = (i, found[0]) if found else here
+            out.append(here)
+        return out[::-1]
 
     def phrases(self, known: Mapping[str, object]) -> Iterator[tuple[int, int, str]]:
         """Each phrase of a list that the text holds, longest first: its first word, how many words, and the phrase."""
@@ -113,12 +129,9 @@ class Words:
 
     def _longest(self, i: int, known: Mapping[str, object]) -> int:
         most = 1
-        while most < _LONGEST and i + most < len(self.lower) and self._gap(i + most - 1) == " ":
+        while most < _LONGEST and i + most < len(self.lower) and self._gaps[i + most - 1] == " ":
             most += 1
         return next((size for size in range(most, 0, -1) if " ".join(self.lower[i : i + size]) in known), 0)
-
-    def _gap(self, i: int) -> str:
-        return self.text[self.spans[i].end : self.spans[i + 1].start]
 
 
 def sentences(text: str) -> list[Span]:
