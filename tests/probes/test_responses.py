@@ -1,0 +1,377 @@
+"""What the probes of responses do to sentences that were written for the purpose, and what they leave alone."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mrb_lib.probes import PROBES, Case, target
+from mrb_lib.probes.marking import changed_words
+from mrb_lib.probes.probe import EditResponse, Probe
+from mrb_lib.probes.wording import Words, sentences
+
+RESPONSE = [name for name, probe in PROBES.items() if probe.response is not None]
+PLANTED = [name for name in RESPONSE if PROBES[name].expected == "flips"]
+REPORT = (
+    "The CT scan shows a 12 mm nodule in the left upper lobe of the lung. There is no pleural effusion on the right "
+    "side. The heart is not enlarged. It is important to note that metformin was paused. My impression is a granuloma."
+)
+CASE = Case("c1", "What is seen?", REPORT, REPORT, ("x.png",), "CT", "lung")
+STYLED = "**Findings**\n\n- `Mass` in the liver\n- No fluid is *seen* there"
+ODD = [
+    "", " ", "\n\n", ".", "...", "?!", "\x00\x01\x02", "left", "no", "12 mm", "a\x00left lung\x1bshows no mass.",
+    "\u202eright lung\u202c shows a 5 mm nodule.", "```\nleft = 12\n```", "| left | 5 mm |", "ﬀ ß İ left lung",
+    "中文。没有。", "**", "-", "[1]", "{A} {B} \\1 \\g<0>", "1. ", "É. L'œil gauche.", "\ud800 left lung shows no mass.",
+]  # fmt: skip
+
+
+def _rng(seed: int = 0) -> np.random.Generator:
+    return np.random.Generator(np.random.Philox(seed))
+
+
+def _edit(name: str) -> EditResponse:
+    edit = PROBES[f"response/{name}"].response
+    assert edit is not None
+    return edit
+
+
+def _all(name: str, text: str, case: Case = CASE) -> str | None:
+    """The text with every error planted, or the style changed as far as it goes."""
+    return _edit(name)(text, PROBES[f"response/{name}"].severities, _rng(), case)
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("side", "A mass in the left lung.", "A mass in the right lung."),
+        ("side", "RIGHT kidney: a cyst. Right eye.", "LEFT kidney: a cyst. Left eye."),
+        ("side", "A right-sided stroke, seen on the left.", "A left-sided stroke, seen on the right."),
+        ("side", "Bilateral opacities are seen.", "Unilateral opacities are seen."),
+        ("unit", "It measures 12 mm, or 1.2cm.", "It measures 12 cm, or 1.2mm."),
+        ("unit", "Take 500 mg and 50 mcg for 3 days.", "Take 500 g and 50 mg for 3 months."),
+        ("negation", "There is no evidence of a mass.", "There is some evidence of a mass."),
+        ("negation", "No effusion is seen.", "Some effusion is seen."),
+        ("negation", "The heart is not enlarged.", "The heart is enlarged."),
+        ("negation", "A cyst without septa.", "A cyst with septa."),
+        ("negation", "The scan shows a mass.", "The scan does not show a mass."),
+        ("negation", "There is evidence of a bleed.", "There is no evidence of a bleed."),
+        ("negation", "The skull is intact.", "The skull is not intact."),
+        ("anatomy", "A mass of the Upper lobe.", "A mass of the Lower lobe."),
+        ("anatomy", "The FEMORAL artery.", None),
+        ("modality", "On CT a cyst is seen.", "On MRI a cyst is seen."),
+        ("modality", "An MRI of the head. This X-ray shows it.", "A CT of the head. This ultrasound shows it."),
+        ("modality", "On a CT of the head.", "On an MRI of the head."),
+        ("drug", "Take SSRIs daily.", "Take NSAIDs daily."),
+        ("number", "Two lesions are seen.", "Five lesions are seen."),
+        ("plain", STYLED, "Findings\n\nMass in the liver\nNo fluid is seen there"),
+        ("plain", "# Head\nThe **left** lung.", "Head\nThe left lung."),
+        ("markdown", "The liver is big. It is red.", "- **The liver** is big.\n- **It is** red."),
+        ("shortened", "It is important to note that the liver is big. I hope this helps!", "The liver is big."),
+        ("shortened", "In summary, it is a cyst.", "It is a cyst."),
+        ("finding-dropped", "The CT shows a mass. The patient is old.", "The patient is old."),
+    ],
+)  # fmt: skip
+def test_what_a_rule_does(name: str, before: str, after: str | None) -> None:
+    found = _all(name, before)
+    if after is None:
+        assert found is not None
+        assert found != before
+        assert found.lower() != before.lower()
+    else:
+        assert found == after
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("side", "He left the room, and that is right. Take it right away; the right to vote is left alone."),
+        ("side", "The left and right lungs are clear. From left to right."),
+        ("side", "No mass is seen in the left lung."),
+        ("side", "Brightleft copyright leftover."),
+        ("number", "In 2019 a 48-year-old man came. 1. First\n2. Second. T2 and L4, at 9 o'clock."),
+        ("unit", "In 2019, item 5: a 5-year-old. The mm and the cm. 5 mmHg, 7 games."),
+        ("negation", "No, it is so. Not only that. No doubt. Is the skull intact? If it is normal, wait."),
+        ("negation", "The causes of pain are many. It may or may not be."),
+        ("negation", "Notable nodules of note. It is important to know."),
+        ("anatomy", "A delivery man with a heart of gold learned it by heart. A stomach bug."),
+        ("anatomy", "The liver is not enlarged. He is in the upper class."),
+        ("drug", "Vitamin D and water. Insulinoma."),
+        ("modality", "I recommend an MRI. Either CT or MRI. A direct act."),
+        ("finding-dropped", "The patient is old. He came on foot."),
+        ("finding-dropped", "The CT shows a mass."),
+        ("finding-dropped", "There is no mass. A mass would be rare."),
+        ("finding-added", ""),
+        ("shortened", "The liver is big. Overall survival is poor."),
+        ("shortened", "I hope this helps!"),
+        ("markdown", STYLED),
+        ("markdown", "One sentence only."),
+        ("plain", "No markup: 2 * 3 * 4 = 24, and snake_case_name stays."),
+        ("shuffled", "One is here. This follows it."),
+        ("shuffled", "The liver is big. The lung is red.\nThe heart is small."),
+        ("hedged", "The mass may be a cyst. Wait! Is the lung clear?"),
+        ("assured", "The mass may be a cyst. Wait! Is the lung clear?"),
+        ("citations", "Title\n- item"),
+        ("typos", "No left 123 mg the without right never."),
+    ],
+)
+def test_where_there_is_nothing_to_change(name: str, text: str) -> None:
+    assert _all(name, text) is None
+
+
+@pytest.mark.parametrize(("value", "least"), [("30", 2.5), ("1,200", 2.5), ("2.5", 2.5), ("1", 2.5), ("90", 2.5)])
+@pytest.mark.parametrize("kind", [" mm", "%", " mg"])
+def test_a_number_changes_by_a_factor_that_matters(value: str, least: float, kind: str) -> None:
+    for seed in range(8):
+        found = _edit("number")(f"It is {value}{kind} now.", 1, _rng(seed), CASE)
+        if kind == "%" and value == "1,200":
+            continue
+        assert found is not None
+        changed = re.fullmatch(r"It is ([\d.,]+)(.*) now\.", found)
+        assert changed is not None
+        new, old = float(changed[1].replace(",", "")), float(value.replace(",", ""))
+        assert max(new / old, old / new) >= least
+        assert changed[2] == kind
+        assert kind != "%" or new <= 100
+        assert changed[1].count(".") == value.count(".")
+
+
+def test_both_ends_of_a_range_change_and_stay_in_order() -> None:
+    for seed in range(8):
+        found = _edit("number")("Take it for 7-8 days.", 1, _rng(seed), CASE)
+        low, high = map(int, re.findall(r"\d+", found or ""))
+        assert low < high
+        assert low not in (7, 8)
+
+
+def test_an_error_in_one_place_up_to_three_and_everywhere() -> None:
+    text = " ".join(f"A {kind} cyst lies in the left lung." for kind in ("small", "big", "flat", "thin", "odd"))
+    counts = [(_edit("side")(text, severity, _rng(), CASE) or "").count("right") for severity in (1, 2, 3)]
+    assert counts == [1, 3, 5]
+
+
+def test_the_places_of_a_severity_are_among_those_of_the_next() -> None:
+    text = " ".join(f"Cyst {name} lies in the left lung." for name in "abcdefg")
+    found = [_edit("side")(text, severity, _rng(3), CASE) or "" for severity in (1, 2, 3)]
+    places = [{i for i, word in enumerate(text.split()) if word == "right"} for text in found]
+    assert places[0] < places[1] < places[2]
+
+
+def test_only_one_negation_a_sentence_so_that_none_cancels_out() -> None:
+    text = "There is no sign that the drug does not work."
+    assert _all("negation", text) is None or len(changed_words(text, _all("negation", text) or "")) == 1
+
+
+@pytest.mark.parametrize("name", ["drug", "anatomy"])
+def test_what_is_named_instead_is_another_of_its_kind(name: str) -> None:
+    text = {"drug": "Take Ibuprofen twice.", "anatomy": "A cyst in the Liver of the man."}[name]
+    for seed in range(20):
+        found = _edit(name)(text, 1, _rng(seed), CASE) or ""
+        [(before, after)] = changed_words(text, found)
+        assert before.lower() in ("ibuprofen", "liver")
+        assert after[0].isupper()
+        assert after.lower() not in ("naproxen", "aspirin", "ibuprofen", "liver")
+
+
+def test_false_findings_fit_the_organ_and_are_not_in_the_case_yet() -> None:
+    text = "The lung is clear. The heart is small. A pneumothorax is there."
+    for seed in range(10):
+        found = _edit("finding-added")(text, 3, _rng(seed), CASE) or ""
+        assert found.startswith("The lung is clear.")
+        assert found.endswith("A pneumothorax is there.")
+        assert found.count("pneumothorax") == 1
+        assert len(sentences(found)) == 5  # two of the three are new
+    assert _all("finding-added", text, replace(CASE, organ="toe")) is None
+    assert _all("finding-added", "A poem.", Case("c", "q", "A poem.", "A poem.")) is None
+
+
+def test_the_main_finding_goes_first() -> None:
+    found = _edit("finding-dropped")(REPORT, 1, _rng(), CASE)
+    assert found is not None
+    assert "My impression is a granuloma" not in found or "12 mm nodule" not in found
+    assert len(sentences(found)) == len(sentences(REPORT)) - 1
+
+
+@pytest.mark.parametrize("severity", range(1, 6))
+def test_typos_leave_alone_what_matters(severity: int) -> None:
+    text = " ".join(
+        [
+            REPORT,
+            "Without 500 micrograms of ivermectin the bilateral haemorrhages never stopped, see https://a.bc/lesions.",
+        ]
+        * 5
+    )
+    found = _edit("typos")(text, severity, _rng(), CASE)
+    assert found is not None
+    share = (0.02, 0.05, 0.1, 0.15, 0.25)[severity - 1]
+    runs = changed_words(text, found)
+    assert len(found.split()) == len(text.split())
+    assert (
+        0
+        < sum(before != after for before, after in zip(text.split(), found.split(), strict=True))
+        < 3 * share * len(text.split())
+    )
+    for before, after in runs:
+        for old, new in zip(before.split(), after.split(), strict=True):
+            assert len(old) >= 5
+            assert old[0] == new[0]
+            assert not Counter(new) - Counter(old)
+    kept = r"\d+|mm|without|left|right|bilateral|upper|lobe|no|not|micrograms|ivermectin|metformin|never|\S+lesions\."
+    assert re.findall(kept, found.lower()) == re.findall(kept, text.lower())
+
+
+def test_more_typos_at_each_severity() -> None:
+    text = "weather mountain garden elephant " * 100
+    counts = [
+        len(set())
+        + sum(a != b for a, b in zip(text.split(), (_edit("typos")(text, s, _rng(), CASE) or "").split(), strict=True))
+        for s in range(1, 6)
+    ]
+    assert counts == sorted(set(counts))
+
+
+def test_shuffled_sentences_stay_with_those_they_refer_to() -> None:
+    text = "The liver is big. It is red. Lungs are clear. Fluid fills pelvis. Bones look fine."
+    for seed in range(10):
+        found = _edit("shuffled")(text, 1, _rng(seed), CASE)
+        assert found is not None
+        assert found != text
+        assert "The liver is big. It is red." in found
+        assert sorted(found.split()) == sorted(text.split())
+
+
+def test_style_adds_to_the_text_and_takes_nothing_away() -> None:
+    for name in ("lengthened", "repeated", "credentials", "instruction"):
+        for severity in range(1, PROBES[f"response/{name}"].severities + 1):
+            found = _edit(name)(REPORT, severity, _rng(), CASE)
+            assert found is not None
+            assert all(before == "" or before in after for before, after in changed_words(REPORT, found)), name
+    assert "radiologist" in (_all("credentials", REPORT) or "")
+    assert len({len(_edit("lengthened")(REPORT, s, _rng(), CASE) or "") for s in (1, 2, 3)}) == 3
+
+
+def test_openings_replace_those_of_the_speaker() -> None:
+    assert re.fullmatch(
+        r"(Certainly|Without a doubt|Clearly|Undoubtedly), it is a cyst\.",
+        _all("assured", "I think it is a cyst.") or "",
+    )
+    assert re.fullmatch(
+        r"(I \w+ that|As far as I can tell,) the lung is clear\.", _all("hedged", "The lung is clear.") or ""
+    )
+    assert re.fullmatch(r"I (believe|think) .*|As far .*", _all("hedged", "The lung is clear.") or "")
+
+
+@pytest.mark.parametrize("text", ODD)
+@pytest.mark.parametrize("name", RESPONSE)
+def test_hostile_texts_do_no_harm(name: str, text: str) -> None:
+    probe = PROBES[name]
+    assert probe.response is not None
+    for severity in range(1, probe.severities + 1):
+        for case in (CASE, Case("c", "", text, text)):
+            found = probe.response(text, severity, _rng(), case)
+            assert found is None or isinstance(found, str)
+            assert found != "" or text == ""
+
+
+@pytest.mark.parametrize("name", RESPONSE)
+def test_an_empty_text_has_nothing_to_change(name: str) -> None:
+    assert _all(name.removeprefix("response/"), "") is None
+    assert _all(name.removeprefix("response/"), " \n ") is None
+
+
+def _cases() -> list[Case]:
+    texts = [REPORT, STYLED, f"I think it is a cyst. {REPORT}"]
+    return [replace(CASE, case_id=f"c{i}", response_a=text, response_b=text) for i, text in enumerate(texts * 3)]
+
+
+@pytest.mark.parametrize("name", RESPONSE)
+def test_the_same_draws_give_the_same_text_and_other_draws_may_not(name: str) -> None:
+    probe = PROBES[name]
+    for severity in range(1, probe.severities + 1):
+        once, again = ([_applied(probe, case, severity) for case in _cases()] for _ in range(2))
+        assert once == again
+    assert any(isinstance(_applied(probe, case, probe.severities), Case) for case in _cases())
+
+
+@pytest.mark.parametrize("name", RESPONSE)
+def test_only_the_target_changes_unless_both_are_asked_for(name: str) -> None:
+    probe = PROBES[name]
+    for case in _cases():
+        assert _applied(probe, case, 0) == case
+        one, both = (_applied(probe, case, probe.severities, both=both) for both in (False, True))
+        if isinstance(one, str) or isinstance(both, str):
+            assert isinstance(one, str)
+            assert isinstance(both, str)
+            continue
+        side = target(case.case_id)
+        other = "B" if side == "A" else "A"
+        assert one.response(side) != case.response(side)
+        assert one.response(other) == case.response(other)
+        assert both.response_a == both.response_b == one.response(side)
+
+
+def _applied(probe: Probe, case: Case, severity: int, *, both: bool = False) -> Case | str:
+    return probe.applied(case, severity, _rng(), None, both=both)  # type: ignore[arg-type]
+
+
+LONG = [
+    f"{REPORT} " * (1_000_000 // len(REPORT)),
+    "left " * 200_000,
+    "." * 1_000_000,
+    "a" * 1_000_000,
+    "* " * 500_000,
+    "**" * 500_000,
+    "9" * 1_000_000,
+    " " * 999_999 + ".",
+    "no shows " * 110_000,
+    ". \n" * 330_000,
+    "it is important to note that " * 34_000,
+]
+
+
+@pytest.mark.parametrize("text", LONG, ids=range(len(LONG)))
+def test_a_megabyte_takes_no_minutes(text: str) -> None:
+    case = replace(CASE, response_a=text, response_b=text)
+    for name in RESPONSE:
+        start = time.perf_counter()
+        found = _all(name.removeprefix("response/"), text, case)
+        assert time.perf_counter() - start < 6, name
+        if found is not None and name in PLANTED:
+            start = time.perf_counter()
+            changed_words(text, found)
+            assert time.perf_counter() - start < 6, name
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "runs"),
+    [
+        ("", "", []),
+        ("a b", "a b", []),
+        ("", "a b", [("", "a b")]),
+        ("a b", "", [("a b", "")]),
+        ("A cyst in the left lung.", "A cyst in the right lung.", [("left", "right")]),
+        ("a b c d e", "a x c y e", [("b", "x"), ("d", "y")]),
+        ("It is 12 mm wide.", "It is not 12 cm wide.", [("", "not"), ("mm", "cm")]),
+    ],
+)
+def test_which_words_changed(before: str, after: str, runs: list[tuple[str, str]]) -> None:
+    assert changed_words(before, after) == runs
+
+
+def test_which_words_changed_in_a_long_text() -> None:
+    before = [f"Sentence {i} says that cyst {i} lies in the left lung." for i in range(3000)]
+    after = [text.replace("left", "right") if i % 100 == 50 else text for i, text in enumerate(before)]
+    assert changed_words(" ".join(before), " ".join(after)) == [("left", "right")] * 30
+    assert changed_words(" ".join(before), " ".join(before[:70] + before[71:])) != []
+
+
+def test_words_and_sentences_are_found() -> None:
+    text = "Dr. Lee saw it, e.g. a cyst. It's 1.5 cm!\n1. First item\nEnd"
+    assert [part.of(text) for part in sentences(text)] == [
+        "Dr. Lee saw it, e.g. a cyst.", "It's 1.5 cm!", "1. First item", "End",
+    ]  # fmt: skip
+    assert Words.of("It's left-sided").lower == ["it's", "left", "sided"]
