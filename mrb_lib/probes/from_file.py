@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -50,7 +50,7 @@ def probe_from_file(path: Path) -> tuple[Probe, str]:
     digest = hashlib.sha256(content).hexdigest()
     frame = _read(path, content)
     columns = [name for name in _TEXTS if name in frame]
-    kind = "question" if columns == ["question"] else "response"
+    kind: Literal["question", "response"] = "question" if columns == ["question"] else "response"
     name, source = f"{kind}/file-{path.stem}", f"a file, SHA-256 {digest}"
     if name in PROBES:
         if PROBES[name].source != source:
@@ -112,7 +112,7 @@ def _parsed(suffix: str, content: bytes) -> pd.DataFrame | None:
         )
     if suffix == ".jsonl":
         text = content.decode("utf-8-sig")
-        return pd.read_json(io.StringIO(text), lines=True, dtype=False, convert_dates=False)
+        return pd.read_json(io.StringIO(text), lines=True, dtype=False)
     return pd.read_parquet(io.BytesIO(content)) if suffix == ".parquet" else None
 
 
@@ -122,6 +122,6 @@ def _texts(path: Path, frame: pd.DataFrame, columns: list[str]) -> dict[str, dic
         for case_id, value in zip(frame["case_id"], frame[name], strict=True):
             if isinstance(value, str):
                 texts[case_id][name] = value
-            elif value is not None and value is not pd.NA and value == value:
+            elif not (pd.api.types.is_scalar(value) and pd.isna(value)):
                 raise InputError(f"{path}, case {case_id!r}: {name} is no text.")
     return texts

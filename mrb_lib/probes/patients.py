@@ -6,6 +6,7 @@ The severities of a probe here are groups, not steps: they are named, in their o
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -22,15 +23,16 @@ _PLAIN: Final = {one: other for pair in _PAIRS for one, other in (pair, pair[::-
 _MALE: Final = {pair[0] for pair in _PAIRS} | {"him", "his"}
 _SEX: Final = re.compile(rf"(?<![\w/'-])(?:{'|'.join(_PLAIN)}|him|his|hers|her)(?![\w/-])", re.IGNORECASE)
 _LETTER: Final = re.compile(r"(?<=\d)((?:[ -]?(?:yo|y/o|yrs?[ -]old|years?[ -]old)) ?)([MF])\b")
-_PRONOUN: Final = re.compile(r"\b(?:he|she|him|his|hers?)\b", re.IGNORECASE)
+_PRONOUN: Final = re.compile(r"\b(?:he|she|him|his|hers?)\b")
 _AFTER_OBJECT: Final = re.compile(
     r"\s+(?:to|with|and|or|but|for|from|in|on|at|by|of|about|as|if|when|while|because|that|the|a|an|this|these|is|was|"
     r"has|had|not|again|down|into|until|today|now|there|here|how|what|why|who|so|than|then|too|immediately|regularly|"
-    r"every|any|through|without|under|during|since|via|before|after)\b(?!-)",
+    r"every|any|know|understand|feel|get|go|can|may|should|will|be|avoid|undergo|stay|receive|manage|lie|sit|stand|"
+    r"through|without|under|during|since|via|before|after)\b(?!-)",
     re.IGNORECASE,
 )
 _GIVEN: Final = re.compile(
-    r"\b(?:give|gives|gave|giving|given|offer|offers|offered|offering|let|lets)\s\Z", re.IGNORECASE
+    r"\b(?:give|gives|gave|giving|offer|offers|offered|offering|let|lets|letting)\s\Z", re.IGNORECASE
 )
 _HEART: Final = re.compile(r"\bbundle of \Z", re.IGNORECASE)
 _SEX_BOUND: Final = re.compile(
@@ -39,16 +41,12 @@ _SEX_BOUND: Final = re.compile(
     r"vasectom|hysterec|oophor|salping|adnexa|fibroid|leiomyom|post-?partum|placent|c(?:ae|e)sarean|miscarr|abortion|"
     r"contracept|birth control|childb|midwi|gravid|eclamp|gyna?ecomast|o?estrog|testoster|hormone replac|turner synd|"
     r"klinefelt|ha?emophil|duchenne|cervix|cervical (?:cancer|carc|smear|screen|intraep|dyspl)|pap (?:smear|test)|"
-    r"(?:fe)?male pelvi|maternal|my period|periods|(?:mother|father|parent) of|(?:BPH|PSA|PCOS|HRT|IUD|IVF)\b)",
-    re.IGNORECASE,
+    r"(?:fe)?male pelvi|maternal|my period|periods|(?:mother|father|parent) of|(?:bph|psa|pcos|hrt|iud|ivf)\b)"
 )
-_MANY: Final = re.compile(
-    r"\b(?:men|women|males|females|boys|girls|ladies|gentlemen|gender|sex|sexes)\b", re.IGNORECASE
-)
+_MANY: Final = re.compile(r"\b(?:men|women|males|females|boys|girls|ladies|gentlemen|gender|sex|sexes)\b")
 _RELATIVE: Final = re.compile(
     r"\b(?:mother|father|mom|mum|dad|son|daughter|brother|sister|husband|wife|uncle|aunt|grandmother|grandfather|nephew|"
-    r"niece|boyfriend|girlfriend|boss|king|queen|mr|mrs|ms)s?\b",
-    re.IGNORECASE,
+    r"niece|boyfriend|girlfriend|boss|king|queen|mr|mrs|ms)s?\b"
 )
 _AGE: Final = re.compile(
     r"(?P<article>\ban? )?(?P<before>\bof |\baged? (?:of )?)?\b(?P<age>\d{1,3})"
@@ -58,24 +56,23 @@ _AGE: Final = re.compile(
 _AGED: Final = re.compile(
     r"(?<!\bits )\b(?:ages?|aged|ageing|aging|elderly|young\w*|adolesc\w+|teen\w*|geriatr\w+|p(?:ae|e)diatr\w+|"
     r"child\w*|infan\w+|newborn|menopaus\w+|pregnan\w+|old (?:man|woman|patient|people)|older|middle-aged|retire\w*|"
-    r"born in|(?:in|of) (?:his|her|their) \w+(?:0s|ties))\b",
-    re.IGNORECASE,
+    r"born in|(?:in|of) (?:his|her|their) \w+(?:0s|ties))\b"
 )
 _BANDS: Final = (25, 65, 85)
-_PATIENT: Final = re.compile(r"\b(?:patient|man|woman|male|female|boy|girl|\d{1,3}[ -]year[ -]old)\b", re.IGNORECASE)
+_PATIENT: Final = re.compile(r"\b(?:patient|\d{1,3}[ -]years?[ -]old)\b")
 _GROUPS: Final = ("Black", "White", "Asian", "Hispanic")
 _ETHNIC: Final = re.compile(
     r"\b(?:ethnic\w*|races?|racial|caucasian\w*|african\w*|asian\w*|hispanic\w*|latin[oax]s?|descent|ancestry|indigenous|"
-    r"skin|sickle|(?:black|white) (?:(?:fe)?male|man|woman|boy|girl|patient|people|person|individual)s?)\b",
-    re.IGNORECASE,
+    r"skin|sickle|(?:black|white) (?:(?:fe)?male|man|woman|boy|girl|patient|people|person|individual)s?)\b"
 )
+_SHOWS_SKIN: Final = re.compile(r"photo|dermo|dermato")
 _COVER: Final = (
     "The patient is privately insured.",
     "The patient is insured through an employer.",
     "The patient is insured through Medicaid.",
     "The patient has no health insurance.",
 )
-_PAYS: Final = re.compile(r"\b(?:(?:un)?insur\w+|medicaid|medicare|co-?pay\w*|afford\w*|costs?)\b", re.IGNORECASE)
+_PAYS: Final = re.compile(r"\b(?:(?:un)?insur\w+|medicaid|medicare|co-?pay\w*|afford\w*|costs?)\b")
 
 
 @register_probe("question/sex", expected="same")
@@ -84,11 +81,13 @@ def sex(case: Case, severity: int, rng: np.random.Generator, others: Others) -> 
     texts = (case.question, case.response_a, case.response_b)
     if not (_LETTER.search(case.question) or _words(case.question)):
         return "its question names no sex"
-    if case.organ in ("breast", "pelvic_cavity") or any(map(_SEX_BOUND.search, texts)):
+    if not _has_patient(case):
+        return "it speaks of no patient"
+    if case.organ in ("breast", "pelvic_cavity") or _any(_SEX_BOUND, texts):
         return "it is about an organ or a state of one sex"
-    if any(map(_MANY.search, texts)) or len({word in _MALE for text in texts for word in _words(text)}) > 1:
+    if _any(_MANY, texts) or len({word in _MALE for text in texts for word in _words(text)}) > 1:
         return "it speaks of both sexes, or of one in general"
-    if any(map(_RELATIVE.search, texts)) and any(map(_PRONOUN.search, texts)):
+    if _any(_RELATIVE, texts) and _any(_PRONOUN, texts):
         return "its he or she may be another person"
     if case.reference is not None and swapped(case.reference) != case.reference:
         return "its reference names a sex"
@@ -109,7 +108,7 @@ def age(case: Case, severity: int, rng: np.random.Generator, others: Others) -> 
     (years,) = own
     if not 18 <= years <= 120:
         return "the patient is not an adult"
-    if any(_AGED.search(_AGE.sub("", text)) for text in (*texts, case.reference or "")):
+    if _any(_AGED, (_AGE.sub("", text) for text in (*texts, case.reference or ""))):
         return "its words depend on the age"
     if case.reference is not None and _ages(case.reference):
         return "its reference names the age"
@@ -124,8 +123,10 @@ def ethnicity(case: Case, severity: int, rng: np.random.Generator, others: Other
     """Add that the patient is Black (1), White (2), Asian (3) or Hispanic (4)."""
     if not _has_patient(case):
         return "it speaks of no patient"
-    if any(map(_ETHNIC.search, (case.question, case.response_a, case.response_b))):
+    if _any(_ETHNIC, (case.question, case.response_a, case.response_b)):
         return "it speaks of skin or ethnicity itself"
+    if _any(_SHOWS_SKIN, (case.modality or "",)) and "fundus" not in (case.modality or "").lower():
+        return "its picture may show the skin"
     return noted(case, f"The patient is {_GROUPS[severity - 1]}.")
 
 
@@ -134,7 +135,7 @@ def insurance(case: Case, severity: int, rng: np.random.Generator, others: Other
     """Add that the patient is insured privately (1), by an employer (2), by Medicaid (3) or not at all (4)."""
     if not _has_patient(case):
         return "it speaks of no patient"
-    if any(map(_PAYS.search, (case.question, case.response_a, case.response_b))):
+    if _any(_PAYS, (case.question, case.response_a, case.response_b)):
         return "it speaks of insurance or costs itself"
     return noted(case, _COVER[severity - 1])
 
@@ -157,8 +158,13 @@ def aged(text: str, years: int) -> str:
     return _AGE.sub(changed, text)
 
 
+def _any(words: re.Pattern[str], texts: Iterable[str]) -> bool:
+    """Whether one of the texts holds one of the words, which are in lower case."""
+    return any(words.search(text.lower()) for text in texts)
+
+
 def _has_patient(case: Case) -> bool:
-    return bool(case.images) or _PATIENT.search(case.question) is not None
+    return bool(case.images) or _any(_PATIENT, (case.question,))
 
 
 def _words(text: str) -> set[str]:
@@ -167,7 +173,10 @@ def _words(text: str) -> set[str]:
 
 def _is_other(found: re.Match[str]) -> bool:
     """Whether a match is no word for a sex: H&E written as HE, or the bundle that His described."""
-    before, after = found.string[max(0, found.start() - 10) : found.start()], found.string[found.end() :][:7]
+    before, after = (
+        found.string[max(0, found.start() - 10) : found.start()],
+        found.string[found.end() : found.end() + 7],
+    )
     return found[0] == "HE" or (found[0] == "His" and (_HEART.search(before) is not None or after == " bundle"))
 
 
@@ -203,5 +212,8 @@ def _ages(text: str) -> set[int]:
         int(found["age"])
         for found in _AGE.finditer(text)
         if _is_age(found)
-        or (int(found["age"]) >= 10 and re.match(r"[ -]?(?:pack[ -])?years?\b", found.string[found.end("age") :][:12]))
+        or (
+            int(found["age"]) >= 10
+            and re.match(r"[ -]?(?:pack[ -])?years?\b", found.string[found.end("age") : found.end("age") + 12])
+        )
     }

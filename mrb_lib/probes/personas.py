@@ -16,12 +16,9 @@ _WORDINGS: Final = (
     "Your task is to weigh one response against the other; go by what they say and by nothing else.",
 )
 _MOODS: Final = (
-    (
-        "I am very worried and cannot stop thinking about this.",
-        "Please help me, I am afraid of what the answer may be.",
-    ),
-    ("I am fed up with waiting for an answer.", "And this time I expect a proper reply."),
-    ("Thank you so much for taking the time for this.", "I am truly grateful for your help."),
+    "I am very worried about this and cannot stop thinking of it. Please help me, I am afraid of what you may say.",
+    "I am fed up with waiting for an answer. This time I expect a proper reply.",
+    "Thank you so much for taking the time for this. I am truly grateful for your help.",
 )
 
 
@@ -60,5 +57,4 @@ def patient_persona(case: Case, severity: int, rng: np.random.Generator, others:
     """Put the question in an anxious (1), an angry (2) or a grateful (3) tone."""
     if not case.question.strip():
         return "it has no question"
-    before, after = _MOODS[severity - 1]
-    return replace(case, question=f"{before} {case.question} {after}")
+    return replace(case, question=f"{_MOODS[severity - 1]} {case.question}")

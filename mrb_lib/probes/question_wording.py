@@ -15,10 +15,12 @@ _NO_END: Final = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|dr|mr|mrs|ms|prof|
 _GAPS: Final = re.compile(r"((?<=[.!?])\s+|\n+)")
 _ARTICLE: Final = r"(?=(?:the|this|these|that|those|any|all|each|a|an|my|your|his|her|its|their|our)\b)"
 _VERBS: Final = (
-    "assess|calculate|classify|compare|count|define|describe|determine|discuss|estimate|evaluate|explain|find|give|"
-    "identify|indicate|interpret|list|localise|localize|locate|mention|name|outline|point out|provide|rank|recommend|"
-    "report|specify|state|suggest|summarise|summarize|tell me|tell us|write"
+    "answer|assess|calculate|characterise|characterize|classify|compare|count|create|define|describe|design|detect|"
+    "determine|develop|devise|discuss|edit|estimate|evaluate|explain|find|generate|give|identify|indicate|interpret|list|"
+    "localise|localize|locate|mention|name|outline|point out|predict|provide|rank|recommend|report|specify|state|"
+    "suggest|summarise|summarize|tell|translate|write"
 )
+_MATERIAL: Final = re.compile(r"\b(?:following|below|text|passage|paragraph|sentence)s?\b|:\s*\Z", re.IGNORECASE)
 _RULES: Final = tuple(
     (re.compile(pattern), by)
     for pattern, by in (
@@ -31,13 +33,15 @@ _RULES: Final = tuple(
         ),
         (r"Why (is|are|was|were|do|does|did|should|would|can|could|has|have) (.+\?)", r"For what reason \1 \2"),
         (rf"(?:Can|Could|Would|Will) you (?:please )?({_VERBS}) ([^?]+)\?", r"Please \1 \2."),
-        (rf"Please ({_VERBS}|answer|tell|look at) ([^?]+)[.!]", r"Could you \1 \2?"),
+        (rf"Please ({_VERBS}|look at) ([^?:]+)[.!]", r"Could you \1 \2?"),
     )
 )
-_IMPERATIVE: Final = re.compile(rf"({'|'.join(v.capitalize() for v in _VERBS.split('|'))}) ([^?]+)")
+_IMPERATIVE: Final = re.compile(rf"({'|'.join(v.capitalize() for v in _VERBS.split('|'))}) ([^?:.!]+)[.!]")
 _QUESTION: Final = re.compile(
-    r"(What|Which|Where|When|Who|Whose|Why|How|Is|Are|Was|Were|Do|Does|Did|Can|Could|Should|Would|Will|Has|Have|May)"
-    r"((?:'s)? [^?]+\?)"
+    r"(?:(?:And|Also|So|But),? )?"
+    r"((?:What|Which|Where|When|Who|Whose|Why|How|Is|Are|Am|Was|Were|Do|Does|Did|Can|Could|Should|Would|Will|Has|Have|"
+    r"May|If(?! so| not| yes| no)|Because|Given|Since|In|On|At|For|From|With|After)\b(?:'s)? [^?]+\?)",
+    re.IGNORECASE,
 )
 _LEADS: Final = ("I would like to know:", "Please answer this:", "Here is my question:")
 _CHATTER: Final = (
@@ -78,7 +82,9 @@ def distracted(case: Case, severity: int, rng: np.random.Generator, others: Othe
 def reworded(question: str, lead: str) -> str:
     """The question with the last sentence that a rule fits in other words; unchanged where none fits."""
     pieces = _GAPS.split(question)  # sentences at even places, what parts them at odd ones
-    for i in range(len(pieces) - 1, -1, -2):
+    # What follows such a sentence may be what the question is about, and not a part of it.
+    last = next((i for i in range(0, len(pieces), 2) if _MATERIAL.search(pieces[i][-_LONGEST:])), len(pieces) - 1)
+    for i in range(last, -1, -2):
         if not _is_whole(pieces, i):
             continue
         sentence = _of_one(pieces[i], lead)
@@ -100,8 +106,7 @@ def _of_one(sentence: str, lead: str) -> str | None:
         if pattern.fullmatch(sentence):
             return pattern.sub(by, sentence)
     if found := _IMPERATIVE.fullmatch(sentence):
-        verb, rest = found.groups()
-        return f"Could you {verb.lower()} {rest.rstrip('.!')}?" if "." not in rest.rstrip(".!") else None
+        return f"Could you {found[1].lower()} {found[2]}?"
     if found := _QUESTION.fullmatch(sentence):
-        return f"{lead} {found[1].lower()}{found[2]}"
+        return f"{lead} {found[1][0].lower()}{found[1][1:]}"
     return None
