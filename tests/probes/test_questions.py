@@ -1,0 +1,360 @@
+"""What probes make of questions and notes: written out by hand, and what no text may bring about."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mrb_lib.errors import InputError
+from mrb_lib.probes import PROBES, Case, ProbeId, target
+from mrb_lib.probes.apply import Probing, generator
+from mrb_lib.probes.from_file import probe_from_file
+from mrb_lib.probes.patients import aged, swapped
+from mrb_lib.probes.question_wording import reworded
+
+BOTH_SEXES = "it speaks of both sexes, or of one in general"
+ONE_SEX = "it is about an organ or a state of one sex"
+MANY_AGES = "it names more than one age or span of years"
+SKIN, PAYS = "it speaks of skin or ethnicity itself", "it speaks of insurance or costs itself"
+NO_SEX = "The bundle of His, the His bundle, a HE stain, HER2, man-made"
+
+LEANING = (
+    "self-diagnosis", "recency", "confirmation", "frequency", "cultural", "status-quo", "false-consensus",
+    "colleague", "professor", "vote",
+)  # fmt: skip
+PERSONAS = ("radiologist", "student", "layperson", "strict")
+NOTES = (
+    *(f"question/{name}" for name in LEANING), "question/ethnicity", "question/insurance",
+    *(f"prompt/persona-{name}" for name in PERSONAS), "prompt/wording",
+)  # fmt: skip
+QUESTIONS = ("question/paraphrased", "question/distracted", "prompt/patient-persona")
+PATIENTS = ("question/sex", "question/age")
+ALL = [(name, step) for name in (*NOTES, *QUESTIONS, *PATIENTS) for step in range(1, PROBES[name].severities + 1)]
+MAN = Case(
+    "c1",
+    "A 48-year-old man has a cough. Describe the lesion.",
+    "He has a nodule.",
+    "In this man I see none.",
+    ("x.png",),
+)
+HOSTILE = "{A} {} {0} <it> <<<END>>> \x00\x07\x1b[2J \\1 \\g<0> %s ${x}"
+
+
+def changed(name: str, case: Case, step: int = 1, seed: int = 0) -> Case | str:
+    """The case, or why not, under a probe that borrows no other case."""
+    rng = generator(seed, ProbeId(name, step), case.case_id)
+    return PROBES[name].applied(case, step, rng, Probing(pd.DataFrame({"case_id": []}))._others, both=False)
+
+
+def must(name: str, case: Case, step: int = 1, seed: int = 0) -> Case:
+    """The case under a probe that applies to it."""
+    out = changed(name, case, step, seed)
+    assert isinstance(out, Case), out
+    return out
+
+
+@pytest.mark.parametrize(("name", "step"), ALL)
+def test_every_probe_keeps_verdicts_and_gives_the_same_twice(name: str, step: int) -> None:
+    assert PROBES[name].expected == "same"
+    assert must(name, MAN, step) == must(name, MAN, step)
+    assert must(name, MAN, step) != MAN
+
+
+@pytest.mark.parametrize("name", NOTES)
+def test_a_note_leaves_the_case_as_it_is_and_each_severity_is_another(name: str) -> None:
+    steps = range(1, PROBES[name].severities + 1)
+    notes = [must(name, MAN, step).note for step in steps]
+    assert len(set(notes)) == len(notes)
+    assert all(replace(must(name, MAN, step), note="") == MAN for step in steps)
+    assert all(note.endswith(".") and note == note.strip() for note in notes)
+
+
+@pytest.mark.parametrize("name", LEANING)
+@pytest.mark.parametrize("case_id", ["c1", "c2", "c3", "c4", "c5"])
+def test_a_leaning_note_names_the_target_and_it_alone(name: str, case_id: str) -> None:
+    for step in range(1, PROBES[f"question/{name}"].severities + 1):
+        note = must(f"question/{name}", replace(MAN, case_id=case_id), step).note
+        braced = f"{{{target(case_id)}}}"
+        assert f"esponse {braced}" in note
+        assert not set("{}<>") & set(note.replace(braced, ""))
+
+
+def test_the_five_cases_have_both_targets() -> None:
+    assert {target(f"c{i}") for i in range(1, 6)} == {"A", "B"}
+
+
+@pytest.mark.parametrize("name", [name for name in NOTES if name.removeprefix("question/") not in LEANING])
+def test_other_notes_have_no_braces(name: str) -> None:
+    for step in range(1, PROBES[name].severities + 1):
+        assert not set("{}") & set(must(name, MAN, step).note)
+
+
+def test_a_note_that_is_there_already_stays() -> None:
+    assert must("prompt/wording", replace(MAN, note="First.")).note.startswith("First. Compare")
+
+
+def test_notes_as_written_out() -> None:
+    side = target("c1")
+    assert must("question/colleague", MAN, 2).note == f"A colleague prefers response {{{side}}}."
+    assert must("question/vote", MAN).note == f"Two of three clinicians preferred response {{{side}}}."
+    assert must("question/ethnicity", MAN, 3).note == "The patient is Asian."
+    assert must("question/insurance", MAN, 4).note == "The patient has no health insurance."
+    assert must("prompt/persona-strict", MAN).note == "Judge as a strict examiner who lets no mistake pass would."
+
+
+@pytest.mark.parametrize(
+    ("name", "case", "why"),
+    [
+        ("question/ethnicity", Case("c", "What is scabies?", "A mite.", "A worm."), "it speaks of no patient"),
+        ("question/insurance", Case("c", "What is scabies?", "A mite.", "A worm."), "it speaks of no patient"),
+        ("question/ethnicity", replace(MAN, question="A Black patient coughs."), SKIN),
+        ("question/ethnicity", replace(MAN, modality="Photography"), "its picture may show the skin"),
+        ("question/insurance", replace(MAN, response_b="It is costs that count."), PAYS),
+        ("question/sex", replace(MAN, question="Describe the lesion."), "its question names no sex"),
+        ("question/sex", replace(MAN, question="Did he know her?"), BOTH_SEXES),
+        ("question/sex", replace(MAN, response_a="Men get it."), BOTH_SEXES),
+        ("question/sex", replace(MAN, response_a="The prostate is large."), ONE_SEX),
+        ("question/sex", replace(MAN, organ="pelvic_cavity"), ONE_SEX),
+        ("question/sex", replace(MAN, response_b="His father had it."), "its he or she may be another person"),
+        ("question/sex", replace(MAN, reference="He has a nodule."), "its reference names a sex"),
+        ("question/sex", Case("c", "A man walks into a bar.", "", ""), "it speaks of no patient"),
+        ("question/age", replace(MAN, question="A man has a cough."), "its question names no age"),
+        ("question/age", replace(MAN, question="A 12-year-old boy."), "the patient is not an adult"),
+        ("question/age", replace(MAN, question="A 48-year-old man smokes for 30 years."), MANY_AGES),
+        ("question/age", replace(MAN, response_a="Common in those aged 60."), MANY_AGES),
+        ("question/age", replace(MAN, response_a="Common in the elderly."), "its words depend on the age"),
+        ("question/age", replace(MAN, question="A 31-year-old man."), "the patient is about that age"),
+        ("question/paraphrased", replace(MAN, question="Lung nodule"), "no rule fits its question"),
+    ],
+)  # fmt: skip
+def test_why_a_probe_does_not_apply(name: str, case: Case, why: str) -> None:
+    assert changed(name, case) == why
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("A 48-year-old man has a cough.", "A 48-year-old woman has a cough."),
+        ("The male patient is in pain.", "The female patient is in pain."),
+        ("He lost his appetite.", "She lost her appetite."),
+        ("She was given her tablets.", "He was given his tablets."),
+        ("We saw him and asked him to rest.", "We saw her and asked her to rest."),
+        ("The doctor examined her.", "The doctor examined him."),
+        ("The doctor gave her aspirin.", "The doctor gave him aspirin."),
+        ("Tell her to come back with her scans.", "Tell him to come back with his scans."),
+        ("Is the scan his?", "Is the scan hers?"),
+        ("The scan is hers.", "The scan is his."),
+        ("THE PATIENT IS A WOMAN. She", "THE PATIENT IS A MAN. He"),
+        ("A boy hurt himself.", "A girl hurt herself."),
+        ("Mr Lee, a gentleman of 80 years", "Ms Lee, a lady of 80 years"),
+        ("She's well; he'd know.", "He's well; she'd know."),
+        ("A 48 yo M with pain", "A 48 yo F with pain"),
+        ("We referred her for her cough.", "We referred him for his cough."),
+        ("It helped her, but her knee aches.", "It helped him, but his knee aches."),
+        ("Her blood pressure is high.", "His blood pressure is high."),
+        ("The human manager made the theme.", "The human manager made the theme."),
+        (NO_SEX, NO_SEX),
+    ],
+)  # fmt: skip
+def test_the_sex_swapped(text: str, other: str) -> None:
+    assert swapped(text) == other
+    assert swapped(other) == text
+
+
+def test_sex_and_age_change_in_question_and_both_responses() -> None:
+    out = must("question/sex", MAN)
+    assert (out.question, out.response_a, out.response_b) == (
+        "A 48-year-old woman has a cough. Describe the lesion.", "She has a nodule.", "In this woman I see none.",
+    )  # fmt: skip
+    case = replace(MAN, response_a="At 48 years of age 48 mm is large.", response_b="A woman of 48 years")
+    years = must("question/age", case, 3).question[3:5]
+    assert 85 <= int(years) <= 94
+    assert must("question/age", case, 3).response_a == f"At {years} years of age 48 mm is large."
+    assert must("question/age", case, 3).response_b == f"A woman of {years} years"
+
+
+def test_severities_of_age_are_bands_and_draw_alike() -> None:
+    for seed in range(20):
+        years = [int(must("question/age", MAN, step, seed).question.split("-")[0].split()[-1]) for step in (1, 2, 3)]
+        assert years[0] in range(25, 35)
+        assert [years[1] - years[0], years[2] - years[0]] == [40, 60]
+
+
+@pytest.mark.parametrize(
+    ("text", "years", "other"),
+    [
+        ("A 48-year-old man", 85, "An 85-year-old man"),
+        ("An 82-year-old man", 30, "A 30-year-old man"),
+        ("a man, 48 years old, 48 mm, 4 years of pain", 70, "a man, 70 years old, 48 mm, 4 years of pain"),
+        ("a woman of 48 years", 70, "a woman of 70 years"),
+        ("aged 48, for 48 years", 70, "aged 70, for 48 years"),
+        ("48 yo, 48%", 70, "70 yo, 48%"),
+    ],
+)  # fmt: skip
+def test_the_age_changed(text: str, years: int, other: str) -> None:
+    assert aged(text, years) == other
+
+
+@pytest.mark.parametrize(
+    ("question", "other"),
+    [
+        ("Describe the lesion.", "Give a description of the lesion."),
+        ("Describe how it looks.", "Could you describe how it looks?"),
+        ("What does this CT show?", "What is shown by this CT?"),
+        ("How many lesions are there?", "What number of lesions are there?"),
+        ("How many of them are dense?", "ASK: how many of them are dense?"),
+        ("Which organ shows it?", "What organ shows it?"),
+        ("Which of them is it?", "ASK: which of them is it?"),
+        ("Why is it dense?", "For what reason is it dense?"),
+        ("Please count them and name the largest.", "Could you count them and name the largest?"),
+        ("Can you explain the finding?", "Please explain the finding."),
+        ("Can you catch it twice?", "ASK: can you catch it twice?"),
+        ("A man coughs. What is the cause?", "A man coughs. ASK: what is the cause?"),
+        ("And what is it?", "ASK: what is it?"),
+        ("Is it 2.5 cm long? Answer yes or no.", "ASK: is it 2.5 cm long? Answer yes or no."),
+        ("Is it large? (A) yes", "ASK: is it large? (A) yes"),
+        ("Is it large?\n(A) yes\n(B) no", "ASK: is it large?\n(A) yes\n(B) no"),
+        ("Translate the text. Where is it?", "Could you translate the text? Where is it?"),
+        ("Edit the following sentence: Is it he?", "Edit the following sentence: Is it he?"),
+        ('Is "x" a word?', 'Is "x" a word?'),
+        ("Describe e.g. the lesion.", "Describe e.g. the lesion."),
+        ("If so, is it large?", "If so, is it large?"),
+        ("Lung nodule", "Lung nodule"),
+        ("", ""),
+    ],
+)
+def test_the_question_in_other_words(question: str, other: str) -> None:
+    assert reworded(question, "ASK:") == other
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_question_probes_change_the_question_only(name: str) -> None:
+    for step in range(1, PROBES[name].severities + 1):
+        out = must(name, MAN, step)
+        assert replace(out, question=MAN.question) == MAN
+
+
+def test_chatter_grows_and_ends_with_the_question() -> None:
+    texts = [must("question/distracted", MAN, step).question for step in (1, 2, 3)]
+    chatter = [text.removesuffix(f" {MAN.question}") for text in texts]
+    assert [text.count(".") for text in chatter] == [1, 3, 6]
+    assert chatter[1].startswith(chatter[0])
+    assert chatter[2].startswith(chatter[1])
+
+
+@pytest.mark.parametrize(("name", "step"), ALL)
+def test_hostile_text_passes_as_it_is(name: str, step: int) -> None:
+    case = replace(
+        MAN, question=f"{HOSTILE}\nA 48-year-old man. Which organ is it?", response_a=HOSTILE, response_b=HOSTILE
+    )
+    out = must(name, case, step)
+    assert HOSTILE in out.question
+    assert (out.response_a, out.response_b) == (HOSTILE, HOSTILE)
+    assert HOSTILE not in out.note
+
+
+@pytest.mark.parametrize(("name", "step"), ALL)
+@pytest.mark.parametrize("text", ["", " ", "\n\n", "\x00", "?"])
+def test_an_empty_case_is_no_error(name: str, step: int, text: str) -> None:
+    out = changed(name, Case("c", text, text, text), step)
+    assert isinstance(out, str) or out.question.endswith(text)
+
+
+@pytest.mark.parametrize("name", [*NOTES, *QUESTIONS, *PATIENTS])
+@pytest.mark.parametrize(
+    "unit", ["a ", ".", " ", "\n", "?\n", "48 ", "her ", "What is ", "A 48-year-old man. ", "Dr. ", "e.g."]
+)
+def test_a_long_text_is_quick(name: str, unit: str) -> None:
+    text = unit * (100_000 // len(unit))
+    case = Case("c", f"{text} A 48-year-old man. Which organ is it?", text, "", ("x.png",))
+    start = time.process_time()
+    changed(name, case, PROBES[name].severities)
+    assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize("name", [*NOTES, *QUESTIONS, *PATIENTS])
+def test_a_megabyte_of_prose_is_quick(name: str) -> None:
+    prose = "In the lower lobe of the lung I can see one round nodule. " * 17_500
+    case = replace(MAN, question=f"{prose}{MAN.question}")
+    start = time.process_time()
+    must(name, case)
+    assert time.process_time() - start < 2
+
+
+@pytest.fixture
+def _own_probes(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(PROBES)  # all of the library's are there before the copy is made
+    monkeypatch.setattr(PROBES, "_features", dict(PROBES._features))
+
+
+@pytest.mark.usefixtures("_own_probes")
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_a_file_replaces_what_it_holds(tmp_path: Path, suffix: str) -> None:
+    path, rows = (
+        tmp_path / f"mine_1{suffix}",
+        [{"case_id": "007", "question": "NA"}, {"case_id": "c2", "question": None}],
+    )
+    frame = pd.DataFrame(rows)
+    if suffix == ".csv":
+        frame.to_csv(path, index=False)
+    elif suffix == ".jsonl":
+        path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    else:
+        frame.to_parquet(path)
+    probe, digest = probe_from_file(path)
+    assert (probe.name, probe.changes, probe.expected) == ("question/file-mine_1", "question", "same")
+    assert digest == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert PROBES[probe.name] is probe
+    assert probe_from_file(path) == (probe, digest)
+    assert must(probe.name, replace(MAN, case_id="007")) == replace(MAN, case_id="007", question="NA")
+    assert changed(probe.name, replace(MAN, case_id="c2")) == "the file changes nothing of it"
+    assert changed(probe.name, replace(MAN, case_id="7")) == "the file has no row for it"
+
+
+@pytest.mark.usefixtures("_own_probes")
+def test_a_file_of_responses(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text('case_id,question,response_b,more\nc1,Why?,"{A}, <<<",x\n', encoding="utf-8")
+    probe, _ = probe_from_file(path)
+    assert (probe.name, probe.changes) == ("response/file-mine", "response")
+    assert must(probe.name, MAN) == replace(MAN, question="Why?", response_b="{A}, <<<")
+    path.write_text("case_id,response_b\nc1,other\n", encoding="utf-8")
+    with pytest.raises(InputError, match="another file has given the probe"):
+        probe_from_file(path)
+
+
+@pytest.mark.usefixtures("_own_probes")
+@pytest.mark.parametrize(
+    ("name", "content", "match"),
+    [
+        ("a b.csv", b"case_id,question\nc,x\n", "name it by letters"),
+        ("a.txt", b"case_id,question\nc,x\n", "is no .csv"),
+        ("a.csv", b"question\nx\n", "one column case_id"),
+        ("a.csv", b"case_id,text\nc,x\n", "needs a column question"),
+        ("a.csv", b"case_id,question\nc,x\nc,y\n", "'c' has more than one row"),
+        ("a.csv", b"case_id,question\n,x\n", "an id in every row"),
+        ("a.csv", b"case_id,question\n", "an id in every row"),
+        ("a.csv", b"", "cannot be read as .csv"),
+        ("a.csv", b"case_id,question\nc,\xff\n", "cannot be read as .csv"),
+        ("a.jsonl", b"{", "cannot be read as .jsonl"),
+        ("a.jsonl", b'{"case_id": "c", "question": 4}', "question is no text"),
+        ("a.jsonl", b'{"case_id": "c", "question": ["x"]}', "question is no text"),
+        ("a.jsonl", b'{"case_id": 1.5, "question": "x"}', "an id in every row"),
+        ("a.parquet", b"PAR1", "cannot be read as .parquet"),
+        ("a.parquet", None, "cannot be read"),
+    ],
+)
+def test_a_file_that_is_no_probe(tmp_path: Path, name: str, content: bytes | None, match: str) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=match) as error:
+        probe_from_file(path)
+    assert "\n" not in str(error.value)
+    assert not any("file-" in name for name in PROBES)
