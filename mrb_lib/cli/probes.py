@@ -83,7 +83,9 @@ def _print_texts(before: Case, after: Case) -> None:
         else:
             typer.echo("\n".join([f"{name}:", *map(line, marked(old, new).splitlines())]))
     if after.note:
-        typer.echo("\n".join(["added to the question ({A}, {B}: the letters as shown):", *map(line, after.note.splitlines())]))
+        typer.echo(
+            "\n".join(["added to the question ({A}, {B}: the letters as shown):", *map(line, after.note.splitlines())])
+        )
 
 
 def _print_pictures(benchmark: Benchmark, before: Case, after: Case, probe: ProbeId, out: Path | None) -> None:

@@ -28,11 +28,27 @@ def changed_words(before: str, after: str) -> list[tuple[str, str]]:
     >>> changed_words("A nodule in the left lung.", "A nodule in the right lung.")
     [('left', 'right')]
     """
+    return [(before[i:j], after[k:m]) for i, j, k, m in _spans(before, after)]
+
+
+def marked(before: str, after: str) -> str:
+    """The text after a change, with what was taken out in [-brackets-] and what was put in as {+these+}."""
+    pieces, place = [], 0
+    for i, j, k, m in _spans(before, after):
+        pieces.append(after[place:k])
+        pieces += [f"[-{before[i:j]}-]"] if j > i else []
+        pieces += [f"{{+{after[k:m]}+}}"] if m > k else []
+        place = m
+    return "".join([*pieces, after[place:]])
+
+
+def _spans(before: str, after: str) -> list[Block]:
+    """Where the runs of words that differ stand in both texts, in characters."""
     if before == after:
         return []
     old, new = list(_TOKEN.finditer(before)), list(_TOKEN.finditer(after))
     blocks = _blocks([word[0] for word in old], [word[0] for word in new])
-    return [(_run(before, old[i:j]), _run(after, new[k:m])) for i, j, k, m in blocks]
+    return [(*_span(old, i, j, before), *_span(new, k, m, after)) for i, j, k, m in blocks]
 
 
 def _blocks(a: Sequence[str], b: Sequence[str]) -> list[Block]:
@@ -113,5 +129,8 @@ def _between_anchors(a: Sequence[str], b: Sequence[str], old: list[int], new: li
         yield i, len(texts), k, len(others)
 
 
-def _run(text: str, words: Sequence[re.Match[str]]) -> str:
-    return text[words[0].start() : words[-1].end()] if words else ""
+def _span(words: Sequence[re.Match[str]], i: int, j: int, text: str) -> tuple[int, int]:
+    if j > i:
+        return words[i].start(), words[j - 1].end()
+    place = words[i].start() if i < len(words) else len(text)
+    return place, place
