@@ -46,9 +46,24 @@ def _spans(before: str, after: str) -> list[Block]:
     """Where the runs of words that differ stand in both texts, in characters."""
     if before == after:
         return []
+    head = _shared(before, after, 1)
+    tail = _shared(before[head:], after[head:], -1)
+    before, after = before[head : len(before) - tail], after[head : len(after) - tail]
     old, new = list(_TOKEN.finditer(before)), list(_TOKEN.finditer(after))
     blocks = _blocks([word[0] for word in old], [word[0] for word in new])
     return [(*_span(old, i, j, before), *_span(new, k, m, after)) for i, j, k, m in blocks]
+
+
+def _shared(a: str, b: str, step: int) -> int:
+    """How many letters of whole words both texts begin with; end with, for a step of -1."""
+    low, high = 0, min(len(a), len(b))
+    while low < high:
+        middle = (low + high + 1) // 2
+        is_same = a[:middle] == b[:middle] if step > 0 else a[-middle:] == b[-middle:]
+        low, high = (middle, high) if is_same else (low, middle - 1)
+    while low and not (a[low - 1] if step > 0 else a[-low]).isspace():
+        low -= 1
+    return low
 
 
 def _blocks(a: Sequence[str], b: Sequence[str]) -> list[Block]:

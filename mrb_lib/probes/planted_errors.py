@@ -255,7 +255,7 @@ def _swap(words: Words, i: int, size: int, other: str, text: str) -> Edit:
     """Puts another phrase in place of one, with the article that it needs."""
     first, last = words.spans[i], words.spans[i + size - 1]
     old = text[first.start : last.end]
-    new = other if other.isupper() else like(other, old)
+    new = other if other.isupper() or old[:1] == "X" else like(other, old)
     if words.before(i) not in ("a", "an"):
         return Edit(first.start, last.end, new)
     article = words.spans[i - 1]

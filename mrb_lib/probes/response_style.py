@@ -169,7 +169,7 @@ def instruction(text: str, severity: int, rng: np.random.Generator, case: Case) 
     return in_place(text, [Edit(parts[place].end, parts[place].end, f" {order}")])
 
 
-_PLAIN_WORD: Final = re.compile(r"(?<![\w`/.@#<-])[A-Za-z][a-z]{4,}(?![\w`/@>-]|\.\w)")
+_PLAIN_WORD: Final = re.compile(r"(?<![\w`/.@#<-])[A-Za-z][a-z]{4,}(?![\w`/@>-]|:/|\.\w)")
 _MARK: Final = re.compile(r"(?:[ \t]{0,8}(?:[-*] |#{1,6} )|\*\*|`[^`\n]{1,200}`)")
 _BOLD: Final = re.compile(r"(\*\*|__)(?=\S)([^*_\n]{1,300})(?<=\S)\1")
 _ITALIC: Final = re.compile(r"(?<![\w*])\*(?=\S)([^*\n]{1,300})(?<=\S)\*(?![\w*])")

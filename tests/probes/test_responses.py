@@ -25,8 +25,8 @@ CASE = Case("c1", "What is seen?", REPORT, REPORT, ("x.png",), "CT", "lung")
 STYLED = "**Findings**\n\n- `Mass` in the liver\n- No fluid is *seen* there"
 ODD = [
     "", " ", "\n\n", ".", "...", "?!", "\x00\x01\x02", "left", "no", "12 mm", "a\x00left lung\x1bshows no mass.",
-    "\u202eright lung\u202c shows a 5 mm nodule.", "```\nleft = 12\n```", "| left | 5 mm |", "ﬀ ß İ left lung",
-    "中文。没有。", "**", "-", "[1]", "{A} {B} \\1 \\g<0>", "1. ", "É. L'œil gauche.", "\ud800 left lung shows no mass.",
+    "\u202eright lung\u202c shows a 5 mm nodule.", "```\nleft = 12\n```", "| left | 5 mm |", "ﬀ ß İ left lung", "**",
+    "中文。没有。", "-", "[1]", "{A} {B} \\1 \\g<0>", "1. ", "É. L'œil gauche.", "\ud800 left lung shows no mass.",
 ]  # fmt: skip
 
 
@@ -208,15 +208,14 @@ def test_typos_leave_alone_what_matters(severity: int) -> None:
     found = _edit("typos")(text, severity, _rng(), CASE)
     assert found is not None
     share = (0.02, 0.05, 0.1, 0.15, 0.25)[severity - 1]
-    runs = changed_words(text, found)
     assert len(found.split()) == len(text.split())
     assert (
         0
         < sum(before != after for before, after in zip(text.split(), found.split(), strict=True))
         < 3 * share * len(text.split())
     )
-    for before, after in runs:
-        for old, new in zip(before.split(), after.split(), strict=True):
+    for old, new in zip(text.split(), found.split(), strict=True):
+        if old != new:
             assert len(old) >= 5
             assert old[0] == new[0]
             assert not Counter(new) - Counter(old)
@@ -319,31 +318,29 @@ def _applied(probe: Probe, case: Case, severity: int, *, both: bool = False) -> 
 
 
 LONG = [
-    f"{REPORT} " * (1_000_000 // len(REPORT)),
-    "left " * 200_000,
-    "." * 1_000_000,
-    "a" * 1_000_000,
-    "* " * 500_000,
-    "**" * 500_000,
-    "9" * 1_000_000,
-    " " * 999_999 + ".",
-    "no shows " * 110_000,
-    ". \n" * 330_000,
-    "it is important to note that " * 34_000,
-]
+    "left " * 40_000, "." * 200_000, "a" * 200_000, "* " * 100_000, "**" * 100_000, "9" * 200_000, " " * 200_000 + ".",
+    "no shows " * 22_000, ". \n" * 66_000, "it is important to note that " * 7000, "left (" * 33_000, "1,000" * 40_000,
+    "a_" * 100_000, "[" * 200_000, "\n" * 200_000, "x." * 100_000, "A left lung. " * 15_000,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", LONG, ids=range(len(LONG)))
-def test_a_megabyte_takes_no_minutes(text: str) -> None:
+def test_a_long_text_of_any_kind_takes_seconds_and_not_hours(text: str) -> None:
+    _time_all(text, 10)
+
+
+@pytest.mark.slow
+def test_a_megabyte_takes_seconds() -> None:
+    _time_all(f"{REPORT} " * (1_000_000 // len(REPORT)), 6)
+
+
+def _time_all(text: str, most: float) -> None:
     case = replace(CASE, response_a=text, response_b=text)
     for name in RESPONSE:
-        start = time.perf_counter()
+        start = time.process_time()
         found = _all(name.removeprefix("response/"), text, case)
-        assert time.perf_counter() - start < 6, name
-        if found is not None and name in PLANTED:
-            start = time.perf_counter()
-            changed_words(text, found)
-            assert time.perf_counter() - start < 6, name
+        changed_words(text, found or text)
+        assert time.process_time() - start < most, name
 
 
 @pytest.mark.parametrize(
@@ -366,7 +363,8 @@ def test_which_words_changed_in_a_long_text() -> None:
     before = [f"Sentence {i} says that cyst {i} lies in the left lung." for i in range(3000)]
     after = [text.replace("left", "right") if i % 100 == 50 else text for i, text in enumerate(before)]
     assert changed_words(" ".join(before), " ".join(after)) == [("left", "right")] * 30
-    assert changed_words(" ".join(before), " ".join(before[:70] + before[71:])) != []
+    [(gone, new)] = changed_words(" ".join(before), " ".join(before[:70] + before[71:]))
+    assert (len(gone.split()), new) == (len(before[70].split()), "")
 
 
 def test_words_and_sentences_are_found() -> None:
