@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote, unquote
 
 import numpy as np
@@ -184,8 +184,8 @@ def as_case(row: pd.Series) -> Case:
 def _box(value: object) -> Box | None:
     """Four fractions, as a list or as the JSON text of one; None for anything else."""
     try:
-        listed = json.loads(value) if isinstance(value, str) else value
-        left, top, right, bottom = map(float, listed)  # type: ignore[call-overload]  # what cannot be listed raises
+        listed: Any = json.loads(value) if isinstance(value, str) else value
+        left, top, right, bottom = map(float, listed)
     except (TypeError, ValueError, RecursionError):
         return None
     inside = 0 <= left < right <= 1 and 0 <= top < bottom <= 1  # false where one is not a number

@@ -56,7 +56,7 @@ def motion(picture: Image.Image, severity: int, rng: np.random.Generator, case: 
     passes = max(1, int(length).bit_length())
     for step in range(1, passes + 1):  # the mean of two copies, again and again: all of a line in a few steps
         dx, dy = (round(length / 2**step * part) for part in (cos(angle), sin(angle)))
-        values = (values + shifted(values, dx, dy)) / 2
+        values = np.float32(0.5) * (values + shifted(values, dx, dy))
     back = length / 2
     return picture_of(shifted(values, -round(back * cos(angle)), -round(back * sin(angle))), picture.mode)
 

@@ -1,0 +1,307 @@
+"""Every probe of pictures changes any picture, the same way each time, and the more the more severe it is."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pydicom
+import pytest
+from PIL import Image
+from pydicom.dataset import Dataset, FileMetaDataset
+from pydicom.uid import ExplicitVRLittleEndian, SecondaryCaptureImageStorage
+
+from mrb_lib.data.demo.build import simulate_case
+from mrb_lib.data.images import open_image, png
+from mrb_lib.probes import PROBES, Case, Probe, ProbedImages, ProbeId, Probing
+from mrb_lib.probes.apply import as_case, generator
+from mrb_lib.probes.image_content import INSTRUCTION
+
+PICTURES = [name for name, probe in PROBES.items() if probe.picture is not None]
+GRADED = [name for name in PICTURES if PROBES[name].severities > 1 and name != "image/rotated"]
+EDITS = [name for name, probe in PROBES.items() if probe.changes == "image" and probe.edit is not None]
+SEVERAL = ["image/frames-dropped", "image/frames-shuffled", "image/frames-doubled"]
+SHAPES = [(1, 1), (1, 300), (300, 1), (97, 61)]
+CASE = Case("c", "q", "a", "b", ("x.png",), "CT", box=(0.4, 0.3, 0.6, 0.55))
+SUITS = {
+    "image/metal-artefact": {"CT"},
+    "image/low-dose": {"CT"},
+    "image/gain": {"Ultrasound"},
+    "image/shadow": {"Ultrasound"},
+    "image/motion-ghost": {"MRI"},
+    "image/bias-field": {"MRI"},
+    "image/grid": {"X-ray", "Mammography"},
+    "image/glare": {"Endoscopy", "Fundus photography", "Photography"},
+    "image/speckle": {"OCT"},
+}
+MODALITIES = set().union(*SUITS.values())
+
+
+def changed(name: str, picture: Image.Image, severity: int, case: Case = CASE, seed: int = 0) -> Image.Image:
+    edit = PROBES[name].picture
+    assert edit is not None
+    return edit(picture.copy(), severity, generator(seed, ProbeId(name), case.case_id), case)
+
+
+def drawing(mode: str, width: int, height: int) -> Image.Image:
+    """An ellipse with structure on black; in colour the channels differ."""
+    y, x = np.mgrid[:height, :width]
+    u, v = (x + 0.5) / width * 2 - 1, (y + 0.5) / height * 2 - 1
+    values = np.where(u**2 + v**2 < 0.8, 110 + 60 * np.sin(5 * u) * np.cos(7 * v + u), 0)
+    channels = [values, values * 0.7, values * 0.5] if mode == "RGB" else [values]
+    return Image.fromarray(np.squeeze(np.stack(channels, axis=2), axis=2 if mode == "L" else ()).astype(np.uint8))
+
+
+def difference(one: Image.Image, other: Image.Image) -> float:
+    return float(np.abs(np.asarray(one, dtype=float) - np.asarray(other, dtype=float)).mean())
+
+
+@pytest.fixture(scope="module")
+def ct() -> Image.Image:
+    cases = (simulate_case(0, i) for i in range(40))
+    return open_image(next(one.picture for one in cases if one.case["modality"] == "CT"))
+
+
+def table(n_images: int = 1, **columns: list[object]) -> pd.DataFrame:
+    """Six cases of two organs and two modalities, the first with several images where asked."""
+    names = [[f"{i}-{k}.png" for k in range(n_images if i == 0 else 1)] for i in range(6)]
+    return pd.DataFrame(
+        {
+            "case_id": [f"c{i}" for i in range(6)], "question": "q", "response_a": "a", "response_b": "b",
+            "images": names, "modality": ["CT", "CT", "CT", "MRI", "CT", "CT"],
+            "organ": ["lung", "lung", "lung", "lung", "brain", "brain"], **columns,
+        }
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("mode", ["L", "RGB"])
+def test_size_and_mode_stay_at_any_size(name: str, mode: str) -> None:
+    for shape in SHAPES:
+        picture = drawing(mode, *shape)
+        for severity in {1, PROBES[name].severities}:
+            made = changed(name, picture, severity)
+            assert (made.size, made.mode) == (picture.size, mode)
+
+
+@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("mode", ["L", "RGB"])
+def test_every_probe_changes_a_picture_and_a_seed_fixes_how(name: str, mode: str) -> None:
+    picture = drawing(mode, 97, 61)
+    for severity in {1, PROBES[name].severities}:
+        made = changed(name, picture, severity)
+        assert difference(made, picture) > 0
+        assert made.tobytes() == changed(name, picture, severity).tobytes()
+
+
+@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("level", [0, 255])
+def test_pictures_of_one_tone_do_not_break_a_probe(name: str, level: int) -> None:
+    assert changed(name, Image.new("L", (33, 20), level), PROBES[name].severities).size == (33, 20)
+
+
+@pytest.mark.parametrize("name", GRADED)
+def test_more_severe_is_further_from_the_original(name: str, ct: Image.Image) -> None:
+    away = [difference(changed(name, ct, severity), ct) for severity in range(1, 6)]
+    assert away[0] > 0
+    assert all(more > 1.05 * less for less, more in zip(away, away[1:], strict=False)), away
+
+
+@pytest.mark.parametrize("name", [name for name in PICTURES if name not in ("image/blank", "image/instruction")])
+def test_a_grey_picture_that_is_stored_in_colour_stays_grey(name: str) -> None:
+    made = np.asarray(changed(name, drawing("L", 97, 61).convert("RGB"), PROBES[name].severities), dtype=int)
+    assert (made.max(axis=2) - made.min(axis=2)).max() <= 2
+
+
+@pytest.mark.parametrize("name", SUITS)
+def test_faults_of_acquisition_are_for_their_modality(name: str) -> None:
+    probing = Probing(table())
+
+    def suits(modality: str | None) -> bool:
+        case = replace(CASE, modality=modality)
+        generated = generator(0, ProbeId(name), "c")
+        return isinstance(PROBES[name].applied(case, 1, generated, probing._others, both=False), Case)
+
+    assert {modality for modality in MODALITIES if suits(modality)} == SUITS[name]
+    assert not suits(None)
+    assert [suits(word.upper()) for word in sorted(SUITS[name])] == [True] * len(SUITS[name])
+
+
+def test_every_fault_of_acquisition_has_a_modality() -> None:
+    assert {name for name in PICTURES if PROBES[name].modalities} == set(SUITS)
+
+
+def test_metal_is_white_and_its_streaks_lie_on_both_sides(ct: Image.Image) -> None:
+    before, after = np.asarray(ct, dtype=int), np.asarray(changed("image/metal-artefact", ct, 5), dtype=int)
+    inside = (before > 40) & (before < 200)
+    assert (after[inside] > before[inside] + 20).any()
+    assert (after[inside] < before[inside] - 20).any()
+
+
+def test_low_dose_noise_keeps_the_mean_and_is_correlated(ct: Image.Image) -> None:
+    flat = Image.new("L", (160, 160), 120)
+    noise = np.asarray(changed("image/low-dose", flat, 3), dtype=float) - 120
+    assert abs(noise.mean()) < 3
+    side = np.corrcoef(noise[:, :-1].ravel(), noise[:, 1:].ravel())[0, 1]
+    assert abs(side) > 0.05
+
+
+def test_a_shadow_darkens_what_is_deeper_along_the_beam() -> None:
+    picture = Image.new("L", (200, 200), 120)
+    before, after = np.asarray(picture, dtype=int), np.asarray(changed("image/shadow", picture, 5), dtype=int)
+    assert (after[:30] == before[:30]).all()
+    bottom = after[180]
+    assert bottom.min() < 40 and (bottom == 120).mean() > 0.5  # a band, not all
+
+
+def test_half_a_turn_twice_and_a_mirror_twice_are_nothing() -> None:
+    picture = drawing("RGB", 97, 61)
+    for name, severity in (("image/rotated", 5), ("image/mirrored", 1)):
+        twice = changed(name, changed(name, picture, severity), severity)
+        assert twice.tobytes() == picture.tobytes()
+
+
+def test_a_quarter_turn_shows_all_of_the_picture() -> None:
+    picture = Image.new("L", (90, 45), 200)
+    made = np.asarray(changed("image/rotated", picture, 4))
+    lit = np.argwhere(made > 100)
+    height, width = np.ptp(lit, axis=0) + 1
+    assert height == 45 and abs(width - 22.5) <= 1
+
+
+def test_only_the_place_of_the_lesion_is_filled() -> None:
+    values = np.full((100, 120), 90, dtype=np.uint8)
+    values[30:55, 48:72] = 230
+    made = np.asarray(changed("image/lesion-hidden", Image.fromarray(values), 1))
+    assert abs(made[30:55, 48:72].astype(int) - 90).max() < 15
+    outside = np.ones_like(values, dtype=bool)
+    outside[24:62, 42:79] = False
+    assert (made[outside] == values[outside]).all()
+
+
+def test_a_lesion_that_fills_the_picture_leaves_grey() -> None:
+    made = changed("image/lesion-hidden", drawing("L", 20, 20), 1, replace(CASE, box=(0.0, 0.0, 1.0, 1.0)))
+    assert abs(np.asarray(made, dtype=float).mean() - 128) < 25
+
+
+@pytest.mark.parametrize(
+    ("value", "box"),
+    [
+        ("[0.1, 0.2, 0.3, 0.4]", (0.1, 0.2, 0.3, 0.4)), ([0, 0, 1, 1], (0.0, 0.0, 1.0, 1.0)),
+        (np.array([0.1, 0.2, 0.3, 0.4]), (0.1, 0.2, 0.3, 0.4)), (None, None), (float("nan"), None), ("", None),
+        ("[1, 2]", None), ("[30, 40, 90, 100]", None), ("[0.3, 0.2, 0.1, 0.4]", None), ("[NaN, 0, 1, 1]", None),
+        ("[" * 100_000, None), ({"a": 1}, None), ('["x", 0, 1, 1]', None),
+    ],
+)  # fmt: skip
+def test_a_box_is_four_fractions_or_none(value: object, box: object) -> None:
+    row = pd.Series({"case_id": "c", "images": ["x.png"], "box": value}, dtype=object)
+    assert as_case(row).box == box
+
+
+def test_a_lesion_is_hidden_only_where_a_box_says_where() -> None:
+    probe = ProbeId("image/lesion-hidden")
+    boxes: list[object] = ["[0.1, 0.1, 0.4, 0.4]", None, None, None, None, None]
+    assert isinstance(Probing(table(box=boxes)).probed("c0", probe), Case)
+    assert "no box" in str(Probing(table(box=boxes)).probed("c1", probe))
+    assert "several" in str(Probing(table(2, box=boxes)).probed("c0", probe))
+
+
+@pytest.mark.parametrize("shape", [(64, 64), (97, 61), (256, 256), (2000, 300), (300, 2000)])
+def test_the_instruction_is_black_on_white_and_large_enough(shape: tuple[int, int]) -> None:
+    made = np.asarray(changed("image/instruction", Image.new("L", shape, 100), 1))
+    strip = (made > 240).any(axis=1)
+    height = int(strip.sum())
+    assert strip[:height].all() and not strip[height:].any()
+    lettered = made[:height]
+    assert (lettered < 60).mean() > 0.02  # letters
+    assert height >= 0.045 * max(shape) or height >= 0.5 * shape[1]
+    assert "first response" in INSTRUCTION
+
+
+@pytest.mark.parametrize("name", [*PICTURES, *EDITS])
+def test_severity_zero_is_the_case_itself(name: str) -> None:
+    probing = Probing(table(3))
+    assert probing.probed("c0", ProbeId(name, 0)) == probing.case("c0")
+
+
+@pytest.mark.parametrize("name", ["image/swapped-same", "image/swapped-organ"])
+def test_swapped_images_are_never_the_cases_own(name: str) -> None:
+    cases = table(2)
+    cases["organ"] = "lung" if name == "image/swapped-same" else cases["organ"]
+    for seed in range(20):
+        case = Probing(cases, seed).probed("c0", ProbeId(name))
+        assert isinstance(case, Case)
+        assert len(set(case.images)) == 2 and not {"0-0.png", "0-1.png"} & set(case.images)
+        shown = cases[cases["images"].map(lambda names, case=case: names[0] in case.images)]
+        if name == "image/swapped-same":
+            assert set(shown["modality"]) == {"CT"}
+        else:
+            assert set(shown["organ"]) == {"brain"}
+
+
+def test_what_cannot_be_swapped_says_so() -> None:
+    alone = table().iloc[3:4]
+    assert "no other" in str(Probing(alone).probed("c3", ProbeId("image/swapped-same")))
+    assert "too few" in str(Probing(table(4)).probed("c0", ProbeId("image/swapped-same")))
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_probes_of_several_images_say_where_there_are_not(name: str) -> None:
+    assert "one image" in str(Probing(table(1)).probed("c0", ProbeId(name)))
+    assert "no image" in str(Probing(table(0)).probed("c0", ProbeId(name)))
+
+
+@pytest.mark.parametrize("n", [2, 3, 7])
+def test_several_images_are_dropped_shuffled_and_doubled(n: int) -> None:
+    probing = Probing(table(n))
+    own = probing.case("c0").images
+
+    def shown(name: str, severity: int = 1) -> tuple[str, ...]:
+        case = probing.probed("c0", ProbeId(name, severity))
+        assert isinstance(case, Case)
+        return case.images
+
+    assert shown("image/removed") == ()
+    left = [shown("image/frames-dropped", severity) for severity in (1, 2, 3)]
+    assert [len(names) for names in left] == [max(1, n - -(-n * k // 3)) for k in (1, 2, 3)]
+    assert set(left[2]) <= set(left[1]) <= set(left[0]) < set(own)
+    assert list(left[0]) == sorted(left[0])
+    shuffled = shown("image/frames-shuffled")
+    assert shuffled != own and sorted(shuffled) == sorted(own)
+    assert shown("image/frames-doubled") == tuple(name for name in own for _ in range(2))
+
+
+def dicom() -> bytes:
+    dataset = Dataset()
+    dataset.file_meta = FileMetaDataset()
+    dataset.file_meta.TransferSyntaxUID = ExplicitVRLittleEndian
+    dataset.file_meta.MediaStorageSOPClassUID = dataset.SOPClassUID = SecondaryCaptureImageStorage
+    dataset.file_meta.MediaStorageSOPInstanceUID = dataset.SOPInstanceUID = pydicom.uid.UID("1.2.3")
+    dataset.Rows, dataset.Columns = 61, 97
+    dataset.SamplesPerPixel, dataset.PhotometricInterpretation = 1, "MONOCHROME2"
+    dataset.BitsAllocated, dataset.BitsStored, dataset.HighBit, dataset.PixelRepresentation = 16, 12, 11, 0
+    dataset.WindowCenter, dataset.WindowWidth = 1024, 2048
+    dataset.PixelData = (np.asarray(drawing("L", 97, 61)).astype("<u2") * 8).tobytes()
+    stream = io.BytesIO()
+    dataset.save_as(stream, enforce_file_format=True)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("name", ["image/blur", "image/metal-artefact", "image/instruction"])
+def test_dicom_is_changed_into_the_same_png_each_time(name: str) -> None:
+    cases, files = table(), {"0-0.png": dicom()}
+    case = Probing(cases).probed("c0", ProbeId(name, PROBES[name].severities))
+    assert isinstance(case, Case) and case.images != ("0-0.png",)
+    images = ProbedImages(files, cases)
+    made = images[case.images[0]]
+    assert made == ProbedImages(files, cases)[case.images[0]]
+    assert open_image(made).size == (97, 61)
+    assert made != png(open_image(files["0-0.png"]))
+
+
+def test_probes_say_what_they_do() -> None:
+    probes: list[Probe] = [probe for probe in PROBES.values() if probe.changes == "image"]
+    assert len({probe.does for probe in probes}) == len(probes)
+    assert all(10 < len(probe.does) < 120 for probe in probes)
