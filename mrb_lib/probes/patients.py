@@ -43,19 +43,21 @@ _SEX_BOUND: Final = re.compile(
     r"klinefelt|ha?emophil|duchenne|cervix|cervical (?:cancer|carc|smear|screen|intraep|dyspl)|pap (?:smear|test)|"
     r"(?:fe)?male pelvi|maternal|my period|periods|(?:mother|father|parent) of|(?:bph|psa|pcos|hrt|iud|ivf)\b)"
 )
+_OF_ONE_SEX: Final = ("breast", "pelvic_cavity")
 _MANY: Final = re.compile(r"\b(?:men|women|males|females|boys|girls|ladies|gentlemen|gender|sex|sexes)\b")
 _RELATIVE: Final = re.compile(
     r"\b(?:mother|father|mom|mum|dad|son|daughter|brother|sister|husband|wife|uncle|aunt|grandmother|grandfather|nephew|"
     r"niece|boyfriend|girlfriend|boss|king|queen|mr|mrs|ms)s?\b"
 )
 _AGE: Final = re.compile(
-    r"(?P<article>\ban? )?(?P<before>\bof |\baged? (?:of )?)?\b(?P<age>\d{1,3})"
+    r"(?=[ao\d])(?P<article>\ban? )?(?P<before>\bof |\baged? (?:of )?)?\b(?P<age>\d{1,3})"
     r"(?P<after>[ -]?(?:years?|yrs?)[ -](?:old|of age)\b|[ -]?(?:yo|y/o)\b| years\b)?",
     re.IGNORECASE,
 )
 _AGED: Final = re.compile(
     r"(?<!\bits )\b(?:ages?|aged|ageing|aging|elderly|young\w*|adolesc\w+|teen\w*|geriatr\w+|p(?:ae|e)diatr\w+|"
     r"child\w*|infan\w+|newborn|menopaus\w+|pregnan\w+|old (?:man|woman|patient|people)|older|middle-aged|retire\w*|"
+    r"(?:pre-)?employ\w*|school\w*|students?|screening|"
     r"born in|(?:in|of) (?:his|her|their) \w+(?:0s|ties))\b"
 )
 _BANDS: Final = (25, 65, 85)
@@ -83,7 +85,7 @@ def sex(case: Case, severity: int, rng: np.random.Generator, others: Others) -> 
         return "its question names no sex"
     if not _has_patient(case):
         return "it speaks of no patient"
-    if case.organ in ("breast", "pelvic_cavity") or _any(_SEX_BOUND, texts):
+    if case.organ in _OF_ONE_SEX or _any(_SEX_BOUND, texts):
         return "it is about an organ or a state of one sex"
     if _any(_MANY, texts) or len({word in _MALE for text in texts for word in _words(text)}) > 1:
         return "it speaks of both sexes, or of one in general"
@@ -108,6 +110,8 @@ def age(case: Case, severity: int, rng: np.random.Generator, others: Others) -> 
     (years,) = own
     if not 18 <= years <= 120:
         return "the patient is not an adult"
+    if case.organ in _OF_ONE_SEX or _any(_SEX_BOUND, texts):
+        return "it is about an organ or a state that depends on the age"
     if _any(_AGED, (_AGE.sub("", text) for text in (*texts, case.reference or ""))):
         return "its words depend on the age"
     if case.reference is not None and _ages(case.reference):

@@ -34,6 +34,7 @@ NOTES = (
     *(f"prompt/persona-{name}" for name in PERSONAS), "prompt/wording",
 )  # fmt: skip
 QUESTIONS = ("question/paraphrased", "question/distracted", "prompt/patient-persona")
+READ = ("question/ethnicity", "question/insurance")  # of the notes, those that depend on the texts
 PATIENTS = ("question/sex", "question/age")
 ALL = [(name, step) for name in (*NOTES, *QUESTIONS, *PATIENTS) for step in range(1, PROBES[name].severities + 1)]
 MAN = Case(
@@ -129,6 +130,8 @@ def test_notes_as_written_out() -> None:
         ("question/age", replace(MAN, question="A 48-year-old man smokes for 30 years."), MANY_AGES),
         ("question/age", replace(MAN, response_a="Common in those aged 60."), MANY_AGES),
         ("question/age", replace(MAN, response_a="Common in the elderly."), "its words depend on the age"),
+        ("question/age", replace(MAN, organ="breast"), "it is about an organ or a state that depends on the age"),
+        ("question/age", replace(MAN, response_b="Seen in school."), "its words depend on the age"),
         ("question/age", replace(MAN, question="A 31-year-old man."), "the patient is about that age"),
         ("question/paraphrased", replace(MAN, question="Lung nodule"), "no rule fits its question"),
     ],
@@ -266,7 +269,7 @@ def test_an_empty_case_is_no_error(name: str, step: int, text: str) -> None:
     assert isinstance(out, str) or out.question.endswith(text)
 
 
-@pytest.mark.parametrize("name", [*NOTES, *QUESTIONS, *PATIENTS])
+@pytest.mark.parametrize("name", [*READ, *QUESTIONS, *PATIENTS])
 @pytest.mark.parametrize(
     "unit", ["a ", ".", " ", "\n", "?\n", "48 ", "her ", "What is ", "A 48-year-old man. ", "Dr. ", "e.g."]
 )
@@ -278,7 +281,7 @@ def test_a_long_text_is_quick(name: str, unit: str) -> None:
     assert time.process_time() - start < 1
 
 
-@pytest.mark.parametrize("name", [*NOTES, *QUESTIONS, *PATIENTS])
+@pytest.mark.parametrize("name", [*READ, *QUESTIONS, *PATIENTS])
 def test_a_megabyte_of_prose_is_quick(name: str) -> None:
     prose = "In the lower lobe of the lung I can see one round nodule. " * 17_500
     case = replace(MAN, question=f"{prose}{MAN.question}")
