@@ -40,7 +40,7 @@ _APART: Final = 0.06
     title="What changes verdicts that should not, and what should and does not",
     caption=(
         "{note} Share of verdicts on {dimension} that differ under each probe, at its highest severity, from those on "
-        "the plain case, in % with 95% intervals, by judge. Framed in red: shown not to do what is expected of a sound "
+        "the plain case, in % with 95% intervals, by judge. Framed: shown not to do what is expected of a sound "
         "judge, corrected for all tests of the judge. n/a: no such verdicts."
     ),
     reading=(
@@ -82,10 +82,9 @@ def probe_profile(table: pd.DataFrame, *, dimension: str | None = None, mark: st
         texts=cell_texts(values, matrix("changed_low"), matrix("changed_high")),
     )  # fmt: skip
     for i, j in np.argwhere(matrix("kept_expectation") == 0):
-        axes.add_patch(
-            Rectangle((j + _APART, i + _APART), 1 - 2 * _APART, 1 - 2 * _APART, fill=False, linewidth=1.4,
-                      edgecolor=COLOURS["simulated"], gid="broken")
-        )  # fmt: skip
+        for colour, width in (("white", 2.2), (COLOURS["judge"], 1.0)):
+            corner, side = (j + _APART, i + _APART), 1 - 2 * _APART
+            axes.add_patch(Rectangle(corner, side, side, fill=False, linewidth=width, edgecolor=colour, gid="broken"))
     scale_bar(figure, mesh, axes, "changed verdicts (%)", percent)
     write_mark(figure, mark)
     return figure
@@ -127,11 +126,11 @@ def probe_severity(table: pd.DataFrame, *, dimension: str | None = None, mark: s
             axes.plot(x, own["changed"], marker=marker, markersize=2.6, color=colour, gid="values")
         axes.set_title(label(name, 30), fontsize=6.5)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_xlabel("severity")
         percent_axis(axes.yaxis, 5)
         axes.grid(axis="both")
     for judge, (colour, marker) in zip(judges, SERIES, strict=False):
         figure.axes[0].plot([], [], marker=marker, markersize=2.6, color=colour, label=label(judge, 30))
-    figure.supxlabel("severity", fontsize=7)
     figure.supylabel("changed verdicts (%)", fontsize=7)
     if judges:
         figure.legend(loc="outside lower center", ncols=min(4, len(judges)))

@@ -234,7 +234,7 @@ def _probe_rows(made: _Made, plain: Panel) -> pd.DataFrame:
         names = plain.names(judge_ * len(plain.dimensions) + dimension)
         return pd.DataFrame({**names, "n": 0, "reason": NO_PROBES}).reindex(columns=_WORKING)
     rows = pd.concat(frames, ignore_index=True).reindex(columns=_WORKING)
-    return rows.assign(reason=_reasons(rows, made.resamples))
+    return rows.assign(reason=pd.Series(_reasons(rows, made.resamples), index=rows.index, dtype="str"))
 
 
 _WORKING: Final = list(
@@ -319,7 +319,7 @@ def _tested(rows: pd.DataFrame, correction: str, family: str, margin: float) -> 
         join_reasons(text if isinstance(text, str) else "", why)
         for text, why in zip(out["reason"], undecided, strict=True)
     ]
-    return out.assign(reason=told)
+    return out.assign(reason=pd.Series(told, index=out.index, dtype="str"))
 
 
 def _slope_rows(made: _Made) -> pd.DataFrame:
@@ -348,7 +348,7 @@ def _slope_rows(made: _Made) -> pd.DataFrame:
         found = differences(own, made.codes, resamples=made.resamples, seed=made.seed)
         columns = dict(zip(with_ends(name), (found.value, found.low, found.high), strict=True))
         frame = frame.assign(**columns, **({"n": found.n, "n_clusters": found.clusters} if i == 0 else {}))
-    return frame.assign(reason=[NO_CASE_AT_ALL if n == 0 else None for n in frame["n"]])
+    return frame.assign(reason=pd.Series(NO_CASE_AT_ALL, index=frame.index, dtype="str").where(frame["n"].eq(0)))
 
 
 def _image_rows(made: _Made) -> pd.DataFrame:
@@ -376,7 +376,7 @@ def _image_rows(made: _Made) -> pd.DataFrame:
     found = differences(stacked[:, 0] - stacked[:, 1], made.codes, resamples=made.resamples, seed=made.seed)
     columns = dict(zip(with_ends("image_gain"), (found.value, found.low, found.high), strict=True))
     frame = frame.assign(**columns, n=found.n, n_clusters=found.clusters)
-    return frame.assign(reason=[NO_CASE_OF_ALL if n == 0 else None for n in frame["n"]])
+    return frame.assign(reason=pd.Series(NO_CASE_OF_ALL, index=frame.index, dtype="str").where(frame["n"].eq(0)))
 
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:

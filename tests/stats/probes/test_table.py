@@ -236,5 +236,5 @@ def test_rows_say_why_there_is_nothing_to_compare() -> None:
 
 
 def test_a_margin_must_be_a_share() -> None:
-    with pytest.raises(InputError, match="margin 0.0: must be above 0"):
+    with pytest.raises(InputError, match=r"margin 0\.0: must be above 0"):
         table(ragged(0), gold_of(["A"] * N), N, margin=0.0)
