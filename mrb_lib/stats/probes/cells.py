@@ -16,7 +16,7 @@ from mrb_lib.stats.core.scoring import score
 from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.resample import mean_over_clusters
-from mrb_lib.stats.resampling.robust import share_interval
+from mrb_lib.stats.resampling.robust import share_interval, t_interval
 from mrb_lib.stats.significance.differences import PairedDifferences, PairPlan, paired_differences
 
 _A: Final = CHOICES.index("A")
@@ -89,7 +89,7 @@ def cells(
     if noise is not None:
         noises = np.where(np.isnan(noises).all(axis=(2, 3), keepdims=True), noise, noises)
     undefined = np.full(plain.shape, np.nan)
-    scores = [score(each, labels, policy).score for each in (before, after)]
+    worth = [score(each, labels, policy).score for each in (before, after)]
     verdicts = (probed.choice != ABSENT).sum(axis=(3, 4))
     return Cells(
         _over(np.where(both, first != second, 0.0), both),
@@ -97,7 +97,8 @@ def cells(
         _mean_of_orders(by_order - noises),
         undefined if is_a is None else _over(_chooses(second, is_a) - _chooses(first, is_a), both),
         undefined if is_a is None else _probability(before, after, is_a),
-        *(np.where(np.isnan(scores[0] + scores[1]), np.nan, each) for each in scores),
+        np.where(np.isnan(worth[1]), np.nan, worth[0]),
+        np.where(np.isnan(worth[0]), np.nan, worth[1]),
         verdicts > 0,
         divide((probed.choice >= 0).sum(axis=(3, 4)).astype(np.float64), verdicts),
     )
@@ -163,3 +164,10 @@ def shares(values: FloatArray, codes: IntArray) -> tuple[FloatArray, FloatArray,
     mask = np.isfinite(values)
     estimate = mean_over_clusters(np.where(mask, values, 0.0).T, mask.T.astype(np.float64), codes)
     return (estimate.value, *share_interval(estimate))
+
+
+def means(values: FloatArray, codes: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The means of differences within cases with the ends of their intervals by t, where nothing is tested."""
+    mask = np.isfinite(values)
+    estimate = mean_over_clusters(np.where(mask, values, 0.0).T, mask.T.astype(np.float64), codes)
+    return (estimate.value, *t_interval(estimate, -1.0, 1.0))

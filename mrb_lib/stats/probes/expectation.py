@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final, NamedTuple
+from collections.abc import Hashable, Iterable
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -83,7 +83,7 @@ def equivalence_p(rows: pd.DataFrame, margin: float) -> FloatArray:
 
 def kept(rows: pd.DataFrame, margin: float) -> tuple[pd.Series, list[str]]:
     """Whether each row kept what is expected, see `mrb_lib.stats.probes.table.probes`, and why that is open."""
-    judged = [_kept(row, margin) for _, row in rows.iterrows()]
+    judged = [_kept(row, margin) for row in rows.to_dict("records")]
     reasons = [
         UNDECIDED if each is None and row_expected is not None and n > 0 else ""
         for each, row_expected, n in zip(judged, rows["expected"], rows["n"], strict=True)
@@ -91,7 +91,7 @@ def kept(rows: pd.DataFrame, margin: float) -> tuple[pd.Series, list[str]]:
     return pd.Series(judged, index=rows.index, dtype="boolean"), reasons
 
 
-def _kept(row: pd.Series, margin: float) -> bool | None:
+def _kept(row: dict[Hashable, Any], margin: float) -> bool | None:
     if row["expected"] == "same":
         return _kept_same(row, margin)
     if row["expected"] not in ("worse", "flips"):
@@ -102,7 +102,7 @@ def _kept(row: pd.Series, margin: float) -> bool | None:
     return True if row[name] < 0 and row[f"{p_value}_adjusted"] <= ALPHA else None
 
 
-def _kept_same(row: pd.Series, margin: float) -> bool | None:
+def _kept_same(row: dict[Hashable, Any], margin: float) -> bool | None:
     adjusted = {test: row[f"{test.removesuffix('_value')}_adjusted"] for test in MOVED}
     if adjusted["p_value"] <= ALPHA or adjusted["target_shift_p"] <= ALPHA:
         return False
@@ -114,7 +114,7 @@ def _kept_same(row: pd.Series, margin: float) -> bool | None:
     return True if within and _is_within(row, ["accuracy_change", "target_shift"], margin) else None
 
 
-def _is_within(row: pd.Series, names: Iterable[str], margin: float) -> bool:
+def _is_within(row: dict[Hashable, Any], names: Iterable[str], margin: float) -> bool:
     """Whether each of these that is known is shown to be smaller than the margin, or is nothing in every case."""
     defined = [name for name in names if np.isfinite(row[name])]
     return all(
@@ -124,7 +124,7 @@ def _is_within(row: pd.Series, names: Iterable[str], margin: float) -> bool:
     )
 
 
-def _varies(row: pd.Series, name: str) -> bool:
+def _varies(row: dict[Hashable, Any], name: str) -> bool:
     return bool(row[f"{name}_error"] > 0)
 
 

@@ -24,7 +24,7 @@ from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.table import Option, register_table
 from mrb_lib.stats.probes import reading
-from mrb_lib.stats.probes.cells import Cells, cells, differences, of_judges, shares
+from mrb_lib.stats.probes.cells import Cells, cells, differences, means, of_judges, shares
 from mrb_lib.stats.probes.expectation import NO_NOISE, TESTS, Known, equivalence_p, kept, known, per_step, unmoved_p
 from mrb_lib.stats.resampling.resample import cluster_codes, interval_reason
 from mrb_lib.stats.significance.paired import ALPHA, MARGIN, check_margin
@@ -41,7 +41,6 @@ _SHIFTS: Final = {
     "changed_beyond_noise": "beyond",
     "accuracy_change": "accuracy",
     "target_shift": "target",
-    "probability_shift": "probability",
 }
 _TESTED: Final = {"accuracy_change": "p_value", "target_shift": "target_shift_p", "changed_beyond_noise": "changed_p"}
 COLUMNS = [
@@ -162,7 +161,7 @@ def probes(
         `accuracy_without` it, `accuracy_swapped` with another, and `image_gain`, the first less the second.
 
         `_low` and `_high` bound 95% intervals, of shares Wilson's, of differences those of the paired cluster
-        bootstrap, by t with few clusters. `reason` says why a value is null.
+        bootstrap, by t with few clusters and of `probability_shift`. `reason` says why a value is null.
 
     Raises
     ------
@@ -187,7 +186,7 @@ def probes(
         if name != probe and panel is not verdicts
     }
     made = _made(plain, others, gold, cases, policy, noise, cluster, resamples, seed)
-    rows = _tested(_probe_rows(made, plain, noise), correction, family, margin)
+    rows = _tested(_probe_rows(made, plain), correction, family, margin)
     frames = [rows.assign(part=PROBE, policy=policy), _slope_rows(made), _image_rows(made).assign(policy=policy)]
     return _typed(pd.concat([frame for frame in frames if len(frame)] or [rows], ignore_index=True))
 
@@ -218,7 +217,7 @@ def _made(
     return _Made(judges, plain.dimensions, paired, about, cluster_codes(cases, cluster), resamples, seed)
 
 
-def _probe_rows(made: _Made, plain: Panel, noise: float | None) -> pd.DataFrame:
+def _probe_rows(made: _Made, plain: Panel) -> pd.DataFrame:
     """The rows of `part` "probe" before any correction; where there is no probe, rows that say so."""
     frames = []
     for j, judge in enumerate(made.judges):
@@ -234,7 +233,8 @@ def _probe_rows(made: _Made, plain: Panel, noise: float | None) -> pd.DataFrame:
         judge_, dimension = np.nonzero(plain.takes_part())
         names = plain.names(judge_ * len(plain.dimensions) + dimension)
         return pd.DataFrame({**names, "n": 0, "reason": NO_PROBES}).reindex(columns=_WORKING)
-    return pd.concat(frames, ignore_index=True).reindex(columns=_WORKING)
+    rows = pd.concat(frames, ignore_index=True).reindex(columns=_WORKING)
+    return rows.assign(reason=pd.Series(_reasons(rows, made.resamples), index=rows.index, dtype="str"))
 
 
 _WORKING: Final = list(
@@ -255,11 +255,13 @@ def _of_judge(made: _Made, j: int, keys: Sequence[tuple[str, int]]) -> pd.DataFr
         "probe": [each.name for each in about],
         "severity": [each.severity for each in about],
         "expected": [each.expected for each in about],
+        "reason": [each.reason for each in about],
         "n": np.isfinite(changed).sum(axis=1),
         "n_excluded": (presented & np.isnan(changed)).sum(axis=1),
         "coverage": _means(values("answered")),
         **dict(zip(with_ends("changed"), shares(changed, made.codes), strict=True)),
         "noise": _means(np.where(np.isfinite(changed), values("noise"), np.nan)),
+        **dict(zip(with_ends("probability_shift"), means(values("probability"), made.codes), strict=True)),
         "n_scored": np.isfinite(values("probed")).sum(axis=1),
         "accuracy": _means(values("plain")),
         "accuracy_probed": _means(values("probed")),
@@ -272,10 +274,8 @@ def _of_judge(made: _Made, j: int, keys: Sequence[tuple[str, int]]) -> pd.DataFr
         columns |= dict(zip(with_ends(name), (found.value[own], found.low[own], found.high[own]), strict=True))
         columns |= {f"{name}_error": found.error[own], f"{name}_df": found.df[own]}
         columns[f"{name}_clusters"] = found.clusters[own]
-        if name in _TESTED:
-            columns[_TESTED[name]] = found.permutation_p[own]
-    frame = pd.DataFrame(columns)
-    return frame.assign(reason=_reasons(frame, about, made.resamples))
+        columns[_TESTED[name]] = found.permutation_p[own]
+    return pd.DataFrame(columns)
 
 
 def _means(values: FloatArray) -> FloatArray:
@@ -285,21 +285,19 @@ def _means(values: FloatArray) -> FloatArray:
     return np.where(n > 0, np.where(defined, values, 0.0).sum(axis=1) / np.maximum(n, 1), np.nan)
 
 
-def _reasons(frame: pd.DataFrame, about: Sequence[Known], resamples: int) -> list[str | None]:
-    out = []
-    for row, each in zip(frame.to_dict("records"), about, strict=True):
-        n, clusters = int(row["n"]), int(row["n_clusters"])
-        why = interval_reason(n, clusters, resamples, row["changed_low"], row["changed_high"])
-        out.append(
-            join_reasons(
-                each.reason,
-                NOT_PAIRED if n == 0 else "",
-                NO_NOISE if n and np.isnan(row["noise"]) else "",
-                NOT_SCORED if n and row["n_scored"] == 0 else "",
-                why,
-            )
+def _reasons(frame: pd.DataFrame, resamples: int) -> list[str | None]:
+    """Why values are null; `reason` already says why nothing is expected."""
+    names = ["reason", "n", "n_clusters", "n_scored", "noise", "changed_low", "changed_high"]
+    return [
+        join_reasons(
+            why,
+            NOT_PAIRED if n == 0 else "",
+            NO_NOISE if n and np.isnan(noise) else "",
+            NOT_SCORED if n and n_scored == 0 else "",
+            interval_reason(n, clusters, resamples, low, high),
         )
-    return out
+        for why, n, clusters, n_scored, noise, low, high in zip(*(frame[name].tolist() for name in names), strict=True)
+    ]
 
 
 def _tested(rows: pd.DataFrame, correction: str, family: str, margin: float) -> pd.DataFrame:
@@ -321,7 +319,7 @@ def _tested(rows: pd.DataFrame, correction: str, family: str, margin: float) -> 
         join_reasons(text if isinstance(text, str) else "", why)
         for text, why in zip(out["reason"], undecided, strict=True)
     ]
-    return out.assign(reason=told)
+    return out.assign(reason=pd.Series(told, index=out.index, dtype="str"))
 
 
 def _slope_rows(made: _Made) -> pd.DataFrame:
@@ -350,7 +348,7 @@ def _slope_rows(made: _Made) -> pd.DataFrame:
         found = differences(own, made.codes, resamples=made.resamples, seed=made.seed)
         columns = dict(zip(with_ends(name), (found.value, found.low, found.high), strict=True))
         frame = frame.assign(**columns, **({"n": found.n, "n_clusters": found.clusters} if i == 0 else {}))
-    return frame.assign(reason=[NO_CASE_AT_ALL if n == 0 else None for n in frame["n"]])
+    return frame.assign(reason=pd.Series(NO_CASE_AT_ALL, index=frame.index, dtype="str").where(frame["n"].eq(0)))
 
 
 def _image_rows(made: _Made) -> pd.DataFrame:
@@ -378,7 +376,7 @@ def _image_rows(made: _Made) -> pd.DataFrame:
     found = differences(stacked[:, 0] - stacked[:, 1], made.codes, resamples=made.resamples, seed=made.seed)
     columns = dict(zip(with_ends("image_gain"), (found.value, found.low, found.high), strict=True))
     frame = frame.assign(**columns, n=found.n, n_clusters=found.clusters)
-    return frame.assign(reason=[NO_CASE_OF_ALL if n == 0 else None for n in frame["n"]])
+    return frame.assign(reason=pd.Series(NO_CASE_OF_ALL, index=frame.index, dtype="str").where(frame["n"].eq(0)))
 
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:

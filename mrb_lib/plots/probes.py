@@ -1,0 +1,138 @@
+"""Probes: what each does to the verdicts of each judge, and how that grows with severity."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from matplotlib.colors import Normalize
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
+
+from mrb_lib.plots.intervals import rows_of
+from mrb_lib.plots.lettering import label, labels, percent
+from mrb_lib.plots.matrix import cell_texts, draw_matrix, scale_bar
+from mrb_lib.plots.registry import figure
+from mrb_lib.plots.style import (
+    COLOURS,
+    PAGE,
+    SEQUENTIAL,
+    SERIES,
+    Paper,
+    canvas,
+    panel_grid,
+    percent_axis,
+    rows_height,
+    styled,
+    write_mark,
+)
+
+_NEEDS: Final = ("preferences",)
+_ROW: Final = 0.3
+_PANELS_A_ROW: Final = 4
+_APART: Final = 0.06
+
+
+@figure(
+    "probe-profile",
+    title="What changes verdicts that should not, and what should and does not",
+    caption=(
+        "{note} Share of verdicts on {dimension} that differ under each probe, at its highest severity, from those on "
+        "the plain case, in % with 95% intervals, by judge. Framed: shown not to do what is expected of a sound "
+        "judge, corrected for all tests of the judge. n/a: no such verdicts."
+    ),
+    reading=(
+        "Probes stand in the order of what is expected: the same verdicts, worse ones, or choices that flip. Part of "
+        "what changes is what repeats differ by anyway. A cell without a frame is not shown to be at fault, which is "
+        "not the same as shown to be sound."
+    ),
+    needs=_NEEDS,
+)
+@styled
+def probe_profile(table: pd.DataFrame, *, dimension: str | None = None, mark: str = "") -> Paper:
+    """Draw the share of changed verdicts, a row a probe and a column a judge.
+
+    Parameters
+    ----------
+    table : rows of `probes`: part, judge, dimension, probe, severity, expected, changed with _low and _high,
+        kept_expectation; null where undefined
+    dimension : the one to draw
+    mark : words for the figure's face
+    """
+    rows = rows_of(table, part="probe", dimension=dimension)
+    rows = rows[rows["probe"].notna()].assign(severity=rows["severity"].astype("float64"))
+    rows = rows[rows["severity"].eq(rows.groupby("probe")["severity"].transform("max")) | rows["severity"].isna()]
+    order = pd.Categorical(rows["expected"], ["same", "worse", "flips"])
+    kinds = rows.assign(place=order.codes % 4).drop_duplicates("probe").sort_values(["place", "probe"])
+    judges = sorted(rows["judge"].unique())
+
+    def matrix(column: str) -> np.ndarray:
+        wide = rows.pivot(index="probe", columns="judge", values=column).reindex(index=kinds["probe"], columns=judges)
+        return wide.to_numpy(dtype=float, na_value=np.nan)
+
+    values = matrix("changed")
+    figure = canvas(PAGE, rows_height(len(kinds), _ROW, 1.5))
+    axes = figure.subplots()
+    known = kinds["expected"].where(kinds["expected"].notna(), "?")
+    down = [f"{label(name, 30)} ({what})" for name, what in zip(kinds["probe"], known, strict=True)]
+    mesh = draw_matrix(
+        axes, values, across=labels(judges, 24), down=down, colours=SEQUENTIAL, norm=Normalize(0, 1),
+        texts=cell_texts(values, matrix("changed_low"), matrix("changed_high")),
+    )  # fmt: skip
+    for i, j in np.argwhere(matrix("kept_expectation") == 0):
+        for colour, width in (("white", 2.2), (COLOURS["judge"], 1.0)):
+            corner, side = (j + _APART, i + _APART), 1 - 2 * _APART
+            axes.add_patch(Rectangle(corner, side, side, fill=False, linewidth=width, edgecolor=colour, gid="broken"))
+    scale_bar(figure, mesh, axes, "changed verdicts (%)", percent)
+    write_mark(figure, mark)
+    return figure
+
+
+@figure(
+    "probe-severity",
+    title="How verdicts change as a probe gets more severe",
+    caption=(
+        "{note} Share of verdicts on {dimension} that differ from those on the plain case, by the severity of each "
+        "probe that has steps, with 95% intervals. At most six judges."
+    ),
+    reading=(
+        "A line that stays low is a judge that the probe does not touch; one that rises from the first step changes "
+        "its verdicts with what a clinician would hardly see. What repeats differ by anyway is part of each point."
+    ),
+    needs=_NEEDS,
+)
+@styled
+def probe_severity(table: pd.DataFrame, *, dimension: str | None = None, mark: str = "") -> Paper:
+    """Draw the share of changed verdicts by severity, a panel a probe and a line a judge.
+
+    Parameters
+    ----------
+    table : as in `probe_profile`
+    dimension : the one to draw
+    mark : words for the figure's face
+    """
+    rows = rows_of(table, part="probe", dimension=dimension)
+    rows = rows[rows.groupby("probe")["severity"].transform("nunique") > 1]
+    names, judges = sorted(rows["probe"].unique()), sorted(rows["judge"].unique())[: len(SERIES)]
+    columns = min(_PANELS_A_ROW, max(1, len(names)))
+    figure = canvas(PAGE, 1.7 * ceil(max(1, len(names)) / columns) + 0.5)
+    for axes, name in zip(panel_grid(figure, max(1, len(names)), columns), names, strict=False):
+        for number, (judge, (colour, marker)) in enumerate(zip(judges, SERIES, strict=False)):
+            own = rows_of(rows, probe=name, judge=judge).sort_values("severity")
+            x = own["severity"].to_numpy(dtype=float) + _APART * (number - (len(judges) - 1) / 2)
+            axes.vlines(x, own["changed_low"], own["changed_high"], color=colour, linewidth=0.9, gid="intervals")
+            axes.plot(x, own["changed"], marker=marker, markersize=2.6, color=colour, gid="values")
+        axes.set_title(label(name, 30), fontsize=6.5)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_xlabel("severity")
+        percent_axis(axes.yaxis, 5)
+        axes.grid(axis="both")
+    for judge, (colour, marker) in zip(judges, SERIES, strict=False):
+        figure.axes[0].plot([], [], marker=marker, markersize=2.6, color=colour, label=label(judge, 30))
+    figure.supylabel("changed verdicts (%)", fontsize=7)
+    if judges:
+        figure.legend(loc="outside lower center", ncols=min(4, len(judges)))
+    write_mark(figure, mark)
+    return figure

@@ -1,0 +1,45 @@
+"""The figures of probes draw what the table says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.plots.probes import probe_profile, probe_severity
+
+
+def rows() -> pd.DataFrame:
+    out = [
+        {"part": "probe", "dimension": "overall", "judge": judge, "probe": probe, "severity": step,
+         "expected": expected, "changed": 0.1 * step, "changed_low": 0.1 * step - 0.05, "changed_high": 0.1 * step + 0.05,
+         "kept_expectation": judge != "j1"}
+        for judge in ("j1", "j2")
+        for probe, steps, expected in (("image/removed", 1, "worse"), ("image/blur", 5, "same"))
+        for step in range(1, steps + 1)
+    ]  # fmt: skip
+    unknown = {**out[0], "probe": "their/own", "severity": None, "expected": None, "kept_expectation": None}
+    table = pd.DataFrame([*out, unknown, {**out[0], "part": "slope"}, {**out[0], "dimension": "relevance"}])
+    return table.astype({"severity": "Int64", "kept_expectation": "boolean", "expected": "str"})
+
+
+def test_the_profile_shows_the_highest_severity_and_frames_what_is_not_kept() -> None:
+    figure = probe_profile(rows(), dimension="overall", mark="SIMULATED")
+    axes = figure.axes[0]
+    assert [text.get_text() for text in axes.get_yticklabels()] == [
+        "image/blur (same)", "image/removed (worse)", "their/own (?)",
+    ]  # fmt: skip
+    written = [text.get_text() for text in axes.texts]
+    assert written[:2] == ["50\n45 to 55"] * 2
+    assert written.count("n/a") == 1
+    framed = {tuple(np.floor(patch.get_xy())) for patch in axes.patches if patch.get_gid() == "broken"}
+    assert framed == {(0.0, 0.0), (0.0, 1.0)}
+
+
+def test_severities_are_drawn_as_a_line_a_judge() -> None:
+    figure = probe_severity(rows(), dimension="overall")
+    drawn = [line for line in figure.axes[0].get_lines() if line.get_gid() == "values"]
+    assert len(figure.axes) == 1
+    assert len(drawn) == 2
+    for line in drawn:
+        np.testing.assert_allclose(line.get_ydata(), [0.1, 0.2, 0.3, 0.4, 0.5])
+    assert probe_severity(rows().query("probe == 'image/removed'"), dimension="overall").axes

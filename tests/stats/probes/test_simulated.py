@@ -1,0 +1,130 @@
+"""Planted faults are found by their own probe and by no other, and a judge without faults is left in peace."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+from mrb_lib.data.demo.probed_judges import ProbedJudge
+from mrb_lib.schema import CHOICES, NO_PROBE
+from tests.stats.probes.panels import FAMILY, gold_of, panel_of, simulated, table, towards
+
+N = 300
+RUNS = 40
+FAULTS = {
+    "blind": (ProbedJudge("x", sees=0.0), {"image/removed", "image/swapped-same"}),
+    "deferent": (ProbedJudge("x", authority=1.2), {"response/credentials", "question/colleague"}),
+    "wordy": (ProbedJudge("x", length=1.2), {"response/lengthened"}),
+    "neat": (ProbedJudge("x", format=1.2), {"response/markdown"}),
+    "mirrored": (ProbedJudge("x", misses=("response/side",)), {"response/side"}),
+    "dim": (ProbedJudge("x", dims=0.2), {"image/blur"}),
+}
+
+
+def quality(runs: int, seed: int = 0) -> tuple[np.ndarray, pd.DataFrame]:
+    """Differences of quality of the same cases for each run, and the label of the better response."""
+    difference = 1.4 * np.random.default_rng(seed).normal(size=N)
+    return np.tile(difference, (runs, 1)), gold_of(list(np.where(difference > 0, "A", "B")))
+
+
+def accused(rows: pd.DataFrame) -> pd.DataFrame:
+    """Of each run and probe, whether it is shown not to do what is expected."""
+    rows = rows[rows["part"] == "probe"]
+    return rows.pivot(index="judge", columns="probe", values="kept_expectation").eq(False).fillna(False).astype(bool)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_found_by_its_own_probe_and_by_no_other(fault: str) -> None:
+    judge, own = FAULTS[fault]
+    difference, gold = quality(RUNS)
+    found = accused(table(simulated(judge, difference), gold, N))
+    assert (found[sorted(own)].mean() >= 0.95).all(), found.mean()
+    others = found.drop(columns=sorted(own)).any(axis=1)
+    assert others.sum() <= binom.ppf(0.999, RUNS, 0.05), found.mean()
+
+
+def test_a_judge_without_faults_is_accused_in_at_most_five_percent_of_analyses() -> None:
+    runs = 100
+    rng = np.random.default_rng(5)
+    for repeats, jitter in ((2, 0.2), (3, 0.8)):
+        difference, gold = quality(runs, int(rng.integers(1000)))
+        rows = table(simulated(ProbedJudge("x", jitter=jitter), difference, repeats=repeats), gold, N)
+        found = accused(rows)
+        assert found.shape == (runs, len(FAMILY))
+        assert found.any(axis=1).sum() <= binom.ppf(0.999, runs, 0.05), found.mean()
+
+
+def test_a_judge_without_faults_is_shown_to_do_what_is_expected() -> None:
+    difference, gold = quality(20)
+    rows = table(simulated(ProbedJudge("x", jitter=0.05), difference), gold, N, resamples=200)
+    shown = rows[rows["part"] == "probe"].groupby("probe")["kept_expectation"].apply(lambda kept: kept.eq(True).mean())
+    assert (shown >= 0.8).all(), shown
+
+
+def test_noise_alone_shows_no_effect() -> None:
+    """Judges that throw a coin anew for every verdict: each test rejects in about one of twenty runs."""
+    runs = 200
+    rng = np.random.default_rng(3)
+    panels = {
+        name: panel_of(rng.integers(0, len(CHOICES), size=(runs, N, 2, 2)))
+        for name in (NO_PROBE, "response/credentials", "question/hurry")
+    }
+    rows = table(panels, gold_of(list(rng.choice(["A", "B"], N))), N)
+    least, most = binom.ppf([0.0005, 0.9995], runs, 0.05)
+    for probe, test in (("question/hurry", "p_value"), ("response/credentials", "target_shift_p"),
+                        ("question/hurry", "changed_p"), ("response/credentials", "changed_p")):  # fmt: skip
+        p_values = rows.loc[rows["probe"] == probe, test]
+        assert p_values.notna().all()
+        assert least <= (p_values <= 0.05).sum() <= most, (probe, test)
+    assert rows["changed"].mean() == pytest.approx(rows["noise"].mean(), abs=0.01)
+    assert rows["changed_beyond_noise"].mean() == pytest.approx(0, abs=0.01)
+
+
+def test_intervals_cover_what_is_true() -> None:
+    """Each run draws its cases anew; a verdict for the target is made likelier, and one against it less so."""
+    runs, rng = 200, np.random.default_rng(11)
+    side = towards(N)
+    ability = rng.beta(4, 2, size=(runs, N))[..., None, None]
+
+    def drawn(change: float) -> np.ndarray:
+        right = rng.random((runs, N, 2, 2)) < ability
+        choice = np.where(right, 0, 1)
+        pushed = rng.random(choice.shape) < change
+        return np.where(pushed, np.where(side > 0, 0, 1)[:, None, None], choice)
+
+    panels = {NO_PROBE: panel_of(drawn(0.0)), "response/credentials": panel_of(drawn(0.15))}
+    rows = table(panels, gold_of(["A"] * N), N, resamples=400)
+    mean = 4 / 6
+    spread = mean * (1 - mean) - 8 / (36 * 7)  # E[p (1 - p)]
+    for_target = np.where(side > 0, mean, 1 - mean).mean()
+    to_a = 0.15 * ((side > 0).mean() - mean)
+    truth = {
+        "changed": 0.85 * 2 * spread + 0.15 * (1 - for_target),
+        "changed_beyond_noise": -0.15 * 2 * spread + 0.15 * (1 - for_target),
+        "accuracy_change": to_a,
+        "target_shift": 0.15 * (1 - for_target),
+    }
+    for name, value in truth.items():
+        assert rows[name].mean() == pytest.approx(value, abs=0.004), name
+        covered = rows[f"{name}_low"].le(value) & rows[f"{name}_high"].ge(value)
+        least, most = binom.ppf([0.0005, 0.9995], runs, 0.95)
+        assert least <= covered.sum() <= most, (name, covered.mean())
+
+
+def test_the_slope_over_severities_is_recovered() -> None:
+    runs, rng = 100, np.random.default_rng(2)
+    plain = np.zeros((runs, N, 2, 1), dtype=np.int64)
+    panels = {NO_PROBE: panel_of(plain)}
+    for step in range(1, 6):
+        panels[f"image/blur:{step}"] = panel_of(np.where(rng.random(plain.shape) < 0.05 * step, 1, 0))
+    rows = table(panels, gold_of(["A"] * N), N, resamples=400)
+    rows = rows[rows["part"] == "slope"]
+    assert rows["n_severities"].eq(5).all()
+    assert rows["n"].eq(N).all()
+    least, most = binom.ppf([0.0005, 0.9995], runs, 0.95)
+    for name, value in (("changed_slope", 0.05), ("accuracy_slope", -0.05)):
+        assert rows[name].mean() == pytest.approx(value, abs=0.001)
+        covered = rows[f"{name}_low"].le(value) & rows[f"{name}_high"].ge(value)
+        assert least <= covered.sum() <= most, (name, covered.mean())

@@ -1,0 +1,240 @@
+"""The table `probes` against plain loops, and what it says where something is missing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.errors import InputError
+from mrb_lib.probes.probe import target
+from mrb_lib.schema import CHOICES, NO_PROBE
+from mrb_lib.stats.core.multiplicity import adjust
+from mrb_lib.stats.core.panel import ABSENT
+from mrb_lib.stats.probes import probes
+from mrb_lib.stats.probes.expectation import BOTH_WORSE, NO_NOISE, TESTS, UNKNOWN, known
+from mrb_lib.stats.probes.table import NO_PROBES, NOT_PAIRED, NOT_SCORED
+from tests.stats.probes.panels import cases_of, gold_of, panel_of, table
+
+N = 60
+LIKES_A = {"A": 1.0, "B": 0.0, "tie": 0.5}
+
+
+def ragged(seed: int, repeats: int = 3) -> dict[str, object]:
+    """Two judges with ties, nulls and missing verdicts, under two probes."""
+    rng = np.random.default_rng(seed)
+    shape = (2, N, 2, repeats)
+    return {
+        name: panel_of(rng.choice([0, 1, 2, -1, ABSENT], size=shape, p=[0.35, 0.3, 0.15, 0.1, 0.1]))
+        for name in (NO_PROBE, "response/credentials", "image/blur:2")
+    }
+
+
+def looped(plain: np.ndarray, probed: np.ndarray, gold: list[str]) -> dict[str, float]:
+    """What the table should say, of choices of shape (cases, 2, repeats), cell by cell."""
+    changed, shift, before, after, noise, beyond = [], [], [], [], [], []
+    for case in range(len(plain)):
+        cells = [(o, r) for o in range(2) for r in range(plain.shape[2])]
+        both = [(plain[case, o, r], probed[case, o, r]) for o, r in cells]
+        answered = [(a, b) for a, b in both if a >= 0 and b >= 0]
+        if answered:
+            changed.append(np.mean([a != b for a, b in answered]))
+            sign = 1 if target(f"c{case}") == "A" else -1
+            shift.append(np.mean([sign * (LIKES_A[CHOICES[b]] - LIKES_A[CHOICES[a]]) for a, b in answered]))
+        shared = [(a, b) for a, b in both if ABSENT not in (a, b)]
+        if shared:
+            for into, side in ((before, 0), (after, 1)):
+                into.append(np.mean([worth(pair[side], gold[case]) for pair in shared]))
+        by_order, over = [], []
+        for o in range(2):
+            repeated = [code for code in plain[case, o] if code >= 0]
+            pairs = [(x, y) for i, x in enumerate(repeated) for y in repeated[i + 1 :]]
+            here = [(plain[case, o, r], probed[case, o, r]) for r in range(plain.shape[2])]
+            here = [(a, b) for a, b in here if a >= 0 and b >= 0]
+            if pairs:
+                by_order.append(np.mean([x != y for x, y in pairs]))
+            if pairs and here:
+                over.append(np.mean([a != b for a, b in here]) - by_order[-1])
+        if answered and by_order:
+            noise.append(np.mean(by_order))
+        if over:
+            beyond.append(np.mean(over))
+    return {
+        "n": len(changed), "changed": np.mean(changed), "target_shift": np.mean(shift), "noise": np.mean(noise),
+        "n_scored": len(before), "accuracy": np.mean(before), "accuracy_probed": np.mean(after),
+        "accuracy_change": np.mean(after) - np.mean(before), "changed_beyond_noise": np.mean(beyond),
+    }  # fmt: skip
+
+
+def worth(code: int, label: str) -> float:
+    if code < 0:
+        return 0.0
+    return 1.0 if CHOICES[code] == label else 0.5 if "tie" in (CHOICES[code], label) else 0.0
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_every_quantity_is_that_of_a_plain_loop(seed: int) -> None:
+    panels = ragged(seed)
+    gold = list(np.random.default_rng(seed + 9).choice(["A", "B", "tie"], N))
+    rows = table(panels, gold_of(gold), N)
+    assert len(rows) == 4
+    for row in rows.itertuples():
+        text = {"image/blur": "image/blur:2"}.get(row.probe, row.probe)
+        judge = int(row.judge[1:])
+        want = looped(panels[NO_PROBE].choice[judge, 0], panels[text].choice[judge, 0], gold)
+        if row.probe == "image/blur":
+            assert np.isnan(row.target_shift)
+            del want["target_shift"]
+        for name, value in want.items():
+            assert getattr(row, name) == pytest.approx(value, abs=1e-12), (row.probe, name)
+
+
+def test_what_the_order_does_is_not_taken_for_noise_or_for_the_probe() -> None:
+    """A judge that always chooses what is shown first changes nothing."""
+    first = np.zeros((1, N, 2, 2), dtype=int)
+    first[:, :, 1] = 1
+    row = table({NO_PROBE: panel_of(first), "question/sex": panel_of(first)}, gold_of(["A"] * N), N).iloc[0]
+    assert (row["changed"], row["noise"], row["changed_beyond_noise"]) == (0, 0, 0)
+    assert 0 < row["changed_high"] < 0.07
+
+
+def test_a_verdict_in_one_order_only_is_compared_with_that_order() -> None:
+    rng = np.random.default_rng(0)
+    plain = rng.integers(0, 2, size=(1, N, 2, 1))
+    probed = np.where(np.arange(2)[:, None] == 0, plain, ABSENT)
+    row = table({NO_PROBE: panel_of(plain), "question/sex": panel_of(probed)}, gold_of(["A"] * N), N).iloc[0]
+    assert (row["n"], row["changed"], row["accuracy_change"]) == (N, 0, 0)
+
+
+def deterministic(change: float, probe: str, *, n: int = 300, **options: object) -> pd.Series:
+    """The row of a judge that never varies, and changes this share of its verdicts under a probe."""
+    plain = np.zeros((1, n, 2, 1), dtype=int)
+    probed = plain.copy()
+    probed[:, : int(change * n)] = 1
+    panels = {NO_PROBE: panel_of(plain), probe: panel_of(probed)}
+    return table(panels, gold_of(["A"] * n), n, resamples=200, **options).iloc[0]
+
+
+def test_a_judge_that_never_changes_keeps_what_is_to_stay_and_breaks_what_is_not() -> None:
+    for probe, keeps in (("image/blur:1", True), ("question/sex", True), ("response/credentials", True),
+                         ("image/removed", False), ("response/side", False)):  # fmt: skip
+        row = deterministic(0, probe)
+        assert row["changed"] == 0
+        assert row["kept_expectation"] is keeps or row["kept_expectation"] == keeps, probe
+
+
+def test_too_few_cases_decide_nothing() -> None:
+    for probe in ("image/blur:1", "image/removed", "response/side"):
+        row = deterministic(0, probe, n=12)
+        assert row["kept_expectation"] is pd.NA
+        assert "undecided" in row["reason"]
+
+
+def test_without_repeats_noise_is_unknown_unless_it_is_stated() -> None:
+    unknown, stated = (deterministic(0.1, "question/sex", noise=noise) for noise in (None, 0.0))
+    assert np.isnan(unknown["noise"])
+    assert np.isnan(unknown["changed_beyond_noise"])
+    assert NO_NOISE in unknown["reason"]
+    assert stated["changed_beyond_noise"] == pytest.approx(0.1)
+    assert not stated["kept_expectation"]
+
+
+def test_without_labels_accuracies_are_null_and_the_rest_is_there() -> None:
+    panels = ragged(3)
+    labelled, bare = (table(panels, gold_of(["A"] * N)[:n], N) for n in (N, 0))
+    assert bare[["accuracy", "accuracy_change", "p_value", "equivalence_p"]].isna().all(axis=None)
+    assert bare["reason"].str.contains(NOT_SCORED).all()
+    pd.testing.assert_series_equal(bare["changed"], labelled["changed"])
+    assert bare.loc[bare["probe"] == "response/credentials", "target_shift_p"].notna().all()
+
+
+def test_a_probe_that_the_library_does_not_have_expects_nothing() -> None:
+    panels = ragged(4)
+    panels["their/own:9"] = panels.pop("image/blur:2")
+    rows = table(panels, gold_of(["A"] * N), N)
+    own = rows[rows["probe"] == "their/own:9"]
+    assert own["expected"].isna().all()
+    assert own["kept_expectation"].isna().all()
+    assert own["severity"].isna().all()
+    assert own["changed"].notna().all()
+    assert own["reason"].str.contains(UNKNOWN).all()
+
+
+def test_what_is_known_of_an_id() -> None:
+    assert known("image/blur:3")[:4] == ("image/blur", 3, "same", False)
+    assert known("image/removed")[:4] == ("image/removed", 1, "worse", False)
+    assert known("image/blur:0")[1:3] == (0, "same")
+    assert known("response/repeated+both")[:4] == ("response/repeated+both", 1, "same", False)
+    assert known("response/repeated")[3]
+
+
+def test_when_both_responses_get_worse_no_choice_should_flip(monkeypatch: pytest.MonkeyPatch) -> None:
+    from mrb_lib.probes.probe import PROBES, Probe
+
+    planted = Probe("response/side", "response", "", "flips", response=lambda text, *_: text)
+    monkeypatch.setitem(PROBES._features, "response/side", planted)
+    assert known("response/side")[2:] == ("flips", True, "")
+    assert known("response/side+both")[2:] == (None, False, BOTH_WORSE)
+
+
+def test_all_tests_of_a_judge_are_corrected_together() -> None:
+    panels = ragged(5)
+    for family, groups in (("dimension", ["judge"]), ("all", ["part"])):
+        rows = table(panels, gold_of(["A"] * N), N, family=family)
+        for _, own in rows.groupby(groups):
+            p_values = own[list(TESTS)].to_numpy()
+            adjusted = own[["p_adjusted", "target_shift_p_adjusted", "changed_p_adjusted", "unmoved_p_adjusted"]]
+            np.testing.assert_allclose(
+                adjusted, adjust(p_values.ravel(), "holm").reshape(p_values.shape)[:, [0, 1, 2, 3]]
+            )
+            assert own["family"].eq(np.isfinite(p_values).sum()).all()
+
+
+def test_clusters_are_what_varies() -> None:
+    rng = np.random.default_rng(8)
+    plain = np.zeros((1, 30, 2, 1), dtype=int)
+    probed = np.where(rng.random((1, 30, 1, 1)) < 0.4, 1, plain)
+    once = {NO_PROBE: panel_of(plain), "question/sex": panel_of(probed)}
+    copies = {name: panel_of(np.repeat(panel.choice[:, 0], 10, axis=1)) for name, panel in once.items()}
+    gold = gold_of(["A"] * 300)
+    few = table(once, gold_of(["A"] * 30), 30, resamples=400).iloc[0]
+    cases = cases_of(300, cluster=[f"k{i // 10}" for i in range(300)])
+    many = probes(copies[NO_PROBE], gold, cases, probes=copies, resamples=400).iloc[0]
+    assert (few["n_clusters"], many["n_clusters"], many["n"]) == (30, 30, 300)
+    for name in ("changed_low", "changed_high", "accuracy_change_low", "p_value"):
+        assert many[name] == pytest.approx(few[name], abs=0.02), name
+
+
+def test_with_and_without_the_image() -> None:
+    rng = np.random.default_rng(1)
+    right = {NO_PROBE: 0.9, "image/removed": 0.6, "image/swapped-same": 0.5}
+    panels = {name: panel_of(np.where(rng.random((1, 400, 2, 1)) < share, 0, 1)) for name, share in right.items()}
+    rows = table(panels, gold_of(["A"] * 400), 400, resamples=200)
+    row = rows[rows["part"] == "image"].iloc[0]
+    means = {name: (panel.choice == 0).mean() for name, panel in panels.items()}
+    assert row["accuracy"] == pytest.approx(means[NO_PROBE])
+    assert row["accuracy_without"] == pytest.approx(means["image/removed"])
+    assert row["accuracy_swapped"] == pytest.approx(means["image/swapped-same"])
+    assert row["image_gain_low"] < 0.3 < row["image_gain_high"]
+    assert rows.loc[rows["part"] == "probe", "kept_expectation"].all()
+
+
+def test_equivalence_is_shown_of_what_does_not_matter_and_not_of_what_does() -> None:
+    assert deterministic(0.01, "question/sex", noise=0.0)["equivalent"]
+    assert not deterministic(0.2, "question/sex", noise=0.0)["equivalent"]
+
+
+def test_rows_say_why_there_is_nothing_to_compare() -> None:
+    plain = panel_of(np.zeros((1, N, 2, 1), dtype=int))
+    alone = table({NO_PROBE: plain}, gold_of(["A"] * N), N)
+    assert alone["reason"].tolist() == [NO_PROBES]
+    other = panel_of(np.zeros((1, N, 2, 1), dtype=int), judges=["another"])
+    rows = table({NO_PROBE: plain, "question/sex": other}, gold_of(["A"] * N), N)
+    assert rows["judge"].tolist() == ["another"]
+    assert rows["n"].tolist() == [0]
+    assert NOT_PAIRED in rows["reason"].iloc[0]
+
+
+def test_a_margin_must_be_a_share() -> None:
+    with pytest.raises(InputError, match=r"margin 0\.0: must be above 0"):
+        table(ragged(0), gold_of(["A"] * N), N, margin=0.0)
