@@ -51,7 +51,8 @@ def _spans(before: str, after: str) -> list[Block]:
     before, after = before[head : len(before) - tail], after[head : len(after) - tail]
     old, new = list(_TOKEN.finditer(before)), list(_TOKEN.finditer(after))
     blocks = _blocks([word[0] for word in old], [word[0] for word in new])
-    return [(*_span(old, i, j, before), *_span(new, k, m, after)) for i, j, k, m in blocks]
+    spans = [(*_span(old, i, j, before), *_span(new, k, m, after)) for i, j, k, m in blocks]
+    return [(i + head, j + head, k + head, m + head) for i, j, k, m in spans]
 
 
 def _shared(a: str, b: str, step: int) -> int:

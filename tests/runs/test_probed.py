@@ -1,0 +1,151 @@
+"""Cases are judged as probes change them, beside the plain ones, and the benchmark stays as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.errors import InputError
+from mrb_lib.judges.settings import Settings
+from mrb_lib.probes import PROBES, Case, Probe, Probing, target
+from mrb_lib.runs.execute import judge
+from mrb_lib.runs.plan import ProbeOptions, make_plan
+from mrb_lib.schema import KEYS
+from mrb_lib.verdicts.orders import to_shown_frame
+from mrb_lib.verdicts.store import load_verdicts
+
+from .scripted import little_benchmark
+
+KEY = list(KEYS["verdicts"])
+
+
+@pytest.fixture
+def little(tmp_path: Path) -> Benchmark:
+    return little_benchmark(tmp_path / "bench")
+
+
+def test_a_judge_that_follows_length_is_moved_by_length_and_one_that_does_not_read_is_not(
+    little: Benchmark, tmp_path: Path
+) -> None:
+    judge(little, tmp_path / "runs", ["longer", "first"], probes=ProbeOptions(("response/lengthened:3",)))
+    wide = load_verdicts(tmp_path / "runs", little.cases).pivot_table(
+        index=["judge", "case_id", "order", "dimension"], columns="probe", values="choice", aggfunc="first"
+    )
+    longer, first = wide.loc["longer"], wide.loc["first"]
+    targets = [target(case_id) for case_id in longer.index.get_level_values("case_id")]
+    assert (longer["response/lengthened:3"] == targets).all()
+    assert (longer["none"] != targets).any()
+    assert (first["none"] == first["response/lengthened:3"]).all()
+
+
+def test_severity_0_gives_the_plain_prompts_and_the_plain_verdicts(little: Benchmark, tmp_path: Path) -> None:
+    names = tuple(f"{name}:0" for name in PROBES)
+    plan = make_plan(little.cases, little.meta.dimensions, probes=ProbeOptions(names))
+    rows = plan.rows(plan.all_numbers)
+    shown = to_shown_frame(rows).drop(columns="images", errors="ignore")
+    plain = shown[shown["probe"] == "none"].drop(columns="probe").reset_index(drop=True)
+    assert len(shown) == len(plain) * (1 + len(PROBES))
+    for probe, group in shown.groupby("probe"):
+        pd.testing.assert_frame_equal(group.drop(columns="probe").reset_index(drop=True), plain, obj=str(probe))
+
+
+def test_a_probed_run_goes_on_where_it_stopped(little: Benchmark, tmp_path: Path) -> None:
+    judge(little, tmp_path / "runs", ["lexical"])
+    probes = ProbeOptions(("response/repeated", "question/professor"), cases=12)
+    [done] = judge(little, tmp_path / "runs", ["lexical"], probes=probes)
+    assert (done.before, done.made) == (12 * 4, 12 * 4 * 2)
+    [more] = judge(little, tmp_path / "runs", ["lexical"], probes=ProbeOptions(probes.names))
+    assert (more.before, more.made) == (40 * 4 + 12 * 8, 28 * 8), "the smaller sample is part of the whole"
+    verdicts = load_verdicts(tmp_path / "runs", little.cases)
+    assert not verdicts.duplicated(KEY).any()
+    assert verdicts["probe"].value_counts().to_dict() == {
+        "none": 160, "response/repeated": 160, "question/professor": 160
+    }  # fmt: skip
+
+
+def test_cases_that_a_probe_does_not_apply_to_are_counted_and_not_judged(little: Benchmark, tmp_path: Path) -> None:
+    [done] = judge(little, tmp_path / "runs", ["lexical"], probes=ProbeOptions(("image/blur:2",)))
+    assert done.made == 160
+    assert "probe image/blur:2: does not apply to 40 of 40 cases (it has no image)" in done.notices
+    [again] = judge(little, tmp_path / "runs", ["lexical"], probes=ProbeOptions(("image/blur:2",)))
+    assert again.made == 0
+
+
+def test_another_seed_is_refused_for_the_same_run(little: Benchmark, tmp_path: Path) -> None:
+    judge(little, tmp_path / "runs", ["longer"], probes=ProbeOptions(("response/typos:1",)))
+    with pytest.raises(InputError, match="drawn with --seed 0; use that seed, or another RUNS"):
+        judge(
+            little, tmp_path / "runs", ["longer"], probes=ProbeOptions(("response/typos:2",)),
+            settings=Settings(seed=1),
+        )  # fmt: skip
+
+
+def test_a_note_names_the_responses_as_they_are_shown_and_leaves_the_words_of_the_case_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cases = pd.DataFrame({"case_id": ["c"], "question": ["{A} <<<"], "response_a": ["one {B}"], "response_b": ["two"]})
+    plan = make_plan(cases, ("overall",), probes=ProbeOptions(("question/professor",)))
+    shown = to_shown_frame(plan.rows(plan.all_numbers)).set_index(["probe", "order"])
+    for order in ("AB", "BA"):
+        first = {"AB": "A", "BA": "B"}[order]
+        letter = "A" if target("c") == first else "B"
+        question = shown.loc[("question/professor", order), "question"]
+        assert question.startswith("{A} <<<\n\n")
+        assert question.endswith(f"prefers response {letter}.")
+    assert shown.loc[("none", "AB"), "question"] == "{A} <<<"
+
+
+def test_a_sample_holds_every_organ_in_its_share_and_grows() -> None:
+    cases = pd.DataFrame({"case_id": [f"c{i}" for i in range(100)], "organ": ["eye"] * 80 + ["foot"] * 15 + [None] * 5})
+    cases = cases.assign(question="q", response_a="a", response_b="b")
+    kept = [
+        make_plan(cases, ("overall",), probes=ProbeOptions(("response/repeated",), n)).cases for n in (20, 40, 100, 400)
+    ]
+    assert kept[0]["organ"].fillna("").value_counts().to_dict() == {"eye": 16, "foot": 3, "": 1}
+    assert set(kept[0]["case_id"]) < set(kept[1]["case_id"])
+    assert len(kept[2]) == len(kept[3]) == 100
+
+
+def test_a_probe_that_is_changed_by_the_seed_alone(little: Benchmark) -> None:
+    case_id = str(little.cases["case_id"].iloc[6])
+    long = little.cases.assign(response_a="Pneumothorax without displacement considered. " * 40, response_b="b " * 9)
+    long = long.assign(response_b=long["response_a"])
+    from mrb_lib.probes import ProbeId
+
+    probe = ProbeId("response/typos", 5)
+    same = [Probing(long, seed).probed(case_id, probe) for seed in (3, 3, 4)]
+    assert isinstance(same[0], Case)
+    assert same[0] == same[1] != same[2]
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("image/blurr",), "probe 'image/blurr': is unknown; the nearest are image/blur"),
+        (("image/blur:9",), "image/blur has severities 0 to 5"),
+        (("image/blur:-1",), "image/blur has severities 0 to 5"),
+        (("image/blur+both",), r"\+both is for probes that change a response"),
+        (("nothing/*",), "is unknown; the nearest are"),
+    ],
+)
+def test_what_is_no_probe_is_refused_with_the_nearest(names: tuple[str, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        ProbeOptions(names)
+
+
+def test_a_sample_needs_probes_and_a_number() -> None:
+    with pytest.raises(InputError, match="name the probes too"):
+        ProbeOptions((), 3)
+    with pytest.raises(InputError, match="at least 1"):
+        ProbeOptions(("response/repeated",), 0)
+
+
+def test_every_probe_says_what_it_does() -> None:
+    for probe in PROBES.values():
+        assert isinstance(probe, Probe)
+        assert probe.does, probe.name
+        assert probe.severities >= 1
+        assert sum(edit is not None for edit in (probe.edit, probe.response, probe.picture)) == 1
