@@ -32,7 +32,7 @@ def finding_dropped(text: str, severity: int, rng: np.random.Generator, case: Ca
     parts = [part for part in sentences(text) if not _is_numbered(part.of(text))]
     weights = [_weight(part.of(text)) if is_finished(part.of(text)) else 0 for part in parts]
     ranked = sorted(
-        (place for place in range(len(parts)) if weights[place]), key=lambda place: (-weights[place], place)
+        (place for place in range(len(parts)) if weights[place] > 1), key=lambda place: (-weights[place], place)
     )
     if len(parts) < 2 or not ranked or is_layout(text):
         return None
