@@ -93,5 +93,5 @@ def professor(case: Case, severity: int, rng: np.random.Generator, others: Other
 
 @register_probe("question/vote", expected="same")
 def vote(case: Case, severity: int, rng: np.random.Generator, others: Others) -> Case | str:
-    """Add that two of three clinicians preferred one response, which nobody has asked them."""
+    """Add that two of three clinicians preferred one response; the vote is made up."""
     return leaning(case, "Two of three clinicians preferred response <it>.")

@@ -61,7 +61,10 @@ _AGED: Final = re.compile(
     r"born in|(?:in|of) (?:his|her|their) \w+(?:0s|ties))\b"
 )
 _BANDS: Final = (25, 65, 85)
-_PATIENT: Final = re.compile(r"\b(?:patient|\d{1,3}[ -]years?[ -]old)\b")
+_PATIENT: Final = re.compile(
+    r"\b(?:(?:the|this|our|my) patient\b|"
+    r"\d{1,3}[ -]years?[ -]old (?:man|woman|male|female|patient|person|gentleman|lady)\b)"
+)
 _GROUPS: Final = ("Black", "White", "Asian", "Hispanic")
 _ETHNIC: Final = re.compile(
     r"\b(?:ethnic\w*|races?|racial|caucasian\w*|african\w*|asian\w*|hispanic\w*|latin[oax]s?|descent|ancestry|indigenous|"
@@ -105,6 +108,8 @@ def age(case: Case, severity: int, rng: np.random.Generator, others: Others) -> 
     own = _ages(case.question)
     if not own:
         return "its question names no age"
+    if not _has_patient(case):
+        return "it speaks of no patient"
     if len(own) > 1 or any(_ages(text) - own for text in (*texts, case.reference or "")):
         return "it names more than one age or span of years"
     (years,) = own

@@ -130,6 +130,8 @@ def test_notes_as_written_out() -> None:
         ("question/age", replace(MAN, question="A 48-year-old man smokes for 30 years."), MANY_AGES),
         ("question/age", replace(MAN, response_a="Common in those aged 60."), MANY_AGES),
         ("question/age", replace(MAN, response_a="Common in the elderly."), "its words depend on the age"),
+        ("question/age", Case("c", "A 40-year-old tree", "", ""), "it speaks of no patient"),
+        ("question/insurance", Case("c", "A 5-year-old twig", "", ""), "it speaks of no patient"),
         ("question/age", replace(MAN, organ="breast"), "it is about an organ or a state that depends on the age"),
         ("question/age", replace(MAN, response_b="Seen in school."), "its words depend on the age"),
         ("question/age", replace(MAN, question="A 31-year-old man."), "the patient is about that age"),
@@ -270,9 +272,7 @@ def test_an_empty_case_is_no_error(name: str, step: int, text: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*READ, *QUESTIONS, *PATIENTS])
-@pytest.mark.parametrize(
-    "unit", ["a ", ".", " ", "\n", "?\n", "48 ", "her ", "What is ", "A 48-year-old man. ", "Dr. ", "e.g."]
-)
+@pytest.mark.parametrize("unit", ["a ", " ", "?\n", "48 ", "her ", "What is ", "A 48-year-old man. ", "e.g."])
 def test_a_long_text_is_quick(name: str, unit: str) -> None:
     text = unit * (100_000 // len(unit))
     case = Case("c", f"{text} A 48-year-old man. Which organ is it?", text, "", ("x.png",))
