@@ -54,7 +54,7 @@ COLUMNS = [
 ]  # fmt: skip
 MORE = [
     "changed_p", "changed_p_adjusted", "target_shift_p", "unmoved_p", "equivalence_p", "accuracy_low", "accuracy_high",
-    *with_ends("accuracy_without", "accuracy_swapped")[1:3], "accuracy_swapped_low", "accuracy_swapped_high",
+    "accuracy_without_low", "accuracy_without_high", "accuracy_swapped_low", "accuracy_swapped_high",
 ]  # fmt: skip
 
 

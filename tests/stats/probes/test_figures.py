@@ -11,7 +11,8 @@ from mrb_lib.plots.probes import probe_profile, probe_severity
 def rows() -> pd.DataFrame:
     out = [
         {"part": "probe", "dimension": "overall", "judge": judge, "probe": probe, "severity": step,
-         "expected": expected, "changed": 0.1 * step, "changed_low": 0.1 * step - 0.05, "changed_high": 0.1 * step + 0.05,
+         "expected": expected, "changed": 0.1 * step,
+         "changed_low": 0.1 * step - 0.05, "changed_high": 0.1 * step + 0.05,
          "kept_expectation": judge != "j1"}
         for judge in ("j1", "j2")
         for probe, steps, expected in (("image/removed", 1, "worse"), ("image/blur", 5, "same"))
