@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -106,7 +107,7 @@ def test_pictures_of_one_tone_do_not_break_a_probe(name: str, level: int) -> Non
 def test_more_severe_is_further_from_the_original(name: str, ct: Image.Image) -> None:
     away = [difference(changed(name, ct, severity), ct) for severity in range(1, 6)]
     assert away[0] > 0
-    assert all(more > 1.05 * less for less, more in zip(away, away[1:], strict=False)), away
+    assert all(more > 1.05 * less for less, more in pairwise(away)), away
 
 
 @pytest.mark.parametrize("name", [name for name in PICTURES if name not in ("image/blank", "image/instruction")])
