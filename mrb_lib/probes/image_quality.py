@@ -42,16 +42,15 @@ def sensor_noise(picture: Image.Image, severity: int, rng: np.random.Generator, 
 @register_picture("image/blur", expected="same", source=_MEDICAL)
 def blur(picture: Image.Image, severity: int, rng: np.random.Generator, case: Case) -> Image.Image:
     """Blur the picture, by up to 2.5% of its shorter side."""
-    return picture.filter(
-        ImageFilter.GaussianBlur(min(picture.size) * (0.002, 0.005, 0.01, 0.016, 0.025)[severity - 1])
-    )
+    radius = 0.4 + min(picture.size) * (0.001, 0.004, 0.009, 0.015, 0.024)[severity - 1]
+    return picture.filter(ImageFilter.GaussianBlur(radius))
 
 
 @register_picture("image/motion", expected="same", source=_MEDICAL)
 def motion(picture: Image.Image, severity: int, rng: np.random.Generator, case: Case) -> Image.Image:
     """Blur the picture along a line, as by movement, over up to 9% of its shorter side."""
     angle = pi * float(rng.random())
-    length = min(picture.size) * (0.01, 0.02, 0.035, 0.06, 0.09)[severity - 1]
+    length = 1.5 + min(picture.size) * (0.004, 0.014, 0.03, 0.055, 0.085)[severity - 1]
     values = levels(picture)
     passes = max(1, int(length).bit_length())
     for step in range(1, passes + 1):  # the mean of two copies, again and again: all of a line in a few steps

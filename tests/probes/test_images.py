@@ -21,7 +21,8 @@ from mrb_lib.probes.apply import as_case, generator
 from mrb_lib.probes.image_content import INSTRUCTION
 
 PICTURES = [name for name, probe in PROBES.items() if probe.picture is not None]
-GRADED = [name for name in PICTURES if PROBES[name].severities > 1 and name != "image/rotated"]
+# Where the whole picture moves, the difference from the original says nothing about how far.
+GRADED = [n for n in PICTURES if PROBES[n].severities > 1 and n not in ("image/rotated", "image/cropped")]
 EDITS = [name for name, probe in PROBES.items() if probe.changes == "image" and probe.edit is not None]
 SEVERAL = ["image/frames-dropped", "image/frames-shuffled", "image/frames-doubled"]
 SHAPES = [(1, 1), (1, 300), (300, 1), (97, 61)]
