@@ -29,7 +29,7 @@ from mrb_lib.verdicts.training import training_cases, training_curves, training_
 
 BASE: Final = "RANDOM-WEIGHTS"
 MARK: Final = "RANDOM WEIGHTS BEFORE TRAINING"
-BLANK: Final = "blank"
+BLANK: Final = "image/blank"
 """The probe of verdicts on cases whose images are grey all over."""
 BLANKED: Final = ", images blanked"
 _N_CASES: Final = 192
@@ -184,7 +184,7 @@ def without_images(workspace: Workspace, *, dimension: str | None = None) -> Fra
     Returns
     -------
     DataFrame
-        Rows of the table `gains` for each judge with a record and verdicts of the probe "blank": the judge over
+        Rows of the table `gains` for each judge with a record and verdicts of the probe "image/blank": the judge over
         itself with images blanked, and both over the judge that it was trained from, where the runs hold that. `Absent`
         where there are no such verdicts.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import ceil
 from typing import Final
 
@@ -11,6 +12,7 @@ from matplotlib.colors import Normalize
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
+from mrb_lib.data.images import thumbnail
 from mrb_lib.plots.intervals import rows_of
 from mrb_lib.plots.lettering import label, labels, percent
 from mrb_lib.plots.matrix import cell_texts, draw_matrix, scale_bar
@@ -33,6 +35,8 @@ _NEEDS: Final = ("preferences",)
 _ROW: Final = 0.3
 _PANELS_A_ROW: Final = 4
 _APART: Final = 0.06
+_THUMB: Final = 0.72
+_PIXELS: Final = 90
 
 
 @figure(
@@ -135,4 +139,44 @@ def probe_severity(table: pd.DataFrame, *, dimension: str | None = None, mark: s
     if judges:
         figure.legend(loc="outside lower center", ncols=min(4, len(judges)))
     write_mark(figure, mark)
+    return figure
+
+
+@figure(
+    "probe-pictures",
+    title="What the probes of pictures do",
+    caption=(
+        "A picture of each modality, plain in the first row and under each probe below, at severity 4 where it has so "
+        "many. An empty place: the probe does not apply, or shows no picture."
+    ),
+    reading=(
+        "Ask a radiologist whether the faults are such as pictures have. A sound judge keeps its verdicts under most "
+        "of these; what hides the finding should cost it accuracy."
+    ),
+    needs=(),
+)
+@styled
+def probe_pictures(shown: pd.DataFrame, *, images: Mapping[str, bytes]) -> Paper:
+    """Draw pictures in a grid, a row a probe and a column a modality.
+
+    Parameters
+    ----------
+    shown : probe, severity, modality, image: a name in `images`; a row a picture
+    images : the bytes by name
+    """
+    rows, columns = list(dict.fromkeys(shown["probe"])), sorted(shown["modality"].unique())
+    rows = rows[:1] + sorted(rows[1:])
+    figure = canvas(PAGE, _THUMB * len(rows) + 0.3)
+    grid = figure.subplots(len(rows), len(columns), squeeze=False)
+    for axes in grid.ravel():
+        axes.set_axis_off()
+    for _, row in shown.iterrows():
+        picture = np.asarray(thumbnail(images[row["image"]], _PIXELS))
+        axes = grid[rows.index(row["probe"]), columns.index(row["modality"])]
+        axes.imshow(picture, cmap="gray", vmin=0, vmax=255, interpolation="none")
+    for axes, name in zip(grid[0], columns, strict=True):
+        axes.set_title(label(name, 18), fontsize=5.5)
+    for axes, name in zip(grid[:, 0], rows, strict=True):
+        text = label(name.removeprefix("image/"), 18)
+        axes.text(-0.08, 0.5, text, transform=axes.transAxes, ha="right", va="center", fontsize=5.5)
     return figure

@@ -57,8 +57,8 @@ def png(pixels: np.ndarray) -> bytes:
 def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sixty simulated cases with all columns: twenty questions about an image each, three responders pair by pair.
 
-    Three annotators; seven judges with probabilities, two of them of the roster, twice in both orders, and once more on
-    a probe.
+    Three annotators; seven judges with probabilities, two of them of the roster, twice in both orders, and once more
+    on a probe, each order at another severity.
     """
     rng = np.random.default_rng(0)
     folder = tmp_path_factory.mktemp("full")
@@ -92,7 +92,8 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
         itertools.product(JUDGES, ids, DIMENSIONS, ORDERS, range(2)),
         columns=["judge", "case_id", "dimension", "order", "repeat"],
     ).assign(probe="none")
-    said = pd.concat([said, said[said["repeat"] == 0].assign(probe="blank")], ignore_index=True)
+    graded = said["order"].map({"AB": "image/blur:2", "BA": "image/blur:4"})
+    said = pd.concat([said, said.assign(probe=graded)[said["repeat"] == 0]], ignore_index=True)
     better = pd.MultiIndex.from_product([ids, DIMENSIONS])
     truth = pd.Series(rng.choice(CHOICES, len(better), p=(0.5, 0.35, 0.15)), better)
     ease = dict(zip(ids, rng.uniform(0, 1, 60), strict=True))
