@@ -36,7 +36,7 @@ _ROW: Final = 0.3
 _PANELS_A_ROW: Final = 4
 _APART: Final = 0.06
 _THUMB: Final = 0.72
-_PIXELS: Final = 90
+_PIXELS: Final = 72
 
 
 @figure(
