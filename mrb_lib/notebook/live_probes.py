@@ -13,6 +13,7 @@ from mrb_lib.notebook.workspace import Workspace
 from mrb_lib.probes import PROBES, ProbedImages, ProbeId, Probing, parse_probes
 from mrb_lib.probes.apply import applicable, sample
 from mrb_lib.schema import NO_PROBE
+from mrb_lib.stats.core.table import TABLES
 
 SIMULATED_WITH: Final = (
     "image/removed,image/swapped-same,image/blur,image/low-contrast,response/credentials,response/lengthened,"
@@ -127,3 +128,8 @@ def pictures(workspace: Workspace) -> Frame:
 def images_of(workspace: Workspace) -> ProbedImages:
     """The images of the benchmark, and those that probes change."""
     return ProbedImages(workspace.benchmark.images, workspace.benchmark.cases)
+
+
+def conclusion(table: pd.DataFrame, *, note: str) -> str:
+    """What the table `probes` says, after what is to be said first."""
+    return f"{note} {TABLES['probes'].says(table)}".strip()
