@@ -14,9 +14,12 @@ import nbformat
 import pandas as pd
 import pytest
 
+from mrb_lib.probes import target
+
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-MODULES = {"A table": "ties", "A format": "lines", "An engine": "alphabetical", "A figure": "tie_rates"}
+MODULES = {"A table": "ties", "A format": "lines", "An engine": "alphabetical", "A probe": "shouted",
+           "A figure": "tie_rates"}  # fmt: skip
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -114,3 +117,24 @@ def test_the_figure_is_drawn_by_a_notebook_of_a_report(mrb: Command, bench: Path
     assert entry["caption"].startswith("Share of ties among the verdicts with a choice, on overall.")
     drawn = pd.read_csv(tmp_path / "report" / "figures" / "tie-rates.csv")
     assert drawn["tie_rate"].tolist() == [pytest.approx(1 / 3)]
+
+
+def test_the_probe_is_listed_and_changes_what_a_judge_is_shown(mrb: Command, bench: Path, tmp_path: Path) -> None:
+    [line] = [line for line in mrb("probes").stdout.splitlines() if line.startswith("response/shouted ")]
+    assert line.split(maxsplit=2)[1:] == ["same", "Write one response in capital letters."]
+    mrb("judge", bench, tmp_path, "--judge", "alphabetical", "--probe", "response/shouted")
+    table = json.loads(mrb("analyze", bench, tmp_path, "--table", "probes", "--json").stdout)["rows"]
+    changed = [row["changed"] for row in table if row["part"] == "probe" and row["probe"] == "response/shouted"]
+    cases = pd.read_parquet(bench / "cases.parquet")
+    ab = [(row.response_a, row.response_b) for row in cases.itertuples()]
+    shown = [
+        (a.upper(), b) if target(case_id) == "A" else (a, b.upper())
+        for case_id, (a, b) in zip(cases["case_id"], ab, strict=True)
+    ]
+    moved = [_first(*before) != _first(*after) for before, after in zip(ab, shown, strict=True)]
+    assert changed == [pytest.approx(sum(moved) / 3)]
+
+
+def _first(a: str, b: str) -> str:
+    """What the example's engine chooses: the response that comes first in the alphabet; a tie where they are equal."""
+    return "tie" if a == b else "A" if a < b else "B"
