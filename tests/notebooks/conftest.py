@@ -58,7 +58,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sixty simulated cases with all columns: twenty questions about an image each, three responders pair by pair.
 
     Three annotators; seven judges with probabilities, two of them of the roster, twice in both orders, and once more
-    on a probe, each order at another severity.
+    on each of two probes.
     """
     rng = np.random.default_rng(0)
     folder = tmp_path_factory.mktemp("full")
@@ -92,8 +92,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
         itertools.product(JUDGES, ids, DIMENSIONS, ORDERS, range(2)),
         columns=["judge", "case_id", "dimension", "order", "repeat"],
     ).assign(probe="none")
-    graded = said["order"].map({"AB": "image/blur:2", "BA": "image/blur:4"})
-    said = pd.concat([said, said.assign(probe=graded)[said["repeat"] == 0]], ignore_index=True)
+    said = pd.concat([said, said[said["repeat"] == 0].assign(probe="image/blank")], ignore_index=True)
     better = pd.MultiIndex.from_product([ids, DIMENSIONS])
     truth = pd.Series(rng.choice(CHOICES, len(better), p=(0.5, 0.35, 0.15)), better)
     ease = dict(zip(ids, rng.uniform(0, 1, 60), strict=True))
@@ -104,6 +103,12 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
         frame["choice"] = np.where(rng.random(len(frame)) < skill, known, guess)
     sure = rng.uniform(0.5, 1, len(said))
     said["p_a"] = np.where(said["choice"] == "A", sure, np.where(said["choice"] == "B", 1 - sure, 0.5))
+    graded = said[said["probe"] == "image/blank"]
+    graded = graded.assign(
+        probe=graded["order"].map({"AB": "image/blur:2", "BA": "image/blur:4"}),
+        choice=np.roll(graded["choice"], 24), p_a=np.roll(graded["p_a"], 24),
+    )  # fmt: skip
+    said = pd.concat([said, graded], ignore_index=True)
     images = {f"{name}.png": png(np.roll(picture, i)) for i, name in enumerate(ids[::3])}
     save(Benchmark(BenchmarkMeta("full", "simulated"), cases, votes, images), folder)
     save_imported(said, folder / "runs", benchmark="full", kind="simulated", source="test")

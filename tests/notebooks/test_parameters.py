@@ -53,6 +53,7 @@ FIRST: dict[str, dict[str, object]] = {
     "13_calibration": {"cluster": "case_id"},
     "08_judging": {"limit": 4},  # on two questions
     "22_transfer": {"cluster": "case_id"},
+    "23_probes": {"cluster": "case_id"},
     "15_transfer": {"by": "organ"},  # domains, of which the benchmark's own one is too few
 }
 SECOND: dict[str, dict[str, object]] = {
