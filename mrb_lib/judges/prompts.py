@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -20,6 +22,7 @@ from jinja2 import StrictUndefined, Template, TemplateError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from mrb_lib.errors import InputError
+from mrb_lib.replies.labels import LETTERS, Labels, names_letters, relabelled
 from mrb_lib.schema import CHOICES
 from mrb_lib.verdicts.orders import TIE
 
@@ -36,6 +39,7 @@ DEFINITIONS: Final = {
 }
 _HEADER = re.compile(r"\A\{#-?\s*asks:\s*(\w+)(\s+and\s+reason)?\s*-?#\}\n?")
 _BREAK: Final = "\u200b"  # zero-width space
+_MEASURE: Final = ", measured by the reference answer"
 _FOLDER = resources.files("mrb_lib.judges").joinpath("templates")
 _ANSWERING = _FOLDER.joinpath("answering")
 # Text that some chat template or processor takes for a mark of its own; a tokenizer's own marks are added to these.
@@ -121,6 +125,8 @@ class Prompt:
         scale: int = 5,
         choices: Sequence[str] = CHOICES,
         marks: re.Pattern[str] | None = None,
+        labels: Labels = LETTERS,
+        wording: int = 0,
     ) -> Rendered:
         """The text for one case.
 
@@ -134,11 +140,14 @@ class Prompt:
         scale : the highest rating
         choices : those of A, B and tie that the benchmark has; no other is offered
         marks : what is not to be taken for a mark of the model's own; see `marks_pattern`
+        labels : what the two responses are called in place of A and B
+        wording : 0, or which of the other wordings of what is asked stands in place of the block `ask`
 
         Raises
         ------
         InputError
-            The template uses something it is not given, or fails.
+            The template uses something it is not given, or fails; or it calls the responses A and B where no other
+            labels can be put in.
         """
         reference = reference if self.needs_reference else None  # what is not shown must not shape the key either
         texts = [question, *responses, *([reference] if reference is not None else [])]
@@ -158,10 +167,26 @@ class Prompt:
             "choices": list(choices),
             "offer": offer(choices),
             "key": key,
-            "fence": _fence(key),
+            "fence": _fence(key, labels),
         }
+        blocks = self._blocks(variables)
+        if wording:
+            blocks[-1] = _worded(self, wording).render(
+                {**variables, "measure": _MEASURE if self.needs_reference else ""}
+            )
+        if labels != LETTERS and self.asks != "rating":
+            plain = self._blocks({**variables, "first": "", "second": "", "fence": lambda name, text: ""})
+            if names_letters(plain[1]):
+                raise InputError(
+                    f"prompt {self.id}: calls the responses A and B outside fence(), so no other labels can be put in."
+                )
+            blocks[-1] = relabelled(blocks[-1], labels)
+        return Rendered(*blocks)
+
+    def _blocks(self, variables: Mapping[str, object]) -> list[str]:
+        """The blocks filled in; `InputError` where the template fails, or has text outside them."""
         try:
-            context = self._template.new_context(variables)
+            context = self._template.new_context(dict(variables))
             blocks = ["".join(self._template.blocks[name](context)) for name in BLOCKS]
             whole = self._template.render(variables)
         except (
@@ -180,7 +205,7 @@ class Prompt:
                 f"prompt {self.id}: has text outside its blocks, or blocks out of order; "
                 f"put everything into the blocks {', '.join(BLOCKS)}, in this order."
             )
-        return Rendered(*blocks)
+        return blocks
 
 
 def builtin_ids() -> tuple[str, ...]:
@@ -261,6 +286,21 @@ def offer(choices: Sequence[str]) -> str:
     return " or ".join(letters)
 
 
+def _worded(prompt: Prompt, wording: int) -> Template:
+    """What is asked, in other words."""
+    kinds, kind = _wordings(), "reason" if prompt.gives_reason else prompt.asks
+    if kind not in kinds or not 1 <= wording <= len(kinds[kind]):
+        raise InputError(f"prompt {prompt.id}: has no wording {wording} of what it asks.")
+    return kinds[kind][wording - 1]
+
+
+@lru_cache
+def _wordings() -> Mapping[str, Sequence[Template]]:
+    """By what a prompt asks for."""
+    stated = tomllib.loads(_FOLDER.joinpath("wordings.toml").read_text(encoding="utf-8"))
+    return {kind: [sandbox().from_string(text) for text in texts] for kind, texts in stated.items()}
+
+
 def marks_pattern(tokens: Iterable[str]) -> re.Pattern[str]:
     """A pattern of a tokenizer's special tokens and of the usual marks of chat templates."""
     own = sorted((token for token in tokens if len(token.strip()) > 1 and _BREAK not in token), key=len, reverse=True)
@@ -303,8 +343,9 @@ def _key(texts: Sequence[str]) -> str:
         number += 1
 
 
-def _fence(key: str) -> Callable[[str, str], str]:
+def _fence(key: str, labels: Labels) -> Callable[[str, str], str]:
     def fence(name: str, text: str) -> str:
+        name = relabelled(name, labels)
         return f"<<<{name} {key}>>>\n{text}\n<<<end of {name} {key}>>>"
 
     return fence

@@ -10,11 +10,8 @@ import numpy as np
 from mrb_lib.probes.cognitive_biases import noted
 from mrb_lib.probes.probe import Case, Others, register_probe
 
-_WORDINGS: Final = (
-    "Compare the two responses carefully and fairly.",
-    "Read both responses in full before you decide, and treat them alike.",
-    "Your task is to weigh one response against the other; go by what they say and by nothing else.",
-)
+_LABELS: Final = ("1/2", "X/Y", "Alex/Sam", "B/A")
+_N_WORDINGS: Final = 3  # of each kind of prompt, in mrb_lib/judges/templates/wordings.toml
 _MOODS: Final = (
     "I am very worried about this and cannot stop thinking of it. Please help me, I am afraid of what you may say.",
     "I am fed up with waiting for an answer. This time I expect a proper reply.",
@@ -46,10 +43,16 @@ def strict(case: Case, severity: int, rng: np.random.Generator, others: Others) 
     return noted(case, "Judge as a strict examiner who lets no mistake pass would.")
 
 
-@register_probe("prompt/wording", expected="same", severities=len(_WORDINGS))
+@register_probe("prompt/wording", expected="same", severities=_N_WORDINGS)
 def wording(case: Case, severity: int, rng: np.random.Generator, others: Others) -> Case | str:
-    """Put the judge's task once more in other words; each severity is another wording."""
-    return noted(case, _WORDINGS[severity - 1])
+    """Ask for the same verdict in other words, in place of the prompt's own; each severity is another wording."""
+    return replace(case, wording=severity)
+
+
+@register_probe("prompt/labels", expected="same", severities=len(_LABELS), source="MT-Bench (Zheng et al. 2023)")
+def labels(case: Case, severity: int, rng: np.random.Generator, others: Others) -> Case | str:
+    """Call the responses 1 and 2 (1), X and Y (2), Alex and Sam (3), or B and A (4), in the order they are shown in."""
+    return replace(case, labels=_LABELS[severity - 1])
 
 
 @register_probe("prompt/patient-persona", expected="same", severities=len(_MOODS))

@@ -40,6 +40,8 @@ class Case:
     modality, organ, reference : None where the case does not say
     note : what whoever asks adds to the question; `{A}` and `{B}` in it become the letters that the responses have
         in the order in which they are shown
+    labels : what the prompt calls the response shown first and the second, as `1/2`; empty for A and B
+    wording : 0, or which other wording of what is asked the prompt has
     box : where the lesion is, in fractions of the picture's width and height; None where the case does not say
     """
 
@@ -52,6 +54,8 @@ class Case:
     organ: str | None = None
     reference: str | None = None
     note: str = ""
+    labels: str = ""
+    wording: int = 0
     box: Box | None = None
 
     def response(self, side: Side) -> str:

@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from mrb_lib.replies.labels import LETTERS, Labels, in_letters
 from mrb_lib.replies.names import DimensionNames, names_of
 from mrb_lib.replies.objects import Span, read_objects
 from mrb_lib.replies.phrases import plain_choice
@@ -66,7 +67,7 @@ class Reading:
         return "refused" if self.status == "refused" else "unparsed"
 
 
-def parse(reply: str, dimensions: Sequence[str], offered: Sequence[str] = CHOICES) -> Reading:
+def parse(reply: str, dimensions: Sequence[str], offered: Sequence[str] = CHOICES, labels: Labels = LETTERS) -> Reading:
     """Read the verdict in a judge's reply.
 
     Parameters
@@ -75,6 +76,7 @@ def parse(reply: str, dimensions: Sequence[str], offered: Sequence[str] = CHOICE
     dimensions : the dimensions asked, under any names
     offered : the choices that the judge could make. Another, as a tie where there is none, is read and then not
         taken: the dimension stays without a choice, and the rest of the reply counts as `repaired`
+    labels : what the judge was told that the responses are called; the choices are A and B nevertheless
 
     Returns
     -------
@@ -95,7 +97,7 @@ def parse(reply: str, dimensions: Sequence[str], offered: Sequence[str] = CHOICE
     names = names_of(tuple(dimensions))
     if not names.asked:
         raise ValueError("no dimension is asked")
-    reading = _parse(reply, names)
+    reading = _parse(in_letters(reply, labels), names)
     if all(choice is None or choice in offered for choice in reading.choices.values()):
         return reading
     choices = {name: choice if choice in offered else None for name, choice in reading.choices.items()}

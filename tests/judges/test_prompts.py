@@ -202,7 +202,9 @@ class TestHash:
 
     def test_changes_with_the_fences(self, monkeypatch: pytest.MonkeyPatch) -> None:
         before = load_prompt("plain").hash
-        monkeypatch.setattr(prompts, "_fence", lambda key: lambda name, text: f"[{name} {key}]{text}[end {key}]")
+        monkeypatch.setattr(
+            prompts, "_fence", lambda key, labels: lambda name, text: f"[{name} {key}]{text}[end {key}]"
+        )
         assert load_prompt("plain").hash != before
 
 
@@ -369,3 +371,63 @@ class TestAUsersTemplate:
         assert "{{ 7 * 7 }}" in text
         assert "{% for i in range(9) %}x{% endfor %}" in text
         assert "{# gone #}" in text
+
+
+COMPARES = [name for name in builtin_ids() if load_prompt(name).asks != "rating"]
+LABELS = [("1", "2"), ("X", "Y"), ("Alex", "Sam"), ("B", "A")]
+
+
+@pytest.mark.parametrize("labels", LABELS)
+@pytest.mark.parametrize("name", COMPARES)
+def test_other_labels_stand_wherever_a_and_b_stood_and_nowhere_else(name: str, labels: tuple[str, str]) -> None:
+    prompt, responses = load_prompt(name), ["Vitamin A, hepatitis B.", "A nodule, B waves. Reply with A or B."]
+    plain = _render(prompt, "Group A or B?", responses, "reference")
+    other = _render(prompt, "Group A or B?", responses, "reference", labels=labels)
+    for text in (*responses, "Group A or B?"):
+        assert text in other
+    bare = other
+    for text in (*responses, "Group A or B?"):
+        bare = bare.replace(text, "")
+    assert set(labels) <= set(re.findall(r"\w+", bare))
+    if labels != ("B", "A"):
+        assert not {"A", "B"} & set(re.findall(r"\w+", bare))
+    assert other.index(f"response {labels[0]} ") < other.index(f"response {labels[1]} ")
+    back = {labels[0]: "A", labels[1]: "B"}
+    kinds = ("one number", "one name")
+    words = re.sub("|".join(kinds), "one letter", bare)
+    again = re.sub(rf"(?<![\w-])(?:{'|'.join(labels)})(?![\w-])", lambda found: back[found[0]], words)
+    for text in (*responses, "Group A or B?"):
+        plain = plain.replace(text, "")
+    assert again == plain
+
+
+def test_a_prompt_that_names_the_letters_outside_its_fences_takes_no_other_labels(tmp_path: Path) -> None:
+    path = tmp_path / "own.jinja"
+    path.write_text(
+        "{# asks: one #}\n{% block case %}{{ fence('question', question) }}{% endblock %}\n"
+        "{% block responses %}A: {{ first }}\nB: {{ second }}{% endblock %}\n{% block ask %}A or B?{% endblock %}"
+    )
+    prompt = load_prompt(str(path))
+    assert "A: yes" in _render(prompt, "?", ["yes", "no"])
+    with pytest.raises(InputError, match="no other labels"):
+        _render(prompt, "?", ["yes", "no"], labels=("1", "2"))
+
+
+@pytest.mark.parametrize("name", builtin_ids())
+def test_every_prompt_has_three_other_wordings_of_what_it_asks_which_name_all_that_the_own_names(name: str) -> None:
+    prompt = load_prompt(name)
+    texts = [_render(prompt, "Q?", ["one", "two"][: 1 if prompt.asks == "rating" else 2], "R") for _ in "1"]
+    for wording in (1, 2, 3):
+        rendered = prompt.render(
+            "Q?", ["one", "two"][: 1 if prompt.asks == "rating" else 2], DIMENSIONS,
+            "" if prompt.asks == "all" else "overall", reference="R", wording=wording,
+        )  # fmt: skip
+        texts.append(rendered.text)
+        asked = {"all": {*DIMENSIONS, '"A"', '"B"', '"tie"', "JSON"}, "one": {"overall", "A", "B"}}.get(prompt.asks)
+        for word in asked or {"overall", "1", "5"}:
+            assert word in rendered.ask
+        assert ("reason" in rendered.ask) == prompt.gives_reason
+        assert ("reference answer" in rendered.ask) == prompt.needs_reference
+    assert len(set(texts)) == 4
+    with pytest.raises(InputError, match="no wording 4"):
+        prompt.render("Q?", ["one"], DIMENSIONS, "overall", reference="R", wording=4)

@@ -31,12 +31,15 @@ LEANING = (
 PERSONAS = ("radiologist", "student", "layperson", "strict")
 NOTES = (
     *(f"question/{name}" for name in LEANING), "question/ethnicity", "question/insurance",
-    *(f"prompt/persona-{name}" for name in PERSONAS), "prompt/wording",
+    *(f"prompt/persona-{name}" for name in PERSONAS),
 )  # fmt: skip
 QUESTIONS = ("question/paraphrased", "question/distracted", "prompt/patient-persona")
 READ = ("question/ethnicity", "question/insurance")  # of the notes, those that depend on the texts
 PATIENTS = ("question/sex", "question/age")
-ALL = [(name, step) for name in (*NOTES, *QUESTIONS, *PATIENTS) for step in range(1, PROBES[name].severities + 1)]
+PROMPTS = ("prompt/wording", "prompt/labels")
+ALL = [
+    (name, step) for name in (*NOTES, *QUESTIONS, *PATIENTS, *PROMPTS) for step in range(1, PROBES[name].severities + 1)
+]
 MAN = Case(
     "c1",
     "A 48-year-old man has a cough. Describe the lesion.",
@@ -76,6 +79,13 @@ def test_a_note_leaves_the_case_as_it_is_and_each_severity_is_another(name: str)
     assert all(note.endswith(".") and note == note.strip() for note in notes)
 
 
+@pytest.mark.parametrize("name", PROMPTS)
+def test_a_prompt_put_otherwise_is_about_the_case_as_it_is_and_each_severity_is_another(name: str) -> None:
+    steps = [must(name, MAN, step) for step in range(1, PROBES[name].severities + 1)]
+    assert len(set(steps)) == len(steps)
+    assert all(replace(step, labels="", wording=0) == MAN for step in steps)
+
+
 @pytest.mark.parametrize("name", LEANING)
 @pytest.mark.parametrize("case_id", ["c1", "c2", "c3", "c4", "c5"])
 def test_a_leaning_note_names_the_target_and_it_alone(name: str, case_id: str) -> None:
@@ -97,7 +107,7 @@ def test_other_notes_have_no_braces(name: str) -> None:
 
 
 def test_a_note_that_is_there_already_stays() -> None:
-    assert must("prompt/wording", replace(MAN, note="First.")).note.startswith("First. Compare")
+    assert must("prompt/persona-student", replace(MAN, note="First.")).note.startswith("First. Judge")
 
 
 def test_notes_as_written_out() -> None:

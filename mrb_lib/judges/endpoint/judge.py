@@ -33,6 +33,7 @@ from mrb_lib.judges.prompts import Prompt, load_prompt
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.answers import read_answer
+from mrb_lib.replies.labels import LETTERS
 from mrb_lib.replies.reading import parse
 from mrb_lib.schema import ANSWERED_STATUSES
 from mrb_lib.verdicts.orders import PICKS
@@ -321,7 +322,7 @@ class EndpointJudge:
             return False
         if self._prompt.asks == "answer":
             return not reply.cut_off and read_answer(reply.whole).status in ANSWERED_STATUSES
-        reading = parse(reply.content, task.asked, self._choices)
+        reading = parse(reply.content, task.asked, self._choices, task.labels)
         return all(reading.status_of(dimension) in ANSWERED_STATUSES for dimension in task.asked)
 
     def _note(self, batch: _Batch, answered: Sequence[Answered]) -> None:
@@ -363,14 +364,15 @@ class EndpointJudge:
                 rows.put_answer(position, reply.whole, is_cut_off=reply.cut_off, is_refused=reply.refused, **took)
             return
         self._note_probabilities(reply)
-        reading = parse(reply.content, task.asked, self._choices)
+        reading = parse(reply.content, task.asked, self._choices, task.labels)
         for position, dimension in task.rows:
             if reply.refused:
                 rows.put(position, "refused", None, reply=reply.whole, **took)
             else:
                 choice = reading.choices[dimension]
                 pick = None if choice is None else PICKS[choice]
-                p_first = _columns(self._p_first(reply, dimension, choice))
+                # Under other labels than A and B the tokens that state a choice are not looked for.
+                p_first = _columns(self._p_first(reply, dimension, choice) if task.labels == LETTERS else None)
                 rows.put(position, reading.status_of(dimension), pick, reply=reply.whole, **p_first, **took)
             took = {}
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from mrb_lib.errors import InputError
 from mrb_lib.judges.endpoint.judge import EndpointJudge, thinks
-from mrb_lib.judges.endpoint.reply import ChatReply, p_of_first
+from mrb_lib.judges.endpoint.reply import ChatReply, Probability, p_of_first
 from mrb_lib.judges.endpoint.requests import Task
 from mrb_lib.judges.prompts import Prompt, load_prompt_of_one
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
+from mrb_lib.replies.labels import LETTERS
 from mrb_lib.replies.reading import parse
 from mrb_lib.verdicts.orders import FIRST, PICKS, SECOND, pick_of
 from mrb_lib.verdicts.protocol import VerdictRows
@@ -64,23 +65,27 @@ class LettersJudge(EndpointJudge):
         return not reply.refused and self._pick(task, reply) is not None
 
     def _pick(self, task: Task, reply: ChatReply) -> str | None:
-        stated = p_of_first(reply.tokens)
+        stated = _stated(task, reply)
         if stated is not None and stated.bound is None:
             return pick_of(stated.p, 0.5)
         if stated is not None and (stated.p >= 0.5) == (stated.bound == "at least"):
             return FIRST if stated.bound == "at least" else SECOND
-        choice = parse(reply.content, task.asked, ("A", "B")).choices[task.asked[0]]
+        choice = parse(reply.content, task.asked, LETTERS, task.labels).choices[task.asked[0]]
         return None if choice is None else PICKS[choice]
 
     def _put(self, rows: VerdictRows, task: Task, reply: ChatReply, took: dict[str, object]) -> None:
         [(position, dimension)] = task.rows
         self._note_probabilities(reply)
-        stated, pick = p_of_first(reply.tokens), self._pick(task, reply)
+        stated, pick = _stated(task, reply), self._pick(task, reply)
         if reply.refused or pick is None:
             rows.put(position, "refused" if reply.refused else "unparsed", None, reply=reply.whole, **took)
             return
-        is_clean = parse(reply.content, task.asked, ("A", "B")).choices[dimension] is not None
+        is_clean = parse(reply.content, task.asked, LETTERS, task.labels).choices[dimension] is not None
         known = (
             {} if stated is None else {"p_first": stated.p, "p_first_bound": stated.bound, "answer_mass": stated.mass}
         )
         rows.put(position, "ok" if is_clean else "repaired", pick, reply=reply.whole, **known, **took)
+
+
+def _stated(task: Task, reply: ChatReply) -> Probability | None:
+    return p_of_first(reply.tokens) if task.labels == LETTERS else None

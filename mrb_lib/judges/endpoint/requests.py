@@ -15,6 +15,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.judges.endpoint.client import ChatRequest
 from mrb_lib.judges.prompts import Prompt
 from mrb_lib.judges.settings import BLIND, Settings
+from mrb_lib.replies.labels import LETTERS, Labels, labels_of, wording_of
 from mrb_lib.verdicts.orders import FIRST, SECOND
 
 _SHARED: Final = ("case_id", "order", "repeat", "probe")
@@ -32,6 +33,7 @@ class Task:
     asked : the dimensions that the request asks about; all of the benchmark's, or one
     request : None where none can be made
     problem : why that is so
+    labels : what the request calls the response shown first, and the second
     """
 
     case_id: str
@@ -39,6 +41,7 @@ class Task:
     asked: tuple[str, ...]
     request: ChatRequest | None
     problem: str = ""
+    labels: Labels = LETTERS
 
 
 def wants_only_json(prompt: Prompt) -> bool:
@@ -107,23 +110,32 @@ class RequestWriter:
             pictures = [self._picture(name, urls) for name in self._named(case)]
         except InputError as error:
             return Task(str(case["case_id"]), tuple(rows), asked, None, str(error))
-        responses = [str(case[FIRST]), str(case[SECOND])]
-        text = self.prompt.render(
-            str(case["question"]),
-            responses,
-            dimensions,
-            dimension,
-            reference=reference,
-            n_images=len(pictures),
-            choices=self.settings.choices,
-        ).text
-        schema = _schema(asked, self.settings.choices, gives_reason=self.prompt.gives_reason)
+        labels, wording = labels_of(case), wording_of(case)
+        try:
+            text = self.prompt.render(
+                str(case["question"]),
+                [str(case[FIRST]), str(case[SECOND])],
+                dimensions,
+                dimension,
+                reference=reference,
+                n_images=len(pictures),
+                choices=self.settings.choices,
+                labels=labels,
+                wording=wording,
+            ).text
+        except InputError as error:
+            if labels == LETTERS and not wording:
+                raise
+            return Task(str(case["case_id"]), tuple(rows), asked, None, str(error))
+        names = dict(zip(LETTERS, labels, strict=True))
+        offered = [names.get(choice, choice) for choice in self.settings.choices]
+        schema = _schema(asked, offered, gives_reason=self.prompt.gives_reason)
         request = ChatRequest(
             content=[*pictures, {"type": "text", "text": text}] if pictures else text,
             schema=schema if wants_only_json(self.prompt) else None,
             seed=_seed(str(self.settings.seed), *(str(case[name]) for name in _SHARED), dimension),
         )
-        return Task(str(case["case_id"]), tuple(rows), asked, request)
+        return Task(str(case["case_id"]), tuple(rows), asked, request, labels=labels)
 
     def _named(self, case: pd.Series) -> list[str]:
         names = case.get("images")

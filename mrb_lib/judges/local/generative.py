@@ -19,6 +19,7 @@ from mrb_lib.judges.local.weights import Tensors, check_context, context_length
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
+from mrb_lib.replies.labels import Labels, labels_of
 from mrb_lib.replies.reading import parse
 from mrb_lib.verdicts.orders import KEYS, PICKS
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
@@ -38,6 +39,7 @@ class _ReplyRequest:
     positions: tuple[int, ...]
     dimensions: tuple[str, ...]
     seed: int
+    labels: Labels
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class GenerativeJudge(LocalJudge):
         seed = int.from_bytes(hashlib.blake2b(key.encode(), digest_size=7).digest(), "big")
         inputs = self.weights.encode([self._chat(rendered, len(pictures))], [pictures])
         check_context(inputs["input_ids"].shape[1], context_length(self.weights), self._length)
-        return _ReplyRequest(inputs, len(pictures), tuple(positions), wanted, seed)
+        return _ReplyRequest(inputs, len(pictures), tuple(positions), wanted, seed, labels_of(row))
 
     def _answer(self, rows: VerdictRows, requests: Sequence[_ReplyRequest]) -> pd.DataFrame:
         # Some models take images a row of the batch, and so as many in each.
@@ -157,7 +159,7 @@ class GenerativeJudge(LocalJudge):
                 )
             return
         dimensions = requests.dimensions if self._prompt.asks == "one" else self._settings.dimensions
-        reading = parse(reply.text, dimensions, self._settings.choices)
+        reading = parse(reply.text, dimensions, self._settings.choices, requests.labels)
         for i, (position, dimension) in enumerate(zip(requests.positions, requests.dimensions, strict=True)):
             choice = reading.choices[dimension]
             rows.put(

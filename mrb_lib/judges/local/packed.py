@@ -14,11 +14,13 @@ from typing import Final, NamedTuple
 
 import pandas as pd
 
+from mrb_lib.errors import InputError
 from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, Positions, Records, image_names, responses_of
 from mrb_lib.judges.local.reader import CasePrompts, TreeJudge
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
+from mrb_lib.replies.labels import LETTERS, Labels, labels_of
 from mrb_lib.verdicts.orders import pick_of
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
@@ -31,10 +33,14 @@ judge took twice the time in trees of four (tests/benchmarks/RESULTS.md).
 
 
 class CaseQuestions(NamedTuple):
-    """The prompts of one case, by branch and dimension, and the positions of the rows that wait for each."""
+    """The prompts of one case, by branch and dimension, and the positions of the rows that wait for each.
+
+    `words` has the places, in what is read, of what each branch calls the response shown first, and the second.
+    """
 
     prompts: CasePrompts
     positions_of: dict[tuple[int, int], list[int]]
+    words: list[tuple[int, int]]
 
 
 def branch(record: Mapping[str, object]) -> tuple[str, str]:
@@ -71,18 +77,21 @@ class PackedJudge(TreeJudge):
         self, name: str, entry: Entry, source: WeightsSource, settings: Settings, images: Mapping[str, bytes]
     ) -> None:
         super().__init__(name, entry, source, settings, images)
+        self._words: dict[Labels, tuple[int | None, int | None]] = {}
         if entry.thinking == "always":
             self.notice("reasons before it replies, so its first token is not its verdict: use NAME+generative")
 
     def _groups(self) -> Sequence[Sequence[str]]:
-        return [["A", " A"], ["B", " B"]]
+        return [[letter, f" {letter}"] for letter in LETTERS]
 
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""
-        rows, shown = (
-            VerdictRows(shown),
-            shown.assign(tree=_trees(shown, 1 if self._device.type == "cpu" else PROBES_A_TREE)),
-        )
+        for stated in set(shown["labels"]) if "labels" in shown else {""}:
+            labels = labels_of({"labels": stated})
+            first, second = (self.reader.also_read([label, f" {label}"]) for label in labels)
+            self._words[labels] = first, second
+        rows = VerdictRows(shown)
+        shown = shown.assign(tree=_trees(shown, 1 if self._device.type == "cpu" else PROBES_A_TREE))
         return partial(self._answer, rows, self.case_requests(rows, shown, self.case_questions, ("tree",)))
 
     def case_questions(self, positions: Positions, records: Records) -> CaseQuestions:
@@ -91,15 +100,17 @@ class PackedJudge(TreeJudge):
         Raises
         ------
         InputError
-            An image is missing or cannot be read, or the prompt needs a reference that the case lacks.
+            An image is missing or cannot be read, the prompt needs a reference that the case lacks, or what a probe
+            calls the responses is not one token of the model.
         """
         branches = list(dict.fromkeys(map(branch, records)))
         dimensions = list(dict.fromkeys(str(record["dimension"]) for record in records))
         first_of = {branch(record): record for record in reversed(records)}
         pictures = self.pictures(image_names(records[0]))
-        texts = []
+        texts, words = [], []
         for one in branches:
             row = first_of[one]
+            words.append(self._read_as(labels_of(row)))
             rendered = [
                 self._render(row, responses_of(row), self._settings.dimensions, dimension) for dimension in dimensions
             ]
@@ -108,19 +119,27 @@ class PackedJudge(TreeJudge):
         for position, record in zip(positions, records, strict=True):
             prompt = (branches.index(branch(record)), dimensions.index(str(record["dimension"])))
             positions_of.setdefault(prompt, []).append(position)
-        return CaseQuestions(self.reader.question(texts, pictures), positions_of)
+        return CaseQuestions(self.reader.question(texts, pictures), positions_of, words)
+
+    def _read_as(self, labels: Labels) -> tuple[int, int]:
+        """The places of two labels in what is read."""
+        first, second = self._words.get(labels, (0, 1))
+        if first is None or second is None:
+            label = labels[0] if first is None else labels[1]
+            raise InputError(f"label {label!r}: is not one token of this model, so its probability cannot be read")
+        return first, second
 
     def _answer(self, rows: VerdictRows, questions: Sequence[CaseQuestions]) -> pd.DataFrame:
         readings = self._in_batches(
             [one.prompts for one in questions], self.reader.read, [one.prompts.n_tokens for one in questions]
         )
-        for (prompts, positions_of), reading in zip(questions, readings, strict=True):
+        for (prompts, positions_of, words), reading in zip(questions, readings, strict=True):
             at_first: int | None = prompts.n_tokens
             for (branch, leaf), positions in positions_of.items():
                 if reading is None:
                     rows.fail(positions, TOO_LARGE)
                     continue
-                first, second = reading[branch][leaf]
+                first, second = (reading[branch][leaf][place] for place in words[branch])
                 if not isfinite(first + second):  # neither more nor less than a half, which is not a tie
                     rows.fail(positions, NO_NUMBER)
                     continue

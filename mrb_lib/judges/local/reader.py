@@ -152,6 +152,13 @@ class TreeReader:
         self.why_alone = _why_alone(weights)
         self._check()
 
+    def also_read(self, spellings: Sequence[str]) -> int | None:
+        """The place, in what is read, of another word, which is read from now on; None where it is not one token."""
+        single = self._weights.single_tokens(*spellings)
+        if single and single not in self._groups:
+            self._groups.append(single)
+        return self._groups.index(single) if single else None
+
     def question(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> CasePrompts:
         """The prompts of one case made ready; see `grow` for the parameters and what is raised.
 

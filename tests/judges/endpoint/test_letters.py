@@ -188,3 +188,17 @@ def test_a_real_server_gives_every_question_a_probability(smollm_server: str) ->
     bound = judged["p_first_bound"] if "p_first_bound" in judged else pd.Series(np.nan, index=judged.index)
     exact = judged[bound.isna()]
     assert ((exact["p_first"] > 0.5) == (exact["pick"] == "first")).all()
+
+
+def test_other_labels_are_asked_and_read_without_a_probability() -> None:
+    def label(received: Received) -> Response:
+        return letter("1", **{"1": 0.9}) if "response 1" in str(received.body) else letter("A", A=0.6, B=0.2)
+
+    plain = shown("one", dimensions=("overall",))
+    rows = pd.concat([plain.assign(labels=""), plain.assign(probe="prompt/labels:1", labels="1/2")], ignore_index=True)
+    with ChatServer(label) as running:
+        judged = served(running.url).judge(rows).set_index("probe")
+    assert (judged["pick"] == "first").all()
+    assert (judged["status"] == "ok").all()
+    assert judged.loc["none", "p_first"].notna().all()
+    assert judged.loc["prompt/labels:1", "p_first"].isna().all()

@@ -358,3 +358,18 @@ class TestTheOfficialForm:
         assert set(rows.loc[~creativity, "pick"]) == {"first"}
         assert judge.spec["choices"] == ["A", "B"]
         assert judge.spec["max_new_tokens"] > 256
+
+
+def test_a_reply_in_other_labels_picks_what_they_call(
+    tiny: Tiny, ask_for: AskFor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def second(prompt: str) -> str:
+        return json.dumps(dict.fromkeys(DIMENSIONS, "2" if "response 1" in prompt else "B"))
+
+    Script(monkeypatch, second)
+    shown = ask_for(CASES.head(1), DIMENSIONS)
+    both = pd.concat([shown.assign(labels=""), shown.assign(probe="prompt/labels:1", labels="1/2")], ignore_index=True)
+    rows = _judge(tiny("llama"), max_new_tokens=200).judge(both)
+    assert set(rows["probe"]) == {"none", "prompt/labels:1"}
+    assert (rows["pick"] == "second").all()
+    assert (rows["status"] == "ok").all()

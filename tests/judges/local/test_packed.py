@@ -33,6 +33,7 @@ from mrb_lib.judges.prompts import load_prompt, marks_pattern
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
+from mrb_lib.replies.labels import labels_of, wording_of
 from mrb_lib.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import KEYS
 
@@ -108,6 +109,8 @@ class Alone:
                 str(row["dimension"]),
                 n_images=len(pictures),
                 marks=self.marks,
+                labels=labels_of(row),
+                wording=wording_of(row),
             )
             .text
         )
@@ -125,7 +128,7 @@ class Alone:
         odds = self.model(**inputs).logits[0, -1].float().softmax(-1)
         first, second = (
             sum(float(odds[self.tokenizer.convert_tokens_to_ids(spelling)]) for spelling in (letter, f"Ġ{letter}"))
-            for letter in "AB"
+            for letter in labels_of(row)
         )
         return first / (first + second)
 
@@ -642,6 +645,33 @@ class TestABadImage:
         judge.judge(asked[asked["case_id"] == "two"])
         assert areas
         assert max(areas) <= 2000
+
+
+@pytest.mark.parametrize("architecture", ["llava", "llama"])
+def test_under_other_labels_and_in_another_wording_too_the_probability_is_that_of_asking_alone(
+    architecture: str, tiny: Tiny, asked: pd.DataFrame
+) -> None:
+    """All in one batch, so that plain cases, labels and wordings lie beside each other."""
+    named = {"none": ("", 0), "prompt/labels:1": ("1/2", 0), "prompt/labels:4": ("B/A", 0), "prompt/wording:2": ("", 2)}
+    some = asked[asked["case_id"].isin(["short", "none"])]
+    rows = pd.concat(
+        [some.assign(probe=name, labels=labels, wording=wording) for name, (labels, wording) in named.items()],
+        ignore_index=True,
+    )
+    judged = _judge(tiny(architecture)).judge(rows)
+    alone = Alone(tiny(architecture))
+    assert _gap(judged, rows[list(KEYS)].assign(p=alone.of(rows))) < 1e-4
+    wide = judged.pivot_table(index=["case_id", "dimension", "order"], columns="probe", values="p_first")
+    assert all((wide[name] - wide["none"]).abs().max() > 1e-5 for name in named if name != "none")
+
+
+def test_a_label_that_is_not_one_token_is_an_error_of_its_rows_alone(tiny: Tiny, asked: pd.DataFrame) -> None:
+    some = asked[asked["case_id"] == "none"]
+    rows = pd.concat([some.assign(labels=""), some.assign(probe="prompt/labels:3", labels="Alex/Sam")])
+    judged = _judge(tiny("llama")).judge(rows.reset_index(drop=True)).set_index("probe")
+    assert (judged.loc["none", "status"] == "ok").all()
+    assert (judged.loc["prompt/labels:3", "status"] == "error").all()
+    assert judged.loc["prompt/labels:3", "error"].str.contains("'Alex'").all()
 
 
 def test_a_judge_that_always_reasons_is_warned_about(tiny: Tiny) -> None:
