@@ -16,13 +16,13 @@ from functools import lru_cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Final, Literal, cast, get_args
+from typing import Final, Literal, TypedDict, cast, get_args
 
 from jinja2 import StrictUndefined, Template, TemplateError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from mrb_lib.errors import InputError
-from mrb_lib.replies.labels import LETTERS, Labels, names_letters, relabelled
+from mrb_lib.replies.labels import LETTERS, Labels, labels_of, names_letters, relabelled
 from mrb_lib.schema import CHOICES
 from mrb_lib.verdicts.orders import TIE
 
@@ -48,6 +48,24 @@ _MARKS: Final = (
     r"</?(?:image|video|img|audio|bos|eos|pad|unk|think|start_of_turn|end_of_turn|start_of_image|end_of_image|"
     r"image_soft_token|image_placeholder)>"
 )
+
+
+class Phrasing(TypedDict):
+    """How a probe has a prompt put; see `Prompt.render`."""
+
+    labels: Labels
+    wording: int
+    instruction: str
+
+
+def phrasing_of(row: Mapping[str, object]) -> Phrasing:
+    """What a row's columns `labels`, `wording` and `instruction` say; without them the prompt is as it is."""
+    wording, instruction = row.get("wording"), row.get("instruction")
+    return Phrasing(
+        labels=labels_of(row),
+        wording=int(wording) if isinstance(wording, int) else 0,
+        instruction=instruction if isinstance(instruction, str) else "",
+    )
 
 
 @dataclass(frozen=True)
@@ -127,6 +145,7 @@ class Prompt:
         marks: re.Pattern[str] | None = None,
         labels: Labels = LETTERS,
         wording: int = 0,
+        instruction: str = "",
     ) -> Rendered:
         """The text for one case.
 
@@ -142,6 +161,7 @@ class Prompt:
         marks : what is not to be taken for a mark of the model's own; see `marks_pattern`
         labels : what the two responses are called in place of A and B
         wording : 0, or which of the other wordings of what is asked stands in place of the block `ask`
+        instruction : what stands before what is asked, outside all fences
 
         Raises
         ------
@@ -181,6 +201,8 @@ class Prompt:
                     f"prompt {self.id}: calls the responses A and B outside fence(), so no other labels can be put in."
                 )
             blocks[-1] = relabelled(blocks[-1], labels)
+        if instruction:
+            blocks[-1] = f"{instruction}\n{blocks[-1]}"
         return Rendered(*blocks)
 
     def _blocks(self, variables: Mapping[str, object]) -> list[str]:

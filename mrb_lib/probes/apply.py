@@ -63,14 +63,14 @@ class Probing:
     def rows(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Rows of a plan (see `mrb_lib.runs.plan.Plan.rows`) with each case as its `probe` changes it.
 
-        A `note` is added to the question once the order is known, by `mrb_lib.verdicts.orders`; `labels` and `wording`
-        are for the prompt.
+        A `note` is added to the question once the order is known, by `mrb_lib.verdicts.orders`; `labels`, `wording` and
+        `instruction` are for the prompt.
         """
         if rows["probe"].eq(NO_PROBE).all():
             return rows
         out = rows.copy()
         columns: dict[str, list[Any]] = {name: list(out[name]) for name in ("question", "response_a", "response_b")}
-        columns |= {"note": [""] * len(out), "labels": [""] * len(out), "wording": [0] * len(out)}
+        columns |= {name: [""] * len(out) for name in ("note", "labels", "instruction")} | {"wording": [0] * len(out)}
         images = list(out["images"]) if "images" in out else [[] for _ in range(len(out))]
         made: dict[tuple[str, str], Case] = {}
         for i, key in enumerate(zip(out["case_id"], out["probe"], strict=True)):

@@ -7,7 +7,6 @@ from typing import Final
 
 import numpy as np
 
-from mrb_lib.probes.cognitive_biases import noted
 from mrb_lib.probes.probe import Case, Others, register_probe
 
 _LABELS: Final = ("1/2", "X/Y", "Alex/Sam", "B/A")
@@ -22,25 +21,25 @@ _MOODS: Final = (
 @register_probe("prompt/persona-radiologist", expected="same")
 def radiologist(case: Case, severity: int, rng: np.random.Generator, others: Others) -> Case | str:
     """Ask the judge to judge as an experienced radiologist would."""
-    return noted(case, "Judge as an experienced radiologist would.")
+    return replace(case, instruction="Judge as an experienced radiologist would.")
 
 
 @register_probe("prompt/persona-student", expected="same")
 def student(case: Case, severity: int, rng: np.random.Generator, others: Others) -> Case | str:
     """Ask the judge to judge as a medical student would."""
-    return noted(case, "Judge as a medical student in the first clinical year would.")
+    return replace(case, instruction="Judge as a medical student in the first clinical year would.")
 
 
 @register_probe("prompt/persona-layperson", expected="same")
 def layperson(case: Case, severity: int, rng: np.random.Generator, others: Others) -> Case | str:
     """Ask the judge to judge as a person without medical training would."""
-    return noted(case, "Judge as a person without any medical training would.")
+    return replace(case, instruction="Judge as a person without any medical training would.")
 
 
 @register_probe("prompt/persona-strict", expected="same")
 def strict(case: Case, severity: int, rng: np.random.Generator, others: Others) -> Case | str:
     """Ask the judge to judge as a strict examiner would."""
-    return noted(case, "Judge as a strict examiner who lets no mistake pass would.")
+    return replace(case, instruction="Judge as a strict examiner who lets no mistake pass would.")
 
 
 @register_probe("prompt/wording", expected="same", severities=_N_WORDINGS)

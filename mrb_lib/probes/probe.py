@@ -42,6 +42,7 @@ class Case:
         in the order in which they are shown
     labels : what the prompt calls the response shown first and the second, as `1/2`; empty for A and B
     wording : 0, or which other wording of what is asked the prompt has
+    instruction : what the prompt says before it asks
     box : where the lesion is, in fractions of the picture's width and height; None where the case does not say
     """
 
@@ -56,6 +57,7 @@ class Case:
     note: str = ""
     labels: str = ""
     wording: int = 0
+    instruction: str = ""
     box: Box | None = None
 
     def response(self, side: Side) -> str:

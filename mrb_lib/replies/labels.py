@@ -6,8 +6,6 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-import numpy as np
-
 Labels = tuple[str, str]
 """What the response shown first is called, and the second."""
 
@@ -20,12 +18,6 @@ def labels_of(row: Mapping[str, object]) -> Labels:
     stated = row.get("labels")
     first, _, second = stated.partition("/") if isinstance(stated, str) else ("", "", "")
     return (first, second) if first and second else LETTERS
-
-
-def wording_of(row: Mapping[str, object]) -> int:
-    """Which other wording of what is asked a row's column `wording` names; 0 where there is none."""
-    stated = row.get("wording")
-    return int(stated) if isinstance(stated, int | np.integer) else 0
 
 
 def relabelled(text: str, labels: Labels) -> str:

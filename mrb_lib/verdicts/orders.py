@@ -19,7 +19,7 @@ TIE: Final = "tie"
 
 KEYS: Final = ("case_id", "dimension", "order", "repeat", "probe")
 SHOWN: Final = (*KEYS, *(name for name in SEEN_BY_JUDGES if name not in ("response_a", "response_b")))
-_PHRASING: Final = ("labels", "wording")
+_PHRASING: Final = ("labels", "wording", "instruction")
 
 # What a reply names: A is the response shown first, whatever it is in the case.
 PICKS: Final = {"A": FIRST, "B": SECOND, TIE: TIE}
@@ -47,8 +47,8 @@ def to_shown_frame(rows: pd.DataFrame) -> pd.DataFrame:
         Columns `first` and `second` in place of the responses, and of the other
         columns only `SHOWN`: who wrote a response, and whatever else a source
         carries along (labels, for one), is not for a judge to see. A `note`, where a probe has made one, stands at
-        the end of the question, and names the responses as they are shown; `labels` and `wording`, which a probe may
-        give a prompt, stay.
+        the end of the question, and names the responses as they are shown; `labels`, `wording` and
+        `instruction`, which a probe may give a prompt, stay.
     """
     is_ab = (rows["order"] == "AB").to_numpy()
     shown = rows[[name for name in (*SHOWN, *_PHRASING) if name in rows.columns]].copy()

@@ -31,12 +31,11 @@ LEANING = (
 PERSONAS = ("radiologist", "student", "layperson", "strict")
 NOTES = (
     *(f"question/{name}" for name in LEANING), "question/ethnicity", "question/insurance",
-    *(f"prompt/persona-{name}" for name in PERSONAS),
 )  # fmt: skip
 QUESTIONS = ("question/paraphrased", "question/distracted", "prompt/patient-persona")
 READ = ("question/ethnicity", "question/insurance")  # of the notes, those that depend on the texts
 PATIENTS = ("question/sex", "question/age")
-PROMPTS = ("prompt/wording", "prompt/labels")
+PROMPTS = ("prompt/wording", "prompt/labels", *(f"prompt/persona-{name}" for name in PERSONAS))
 ALL = [
     (name, step) for name in (*NOTES, *QUESTIONS, *PATIENTS, *PROMPTS) for step in range(1, PROBES[name].severities + 1)
 ]
@@ -83,7 +82,7 @@ def test_a_note_leaves_the_case_as_it_is_and_each_severity_is_another(name: str)
 def test_a_prompt_put_otherwise_is_about_the_case_as_it_is_and_each_severity_is_another(name: str) -> None:
     steps = [must(name, MAN, step) for step in range(1, PROBES[name].severities + 1)]
     assert len(set(steps)) == len(steps)
-    assert all(replace(step, labels="", wording=0) == MAN for step in steps)
+    assert all(replace(step, labels="", wording=0, instruction="") == MAN for step in steps)
 
 
 @pytest.mark.parametrize("name", LEANING)
@@ -107,7 +106,7 @@ def test_other_notes_have_no_braces(name: str) -> None:
 
 
 def test_a_note_that_is_there_already_stays() -> None:
-    assert must("prompt/persona-student", replace(MAN, note="First.")).note.startswith("First. Judge")
+    assert must("question/insurance", replace(MAN, note="First.")).note.startswith("First. The")
 
 
 def test_notes_as_written_out() -> None:
@@ -116,7 +115,9 @@ def test_notes_as_written_out() -> None:
     assert must("question/vote", MAN).note == f"Two of three clinicians preferred response {{{side}}}."
     assert must("question/ethnicity", MAN, 3).note == "The patient is Asian."
     assert must("question/insurance", MAN, 4).note == "The patient has no health insurance."
-    assert must("prompt/persona-strict", MAN).note == "Judge as a strict examiner who lets no mistake pass would."
+    assert (
+        must("prompt/persona-strict", MAN).instruction == "Judge as a strict examiner who lets no mistake pass would."
+    )
 
 
 @pytest.mark.parametrize(

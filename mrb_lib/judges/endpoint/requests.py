@@ -13,9 +13,9 @@ import pandas as pd
 from mrb_lib.data.images import is_dicom, open_image, png, raster, within
 from mrb_lib.errors import InputError
 from mrb_lib.judges.endpoint.client import ChatRequest
-from mrb_lib.judges.prompts import Prompt
+from mrb_lib.judges.prompts import Prompt, phrasing_of
 from mrb_lib.judges.settings import BLIND, Settings
-from mrb_lib.replies.labels import LETTERS, Labels, labels_of, wording_of
+from mrb_lib.replies.labels import LETTERS, Labels
 from mrb_lib.verdicts.orders import FIRST, SECOND
 
 _SHARED: Final = ("case_id", "order", "repeat", "probe")
@@ -110,7 +110,7 @@ class RequestWriter:
             pictures = [self._picture(name, urls) for name in self._named(case)]
         except InputError as error:
             return Task(str(case["case_id"]), tuple(rows), asked, None, str(error))
-        labels, wording = labels_of(case), wording_of(case)
+        phrasing = phrasing_of(case.to_dict())
         try:
             text = self.prompt.render(
                 str(case["question"]),
@@ -120,14 +120,13 @@ class RequestWriter:
                 reference=reference,
                 n_images=len(pictures),
                 choices=self.settings.choices,
-                labels=labels,
-                wording=wording,
+                **phrasing,
             ).text
         except InputError as error:
-            if labels == LETTERS and not wording:
+            if phrasing == phrasing_of({}):
                 raise
             return Task(str(case["case_id"]), tuple(rows), asked, None, str(error))
-        names = dict(zip(LETTERS, labels, strict=True))
+        names = dict(zip(LETTERS, phrasing["labels"], strict=True))
         offered = [names.get(choice, choice) for choice in self.settings.choices]
         schema = _schema(asked, offered, gives_reason=self.prompt.gives_reason)
         request = ChatRequest(
@@ -135,7 +134,7 @@ class RequestWriter:
             schema=schema if wants_only_json(self.prompt) else None,
             seed=_seed(str(self.settings.seed), *(str(case[name]) for name in _SHARED), dimension),
         )
-        return Task(str(case["case_id"]), tuple(rows), asked, request, labels=labels)
+        return Task(str(case["case_id"]), tuple(rows), asked, request, labels=phrasing["labels"])
 
     def _named(self, case: pd.Series) -> list[str]:
         names = case.get("images")

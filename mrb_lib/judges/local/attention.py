@@ -1,8 +1,8 @@
 """Attention over many short sequences at once: the prompts of trees of tokens, and the windows of an image encoder.
 
 On a GPU in half precision each is one call of variable-length attention a layer (`torch.nn.attention.varlen`), which
-needs neither a mask nor padding. Elsewhere trees are read case by case under a mask, which a CPU does faster than many
-small products, and windows of the same length together.
+needs neither a mask nor padding. Elsewhere trees are read branch by branch under a mask, which a CPU does faster than
+many small products, and windows of the same length together.
 
 The two functions are registered with transformers under the names `TREE` and `WINDOWS` when this module is imported.
 """
@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from inspect import signature
-from itertools import accumulate
-from typing import Any, Final, cast
+from itertools import accumulate, groupby
+from typing import Any, Final, NamedTuple, cast
 
 import torch
 from torch.nn.attention import varlen
@@ -74,6 +74,21 @@ class Segments:
         return cast("torch.Tensor", out)
 
 
+class Masked(NamedTuple):
+    """Queries that are read under one mask.
+
+    Attributes
+    ----------
+    queries : their columns
+    keys : the spans of columns that any of them attends to, in order
+    mask : what may attend to what, bool of shape (queries, keys)
+    """
+
+    queries: Span
+    keys: tuple[Span, ...]
+    mask: torch.Tensor
+
+
 @dataclass(frozen=True)
 class TreeLayout:
     """Where the tokens of several trees stand in one row, and what each attends to.
@@ -81,7 +96,8 @@ class TreeLayout:
     Attributes
     ----------
     cases : the columns of each tree
-    paths : of each tree, a run of queries and the spans of columns, in order, that lie on its path, itself the last
+    paths : of each tree, a run of queries and the spans of columns, in order, that lie on its path, itself the last;
+        first the trunk, then each branch and its leaves
     blocks : columns within runs that attend to one another whatever their order, as Gemma's of one image
 
     Validated by tests/judges/local/test_attention.py.
@@ -91,7 +107,7 @@ class TreeLayout:
     paths: tuple[tuple[tuple[Span, ...], ...], ...]
     blocks: tuple[Span, ...]
     _segments: dict[torch.device, tuple[Segments, ...]] = field(default_factory=dict)
-    _masks: dict[tuple[int, int | None, torch.device], torch.Tensor] = field(default_factory=dict)
+    _masked: dict[tuple[int | None, torch.device], list[Masked]] = field(default_factory=dict)
 
     def segments(self, device: torch.device) -> tuple[Segments, ...]:
         """All queries: those that attend to what is before them, and those of blocks; kept for each device."""
@@ -99,12 +115,16 @@ class TreeLayout:
             self._segments[device] = self._runs(device)
         return self._segments[device]
 
-    def mask(self, case: int, window: int | None, device: torch.device) -> torch.Tensor:
-        """What may attend to what among the columns of a case, bool of shape (columns, columns); kept as well."""
-        key = case, window, device
-        if key not in self._masks:
-            self._masks[key] = self._mask(case, window).to(device)
-        return self._masks[key]
+    def masked(self, window: int | None, device: torch.device) -> list[Masked]:
+        """The queries of each trunk, and of each branch with its leaves, with what they may attend to; kept as well."""
+        key = window, device
+        if key not in self._masked:
+            self._masked[key] = [
+                self._part(list(part), window, device)
+                for paths in self.paths
+                for _, part in groupby(paths, key=lambda path: path[1] if len(path) > 1 else None)
+            ]
+        return self._masked[key]
 
     def _runs(self, device: torch.device) -> tuple[Segments, ...]:
         causal: list[tuple[Span, tuple[Span, ...]]] = []
@@ -120,22 +140,26 @@ class TreeLayout:
             _segments(runs, is_causal, device) for runs, is_causal in ((causal, True), (mutual, False)) if runs
         )
 
-    def _mask(self, case: int, window: int | None) -> torch.Tensor:
-        offset, end = self.cases[case]
-        allowed = torch.zeros(end - offset, end - offset, dtype=torch.bool)
-        for path in self.paths[case]:
-            columns = torch.cat([torch.arange(*span) for span in path]) - offset
+    def _part(self, part: Sequence[tuple[Span, ...]], window: int | None, device: torch.device) -> Masked:
+        start, end = part[0][-1][0], part[-1][-1][1]
+        keys = ((start, end),) if len(part[0]) == 1 else (part[0][0], (start, end))
+        known = torch.cat([torch.arange(*span) for span in keys])
+        allowed = torch.zeros(end - start, len(known), dtype=torch.bool)
+        for path in part:
+            columns = torch.cat([torch.arange(*span) for span in path])
             n_queries = path[-1][1] - path[-1][0]
             at = torch.arange(len(columns))
             behind = at[-n_queries:, None] - at
             seen = behind >= 0
             for first, last in self.blocks:
-                inside = (columns + offset >= first) & (columns + offset < last)
+                inside = (columns >= first) & (columns < last)
                 seen |= inside[-n_queries:, None] & inside
             if window is not None:
                 seen &= behind < window
-            allowed[columns[-n_queries:, None], columns] = seen
-        return allowed
+            # The trunk's columns come first among the keys, and the part's own follow.
+            place = torch.where(columns < start, columns - known[0], columns - start + len(known) - (end - start))
+            allowed[columns[-n_queries:, None] - start, place] = seen
+        return Masked((start, end), keys, allowed.to(device))
 
 
 def _segments(runs: Sequence[tuple[Span, Sequence[Span]]], is_causal: bool, device: torch.device) -> Segments:
@@ -193,14 +217,15 @@ def _tree_attention(
     if grouped > 1:
         key, value = (some.repeat_interleave(grouped, dim=1) for some in (key, value))
     parts = [
-        _sdpa(
-            *(some[:, :, start:end] for some in (query, key, value)),
-            attn_mask=tree.mask(case, sliding_window, query.device),
-            scale=scaling,
-        )
-        for case, (start, end) in enumerate(tree.cases)
+        _sdpa(query[:, :, start:end], _columns(key, keys), _columns(value, keys), attn_mask=mask, scale=scaling)
+        for (start, end), keys, mask in tree.masked(sliding_window, query.device)
     ]
     return torch.cat(parts, dim=2).transpose(1, 2), None
+
+
+def _columns(some: torch.Tensor, spans: Sequence[Span]) -> torch.Tensor:
+    parts = [some[:, :, start:end] for start, end in spans]
+    return parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)
 
 
 def _window_attention(

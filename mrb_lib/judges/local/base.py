@@ -21,11 +21,10 @@ from mrb_lib.files import is_safe_name
 from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.memory import PassMemory
 from mrb_lib.judges.local.weights import Weights, choose_devices, choose_dtype, describe
-from mrb_lib.judges.prompts import Asks, Prompt, Rendered, load_prompt, load_prompt_of_one
+from mrb_lib.judges.prompts import Asks, Prompt, Rendered, load_prompt, load_prompt_of_one, phrasing_of
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource, names_code, provenance_of, trained_as
 from mrb_lib.judges.settings import BLIND, Settings
-from mrb_lib.replies.labels import labels_of, wording_of
 from mrb_lib.verdicts.orders import FIRST, SECOND
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
@@ -280,8 +279,7 @@ class LocalJudge(ABC):
             scale=self._settings.scale,
             choices=self._settings.choices,
             marks=self.weights.marks,
-            labels=labels_of(row),
-            wording=wording_of(row),
+            **phrasing_of(row),
         )
 
     def _chat(self, rendered: Rendered, n_images: int) -> str:

@@ -25,27 +25,18 @@ from mrb_lib.verdicts.orders import pick_of
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 PROBES_A_TREE: Final = 4
-"""How many probes of a case that show the same images share a pass on a GPU, where the images are read once for all.
-
-On a CPU each has its own: attention under a mask grows with the square of what a pass holds, and ten probes of a tiny
-judge took twice the time in trees of four (tests/benchmarks/RESULTS.md).
-"""
+"""How many probes of a case that show the same images share a pass, where the images are read once for all."""
 
 
 class CaseQuestions(NamedTuple):
-    """The prompts of one case, by branch and dimension, and the positions of the rows that wait for each.
+    """The prompts of one case, by branch and leaf, and the positions of the rows that wait for each.
 
-    `words` has the places, in what is read, of what each branch calls the response shown first, and the second.
+    `words` has the places, in what is read, of what each prompt calls the response shown first, and the second.
     """
 
     prompts: CasePrompts
     positions_of: dict[tuple[int, int], list[int]]
-    words: list[tuple[int, int]]
-
-
-def branch(record: Mapping[str, object]) -> tuple[str, str]:
-    """What the texts of a prompt depend on besides its case and dimension: probe and order."""
-    return str(record["probe"]), str(record["order"])
+    words: dict[tuple[int, int], tuple[int, int]]
 
 
 def _trees(shown: pd.DataFrame, most: int) -> pd.Series:
@@ -77,7 +68,7 @@ class PackedJudge(TreeJudge):
         self, name: str, entry: Entry, source: WeightsSource, settings: Settings, images: Mapping[str, bytes]
     ) -> None:
         super().__init__(name, entry, source, settings, images)
-        self._words: dict[Labels, tuple[int | None, int | None]] = {}
+        self._words: dict[Labels, tuple[int | None, int | None]] = {LETTERS: (0, 1)}
         if entry.thinking == "always":
             self.notice("reasons before it replies, so its first token is not its verdict: use NAME+generative")
 
@@ -91,7 +82,7 @@ class PackedJudge(TreeJudge):
             first, second = (self.reader.also_read([label, f" {label}"]) for label in labels)
             self._words[labels] = first, second
         rows = VerdictRows(shown)
-        shown = shown.assign(tree=_trees(shown, 1 if self._device.type == "cpu" else PROBES_A_TREE))
+        shown = shown.assign(tree=_trees(shown, PROBES_A_TREE))
         return partial(self._answer, rows, self.case_requests(rows, shown, self.case_questions, ("tree",)))
 
     def case_questions(self, positions: Positions, records: Records) -> CaseQuestions:
@@ -103,27 +94,29 @@ class PackedJudge(TreeJudge):
             An image is missing or cannot be read, the prompt needs a reference that the case lacks, or what a probe
             calls the responses is not one token of the model.
         """
-        branches = list(dict.fromkeys(map(branch, records)))
-        dimensions = list(dict.fromkeys(str(record["dimension"]) for record in records))
-        first_of = {branch(record): record for record in reversed(records)}
         pictures = self.pictures(image_names(records[0]))
-        texts, words = [], []
-        for one in branches:
-            row = first_of[one]
-            words.append(self._read_as(labels_of(row)))
-            rendered = [
-                self._render(row, responses_of(row), self._settings.dimensions, dimension) for dimension in dimensions
-            ]
-            texts.append([self._chat(prompt, len(pictures)) for prompt in rendered])
+        # In each order, prompts that differ only in what they ask share a branch, and those that do not differ a leaf.
+        leaves: dict[tuple[str, str], dict[str, int]] = {}
+        words: dict[tuple[int, int], tuple[int, int]] = {}
         positions_of: dict[tuple[int, int], list[int]] = {}
-        for position, record in zip(positions, records, strict=True):
-            prompt = (branches.index(branch(record)), dimensions.index(str(record["dimension"])))
-            positions_of.setdefault(prompt, []).append(position)
-        return CaseQuestions(self.reader.question(texts, pictures), positions_of, words)
+        prompts: dict[tuple[object, ...], tuple[int, int]] = {}
+        for position, row in zip(positions, records, strict=True):
+            key = row["probe"], row["order"], row["dimension"]
+            if key not in prompts:
+                rendered = self._render(row, responses_of(row), self._settings.dimensions, str(row["dimension"]))
+                branch = str(row["order"]), rendered.case + rendered.responses
+                asked = leaves.setdefault(branch, {})
+                leaf = asked.setdefault(self._chat(rendered, len(pictures)), len(asked))
+                prompts[key] = list(leaves).index(branch), leaf
+                words[prompts[key]] = self._read_as(labels_of(row))
+            positions_of.setdefault(prompts[key], []).append(position)
+        return CaseQuestions(
+            self.reader.question([list(row) for row in leaves.values()], pictures), positions_of, words
+        )
 
     def _read_as(self, labels: Labels) -> tuple[int, int]:
         """The places of two labels in what is read."""
-        first, second = self._words.get(labels, (0, 1))
+        first, second = self._words[labels]
         if first is None or second is None:
             label = labels[0] if first is None else labels[1]
             raise InputError(f"label {label!r}: is not one token of this model, so its probability cannot be read")
@@ -139,7 +132,7 @@ class PackedJudge(TreeJudge):
                 if reading is None:
                     rows.fail(positions, TOO_LARGE)
                     continue
-                first, second = (reading[branch][leaf][place] for place in words[branch])
+                first, second = (reading[branch][leaf][place] for place in words[branch, leaf])
                 if not isfinite(first + second):  # neither more nor less than a half, which is not a tie
                     rows.fail(positions, NO_NUMBER)
                     continue

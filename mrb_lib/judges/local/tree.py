@@ -160,13 +160,11 @@ def pack(trees: Sequence[Tree], move: Callable[[Mapping[str, torch.Tensor]], Ten
         ids += tree.trunk
         trunk = (start, len(ids))
         runs: list[tuple[Span, ...]] = [(trunk,)] if tree.trunk else []
-        spans = []
-        for branch in tree.branches:
-            spans.append((len(ids), len(ids) + len(branch)))
+        for branch, leaves in zip(tree.branches, tree.leaves, strict=True):
+            span = (len(ids), len(ids) + len(branch))
             ids += branch
             positions.append(_counted(follows, len(branch), three))
-            runs += [(trunk, spans[-1])] if branch else []
-        for span, branch, leaves in zip(spans, tree.branches, tree.leaves, strict=True):
+            runs += [(trunk, span)] if branch else []
             for leaf in leaves:
                 runs.append((trunk, span, (len(ids), len(ids) + len(leaf))))
                 ids += leaf

@@ -23,17 +23,17 @@ from PIL import Image
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.local import reader
-from mrb_lib.judges.local.attention import TreeLayout
+from mrb_lib.judges.local.attention import Masked, TreeLayout
 from mrb_lib.judges.local.base import group_rows
 from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.tree import Packed, Texts, Tree, grow, pack
 from mrb_lib.judges.local.weights import Weights
-from mrb_lib.judges.prompts import load_prompt, marks_pattern
+from mrb_lib.judges.prompts import load_prompt, marks_pattern, phrasing_of
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
-from mrb_lib.replies.labels import labels_of, wording_of
+from mrb_lib.replies.labels import labels_of
 from mrb_lib.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import KEYS
 
@@ -109,8 +109,7 @@ class Alone:
                 str(row["dimension"]),
                 n_images=len(pictures),
                 marks=self.marks,
-                labels=labels_of(row),
-                wording=wording_of(row),
+                **phrasing_of(row),
             )
             .text
         )
@@ -407,20 +406,24 @@ class TestAModelThatCannotShare:
     def test_is_found_out_when_questions_see_each_other(
         self, architecture: str, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def causal(self: TreeLayout, case: int, window: int | None, device: torch.device) -> torch.Tensor:
-            start, end = self.cases[case]
-            return torch.ones(end - start, end - start, dtype=torch.bool).tril()
+        masked = TreeLayout.masked
 
-        monkeypatch.setattr(TreeLayout, "mask", causal)
+        def causal(self: TreeLayout, window: int | None, device: torch.device) -> list[Masked]:
+            return [
+                part._replace(mask=torch.ones_like(part.mask).tril(part.mask.shape[1] - part.mask.shape[0]))
+                for part in masked(self, window, device)
+            ]
+
+        monkeypatch.setattr(TreeLayout, "masked", causal)
         self._falls_back(tiny(architecture), asked)
 
     def test_is_found_out_when_its_code_fails(
         self, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def refuse(self: TreeLayout, case: int, window: int | None, device: torch.device) -> torch.Tensor:
+        def refuse(self: TreeLayout, window: int | None, device: torch.device) -> list[Masked]:
             raise NotImplementedError("masks of its own")
 
-        monkeypatch.setattr(TreeLayout, "mask", refuse)
+        monkeypatch.setattr(TreeLayout, "masked", refuse)
         self._falls_back(tiny("llama"), asked)
 
     @pytest.mark.parametrize("architecture", ["llava", "qwen2_5_vl"])
@@ -581,10 +584,10 @@ class TestOutOfMemory:
     def test_while_it_is_tried_whether_work_can_be_shared_is_told_plainly(
         self, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def full(self: TreeLayout, case: int, window: int | None, device: torch.device) -> torch.Tensor:
+        def full(self: TreeLayout, window: int | None, device: torch.device) -> list[Masked]:
             raise torch.OutOfMemoryError("CUDA out of memory.")
 
-        monkeypatch.setattr(TreeLayout, "mask", full)
+        monkeypatch.setattr(TreeLayout, "masked", full)
         with pytest.raises(RunError, match="leave no memory"):
             _judge(tiny("llama")).load()
 
@@ -652,10 +655,16 @@ def test_under_other_labels_and_in_another_wording_too_the_probability_is_that_o
     architecture: str, tiny: Tiny, asked: pd.DataFrame
 ) -> None:
     """All in one batch, so that plain cases, labels and wordings lie beside each other."""
-    named = {"none": ("", 0), "prompt/labels:1": ("1/2", 0), "prompt/labels:4": ("B/A", 0), "prompt/wording:2": ("", 2)}
+    named = {
+        "none": ("", 0, ""), "prompt/labels:1": ("1/2", 0, ""), "prompt/labels:4": ("B/A", 0, ""),
+        "prompt/wording:2": ("", 2, ""), "prompt/persona-student": ("", 0, "Judge as a student would."),
+    }  # fmt: skip
     some = asked[asked["case_id"].isin(["short", "none"])]
     rows = pd.concat(
-        [some.assign(probe=name, labels=labels, wording=wording) for name, (labels, wording) in named.items()],
+        [
+            some.assign(probe=name, labels=one, wording=two, instruction=three)
+            for name, (one, two, three) in named.items()
+        ],
         ignore_index=True,
     )
     judged = _judge(tiny(architecture)).judge(rows)
