@@ -51,7 +51,7 @@ def show(
     case: Annotated[str, typer.Argument(metavar="CASE", help="The case's id.")],
     probe: Annotated[
         str,
-        typer.Argument(metavar="[PROBE]", show_default=False, help="One probe, with its severity: image/blur:3."),
+        typer.Argument(metavar="PROBE", show_default=False, help="One probe, with its severity: image/blur:3."),
     ] = "",
     probe_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The probe of this file, as of `mrb judge --probe-file`.")
