@@ -55,6 +55,15 @@ def judge(
             metavar="NAMES", help="Judge the cases as probes change them, too: image/blur:3,response/* (`mrb probes`)."
         ),
     ] = "",
+    probe_files: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--probe-file",
+            metavar="FILE",
+            help="A probe of your own: a table of case_id and of other texts (question, response_a, response_b) that "
+            "should not change a verdict, such as translations; repeatable.",
+        ),
+    ] = None,
     probe_cases: Annotated[
         int | None, typer.Option(help="Probe so many cases, of every organ its share; default: all.")
     ] = None,
@@ -157,7 +166,7 @@ def judge(
         "", settings, tuple(orders.split(",")), repeats, limit,
         tuple(status.strip() for status in retry.split(",") if status.strip()),
         tuple(name.strip() for name in probe.split(",") if name.strip()), probe_cases,
-        "ray" if engine == "ray" else "local", workers, gpus_per_worker,
+        tuple(map(str, probe_files or ())), "ray" if engine == "ray" else "local", workers, gpus_per_worker,
     )  # fmt: skip
     judges = [] if plan is None else read_judges(plan, usual, runs, extra)
     for name in [*(names or []), *(more or [])]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mrb_lib.data.benchmark import Benchmark
     from mrb_lib.probes import Case, ProbeId
 
@@ -47,7 +49,13 @@ def probes(
 def show(
     bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
     case: Annotated[str, typer.Argument(metavar="CASE", help="The case's id.")],
-    probe: Annotated[str, typer.Argument(metavar="PROBE", help="One probe, with its severity: image/blur:3.")],
+    probe: Annotated[
+        str,
+        typer.Argument(metavar="PROBE", show_default=False, help="One probe, with its severity: image/blur:3."),
+    ] = "",
+    probe_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The probe of this file, as of `mrb judge --probe-file`.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="As of `mrb judge --seed`.")] = 0,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Also write the pictures, before and after, as PNG files.")
@@ -56,20 +64,37 @@ def show(
     """Show a case as a probe changes it: what is taken out in [-brackets-], what is put in as {+these+}."""
     from mrb_lib.data.benchmark import load
     from mrb_lib.errors import InputError
-    from mrb_lib.probes import Probing, parse_probes
+    from mrb_lib.probes import Probing
+    from mrb_lib.probes.from_file import file_probes
 
-    ids = parse_probes(probe)
-    if len(ids) != 1:
-        named = ", ".join(map(str, ids[:5]))
-        raise InputError(f"probe {probe!r}: names {len(ids)} probes ({named}); name one, with its severity.")
+    files = file_probes([] if probe_file is None else [probe_file])
+    name, one = _one_probe(probe, list(files))
     benchmark = load(bench)
-    probing = Probing(benchmark.cases, seed)
-    before, after = probing.case(case), probing.probed(case, ids[0])
+    probing = Probing(benchmark.cases, seed, files)
+    before, after = probing.case(case), probing.probed(case, one)
     if isinstance(after, str):
-        raise InputError(f"case {case}: {ids[0]} does not apply to it: {after}.")
+        raise InputError(f"case {case}: {name} does not apply to it: {after}.")
     _print_texts(before, after)
     if before.images != after.images:
-        _print_pictures(benchmark, before, after, ids[0], out)
+        _print_pictures(benchmark, before, after, one, out)
+
+
+def _one_probe(text: str, of_file: Sequence[str]) -> tuple[str, ProbeId]:
+    """The probe that is to be shown, that of a file where there is one, with its name."""
+    from mrb_lib.errors import InputError
+    from mrb_lib.probes import ProbeId, parse_probes
+
+    if of_file:
+        if text not in ("", *of_file):
+            raise InputError(
+                f"probe {text!r}: --probe-file gives {of_file[0]}; name that or none, or leave out the file."
+            )
+        return of_file[0], ProbeId(of_file[0])
+    ids = parse_probes(text)
+    if len(ids) != 1:
+        named = f" ({', '.join(map(str, ids[:5]))})" if ids else ""
+        raise InputError(f"probe {text!r}: names {len(ids)} probes{named}; name one, with its severity.")
+    return str(ids[0]), ids[0]
 
 
 def _print_texts(before: Case, after: Case) -> None:

@@ -15,6 +15,7 @@ import pandas as pd
 
 from mrb_lib.data.images import open_image, png
 from mrb_lib.errors import InputError
+from mrb_lib.probes.from_file import FileProbe
 from mrb_lib.probes.probe import PROBES, Box, Case, ProbeId, parse_id
 from mrb_lib.schema import NO_PROBE
 
@@ -35,10 +36,12 @@ class Probing:
     ----------
     cases : the cases table; a probe may borrow a picture from any of them
     seed : of everything that probes draw
+    files : probes of files by name, beside `PROBES`; see `mrb_lib.probes.from_file.file_probes`
     """
 
     cases: pd.DataFrame
     seed: int = 0
+    files: Mapping[str, FileProbe] = field(default_factory=dict)
     _by_id: dict[str, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -52,7 +55,8 @@ class Probing:
 
     def probed(self, case_id: str, probe: ProbeId) -> Case | str:
         """A case as a probe changes it, with the names of changed pictures; or why the probe does not apply."""
-        intervention, case = PROBES[probe.probe], self.case(case_id)
+        from_file = self.files.get(probe.probe)
+        intervention, case = PROBES[probe.probe] if from_file is None else from_file.probe, self.case(case_id)
         rng = generator(self.seed, probe, case_id)
         changed = intervention.applied(case, probe.severity, rng, self._others, both=probe.both)
         if isinstance(changed, str) or intervention.picture is None or probe.severity == 0:
@@ -89,7 +93,7 @@ class Probing:
         )
 
     def _must_apply(self, case_id: str, text: str) -> Case:
-        probe = parse_id(text)
+        probe = ProbeId(text) if text in self.files else parse_id(text)
         if probe is None:
             raise InputError(f"probe {text!r}: is unknown (`mrb probes` lists all).")
         case = self.probed(case_id, probe)

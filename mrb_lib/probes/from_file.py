@@ -1,12 +1,13 @@
-"""A probe that a file holds: other texts of some cases, written by hand or by a model."""
+"""A probe that a file holds: other texts of some cases, such as translations or paraphrases, by hand or by a model."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal
 
@@ -19,27 +20,55 @@ from mrb_lib.probes.probe import PROBES, Case, Others, Probe
 
 _TEXTS: Final = ("question", "response_a", "response_b")
 _STEM: Final = re.compile(r"[A-Za-z0-9_-]+")
+_NAME: Final = re.compile(rf"(question|response)/file-{_STEM.pattern}")
 
 
-def probe_from_file(path: Path) -> tuple[Probe, str]:
-    """Read a probe from a table of changed texts, and register it.
+@dataclass(frozen=True)
+class FileProbe:
+    """The probe of a file; it is not among `mrb_lib.probes.PROBES`.
 
-    The probe is `question/file-NAME` where the file changes questions only, else `response/file-NAME`. An empty cell
-    leaves the text of that case as it is. The same file may be read again.
+    Attributes
+    ----------
+    sha256 : of the file's bytes, in hexadecimal
+    case_ids : of the file's rows
+    """
+
+    probe: Probe
+    sha256: str
+    case_ids: tuple[str, ...]
+
+
+def is_file_probe(name: str) -> bool:
+    """Whether verdicts with this probe come from a file, which need not be at hand."""
+    return _NAME.fullmatch(name) is not None
+
+
+def file_probes(paths: Sequence[Path]) -> dict[str, FileProbe]:
+    """The probes of files by name; raises `InputError` as `probe_from_file`, or where two have one name."""
+    out: dict[str, FileProbe] = {}
+    for path in paths:
+        made = probe_from_file(path)
+        name = made.probe.name
+        if name in PROBES or out.setdefault(name, made).sha256 != made.sha256:
+            raise InputError(f"{path}: another probe is called {name}; give the file another name.")
+    return out
+
+
+def probe_from_file(path: Path) -> FileProbe:
+    """Read a probe from a table of changed texts, such as translations or paraphrases.
+
+    The probe is `question/file-NAME` where the file changes questions only, else `response/file-NAME`. A sound judge
+    gives the same verdicts. An empty cell leaves the text of that case as it is.
 
     Parameters
     ----------
     path : a .csv, .jsonl or .parquet with the column `case_id`, one row a case, and one or more of `question`,
         `response_a`, `response_b`
 
-    Returns
-    -------
-    The probe, and the SHA-256 of the file in hexadecimal
-
     Raises
     ------
     InputError
-        The file cannot be read as such a table, or a probe from another file has its name.
+        The file cannot be read as such a table.
     """
     if not _STEM.fullmatch(path.stem):
         raise InputError(f"{str(path)!r}: name it by letters, digits, - and _ only; the probe is called after it.")
@@ -47,19 +76,21 @@ def probe_from_file(path: Path) -> tuple[Probe, str]:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
-    digest = hashlib.sha256(content).hexdigest()
+    return _made(path, content)
+
+
+@lru_cache(maxsize=8)
+def _made(path: Path, content: bytes) -> FileProbe:
+    """The probe of a content; every judge of a command asks for it again."""
     frame = _read(path, content)
     columns = [name for name in _TEXTS if name in frame]
     kind: Literal["question", "response"] = "question" if columns == ["question"] else "response"
-    name, source = f"{kind}/file-{path.stem}", f"a file, SHA-256 {digest}"
-    if name in PROBES:
-        if PROBES[name].source != source:
-            raise InputError(f"{path}: another file has given the probe {name} already; give this one another name.")
-        return PROBES[name], digest
     does = f"Put in the {' and '.join(columns)} that the file {path.name} has"
-    probe = Probe(name, kind, does, "same", source=source, edit=_Replaced(_texts(path, frame, columns)))
-    PROBES.add(name, probe)
-    return probe, digest
+    texts, digest = _texts(path, frame, columns), hashlib.sha256(content).hexdigest()
+    probe = Probe(
+        f"{kind}/file-{path.stem}", kind, does, "same", source=f"a file, SHA-256 {digest}", edit=_Replaced(texts)
+    )
+    return FileProbe(probe, digest, tuple(texts))
 
 
 class _Replaced:
@@ -121,7 +152,7 @@ def _texts(path: Path, frame: pd.DataFrame, columns: list[str]) -> dict[str, dic
     for name in columns:
         for case_id, value in zip(frame["case_id"], frame[name], strict=True):
             if isinstance(value, str):
-                texts[case_id][name] = value
+                texts[case_id] |= {name: value} if value else {}
             elif not (pd.api.types.is_scalar(value) and pd.isna(value)):
                 raise InputError(f"{path}, case {case_id!r}: {name} is no text.")
     return texts

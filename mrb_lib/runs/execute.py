@@ -32,7 +32,7 @@ from mrb_lib.runs.local import Backend, Job, free, run_locally
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, ReportOutcome, RunSummary
 from mrb_lib.runs.plan import Plan, ProbeOptions, check_retry, make_plan
 from mrb_lib.runs.progress import ReportProgress, Tracker
-from mrb_lib.runs.record import check_covers, check_seed, new_manifest, record, run_options
+from mrb_lib.runs.record import check_covers, check_probes, new_manifest, record, run_options
 from mrb_lib.schema import ANSWER, KEYS, ORDERS
 from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, run_id
 from mrb_lib.verdicts.other_runs import other_runs
@@ -257,6 +257,8 @@ def _run_jury(call: _Call, unseated: Jury, redo: Redo) -> RunSummary:
     jury = Jury(unseated.name, {seat.name: seat.folder for seat in seats})
     plan = _restricted(call.plan, jury.name, common_dimensions(seats, call.plan.dimensions))
     everything = plan.all_numbers
+    for seat in seats:
+        check_probes(seat.folder, plan, call.settings.seed)
 
     def redo_or_outdated(held: pd.DataFrame) -> np.ndarray:
         jury.load()
@@ -314,7 +316,7 @@ def _execute(
         clear_leftovers(folder)
         damaged = damaged_parts(folder)
         check_covers(folder, plan, len(call.benchmark.cases), damaged)
-        check_seed(folder, plan, call.settings.seed)
+        check_probes(folder, plan, call.settings.seed)
         # A jury holds its members' verdicts in memory, and looks them up for all of its own at once.
         is_jury = isinstance(judge, Jury)
         read = [*_HELD, "reply"]

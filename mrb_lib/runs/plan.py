@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from mrb_lib.errors import InputError
-from mrb_lib.probes import Probing, parse_probes
+from mrb_lib.probes import ProbeId, Probing, parse_probes
 from mrb_lib.probes.apply import applicable, sample
+from mrb_lib.probes.from_file import FileProbe, file_probes
 from mrb_lib.schema import ANSWERED_STATUSES, NO_PROBE, ORDERS, STATUSES
 
 RETRIABLE = tuple(status for status in STATUSES if status not in ANSWERED_STATUSES)
@@ -23,19 +25,24 @@ class ProbeOptions:
 
     Attributes
     ----------
-    names : as `mrb_lib.probes.parse_probes` reads them; empty for the plain cases alone
+    names : as `mrb_lib.probes.parse_probes` reads them
     cases : on how many cases, drawn alike from all organs; None for all
+    files : further probes, as `mrb_lib.probes.from_file.probe_from_file` reads them
+
+    Without names and files the plain cases alone are judged.
     """
 
     names: tuple[str, ...] = ()
     cases: int | None = None
+    files: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         if self.cases is not None and self.cases < 1:
             raise InputError(f"probe cases {self.cases}: at least 1 is needed.")
-        if self.cases is not None and not self.names:
-            raise InputError("probe cases: name the probes too (--probe NAMES).")
+        if self.cases is not None and not (self.names or self.files):
+            raise InputError("probe cases: name the probes too (--probe NAMES, --probe-file FILE).")
         parse_probes(",".join(self.names))
+        file_probes(self.files)
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,7 @@ class Plan:
     probes : as in the verdicts, `none` among them
     probing : applies them; None where there is only `none`
     applies : bool of shape (cases, probes), where a probe applies to a case; None for all
-    notices : to how many cases each probe does not apply, and why
+    notices : to how many cases each probe does not apply, and why; how many cases of a file there are not
     """
 
     cases: pd.DataFrame
@@ -174,13 +181,17 @@ def make_plan(
     check_limit(limit)
     kept = cases.head(limit) if limit else cases
     names = tuple(dimensions)
-    if probes is None or not probes.names:
+    if probes is None or not (probes.names or probes.files):
         return Plan(kept, names, tuple(orders), repeats)
-    ids, probing = parse_probes(",".join(probes.names)), Probing(cases, seed)
-    kept = sample(kept, probes.cases, seed)
-    reasons = {str(probe): applicable(probing, list(kept["case_id"]), probe) for probe in ids}
+    files = file_probes(probes.files)
+    ids = {str(probe): probe for probe in parse_probes(",".join(probes.names))}
+    ids |= {name: ProbeId(name) for name in files}
+    strangers = [_not_there(name, one, cases["case_id"]) for name, one in files.items()]
+    probing, kept = Probing(cases, seed, files), sample(kept, probes.cases, seed)
+    reasons = {name: applicable(probing, list(kept["case_id"]), probe) for name, probe in ids.items()}
     applies = np.column_stack([np.ones(len(kept), dtype=bool), *(why.isna().to_numpy() for why in reasons.values())])
     notices = tuple(_not_applied(name, why) for name, why in reasons.items() if why.notna().any())
+    notices += tuple(filter(None, strangers))
     return Plan(kept, names, tuple(orders), repeats, (NO_PROBE, *reasons), probing, applies, notices)
 
 
@@ -188,6 +199,18 @@ def _not_applied(name: str, reasons: pd.Series) -> str:
     counts = reasons.value_counts()
     more = f", and {len(counts) - 1} more reasons" if len(counts) > 1 else ""
     return f"probe {name}: does not apply to {counts.sum()} of {len(reasons)} cases ({counts.index[0]}{more})"
+
+
+def _not_there(name: str, one: FileProbe, case_ids: pd.Series) -> str:
+    """How many cases of a file the benchmark lacks, or nothing; `InputError` where it lacks all."""
+    known = set(case_ids)
+    lacking = [case_id for case_id in one.case_ids if case_id not in known]
+    if not lacking:
+        return ""
+    counts = f"{len(lacking)} of {len(one.case_ids)} cases of its file are not in the benchmark ({lacking[0][:80]!r})"
+    if len(lacking) == len(one.case_ids):
+        raise InputError(f"probe {name}: {counts}; correct its column case_id.")
+    return f"probe {name}: {counts}"
 
 
 def check_orders(orders: Sequence[str], repeats: int) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
-from typing import Final, Literal, get_type_hints
+from typing import Final, Literal, cast, get_type_hints
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError, MrbError
@@ -41,7 +41,7 @@ class PlannedJudge:
     name : as `mrb judge` names judges
     settings : how it works
     orders, repeats, limit, retry : see `mrb_lib.runs.judge`
-    probe, probe_cases : see `mrb_lib.runs.plan.ProbeOptions`
+    probe, probe_cases, probe_file : the names, cases and files of `mrb_lib.runs.plan.ProbeOptions`
     spread : "local", in this process, or over the workers of "ray"
     workers, gpus_per_worker : of "ray"
 
@@ -59,6 +59,7 @@ class PlannedJudge:
     retry: tuple[str, ...] = ()
     probe: tuple[str, ...] = ()
     probe_cases: int | None = None
+    probe_file: tuple[str, ...] = ()
     spread: Literal["local", "ray"] = "local"
     workers: int | None = None
     gpus_per_worker: float | None = None
@@ -67,7 +68,7 @@ class PlannedJudge:
         check_orders(self.orders, self.repeats)
         check_limit(self.limit)
         check_retry(self.retry)
-        ProbeOptions(self.probe, self.probe_cases)
+        ProbeOptions(self.probe, self.probe_cases, tuple(map(Path, self.probe_file)))
         if self.spread == "local" and (self.workers is not None or self.gpus_per_worker is not None):
             raise InputError('workers and gpus_per_worker: need engine "ray"; name it, or leave them out.')
         if self.spread == "ray" and self.settings.budget is not None:
@@ -80,7 +81,7 @@ class PlannedJudge:
     @property
     def probes(self) -> ProbeOptions:
         """Which probes are applied."""
-        return ProbeOptions(self.probe, self.probe_cases)
+        return ProbeOptions(self.probe, self.probe_cases, tuple(map(Path, self.probe_file)))
 
 
 ReportPlanned = Callable[[PlannedJudge, Outcome], None]
@@ -90,8 +91,8 @@ def read_judges(file: Path, usual: PlannedJudge, runs: Path, extra: Sequence[Pat
     """The judges of a plan, in its order: tables `[[judge]]`, each with a `name` and what differs from the usual.
 
     A key is any field of `mrb_lib.judges.settings.Settings` that the benchmark does not decide, any of
-    `PlannedJudge`, or `engine`: that of the judge, as after a plus sign in its name, or "local" or "ray". The file
-    of a prompt may be named from the folder of the plan. `[common]` holds what all its judges share.
+    `PlannedJudge`, or `engine`: that of the judge, as after a plus sign in its name, or "local" or "ray". The files
+    of a prompt and of probes may be named from the folder of the plan. `[common]` holds what all its judges share.
 
     Parameters
     ----------
@@ -150,6 +151,9 @@ def _changed(
     prompt = values.get("prompt")
     if isinstance(prompt, str) and (folder / prompt).is_file():
         values["prompt"] = str(folder / prompt)
+    if "probe_file" in values:
+        named = cast("tuple[str, ...]", values["probe_file"])
+        values["probe_file"] = tuple(str(folder / name) if (folder / name).is_file() else name for name in named)
     of_settings = {field.name for field in fields(Settings)} & values.keys()
     try:
         settings = replace(usual.settings, **{name: values.pop(name) for name in of_settings})  # type: ignore[arg-type]  # checked above

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.judges.settings import Settings
+from mrb_lib.probes.from_file import is_file_probe
 from mrb_lib.runs.plan import Plan
 from mrb_lib.schema import NO_PROBE, ORDERS
 from mrb_lib.verdicts.manifest import (
@@ -68,7 +69,10 @@ def run_options(plan: Plan, limit: int | None, settings: Settings) -> dict[str, 
     if settings.prompt is not None:
         # Its text is in the manifest; where the file lies is nobody else's business.
         chosen["prompt"] = Path(settings.prompt).name
-    probed = {} if plan.probes == (NO_PROBE,) else {"probes": list(plan.probes), "cases": len(plan.cases)}
+    probed: dict[str, object] = {}
+    if plan.probing is not None:
+        files = {name: one.sha256 for name, one in plan.probing.files.items()}
+        probed = {"probes": list(plan.probes), "cases": len(plan.cases), **({"probe_files": files} if files else {})}
     return {
         **{name: value for name, value in chosen.items() if value is not None},
         "orders": list(plan.orders),
@@ -107,7 +111,11 @@ def check_covers(folder: Path, plan: Plan, n_cases: int, damaged: Mapping[Path, 
     ):
         return
     path, reason = next(iter(damaged.items()))
-    probed = f" --probe {','.join(sorted(probes - {NO_PROBE}))}" if probes else ""
+    of_files = {name for name in probes if is_file_probe(name)}
+    named = ",".join(sorted(probes - of_files - {NO_PROBE}))
+    probed = (f" --probe {named}" if named else "") + "".join(
+        f" --probe-file FILE ({name})" for name in sorted(of_files)
+    )
     raise InputError(
         f"{path}: is truncated or damaged ({reason}), and this command does not ask for all that its run was to hold; "
         f"ask for {cases} cases, --orders {','.join(orders)} --repeats {repeats}{probed} on "
@@ -115,9 +123,12 @@ def check_covers(folder: Path, plan: Plan, n_cases: int, damaged: Mapping[Path, 
     )
 
 
-def check_seed(folder: Path, plan: Plan, seed: int) -> None:
-    """Raise `InputError` where a run's probes were drawn with another seed: its verdicts would be about other cases."""
-    if plan.probes == (NO_PROBE,) or not (folder / FILE_NAME).is_file():
+def check_probes(folder: Path, plan: Plan, seed: int) -> None:
+    """Raise `InputError` where verdicts of a run are about other cases than those that the plan's probes make.
+
+    Its probes were drawn with another seed, or a file of changed texts has been edited since.
+    """
+    if plan.probing is None or not (folder / FILE_NAME).is_file():
         return
     manifest = read_manifest(folder)
     sessions: list[Any] = [manifest.options, *(session.get("options", {}) for session in manifest.resumed)]
@@ -126,6 +137,14 @@ def check_seed(folder: Path, plan: Plan, seed: int) -> None:
         raise InputError(
             f"{folder}: its probes were drawn with --seed {min(seeds - {seed})}; use that seed, or another RUNS."
         )
+    held = [item for options in sessions for item in options.get("probe_files", {}).items()]
+    for name, sha256 in held:
+        one = plan.probing.files.get(name)
+        if one is not None and one.sha256 != sha256:
+            raise InputError(
+                f"{folder}: its probe {name} was a file of SHA-256 {str(sha256)[:12]!r}..., which is now "
+                f"{one.sha256[:12]!r}...; restore that file, give this one another name, or use another RUNS."
+            )
 
 
 def without_secrets(url: str) -> str:

@@ -90,3 +90,83 @@ def test_judging_and_the_table_of_probes(mrb: Callable, demo: Path, tmp_path: Pa
     changed = {row["severity"]: row["changed"] for row in rows if "lengthened" in row["probe"]}
     assert changed.keys() == {1, 2, 3}
     assert 0.2 < changed[1] <= changed[2] <= changed[3]
+
+
+def _german(folder: Path, text: str = "Was zeigt das Bild\x1b[31m?") -> Path:
+    path = folder / "deutsch.csv"
+    path.write_text(f"case_id,question\nsim-000000,{text}\nsim-000001,{text}\nelsewhere,{text}\n", encoding="utf-8")
+    return path
+
+
+def test_the_texts_of_a_file_are_judged_told_and_expected_to_change_nothing(
+    mrb: Callable, demo: Path, tmp_path: Path
+) -> None:
+    path, runs = _german(tmp_path), tmp_path / "runs"
+    (tmp_path / "answers.jsonl").write_text('{"case_id": "sim-000002", "response_a": "Nein."}', encoding="utf-8")
+    command = (
+        "judge", demo, runs, "--judge", "first", "--probe", "response/lengthened:1", "--probe-file", path,
+        "--probe-file", tmp_path / "answers.jsonl",
+    )  # fmt: skip
+    judged = mrb(*command)
+    assert judged.code == 0, judged.err
+    assert "probe question/file-deutsch: does not apply to 24 of 26 cases (the file has no row for it)" in judged.err
+    assert "question/file-deutsch: 1 of 3 cases of its file are not in the benchmark ('elsewhere')" in judged.err
+    assert "probe response/file-answers: does not apply to 25 of 26 cases" in judged.err
+    again = mrb(*command)
+    assert "first: 0 SIMULATED verdicts made" in again.out
+    path.unlink()
+    table = mrb("analyze", demo, runs, "--table", "probes", "--dimension", "overall", "--json")
+    assert table.code == 0, table.err
+    rows = {row["probe"]: row for row in json.loads(table.out)["rows"] if row["part"] == "probe"}
+    assert rows.keys() == {"response/lengthened", "question/file-deutsch", "response/file-answers"}
+    german = rows["question/file-deutsch"]
+    assert (german["expected"], german["n"], german["changed"], german["target_shift"]) == ("same", 2, 0, None)
+
+
+def test_a_plan_names_files_and_an_edited_one_is_refused(mrb: Callable, demo: Path, tmp_path: Path) -> None:
+    path, plan = _german(tmp_path), tmp_path / "judges.toml"
+    plan.write_text('[[judge]]\nname = "longer"\nprobe_file = "deutsch.csv"\nprobe_cases = 20\n', encoding="utf-8")
+    command = ("judge", demo, tmp_path / "runs", "--plan", plan)
+    assert mrb(*command).code == 0
+    _german(tmp_path, "Anders?")
+    refused = mrb(*command)
+    assert refused.code == 2
+    assert "its probe question/file-deutsch was a file of SHA-256" in refused.err
+    assert len([line for line in refused.err.splitlines() if line.startswith("mrb: ")]) == 1
+    _german(tmp_path)
+    assert mrb(*command).code == 0, f"{path} as it was goes on"
+
+
+def test_the_probe_of_a_file_is_shown_by_its_name_or_without(mrb: Callable, demo: Path, tmp_path: Path) -> None:
+    path = _german(tmp_path)
+    for named in ((), ("question/file-deutsch",)):
+        shown = mrb("probes", "show", demo, "sim-000000", *named, "--probe-file", path)
+        assert shown.code == 0, shown.err
+        assert "Was zeigt das Bild" in shown.out and "\x1b" not in shown.out
+        assert "response_a: unchanged" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("probes", "show", "{demo}", "sim-000009", "--probe-file", "{file}"), "the file has no row for it"),
+        (("probes", "show", "{demo}", "sim-000000", "image/blank", "--probe-file", "{file}"), "name that or none"),
+        (("probes", "show", "{demo}", "sim-000000"), "names 0 probes; name one"),
+        (("probes", "show", "{demo}", "sim-000000", "--probe-file", "no.csv"), "no.csv: cannot be read"),
+        (("judge", "{demo}", "{runs}", "--judge", "first", "--probe-file", "{runs}.csv"), "cannot be read"),
+        (("judge", "{demo}", "{runs}", "--judge", "first", "--probe-file", "{judges}"), "needs one column case_id"),
+        (("judge", "{demo}", "{runs}", "--judge", "first", "--probe-file", "{strange}"), "2 of 2 cases of its file"),
+        (("judge", "{demo}", "{runs}", "--judge", "first", "--probe-cases", "3"), "--probe-file FILE"),
+    ],
+)
+def test_a_file_that_will_not_do_is_one_line_and_leaves_nothing(
+    mrb: Callable, demo: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    (tmp_path / "strange.csv").write_text("case_id,question\n\x1b[31m,x\nb,y\n", encoding="utf-8")
+    (tmp_path / "judges.csv").write_text("judge,question\n1,x\n", encoding="utf-8")
+    names = {"demo": demo, "file": _german(tmp_path), "runs": tmp_path / "runs", "judges": tmp_path / "judges.csv"}
+    result = mrb(*(text.format(**names, strange=tmp_path / "strange.csv") for text in arguments))
+    assert result.code == 2, result
+    assert message in result.err
+    assert result.err.count("\n") == 1 and "\x1b" not in result.err
+    assert not (tmp_path / "runs").exists()

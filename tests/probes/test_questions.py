@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from mrb_lib.errors import InputError
 from mrb_lib.probes import PROBES, Case, ProbeId, target
 from mrb_lib.probes.apply import Probing, generator
-from mrb_lib.probes.from_file import probe_from_file
 from mrb_lib.probes.patients import aged, swapped
 from mrb_lib.probes.question_wording import reworded
 
@@ -299,76 +294,3 @@ def test_a_megabyte_of_prose_is_quick(name: str) -> None:
     start = time.process_time()
     must(name, case)
     assert time.process_time() - start < 2
-
-
-@pytest.fixture
-def _own_probes(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert len(PROBES)  # all of the library's are there before the copy is made
-    monkeypatch.setattr(PROBES, "_features", dict(PROBES._features))
-
-
-@pytest.mark.usefixtures("_own_probes")
-@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
-def test_a_file_replaces_what_it_holds(tmp_path: Path, suffix: str) -> None:
-    path, rows = (
-        tmp_path / f"mine_1{suffix}",
-        [{"case_id": "007", "question": "NA"}, {"case_id": "c2", "question": None}],
-    )
-    frame = pd.DataFrame(rows)
-    if suffix == ".csv":
-        frame.to_csv(path, index=False)
-    elif suffix == ".jsonl":
-        path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    else:
-        frame.to_parquet(path)
-    probe, digest = probe_from_file(path)
-    assert (probe.name, probe.changes, probe.expected) == ("question/file-mine_1", "question", "same")
-    assert digest == hashlib.sha256(path.read_bytes()).hexdigest()
-    assert PROBES[probe.name] is probe
-    assert probe_from_file(path) == (probe, digest)
-    assert must(probe.name, replace(MAN, case_id="007")) == replace(MAN, case_id="007", question="NA")
-    assert changed(probe.name, replace(MAN, case_id="c2")) == "the file changes nothing of it"
-    assert changed(probe.name, replace(MAN, case_id="7")) == "the file has no row for it"
-
-
-@pytest.mark.usefixtures("_own_probes")
-def test_a_file_of_responses(tmp_path: Path) -> None:
-    path = tmp_path / "mine.csv"
-    path.write_text('case_id,question,response_b,more\nc1,Why?,"{A}, <<<",x\n', encoding="utf-8")
-    probe, _ = probe_from_file(path)
-    assert (probe.name, probe.changes) == ("response/file-mine", "response")
-    assert must(probe.name, MAN) == replace(MAN, question="Why?", response_b="{A}, <<<")
-    path.write_text("case_id,response_b\nc1,other\n", encoding="utf-8")
-    with pytest.raises(InputError, match="another file has given the probe"):
-        probe_from_file(path)
-
-
-@pytest.mark.usefixtures("_own_probes")
-@pytest.mark.parametrize(
-    ("name", "content", "match"),
-    [
-        ("a b.csv", b"case_id,question\nc,x\n", "name it by letters"),
-        ("a.txt", b"case_id,question\nc,x\n", "is no .csv"),
-        ("a.csv", b"question\nx\n", "one column case_id"),
-        ("a.csv", b"case_id,text\nc,x\n", "needs a column question"),
-        ("a.csv", b"case_id,question\nc,x\nc,y\n", "'c' has more than one row"),
-        ("a.csv", b"case_id,question\n,x\n", "an id in every row"),
-        ("a.csv", b"case_id,question\n", "an id in every row"),
-        ("a.csv", b"", "cannot be read as .csv"),
-        ("a.csv", b"case_id,question\nc,\xff\n", "cannot be read as .csv"),
-        ("a.jsonl", b"{", "cannot be read as .jsonl"),
-        ("a.jsonl", b'{"case_id": "c", "question": 4}', "question is no text"),
-        ("a.jsonl", b'{"case_id": "c", "question": ["x"]}', "question is no text"),
-        ("a.jsonl", b'{"case_id": 1.5, "question": "x"}', "an id in every row"),
-        ("a.parquet", b"PAR1", "cannot be read as .parquet"),
-        ("a.parquet", None, "cannot be read"),
-    ],
-)
-def test_a_file_that_is_no_probe(tmp_path: Path, name: str, content: bytes | None, match: str) -> None:
-    path = tmp_path / name
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(InputError, match=match) as error:
-        probe_from_file(path)
-    assert "\n" not in str(error.value)
-    assert not any("file-" in name for name in PROBES)

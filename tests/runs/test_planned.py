@@ -13,6 +13,7 @@ from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import planned as module
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
+from mrb_lib.runs.plan import ProbeOptions
 from mrb_lib.runs.planned import PlannedJudge, judge_plan, read_judges
 from mrb_lib.verdicts.store import load_verdicts
 
@@ -46,6 +47,22 @@ def test_a_plan_says_how_each_judge_is_run(tmp_path: Path) -> None:
     assert here == replace(USUAL, name="first")
 
 
+def test_files_of_probes_are_named_from_the_folder_of_the_plan(tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("case_id,question\nc1,x\n", encoding="utf-8")
+    (tmp_path / "a,b").mkdir()
+    (tmp_path / "a,b" / "own.jsonl").write_text('{"case_id": "c1", "response_a": "x"}', encoding="utf-8")
+    file = _plan(
+        tmp_path,
+        '[common]\nprobe_file = "own.csv"\n[[judge]]\nname = "longer"\nprobe_cases = 3\n'
+        '[[judge]]\nname = "first"\nprobe_file = ["own.csv", "a,b/own.jsonl"]\n'
+        '[[judge]]\nname = "random"\nprobe_file = []\n',
+    )
+    longer, first, random = read_judges(file, USUAL, tmp_path)
+    assert longer.probes == ProbeOptions((), 3, (tmp_path / "own.csv",))
+    assert first.probes.files == (tmp_path / "own.csv", tmp_path / "a,b" / "own.jsonl")
+    assert random.probes == ProbeOptions()
+
+
 def test_every_setting_may_stand_in_a_plan(tmp_path: Path) -> None:
     chosen = Settings(
         seed=1, prompt="rubric", temperature=0.5, max_new_tokens=2, max_pixels=3, batch_size=4, device="cpu",
@@ -73,6 +90,8 @@ def test_every_setting_may_stand_in_a_plan(tmp_path: Path) -> None:
         ('name = "first"\nmax_new_tokens = -3', "max_new_tokens -3: must be more than 0"),
         ('name = "first"\norders = "AC"', "orders 'AC': use AB, BA or both"),
         ('name = "first"\nrepeats = 0', "repeats 0: at least 1"),
+        ('name = "first"\nprobe_file = "no.csv"', "no.csv: cannot be read"),
+        ('name = "first"\nprobe_file = 3', "key 'probe_file': 3 is not of its type (a list)"),
         ('name = "first"\nlimit = 0', "limit 0: at least 1 case"),
         ('name = "first"\nretry = "ok"', "retry ok: such verdicts were answered"),
         ('name = "first"\nengine = "cloud"', "key 'engine': 'cloud' is none of local, ray"),

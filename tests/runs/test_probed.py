@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pandas as pd
@@ -14,6 +15,7 @@ from mrb_lib.probes import PROBES, Case, Probe, Probing, target
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.plan import ProbeOptions, make_plan
 from mrb_lib.schema import KEYS
+from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.orders import to_shown_frame
 from mrb_lib.verdicts.store import load_verdicts
 
@@ -149,3 +151,75 @@ def test_every_probe_says_what_it_does() -> None:
         assert probe.does, probe.name
         assert probe.severities >= 1
         assert sum(edit is not None for edit in (probe.edit, probe.response, probe.picture)) == 1
+
+
+def _texts(folder: Path, rows: str, name: str = "french") -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{name}.csv"
+    path.write_text(rows, encoding="utf-8")
+    return path
+
+
+def test_a_file_is_one_probe_among_others_and_its_run_goes_on_where_it_stopped(
+    little: Benchmark, tmp_path: Path
+) -> None:
+    rows = "case_id,response_a\n" + "".join(f"c{i},{'long ' * 40}\n" for i in range(30)) + "gone,x\nfled,y\n"
+    path, runs = _texts(tmp_path, rows), tmp_path / "runs"
+    probes = ProbeOptions(("response/repeated",), 12, (path,))
+    [done] = judge(little, runs, ["longer"], probes=probes)
+    verdicts = load_verdicts(runs, little.cases)
+    of_file = verdicts[verdicts["probe"] == "response/file-french"]
+    n = of_file["case_id"].nunique()
+    assert 0 < n < 12
+    assert set(of_file["choice"]) == {"A"}, "the judge was shown the file's text, in both orders"
+    assert done.made == 4 * (12 + 12 + n)
+    no_row = f"probe response/file-french: does not apply to {12 - n} of 12 cases (the file has no row for it)"
+    strangers = "probe response/file-french: 2 of 32 cases of its file are not in the benchmark ('gone')"
+    assert {no_row, strangers} <= set(done.notices)
+    [again] = judge(little, runs, ["longer"], probes=probes)
+    assert (again.made, again.before) == (0, done.made)
+    [whole] = judge(little, runs, ["longer"], probes=ProbeOptions(files=(path,)))
+    assert whole.made == 4 * (28 + 30 - n)
+    manifest = read_manifest(done.folder)
+    digest = {"response/file-french": hashlib.sha256(path.read_bytes()).hexdigest()}
+    assert manifest.options["probe_files"] == manifest.resumed[0]["options"]["probe_files"] == digest
+
+
+def test_a_run_and_a_jury_refuse_a_file_that_was_edited(little: Benchmark, tmp_path: Path) -> None:
+    runs, path = tmp_path / "runs", _texts(tmp_path, "case_id,question\nc1,Quoi ?\n")
+    probes = ProbeOptions(files=(path,))
+    for name in ("longer", "first"):
+        judge(little, runs, [name])
+        judge(little, runs, [name], probes=probes)
+    old = hashlib.sha256(path.read_bytes()).hexdigest()
+    before = {file: file.read_bytes() for file in runs.rglob("*.*")}
+    _texts(tmp_path, "case_id,question\nc1,Quoi donc ?\nc2,Hein ?\n")
+    for name in ("longer", "consensus-of:longer,first"):
+        with pytest.raises(
+            InputError, match=f"its probe question/file-french was a file of SHA-256 '{old[:12]}'"
+        ) as no:
+            judge(little, runs, [name], probes=probes)
+        assert "\n" not in str(no.value)
+    assert {file: file.read_bytes() for file in runs.rglob("*.*")} == before
+    other = _texts(tmp_path / "other", "case_id,question\nc1,Quoi donc ?\nc2,Hein ?\n", "french-2")
+    [renamed] = judge(little, runs, ["longer"], probes=ProbeOptions(files=(other,)))
+    assert renamed.made == 8, "another name is another probe"
+    [elsewhere] = judge(little, tmp_path / "elsewhere", ["longer"], probes=probes)
+    assert elsewhere.made == 160 + 8
+
+
+def test_a_file_of_another_benchmark_is_refused_before_anything_is_written(little: Benchmark, tmp_path: Path) -> None:
+    path = _texts(tmp_path, 'case_id,question\n"\x1b[31m",x\nz,y\n')
+    message = r"question/file-french: 2 of 2 cases of its file are not in the benchmark \('\\x1b\[31m'\); correct"
+    with pytest.raises(InputError, match=message):
+        judge(little, tmp_path / "runs", ["longer"], probes=ProbeOptions(files=(path,)))
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_damaged_run_says_which_files_its_verdicts_need(little: Benchmark, tmp_path: Path) -> None:
+    path = _texts(tmp_path, "case_id,question\nc1,Quoi ?\n")
+    [done] = judge(little, tmp_path / "runs", ["longer"], probes=ProbeOptions(("response/repeated",), files=(path,)))
+    part = next(done.folder.glob("*.parquet"))
+    part.write_bytes(part.read_bytes()[:-9])
+    with pytest.raises(InputError, match=r"--probe response/repeated --probe-file FILE \(question/file-french\)"):
+        judge(little, tmp_path / "runs", ["longer"])

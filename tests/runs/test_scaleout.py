@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 import signal
 import sys
@@ -23,13 +24,14 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
 from mrb_lib.runs.interruption import InterruptedRunError
 from mrb_lib.runs.outcomes import Outcome
-from mrb_lib.runs.plan import Plan
+from mrb_lib.runs.plan import Plan, ProbeOptions, make_plan
 from mrb_lib.runs.progress import RunProgress
 from mrb_lib.runs.ray import scaleout
 from mrb_lib.runs.ray.cluster import Cluster, WorkerPool, capacity, reason_of, size_pool
 from mrb_lib.runs.ray.image_server import RESTARTS, ImageServer, ServedImages
 from mrb_lib.runs.ray.remote import GREETING, Assignment, Worker, assignment, batch_table, decode_frame, quick_digests
 from mrb_lib.verdicts.manifest import read_manifest
+from mrb_lib.verdicts.orders import to_shown_frame
 from mrb_lib.verdicts.store import exclusive, load_verdicts
 
 from . import scripted
@@ -257,6 +259,48 @@ def test_a_batch_means_the_same_verdicts_wherever_its_cases_stand(pictured: Benc
     expected = plan.rows(numbers)[there.columns]
     pd.testing.assert_frame_equal(there, expected)
     assert [type(names) for names in there["images"]] == [list] * 5
+
+
+def french(folder: Path, bench: Benchmark) -> Path:
+    """A file with other responses of every third case."""
+    path = folder / "french.csv"
+    bench.cases[["case_id"]].iloc[::3].assign(response_b="le " * 40).to_csv(path, index=False)
+    return path
+
+
+def test_a_worker_gets_the_texts_of_a_file_with_its_work_and_no_more_of_the_cases_than_a_probe_may_see(
+    pictured: Benchmark, tmp_path: Path
+) -> None:
+    path = french(tmp_path, pictured)
+    plan = make_plan(pictured.cases, ("overall",), probes=ProbeOptions(files=(path,)))
+    path.unlink()
+    scripted_judge = Scripted()
+    there = pickle.loads(pickle.dumps(assignment(scripted_judge, plan, ONE)))  # noqa: S301  # as Ray sends it
+    assert {"model_a", "model_b", "dataset"} <= set(plan.probing.cases.columns)
+    assert not {"model_a", "model_b", "dataset", "split"} & set(there.plan.probing.cases.columns)
+    worker = Worker(replace(there, recipe=lambda images: scripted_judge), ImageServer({}))
+    row = said_by(worker, plan, 0, np.arange(4))
+    assert row["failure"] is None
+    [shown] = scripted_judge.batches
+    pd.testing.assert_frame_equal(
+        shown[["probe", "first", "second"]],
+        to_shown_frame(plan.rows(np.arange(4)))[["probe", "first", "second"]],
+    )
+    assert "response/file-french" in set(shown["probe"])
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
+def test_workers_judge_the_texts_of_a_file_as_this_process_does(little: Benchmark, tmp_path: Path) -> None:
+    probes = ProbeOptions(("response/repeated",), 15, (french(tmp_path, little),))
+    here, there = tmp_path / "here", tmp_path / "there"
+    execute.judge(little, here, ["longer"], probes=probes)
+    [done] = scaleout.judge_on_ray(little, there, ["longer"], probes=probes, settings=Settings(batch_size=4), **ALONE)
+    assert done.made == len(load_verdicts(here))
+    assert read_manifest(done.folder).options["probe_files"]
+    pd.testing.assert_frame_equal(
+        comparable(load_verdicts(there, replies=True)), comparable(load_verdicts(here, replies=True))
+    )
 
 
 def job_of(judge: Scripted, bench: Benchmark) -> tuple[Plan, Assignment]:

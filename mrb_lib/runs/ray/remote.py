@@ -12,7 +12,7 @@ import os
 import platform
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, runtime_checkable
@@ -25,6 +25,7 @@ from mrb_lib.errors import InputError, MrbError, RunError
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource, check_folder, loaded_bytes, locate_weights
 from mrb_lib.judges.settings import Settings
+from mrb_lib.probes import Case
 from mrb_lib.runs.local import answer_rows, prepare_rows
 from mrb_lib.runs.plan import Plan
 from mrb_lib.runs.ray.cluster import WorkerPool
@@ -71,7 +72,7 @@ class Assignment:
     Attributes
     ----------
     spec, prompt_hash : what the judge must be like, or its verdicts would belong to another run
-    plan : with no cases, which come with the batches
+    plan : with no cases, which come with the batches; its probes have their cases and the texts of files with them
     pool : all workers, and what each has
     versions : of the libraries where the run was started
     """
@@ -87,7 +88,11 @@ class Assignment:
 
 def assignment(judge: Judge, plan: Plan, pool: WorkerPool) -> Assignment:
     """What the workers must know to answer for a judge that is not loaded yet."""
-    bare = replace(plan, cases=plan.cases.head(0))
+    probing = plan.probing
+    if probing is not None:
+        seen = [field.name for field in fields(Case) if field.name in probing.cases]
+        probing = replace(probing, cases=probing.cases[seen])
+    bare = replace(plan, cases=plan.cases.head(0), probing=probing, applies=None)
     spec, versions = dict(judge.spec), library_versions()
     return Assignment(judge.name, _recipe(judge), spec, judge.prompt_hash, bare, pool, versions)
 

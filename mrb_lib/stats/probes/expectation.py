@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
+from mrb_lib.probes.from_file import is_file_probe
 from mrb_lib.probes.probe import PROBES, parse_id
 from mrb_lib.stats.core.options import FloatArray, divide
 from mrb_lib.stats.significance.paired import ALPHA, equivalence, noninferiority
@@ -44,8 +45,14 @@ class Known(NamedTuple):
 
 
 def known(text: str) -> Known:
-    """What is known of a probe; an id that this library does not have expects nothing."""
+    """What is known of a probe; an id that this library does not have expects nothing.
+
+    A probe that came from a file, which is not asked for, expects the same verdicts. It may change both responses, and
+    so has no target.
+    """
     found = parse_id(text)
+    if found is None and is_file_probe(text):
+        return Known(text, 1, "same", False, "")
     if found is None:
         return Known(text, None, None, False, UNKNOWN)
     probe, name = PROBES[found.probe], f"{found.probe}+both" if found.both else found.probe
