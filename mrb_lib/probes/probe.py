@@ -202,7 +202,8 @@ class ProbeId:
 
     def __str__(self) -> str:
         """As in the verdicts; without a severity where that is 1 and the probe has no other."""
-        steps = f":{self.severity}" if self.severity != 1 or PROBES[self.probe].severities > 1 else ""
+        graded = self.probe in PROBES and PROBES[self.probe].severities > 1
+        steps = f":{self.severity}" if self.severity != 1 or graded else ""
         return f"{self.probe}{BOTH if self.both else ''}{steps}"
 
 
