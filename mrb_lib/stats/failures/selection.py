@@ -100,8 +100,9 @@ def facets(
         `facet`, `value` (null for the cases without one), `n` cases, `n_total` the cases that match without this
         filter, and `adds_up`: whether each case has one value, so that the counts add up to `n_total`. Facets
         are `organ`, `department`, `modality`; `kind`, `judge`, `dimension`, `changed_by`, whose values share cases,
-        kinds with the rest as `none of these`, probes with `*` for any; `other`, each judge's cases that differ from `judge`; `outcome` of the
-        one judge on the one dimension asked for; `pair`, with `other` on one dimension, who of the two is right.
+        kinds with the rest as `none of these`, probes with `*` for any; `other`, each judge's cases that differ from
+        `judge`; `outcome` of the one judge on the one dimension asked for; `pair`, with `other` on one dimension, who
+        of the two is right.
 
     Raises
     ------

@@ -22,8 +22,8 @@ def image_html(name: object, images: Mapping[str, bytes], side: int = SIDE, inde
     name : of the image, as the case gives it
     images : the bytes of the images by name
     side : the longest side, in pixels, that is put into the page
-    index : its place among the images of the case, by which `case.js` asks for a larger one whole; see `whole`. None for
-        a picture that is not one of them, which stays as it is drawn
+    index : its place among the images of the case, by which `case.js` asks for a larger one whole; see `whole`. None
+        for a picture that is not one of them, which stays as it is drawn
 
     Returns
     -------

@@ -86,12 +86,12 @@ def probed_html(
             body += [_pictures(benchmark, before, after, probe, heading, side), _texts(before, after, probe, heading)]
     if verdicts is not None:
         labels = pd.DataFrame(columns=["dimension", "choice"]) if gold is None else rows_of(gold, case_id)
-        own = rows_of(verdicts, case_id)
-        case = benchmark.cases[(benchmark.cases["case_id"] == case_id).to_numpy(dtype=bool)].iloc[0]
-        replies = replies_html(case, own[(own["probe"] == probe).to_numpy(dtype=bool)], heading, manifests)
+        own, cases = rows_of(verdicts, case_id), rows_of(benchmark.cases, case_id)
+        replies = replies_html(cases.iloc[0], own[own["probe"].eq(probe)], heading, manifests)
         body.append(f"<{heading}>Judges</{heading}>{beside_html(own, labels, probe)}{replies}")
     name = escaped(f"case {case_id} under {probe}")
-    return f'<section class="mrb mrb-case mrb-probed" aria-label="{name}" tabindex="-1" {OWN_KEYS}>{"".join(body)}</section>'
+    frame = f'class="mrb mrb-case mrb-probed" aria-label="{name}" tabindex="-1" {OWN_KEYS}'
+    return f"<section {frame}>{''.join(body)}</section>"
 
 
 def probe_seed(manifest: Manifest | None) -> int | None:
@@ -99,9 +99,9 @@ def probe_seed(manifest: Manifest | None) -> int | None:
     if manifest is None:
         return None
     options = [manifest.options, *(session.get("options") for session in manifest.resumed)]
-    seeds = {each.get("seed", 0) for each in options if isinstance(each, Mapping) and each.get("probes")}
-    found = next(iter(seeds)) if len(seeds) == 1 else None
-    return found if isinstance(found, int) else None
+    seeds = [each.get("seed", 0) for each in options if isinstance(each, Mapping) and each.get("probes")]
+    one = seeds[0] if seeds and all(seed == seeds[0] for seed in seeds) else None
+    return one if isinstance(one, int) else None
 
 
 def beside_html(verdicts: pd.DataFrame, labels: pd.DataFrame, probe: str) -> str:
@@ -160,9 +160,9 @@ def _counted(pairs: Sequence[tuple[VerdictRow | None, VerdictRow | None]]) -> st
 
 def _legend() -> str:
     return (
-        '<p class="mrb-legend">Each pair: the verdict on the plain case, and that under the probe in the same order and '
-        f"repeat;{_CHANGED} is another choice, and repeats on the plain case may differ as well. Both are beside the gold "
-        "label of the plain case.</p>"
+        '<p class="mrb-legend">Each pair: the verdict on the plain case, and that under the probe in the same order '
+        f"and repeat;{_CHANGED} is another choice, and repeats on the plain case may differ as well. Both are beside "
+        "the gold label of the plain case.</p>"
     )
 
 
@@ -237,28 +237,27 @@ def _pictures(benchmark: Benchmark, before: Case, after: Case, probe: str, headi
 
 
 def _texts(before: Case, after: Case, probe: str, heading: str) -> str:
-    """The question, with what is added to it, and the responses, each as it was and as it is."""
-    parts = []
+    """The question, with what is added to it, and the responses: those that changed as they were and as they are."""
+    changed, same = [], []
     for name, words in (("question", "Question"), ("response_a", "Response A"), ("response_b", "Response B")):
         old, new = _text_of(before, name), _text_of(after, name)
-        if old == new:
-            parts.append(
-                f'<details><summary {OWN_KEYS}>{words}: unchanged</summary>{_box(html.escape(visible(old)))}</details>'
-                if old
-                else ""
-            )
-        else:
-            was, now = _marked(visible(old), visible(new))
+        if old != new:
             shown = ", as shown with response A first" if name == "question" and "{" in after.note else ""
-            parts.append(f"<{heading}>{words}{shown}</{heading}>{_beside(_box(was), _box(now), probe)}")
-    return "".join(parts)
+            was, now = _marked(visible(old), visible(new))
+            changed.append(f"<{heading}>{words}{shown}</{heading}>{_beside(_box(was), _box(now), probe)}")
+        elif old:
+            summary = f"<summary {OWN_KEYS}>{words}: unchanged</summary>"
+            same.append(f"<details>{summary}{_box(escaped(old))}</details>")
+    return "".join([*changed, *same])
 
 
 def _text_of(case: Case, name: str) -> str:
     """A text of the case, the question as a judge reads it that is shown response A first."""
     if name != "question" or not case.note:
         return str(getattr(case, name))
-    row = pd.DataFrame({"order": ["AB"], "question": [case.question], "note": [case.note], "response_a": "", "response_b": ""})
+    row = pd.DataFrame(
+        {"order": ["AB"], "question": [case.question], "note": [case.note], "response_a": "", "response_b": ""}
+    )
     return str(to_shown_frame(row)["question"].iloc[0])
 
 

@@ -79,9 +79,9 @@ class ExplorerAnswers:
     def of(self) -> dict[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]]:
         """By the `what` of a question, the function that answers it."""
         functions = (
-            self.initial_state, self.select, self.rows, self.case, self.rest, self.probed, self.image, self.history, self.save,
-            self.progress, self.reasons, self.store, self.export, self.more, self.thumbnails, self.tags, self.tag,
-            self.views, self.keep_view, self.remove_view,
+            self.initial_state, self.select, self.rows, self.case, self.rest, self.probed, self.image, self.history,
+            self.save, self.progress, self.reasons, self.store, self.export, self.more, self.thumbnails, self.tags,
+            self.tag, self.views, self.keep_view, self.remove_view,
         )  # fmt: skip
         return {function.__name__: function for function in functions}
 
@@ -185,7 +185,7 @@ class ExplorerAnswers:
         return {"html": html[start : start + PIECE], "next": _next(html, start)}
 
     def probed(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """A piece, from `from` on, of the case as a `probe` changes it, with the verdicts in view; see `probed_html`."""
+        """A piece, from `from` on, of the case as a `probe` changes it, with the verdicts in view."""
         position, probe = self._position(question), str(question.get("probe") or "")
         query = query_from({name: question.get(name) for name in ("judge", "other", "dimension")})
         key = position, probe, query

@@ -99,7 +99,7 @@ class ExplorerData:
         Those under probes are in `probed_html`, a probe at a time: all at once are too many to read.
         """
         verdicts = self.verdicts(position)
-        verdicts = verdicts[verdicts["probe"].fillna(NO_PROBE) == NO_PROBE]
+        verdicts = verdicts[verdicts["probe"] == NO_PROBE]
         return case_html(
             self.benchmark.cases.iloc[position],
             images=self.benchmark.images,

@@ -44,9 +44,8 @@ def csv_pieces(
     str
         Lines of CSV, the head first: the case's texts, `gold <dimension>`, for each judge in view
         `<judge>: <dimension>` (mixed where its verdicts tie), `kinds` of failure, `confidence`, `disagreement`,
-        `difficulty` (the highest over the judges and dimensions in view), `changed by` (the probes under which a verdict
-        in view changed; not there without probes), `reviews`, `tags`, and `data`, which says
-        SIMULATED where they are.
+        `difficulty` (the highest over the judges and dimensions in view), `changed by` (where verdicts are under
+        probes, those that changed one in view), `reviews`, `tags`, and `data`, which says SIMULATED where they are.
     """
     kinds, cases = data.kinds, data.benchmark.cases
     texts = [name for name in _TEXTS if name in cases.columns]

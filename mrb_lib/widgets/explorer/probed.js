@@ -12,7 +12,7 @@ const mrbProbed = (() => {
     const options = probes.map(([probe, n, changed]) => element("option", { value: probe }, `${probe} · ${n ? `${changed} of ${n} changed` : "no pair of verdicts"}`));
     const select = element("select", { id: name, "data-probed": "" }, ...options);
     const shown = element("div", { class: "mrb-probed-case" });
-    const root = element("details", { class: "mrb-case mrb-of-probe" }, element("summary", {}, "As a probe changes it"), element("p", { class: "mrb-choose-probe" }, element("label", { for: name }, "Probe"), select, element("span", { class: "mrb-hint" }, "verdicts in view that changed, of those with a plain one beside them")), shown);
+    const root = element("details", { class: "mrb-case mrb-of-probe" }, element("summary", {}, "As a probe changes it"), element("p", { class: "mrb-choose-probe" }, element("label", { for: name }, "Probe"), select, element("span", { class: "mrb-hint" }, "of the verdicts in view")), shown);
     select.value = chosen[0];
     let asked = null;
 
