@@ -125,7 +125,7 @@ def beside_html(verdicts: pd.DataFrame, labels: pd.DataFrame, probe: str) -> str
     rows = []
     for judge, how, own in presented(probed.assign(probe=NO_PROBE), ["judge", "order", "repeat", "probe"]):
         by_dimension = {str(row["dimension"]): row for row in own}
-        pairs = [(by_dimension.get(name), plain.get(_key(own[0] | {"dimension": name}))) for name in dimensions]
+        pairs = [(by_dimension.get(name), plain.get(_key({**own[0], "dimension": name}))) for name in dimensions]
         is_seen = any(row.get("seen") is True for row in own)
         known_gold = {} if is_seen else gold
         cells = "".join(
