@@ -28,13 +28,13 @@ def changed_words(before: str, after: str) -> list[tuple[str, str]]:
     >>> changed_words("A nodule in the left lung.", "A nodule in the right lung.")
     [('left', 'right')]
     """
-    return [(before[i:j], after[k:m]) for i, j, k, m in _spans(before, after)]
+    return [(before[i:j], after[k:m]) for i, j, k, m in spans(before, after)]
 
 
 def marked(before: str, after: str) -> str:
     """The text after a change, with what was taken out in [-brackets-] and what was put in as {+these+}."""
     pieces, place = [], 0
-    for i, j, k, m in _spans(before, after):
+    for i, j, k, m in spans(before, after):
         pieces.append(after[place:k])
         pieces += [f"[-{before[i:j]}-]"] if j > i else []
         pieces += [f"{{+{after[k:m]}+}}"] if m > k else []
@@ -42,7 +42,7 @@ def marked(before: str, after: str) -> str:
     return "".join([*pieces, after[place:]])
 
 
-def _spans(before: str, after: str) -> list[Block]:
+def spans(before: str, after: str) -> list[Block]:
     """Where the runs of words that differ stand in both texts, in characters."""
     if before == after:
         return []

@@ -436,3 +436,26 @@ def test_the_keys_are_told_and_do_nothing_while_one_types(desk: Page) -> None:
     page.keyboard.type("jk?")
     expect(page.locator(".mrb-search")).to_have_value("jk?")
     expect(dialog).to_be_hidden()
+
+
+def test_the_cases_that_a_probe_changed_are_shown_plain_and_probed(
+    new_page: NewPage, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("probed") / "bench"
+    write_demo(folder, cases=6, seed=4)
+    longer = ("--judge", "longer", "--limit", "6", "--seed", "3")
+    mrb(folder, "judge", folder, folder / "runs", *longer, "--probe", "response/lengthened+both:3,image/blur:4")
+    with Served("review", folder) as served:
+        page = _open(new_page(), served, to_fragment(Query(judge="longer")))
+        _choose(page, "changed_by", "=image/blur:4")
+        expect(page.locator(".mrb-position")).to_have_text("0 cases")  # a judge of lengths sees no picture
+        _choose(page, "changed_by", "")
+        expect(page.locator(".mrb-position")).to_contain_text("of 6 cases")
+        page.get_by_text("As a probe changes it").click()
+        page.locator("[data-probed]").select_option("image/blur:4")
+        probed = page.locator(".mrb-probed")
+        expect(probed.locator("img")).to_have_count(2, timeout=PATIENT)
+        expect(probed).to_contain_text("Drawn with seed 3")
+        page.locator("[data-probed]").select_option("response/lengthened+both:3")
+        expect(probed.locator("ins").first).to_be_visible(timeout=PATIENT)
+        assert violations(page) == []

@@ -27,6 +27,7 @@ from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.core.options import FloatArray
 from mrb_lib.stats.core.panel import COST_COLUMNS, Panel, as_panel
 from mrb_lib.stats.difficulty.table import difficulty
+from mrb_lib.stats.failures.changed import ChangedByProbe, changed_by_probe
 from mrb_lib.stats.failures.failure_kinds import Kinds, difficulty_of, failure_kinds
 from mrb_lib.stats.inputs import read_panels
 from mrb_lib.verdicts.manifest import FILE_NAME as MANIFEST
@@ -37,9 +38,10 @@ from mrb_lib.verdicts.store import empty_verdicts, run_folders
 from mrb_lib.verdicts.training import mark_seen, training_cases
 
 POLICY: Final = "balanced"
-_FORMAT: Final = 4
+_FORMAT: Final = 5
 _STATED: Final = "index.json"
-_ARRAYS: Final = tuple(each.name for each in fields(Kinds) if each.name not in ("judges", "dimensions", "policy"))
+_NAMES: Final = ("judges", "dimensions", "policy", "probes")
+_ARRAYS: Final = tuple(each.name for each in fields(Kinds) if each.name not in _NAMES)
 StepProgress = Callable[[str, int, int], None]
 
 
@@ -55,7 +57,8 @@ class CaseIndex:
     difficulty : of each case by the Rasch model, shape (dimensions, cases); NaN where it has none
     gold : the gold labels it was made with
     replies : the verdicts of one case, see `verdicts`
-    n_probed : how many verdicts are on cases that a probe changed; they are in `verdicts` alone
+    n_probed : how many verdicts are on cases that a probe changed: `verdicts` has them, and `changed` what differs
+    changed : what each probe changed, mapped into memory
     training : the cases that judges were trained on, as of `mrb_lib.verdicts.training.training_cases`
     """
 
@@ -66,6 +69,7 @@ class CaseIndex:
     gold: pd.DataFrame
     replies: Replies
     n_probed: int
+    changed: ChangedByProbe
     training: pd.DataFrame
     _kinds: dict[str, Kinds] = field(default_factory=dict, repr=False)
 
@@ -78,7 +82,8 @@ class CaseIndex:
     def kinds_by(self, labels: pd.DataFrame, policy: str = POLICY) -> Kinds:
         """The kinds of failure by other gold labels, such as adjudicated ones."""
         cases = pd.DataFrame({"case_id": pd.Series(self.case_ids, dtype="str")})
-        return failure_kinds(self.panel, labels, cases, policy=policy, estimated=self.difficulty)
+        kinds = failure_kinds(self.panel, labels, cases, policy=policy, estimated=self.difficulty)
+        return kinds.with_probes(self.changed)
 
     @property
     def manifests(self) -> Mapping[str, Manifest]:
@@ -191,22 +196,22 @@ def _write(
     def counted(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         nonlocal n_probed
         for frame in frames:
-            plain = (frame["probe"] == NO_PROBE).to_numpy(dtype=bool)
-            n_probed += int((~plain).sum())
-            yield frame[plain] if not plain.all() else frame
+            n_probed += int((frame["probe"] != NO_PROBE).sum())
+            yield frame
 
     def report(done: int, total: int) -> None:
         if progress is not None:
             progress("verdicts", done, total)
 
-    panel = as_panel(empty_verdicts(), cases["case_id"], dimensions)
+    read = {}
     if runs is not None:
         read = read_panels(benchmark, counted(lay_out(runs, cases, folder, report)), training)
-        panel = read.get(NO_PROBE, panel)
+    panel = read.get(NO_PROBE, as_panel(empty_verdicts(), cases["case_id"], dimensions))
     if progress is not None:
         progress("difficulty", 0, 1)
     hard = difficulty_of(difficulty(panel, labels, cases, policy=POLICY, dimensions=dimensions), cases, dimensions)
-    kinds = failure_kinds(panel, labels, cases, policy=POLICY, estimated=hard)
+    changed = changed_by_probe(panel, read, labels, cases["case_id"])
+    kinds = failure_kinds(panel, labels, cases, policy=POLICY, estimated=hard).with_probes(changed)
     for name in _ARRAYS:
         np.save(folder / f"kinds.{name}.npy", getattr(kinds, name))
     np.save(folder / "choice.npy", panel.choice)
@@ -217,7 +222,7 @@ def _write(
     labels.to_parquet(folder / "gold.parquet", index=False)
     training.to_parquet(folder / "training.parquet", index=False)
     stated = {"judges": panel.judges, "dimensions": panel.dimensions, "repeats": panel.repeats, "n_probed": n_probed}
-    stated |= {"case_ids": cases["case_id"].tolist(), "replies": runs is not None}
+    stated |= {"probes": changed.probes, "case_ids": cases["case_id"].tolist(), "replies": runs is not None}
     (folder / _STATED).write_text(json.dumps(stated), encoding="utf-8")
     if progress is not None:
         progress("difficulty", 1, 1)
@@ -226,7 +231,8 @@ def _write(
 def _stored(index: CaseIndex) -> Kinds:
     """The kinds of failure that `build_index` has made."""
     arrays = {name: _mapped(index.folder / f"kinds.{name}.npy") for name in _ARRAYS}
-    return Kinds(judges=index.panel.judges, dimensions=index.panel.dimensions, policy=POLICY, **arrays)
+    panel, probes = index.panel, index.changed.probes
+    return Kinds(judges=panel.judges, dimensions=panel.dimensions, policy=POLICY, probes=probes, **arrays)
 
 
 def _mapped(path: Path) -> NDArray[Any]:
@@ -254,8 +260,9 @@ def open_index(folder: Path) -> CaseIndex:
         laid_aside = {int(path.name.split(".")[1]): _mapped(path) for path in folder.glob("seen.*.npy")}
         seen = {stated["judges"][i]: own for i, own in sorted(laid_aside.items())}
         panel = Panel(stated["judges"], stated["dimensions"], stated["repeats"], choice, p_a, costs, seen)
+        changed = ChangedByProbe(stated["probes"], _mapped(folder / "kinds.changed.npy"))
         training = pd.read_parquet(folder / "training.parquet")
-        return CaseIndex(folder, case_ids, panel, hard, labels, replies, stated["n_probed"], training)
+        return CaseIndex(folder, case_ids, panel, hard, labels, replies, stated["n_probed"], changed, training)
     except (OSError, ValueError, KeyError) as error:
         raise InputError(
             f"{folder}: is not a whole index ({error}); remove the folder and build the index again."

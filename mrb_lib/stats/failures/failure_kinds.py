@@ -5,7 +5,7 @@ Everything is laid out by judge, dimension and case once, so that a filter is a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.confidence.summary import HIGH_CONFIDENCE
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_choice, divide
 from mrb_lib.stats.core.panel import ABSENT, NULL, Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
+from mrb_lib.stats.failures.changed import ChangedByProbe
 
 WRONG: Final = "wrong"
 INCONSISTENT: Final = "inconsistent"
@@ -28,6 +29,7 @@ SPLIT: Final = "split"
 OF_A_JUDGE: Final = (WRONG, INCONSISTENT, UNPARSED, CONFIDENT)
 OF_A_CASE: Final = (ALL_WRONG, SPLIT)
 KINDS: Final = (*OF_A_JUDGE, *OF_A_CASE)
+ANY_PROBE: Final = "*"
 
 OUTCOMES: Final = ("right", "half right", "wrong", "not scored", "no gold label", "not judged", "trained on")
 RIGHT, HALF, MISSED, UNSCORED, NO_LABEL, NOT_JUDGED, SEEN = range(len(OUTCOMES))
@@ -61,6 +63,8 @@ class Kinds:
         most frequent; NaN below two
     difficulty : (D, N), as estimated elsewhere; NaN where it is not
     labelled : (D, N), there is a gold label
+    probes : the probes that verdicts are under; none until `with_probes` adds them
+    changed : float16 (P, J, D, N), what each probe changed, see `mrb_lib.stats.failures.changed.ChangedByProbe`
     """
 
     judges: list[str]
@@ -78,6 +82,8 @@ class Kinds:
     disagreement: FloatArray
     difficulty: FloatArray
     labelled: BoolArray
+    probes: list[str]
+    changed: NDArray[np.float16]
 
     @property
     def n_cases(self) -> int:
@@ -101,6 +107,17 @@ class Kinds:
             raise InputError(f"kind {kind!r} is unknown; use some of {', '.join(KINDS)}.")
         verdicts: BoolArray = getattr(self, kind)
         return verdicts
+
+    def changed_by(self, probe: str) -> BoolArray:
+        """The verdicts that changed in some order and repeat under a probe, or under `ANY_PROBE`, (J, D, N)."""
+        if probe == ANY_PROBE:
+            return np.asarray((self.changed > 0).any(axis=0), dtype=bool)
+        check_choice("probe", probe, self.probes)
+        return np.asarray(self.changed[self.probes.index(probe)] > 0, dtype=bool)
+
+    def with_probes(self, found: ChangedByProbe) -> Kinds:
+        """The same with what probes changed."""
+        return replace(self, probes=found.probes, changed=found.share)
 
 
 def failure_kinds(
@@ -165,6 +182,8 @@ def failure_kinds(
         disagreement=_disagreement(votes.sum(axis=1)),
         difficulty=np.full(shape, np.nan) if estimated is None else np.asarray(estimated, dtype=np.float64),
         labelled=np.asarray(labels >= 0, dtype=bool),
+        probes=[],
+        changed=np.empty((0, *panel.shape), dtype=np.float16),
     )
 
 

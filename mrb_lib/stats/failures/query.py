@@ -13,6 +13,7 @@ from mrb_lib.stats.failures.failure_kinds import KINDS, OUTCOMES
 
 PLACES: Final = ("organ", "department", "modality")
 SORTS: Final = ("", "confidence", "disagreement", "difficulty")
+_NAMED: Final = ("judge", "other", "dimension", "changed_by")
 REVIEWS: Final = ("", "queue", "unreviewed", "mine", "disagree")
 
 
@@ -28,6 +29,8 @@ class Query:
     organ, department, modality : None for any; empty text for the cases that have none
     kind : kinds of failure (see `KINDS`), any of which will do; empty for all verdicts, failures or not
     outcome : of a judge's verdict (see `OUTCOMES`), any of which will do; empty for all
+    changed_by : a probe: only verdicts that changed under it, or under any where it is "*" (see
+        `mrb_lib.stats.failures.failure_kinds.Kinds.changed_by`); None for all
     where : a filter of the cases, see `mrb_lib.stats.failures.where.cases_where`; empty for all
     review : what a reviewer has done: "queue" (dealt to them), "unreviewed" or "mine" (by them), "disagree" (reviewers
         do); empty for any. Who they are, the query does not say
@@ -44,6 +47,7 @@ class Query:
     modality: str | None = None
     kind: tuple[str, ...] = ()
     outcome: tuple[str, ...] = ()
+    changed_by: str | None = None
     where: str = ""
     review: str = ""
     text: str = ""
@@ -76,7 +80,7 @@ def from_fragment(fragment: str) -> tuple[Query, str]:
         A kind, an outcome, a sort or a state of review is unknown, or the filter cannot be read.
     """
     found = dict(parse_qsl(fragment.lstrip("#"), keep_blank_values=True, errors="replace"))
-    values: dict[str, str | None] = {name: found.get(name) or None for name in ("judge", "other", "dimension")} | {
+    values: dict[str, str | None] = {name: found.get(name) or None for name in _NAMED} | {
         name: found.get(name) for name in PLACES
     }
     kind, outcome = (tuple(filter(None, found.get(name, "").split(","))) for name in ("kind", "outcome"))

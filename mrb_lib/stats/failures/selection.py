@@ -1,7 +1,7 @@
 """Which cases a reviewer asked for, in which order, and how many each further filter would leave.
 
-A case matches where one of its verdicts does: of the judge asked for, on the dimension asked for, of one of the kinds
-and with one of the outcomes asked for. No judge, or no dimension, means any.
+A case matches where one of its verdicts does: of the judge asked for, on the dimension asked for, of one of the kinds,
+with one of the outcomes and changed by the probe asked for. No judge, or no dimension, means any.
 """
 
 from __future__ import annotations
@@ -16,7 +16,17 @@ import pandas as pd
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_choice
-from mrb_lib.stats.failures.failure_kinds import KINDS, MISSED, NOT_JUDGED, OF_A_CASE, OUTCOMES, RIGHT, SEEN, Kinds
+from mrb_lib.stats.failures.failure_kinds import (
+    ANY_PROBE,
+    KINDS,
+    MISSED,
+    NOT_JUDGED,
+    OF_A_CASE,
+    OUTCOMES,
+    RIGHT,
+    SEEN,
+    Kinds,
+)
 from mrb_lib.stats.failures.query import PLACES, check_words
 from mrb_lib.stats.failures.query import Query as Query
 
@@ -59,7 +69,7 @@ def select(
     Raises
     ------
     InputError
-        The query names a judge, dimension, kind or sort that there is not.
+        The query names a judge, dimension, kind, probe or sort that there is not.
 
     Notes
     -----
@@ -89,9 +99,10 @@ def facets(
     DataFrame
         `facet`, `value` (null for the cases without one), `n` cases, `n_total` the cases that match without this
         filter, and `adds_up`: whether each case has one value, so that the counts add up to `n_total`. Facets
-        are `organ`, `department`, `modality`; `kind`, `judge`, `dimension`, whose values share cases, kinds with
-        the rest as `none of these`; `other`, each judge's cases that differ from `judge`; `outcome` of the
-        one judge on the one dimension asked for; `pair`, with `other` on one dimension, who of the two is right.
+        are `organ`, `department`, `modality`; `kind`, `judge`, `dimension`, `changed_by`, whose values share cases,
+        kinds with the rest as `none of these`, probes with `*` for any; `other`, each judge's cases that differ from
+        `judge`; `outcome` of the one judge on the one dimension asked for; `pair`, with `other` on one dimension, who
+        of the two is right.
 
     Raises
     ------
@@ -108,6 +119,7 @@ def facets(
     rest = _all(masks)
     rows += _kind_rows(kinds, query, rest)
     rows += _axis_rows(kinds, query, rest)
+    rows += _probe_rows(kinds, query, rest)
     rows += _pair_rows(kinds, query, rest & hit)
     return pd.DataFrame(rows, columns=_FACETS).astype({"facet": "str", "value": "str"})
 
@@ -122,6 +134,8 @@ def _axes(kinds: Kinds, query: Query) -> tuple[slice, slice]:
         out.append(slice(None) if value is None else slice(known.index(value), known.index(value) + 1))
     if query.other is not None:
         check_choice("judge", query.other, kinds.judges)
+    if query.changed_by is not None:
+        check_choice("probe", query.changed_by, (ANY_PROBE, *kinds.probes))
     return out[0], out[1]
 
 
@@ -156,6 +170,9 @@ def _cells(kinds: Kinds, query: Query) -> BoolArray:
     if query.outcome:
         codes = [OUTCOMES.index(name) for name in query.outcome]
         one[:n_judges] &= np.isin(kinds.outcome[judges, dimensions], codes)
+        one[n_judges:] = False
+    if query.changed_by is not None:
+        one[:n_judges] &= kinds.changed_by(query.changed_by)[judges, dimensions]
         one[n_judges:] = False
     if query.judge is not None and query.other is not None:
         one &= _differ(kinds, query.judge, query.other)[dimensions]
@@ -250,6 +267,19 @@ def _axis_rows(kinds: Kinds, query: Query, rest: BoolArray) -> Iterator[_Row]:
             if judge != query.judge:
                 found = (alone & _differ(kinds, query.judge, judge)[dimensions]).any(axis=0) & rest
                 yield "other", judge, int(found.sum()), total, False
+
+
+def _probe_rows(kinds: Kinds, query: Query, rest: BoolArray) -> Iterator[_Row]:
+    """The probes under which verdicts changed, `ANY_PROBE` first."""
+    if not kinds.probes:
+        return
+    judges, dimensions = _axes(kinds, query)
+    open_ = _cells(kinds, replace(query, changed_by=None))
+    total = int((_any(open_) & rest).sum())
+    for probe in (ANY_PROBE, *kinds.probes):
+        changed = kinds.changed_by(probe)[judges, dimensions]
+        found = _any(open_[: len(changed)] & changed) & rest
+        yield "changed_by", probe, int(found.sum()), total, False
 
 
 def _pair_rows(kinds: Kinds, query: Query, chosen: BoolArray) -> Iterator[_Row]:

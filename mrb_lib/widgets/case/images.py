@@ -14,7 +14,7 @@ SIDE = 1024
 PIECE = 1_000_000
 
 
-def image_html(name: object, images: Mapping[str, bytes], side: int = SIDE, index: int = 0) -> str:
+def image_html(name: object, images: Mapping[str, bytes], side: int = SIDE, index: int | None = 0) -> str:
     """One image as a figure, or what is wrong with it.
 
     Parameters
@@ -22,7 +22,8 @@ def image_html(name: object, images: Mapping[str, bytes], side: int = SIDE, inde
     name : of the image, as the case gives it
     images : the bytes of the images by name
     side : the longest side, in pixels, that is put into the page
-    index : its place among the images of the case, by which `case.js` asks for a larger one whole; see `whole`
+    index : its place among the images of the case, by which `case.js` asks for a larger one whole; see `whole`. None
+        for a picture that is not one of them, which stays as it is drawn
 
     Returns
     -------
@@ -78,26 +79,34 @@ def piece_of(text: str, start: int) -> dict[str, object]:
     return {"piece": text[start:end], "next": end if end < len(text) else None}
 
 
-def figure_html(pixels: Pixels, name: str, side: int = SIDE, index: int = 0) -> str:
+def figure_html(pixels: Pixels, name: str, side: int = SIDE, index: int | None = 0) -> str:
     """The figure of one picture; see `image_html`."""
     height, width = pixels.values.shape[:2]
-    packed = f' data-packed="{_address(packed_png(pixels, side))}"' if pixels.deep else ""
     kind = "colour" if not pixels.grey else "grey, more than 8 bits" if pixels.deep else "grey"
     frames = ""
     if pixels.frames > 1:
         frames = f' · frame <span class="mrb-frame">1</span> of {pixels.frames}, of which judges see the first'
     shrunk = max(height, width) > side
     shown = f'<span class="mrb-shrunk"> · shown at most {side} wide or high</span>' if shrunk else ""
-    size = f' data-index="{index}"' + (f' data-wide="{width}" data-tall="{height}"' if shrunk else "")
-    size += f' data-frames="{pixels.frames}"' if pixels.frames > 1 else ""
-    size += "".join(f' data-{key}="{value}"' for key, value in _shades(pixels).items())
-    label = f"{name}: zoom and pan with the buttons or the keys + - and arrows"
+    of_script, of_view = "", ""
+    if index is not None:
+        of_script = _for_script(pixels, side, index, f' data-wide="{width}" data-tall="{height}"' if shrunk else "")
+        label = f"{name}: zoom and pan with the buttons or the keys + - and arrows"
+        of_view = f' role="group" aria-label="{escaped(label)}"'
     return (
-        f'<figure class="mrb-image" data-mrb="image"{packed}{size}>'
-        f'<div class="mrb-view" role="group" aria-label="{escaped(label)}">'
+        f'<figure class="mrb-image"{of_script}>'
+        f'<div class="mrb-view"{of_view}>'
         f'<img alt="{escaped(name)}" src="{_address(plain_png(pixels, side))}" draggable="false"></div>'
         f"<figcaption>{isolated(name)} · {width} × {height} · {kind}{frames}{shown}</figcaption></figure>"  # noqa: RUF001 - a size is written so
     )
+
+
+def _for_script(pixels: Pixels, side: int, index: int, whole_size: str) -> str:
+    """The attributes of a figure that `case.js` makes a viewer of."""
+    packed = f' data-packed="{_address(packed_png(pixels, side))}"' if pixels.deep else ""
+    frames = f' data-frames="{pixels.frames}"' if pixels.frames > 1 else ""
+    shades = "".join(f' data-{key}="{value}"' for key, value in _shades(pixels).items())
+    return f' data-mrb="image"{packed} data-index="{index}"{whole_size}{frames}{shades}'
 
 
 def _shades(pixels: Pixels) -> dict[str, str]:

@@ -31,7 +31,7 @@ _ORIGIN = {
     "dataset": "Source",
 }
 _PARTS = ("numbers, sides, denials or anatomical words", "number, side, denial or anatomical word")
-_SEEN = (
+SEEN_MARK: Final = (
     ' <span class="mrb-seen" title="this judge was trained on the case, so that no number counts its verdicts">'
     "trained on</span>"
 )
@@ -89,7 +89,7 @@ def case_html(
         "</div>",
     ]
     if not blind:
-        votes, labels, own_verdicts = (_rows_of(table, here) for table in (annotations, gold, verdicts))
+        votes, labels, own_verdicts = (rows_of(table, here) for table in (annotations, gold, verdicts))
         replies = replies_html(case, own_verdicts, heading, manifests or {})
         body += [
             f"<{heading}>Annotators</{heading}>{votes_html(votes, labels)}",
@@ -102,7 +102,8 @@ def case_html(
     )
 
 
-def _rows_of(table: pd.DataFrame, case_id: str) -> pd.DataFrame:
+def rows_of(table: pd.DataFrame, case_id: str) -> pd.DataFrame:
+    """The rows of a table that are about a case."""
     column = table["case_id"]
     return table[(column if pd.api.types.is_string_dtype(column) else column.astype("str")) == case_id]
 
@@ -266,10 +267,10 @@ def verdicts_html(verdicts: pd.DataFrame, labels: pd.DataFrame) -> str:
         is_seen = any(row.get("seen") is True for row in own)
         known = {} if is_seen else gold
         cells = "".join(
-            _cell(verdict_on.get((name, order)), known.get(name)) for name in dimensions for order in orders
+            cell_html(verdict_on.get((name, order)), known.get(name)) for name in dimensions for order in orders
         )
         name = isolated(judge) + (f' <span class="mrb-how">{escaped(how)}</span>' if how else "")
-        name += _SEEN if is_seen else ""
+        name += SEEN_MARK if is_seen else ""
         summary = "not counted" if is_seen else _summary(own, gold)
         rows.append(f'<tr><th scope="row">{name}</th><td class="mrb-sum">{summary}</td>{cells}</tr>')
     return f"{_legend()}{_table(dimensions, orders, rows)}"
@@ -294,7 +295,7 @@ def _table(dimensions: Iterable[str], orders: list[str], rows: Iterable[str]) ->
     )
 
 
-def _cell(row: VerdictRow | None, gold: object) -> str:
+def cell_html(row: VerdictRow | None, gold: object) -> str:
     """The choice, how probable the judge held it, the status unless all went well, and the agreement."""
     if row is None:
         return '<td class="mrb-none">&ndash;</td>'

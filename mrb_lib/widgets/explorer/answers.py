@@ -67,6 +67,7 @@ class ExplorerAnswers:
         self.selections = Selections(data, reviews, blind=blind)
         self._thumbnails = Thumbnails(data.benchmark)
         self._cases: OrderedDict[int, str] = OrderedDict()
+        self._probed: OrderedDict[tuple[int, str, Query], str] = OrderedDict()
         self._exports: OrderedDict[str, Iterator[str]] = OrderedDict()
         self._numbers = count(1)
         self._picture = lru_cache(maxsize=2)(lambda name, frame: whole(name, data.benchmark.images, frame))
@@ -78,9 +79,9 @@ class ExplorerAnswers:
     def of(self) -> dict[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]]:
         """By the `what` of a question, the function that answers it."""
         functions = (
-            self.initial_state, self.select, self.rows, self.case, self.rest, self.image, self.history, self.save,
-            self.progress, self.reasons, self.store, self.export, self.more, self.thumbnails, self.tags, self.tag,
-            self.views, self.keep_view, self.remove_view,
+            self.initial_state, self.select, self.rows, self.case, self.rest, self.probed, self.image, self.history,
+            self.save, self.progress, self.reasons, self.store, self.export, self.more, self.thumbnails, self.tags,
+            self.tag, self.views, self.keep_view, self.remove_view,
         )  # fmt: skip
         return {function.__name__: function for function in functions}
 
@@ -161,7 +162,8 @@ class ExplorerAnswers:
         """One case as HTML, with its gold labels and what the judges in view say; a long one goes on with `rest`."""
         position = self._position(question)
         html = self._case_html(position)
-        judges = [str(name) for name in (question.get("judge"), question.get("other")) if name]
+        query = query_from({name: question.get(name) for name in ("judge", "other", "dimension")})
+        judges = [name for name in (query.judge, query.other) if name]
         labels = self.data.labels.of(position)
         gold = zip(labels["dimension"], labels["choice"], strict=True)
         verdicts = self.data.verdicts(position) if judges else None
@@ -171,15 +173,28 @@ class ExplorerAnswers:
             "version": version_of(self.data.benchmark.cases.iloc[position]),
             "html": html[:PIECE],
             "next": _next(html, 0),
-            "view": "" if verdicts is None else in_view_html(verdicts, labels, judges, question.get("dimension")),
+            "view": "" if verdicts is None else in_view_html(verdicts, labels, judges, query.dimension),
             "images": len(self.data.benchmark.cases["images"].iloc[position]),
             "gold": {message_text(d): message_value(c) for d, c in gold},
+            "probes": [[message_text(name), *counts] for name, *counts in self.data.probes_of(position, query)],
         }
 
     def rest(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """The piece of a long case from `from` on, which is the `next` of the piece before; the last one has none."""
         html, start = self._case_html(self._position(question)), max(0, _number(question, "from"))
         return {"html": html[start : start + PIECE], "next": _next(html, start)}
+
+    def probed(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """A piece, from `from` on, of the case as a `probe` changes it, with the verdicts in view."""
+        position, probe = self._position(question), str(question.get("probe") or "")
+        query = query_from({name: question.get(name) for name in ("judge", "other", "dimension")})
+        key = position, probe, query
+        if key not in self._probed:
+            judges = [name for name in (query.judge, query.other) if name]
+            html = self.data.probed_html(position, probe, judges=judges, dimension=query.dimension)
+            _keep(self._probed, key, html, _KEPT_CASES)
+        start = max(0, _number(question, "from"))
+        return {"html": self._probed[key][start : start + PIECE], "next": _next(self._probed[key], start)}
 
     def image(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """A piece of a frame of an image of a case with every pixel it has, from `from` on; see `images.whole`."""

@@ -26,7 +26,7 @@ from mrb_lib.widgets.text import escaped
 
 BENCHMARK, INDEX, STORE = "MRB_REVIEW_BENCHMARK", "MRB_REVIEW_INDEX", "MRB_REVIEW_STORE"
 BLIND = "MRB_REVIEW_BLIND"
-_OWN = ("list", "filters", "form", "tags", "views", "explorer")
+_OWN = ("list", "filters", "form", "tags", "views", "probed", "explorer")
 SCRIPTS: Final = (*CASE_SCRIPTS, *(f"explorer/{name}" for name in _OWN))
 STYLES: Final = (*CASE_STYLES, "explorer/explorer")
 _STATIC_CASES = 3

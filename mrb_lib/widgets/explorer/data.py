@@ -12,12 +12,15 @@ import pandas as pd
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.votes import gold
 from mrb_lib.schema import NO_PROBE
-from mrb_lib.stats.core.panel import as_panel
+from mrb_lib.stats.core.panel import as_panel, panels
 from mrb_lib.stats.difficulty.table import difficulty
 from mrb_lib.stats.failures.case_index import POLICY, CaseIndex
+from mrb_lib.stats.failures.changed import changed_by_probe
 from mrb_lib.stats.failures.failure_kinds import Kinds, difficulty_of, failure_kinds
+from mrb_lib.stats.failures.query import Query
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.widgets.case.images import SIDE
+from mrb_lib.widgets.case.probed import probe_seed, probed_html
 from mrb_lib.widgets.case.view import case_html
 from mrb_lib.widgets.text import kind_note
 
@@ -91,8 +94,12 @@ class ExplorerData:
         return kind_note(self.benchmark.meta.kind)
 
     def case_html(self, position: int, *, judges: Sequence[str] = (), level: int = 3, side: int = SIDE) -> str:
-        """The page of a case without its style, with the verdicts of some judges, or of all where none is named."""
+        """The page of a case without its style, with the plain verdicts of some judges, or of all where none is named.
+
+        Those under probes are in `probed_html`, a probe at a time: all at once are too many to read.
+        """
         verdicts = self.verdicts(position)
+        verdicts = verdicts[verdicts["probe"] == NO_PROBE]
         return case_html(
             self.benchmark.cases.iloc[position],
             images=self.benchmark.images,
@@ -104,6 +111,45 @@ class ExplorerData:
             style=False,
             side=side,
         )
+
+    def probed_html(
+        self, position: int, probe: str, *, judges: Sequence[str] = (), dimension: str | None = None, level: int = 3
+    ) -> str:
+        """A case as a probe changes it, without its style, once a seed of the runs that judged it so.
+
+        Parameters
+        ----------
+        judges, dimension : whose verdicts, and on what, to show; all where none is named
+        """
+        verdicts = self.verdicts(position)
+        verdicts = verdicts[verdicts["judge"].isin(list(judges))] if judges else verdicts
+        verdicts = verdicts[verdicts["dimension"] == dimension] if dimension else verdicts
+        names = verdicts.loc[verdicts["probe"] == probe, "judge"].unique().tolist() or list(judges) or self.judges
+        by_seed: dict[int | None, list[str]] = {}
+        for name in map(str, names):
+            by_seed.setdefault(probe_seed(self.manifests.get(name)), []).append(name)
+        return "".join(
+            probed_html(
+                self.benchmark,
+                str(self.benchmark.cases["case_id"].iloc[position]),
+                probe,
+                seed=seed,
+                verdicts=verdicts[verdicts["judge"].isin(own)],
+                gold=self.labels.of(position),
+                manifests=self.manifests,
+                level=level,
+                style=False,
+            )
+            for seed, own in (by_seed or {None: []}).items()
+        )
+
+    def probes_of(self, position: int, query: Query) -> list[tuple[str, int, int]]:
+        """Every probe of the verdicts: of how many in view, a judge's on a dimension of the case, how many changed."""
+        judges = [self.judges.index(name) for name in (query.judge, query.other) if name] or slice(None)
+        dimensions = slice(None) if query.dimension is None else [self.kinds.dimensions.index(query.dimension)]
+        share = self.kinds.changed[..., position][:, judges][:, :, dimensions]
+        paired, changed = np.isfinite(share).sum(axis=(1, 2)), (share > 0).sum(axis=(1, 2))
+        return list(zip(self.kinds.probes, paired.tolist(), changed.tolist(), strict=True))
 
 
 def explorer_data(
@@ -131,14 +177,17 @@ def explorer_data(
     # Texts that are missing are None, as in an index: equal to each other, which NaN is not.
     texts = {name: table[name].astype(object).where(table[name].notna(), None) for name in _TEXTS if name in table}
     table = table.assign(**(dict.fromkeys(_TEXTS) | texts))
-    plain = table[table["probe"].fillna(NO_PROBE) == NO_PROBE]
+    table = table.assign(probe=table["probe"].fillna(NO_PROBE))
     labels, dimensions = gold(benchmark), list(benchmark.meta.dimensions)
     scored = labels if benchmark.meta.is_preference else labels.assign(choice=pd.Series(None, index=labels.index))
-    panel = as_panel(plain, benchmark.cases["case_id"], dimensions)
+    case_ids = benchmark.cases["case_id"]
+    by_probe = panels([table], case_ids, dimensions)
+    panel = by_probe.get(NO_PROBE, as_panel(table.head(0), case_ids, dimensions))
     hard = difficulty_of(
         difficulty(panel, scored, benchmark.cases, policy=policy, dimensions=dimensions), benchmark.cases, dimensions
     )
     kinds = failure_kinds(panel, scored, benchmark.cases, policy=policy, estimated=hard)
+    kinds = kinds.with_probes(changed_by_probe(panel, by_probe, scored, case_ids))
     return ExplorerData(benchmark, kinds, ByCase(labels, ids), votes, ByCase(table, ids).of)
 
 

@@ -184,7 +184,7 @@ const mrbExplorer = (() => {
     function settle(answer) {
       const before = state.query;
       Object.assign(state, { query: answer.query, asOf: answer.as_of, done: answer.done, fragment: answer.fragment, n: answer.n, index: answer.position === null && answer.n ? 0 : answer.index, turn: state.turn + 1 });
-      if (before && ["judge", "other", "dimension"].some((name) => before[name] !== state.query[name])) kept.clear();
+      if (before && ["judge", "other", "dimension", "changed_by"].some((name) => before[name] !== state.query[name])) kept.clear();
       drawPosition();
       parts.filters.update(answer);
       parts.list.reset(answer);
@@ -264,14 +264,9 @@ const mrbExplorer = (() => {
       return kept.get(position);
     }
 
-    async function ask(position, { judge, other, dimension }) {
+    async function ask(position, { judge, other, dimension, changed_by: wanted }) {
       const answer = await link.ask("case", { position, judge, other, dimension });
-      let { html, next } = answer;
-      while (next !== null) {
-        const rest = await link.ask("rest", { position, from: next });
-        html += rest.html;
-        next = rest.next;
-      }
+      const html = await whole(answer, (from) => link.ask("rest", { position, from }));
       const node = element("div", { class: "mrb-shown" });
       node.append(fragment(html));
       if (answer.view) {
@@ -279,8 +274,20 @@ const mrbExplorer = (() => {
         const said = element("details", { class: "mrb-case mrb-in-view", open: true }, element("summary", {}, ...words), fragment(answer.view));
         node.querySelector(".mrb-stage").after(said); // the case itself comes first
       }
+      const fetch = async (probe) => {
+        const piece = (from) => link.ask("probed", { position, probe, judge, other, dimension, from });
+        return whole(await piece(0), piece);
+      };
+      const probed = answer.probes.length ? mrbProbed.make({ probes: answer.probes, wanted, fetch }) : null;
+      if (probed) (node.querySelector(".mrb-in-view") ?? node.querySelector(".mrb-stage")).after(probed.root);
       for (const img of node.querySelectorAll("img")) img.decode().catch(() => {});
-      return { ...answer, html: "", view: "", node };
+      return { ...answer, html: "", view: "", node, probed };
+    }
+
+    // A text that comes in pieces, of which the first is here.
+    async function whole({ html, next }, more) {
+      if (next === null) return html;
+      return html + await whole(await more(next), more);
     }
 
     function clearStage() {
@@ -306,6 +313,7 @@ const mrbExplorer = (() => {
         parts.form.show(shown, state.query);
         parts.tags.show(shown);
         parts.gate.open();
+        shown.probed?.show();
         prefetch();
       } catch (error) {
         if (state.position !== position) return;

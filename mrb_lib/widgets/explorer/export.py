@@ -13,7 +13,7 @@ from mrb_lib.reviews.exchange import guarded
 from mrb_lib.reviews.marks import current
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.core.options import IntArray
-from mrb_lib.stats.failures.failure_kinds import KINDS, OF_A_CASE
+from mrb_lib.stats.failures.failure_kinds import ANY_PROBE, KINDS, OF_A_CASE
 from mrb_lib.stats.failures.query import Query
 from mrb_lib.widgets.case.view import STYLES
 from mrb_lib.widgets.explorer.data import KIND_WORDS, REVIEW_WORDS, ExplorerData, message_text
@@ -44,8 +44,8 @@ def csv_pieces(
     str
         Lines of CSV, the head first: the case's texts, `gold <dimension>`, for each judge in view
         `<judge>: <dimension>` (mixed where its verdicts tie), `kinds` of failure, `confidence`, `disagreement`,
-        `difficulty` (the highest over the judges and dimensions in view), `reviews`, `tags`, and `data`, which says
-        SIMULATED where they are.
+        `difficulty` (the highest over the judges and dimensions in view), `changed by` (where verdicts are under
+        probes, those that changed one in view), `reviews`, `tags`, and `data`, which says SIMULATED where they are.
     """
     kinds, cases = data.kinds, data.benchmark.cases
     texts = [name for name in _TEXTS if name in cases.columns]
@@ -53,7 +53,8 @@ def csv_pieces(
     judges = [name for name in (query.judge, query.other) if name]
     head = [*texts, *(f"gold {name}" for name in dimensions)]
     head += [f"{judge}: {name}" for judge in judges for name in dimensions]
-    yield "\ufeff" + _line([*head, "kinds", "confidence", "disagreement", "difficulty", "reviews", "tags", "data"])
+    head += ["kinds", "confidence", "disagreement", "difficulty", *(["changed by"] if kinds.probes else [])]
+    yield "\ufeff" + _line([*head, "reviews", "tags", "data"])
     reviews = _reviews(history)
     for position in positions.tolist():
         labels = data.labels.of(position)
@@ -62,6 +63,8 @@ def csv_pieces(
         row += [gold.get(name) for name in dimensions]
         row += [_choice_text(data, judge, name, position) for judge in judges for name in dimensions]
         row += [_kinds_of(data, query, position), *_values(data, query, position)]
+        if kinds.probes:
+            row.append("; ".join(name for name, _, n_changed in data.probes_of(position, query) if n_changed))
         case_id = str(cases["case_id"].iloc[position])
         row += [reviews.get(case_id, ""), "; ".join((tags or {}).get(case_id, ()))]
         yield _line([*row, "SIMULATED" if data.note else data.benchmark.meta.kind])
@@ -81,6 +84,8 @@ def page_pieces(data: ExplorerData, query: Query, positions: IntArray) -> Iterat
         yield f'<p class="mrb-lead">These are the first {MOST_PRINTED} of {len(positions):,} cases.</p>'
     for position in positions[:MOST_PRINTED].tolist():
         yield data.case_html(position, judges=judges, level=2, side=_SIDE)
+        if query.changed_by is not None and query.changed_by != ANY_PROBE:
+            yield data.probed_html(position, query.changed_by, judges=judges, dimension=query.dimension)
     yield closing()
 
 
@@ -94,6 +99,8 @@ def in_words(query: Query) -> str:
     parts += [f"where {isolated(query.judge)} and {isolated(query.other)} differ"] if query.other else []
     parts += [" or ".join(KIND_WORDS[kind][0].lower() for kind in query.kind)] if query.kind else []
     parts += [" or ".join(query.outcome)] if query.outcome else []
+    under = "any probe" if query.changed_by == ANY_PROBE else f"the probe {isolated(query.changed_by)}"
+    parts += [f"changed by {under}"] if query.changed_by is not None else []
     parts += [f"where {isolated(query.where)}"] if query.where else []
     parts += [REVIEW_WORDS[query.review].lower()] if query.review else []
     parts += [f"with the words {isolated(query.text)}"] if query.text else []

@@ -7,11 +7,13 @@ const mrbFilters = (() => {
     ["organ", "Organ", "any"],
     ["department", "Department", "any"],
     ["modality", "Modality", "any"],
+    ["changed_by", "Changed by probe", "not asked"],
   ];
   const SORTS = [["", "benchmark order"], ["confidence", "confidence"], ["disagreement", "disagreement"], ["difficulty", "estimated difficulty"]];
-  const EMPTY = { judge: null, other: null, dimension: null, organ: null, department: null, modality: null, kind: [], outcome: [], where: "", review: "", text: "", sort: "", desc: true };
+  const EMPTY = { judge: null, other: null, dimension: null, organ: null, department: null, modality: null, kind: [], outcome: [], changed_by: null, where: "", review: "", text: "", sort: "", desc: true };
 
   const spoken = (value) => value.replaceAll("_", " ");
+  const named = (name, value) => (name !== "changed_by" ? spoken(value) : value === "*" ? "any probe" : value);
 
   // `change(query)` is told of every new query; `kinds` gives each kind its name and its meaning.
   function make({ kinds, reviews, change }) {
@@ -41,6 +43,9 @@ const mrbFilters = (() => {
       selects.set(name, select);
       bar.append(element("label", { class: "mrb-filter" }, element("span", {}, label), select));
     }
+    const probed = selects.get("changed_by").closest("label"); // beside the kinds of failure, with which it is combined
+    probed.title = "only verdicts that are another choice under the probe than on the plain case, in the same order and repeat";
+    probed.classList.add("mrb-changed-by");
     const review = element("select", { "data-filter": "review" });
     review.addEventListener("change", () => ask({ review: review.value }));
     bar.append(element("label", { class: "mrb-filter", hidden: true }, element("span", {}, "Reviews"), review));
@@ -70,7 +75,7 @@ const mrbFilters = (() => {
     const outcome = element("button", { type: "button", "aria-pressed": "true", hidden: true });
     outcome.addEventListener("click", () => ask({ outcome: [] }));
     const rest = element("span", { class: "mrb-rest" });
-    chips.append(outcome, rest);
+    chips.append(outcome, rest, probed);
     const summary = element("p", { class: "mrb-outcomes" });
 
     function fill(name, label, any, facet) {
@@ -78,12 +83,12 @@ const mrbFilters = (() => {
       const values = facet?.values ?? [];
       const wanted = query[name];
       const options = [element("option", { value: "" }, facet && name !== "other" ? `${any} (${facet.total.toLocaleString()})` : any)];
-      for (const [value, n] of values) options.push(element("option", { value: `=${value}`, "data-n": n }, `${value ? spoken(value) : "none stated"} (${n.toLocaleString()})`));
-      if (wanted !== null && !values.some(([value]) => value === wanted)) options.push(element("option", { value: `=${wanted}` }, spoken(wanted)));
+      for (const [value, n] of values) options.push(element("option", { value: `=${value}`, "data-n": n }, `${value ? named(name, value) : "none stated"} (${n.toLocaleString()})`));
+      if (wanted !== null && !values.some(([value]) => value === wanted)) options.push(element("option", { value: `=${wanted}` }, named(name, wanted)));
       select.replaceChildren(...options);
       select.value = wanted === null ? "" : `=${wanted}`;
       select.disabled = !values.length;
-      select.closest("label").hidden = !values.length && ["organ", "department", "modality"].includes(name);
+      select.closest("label").hidden = !values.length && ["organ", "department", "modality", "changed_by"].includes(name);
       if (name === "other") select.closest("label").hidden = query.judge === null || !values.length;
       select.closest("label").classList.toggle("mrb-on", wanted !== null);
     }

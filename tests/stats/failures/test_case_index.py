@@ -15,6 +15,7 @@ from mrb_lib.schema import POLICIES
 from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.difficulty.table import difficulty
 from mrb_lib.stats.failures.case_index import build_index, open_index
+from mrb_lib.stats.failures.changed import changed_by_probe
 from mrb_lib.stats.failures.failure_kinds import Kinds, difficulty_of, failure_kinds
 from mrb_lib.stats.failures.selection import Query, facets, select
 from mrb_lib.verdicts.parts import part_paths
@@ -54,6 +55,7 @@ def runs(benchmark: Benchmark, tmp_path: Path) -> Path:
     frame["p_a"] = generator.uniform(size=len(frame)).round(6)
     frame["reply"] = "because of " + frame["case_id"]
     probed = frame.iloc[:8].assign(probe="swapped", reply="probed")
+    probed["choice"] = probed["choice"].replace({"A": "B", "B": "A"})
     save_imported(
         pd.concat([frame.assign(probe="none"), probed]), tmp_path / "runs", benchmark="b", kind="", source="s"
     )
@@ -71,8 +73,11 @@ def test_an_index_holds_what_the_runs_and_the_statistics_say(benchmark: Benchmar
     pd.testing.assert_frame_equal(index.gold, labels)
     hard = difficulty_of(difficulty(plain, labels, cases, dimensions=DIMENSIONS), cases, list(DIMENSIONS))
     np.testing.assert_array_equal(index.difficulty, hard)
+    swapped = as_panel(table[table["probe"] == "swapped"], cases["case_id"], DIMENSIONS)
+    changed = changed_by_probe(panel, {"swapped": swapped}, labels, cases["case_id"])
+    assert (changed.share > 0).any()
     for policy in POLICIES:
-        expected = failure_kinds(panel, labels, cases, policy=policy, estimated=hard)
+        expected = failure_kinds(panel, labels, cases, policy=policy, estimated=hard).with_probes(changed)
         for part in fields(Kinds):
             np.testing.assert_array_equal(getattr(index.kinds(policy), part.name), getattr(expected, part.name))
     assert index.n_probed == 8

@@ -9,7 +9,8 @@ import pytest
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.core.panel import as_panel
-from mrb_lib.stats.failures.failure_kinds import KINDS, OF_A_CASE, OUTCOMES, Kinds, failure_kinds
+from mrb_lib.stats.failures.changed import ChangedByProbe
+from mrb_lib.stats.failures.failure_kinds import ANY_PROBE, KINDS, OF_A_CASE, OUTCOMES, Kinds, failure_kinds
 from mrb_lib.stats.failures.query import from_fragment, to_fragment
 from mrb_lib.stats.failures.selection import NO_KIND, Query, facets, searchable, select
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
@@ -42,13 +43,15 @@ def kinds(cases: pd.DataFrame) -> Kinds:
     hard = generator.normal(size=(2, N)).round(1)
     hard[:, ::7] = np.nan
     panel = as_panel(verdicts, cases["case_id"], DIMENSIONS)
-    return failure_kinds(panel, gold, cases, policy="balanced", estimated=hard)
+    kinds = failure_kinds(panel, gold, cases, policy="balanced", estimated=hard)
+    share = generator.choice([np.nan, 0, 0.5, 1], (2, *kinds.outcome.shape), p=[0.3, 0.4, 0.2, 0.1])
+    return kinds.with_probes(ChangedByProbe(["image/blur:3", "image/removed"], share.astype(np.float16)))
 
 
 def _cell(kinds: Kinds, query: Query, judge: int | None, dimension: int, case: int) -> bool:
     """Whether one verdict, or, without a judge, the case itself matches: as the words of the docstring say."""
     if judge is None:
-        if query.outcome:
+        if query.outcome or query.changed_by:
             return False
         if not query.kind:
             return query.dimension is None or bool(kinds.labelled[dimension, case])
@@ -57,6 +60,10 @@ def _cell(kinds: Kinds, query: Query, judge: int | None, dimension: int, case: i
         return False
     if query.outcome and OUTCOMES[kinds.outcome[judge, dimension, case]] not in query.outcome:
         return False
+    if query.changed_by is not None:
+        under = [kinds.probes.index(query.changed_by)] if query.changed_by != ANY_PROBE else range(2)
+        if not any(kinds.changed[p, judge, dimension, case] > 0 for p in under):
+            return False
     if query.other is not None:
         other = kinds.judges.index(query.other)
         said = kinds.said[:, dimension, case]
@@ -94,6 +101,9 @@ QUERIES = [
 QUERIES += [
     replace(query, outcome=outcome) for query in QUERIES[::3] for outcome in (("right", "half right"), ("not scored",))
 ]
+QUERIES += [
+    replace(query, changed_by=probe) for query in QUERIES[::4] for probe in (ANY_PROBE, "image/blur:3", "image/removed")
+]
 
 
 def test_a_selection_is_what_a_plain_loop_finds(kinds: Kinds, cases: pd.DataFrame) -> None:
@@ -108,7 +118,7 @@ def test_a_selection_is_what_a_plain_loop_finds(kinds: Kinds, cases: pd.DataFram
 def test_every_count_is_the_size_of_the_selection_it_promises(kinds: Kinds, cases: pd.DataFrame) -> None:
     for query in QUERIES[::5]:
         rows = facets(kinds, cases, query)
-        assert {"organ", "department", "kind", "judge", "dimension"} <= set(rows["facet"])
+        assert {"organ", "department", "kind", "judge", "dimension", "changed_by"} <= set(rows["facet"])
         for row in rows.itertuples():
             value = "" if pd.isna(row.value) else row.value
             if row.facet in ("outcome", "pair") or value == NO_KIND:
@@ -212,6 +222,7 @@ def test_a_benchmark_that_nobody_judged_can_be_searched() -> None:
         (Query(other="j0"), "no judge to compare it with"),
         (Query(dimension="beauty"), "dimension 'beauty' is unknown"),
         (Query(kind=("odd",)), "kind 'odd' is unknown"),
+        (Query(changed_by="image/none"), "probe 'image/none' is unknown"),
         (Query(sort="size"), "sort 'size' is unknown"),
     ],
 )
@@ -219,6 +230,12 @@ def test_what_there_is_not_is_named(kinds: Kinds, cases: pd.DataFrame, query: Qu
     for ask in (select, facets):
         with pytest.raises(InputError, match=message):
             ask(kinds, cases, query)
+
+
+def test_without_probes_no_verdict_changed_under_any(kinds: Kinds, cases: pd.DataFrame) -> None:
+    plain = kinds.with_probes(ChangedByProbe([], kinds.changed[:0]))
+    assert len(select(plain, cases, Query(changed_by=ANY_PROBE))) == 0
+    assert "changed_by" not in set(facets(plain, cases, Query())["facet"])
 
 
 def test_kinds_of_other_cases_are_refused(kinds: Kinds) -> None:
