@@ -23,8 +23,15 @@ _COUNTED: Final = frozenset(WORDS["number"]["counted"])
 _MASS_UNITS: Final[dict[str, str]] = WORDS["unit"]["other"]
 _NEGATION: Final = WORDS["negation"]
 _TURNED: Final = frozenset(("no", "not", "without", "is", "are", *_NEGATION["verbs"]))
+_LEFT_ALONE: Final = frozenset(_NEGATION["left_alone"])
+_SHARED: Final = frozenset(WORDS["drug"]["shared"])
+_POSSIBLY: Final = frozenset(("may", "might", "can", "could", "sometimes", "often", "some"))
 _BESIDE_NOUNS: Final = frozenset(_NEGATION["beside_nouns"])
 _PLANNED: Final = frozenset(WORDS["modality"]["planned"])
+_GENERAL: Final = frozenset(WORDS["modality"]["general"])
+_NORMAL: Final = frozenset(WORDS["anatomy"]["normal"])
+_OPTION: Final = re.compile(r"[\s*-]*\(?[A-Z]\)[^.:;\u2013\u2014]*")
+_LONGEST_OPTION: Final = 300
 _NUMBER: Final = r"\d{1,7}(?:,\d{3}){0,3}(?:\.\d{1,4})?"
 
 
@@ -46,7 +53,7 @@ def side(text: str, severity: int, rng: np.random.Generator, case: Case) -> str 
     edits = [
         Edit(words.spans[i].start, words.spans[i].end, like(_SIDES[word], words.spans[i].of(text)))
         for i, word in enumerate(words.lower)
-        if word in _SIDES and (word not in ("left", "right") or _is_side(words, i)) and not words.is_denied(i)
+        if word in _SIDES and (word not in ("left", "right") or _is_side(words, i)) and _is_finding(words, i)
     ]
     return _planted(text, edits, severity, rng)
 
@@ -100,7 +107,7 @@ def anatomy(text: str, severity: int, rng: np.random.Generator, case: Case) -> s
 def drug(text: str, severity: int, rng: np.random.Generator, case: Case) -> str | None:
     """Name a drug of another class in one response."""
     words, others = Words.of(text), _drugs()
-    places = [place for place in words.phrases(others) if not words.is_denied(place[0])]
+    places = [place for place in words.phrases(others) if _is_about_drug(words, place[0])]
     return _planted(text, _replaced(words, places, others, rng), severity, rng)
 
 
@@ -110,13 +117,18 @@ def modality(text: str, severity: int, rng: np.random.Generator, case: Case) -> 
     words = Words.of(text.replace("X-ray", "X ray").replace("x-ray", "x ray"))  # of the same length
     edits = []
     for i, size, phrase in words.phrases(WORDS["modality"]["other"]):
-        if not _PLANNED.intersection(words.clause(i)) and words.at(i + size) not in ("or", "and", "would"):
+        if _is_of_the_picture(words, i, size):
             edits.append(_swap(words, i, size, WORDS["modality"]["other"][phrase], text))
     return _planted(text, edits, severity, rng)
 
 
 def _planted(text: str, edits: Sequence[Edit], severity: int, rng: np.random.Generator) -> str | None:
     return in_place(text, some_of(edits, severity, rng)) if edits else None
+
+
+def _is_finding(words: Words, i: int) -> bool:
+    """Whether something is said to be there; what is denied, or said to be normal, may be as true of another place."""
+    return not words.is_denied(i) and _NORMAL.isdisjoint((*words.clause(i, 12), *words.rest(i, 12)))
 
 
 def _is_side(words: Words, i: int) -> bool:
@@ -177,7 +189,8 @@ def _negated(words: Words, i: int) -> Edit | None:
         is_plain = following not in _NEGATION["no_idioms"] and words.before(i) != "or"
         return Edit(span.start, span.end, like("some", span.of(words.text))) if is_plain else None
     if here == "without":
-        is_plain = following not in ("any", "doubt", "question", "it", "further") and not following.endswith("ing")
+        is_plain = following not in _NEGATION["without_idioms"] and not following.endswith("ing")
+        is_plain = is_plain and _POSSIBLY.isdisjoint(words.clause(i, 12))  # what may come without may come with it
         return Edit(span.start, span.end, like("with", span.of(words.text))) if is_plain else None
     if here == "not":
         is_plain = words.before(i) in _NEGATION["auxiliaries"] and following not in _NEGATION["not_idioms"]
@@ -191,14 +204,32 @@ def _negated(words: Words, i: int) -> Edit | None:
     return None
 
 
+def _is_of_the_picture(words: Words, i: int, size: int) -> bool:
+    """Whether a modality is that of what is seen, and not one that is planned, compared or spoken of in general."""
+    is_short = words.lower[i] in ("ct", "mri") and not words.spans[i].of(words.text).isupper()
+    if is_short or words.at(i + size) in ("or", "and", "would"):
+        return False
+    return _PLANNED.isdisjoint(words.clause(i)) and _GENERAL.isdisjoint(words.rest(i + size - 1))
+
+
 def _is_verb(words: Words, i: int) -> bool:
     """Whether a word such as "causes" says what something does, and does not name several causes."""
     return not {words.before(i), words.after(i)} & _BESIDE_NOUNS and words.before(i) != ""
 
 
 def _is_open(words: Words, i: int) -> bool:
-    """Whether what is said at a word is a condition, a choice or a question."""
-    return words.mark(i)[1] == "?" or not set(_NEGATION["left_alone"]).isdisjoint(words.clause(i, 6))
+    """Whether what is said at a word is a condition, a choice or a question, or the wording of an option."""
+    before = words.clause(i, 12)
+    asks = "which" in before[:-1] and before[-1] != "which"  # "which test is", but not "which is"
+    return words.mark(i)[1] == "?" or asks or not _LEFT_ALONE.isdisjoint(before) or _is_option(words, i)
+
+
+def _is_option(words: Words, i: int) -> bool:
+    """Whether a word is in the first part of a line such as "(B) It is normal"."""
+    start = words.spans[i].start
+    line = words.text.rfind("\n", max(0, start - _LONGEST_OPTION), start) + 1
+    is_whole = line > 0 or start <= _LONGEST_OPTION
+    return is_whole and _OPTION.fullmatch(words.text, line, start) is not None
 
 
 @cache
@@ -218,9 +249,10 @@ def _directions() -> frozenset[str]:
 
 @cache
 def _drugs() -> dict[str, tuple[str, ...]]:
-    """What may stand in place of each drug: the first ones of the other groups, or another kind of drug."""
+    """What may stand in place of each drug: one for quite another purpose, or another kind of drug."""
     groups: list[list[str]] = WORDS["drug"]["names"]
-    out = {name: tuple(other[0] for other in groups if other is not group) for group in groups for name in group}
+    strangers = WORDS["drug"]["strangers"]
+    out = {name: tuple(other for other in strangers if other not in group) for group in groups for name in group}
     for group in WORDS["drug"]["kinds"]:
         for word in group:
             out.setdefault(word.lower(), tuple(other for other in group if other != word))
@@ -228,7 +260,7 @@ def _drugs() -> dict[str, tuple[str, ...]]:
 
 
 def _is_anatomy(words: Words, i: int, size: int, phrase: str) -> bool:
-    if words.is_denied(i):
+    if not _is_finding(words, i) or _is_option(words, i):
         return False
     if phrase in _directions():
         return words.after(i) in WORDS["anatomy"]["before"]
@@ -236,6 +268,12 @@ def _is_anatomy(words: Words, i: int, size: int, phrase: str) -> bool:
     if phrase in ("heart", "brain", "back"):
         return following not in ("of", "attack", "attacks", "rate", "failure") and previous not in ("by", "my", "your")
     return previous != "upset" and not following.startswith(("vision", "bug", "flu", "ache", "upset", "plateau"))
+
+
+def _is_about_drug(words: Words, i: int) -> bool:
+    """Whether what is said of a drug is its own: many have the same side effects, and not to take one may be right."""
+    around = (*words.clause(i, 12), *words.rest(i, 12))
+    return not words.is_denied(i) and not _is_option(words, i) and _SHARED.isdisjoint(around)
 
 
 def _replaced(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -10,6 +11,8 @@ from mrb_lib.probes.probe import Case, register_response
 from mrb_lib.probes.wording import WORDS, Edit, Words, in_place, is_finished, is_layout, sentences
 
 _OBSERVED: Final = frozenset(WORDS["finding"]["observed"])
+_OTHERS: Final = frozenset(("no", "without", "other", "another"))
+_GOES_ON: Final = frozenset(("this", "these", "it", "its", "they", "their"))
 _SUPPOSED: Final = frozenset(WORDS["finding"]["supposed"])
 
 
@@ -28,7 +31,7 @@ def finding_added(text: str, severity: int, rng: np.random.Generator, case: Case
 
 @register_response("response/finding-dropped", expected="flips", severities=3)
 def finding_dropped(text: str, severity: int, rng: np.random.Generator, case: Case) -> str | None:
-    """Leave out the sentence of one response with the main finding; at severity 3, every one with a finding."""
+    """Leave out the sentence of one response with the main finding, and what follows from it; at severity 3, all."""
     parts = [part for part in sentences(text) if not _is_numbered(part.of(text))]
     weights = [_weight(part.of(text)) if is_finished(part.of(text)) else 0 for part in parts]
     ranked = sorted(
@@ -36,11 +39,11 @@ def finding_dropped(text: str, severity: int, rng: np.random.Generator, case: Ca
     )
     if len(parts) < 2 or not ranked or is_layout(text):
         return None
-    dropped = sorted(ranked[: (1, 3, len(ranked))[severity - 1]])
-    if len(dropped) == len(parts):
-        dropped = dropped[:-1]
-    edits = [Edit(parts[i].start, _next_start(text, parts[i].end), "") for i in dropped]
-    return in_place(text, edits).strip() or None
+    said = [Words.of(part.of(text)) for part in parts]
+    tried = (_with_what_rests(ranked[:most], said) for most in (1, 3, len(ranked))[severity - 1 :: -1])
+    dropped = next((places for places in tried if len(places) < len(parts)), set[int]())
+    edits = [Edit(parts[i].start, _next_start(text, parts[i].end), "") for i in sorted(dropped)]
+    return in_place(text, edits).strip() if edits else None
 
 
 def _false_findings(text: str, case: Case) -> list[str]:
@@ -62,8 +65,20 @@ def _weight(sentence: str) -> int:
     return sum(weights[phrase] for _, _, phrase in words.phrases(weights))
 
 
+def _with_what_rests(places: Sequence[int], said: Sequence[Words]) -> set[int]:
+    """Sentences, those that go on from them with "this" or "it", and those that name a finding of theirs as well."""
+    weights: dict[str, int] = WORDS["finding"]["weights"]
+    named = {word.rstrip("s") for place in places for word in said[place].lower if weights.get(word, 0) > 1}
+    out = set(places)
+    for i, words in enumerate(said):
+        is_named = not named.isdisjoint(word.rstrip("s") for word in words.lower) and _OTHERS.isdisjoint(words.lower)
+        if is_named or (i - 1 in out and words.at(0) in _GOES_ON):
+            out.add(i)
+    return out
+
+
 def _is_numbered(sentence: str) -> bool:
-    return sentence[:1].isdigit()
+    return sentence[:1].isdigit() or sentence[:1] == "(" or sentence[1:2] == ")"
 
 
 def _next_start(text: str, place: int) -> int:

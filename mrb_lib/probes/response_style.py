@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -129,10 +130,10 @@ def typos(text: str, severity: int, rng: np.random.Generator, case: Case) -> str
     if not words:
         return None
     share = max((0.02, 0.05, 0.1, 0.15, 0.25)[severity - 1], float(draws.min()))
-    known = {word[0].lower() for word in words}
+    known = {word[0] for word in words}
     edits = []
     for word, draw, place, drop in zip(words, draws.tolist(), places.tolist(), drops.tolist(), strict=True):
-        if draw <= share and (wrong := _misspelt(word[0], place, drop)).lower() not in known:
+        if draw <= share and (wrong := _misspelt(word[0], place, drop)) not in known:
             edits.append(Edit(word.start(), word.end(), wrong))
     return in_place(text, edits) if edits else None
 
@@ -178,6 +179,7 @@ _BULLET: Final = re.compile(r"^([ \t]{0,8})(?:[-*] |#{1,6} )[ \t]{0,4}")
 
 
 _PREFIXES: Final = ("hyper", "hypo", "intra", "inter")  # one letter away from another of them, or from its opposite
+_VOWELS: Final = frozenset("aeiouy")
 _DRUG_ENDS: Final = tuple(WORDS["typos"]["drug_ends"])
 
 
@@ -243,6 +245,8 @@ def _states(sentence: str) -> bool:
     if not is_finished(sentence) or sentence.lower().startswith(_NO_ASIDE) or len(sentence) > 600:
         return False
     words = Words.of(sentence).lower
+    if words[0] == "a" and (sentence[1] != " " or words[1].endswith("s") or words[1] in ("and", "or")):
+        return False  # an option, as in "A, C and E are wrong" and "A is right"
     return len(words) > 3 and words[0] in _LOWERED and bool(_NOW.intersection(words)) and not _DOUBT.intersection(words)
 
 
@@ -263,15 +267,31 @@ def _without_markdown(line: str) -> str:
 
 def _may_be_misspelt(word: str) -> bool:
     lower = word.lower()
-    return word == lower and lower not in _KEPT and not lower.startswith(_PREFIXES) and not lower.endswith(_DRUG_ENDS)
+    if word != lower or lower in _KEPT or lower.startswith(_PREFIXES) or lower.endswith(_DRUG_ENDS):
+        return False
+    return any(_may_be_swapped(*pair) for pair in pairwise(word[1:-1]))
 
 
 def _misspelt(word: str, place: float, is_dropped: bool) -> str:
-    """A word with two inner letters swapped or, in a long one, one dropped; the first and the last letter stay."""
-    i = 1 + int(place * (len(word) - 3))
-    if (is_dropped and len(word) > 6) or word[i] == word[i + 1]:
+    """A word with two inner letters swapped or, in a long one, a vowel dropped, where that makes no other word.
+
+    The first and the last letter stay. Other words come of l or r moved past a vowel ("trial", "infarction"), of two
+    vowels swapped, of a letter less in a pair ("splitting" and "slitting"), and of a vowel dropped early ("pleural").
+    """
+    inner = range(1, len(word) - 2)
+    drops = [i for i in inner if i > 2 and word[i] in _VOWELS and not {word[i - 1], word[i + 1]} & _VOWELS]
+    if is_dropped and len(word) > 6 and drops:
+        i = drops[int(place * len(drops))]
         return word[:i] + word[i + 1 :]
+    swaps = [i for i in inner if _may_be_swapped(word[i], word[i + 1])]
+    i = swaps[int(place * len(swaps))]
     return word[:i] + word[i + 1] + word[i] + word[i + 2 :]
+
+
+def _may_be_swapped(a: str, b: str) -> bool:
+    if a in _VOWELS or b in _VOWELS:
+        return not {a, b} <= _VOWELS and not {a, b} & {"l", "r"}
+    return a != b
 
 
 def _blocks(text: str, parts: list[Span]) -> list[Span]:

@@ -79,6 +79,10 @@ class Words:
         """Up to `most` words before a place, as far as its part of the sentence goes."""
         return self.lower[max(self._clauses[i][0], i - most) : i]
 
+    def rest(self, i: int, most: int = 8) -> list[str]:
+        """Up to `most` words after a place, as far as its part of the sentence goes."""
+        return self.lower[i + 1 : min(self._clauses[i][1], i + 1 + most)]
+
     def is_denied(self, i: int, most: int = 12) -> bool:
         """Whether a "no", "not" or the like stands in the same part of the sentence, up to `most` words away."""
         start, end = self._clauses[i]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,8 @@ from PIL import Image
 from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.uid import ExplicitVRLittleEndian, SecondaryCaptureImageStorage
 
+from mrb_lib.data.benchmark import load
+from mrb_lib.data.demo import write_demo
 from mrb_lib.data.demo.build import simulate_case
 from mrb_lib.data.images import open_image, png
 from mrb_lib.probes import PROBES, Case, Probe, ProbedImages, ProbeId, Probing
@@ -208,6 +211,35 @@ def test_a_lesion_is_hidden_only_where_a_box_says_where() -> None:
     assert isinstance(Probing(table(box=boxes)).probed("c0", probe), Case)
     assert "no box" in str(Probing(table(box=boxes)).probed("c1", probe))
     assert "several" in str(Probing(table(2, box=boxes)).probed("c0", probe))
+
+
+def test_the_lesions_of_the_embedded_benchmark_are_hidden_in_every_modality(tmp_path: Path) -> None:
+    write_demo(tmp_path, cases=130)
+    benchmark = load(tmp_path)
+    probing, made = Probing(benchmark.cases), ProbedImages(benchmark.images, benchmark.cases)
+    truth = pd.read_parquet(tmp_path / "truth.parquet").drop_duplicates("case_id").set_index("case_id")
+    left: dict[str, list[float]] = {}
+    for case_id, facts in truth.iterrows():
+        probed = probing.probed(str(case_id), ProbeId("image/lesion-hidden"))
+        assert isinstance(probed, Case)
+        before, after = (np.asarray(open_image(content, "x").convert("L"), dtype=float)
+                         for content in (benchmark.images[f"{case_id}.png"], made[probed.images[0]]))  # fmt: skip
+        assert (before[246:] == after[246:]).all()  # the word SIMULATED
+        plain, hidden = (_contrast(pixels, facts) for pixels in (before, after))
+        left.setdefault(str(probed.modality), []).append(hidden / plain)
+    assert set(left) == MODALITIES
+    assert all(np.median(shares) < 0.35 for shares in left.values()), left
+
+
+def _contrast(pixels: np.ndarray, facts: pd.Series) -> float:
+    """The difference between the inside of the lesions and the rings around them."""
+    rows, columns = np.mgrid[: pixels.shape[0], : pixels.shape[1]]
+    out = []
+    for x, y, radius in zip(facts["x"], facts["y"], facts["radius"], strict=True):
+        distance = np.hypot(columns - x, rows - y)
+        ring = pixels[(distance > 1.1 * radius) & (distance < 1.5 * radius)]
+        out.append(abs(pixels[distance < 0.45 * radius].mean() - ring.mean()))
+    return float(np.mean(out))
 
 
 @pytest.mark.parametrize("shape", [(64, 64), (97, 61), (256, 256), (2000, 300), (300, 2000)])

@@ -67,6 +67,12 @@ def _all(name: str, text: str, case: Case = CASE) -> str | None:
         ("modality", "An MRI of the head. This X-ray shows it.", "A CT of the head. This ultrasound shows it."),
         ("modality", "On a CT of the head.", "On an MRI of the head."),
         ("drug", "Take SSRIs daily.", "Take NSAIDs daily."),
+        ("drug", "A statin is given.", "An antifungal is given."),
+        ("negation", "The tumour, which is enlarged, bleeds.", "The tumour, which is not enlarged, bleeds."),
+        ("negation", "(B) Gout: the joint is enlarged.", "(B) Gout: the joint is not enlarged."),
+        ("side", "A left lung cyst; the right lung is normal.", "A right lung cyst; the right lung is normal."),
+        ("modality", "CT shows gas. CTs can be repeated.", "MRI shows gas. CTs can be repeated."),
+        ("assured", "A 5 mm cyst is there. It is I.", None),
         ("number", "Two lesions are seen.", "Five lesions are seen."),
         ("plain", STYLED, "Findings\n\nMass in the liver\nNo fluid is seen there"),
         ("plain", "# Head\nThe **left** lung.", "Head\nThe left lung."),
@@ -74,6 +80,9 @@ def _all(name: str, text: str, case: Case = CASE) -> str | None:
         ("shortened", "It is important to note that the liver is big. I hope this helps!", "The liver is big."),
         ("shortened", "In summary, it is a cyst.", "It is a cyst."),
         ("finding-dropped", "The CT shows a mass. The patient is old.", "The patient is old."),
+        ("finding-dropped", "There is a left cyst. It is round. Bones are fine. Cysts may bleed.", "Bones are fine."),
+        ("finding-dropped", "The CT shows a mass. No other mass is seen.", "No other mass is seen."),
+        ("finding-dropped", "The spleen contains a cyst. The patient is old.", "The patient is old."),
     ],
 )  # fmt: skip
 def test_what_a_rule_does(name: str, before: str, after: str | None) -> None:
@@ -98,6 +107,18 @@ def test_what_a_rule_does(name: str, before: str, after: str | None) -> None:
         ("negation", "No, it is so. Not only that. No doubt. Is the skull intact? If it is normal, wait."),
         ("negation", "The causes of pain are many. It may or may not be."),
         ("negation", "Notable nodules of note. It is important to know."),
+        ("negation", "We ask which lobe is enlarged. A gland may swell without fever."),
+        ("negation", "If a man who has had a fever for many days is normal, wait."),
+        ("negation", "(B) The joint is enlarged.\nC) The lung is not enlarged"),
+        ("anatomy", "The liver is of normal size. The spleen looks unremarkable."),
+        ("anatomy", "(A) The liver is big."),
+        ("side", "The left kidney is normal."),
+        ("drug", "A side effect of metformin is nausea.\n(C) Metformin."),
+        ("modality", "Compared with the earlier CT it grew. The CT can miss it. f(t) = ct + 1."),
+        ("finding-dropped", "A sign that is consistent with a mass. The patient is old."),
+        ("finding-dropped", "The CT shows a mass. It is big. The mass may grow."),
+        ("hedged", "A is the one that has it. A, B and C are wrong here. A) is wrong and has no use."),
+        ("assured", "A is the one that has it. A, B and C are wrong here. A) is wrong and has no use."),
         ("anatomy", "A delivery man with a heart of gold learned it by heart. A stomach bug."),
         ("anatomy", "The liver is not enlarged. He is in the upper class."),
         ("drug", "Vitamin D and water. Insulinoma."),
@@ -221,6 +242,16 @@ def test_typos_leave_alone_what_matters(severity: int) -> None:
             assert not Counter(new) - Counter(old)
     kept = r"\d+|mm|without|left|right|bilateral|upper|lobe|no|not|micrograms|ivermectin|metformin|never|\S+lesions\."
     assert re.findall(kept, found.lower()) == re.findall(kept, text.lower())
+
+
+@pytest.mark.parametrize(
+    "word", ["infarction", "pleural", "splitting", "meets", "colonic", "perfect", "fascial", "mucous", "complaint"]
+)
+def test_a_typo_makes_no_other_word(word: str) -> None:
+    others = {"infraction", "plural", "slitting", "mets", "clonic", "prefect", "facial", "mucus", "compliant"}
+    for seed in range(40):
+        found = _edit("typos")(word, 5, _rng(seed), CASE)
+        assert found is None or (found not in others and found != word)
 
 
 def test_more_typos_at_each_severity() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 
 from mrb_lib.data.benchmark import BenchmarkMeta, BenchmarkWriter
 from mrb_lib.data.demo.annotators import vote
+from mrb_lib.data.demo.canvas import FIELD, MARGIN, WIDTH
 from mrb_lib.data.demo.pictures import draw_picture
 from mrb_lib.data.demo.questions import SimulatedQuestion, ask, site_name
 from mrb_lib.data.demo.responders import Responder, ResponsePlan, choose_pair, make_plan, quality
@@ -98,7 +100,9 @@ def write_demo(
     count the true and false statements of each response; `x`, `y` and `radius` are the
     lesions of the main finding in pixels; `size` is the longest diameter of the largest
     of them in `unit`; `side` is null where the site is not paired. Nothing loads it with
-    the benchmark, and no judge sees it. Validated by tests/data/demo.
+    the benchmark, and no judge sees it. Nor is a judge shown the column `box` of the
+    cases, the rectangle around those lesions, which is for the probe that hides them.
+    Validated by tests/data/demo.
     """
     if cases < 1:
         raise InputError(f"--cases {cases}: at least one case is needed; give a number from 1 on.")
@@ -126,7 +130,7 @@ def write_demo(
 def _write_chunk(chunk: list[SimulatedCase], writer: BenchmarkWriter, truth: pq.ParquetWriter) -> None:
     ids = [str(one.case["case_id"]) for one in chunk]
     table = pd.DataFrame([one.case for one in chunk])
-    for name in ("reference", "organ", "department"):
+    for name in ("reference", "organ", "department", "box"):
         table[name] = table[name].astype("str")
     votes = pd.DataFrame(
         [(case_id, *row) for case_id, one in zip(ids, chunk, strict=True) for row in one.votes],
@@ -174,6 +178,7 @@ def simulate_case(seed: int, index: int) -> SimulatedCase:
         "model_b": pair[1].name,
         "reference": reference_answer(scene) if facts.random() < 0.7 else None,
         "split": next(name for edge, name in _SPLITS if toss < edge),
+        "box": _box(scene.main),
     }
     truth = _truth_rows(case_id, scene, plans, qualities)
     return SimulatedCase(row, vote(difference, log_length, votes), truth, draw_picture(scene, drawing))
@@ -188,6 +193,14 @@ def _two_responses(
         answers = [write_response(plan, scene, question, rng) for plan in plans]
         if answers[0] != answers[1]:
             return plans, answers
+
+
+def _box(facts: Facts) -> str:
+    """The smallest rectangle around the lesions: left, top, right and bottom as shares of the picture, in JSON."""
+    x, y, radius = (np.array([getattr(spot, name) for spot in facts.spots]) for name in ("x", "y", "radius"))
+    edges = np.array([min(x - radius), min(y - radius), max(x + radius), max(y + radius)])
+    shares = (edges / np.array([WIDTH, FIELD + MARGIN] * 2)).clip(0, 1)
+    return json.dumps(shares.round(4).tolist())
 
 
 def _truth_rows(

@@ -13,6 +13,7 @@ from mrb_lib.data.demo import write_demo
 from mrb_lib.data.demo.responders import RESPONDERS
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CASES, DEPARTMENTS, DIMENSIONS, ORGAN_DEPARTMENT, ORGANS
+from mrb_lib.verdicts.orders import to_shown_frame
 
 Write = Callable[..., Path]
 
@@ -87,7 +88,9 @@ def test_everything_says_simulated(published: Benchmark) -> None:
 
 
 def test_truth_is_kept_apart_from_the_cases(published: Benchmark, truth: pd.DataFrame) -> None:
-    assert set(published.cases.columns) <= {column.name for column in CASES}
+    # The box of the lesion is for the probe that hides it: it travels with the cases, and no judge is shown it.
+    assert set(published.cases.columns) - {"box"} <= {column.name for column in CASES}
+    assert "box" not in to_shown_frame(published.cases.assign(order="AB", dimension="overall"))
     assert len(truth) == len(published.cases) * len(DIMENSIONS)
     assert not truth.duplicated(["case_id", "dimension"]).any()
     assert truth[["quality_a", "quality_b", "size", "count", "shape", "finding"]].notna().all(axis=None)

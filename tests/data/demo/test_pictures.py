@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,14 @@ def test_finding_is_in_the_picture_where_the_truth_says(small: Path) -> None:
         for x, y, radius in zip(row.x, row.y, row.radius, strict=True):
             contrast = _contrast(pixels, x, y, radius)
             assert contrast > 8 if row.bright else contrast < -8, (row.case_id, row.site, contrast)
+
+
+def test_the_box_of_a_case_is_the_smallest_around_its_lesions(small: Path) -> None:
+    cases = load(small).cases.set_index("case_id")
+    for row in pd.read_parquet(small / "truth.parquet").drop_duplicates("case_id").itertuples():
+        left, top, right, bottom = (256 * share for share in json.loads(cases.loc[row.case_id, "box"]))
+        edges = (min(row.x - row.radius), min(row.y - row.radius), max(row.x + row.radius), max(row.y + row.radius))
+        assert (left, top, right, bottom) == pytest.approx(edges, abs=0.02), row.case_id
 
 
 @pytest.mark.parametrize("name", sorted(scenes.views()))
