@@ -110,7 +110,7 @@ class RequestWriter:
             pictures = [self._picture(name, urls) for name in self._named(case)]
         except InputError as error:
             return Task(str(case["case_id"]), tuple(rows), asked, None, str(error))
-        phrasing = phrasing_of(case.to_dict())
+        phrasing = phrasing_of({str(name): value for name, value in case.items()})
         try:
             text = self.prompt.render(
                 str(case["question"]),
