@@ -82,5 +82,7 @@ def simulated(
 
 
 def table(panels: Mapping[str, Panel], gold: pd.DataFrame, n: int, **options: object) -> pd.DataFrame:
+    """The rows about each judge by itself: where judges are runs, their order means nothing."""
     given = {"resamples": 0, **options}
-    return probes(panels[NO_PROBE], gold, cases_of(n), probes=panels, **given)
+    rows = probes(panels[NO_PROBE], gold, cases_of(n), probes=panels, **given)
+    return rows[rows["part"] != "rank"]
