@@ -54,7 +54,7 @@ class Cells(NamedTuple):
 
     def of_cases(self, cases: IntArray) -> Cells:
         """Those of some cases."""
-        return Cells(*(each[..., cases] for each in self))
+        return Cells._make(each[..., cases] for each in self)
 
 
 def of_judges(panel: Panel, judges: Sequence[str]) -> Panel:

@@ -43,7 +43,7 @@ class _Compared(NamedTuple):
 
 
 def rank_rows(paired: Paired, whole: Group, correction: str, family: str) -> pd.DataFrame:
-    """The rows of `part` "rank": a row a judge, for every probe that two judges or more were asked."""
+    """The rows of `part` "rank": a row a judge, for every probe of two judges or more under which labels hold."""
     compared = list(_compared(paired))
     if not compared:
         return pd.DataFrame()
@@ -67,8 +67,8 @@ def _compared(paired: Paired) -> Iterator[_Compared]:
     for d in range(len(paired.dimensions)):
         for name, each in paired.cells.items():
             judges = np.flatnonzero(each.presented[:, d].any(axis=1))
-            if len(judges) < 2:
-                continue
+            if len(judges) < 2 or paired.known[name].expected == "flips":
+                continue  # where choices should flip, the label is no longer what is right
             plain, probed = each.plain[judges, d], each.probed[judges, d]
             shared = np.isfinite(plain + probed).all(axis=0)
             codes = paired.codes[shared]
@@ -93,7 +93,7 @@ def _strengths(scores: FloatArray, codes: IntArray) -> Strengths:
 def _gaps(strengths: Strengths) -> FloatArray:
     """The accuracy of each judge less that of each other; 0 where only rounding tells them apart."""
     gap = strengths.value[:, None] - strengths.value
-    return np.where(np.abs(gap) > 1e-12, gap, 0.0)
+    return np.where(np.abs(gap) < 1e-12, 0.0, gap)
 
 
 def _is_reversed(each: _Compared) -> FloatArray:

@@ -134,9 +134,10 @@ def probes(
         family of their own. Of question/sex, `group_1` is the patient "as it is": what a judge says worse of women is
         gained where a woman became a man, so that `accuracy_change` may be 0 where `changed_beyond_noise` is not.
 
-        `part` "rank", one row a judge, dimension, probe and severity that two judges or more were asked, over the `n`
-        cases that are scored for all `n_judges` in both conditions: `accuracy` and `rank` without the probe,
-        `accuracy_probed` and `rank_probed` with it. Ranks have intervals that hold each with 95%, see
+        `part` "rank", one row a judge, dimension, probe and severity that two judges or more were asked; none where
+        choices should flip, since the labels are then not what is right. Over the `n` cases that are scored for all
+        `n_judges` in both conditions `accuracy` and `rank` are without the probe, `accuracy_probed` and `rank_probed`
+        with it. Ranks have intervals that hold each with 95%, see
         `mrb_lib.stats.responders.rank_agreement.rank_interval`; `kendall_tau` (tau-b) is of the two orders of judges.
         `n_reversed` other judges are above the judge in one condition and below it in the other; of
         `n_reversed_shown` that is shown: both differences, by t tests robust to clusters; the p of a reversal is the
