@@ -13,7 +13,7 @@ from mrb_lib.stats.core.options import FloatArray, IntArray, join_reasons, with_
 from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.probes.cells import means, shares
 from mrb_lib.stats.probes.expectation import NO_NOISE, TESTS, equivalence_p, kept, unmoved_p
-from mrb_lib.stats.probes.pairing import Paired, group_of
+from mrb_lib.stats.probes.pairing import Paired, group_of, labelled
 from mrb_lib.stats.resampling.resample import interval_reason
 from mrb_lib.stats.significance.paired import ALPHA
 
@@ -46,11 +46,12 @@ def probe_rows(paired: Paired, groups: Sequence[Group]) -> pd.DataFrame:
     keys = presented(paired)
     if not keys:
         nothing = pd.DataFrame({**_everyone(paired), "n": 0, "reason": NO_PROBES})
-        frames = [nothing.assign(**group.label()) for group in groups]
+        frames = [labelled(nothing, group) for group in groups]
     else:
-        frames = [effect_rows(paired.of(group), keys).assign(**group.label()) for group in groups]
+        frames = [labelled(effect_rows(paired.of(group), keys), group) for group in groups]
     rows = pd.concat(frames, ignore_index=True)
-    return rows.assign(part=PROBE, group=[group_of(name) for name in rows["id"]] if keys else None)
+    names = rows["id"] if keys else [""] * len(rows)
+    return rows.assign(part=PROBE, group=pd.Series([group_of(name) for name in names], index=rows.index, dtype="str"))
 
 
 def _everyone(paired: Paired) -> dict[str, pd.Index]:

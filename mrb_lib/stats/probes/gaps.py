@@ -15,7 +15,7 @@ from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.probes.cells import Cells, cells
 from mrb_lib.stats.probes.effects import NOT_PAIRED, effect_rows, presented
 from mrb_lib.stats.probes.expectation import Known
-from mrb_lib.stats.probes.pairing import Paired, group_of
+from mrb_lib.stats.probes.pairing import Paired, group_of, labelled
 
 GAP: Final = "gap"
 AS_IT_IS: Final = "as it is"
@@ -46,7 +46,7 @@ def gap_rows(paired: Paired, whole: Group) -> pd.DataFrame:
     keys = presented(between)
     if not keys:
         return pd.DataFrame()
-    rows = effect_rows(between, keys).assign(part=GAP, **whole.label())
+    rows = labelled(effect_rows(between, keys), whole).assign(part=GAP)
     rows["group_1"], rows["group_2"] = (
         [getattr(pairs[name], which) for name in rows["id"]] for which in ("group_1", "group_2")
     )

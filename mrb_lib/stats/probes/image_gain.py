@@ -11,7 +11,7 @@ import pandas as pd
 from mrb_lib.stats.core.options import FloatArray, with_ends
 from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.probes.cells import shares
-from mrb_lib.stats.probes.pairing import Paired
+from mrb_lib.stats.probes.pairing import Paired, labelled
 
 IMAGE: Final = "image"
 REMOVED: Final = ("image/removed", "image/blank")
@@ -29,16 +29,15 @@ def image_rows(paired: Paired, groups: Sequence[Group]) -> pd.DataFrame:
     if not asked.any():
         return pd.DataFrame()
     judge, dimension = np.nonzero(asked)
-    keys = {
-        "judge": [paired.judges[j] for j in judge],
-        "dimension": [paired.dimensions[d] for d in dimension],
-        "probe": without,
-    }
+    names = {"judge": [paired.judges[j] for j in judge], "dimension": [paired.dimensions[d] for d in dimension]}
+    keys = pd.DataFrame(names).assign(probe=without)
     frames = []
     for group in groups:
         own = paired.of(group)
-        stacked = np.stack([_scores(own, without, swapped, j, d) for j, d in zip(judge, dimension, strict=True)])
-        frames.append(_rows(own, stacked).assign(**keys, **group.label()))
+        stacked = np.stack(
+            [_scores(own, without, swapped, j, d) for j, d in zip(judge.tolist(), dimension.tolist(), strict=True)]
+        )
+        frames.append(labelled(_rows(own, stacked).join(keys), group))
     return pd.concat(frames, ignore_index=True).assign(part=IMAGE)
 
 

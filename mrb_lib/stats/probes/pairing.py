@@ -96,6 +96,11 @@ def pair_probes(
     return Paired(judges, plain.dimensions, panels, labels, paired, about, every, codes, options)
 
 
+def labelled(rows: pd.DataFrame, group: Group) -> pd.DataFrame:
+    """The rows with the part of the benchmark that they are about."""
+    return rows.assign(by=group.by, subfield=group.subfield, n_unassigned=group.n_unassigned)
+
+
 def group_of(text: str) -> str | None:
     """The group of patients that a probe with its severity stands for; None where severities are steps."""
     found = parse_id(text)

@@ -12,7 +12,7 @@ from scipy import special
 from mrb_lib.stats.core.multiplicity import adjust_families
 from mrb_lib.stats.core.options import FloatArray, IntArray, join_reasons
 from mrb_lib.stats.core.subfields import Group
-from mrb_lib.stats.probes.pairing import Paired
+from mrb_lib.stats.probes.pairing import Paired, labelled
 from mrb_lib.stats.resampling.resample import cluster_sums
 from mrb_lib.stats.responders.rank_agreement import Strengths, rank_interval, ranks
 from mrb_lib.stats.significance.paired import ALPHA
@@ -58,8 +58,8 @@ def rank_rows(paired: Paired, whole: Group, correction: str, family: str) -> pd.
             compared, *(np.split(every, np.cumsum(counts)[:-1]) for every in (adjusted, size)), strict=True
         )
     ]
-    return pd.concat(frames, ignore_index=True).assign(
-        part=RANK, policy=paired.options.policy, correction=correction, family_scope=family, **whole.label()
+    return labelled(pd.concat(frames, ignore_index=True), whole).assign(
+        part=RANK, policy=paired.options.policy, correction=correction, family_scope=family
     )
 
 

@@ -18,7 +18,7 @@ from mrb_lib.stats.probes import reading
 from mrb_lib.stats.probes.effects import probe_rows, tested
 from mrb_lib.stats.probes.gaps import gap_rows
 from mrb_lib.stats.probes.image_gain import image_rows
-from mrb_lib.stats.probes.pairing import Options, pair_probes
+from mrb_lib.stats.probes.pairing import Options, labelled, pair_probes
 from mrb_lib.stats.probes.ranks import rank_rows
 from mrb_lib.stats.probes.slopes import slope_rows
 from mrb_lib.stats.significance.paired import MARGIN, check_margin
@@ -178,7 +178,7 @@ def probes(
     ]
     frames = [
         effects[0],
-        slope_rows(paired).assign(**parts[0].label()),
+        labelled(slope_rows(paired), parts[0]),
         image_rows(paired, parts).assign(policy=policy),
         *effects[1:],
         rank_rows(paired, parts[0], correction, family),
