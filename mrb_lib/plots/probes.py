@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.colors import Normalize
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
+from PIL import ImageOps
 
 from mrb_lib.data.images import thumbnail
 from mrb_lib.plots.intervals import rows_of
@@ -35,8 +36,12 @@ _NEEDS: Final = ("preferences",)
 _ROW: Final = 0.3
 _PANELS_A_ROW: Final = 4
 _APART: Final = 0.06
+_SPREAD: Final = 0.4
+_OTHERS: Final = ("#AAAAAA", ".")
 _THUMB: Final = 0.72
-_PIXELS: Final = 72
+_PIXELS: Final = 48
+_BITS: Final = 5
+"""Of 72 pixels and 8 bits, 165 pictures make an SVG of 1.5 MB; of these, one of 0.5 MB."""
 
 
 @figure(
@@ -99,7 +104,8 @@ def probe_profile(table: pd.DataFrame, *, dimension: str | None = None, mark: st
     title="How verdicts change as a probe gets more severe",
     caption=(
         "{note} Share of verdicts on {dimension} that differ from those on the plain case, by the severity of each "
-        "probe that has steps, with 95% intervals. At most six judges."
+        "probe that has steps, with 95% intervals. In colour, six judges at most: those whose share differs "
+        "most between severities of a probe. The others are grey."
     ),
     reading=(
         "A line that stays low is a judge that the probe does not touch; one that rises from the first step changes "
@@ -113,33 +119,49 @@ def probe_severity(table: pd.DataFrame, *, dimension: str | None = None, mark: s
 
     Parameters
     ----------
-    table : as in `probe_profile`
+    table : as in `probe_profile`, with group: null where severities are steps
     dimension : the one to draw
     mark : words for the figure's face
     """
     rows = rows_of(table, part="probe", dimension=dimension)
-    rows = rows[rows.groupby("probe")["severity"].transform("nunique") > 1]
-    names, judges = sorted(rows["probe"].unique()), sorted(rows["judge"].unique())[: len(SERIES)]
+    rows = rows[rows["group"].isna() & (rows.groupby("probe")["severity"].transform("nunique") > 1)]
+    names, styles = sorted(rows["probe"].unique()), _styles(rows)
     columns = min(_PANELS_A_ROW, max(1, len(names)))
     figure = canvas(PAGE, 1.7 * ceil(max(1, len(names)) / columns) + 0.5)
     for axes, name in zip(panel_grid(figure, max(1, len(names)), columns), names, strict=False):
-        for number, (judge, (colour, marker)) in enumerate(zip(judges, SERIES, strict=False)):
+        for number, (judge, (colour, marker)) in enumerate(styles.items()):
             own = rows_of(rows, probe=name, judge=judge).sort_values("severity")
-            x = own["severity"].to_numpy(dtype=float) + _APART * (number - (len(judges) - 1) / 2)
+            x = own["severity"].to_numpy(dtype=float) + _SPREAD * ((number + 0.5) / len(styles) - 0.5)
             axes.vlines(x, own["changed_low"], own["changed_high"], color=colour, linewidth=0.9, gid="intervals")
             axes.plot(x, own["changed"], marker=marker, markersize=2.6, color=colour, gid="values")
         axes.set_title(label(name, 30), fontsize=6.5)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.tick_params(labelbottom=True)
         axes.set_xlabel("severity")
         percent_axis(axes.yaxis, 5)
         axes.grid(axis="both")
-    for judge, (colour, marker) in zip(judges, SERIES, strict=False):
-        figure.axes[0].plot([], [], marker=marker, markersize=2.6, color=colour, label=label(judge, 30))
+    for judge, (colour, marker) in reversed(styles.items()):
+        if colour != _OTHERS[0]:
+            figure.axes[0].plot([], [], marker=marker, markersize=2.6, color=colour, label=label(judge, 30))
+    grey = sorted(judge for judge, (colour, _) in styles.items() if colour == _OTHERS[0])
+    if grey:
+        text = grey[0] if len(grey) == 1 else f"{len(grey)} other judges"
+        figure.axes[0].plot([], [], marker=_OTHERS[1], markersize=2.6, color=_OTHERS[0], label=label(text, 30))
     figure.supylabel("changed verdicts (%)", fontsize=7)
-    if judges:
-        figure.legend(loc="outside lower center", ncols=min(4, len(judges)))
+    if styles:
+        figure.legend(loc="outside lower center", ncols=min(4, len(styles)))
     write_mark(figure, mark)
     return figure
+
+
+def _styles(rows: pd.DataFrame) -> dict[str, tuple[str, str]]:
+    """The colour and the marker of each judge, in the order of drawing: colours, which are few, lie above grey."""
+    shares = rows.groupby(["judge", "probe"])["changed"]
+    rise = (shares.max() - shares.min()).groupby("judge").max()
+    most = rise.sort_index().sort_values(ascending=False, kind="stable")
+    named = dict(zip(sorted(most.index[: len(SERIES)]), SERIES, strict=False))
+    grey = {str(judge): _OTHERS for judge in reversed(most.index[len(SERIES) :])}
+    return grey | dict(reversed(named.items()))
 
 
 @figure(
@@ -171,7 +193,7 @@ def probe_pictures(shown: pd.DataFrame, *, images: Mapping[str, bytes]) -> Paper
     for axes in grid.ravel():
         axes.set_axis_off()
     for _, row in shown.iterrows():
-        picture = np.asarray(thumbnail(images[row["image"]], _PIXELS))
+        picture = np.asarray(ImageOps.posterize(thumbnail(images[row["image"]], _PIXELS), _BITS))
         axes = grid[rows.index(row["probe"]), columns.index(row["modality"])]
         axes.imshow(picture, cmap="gray", vmin=0, vmax=255, interpolation="none")
     for axes, name in zip(grid[0], columns, strict=True):

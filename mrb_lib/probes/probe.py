@@ -104,6 +104,7 @@ class Probe:
     edit, response, picture : the change itself, one of the three
     modalities : beginnings of words, one of which must be in a case's modality; empty for all
     needs_box : it changes what a `box` holds
+    groups : the groups of patients that its severities stand for, in order; empty where severities are steps
     """
 
     name: str
@@ -117,6 +118,7 @@ class Probe:
     picture: EditPicture | None = None
     modalities: tuple[str, ...] = ()
     needs_box: bool = False
+    groups: tuple[str, ...] = ()
 
     def applied(self, case: Case, severity: int, rng: np.random.Generator, others: Others, *, both: bool) -> Case | str:
         """The case as changed, pictures excepted, or why the probe does not apply to it."""
@@ -142,12 +144,13 @@ PROBES: Registry[Probe] = Registry("probe", "mrb_lib.probes")
 
 
 def register_probe(
-    name: str, *, expected: Expected, severities: int = 1, source: str = ""
+    name: str, *, expected: Expected, severities: int = 1, source: str = "", groups: tuple[str, ...] = ()
 ) -> Callable[[EditCase], EditCase]:
     """Register a function that changes a case; its docstring's first line says what it does."""
 
     def decorate(edit: EditCase) -> EditCase:
-        PROBES.add(name, Probe(name, _changes(name), _does(edit), expected, severities, source, edit=edit))
+        probe = Probe(name, _changes(name), _does(edit), expected, severities, source, edit=edit, groups=groups)
+        PROBES.add(name, probe)
         return edit
 
     return decorate

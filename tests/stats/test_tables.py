@@ -40,6 +40,8 @@ PROMISED = {
     "adjudication": "part dimension judge reason_given n n_adjudicated n_changed n_removed accuracy "
     "adjudicated_accuracy difference difference_low difference_high rank adjudicated_rank n_reviewers "
     "percent_agreement krippendorff_alpha n_failures share",
+    "probes": "judge dimension probe severity n changed changed_low changed_high accuracy_change accuracy_change_low "
+    "accuracy_change_high p_value p_adjusted expected kept_expectation",
     "gains": "base tuned dimension subfield n accuracy_base accuracy_tuned gain low high p_value p_adjusted n_seen",
     "learning": "part judge_1 judge_2 dimension ingredient quantity difference low high n_training cases_needed",
     "groups": "group_1 group_2 dimension subfield n_judges_1 n_judges_2 difference low high p_value p_adjusted",

@@ -52,6 +52,10 @@ class Cells(NamedTuple):
         """What the probe did to the score."""
         return self.probed - self.plain
 
+    def of_cases(self, cases: IntArray) -> Cells:
+        """Those of some cases."""
+        return Cells._make(each[..., cases] for each in self)
+
 
 def of_judges(panel: Panel, judges: Sequence[str]) -> Panel:
     """The panel of these judges, in this order; one without verdicts is absent throughout."""
@@ -69,7 +73,13 @@ def of_judges(panel: Panel, judges: Sequence[str]) -> Panel:
 
 
 def cells(
-    plain: Panel, probed: Panel, labels: IntArray, policy: str, is_a: BoolArray | None, noise: float | None
+    plain: Panel,
+    probed: Panel,
+    labels: IntArray,
+    policy: str,
+    is_a: BoolArray | None,
+    noise: float | None,
+    repeated: Sequence[Panel] = (),
 ) -> Cells:
     """Pair the verdicts under a probe with the plain ones.
 
@@ -79,13 +89,14 @@ def cells(
     labels : the gold labels, shape (dimensions, cases)
     is_a : shape (cases,), whether the target of the probe is response A; None of a probe without one
     noise : the noise of judges that answered no plain case twice; None where nobody knows
+    repeated : whose repeats tell the noise, a mean over them; empty for the plain verdicts
     """
     before, after = _shared(plain, probed)
     first, second = before.choice, after.choice
     both = (first >= 0) & (second >= 0)
     count = both.sum(axis=4)
     by_order = divide((both & (first != second)).sum(axis=4).astype(np.float64), count)
-    noises = noise_by_order(plain.choice)
+    noises = _mean(np.stack([noise_by_order(each.choice) for each in repeated or (plain,)]), axis=0)
     if noise is not None:
         noises = np.where(np.isnan(noises).all(axis=(2, 3), keepdims=True), noise, noises)
     undefined = np.full(plain.shape, np.nan)
@@ -93,8 +104,8 @@ def cells(
     verdicts = (probed.choice != ABSENT).sum(axis=(3, 4))
     return Cells(
         _over(np.where(both, first != second, 0.0), both),
-        _mean_of_orders(noises),
-        _mean_of_orders(by_order - noises),
+        _mean(noises, axis=3),
+        _mean(by_order - noises, axis=3),
         undefined if is_a is None else _over(_chooses(second, is_a) - _chooses(first, is_a), both),
         undefined if is_a is None else _probability(before, after, is_a),
         np.where(np.isnan(worth[1]), np.nan, worth[0]),
@@ -142,21 +153,32 @@ def _over(values: FloatArray, counted: BoolArray) -> FloatArray:
     return divide(np.where(counted, values, 0.0).sum(axis=(3, 4)), counted.sum(axis=(3, 4)))
 
 
-def _mean_of_orders(values: FloatArray) -> FloatArray:
+def _mean(values: FloatArray, axis: int) -> FloatArray:
+    """The mean along an axis over what is defined."""
     defined = np.isfinite(values)
-    return divide(np.where(defined, values, 0.0).sum(axis=3), defined.sum(axis=3))
+    return divide(np.where(defined, values, 0.0).sum(axis=axis), defined.sum(axis=axis))
 
 
-def differences(values: FloatArray, codes: IntArray, *, resamples: int, seed: int) -> PairedDifferences:
-    """The means of differences within cases, shape (m, cases) with NaN where a case does not count."""
+def differences(
+    values: FloatArray, cases: IntArray, codes: IntArray, *, resamples: int, seed: int
+) -> PairedDifferences:
+    """The means of differences within cases, shape (m, cases) with NaN where a case does not count.
+
+    Parameters
+    ----------
+    cases : shape (cases,), their positions in the benchmark
+    codes : the cluster of every case of the benchmark
+    """
+    inside, values = values, np.full((len(values), len(codes)), np.nan)
+    values[:, cases] = inside
     mask = np.isfinite(values)
     rows, which = distinct_rows(mask.astype(np.int64))
     number, none = np.arange(len(values)), np.zeros(len(values), dtype=np.int64)
     plan = PairPlan(
         np.where(mask, values, 0.0), mask[rows].astype(np.float64), which, none, none, none, plus=number, minus=none - 1
     )
-    whole = [Group(None, None, np.arange(len(codes)), 0)]
-    return next(iter(paired_differences(plan, whole, codes, resamples=resamples, seed=seed)))
+    group = Group(None, None, cases, 0)
+    return next(iter(paired_differences(plan, [group], codes, resamples=resamples, seed=seed)))
 
 
 def shares(values: FloatArray, codes: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import pandas as pd
 
 from mrb_lib.stats.core.phrases import main_dimension, main_rows, opening, percent
+from mrb_lib.stats.significance.paired import ALPHA
 
 _SCHUIRMANN = "Schuirmann 1987, doi:10.1007/BF01068419"
 MEANINGS = {
-    "part": "probe, slope (what a step of severity adds) or image (what the image contributes) | text",
+    "part": "probe, slope (what a step adds), image (what it contributes), gap (between groups) or rank | text",
     "probe": "change of the case before it was judged, see `mrb probes` | text",
-    "severity": "step of the probe; 0: no change at all | count",
+    "severity": "step of the probe, or number of the group; 0: no change at all | count",
+    "group": "group of patients that the severity of the probe stands for | text",
+    "group_1": "group of patients whose verdicts are taken for the plain ones | text",
+    "group_2": "group of patients whose verdicts are taken for those under the probe | text",
     "expected": "what a sound judge does: the same, worse (less accurate) or flips (away from the target) | text",
     "kept_expectation": "whether the judge does what is expected; null: neither is shown, or nothing is expected"
     " | yes/no",
@@ -35,13 +39,19 @@ MEANINGS = {
     "equivalence_p": f"of accuracy having changed by the margin or more | p 0-1 | {_SCHUIRMANN}",
     "equivalent": "whether accuracy is shown to change by less than the margin, adjusted, at .05 | yes/no",
     "family": "number of tests corrected together, of all kinds but equivalence | count",
-    "family_scope": "tests corrected together: those of one judge on one dimension, or all | text",
+    "family_scope": "tests corrected together: those of one judge, dimension and subfield, or all | text",
     "n_severities": "severities that the slope is over | count",
     "changed_slope": "what one step of severity adds to changed | difference",
     "accuracy_slope": "what one step of severity adds to accuracy | difference",
     "accuracy_without": "mean score without the image, over the same cases | share 0-1",
     "accuracy_swapped": "mean score with another image, over the same cases | share 0-1",
     "image_gain": "accuracy with the image less that without | difference",
+    "rank": "place of the judge by accuracy without the probe, 1 the most accurate; equals share the better | rank",
+    "rank_probed": "the same under the probe, over the same cases | rank",
+    "kendall_tau": "agreement of the orders of judges with and without the probe | coefficient | Kendall 1938",
+    "n_reversed": "other judges that are above it in one condition and below it in the other | count",
+    "n_reversed_shown": "those of n_reversed where both differences are shown, adjusted, at .05 | count",
+    "reversal_p_adjusted": "smallest adjusted p of being in another order with one of the others | p 0-1",
 }
 
 
@@ -60,7 +70,18 @@ def sentence(table: pd.DataFrame) -> str:
         f"{len(decided) - len(broken)} to do it, and {open_rows} {'are' if open_rows != 1 else 'is'} undecided"
     )
     same = broken[broken["expected"].eq("same")]
-    if same.empty:
-        return f"{said}."
-    most = same.nlargest(1, "changed").iloc[0]
-    return f"{said}; {most['probe']} changes {percent(most, 'changed')} of the verdicts of {most['judge']}."
+    if len(same):
+        most = same.nlargest(1, "changed").iloc[0]
+        said += f"; {most['probe']} changes {percent(most, 'changed')} of the verdicts of {most['judge']}"
+    return f"{said}.{_gaps(main_rows(table, part='gap'))}"
+
+
+def _gaps(rows: pd.DataFrame) -> str:
+    """In how many pairs of groups of patients accuracy is shown to differ, and in how many to be equivalent."""
+    if rows.empty:
+        return ""
+    apart, alike = rows["p_adjusted"].le(ALPHA).sum(), rows["equivalent"].eq(True).sum()
+    return (
+        f" Between groups of patients, of {len(rows):,} {'pairs' if len(rows) > 1 else 'pair'} accuracy is shown to "
+        f"differ in {apart or 'none'}, and to be equivalent in {alike or 'none'}."
+    )

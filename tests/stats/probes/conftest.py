@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from mrb_lib.probes.probe import PROBES, Probe
-from tests.stats.probes.panels import TEST_PROBES
+from tests.stats.probes.panels import GROUPED, TEST_PROBES
 
 
 @pytest.fixture(autouse=True)
@@ -18,6 +18,8 @@ def registered() -> Iterator[None]:
     for name, (expected, severities) in TEST_PROBES.items():
         kind = name.partition("/")[0]
         PROBES._features[name] = Probe(name, kind, "Changes nothing", expected, severities, edit=lambda case, *_: case)
+    for name, groups in GROUPED.items():
+        PROBES._features[name] = Probe(name, "question", "Says who", "same", len(groups), groups=groups)
     yield
     PROBES._features.clear()
     PROBES._features.update(before)

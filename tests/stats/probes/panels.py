@@ -27,6 +27,8 @@ TEST_PROBES = {
     "question/sex": ("same", 1),
 }
 """What each expects, and how many severities it has."""
+GROUPED = {"question/origin": ("north", "south", "east"), "question/other": ("the other",)}
+"""The groups that their severities stand for; a sound judge says the same of all."""
 FAMILY = [name for name in TEST_PROBES if name != "image/blur"] + ["image/blur:5"]
 ERRORS = ("response/side", "response/negation")
 OTHERS = ("question/sex", "question/hurry")
@@ -82,5 +84,7 @@ def simulated(
 
 
 def table(panels: Mapping[str, Panel], gold: pd.DataFrame, n: int, **options: object) -> pd.DataFrame:
+    """The rows about each judge by itself: where judges are runs, their order means nothing."""
     given = {"resamples": 0, **options}
-    return probes(panels[NO_PROBE], gold, cases_of(n), probes=panels, **given)
+    rows = probes(panels[NO_PROBE], gold, cases_of(n), probes=panels, **given)
+    return rows[rows["part"] != "rank"]

@@ -11,7 +11,7 @@ from mrb_lib.plots.probes import probe_profile, probe_severity
 def rows() -> pd.DataFrame:
     out = [
         {"part": "probe", "dimension": "overall", "judge": judge, "probe": probe, "severity": step,
-         "expected": expected, "changed": 0.1 * step,
+         "expected": expected, "group": None, "changed": 0.1 * step,
          "changed_low": 0.1 * step - 0.05, "changed_high": 0.1 * step + 0.05,
          "kept_expectation": judge != "j1"}
         for judge in ("j1", "j2")
@@ -44,3 +44,15 @@ def test_severities_are_drawn_as_a_line_a_judge() -> None:
     for line in drawn:
         np.testing.assert_allclose(line.get_ydata(), [0.1, 0.2, 0.3, 0.4, 0.5])
     assert probe_severity(rows().query("probe == 'image/removed'"), dimension="overall").axes
+
+
+def test_groups_are_no_steps_and_the_judges_that_follow_severity_most_are_in_colour() -> None:
+    steps = rows().query("probe == 'image/blur' and judge == 'j1' and part == 'probe' and dimension == 'overall'")
+    slopes = dict(zip("abcdefgh", (0.02, 0.0, 0.15, 0.1, 0.05, 0.04, 0.03, 0.06), strict=True))
+    judges = pd.concat(steps.assign(judge=name, changed=slope * steps["severity"]) for name, slope in slopes.items())
+    grouped = judges.assign(probe="question/age", group="25 to 34")
+    figure = probe_severity(pd.concat([judges, grouped]), dimension="overall")
+    assert [axes.get_title() for axes in figure.axes] == ["image/blur"]
+    assert len([line for line in figure.axes[0].get_lines() if line.get_gid() == "values"]) == len(slopes)
+    named = {text.get_text() for text in figure.legends[0].get_texts()}
+    assert named == {"c", "d", "e", "f", "g", "h", "2 other judges"}

@@ -35,7 +35,7 @@ def test_a_judge_that_likes_length_chooses_what_a_probe_made_longer() -> None:
     assert share["wordy"] > 0.7 > 0.6 > share["sound"]
     found = panels([made[0]], cases["case_id"])
     rows = probes(found["none"], gold_of(list(np.where(difference > 0, "A", "B"))), cases, probes=found, resamples=200)
-    rows = rows.set_index("judge")
+    rows = rows[rows["part"] == "probe"].set_index("judge")
     assert rows["n"].between(N - 14, N - 10).all()
     assert rows["kept_expectation"].fillna(True)["sound"]
     assert not rows.loc["wordy", "kept_expectation"]

@@ -12,8 +12,8 @@ from mrb_lib.schema import CHOICES, NO_PROBE
 from mrb_lib.stats.core.multiplicity import adjust
 from mrb_lib.stats.core.panel import ABSENT
 from mrb_lib.stats.probes import probes
+from mrb_lib.stats.probes.effects import NO_PROBES, NOT_PAIRED, NOT_SCORED
 from mrb_lib.stats.probes.expectation import BOTH_WORSE, NO_NOISE, TESTS, UNKNOWN, known
-from mrb_lib.stats.probes.table import NO_PROBES, NOT_PAIRED, NOT_SCORED
 from tests.stats.probes.panels import cases_of, gold_of, panel_of, table
 
 N = 60

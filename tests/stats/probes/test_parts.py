@@ -1,0 +1,189 @@
+"""Gaps between groups, the order of judges under a probe, and subfields, on panels whose truth is planted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.schema import NO_PROBE
+from mrb_lib.stats.core.panel import ABSENT, Panel, panels
+from mrb_lib.stats.probes import probes
+from mrb_lib.stats.probes.gaps import AS_IT_IS, NOT_BOTH
+from mrb_lib.stats.probes.ranks import NO_SHARED_CASE
+from mrb_lib.validation import conform
+from tests.stats.probes.panels import cases_of, gold_of, panel_of, table
+
+N = 300
+ORIGIN = "question/origin"
+
+
+def wrong(*counts: int, start: Sequence[int] | None = None) -> Panel:
+    """Judges that choose A, which is right, but for so many cases in a row."""
+    choice = np.zeros((len(counts), N, 2, 1), dtype=int)
+    for j, (count, first) in enumerate(zip(counts, start or [0] * len(counts), strict=True)):
+        choice[j, first : first + count] = 1
+    return panel_of(choice)
+
+
+def made(verdicts: Mapping[str, Panel], part: str, gold: pd.DataFrame | None = None, **options: object) -> pd.DataFrame:
+    given = {"resamples": 0, "noise": 0.0, **options}
+    labels = gold_of(["A"] * N) if gold is None else gold
+    rows = probes(verdicts[NO_PROBE], labels, cases_of(N), probes=verdicts, **given)
+    return rows[rows["part"] == part]
+
+
+def test_a_group_that_is_judged_worse_is_found_and_equal_ones_are_equivalent() -> None:
+    verdicts = {
+        NO_PROBE: wrong(0), f"{ORIGIN}:1": wrong(3), f"{ORIGIN}:2": wrong(4, start=[1]), f"{ORIGIN}:3": wrong(40),
+    }  # fmt: skip
+    rows = made(verdicts, "gap", resamples=200).set_index(["group_1", "group_2"])
+    assert list(rows.index) == [("north", "south"), ("north", "east"), ("south", "east")]
+    assert rows["accuracy_change"].tolist() == pytest.approx([-1 / N, -37 / N, -36 / N])
+    assert rows["changed"].tolist() == pytest.approx([3 / N, 37 / N, 36 / N])
+    assert rows["equivalent"].tolist() == [True, False, False]
+    assert rows["kept_expectation"].tolist() == [True, False, False]
+    assert (rows["p_adjusted"] <= 0.05).tolist() == [False, True, True]
+    assert rows["family"].eq(6).all(), "the tests of accuracy and of changes of three pairs, and of no probe"
+    assert (rows["accuracy_change_low"] <= rows["accuracy_change"]).all()
+    assert (rows["accuracy_change_high"] >= rows["accuracy_change"]).all()
+
+
+def test_groups_are_no_steps() -> None:
+    verdicts = {NO_PROBE: wrong(0), **{f"{ORIGIN}:{k}": wrong(9 * k) for k in (1, 2, 3)}, "image/blur:1": wrong(2),
+                "image/blur:2": wrong(4)}  # fmt: skip
+    assert made(verdicts, "slope")["probe"].tolist() == ["image/blur"]
+    probed = made(verdicts, "probe").set_index(["probe", "severity"])["group"]
+    assert probed.loc[ORIGIN].tolist() == ["north", "south", "east"]
+    assert probed.loc["image/blur"].isna().all()
+
+
+def test_a_probe_of_one_group_is_set_beside_the_cases_as_they_are() -> None:
+    verdicts = {NO_PROBE: wrong(0), "question/other": wrong(30)}
+    gap, probed = (made(verdicts, part).iloc[0] for part in ("gap", "probe"))
+    assert (gap["group_1"], gap["group_2"]) == (AS_IT_IS, "the other")
+    for name in ("n", "changed", "accuracy", "accuracy_probed", "accuracy_change", "p_value", "equivalence_p"):
+        assert gap[name] == pytest.approx(probed[name]), name
+
+
+def test_a_gap_is_of_the_cells_of_both_groups_and_of_their_noise() -> None:
+    rng = np.random.default_rng(0)
+    drawn = {name: rng.integers(0, 2, size=(1, N, 2, 2)) for name in (NO_PROBE, f"{ORIGIN}:1", f"{ORIGIN}:2")}
+    first, second = drawn[f"{ORIGIN}:1"], drawn[f"{ORIGIN}:2"]
+    second[:, 250:] = ABSENT
+    row = made({name: panel_of(choice) for name, choice in drawn.items()}, "gap", noise=None).iloc[0]
+    both = np.s_[0, :250]
+    assert (row["n"], row["n_excluded"]) == (250, 50)
+    assert row["changed"] == pytest.approx((first[both] != second[both]).mean())
+    noise = [(each[both][..., 0] != each[both][..., 1]).mean() for each in (first, second)]
+    assert row["noise"] == pytest.approx(np.mean(noise))
+
+
+def test_groups_without_a_case_in_common_are_told_apart_from_equal_ones() -> None:
+    early, late = wrong(0), wrong(0)
+    early.choice[:, :, 150:], late.choice[:, :, :150] = ABSENT, ABSENT
+    row = made({NO_PROBE: wrong(0), f"{ORIGIN}:1": early, f"{ORIGIN}:2": late}, "gap").iloc[0]
+    assert row["n"] == 0
+    assert NOT_BOTH in row["reason"]
+    assert row[["accuracy_change", "p_value", "equivalence_p"]].isna().all()
+    assert row["equivalent"] is pd.NA
+    assert row["kept_expectation"] is pd.NA
+
+
+def test_an_order_of_judges_that_a_probe_turns_round_is_shown_and_no_other() -> None:
+    verdicts = {
+        NO_PROBE: wrong(15, 75, 240), "image/removed": wrong(120, 60, 240), "question/hurry": wrong(18, 75, 240),
+        "response/side": wrong(120, 60, 240),
+    }  # fmt: skip
+    rows = made(verdicts, "rank").set_index(["probe", "judge"])
+    assert set(rows.index.get_level_values(0)) == {"image/removed", "question/hurry"}, "a flip makes labels wrong"
+    turned, kept = rows.loc["image/removed"], rows.loc["question/hurry"]
+    assert turned["rank"].tolist() == [1, 2, 3]
+    assert turned["rank_probed"].tolist() == [2, 1, 3]
+    assert turned["n_reversed"].tolist() == turned["n_reversed_shown"].tolist() == [1, 1, 0]
+    assert (turned["reversal_p_adjusted"] <= 0.05).tolist() == [True, True, False]
+    assert turned["kendall_tau"].tolist() == pytest.approx([1 / 3] * 3)
+    assert turned[["rank_low", "rank_high"]].to_numpy().tolist() == [[1, 1], [2, 2], [3, 3]]
+    assert kept["rank_probed"].tolist() == [1, 2, 3]
+    assert kept["n_reversed"].eq(0).all()
+    assert kept["kendall_tau"].eq(1).all()
+
+
+def test_an_order_that_turns_round_within_chance_is_not_shown() -> None:
+    verdicts = {NO_PROBE: wrong(30, 32, start=[0, 40]), "question/hurry": wrong(32, 30, start=[0, 40])}
+    rows = made(verdicts, "rank")
+    assert rows["rank"].tolist() == [1, 2]
+    assert rows["rank_probed"].tolist() == [2, 1]
+    assert rows["n_reversed"].eq(1).all()
+    assert rows["n_reversed_shown"].eq(0).all()
+    assert rows["rank_low"].eq(1).all()
+    assert rows["rank_high"].eq(2).all()
+
+
+def test_ranks_are_over_the_cases_of_all_judges_and_null_without_any() -> None:
+    plain, probed = wrong(30, 60), wrong(30, 60)
+    probed.choice[0, :, 100:] = ABSENT
+    verdicts = {NO_PROBE: plain, "question/hurry": probed}
+    rows = made(verdicts, "rank")
+    assert rows["n"].eq(100).all()
+    assert rows["accuracy"].tolist() == pytest.approx([0.7, 0.4])
+    bare = made(verdicts, "rank", gold_of([]))
+    assert bare[["rank", "rank_probed", "kendall_tau", "n_reversed", "n_reversed_shown"]].isna().all(axis=None)
+    assert bare["reason"].tolist() == [NO_SHARED_CASE] * 2
+    alone = {name: panel_of(panel.choice[:1, 0]) for name, panel in verdicts.items()}
+    assert made(alone, "rank").empty
+
+
+def test_the_rows_of_a_subfield_are_those_of_its_cases_alone() -> None:
+    rng = np.random.default_rng(4)
+    organ = rng.choice(["eye", "lung", ""], N, p=[0.4, 0.4, 0.2])
+    cases = cases_of(N, organ=pd.Series(organ).where(organ != "", None))
+    gold = gold_of(list(rng.choice(["A", "B"], N)))
+    verdicts = {
+        name: panel_of(rng.integers(0, 3, size=(2, N, 2, 2)))
+        for name in (NO_PROBE, "image/removed", "image/swapped-same", "response/credentials")
+    }
+    every = probes(verdicts[NO_PROBE], gold, cases, probes=verdicts, by="organ", resamples=0)
+    whole = every[every["subfield"].isna()].reset_index(drop=True)
+    plain = probes(verdicts[NO_PROBE], gold, cases, probes=verdicts, resamples=0)
+    pd.testing.assert_frame_equal(whole, plain)
+    assert set(every.loc[every["subfield"].notna(), "part"]) == {"probe", "image"}
+    for name in ("eye", "lung"):
+        inside = organ == name
+        own = {probe: panel.of_cases(inside) for probe, panel in verdicts.items()}
+        ids = cases.loc[inside, "case_id"]
+        alone = probes(own[NO_PROBE], gold[gold["case_id"].isin(ids)], cases[inside], probes=own, resamples=0)
+        alone = alone[alone["part"].isin(["probe", "image"])].reset_index(drop=True)
+        found = every[every["subfield"] == name].reset_index(drop=True)
+        assert found["n_unassigned"].eq((organ == "").sum()).all()
+        pd.testing.assert_frame_equal(
+            found.drop(columns=["subfield", "by", "n_unassigned"]),
+            alone.drop(columns=["subfield", "by", "n_unassigned"]),
+        )
+
+
+def test_the_order_of_the_rows_of_verdicts_does_not_matter() -> None:
+    rng = np.random.default_rng(2)
+    index = pd.MultiIndex.from_product(
+        [["j1", "j2"], [f"c{i}" for i in range(40)], ["AB", "BA"], [NO_PROBE, f"{ORIGIN}:1", f"{ORIGIN}:2"]],
+        names=["judge", "case_id", "order", "probe"],
+    )
+    frame = index.to_frame(index=False).assign(dimension="overall", repeat=0, status="ok")
+    frame["choice"] = rng.choice(["A", "B", "tie"], len(frame))
+    cases, gold = cases_of(40), gold_of(list(rng.choice(["A", "B"], 40)))
+    tables = []
+    for rows in (frame, frame.sample(frac=1, random_state=0).reset_index(drop=True)):
+        found = panels([conform(rows, "verdicts", "test")], cases["case_id"])
+        tables.append(probes(found[NO_PROBE], gold, cases, probes=found, resamples=60, noise=0.0))
+    assert set(tables[0]["part"]) == {"probe", "gap", "rank"}
+    pd.testing.assert_frame_equal(*tables)
+
+
+def test_the_sentence_speaks_of_gaps() -> None:
+    from mrb_lib.stats.probes.reading import sentence
+
+    verdicts = {NO_PROBE: wrong(0), f"{ORIGIN}:1": wrong(3), f"{ORIGIN}:2": wrong(4), f"{ORIGIN}:3": wrong(40)}
+    said = sentence(table(verdicts, gold_of(["A"] * N), N, noise=0.0))
+    assert "of 3 pairs accuracy is shown to differ in 2, and to be equivalent in 1." in said
