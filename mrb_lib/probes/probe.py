@@ -104,7 +104,8 @@ class Probe:
     edit, response, picture : the change itself, one of the three
     modalities : beginnings of words, one of which must be in a case's modality; empty for all
     needs_box : it changes what a `box` holds
-    groups : the groups of patients that its severities stand for, in order; empty where severities are steps
+    groups : what its severities stand for, in order, of a probe of questions groups of patients; empty where they are
+        steps
     """
 
     name: str

@@ -57,7 +57,7 @@ def _pairs(paired: Paired) -> Iterator[_Pair]:
     by_probe: dict[str, list[tuple[str, str]]] = {}
     for text, each in paired.known.items():
         group = group_of(text)
-        if group is not None:
+        if group is not None and each.name.startswith("question/"):
             by_probe.setdefault(each.name, []).append((group, text))
     for probe, own in by_probe.items():
         several = own if len(own) > 1 else [(AS_IT_IS, NO_PROBE), *own]

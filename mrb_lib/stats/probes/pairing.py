@@ -102,7 +102,7 @@ def labelled(rows: pd.DataFrame, group: Group) -> pd.DataFrame:
 
 
 def group_of(text: str) -> str | None:
-    """The group of patients that a probe with its severity stands for; None where severities are steps."""
+    """What a probe with its severity stands for, as a group of patients; None where severities are steps."""
     found = parse_id(text)
     names = () if found is None else PROBES[found.probe].groups
     return names[found.severity - 1] if found is not None and names and found.severity else None

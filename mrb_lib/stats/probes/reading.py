@@ -9,7 +9,7 @@ from mrb_lib.stats.significance.paired import ALPHA
 
 _SCHUIRMANN = "Schuirmann 1987, doi:10.1007/BF01068419"
 MEANINGS = {
-    "part": "probe, slope (what a step adds), image (what it contributes), gap (between groups) or rank | text",
+    "part": "probe, slope (what a step adds), image (what it contributes), gap (between groups), rank or labels | text",
     "probe": "change of the case before it was judged, see `mrb probes` | text",
     "severity": "step of the probe, or number of the group; 0: no change at all | count",
     "group": "group of patients that the severity of the probe stands for | text",
@@ -51,6 +51,8 @@ MEANINGS = {
     "kendall_tau": "agreement of the orders of judges with and without the probe | coefficient | Kendall 1938",
     "n_reversed": "other judges that are above it in one condition and below it in the other | count",
     "n_reversed_shown": "those of n_reversed where both differences are shown, adjusted, at .05 | count",
+    "position_bias": "share choosing the response shown first less that choosing the second | difference",
+    "label_bias": "share choosing the response called A less that choosing the one called B | difference",
     "reversal_p_adjusted": "smallest adjusted p of being in another order with one of the others | p 0-1",
 }
 

@@ -18,6 +18,7 @@ from mrb_lib.stats.probes import reading
 from mrb_lib.stats.probes.effects import probe_rows, tested
 from mrb_lib.stats.probes.gaps import gap_rows
 from mrb_lib.stats.probes.image_gain import image_rows
+from mrb_lib.stats.probes.label_bias import label_rows
 from mrb_lib.stats.probes.pairing import Options, labelled, pair_probes
 from mrb_lib.stats.probes.ranks import rank_rows
 from mrb_lib.stats.probes.slopes import slope_rows
@@ -32,7 +33,8 @@ COLUMNS: Final = [
     "unmoved_p_adjusted", "equivalence_p", "equivalence_p_adjusted", "equivalent", "correction", "family",
     "family_scope", "n_severities", *with_ends("changed_slope", "accuracy_slope"), "accuracy_low", "accuracy_high",
     *with_ends("accuracy_without", "accuracy_swapped", "image_gain"), "n_judges", *with_ends("rank", "rank_probed"),
-    "kendall_tau", "n_reversed", "n_reversed_shown", "reversal_p_adjusted", "reason",
+    "kendall_tau", "n_reversed", "n_reversed_shown", "reversal_p_adjusted",
+    *with_ends("position_bias", "label_bias"), "reason",
 ]  # fmt: skip
 MORE: Final = [
     "changed_p", "changed_p_adjusted", "target_shift_p", "unmoved_p", "equivalence_p", "accuracy_low", "accuracy_high",
@@ -144,6 +146,11 @@ def probes(
         larger of the two, corrected for all pairs of judges and all probes on a dimension (`family`), and
         `reversal_p_adjusted` is the judge's smallest. Where no reversal is shown a rank may have changed by chance.
 
+        `part` "labels", where responses were also called B and A (`prompt/labels:4`): over the `n` cases answered in
+        both orders under both, `position_bias` share choosing the response shown first less that choosing the second,
+        and `label_bias` share choosing the one called A less that choosing the one called B, a tie in neither. With
+        the letters always in one order the two are one; here each is a mean in which the other cancels.
+
         `_low` and `_high` bound 95% intervals, of shares Wilson's, of differences those of the paired cluster
         bootstrap, by t with few clusters and of `probability_shift`. `reason` says why a value is null.
 
@@ -181,6 +188,7 @@ def probes(
         labelled(slope_rows(paired), parts[0]),
         image_rows(paired, parts).assign(policy=policy),
         *effects[1:],
+        label_rows(paired, parts[0]),
         rank_rows(paired, parts[0], correction, family),
     ]
     return _typed(pd.concat([frame for frame in frames if len(frame)], ignore_index=True))

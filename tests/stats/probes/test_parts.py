@@ -187,3 +187,33 @@ def test_the_sentence_speaks_of_gaps() -> None:
     verdicts = {NO_PROBE: wrong(0), f"{ORIGIN}:1": wrong(3), f"{ORIGIN}:2": wrong(4), f"{ORIGIN}:3": wrong(40)}
     said = sentence(table(verdicts, gold_of(["A"] * N), N, noise=0.0))
     assert "of 3 pairs accuracy is shown to differ in 2, and to be equivalent in 1." in said
+
+
+def test_a_liking_for_a_place_and_one_for_a_letter_are_told_apart() -> None:
+    """Judges that choose what is first, what is called A, the better one, and by halves what is called A or better."""
+    rng = np.random.default_rng(0)
+    right = np.where(rng.random(N) < 0.5, "A", "B")
+    first = np.array(["A", "B"])
+    usual, swapped = np.empty((4, N, 2, 1), dtype="<U3"), np.empty((4, N, 2, 1), dtype="<U3")
+    for order in (0, 1):
+        usual[0, :, order, 0] = swapped[0, :, order, 0] = first[order]
+        usual[1, :, order, 0], swapped[1, :, order, 0] = first[order], first[1 - order]
+        usual[2, :, order, 0] = swapped[2, :, order, 0] = right
+        for verdicts, liked in ((usual, first[order]), (swapped, first[1 - order])):
+            verdicts[3, :, order, 0] = np.where(np.arange(N) % 2 == 0, liked, right)
+    judges = ["place", "letter", "sound", "half"]
+    verdicts = {NO_PROBE: panel_of(usual, judges=judges), "prompt/labels:4": panel_of(swapped, judges=judges)}
+    rows = made(verdicts, "labels", resamples=200).set_index("judge")
+    assert rows["position_bias"].to_dict() == pytest.approx({"place": 1, "letter": 0, "sound": 0, "half": 0})
+    assert rows["label_bias"].to_dict() == pytest.approx({"place": 0, "letter": 1, "sound": 0, "half": 0.5})
+    assert rows.loc["half", "label_bias_low"] < 0.5 < rows.loc["half", "label_bias_high"]
+    assert rows["n"].eq(N).all()
+
+
+def test_without_both_orders_the_two_likings_are_not_told_apart() -> None:
+    choice = np.zeros((1, N, 2, 1), dtype=int)
+    choice[:, :, 1] = ABSENT
+    rows = made({NO_PROBE: panel_of(choice), "prompt/labels:4": panel_of(choice)}, "labels")
+    assert rows["label_bias"].isna().all()
+    assert rows["reason"].str.contains("both orders").all()
+    assert made({NO_PROBE: panel_of(choice), "image/blur:1": panel_of(choice)}, "labels").empty
