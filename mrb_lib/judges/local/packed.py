@@ -21,11 +21,11 @@ from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.labels import LETTERS, Labels, labels_of
-from mrb_lib.verdicts.orders import pick_of
+from mrb_lib.verdicts.orders import FIRST, SECOND, pick_of
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
-PROBES_A_TREE: Final = 4
-"""How many probes of a case that show the same images share a pass, where the images are read once for all."""
+VERSIONS_A_TREE: Final = 4
+"""How many versions of a case, as probes change its texts, share a pass where they show the same images."""
 
 
 class CaseQuestions(NamedTuple):
@@ -40,14 +40,18 @@ class CaseQuestions(NamedTuple):
 
 
 def _trees(shown: pd.DataFrame, most: int) -> pd.Series:
-    """Which rows are read in one tree: those of a case that show the same images, of so many probes at most."""
+    """Which rows are read in one tree: those of a case that show the same images, of so many versions at most."""
     names = shown["images"] if "images" in shown else pd.Series([()] * len(shown), index=shown.index)
     cases = [(case_id, tuple(map(str, own))) for case_id, own in zip(shown["case_id"], names, strict=True)]
-    probes: dict[tuple[str, tuple[str, ...]], dict[str, int]] = {}
+    texts = [
+        list(shown[name]) if name in shown else [""] * len(shown) for name in ("question", FIRST, SECOND, "labels")
+    ]
+    versions: dict[tuple[str, tuple[str, ...]], dict[object, int]] = {}
     trees = []
-    for case, probe in zip(cases, shown["probe"], strict=True):
-        of_case = probes.setdefault(case, {})
-        trees.append((*case, of_case.setdefault(probe, len(of_case) // most)))
+    for case, (question, first, second, labels) in zip(cases, zip(*texts, strict=True), strict=True):
+        of_case = versions.setdefault(case, {})
+        # The same in both orders, and under probes that change only what is asked.
+        trees.append((*case, of_case.setdefault((question, frozenset((first, second)), labels), len(of_case) // most)))
     return pd.Series(trees, index=shown.index, dtype=object)
 
 
@@ -82,7 +86,7 @@ class PackedJudge(TreeJudge):
             first, second = (self.reader.also_read([label, f" {label}"]) for label in labels)
             self._words[labels] = first, second
         rows = VerdictRows(shown)
-        shown = shown.assign(tree=_trees(shown, PROBES_A_TREE))
+        shown = shown.assign(tree=_trees(shown, VERSIONS_A_TREE))
         return partial(self._answer, rows, self.case_requests(rows, shown, self.case_questions, ("tree",)))
 
     def case_questions(self, positions: Positions, records: Records) -> CaseQuestions:
