@@ -197,7 +197,8 @@ def make_plan(
 
 def _not_applied(name: str, reasons: pd.Series) -> str:
     counts = reasons.value_counts()
-    more = f", and {len(counts) - 1} more reasons" if len(counts) > 1 else ""
+    others = len(counts) - 1
+    more = f", and {others} more {'reason' if others == 1 else 'reasons'}" if others else ""
     return f"probe {name}: does not apply to {counts.sum()} of {len(reasons)} cases ({counts.index[0]}{more})"
 
 

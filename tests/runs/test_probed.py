@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -223,3 +224,19 @@ def test_a_damaged_run_says_which_files_its_verdicts_need(little: Benchmark, tmp
     part.write_bytes(part.read_bytes()[:-9])
     with pytest.raises(InputError, match=r"--probe response/repeated --probe-file FILE \(question/file-french\)"):
         judge(little, tmp_path / "runs", ["longer"])
+
+
+def test_the_same_error_in_both_responses_leaves_the_verdicts_of_a_judge_of_lengths(
+    little: Benchmark, tmp_path: Path
+) -> None:
+    """Left and right differ by a letter in both alike: nothing that such a judge looks at has changed."""
+    texts = {"response_a": "There is a nodule in the left lung. " * 3, "response_b": "A nodule in the left lung."}
+    same = replace(little, cases=little.cases.assign(**texts))
+    both = ("response/side+both:1", "response/side:1")
+    judge(same, tmp_path / "runs", ["longer"], probes=ProbeOptions(both))
+    verdicts = load_verdicts(tmp_path / "runs", same.cases)
+    wide = verdicts.pivot_table(
+        index=["case_id", "order", "dimension"], columns="probe", values="choice", aggfunc="first"
+    )
+    assert set(wide) == {"none", *both}
+    assert (wide["none"] == wide["response/side+both:1"]).all()

@@ -14,7 +14,6 @@ from mrb_lib.stats.core.options import FloatArray, divide
 from mrb_lib.stats.significance.paired import ALPHA, equivalence, noninferiority
 
 UNKNOWN: Final = "expected is unknown: this library has no such probe"
-BOTH_WORSE: Final = "nothing is expected: both responses got worse"
 UNDECIDED: Final = "kept_expectation is undecided: the intervals hold both"
 NO_NOISE: Final = (
     "noise is unknown: no plain case was answered twice in one order, so that a changed verdict may be chance (the "
@@ -47,6 +46,7 @@ class Known(NamedTuple):
 def known(text: str) -> Known:
     """What is known of a probe; an id that this library does not have expects nothing.
 
+    The same error in both responses must not matter: `+both` of a probe that flips choices expects the same verdicts.
     A probe that came from a file, which is not asked for, expects the same verdicts. It may change both responses, and
     so has no target.
     """
@@ -59,9 +59,8 @@ def known(text: str) -> Known:
     has_target = probe.changes != "image" and not found.both
     if found.severity == 0:
         return Known(name, 0, "same", has_target, "")
-    if found.both and probe.expected == "flips":
-        return Known(name, found.severity, None, False, BOTH_WORSE)
-    return Known(name, found.severity, probe.expected, has_target, "")
+    expected = "same" if found.both and probe.expected == "flips" else probe.expected
+    return Known(name, found.severity, expected, has_target, "")
 
 
 def unmoved_p(rows: pd.DataFrame, margin: float) -> FloatArray:

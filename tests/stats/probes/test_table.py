@@ -13,7 +13,7 @@ from mrb_lib.stats.core.multiplicity import adjust
 from mrb_lib.stats.core.panel import ABSENT
 from mrb_lib.stats.probes import probes
 from mrb_lib.stats.probes.effects import NO_PROBES, NOT_PAIRED, NOT_SCORED
-from mrb_lib.stats.probes.expectation import BOTH_WORSE, NO_NOISE, TESTS, UNKNOWN, known
+from mrb_lib.stats.probes.expectation import NO_NOISE, TESTS, UNKNOWN, known
 from tests.stats.probes.panels import cases_of, gold_of, panel_of, table
 
 N = 60
@@ -168,13 +168,13 @@ def test_what_is_known_of_an_id() -> None:
     assert known("response/repeated")[3]
 
 
-def test_when_both_responses_get_worse_no_choice_should_flip(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_error_in_both_responses_must_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     from mrb_lib.probes.probe import PROBES, Probe
 
     planted = Probe("response/side", "response", "", "flips", response=lambda text, *_: text)
     monkeypatch.setitem(PROBES._features, "response/side", planted)
     assert known("response/side")[2:] == ("flips", True, "")
-    assert known("response/side+both")[2:] == (None, False, BOTH_WORSE)
+    assert known("response/side+both")[2:] == ("same", False, "")
 
 
 def test_all_tests_of_a_judge_are_corrected_together() -> None:
