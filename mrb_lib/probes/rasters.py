@@ -50,7 +50,12 @@ def grain(rng: np.random.Generator, width: int, height: int, channels: int = 1, 
     factor = min(1.0, GRAIN_SIDE / max(width, height)) / cell
     small = (max(1, round(height * factor)), max(1, round(width * factor)))
     fields = [resized(rng.standard_normal(small, dtype=np.float32), width, height) for _ in range(channels)]
-    return np.stack([field / max(float(field.std()), 0.1) for field in fields], axis=2)
+    return np.stack([field / np.float32(max(_spread(field), 0.1)) for field in fields], axis=2)
+
+
+def _spread(field: Raster) -> float:
+    """The standard deviation, rounded: in what order a sum is taken differs between versions of numpy and processors."""
+    return round(float(field.std(dtype=np.float64)), 4)
 
 
 def smooth_field(rng: np.random.Generator, width: int, height: int, knots: int = 4) -> Raster:
