@@ -60,7 +60,8 @@ def _broken(rows: pd.DataFrame, verdicts: pd.DataFrame) -> Iterator[tuple[str, s
     """The judge, the id of the probe and what is expected of each broken row, the most telling first."""
     ids = {(known(text).name, known(text).severity): text for text in set(verdicts["probe"]) if parse_id(text)}
     broken = rows[rows["kept_expectation"].eq(False).fillna(False).astype(bool)]
-    broken = broken.assign(text=[ids.get(key) for key in zip(broken["probe"], broken["severity"], strict=True)])
+    texts = [ids.get(key) for key in zip(broken["probe"], broken["severity"], strict=True)]
+    broken = broken.assign(text=pd.Series(texts, index=broken.index, dtype="str"))
     broken = broken.dropna(subset="text")
     is_same, change = broken["expected"].eq("same"), broken["accuracy_change"]
     broken = broken.assign(
