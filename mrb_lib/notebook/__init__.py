@@ -2,8 +2,7 @@
 
 `open_workspace` is enough for most notebooks: what it opens analyses, draws, publishes and concludes. `conclusions`
 has the sentences that notebooks end with, `one_judge` those of the page of one judge, `training_conclusions` those
-about training; `live_training` has judges that are trained on the spot, `live` what is drawn again while a reader
-chooses.
+about training; `live` has what is made while a notebook runs: judges, and figures drawn again while a reader chooses.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Figures and tables on disk: shown in the notebook, and written for the site and the paper.
 
-A figure `id` becomes `out/figures/<id>.png .svg .pdf .csv .json`, a table `out/tables/<id>.csv .tex .json`; the JSON
-beside them (the sidecar) says what they show. What comes from simulated data says SIMULATED on its face.
+A figure `id` becomes `out/figures/<id>.png .svg .pdf .csv .json`, a table `out/tables/<id>.csv .tex .json`, and `.html`
+where it comes with cases; the JSON beside them (the sidecar) says what they show. What comes from simulated data says
+SIMULATED on its face.
 """
 
 from __future__ import annotations
@@ -152,8 +153,12 @@ class Publisher:
         policy: str | None = None,
         gold: str | None = None,
         n: Counts = None,
+        beside: str = "",
     ) -> PublishedTable:
-        """Write a table: full precision in the CSV, `text` in LaTeX, in the notebook, and in the sidecar as `shown`."""
+        """Write a table: full precision in the CSV, `text` in LaTeX, in the notebook, and in the sidecar as `shown`.
+
+        `beside` is a page with the cases that it names, of `mrb_lib.widgets.page`, which the report shows below it.
+        """
         check_id(id)
         blind = self._blind_in(frame)
         full = self._caption(f"{caption} {blind}." if blind else caption, policy, gold, n)
@@ -161,6 +166,8 @@ class Publisher:
             folder = Path(self.out) / "tables"
             write_atomic(folder / f"{id}.csv", self._csv(frame))
             write_atomic(folder / f"{id}.tex", to_latex(text, f"{title}. {full}", id))
+            if beside:
+                write_atomic(folder / f"{id}.html", beside)
             self._sidecar(
                 folder,
                 id,
@@ -169,7 +176,7 @@ class Publisher:
                 policy=policy,
                 n=_largest(n),
                 simulated=self.simulated,
-                files={suffix: f"{id}.{suffix}" for suffix in ("csv", "tex")},
+                files={suffix: f"{id}.{suffix}" for suffix in ("csv", "tex", *(["html"] if beside else []))},
                 shown={
                     "columns": text.columns,
                     "rows": text.rows[:MOST_ROWS],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from mrb_lib.notebook.absent import Absent, Frame, reason_of
-from mrb_lib.notebook.live_training import BLANKED
+from mrb_lib.notebook.live.training import BLANKED
 from mrb_lib.stats.core.phrases import on, opening, percent, points
 from mrb_lib.stats.core.table import TABLES
 from mrb_lib.stats.significance.paired import ALPHA
@@ -63,7 +63,7 @@ def looks(images: Frame, *, dimension: str) -> str:
 
     Parameters
     ----------
-    images : as of `mrb_lib.notebook.live_training.without_images`; where absent, the reason is said
+    images : as of `mrb_lib.notebook.live.training.without_images`; where absent, the reason is said
     """
     if isinstance(images, Absent):
         return f"Whether it looks at the images is not known: {reason_of(images)}."

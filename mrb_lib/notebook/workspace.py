@@ -409,6 +409,7 @@ class Workspace:
         underline: bool = False,
         n: Counts = None,
         digits: int = 3,
+        beside: str = "",
     ) -> PublishedTable | Absent:
         """Publish a table: full precision in the CSV, rounded with the best in bold in LaTeX and in the notebook.
 
@@ -421,6 +422,8 @@ class Workspace:
         marked : for each column named, the values of the first column in whose rows it is marked as the best are
         reference_rows : values of the first column whose rows do not compete; below a line
         parts, underline : as for `mrb_lib.notebook.tabular.table_text`
+        beside : a page with the cases that its rows name, of `mrb_lib.widgets.page`, which the report shows below it;
+            empty for none
 
         Returns
         -------
@@ -435,7 +438,7 @@ class Workspace:
             digits=digits,
         )  # fmt: skip
         facts = {name: data.attrs.get(name) for name in ("policy", "gold")}
-        return self._publisher.table(data, text, id, title=title, caption=caption, n=n, **facts)
+        return self._publisher.table(data, text, id, title=title, caption=caption, n=n, beside=beside, **facts)
 
     def conclude(self, sentence: Callable[..., str] | str, *frames: Any, **values: Any) -> Conclusion:
         """The conclusion of a notebook: what the answer to its question is on these data.

@@ -22,7 +22,8 @@ _PATIENCE_S = 10
 _LOADED = (
     *KERNEL, "papermill", "nbclient", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg",
     "matplotlib.backends.backend_pdf", "seaborn", "scipy.stats", "scipy.optimize", "mrb_lib.notebook.opening",
-    "mrb_lib.notebook.workspace", "mrb_lib.notebook.live", "mrb_lib.widgets.boards", "mrb_lib.plots.style:draw_once",
+    "mrb_lib.notebook.workspace", "mrb_lib.notebook.live.figures", "mrb_lib.widgets.boards",
+    "mrb_lib.plots.style:draw_once",
 )  # fmt: skip
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from mrb_lib.widgets.bundle import style
 from mrb_lib.widgets.text import escaped
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+_START, _END = '<main class="mrb">', "</main>"
 _PRINT = """
 body { margin: 0; background: #fcfcfa; color: #1c2226; }
 body > main { max-width: 78rem; margin: 0 auto; padding: 1.5rem; }
@@ -34,10 +38,49 @@ def opening(title: str, *styles: str) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escaped(title)}</title><style>{style(*styles)}{_PRINT}</style></head>"
-        '<body><main class="mrb">'
+        f"<body>{_START}"
     )
 
 
 def closing() -> str:
     """The end of a page that `opening` began."""
-    return "</main></body></html>\n"
+    return f"{_END}</body></html>\n"
+
+
+@dataclass(frozen=True, repr=False)
+class CasesBeside:
+    """Cases that a notebook shows one below the other, and that the report shows with a table that names them.
+
+    Attributes
+    ----------
+    title : of the page, any text
+    sections : HTML of each case, as of `mrb_lib.widgets.case` without a style
+    note : what stands above them, any text; empty for nothing
+    styles : the names of style sheets, see `mrb_lib.widgets.bundle`
+    """
+
+    title: str
+    sections: Sequence[str]
+    note: str = ""
+    styles: Sequence[str] = ()
+
+    @property
+    def document(self) -> str:
+        """All as a page that stands alone; empty where there is no case."""
+        return f"{opening(self.title, *self.styles)}{self._body}{closing()}" if self.sections else ""
+
+    @property
+    def _body(self) -> str:
+        note = f'<div class="mrb"><p class="mrb-simulated mrb-note">{escaped(self.note)}</p></div>' if self.note else ""
+        return "".join([note, *self.sections])
+
+    def _repr_html_(self) -> str:
+        return f"<style>{style(*self.styles)}</style>{self._body}" if self.sections else ""
+
+    def __repr__(self) -> str:
+        return f"<{self.title}: {len(self.sections)} cases>"
+
+
+def body_of(page: str) -> str:
+    """What stands between `opening` and `closing` of a page of these, to be shown in another one."""
+    return page.partition(_START)[2].rpartition(_END)[0]

@@ -15,8 +15,8 @@ import pytest
 import mrb_lib
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations
 from mrb_lib.errors import InputError
-from mrb_lib.notebook import live
 from mrb_lib.notebook.absent import Absent, reason_of
+from mrb_lib.notebook.live import figures
 from mrb_lib.notebook.publish import PublishedTable
 from mrb_lib.notebook.workspace import Workspace
 
@@ -173,12 +173,12 @@ def test_the_longer_response_has_more_words(workspace: Workspace) -> None:
 
 def test_what_is_drawn_live_follows_the_choice_and_publishes_nothing(workspace: Workspace, tmp_path: Path) -> None:
     w = replace(workspace, out=str(tmp_path))
-    drawn = live.leaderboard(w)(dimension="overall", policy="strict", judges=["two"])
+    drawn = figures.leaderboard(w)(dimension="overall", policy="strict", judges=["two"])
     assert not isinstance(drawn, Absent)
     assert [text.get_text() for text in drawn.axes[0].get_yticklabels()][:2] == ["two", "always tie"]
     for by in ("organ", None):
         assert not isinstance(
-            live.subfields(w)(dimension="overall", policy="net", by=by, judges=["one", "two"]), Absent
+            figures.subfields(w)(dimension="overall", policy="net", by=by, judges=["one", "two"]), Absent
         )
     assert list(tmp_path.iterdir()) == []
 

@@ -23,7 +23,9 @@ from mrb_lib.notebook.publish import Publisher, blind_judges
 from mrb_lib.notebook.tabular import lengthen, spread, table_text
 from mrb_lib.plots.accuracy import leaderboard
 from mrb_lib.plots.style import Paper, write_mark
+from mrb_lib.report.html.pages import table_block
 from mrb_lib.verdicts.manifest import Manifest
+from mrb_lib.widgets.page import CasesBeside
 
 NOTE = "SIMULATED data: made up."
 
@@ -162,6 +164,28 @@ def test_a_table_is_full_in_csv_and_bold_in_latex(tmp_path: Path) -> None:
     assert sidecar["shown"]["rows"][1] == ["$b$", "0.667 [0.600, 0.700]"]
     assert sidecar["files"] == {"csv": "board.csv", "tex": "board.tex"}
     assert "SIMULATED" in table._repr_html_()
+
+
+def test_cases_of_a_table_are_a_page_that_the_report_shows_below_it(tmp_path: Path) -> None:
+    frame, sections = pd.DataFrame({"case_id": ["c1"]}), ["<section>one</section>", "<section>two</section>"]
+    beside = CasesBeside("Cases <b>", sections, note="SIMULATED & so on", styles=("case/case",))
+    publisher(tmp_path).table(frame, table_text(frame), "t", title="T", caption="C.", beside=beside.document)
+    sidecar = json.loads((tmp_path / "tables" / "t.json").read_text())
+    page = (tmp_path / "tables" / sidecar["files"]["html"]).read_text()
+    assert page.startswith("<!DOCTYPE html>") and "<title>Cases &lt;b&gt;</title>" in page
+    shown = table_block(sidecar, tmp_path, {})["beside"]
+    assert str(shown).endswith("".join(sections)) and "SIMULATED &amp; so on" in str(shown)
+    assert "<style" not in str(shown), "the page of the report has that already"
+
+
+def test_without_cases_a_table_has_no_page(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"case_id": ["c1"]})
+    publisher(tmp_path).table(
+        frame, table_text(frame), "t", title="T", caption="C.", beside=CasesBeside("T", []).document
+    )
+    sidecar = json.loads((tmp_path / "tables" / "t.json").read_text())
+    assert "html" not in sidecar["files"] and not (tmp_path / "tables" / "t.html").exists()
+    assert str(table_block(sidecar, tmp_path, {})["beside"]) == ""
 
 
 def test_a_table_cannot_act() -> None:

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.notebook.absent import Absent
-from mrb_lib.notebook.live_training import BLANKED
+from mrb_lib.notebook.live.training import BLANKED
 from mrb_lib.notebook.training_conclusions import left_out, looks, training
 
 PARTS = {

@@ -25,7 +25,7 @@ from tests.training_records import BASE_REVISION, record_of
 
 _LOADED = (
     *KERNEL, "nbformat", "scipy.stats", "statsmodels.api", "formulaic", "matplotlib.pyplot",
-    "matplotlib.backends.backend_pdf", "fontTools.subset", "mrb_lib.stats.tables", "mrb_lib.notebook.live",
+    "matplotlib.backends.backend_pdf", "fontTools.subset", "mrb_lib.stats.tables", "mrb_lib.notebook.live.figures",
     "mrb_lib.notebook.trial", "mrb_lib.plots.style:draw_once", "mrb_lib.widgets.case",
     *(f"mrb_lib.judges.local.{name}" for name in ("checkpoint", "base", "tiny")),
 )  # fmt: skip

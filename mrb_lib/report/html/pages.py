@@ -1,7 +1,7 @@
 """An executed notebook as the blocks of a page: prose, code, figures, tables, what was printed.
 
 Nothing of a notebook's own HTML is taken: prose is Markdown without HTML, outputs are
-plain text, figures and tables are the files that were published.
+plain text, figures, tables and cases are the files that were published.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from markupsafe import Markup
 
 from mrb_lib.report.clean import Json, without_colours
 from mrb_lib.report.records import PageRecord
+from mrb_lib.widgets.page import body_of
 from mrb_lib.widgets.text import visible
 
 MAX_ROWS = 200
@@ -136,8 +137,18 @@ def table_block(sidecar: Json, out: Path, cases: Mapping[str, str]) -> Json:
         "rows": [row for i, row in enumerate(cells) if i not in references],
         "references": [row for i, row in enumerate(cells) if i in references],
         "more": len(rows) - len(cells),
+        "beside": _beside(sidecar, out),
         "n_rows": len(rows),
     }
+
+
+def _beside(sidecar: Json, out: Path) -> Markup:
+    """The cases that were published with a table, from the page of their own; empty where there are none."""
+    name = cast(dict[str, str], sidecar["files"]).get("html")
+    if name is None:
+        return Markup()
+    page = (out / "tables" / Path(name).name).read_text(encoding="utf-8")
+    return Markup(body_of(page))  # noqa: S704  # all text in it is escaped
 
 
 def rows_of(path: Path) -> list[list[str]]:

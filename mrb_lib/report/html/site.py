@@ -165,8 +165,9 @@ def _render(content: Content) -> Iterator[tuple[str, str]]:
     for index, record in enumerate(records):
         shown = list(blocks(content.executed(record), record, content.out, links, content.case_links()))
         opening = next((block for block in shown if block["kind"] == "figure" and block["id"] == LEADERBOARD), None)
+        has_cases = any(block.get("beside") for block in shown)
         text = page.render(
-            **shared,
+            **{**shared, "look": look(STYLES)} if has_cases else shared,
             up=up,
             record=record,
             finding=conclusion(content.executed(record)),

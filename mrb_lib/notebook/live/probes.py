@@ -1,25 +1,38 @@
-"""Verdicts on probed cases for a notebook: those of the runs, or those of simulated judges made on the spot."""
+"""Verdicts on probed cases for a notebook: those of the runs, or those of judges made on the spot."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 import pandas as pd
 
+from mrb_lib.data.benchmark import load, save
 from mrb_lib.data.demo.probed_judges import simulated_probed_verdicts
+from mrb_lib.judges.roster.engines import ENGINES
+from mrb_lib.judges.roster.roster import DEFAULT_ENGINE
+from mrb_lib.judges.settings import Settings
 from mrb_lib.notebook.absent import Absent, Frame
+from mrb_lib.notebook.live.training import BASE, one_thread
 from mrb_lib.notebook.workspace import Workspace
 from mrb_lib.probes import PROBES, ProbedImages, ProbeId, Probing, parse_probes
 from mrb_lib.probes.apply import applicable, sample
+from mrb_lib.runs.execute import judge
+from mrb_lib.runs.plan import ProbeOptions
+from mrb_lib.runs.progress import RunProgress
 from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.core.table import TABLES
+from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, load_verdicts
 
 SIMULATED_WITH: Final = (
     "image/removed,image/swapped-same,image/blur,image/low-contrast,response/credentials,response/lengthened,"
     "response/markdown,response/side,response/number,question/colleague:2,question/sex"
 )
+TINY_WITH: Final = "image/blank,image/blur:4,prompt/labels:4"
 _N_CASES: Final = 300
+_N_TINY: Final = 12
 _SHEET: Final = 4
 """The severity at which pictures are shown; that of a probe with fewer is its highest."""
 
@@ -72,6 +85,50 @@ def probed_verdicts(workspace: Workspace) -> ProbedVerdicts | Absent:
         f"fault each, on {len(cases)} cases."
     )
     return ProbedVerdicts(workspace.on(verdicts), note, "SIMULATED JUDGES")
+
+
+def random_weights(
+    probed: ProbedVerdicts, folder: Path, *, progress: Callable[[RunProgress], None] | None = None
+) -> Frame:
+    """The verdicts of a very small judge on a few cases, plain and probed, where the others are simulated.
+
+    Parameters
+    ----------
+    folder : to work in
+    progress : see `mrb_lib.runs.execute.judge`
+
+    Returns
+    -------
+    DataFrame
+        The verdicts table of a LLaVA with random weights, asked by `packed`, on 12 cases under `TINY_WITH`. `Absent`
+        where the runs hold verdicts on probed cases, or packages are missing.
+
+    Notes
+    -----
+    Validated by tests/notebook/live/test_probes.py.
+    """
+    if not probed.note:
+        return Absent("the runs hold verdicts on probed cases, so that no judge is made on the spot")
+    engine = ENGINES[DEFAULT_ENGINE]
+    if missing := engine.missing_packages():
+        return Absent(f"needs {engine.install}: {', '.join(missing)} not installed")
+    from mrb_lib.judges.local.tiny import write_tiny  # torch is imported only here
+
+    benchmark, seed = probed.workspace.benchmark, probed.workspace.seed
+    cases = sample(benchmark.cases, _N_TINY, seed).reset_index(drop=True)
+    labels = benchmark.annotations[benchmark.annotations["case_id"].isin(cases["case_id"])].reset_index(drop=True)
+    images = {name: benchmark.images[name] for names in cases["images"] for name in names}
+    save(replace(benchmark, cases=cases, annotations=labels, images=images), folder / "cases")
+    texts = [*cases["question"], *cases["response_a"], *cases["response_b"]]
+    write_tiny(folder / BASE, "llava", texts=texts, vocabulary=4000, seed=seed)
+    with one_thread():
+        judge(
+            load(folder / "cases"), folder / "runs", [f"path:{folder / BASE}+{DEFAULT_ENGINE}"],
+            probes=ProbeOptions((TINY_WITH,)), settings=Settings(seed=seed, device="cpu", dtype="float32"),
+            progress=progress,
+        )  # fmt: skip
+    verdicts = load_verdicts(folder / "runs")
+    return verdicts.assign(p_a=verdicts["p_a"].round(4))[list(ANALYSIS_COLUMNS)]
 
 
 def applying(workspace: Workspace, probes: list[ProbeId], by: str | None) -> Frame:

@@ -17,7 +17,7 @@ from mrb_lib.data.benchmark import load, save
 from mrb_lib.data.demo.build import write_demo
 from mrb_lib.notebook import open_workspace
 from mrb_lib.notebook.absent import Absent, reason_of
-from mrb_lib.notebook.live_training import (
+from mrb_lib.notebook.live.training import (
     BLANK,
     BLANKED,
     MARK,
@@ -229,7 +229,7 @@ def test_a_grey_image_has_the_size_and_nothing_else() -> None:
 
 
 def test_torch_is_imported_only_where_something_is_trained() -> None:
-    modules = "mrb_lib.notebook.live_training, mrb_lib.notebook.training_conclusions"
+    modules = "mrb_lib.notebook.live.training, mrb_lib.notebook.training_conclusions"
     program = f"import sys, {modules}\nprint('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -125,7 +125,7 @@ def trained_judges(workspace: Workspace, folder: Path, *, steps: Steps | None = 
         unseen = live.copy(drawn, {TEST: _N_UNSEEN}, "unseen")
         n = int((drawn.cases[SPLIT] == TRAIN).sum())
         sizes, digits = sorted({max(1, n >> halvings) for halvings in range(_HALVINGS + 1)}), len(str(n))
-        with _one_thread():
+        with one_thread():
             names = [live.train(drawn, f"trained-on-{size:0{digits}}", n_cases=size) for size in sizes]
             live.judge(unseen, [live.base + "+packed", *names])
             live.judge(live.copy(drawn, {TEST: _N_UNSEEN}, "blanked", of_images=grey), names[-1:], BLANK)
@@ -165,7 +165,7 @@ def judges_without_domains(
         folds = drawn.cases.loc[drawn.cases[SPLIT] == TRAIN, FOLD]
         largest = folds.value_counts().sort_index().nlargest(_N_DOMAINS).index.tolist()
         n = min(_N_CASES_OF_DOMAINS, *(int((folds != fold).sum()) for fold in largest))
-        with _one_thread():
+        with one_thread():
             names = [live.train(drawn, f"without-{slug(fold)}", n_cases=n, left_out=[column, fold]) for fold in largest]
             live.judge(unseen, names)
     except (InputError, FailedRunsError) as error:
@@ -223,7 +223,7 @@ def _recorded(workspace: Workspace, left_out: bool) -> bool:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Small products wait for each other where cores are busy: on two busy ones they take ten times as long."""
     import torch
 
