@@ -270,7 +270,7 @@ def test_position_bias_is_not_a_difference_of_accuracy() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 4])
 def test_p_value_and_interval_speak_of_one_quantity(size: int) -> None:
-    """Over 100 random benchmarks with position bias, each a dimension: p is above .05 where the interval holds zero, but at its ends."""
+    """Over 100 benchmarks with position bias: p is above .05 where the interval holds zero, but at its ends."""
     generator = np.random.default_rng(5)
     n, benchmarks = 120, []
     for i, shift in enumerate(np.linspace(-0.1, 0.1, 100)):
