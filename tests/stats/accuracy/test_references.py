@@ -26,7 +26,7 @@ def both_orders(letters: dict[str, str]) -> pd.DataFrame:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=60, derandomize=True)
+@settings(deadline=None, max_examples=30, derandomize=True)
 @given(
     share_of_a=st.floats(0.05, 0.95), share_of_ties=st.floats(0, 0.9), right=st.floats(0.6, 0.95),
     policy=st.sampled_from(POLICIES), seed=st.integers(0, 2**16),
