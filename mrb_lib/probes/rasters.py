@@ -54,7 +54,7 @@ def grain(rng: np.random.Generator, width: int, height: int, channels: int = 1, 
 
 
 def _spread(field: Raster) -> float:
-    """The standard deviation, rounded: in what order a sum is taken differs between versions of numpy and processors."""
+    """The standard deviation, rounded: in what order numpy sums depends on its version and the processor."""
     return round(float(field.std(dtype=np.float64)), 4)
 
 

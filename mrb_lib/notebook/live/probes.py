@@ -28,7 +28,7 @@ from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, load_verdicts
 
 SIMULATED_WITH: Final = (
     "image/removed,image/swapped-same,image/blur,image/low-contrast,response/credentials,response/lengthened,"
-    "response/markdown,response/side,response/number,question/colleague:2,question/sex"
+    "response/markdown,response/side,response/number,question/colleague:2,question/sex,question/ethnicity"
 )
 TINY_WITH: Final = "image/blank,image/blur:4,prompt/labels:4"
 _N_CASES: Final = 300
@@ -185,6 +185,12 @@ def pictures(workspace: Workspace) -> Frame:
 def images_of(workspace: Workspace) -> ProbedImages:
     """The images of the benchmark, and those that probes change."""
     return ProbedImages(workspace.benchmark.images, workspace.benchmark.cases)
+
+
+def rows_of(table: pd.DataFrame, part: str, columns: list[str], *, absent: str) -> Frame:
+    """Some columns of a part of the table `probes`; `Absent` where it has no row."""
+    rows = table.loc[table["part"] == part, columns]
+    return rows if len(rows) else Absent(absent)
 
 
 def conclusion(table: pd.DataFrame, *, note: str) -> str:
