@@ -39,7 +39,7 @@ _APART: Final = 0.06
 _SPREAD: Final = 0.4
 _OTHERS: Final = ("#AAAAAA", ".")
 _THUMB: Final = 0.72
-_PIXELS: Final = 48
+_PIXELS: Final = 80
 _BITS: Final = 5
 """Of 72 pixels and 8 bits, 165 pictures make an SVG of 1.5 MB; of these, one of 0.5 MB."""
 
