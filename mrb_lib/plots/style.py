@@ -214,21 +214,23 @@ class Paper(Figure):
                 self.set_layout_engine("none")
                 for axes in self.axes:
                     axes.set_position(Bbox(axes.get_position(original=True).get_points().round(5)))
-            self._png = self._quantized()
+            self._png = self._drawn()
         return self._png
 
-    def _quantized(self) -> bytes:
+    def _drawn(self) -> bytes:
         """At most 256 colours: a third of the size, and no difference that an eye can see in a chart.
 
         The colours are spread over all that occur: a palette by frequency goes to the edges of letters,
-        and draws a cell of a matrix in the colour of another value.
+        and draws a cell of a matrix in the colour of another value. Photographs keep all of theirs.
         """
         pixels = self._saved("raw", None, self.resolution)
         width = int(round(self.get_size_inches()[0] * self.resolution, 6))  # a size that is whole but for a last digit
         drawn = Image.frombuffer("RGBA", (width, len(pixels) // (4 * width)), pixels)
-        few = drawn.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        kept = drawn.convert("RGB")
+        if not any(np.ndim(picture.get_array()) == 3 for axes in self.axes for picture in axes.get_images()):
+            kept = kept.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
         stream = io.BytesIO()
-        few.save(stream, format="PNG", optimize=True, dpi=(self.resolution, self.resolution))
+        kept.save(stream, format="PNG", optimize=True, dpi=(self.resolution, self.resolution))
         return stream.getvalue()
 
     def svg(self) -> bytes:
