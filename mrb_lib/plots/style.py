@@ -227,7 +227,7 @@ class Paper(Figure):
         width = int(round(self.get_size_inches()[0] * self.resolution, 6))  # a size that is whole but for a last digit
         drawn = Image.frombuffer("RGBA", (width, len(pixels) // (4 * width)), pixels)
         kept = drawn.convert("RGB")
-        if not any(np.ndim(picture.get_array()) == 3 for axes in self.axes for picture in axes.get_images()):
+        if not any(getattr(picture.get_array(), "ndim", 0) == 3 for axes in self.axes for picture in axes.get_images()):
             kept = kept.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
         stream = io.BytesIO()
         kept.save(stream, format="PNG", optimize=True, dpi=(self.resolution, self.resolution))

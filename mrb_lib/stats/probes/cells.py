@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mrb_lib.schema import CHOICES
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.consistency.intervals import signed_interval
+from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import ABSENT, TIE, Panel
 from mrb_lib.stats.core.scoring import score
 from mrb_lib.stats.core.subfields import Group
@@ -168,6 +169,11 @@ def differences(
     ----------
     cases : shape (cases,), their positions in the benchmark
     codes : the cluster of every case of the benchmark
+
+    Returns
+    -------
+    PairedDifferences
+        Where all cases are alike resampling has nothing to go by, and the ends are those of `leanings`.
     """
     inside, values = values, np.full((len(values), len(codes)), np.nan)
     values[:, cases] = inside
@@ -178,7 +184,10 @@ def differences(
         np.where(mask, values, 0.0), mask[rows].astype(np.float64), which, none, none, none, plus=number, minus=none - 1
     )
     group = Group(None, None, cases, 0)
-    return next(iter(paired_differences(plan, [group], codes, resamples=resamples, seed=seed)))
+    found = next(iter(paired_differences(plan, [group], codes, resamples=resamples, seed=seed)))
+    alike = np.isfinite(found.low) & (found.error < TINY)
+    low, high = leanings(np.where(alike[:, None], values, np.nan), codes)[1:]
+    return found._replace(low=np.where(alike, low, found.low), high=np.where(alike, high, found.high))
 
 
 def shares(values: FloatArray, codes: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -193,3 +202,15 @@ def means(values: FloatArray, codes: IntArray) -> tuple[FloatArray, FloatArray, 
     mask = np.isfinite(values)
     estimate = mean_over_clusters(np.where(mask, values, 0.0).T, mask.T.astype(np.float64), codes)
     return (estimate.value, *t_interval(estimate, -1.0, 1.0))
+
+
+def leanings(values: FloatArray, codes: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The means of values from -1 to 1 within cases with the ends of their intervals, never without width.
+
+    See `mrb_lib.stats.consistency.intervals.signed_interval`.
+    """
+    mask = np.isfinite(values)
+    counted, kept = mask.T.astype(np.float64), np.where(mask, values, 0.0).T
+    estimate = mean_over_clusters(kept, counted, codes)
+    forward = mean_over_clusters(np.maximum(kept, 0.0), counted, codes).value
+    return (estimate.value, *signed_interval(estimate, forward))

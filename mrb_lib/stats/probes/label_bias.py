@@ -11,6 +11,7 @@ from mrb_lib.schema import CHOICES, NO_PROBE
 from mrb_lib.stats.core.options import FloatArray, with_ends
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.subfields import Group
+from mrb_lib.stats.probes.cells import leanings
 from mrb_lib.stats.probes.pairing import Paired, labelled
 
 LABELS: Final = "labels"
@@ -25,17 +26,21 @@ def label_rows(paired: Paired, whole: Group) -> pd.DataFrame:
     asked = paired.cells[SWAPPED].presented.any(axis=2)
     if not asked.any():
         return pd.DataFrame()
-    usual, swapped = (_leaning(paired.panels[name]) for name in (NO_PROBE, SWAPPED))
-    n_repeats = min(usual.shape[-1], swapped.shape[-1])
-    usual, swapped = usual[..., :n_repeats], swapped[..., :n_repeats]
-    both = np.isfinite(usual) & np.isfinite(swapped)
     judge, dimension = np.nonzero(asked)
     names = {"judge": [paired.judges[j] for j in judge], "dimension": [paired.dimensions[d] for d in dimension]}
     columns: dict[str, object] = {**names, "probe": SWAPPED.partition(":")[0], "part": LABELS}
-    for name, sign in (("position_bias", 1.0), ("label_bias", -1.0)):
-        found = paired.differences(_of_cases((usual + sign * swapped) / 2, both)[judge, dimension])
-        columns |= dict(zip(with_ends(name), (found.value, found.low, found.high), strict=True))
-        columns |= {"n": found.n, "n_clusters": found.clusters}
+    for leaning, of_place, of_label in _MEASURES:
+        usual, swapped = (leaning(paired.panels[name]) for name in (NO_PROBE, SWAPPED))
+        n_repeats = min(usual.shape[-1], swapped.shape[-1])
+        usual, swapped = usual[..., :n_repeats], swapped[..., :n_repeats]
+        both = np.isfinite(usual) & np.isfinite(swapped)
+        for name, sign in ((of_place, 1.0), (of_label, -1.0)):
+            values = _of_cases((usual + sign * swapped) / 2, both)[judge, dimension]
+            columns |= dict(zip(with_ends(name), leanings(values, paired.own_codes), strict=True))
+            counted = np.isfinite(values)
+            if leaning is _leaning:
+                columns["n"] = counted.sum(axis=1)
+                columns["n_clusters"] = [len(np.unique(paired.own_codes[row])) for row in counted]
     frame = labelled(pd.DataFrame(columns), whole)
     return frame.assign(reason=pd.Series(NO_CASE_OF_BOTH, index=frame.index, dtype="str").where(frame["n"].eq(0)))
 
@@ -48,6 +53,19 @@ def _leaning(panel: Panel) -> FloatArray:
         for code, name in enumerate(CHOICES):
             sign[:, :, :, order][own == code] = 0.0 if name not in "AB" else 1.0 if name == first else -1.0
     return sign
+
+
+def _leaning_probability(panel: Panel) -> FloatArray:
+    """The probability of the response shown first less that of the second; NaN where it is unknown."""
+    if panel.p_a is None:
+        return np.full(panel.choice.shape, np.nan)
+    return np.asarray((2 * panel.p_a - 1) * np.array([1.0, -1.0])[:, None])
+
+
+_MEASURES: Final = (
+    (_leaning, "position_bias", "label_bias"),
+    (_leaning_probability, "position_probability", "label_probability"),
+)
 
 
 def _of_cases(values: FloatArray, counted: np.ndarray) -> FloatArray:

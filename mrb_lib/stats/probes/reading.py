@@ -53,6 +53,8 @@ MEANINGS = {
     "n_reversed_shown": "those of n_reversed where both differences are shown, adjusted, at .05 | count",
     "position_bias": "share choosing the response shown first less that choosing the second | difference",
     "label_bias": "share choosing the response called A less that choosing the one called B | difference",
+    "position_probability": "probability of the response shown first less that of the second | difference",
+    "label_probability": "probability of the response called A less that of the one called B | difference",
     "reversal_p_adjusted": "smallest adjusted p of being in another order with one of the others | p 0-1",
 }
 

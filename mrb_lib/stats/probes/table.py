@@ -34,7 +34,7 @@ COLUMNS: Final = [
     "family_scope", "n_severities", *with_ends("changed_slope", "accuracy_slope"), "accuracy_low", "accuracy_high",
     *with_ends("accuracy_without", "accuracy_swapped", "image_gain"), "n_judges", *with_ends("rank", "rank_probed"),
     "kendall_tau", "n_reversed", "n_reversed_shown", "reversal_p_adjusted",
-    *with_ends("position_bias", "label_bias"), "reason",
+    *with_ends("position_bias", "label_bias", "position_probability", "label_probability"), "reason",
 ]  # fmt: skip
 MORE: Final = [
     "changed_p", "changed_p_adjusted", "target_shift_p", "unmoved_p", "equivalence_p", "accuracy_low", "accuracy_high",
@@ -148,11 +148,13 @@ def probes(
 
         `part` "labels", where responses were also called B and A (`prompt/labels:4`): over the `n` cases answered in
         both orders under both, `position_bias` share choosing the response shown first less that choosing the second,
-        and `label_bias` share choosing the one called A less that choosing the one called B, a tie in neither. With
-        the letters always in one order the two are one; here each is a mean in which the other cancels.
+        and `label_bias` share choosing the one called A less that choosing the one called B, a tie in neither;
+        `position_probability` and `label_probability` the same of probabilities, which tell where all choices are
+        alike. With the letters always in one order the two are one; here each is a mean in which the other cancels.
 
         `_low` and `_high` bound 95% intervals, of shares Wilson's, of differences those of the paired cluster
-        bootstrap, by t with few clusters and of `probability_shift`. `reason` says why a value is null.
+        bootstrap, by t with few clusters and of `probability_shift`; by a score test of `part` "labels", and where all
+        cases are alike, so that none is without width. `reason` says why a value is null.
 
     Raises
     ------

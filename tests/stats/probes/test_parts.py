@@ -207,7 +207,22 @@ def test_a_liking_for_a_place_and_one_for_a_letter_are_told_apart() -> None:
     assert rows["position_bias"].to_dict() == pytest.approx({"place": 1, "letter": 0, "sound": 0, "half": 0})
     assert rows["label_bias"].to_dict() == pytest.approx({"place": 0, "letter": 1, "sound": 0, "half": 0.5})
     assert rows.loc["half", "label_bias_low"] < 0.5 < rows.loc["half", "label_bias_high"]
+    assert 0.9 < rows.loc["place", "position_bias_low"] < 1 == rows.loc["place", "position_bias_high"]
+    assert -0.1 < rows.loc["place", "label_bias_low"] < 0 < rows.loc["place", "label_bias_high"] < 0.1
     assert rows["n"].eq(N).all()
+
+
+def test_probabilities_tell_a_place_from_a_letter_where_all_choices_are_alike() -> None:
+    """The first has .9, and .7 where it is called B: .6 for the place, .2 for the letter A."""
+    choice, p_usual, p_swapped = np.zeros((1, N, 2, 1), dtype=int), np.empty((1, N, 2, 1)), np.empty((1, N, 2, 1))
+    choice[:, :, 1] = 1
+    for order, sign in ((0, 1), (1, -1)):
+        p_usual[:, :, order], p_swapped[:, :, order] = 0.5 + sign * 0.4, 0.5 + sign * 0.2
+    row = made({NO_PROBE: panel_of(choice, p_usual), "prompt/labels:4": panel_of(choice, p_swapped)}, "labels").iloc[0]
+    assert (row["position_bias"], row["label_bias"]) == (1, 0)
+    assert row["position_probability"] == pytest.approx(0.6)
+    assert row["label_probability"] == pytest.approx(0.2)
+    assert row["label_probability_low"] < 0.2 < row["label_probability_high"]
 
 
 def test_without_both_orders_the_two_likings_are_not_told_apart() -> None:
@@ -217,3 +232,13 @@ def test_without_both_orders_the_two_likings_are_not_told_apart() -> None:
     assert rows["label_bias"].isna().all()
     assert rows["reason"].str.contains("both orders").all()
     assert made({NO_PROBE: panel_of(choice), "image/blur:1": panel_of(choice)}, "labels").empty
+
+
+def test_where_no_verdict_changed_the_interval_says_how_much_may_have() -> None:
+    """Of n cases of which none changed, a share of about 3.84 / (n + 3.84) is not rejected: Tango's score at 0."""
+    row = made({NO_PROBE: wrong(3), "image/blur:1": wrong(3)}, "probe", resamples=200).iloc[0]
+    assert row["accuracy_change"] == 0
+    assert row["accuracy_change_high"] == pytest.approx(3.8415 / (N + 3.8415), rel=1e-3)
+    assert row["accuracy_change_low"] == pytest.approx(-row["accuracy_change_high"])
+    row = made({NO_PROBE: wrong(3), "image/blur:1": wrong(3)}, "probe").iloc[0]
+    assert np.isnan(row["accuracy_change_low"]), "no interval was asked for"
