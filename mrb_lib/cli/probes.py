@@ -111,6 +111,8 @@ def _print_texts(before: Case, after: Case) -> None:
         typer.echo(
             "\n".join(["added to the question ({A}, {B}: the letters as shown):", *map(line, after.note.splitlines())])
         )
+    for sentence in after.of_the_prompt:
+        typer.echo(line(sentence))
 
 
 def _print_pictures(benchmark: Benchmark, before: Case, after: Case, probe: ProbeId, out: Path | None) -> None:

@@ -60,6 +60,19 @@ class Case:
     instruction: str = ""
     box: Box | None = None
 
+    @property
+    def of_the_prompt(self) -> list[str]:
+        """What the prompt says otherwise than its own template, in sentences; empty where nothing."""
+        said = []
+        if self.labels:
+            first, _, second = self.labels.partition("/")
+            said.append(f"The prompt calls the response shown first {first}, and the second {second}.")
+        if self.wording:
+            said.append(f"The prompt asks in other words than its own, wording {self.wording}.")
+        if self.instruction:
+            said.append(f"Before it asks, the prompt says: {self.instruction}")
+        return said
+
     def response(self, side: Side) -> str:
         """The text of a response."""
         return self.response_a if side == "A" else self.response_b

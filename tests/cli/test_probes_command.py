@@ -46,6 +46,21 @@ def test_a_text_is_shown_with_what_changed(mrb: Callable, tables: Path, tmp_path
     assert "question: unchanged" in shown.out
 
 
+@pytest.mark.parametrize(
+    ("probe", "said"),
+    [
+        ("prompt/labels:3", "The prompt calls the response shown first Alex, and the second Sam."),
+        ("prompt/wording:2", "wording 2"),
+        ("prompt/persona-strict", "the prompt says: Judge as a strict examiner"),
+    ],
+)
+def test_what_a_probe_changes_of_the_prompt_is_said(mrb: Callable, demo: Path, probe: str, said: str) -> None:
+    shown = mrb("probes", "show", demo, "sim-000000", probe)
+    assert shown.code == 0
+    assert said in shown.out
+    assert shown.out.count(": unchanged") == 3
+
+
 def test_pictures_are_written_before_and_after(mrb: Callable, demo: Path, tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in demo.rglob("*") if path.is_file()}
     shown = mrb("probes", "show", demo, "sim-000000", "image/blank", "--out", tmp_path / "out")

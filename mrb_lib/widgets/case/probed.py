@@ -248,7 +248,8 @@ def _texts(before: Case, after: Case, probe: str, heading: str) -> str:
         elif old:
             summary = f"<summary {OWN_KEYS}>{words}: unchanged</summary>"
             same.append(f"<details>{summary}{_box(escaped(old))}</details>")
-    return "".join([*changed, *same])
+    prompt = "".join(f"<p>{isolated(sentence)}</p>" for sentence in after.of_the_prompt)
+    return "".join([prompt and f"<{heading}>Prompt</{heading}>{prompt}", *changed, *same])
 
 
 def _text_of(case: Case, name: str) -> str:

@@ -78,6 +78,13 @@ def test_what_was_taken_out_and_put_in_is_marked(pictured: Benchmark) -> None:
     assert "goes against the response that got worse" not in page  # both got worse
 
 
+def test_what_the_prompt_says_otherwise_is_shown(pictured: Benchmark) -> None:
+    page = probed_html(pictured, _first(pictured), "prompt/labels:2", seed=SEED)
+    assert "calls the response shown first X, and the second Y" in page
+    assert page.count(": unchanged</summary>") == 3
+    assert ">Prompt</h" not in probed_html(pictured, _first(pictured), "image/blur:1", seed=SEED)
+
+
 def test_a_note_on_the_question_names_the_responses_as_shown(pictured: Benchmark) -> None:
     page = probed_html(pictured, _first(pictured), "question/colleague:2", seed=SEED)
     added = " ".join(_texts(page, "ins"))
