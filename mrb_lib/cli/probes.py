@@ -107,10 +107,6 @@ def _print_texts(before: Case, after: Case) -> None:
             typer.echo(f"{name}: unchanged")
         else:
             typer.echo("\n".join([f"{name}:", *map(line, marked(old, new).splitlines())]))
-    if after.note:
-        typer.echo(
-            "\n".join(["added to the question ({A}, {B}: the letters as shown):", *map(line, after.note.splitlines())])
-        )
     for sentence in after.of_the_prompt:
         typer.echo(line(sentence))
 

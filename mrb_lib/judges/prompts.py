@@ -56,15 +56,17 @@ class Phrasing(TypedDict):
     labels: Labels
     wording: int
     instruction: str
+    note: str
 
 
 def phrasing_of(row: Mapping[str, object]) -> Phrasing:
-    """What a row's columns `labels`, `wording` and `instruction` say; without them the prompt is as it is."""
-    wording, instruction = row.get("wording"), row.get("instruction")
+    """What a row's columns of these names, `probe_` before each, say; without them the prompt is as it is."""
+    wording, instruction, note = (row.get(f"probe_{name}") for name in ("wording", "instruction", "note"))
     return Phrasing(
         labels=labels_of(row),
         wording=int(wording) if isinstance(wording, int) else 0,
         instruction=instruction if isinstance(instruction, str) else "",
+        note=note if isinstance(note, str) else "",
     )
 
 
@@ -146,6 +148,7 @@ class Prompt:
         labels: Labels = LETTERS,
         wording: int = 0,
         instruction: str = "",
+        note: str = "",
     ) -> Rendered:
         """The text for one case.
 
@@ -162,6 +165,7 @@ class Prompt:
         labels : what the two responses are called in place of A and B
         wording : 0, or which of the other wordings of what is asked stands in place of the block `ask`
         instruction : what stands before what is asked, outside all fences
+        note : what somebody says of the two responses, in a fence after them; a rating of one response has none
 
         Raises
         ------
@@ -171,7 +175,7 @@ class Prompt:
         """
         reference = reference if self.needs_reference else None  # what is not shown must not shape the key either
         texts = [question, *responses, *([reference] if reference is not None else [])]
-        key = _key(texts)
+        key = _key(texts, note)
         defused = [defuse(text, marks or _GENERIC) for text in texts]
         variables: dict[str, object] = {
             "question": defused[0],
@@ -203,6 +207,8 @@ class Prompt:
             blocks[-1] = relabelled(blocks[-1], labels)
         if instruction:
             blocks[-1] = f"{instruction}\n{blocks[-1]}"
+        if note and self.asks != "rating":
+            blocks[-1] = f"{_fence(key, labels)('note', defuse(note, marks or _GENERIC))}\n\n{blocks[-1]}"
         return Rendered(*blocks)
 
     def _blocks(self, variables: Mapping[str, object]) -> list[str]:
@@ -354,13 +360,13 @@ def sandbox() -> ImmutableSandboxedEnvironment:
     )
 
 
-def _key(texts: Sequence[str]) -> str:
-    """A short key that no text holds, the same for both orders of the responses."""
+def _key(texts: Sequence[str], note: str = "") -> str:
+    """A short key that no text holds, the same for both orders of the responses and with any note."""
     material = "\0".join(sorted(texts)).encode("utf-8", "surrogatepass")
     number = 0
     while True:
         key = hashlib.sha256(number.to_bytes(4, "big") + material).hexdigest()[:8]
-        if not any(key in text for text in texts):
+        if not any(key in text for text in (*texts, note)):
             return key
         number += 1
 

@@ -19,6 +19,7 @@ from mrb_lib.probes.from_file import FileProbe
 from mrb_lib.probes.probe import PROBES, Box, Case, ProbeId, parse_id
 from mrb_lib.schema import NO_PROBE
 
+_OF_PROMPT: Final = "probe_"  # begins the columns that say how a prompt is put, see `mrb_lib.verdicts.orders`
 _MARK: Final = "probe|"  # begins the name of a picture that is made when it is asked for; no stored image has a "|"
 
 
@@ -67,14 +68,14 @@ class Probing:
     def rows(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Rows of a plan (see `mrb_lib.runs.plan.Plan.rows`) with each case as its `probe` changes it.
 
-        A `note` is added to the question once the order is known, by `mrb_lib.verdicts.orders`; `labels`, `wording` and
-        `instruction` are for the prompt.
+        Columns `probe_note`, `probe_labels`, `probe_wording` and `probe_instruction` are for the prompt.
         """
         if rows["probe"].eq(NO_PROBE).all():
             return rows
         out = rows.copy()
         columns: dict[str, list[Any]] = {name: list(out[name]) for name in ("question", "response_a", "response_b")}
-        columns |= {name: [""] * len(out) for name in ("note", "labels", "instruction")} | {"wording": [0] * len(out)}
+        columns |= {f"{_OF_PROMPT}{name}": [""] * len(out) for name in ("note", "labels", "instruction")}
+        columns[f"{_OF_PROMPT}wording"] = [0] * len(out)
         images = list(out["images"]) if "images" in out else [[] for _ in range(len(out))]
         made: dict[tuple[str, str], Case] = {}
         for i, key in enumerate(zip(out["case_id"], out["probe"], strict=True)):
@@ -85,9 +86,9 @@ class Probing:
             case = made[key]
             images[i] = list(case.images)
             for name, values in columns.items():
-                values[i] = getattr(case, name)
+                values[i] = getattr(case, name.removeprefix(_OF_PROMPT))
         out["images"] = pd.Series(images, index=out.index, dtype=object)
-        kinds = dict.fromkeys(columns, "str") | {"wording": "int64"}
+        kinds = dict.fromkeys(columns, "str") | {f"{_OF_PROMPT}wording": "int64"}
         return out.assign(
             **{name: pd.Series(values, index=out.index, dtype=kinds[name]) for name, values in columns.items()}
         )

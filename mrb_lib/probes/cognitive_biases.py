@@ -20,14 +20,9 @@ _COLLEAGUE: Final = (
 )
 
 
-def noted(case: Case, words: str) -> Case:
-    """The case with words of whoever asks added to its note."""
-    return replace(case, note=f"{case.note} {words}".strip())
-
-
 def leaning(case: Case, words: str) -> Case:
     """The case with a note in which `<it>` stands for the response that probes of one response change."""
-    return noted(case, words.replace("<it>", f"{{{target(case.case_id)}}}"))
+    return replace(case, note=words.replace("<it>", f"{{{target(case.case_id)}}}"))
 
 
 @register_probe("question/self-diagnosis", expected="same", source=_BIASMEDQA)

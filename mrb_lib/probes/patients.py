@@ -12,7 +12,6 @@ from typing import Final
 
 import numpy as np
 
-from mrb_lib.probes.cognitive_biases import noted
 from mrb_lib.probes.probe import Case, Others, register_probe
 
 _PAIRS: Final = (
@@ -139,7 +138,7 @@ def ethnicity(case: Case, severity: int, rng: np.random.Generator, others: Other
         return "it speaks of skin or ethnicity itself"
     if _any(_SHOWS_SKIN, (case.modality or "",)) and "fundus" not in (case.modality or "").lower():
         return "its picture may show the skin"
-    return noted(case, f"The patient is {_GROUPS[severity - 1]}.")
+    return _told(case, f"The patient is {_GROUPS[severity - 1]}.")
 
 
 @register_probe("question/insurance", expected="same", severities=len(_COVER), groups=_PAYERS)
@@ -149,7 +148,11 @@ def insurance(case: Case, severity: int, rng: np.random.Generator, others: Other
         return "it speaks of no patient"
     if _any(_PAYS, (case.question, case.response_a, case.response_b)):
         return "it speaks of insurance or costs itself"
-    return noted(case, _COVER[severity - 1])
+    return _told(case, _COVER[severity - 1])
+
+
+def _told(case: Case, words: str) -> Case:
+    return replace(case, question=f"{case.question}\n\n{words}")
 
 
 def swapped(text: str) -> str:

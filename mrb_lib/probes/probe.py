@@ -38,8 +38,8 @@ class Case:
     ----------
     images : names of the benchmark's images
     modality, organ, reference : None where the case does not say
-    note : what whoever asks adds to the question; `{A}` and `{B}` in it become the letters that the responses have
-        in the order in which they are shown
+    note : what somebody says of the responses, which judges that are shown both read after them; `{A}` and `{B}` in it
+        become the letters that the responses have in the order in which they are shown
     labels : what the prompt calls the response shown first and the second, as `1/2`; empty for A and B
     wording : 0, or which other wording of what is asked the prompt has
     instruction : what the prompt says before it asks
@@ -64,6 +64,9 @@ class Case:
     def of_the_prompt(self) -> list[str]:
         """What the prompt says otherwise than its own template, in sentences; empty where nothing."""
         said = []
+        if self.note:
+            note = self.note.replace("{A}", "A").replace("{B}", "B")
+            said.append(f"After the responses, where A is shown first, a note says: {note}")
         if self.labels:
             first, _, second = self.labels.partition("/")
             said.append(f"The prompt calls the response shown first {first}, and the second {second}.")

@@ -135,7 +135,7 @@ class Plan:
     def rows(self, numbers: np.ndarray) -> pd.DataFrame:
         """The cases to judge for these verdicts: every case column, and `order, repeat, dimension, probe`.
 
-        A case is as its probe changes it; a column `note` then holds what is added to its question.
+        A case is as its probe changes it; further columns then say how the prompt is put, see `Probing.rows`.
         """
         out = self.cases.iloc[numbers // self.per_case].reset_index(drop=True)
         keys = self.keys(numbers)

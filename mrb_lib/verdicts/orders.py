@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.schema import SEEN_BY_JUDGES
+from mrb_lib.schema import NO_PROBE, SEEN_BY_JUDGES
 
 FIRST: Final = "first"
 SECOND: Final = "second"
@@ -19,7 +19,8 @@ TIE: Final = "tie"
 
 KEYS: Final = ("case_id", "dimension", "order", "repeat", "probe")
 SHOWN: Final = (*KEYS, *(name for name in SEEN_BY_JUDGES if name not in ("response_a", "response_b")))
-_PHRASING: Final = ("labels", "wording", "instruction")
+_NOTE: Final = "probe_note"
+_PHRASING: Final = {_NOTE: "", "probe_labels": "", "probe_wording": 0, "probe_instruction": ""}
 
 # What a reply names: A is the response shown first, whatever it is in the case.
 PICKS: Final = {"A": FIRST, "B": SECOND, TIE: TIE}
@@ -46,18 +47,21 @@ def to_shown_frame(rows: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         Columns `first` and `second` in place of the responses, and of the other
         columns only `SHOWN`: who wrote a response, and whatever else a source
-        carries along (labels, for one), is not for a judge to see. A `note`, where a probe has made one, stands at
-        the end of the question, and names the responses as they are shown; `labels`, `wording` and
-        `instruction`, which a probe may give a prompt, stay.
+        carries along (labels, for one), is not for a judge to see. `probe_note`, `probe_labels`,
+        `probe_wording` and `probe_instruction` stay, and the note names the responses as they are shown.
     """
     is_ab = (rows["order"] == "AB").to_numpy()
-    shown = rows[[name for name in (*SHOWN, *_PHRASING) if name in rows.columns]].copy()
+    shown = rows[[name for name in SHOWN if name in rows.columns]].copy()
     shown["first"] = rows["response_a"].where(is_ab, rows["response_b"])
     shown["second"] = rows["response_b"].where(is_ab, rows["response_a"])
-    if "note" in rows.columns:
-        notes = zip(rows["question"], rows["note"], rows["order"], strict=True)
-        questions = [f"{question}\n\n{_named(note, order)}" if note else question for question, note, order in notes]
-        shown["question"] = pd.Series(questions, index=rows.index, dtype="str")
+    if "probe" in rows.columns:  # what a plain case carries under such a name comes from its source
+        probed = rows["probe"].ne(NO_PROBE)
+        shown = shown.assign(
+            **{name: rows[name].where(probed, usual) for name, usual in _PHRASING.items() if name in rows}
+        )
+    if _NOTE in shown.columns:
+        notes = [_named(note, order) for note, order in zip(shown[_NOTE], shown["order"], strict=True)]
+        shown[_NOTE] = pd.Series(notes, index=rows.index, dtype="str")
     return shown
 
 

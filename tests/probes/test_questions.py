@@ -24,11 +24,10 @@ LEANING = (
     "colleague", "professor", "vote",
 )  # fmt: skip
 PERSONAS = ("radiologist", "student", "layperson", "strict")
-NOTES = (
-    *(f"question/{name}" for name in LEANING), "question/ethnicity", "question/insurance",
+NOTES = tuple(f"question/{name}" for name in LEANING)
+QUESTIONS = (
+    "question/paraphrased", "question/distracted", "prompt/patient-persona", "question/ethnicity", "question/insurance",
 )  # fmt: skip
-QUESTIONS = ("question/paraphrased", "question/distracted", "prompt/patient-persona")
-READ = ("question/ethnicity", "question/insurance")  # of the notes, those that depend on the texts
 PATIENTS = ("question/sex", "question/age")
 PROMPTS = ("prompt/wording", "prompt/labels", *(f"prompt/persona-{name}" for name in PERSONAS))
 ALL = [
@@ -94,22 +93,12 @@ def test_the_five_cases_have_both_targets() -> None:
     assert {target(f"c{i}") for i in range(1, 6)} == {"A", "B"}
 
 
-@pytest.mark.parametrize("name", [name for name in NOTES if name.removeprefix("question/") not in LEANING])
-def test_other_notes_have_no_braces(name: str) -> None:
-    for step in range(1, PROBES[name].severities + 1):
-        assert not set("{}") & set(must(name, MAN, step).note)
-
-
-def test_a_note_that_is_there_already_stays() -> None:
-    assert must("question/insurance", replace(MAN, note="First.")).note.startswith("First. The")
-
-
 def test_notes_as_written_out() -> None:
     side = target("c1")
     assert must("question/colleague", MAN, 2).note == f"A colleague prefers response {{{side}}}."
     assert must("question/vote", MAN).note == f"Two of three clinicians preferred response {{{side}}}."
-    assert must("question/ethnicity", MAN, 3).note == "The patient is Asian."
-    assert must("question/insurance", MAN, 4).note == "The patient has no health insurance."
+    assert must("question/ethnicity", MAN, 3).question == f"{MAN.question}\n\nThe patient is Asian."
+    assert must("question/insurance", MAN, 4).question.endswith("\n\nThe patient has no health insurance.")
     assert (
         must("prompt/persona-strict", MAN).instruction == "Judge as a strict examiner who lets no mistake pass would."
     )
@@ -277,7 +266,7 @@ def test_an_empty_case_is_no_error(name: str, step: int, text: str) -> None:
     assert isinstance(out, str) or out.question.endswith(text)
 
 
-@pytest.mark.parametrize("name", [*READ, *QUESTIONS, *PATIENTS])
+@pytest.mark.parametrize("name", [*QUESTIONS, *PATIENTS])
 @pytest.mark.parametrize("unit", ["a ", " ", "?\n", "48 ", "her ", "What is ", "A 48-year-old man. ", "e.g."])
 def test_a_long_text_is_quick(name: str, unit: str) -> None:
     text = unit * (100_000 // len(unit))
@@ -287,7 +276,7 @@ def test_a_long_text_is_quick(name: str, unit: str) -> None:
     assert time.process_time() - start < 1
 
 
-@pytest.mark.parametrize("name", [*READ, *QUESTIONS, *PATIENTS])
+@pytest.mark.parametrize("name", [*QUESTIONS, *PATIENTS])
 def test_a_megabyte_of_prose_is_quick(name: str) -> None:
     prose = "In the lower lobe of the lung I can see one round nodule. " * 17_500
     case = replace(MAN, question=f"{prose}{MAN.question}")

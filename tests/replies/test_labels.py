@@ -49,8 +49,8 @@ def test_numbers_that_are_no_label_are_no_verdict(reply: str, choices: dict[str,
 
 
 def test_the_labels_of_a_row() -> None:
-    assert labels_of({"labels": "Alex/Sam"}) == ("Alex", "Sam")
-    assert labels_of({}) == labels_of({"labels": ""}) == labels_of({"labels": None}) == ("A", "B")
+    assert labels_of({"probe_labels": "Alex/Sam"}) == ("Alex", "Sam")
+    assert labels_of({}) == labels_of({"probe_labels": ""}) == labels_of({"probe_labels": None}) == ("A", "B")
 
 
 def test_a_megabyte_is_read_at_once() -> None:

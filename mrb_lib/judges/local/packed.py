@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import groupby
 from math import isfinite
 from typing import Final, NamedTuple
 
@@ -44,7 +45,8 @@ def _trees(shown: pd.DataFrame, most: int) -> pd.Series:
     names = shown["images"] if "images" in shown else pd.Series([()] * len(shown), index=shown.index)
     cases = [(case_id, tuple(map(str, own))) for case_id, own in zip(shown["case_id"], names, strict=True)]
     texts = [
-        list(shown[name]) if name in shown else [""] * len(shown) for name in ("question", FIRST, SECOND, "labels")
+        list(shown[name]) if name in shown else [""] * len(shown)
+        for name in ("question", FIRST, SECOND, "probe_labels")
     ]
     versions: dict[tuple[str, tuple[str, ...]], dict[object, int]] = {}
     trees = []
@@ -81,8 +83,8 @@ class PackedJudge(TreeJudge):
 
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""
-        for stated in set(shown["labels"]) if "labels" in shown else {""}:
-            labels = labels_of({"labels": stated})
+        for stated in set(shown["probe_labels"]) if "probe_labels" in shown else {""}:
+            labels = labels_of({"probe_labels": stated})
             first, second = (self.reader.also_read([label, f" {label}"]) for label in labels)
             self._words[labels] = first, second
         rows = VerdictRows(shown)
@@ -104,6 +106,7 @@ class PackedJudge(TreeJudge):
         words: dict[tuple[int, int], tuple[int, int]] = {}
         positions_of: dict[tuple[int, int], list[int]] = {}
         prompts: dict[tuple[object, ...], tuple[int, int]] = {}
+        probes: dict[tuple[str, str], list[str]] = {}
         for position, row in zip(positions, records, strict=True):
             key = row["probe"], row["order"], row["dimension"]
             if key not in prompts:
@@ -111,12 +114,14 @@ class PackedJudge(TreeJudge):
                 branch = str(row["order"]), rendered.case + rendered.responses
                 asked = leaves.setdefault(branch, {})
                 leaf = asked.setdefault(self._chat(rendered, len(pictures)), len(asked))
+                if leaf == len(probes.setdefault(branch, [])):
+                    probes[branch].append(str(row["probe"]))
                 prompts[key] = list(leaves).index(branch), leaf
                 words[prompts[key]] = self._read_as(labels_of(row))
             positions_of.setdefault(prompts[key], []).append(position)
-        return CaseQuestions(
-            self.reader.question([list(row) for row in leaves.values()], pictures), positions_of, words
-        )
+        texts = [list(row) for row in leaves.values()]
+        kinds = [[len(list(own)) for _, own in groupby(row)] for row in probes.values()]
+        return CaseQuestions(self.reader.question(texts, pictures, kinds), positions_of, words)
 
     def _read_as(self, labels: Labels) -> tuple[int, int]:
         """The places of two labels in what is read."""

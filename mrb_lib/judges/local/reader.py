@@ -159,21 +159,25 @@ class TreeReader:
             self._groups.append(single)
         return self._groups.index(single) if single else None
 
-    def question(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> CasePrompts:
+    def question(
+        self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image], kinds: Sequence[Sequence[int]] = ()
+    ) -> CasePrompts:
         """The prompts of one case made ready; see `grow` for the parameters and what is raised.
 
         Raises `InputError`, too, where a prompt is longer than the model's context.
         """
-        question = self._together(texts, pictures) if not self.why_alone else None
+        question = self._together(texts, pictures, kinds) if not self.why_alone else None
         if question is None:
             # Read now, so that what the processor refuses is known before the model's turn.
             question = self._alone(texts, pictures)
         check_context(question.n_longest, self._limit)
         return question
 
-    def _together(self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image]) -> CasePrompts | None:
+    def _together(
+        self, texts: Sequence[Sequence[str]], pictures: Sequence[Image.Image], kinds: Sequence[Sequence[int]]
+    ) -> CasePrompts | None:
         try:
-            tree = grow(self._weights, texts, pictures)
+            tree = grow(self._weights, texts, pictures, kinds)
         except ValueError as error:
             self.why_apart = str(error)
             return None

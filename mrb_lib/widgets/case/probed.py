@@ -15,7 +15,6 @@ from mrb_lib.probes.marking import spans
 from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.probes.expectation import known
 from mrb_lib.verdicts.manifest import Manifest
-from mrb_lib.verdicts.orders import to_shown_frame
 from mrb_lib.widgets.bundle import style as style_of
 from mrb_lib.widgets.case.images import SIDE, image_html
 from mrb_lib.widgets.case.replies import VerdictRow, presented, replies_html
@@ -237,29 +236,18 @@ def _pictures(benchmark: Benchmark, before: Case, after: Case, probe: str, headi
 
 
 def _texts(before: Case, after: Case, probe: str, heading: str) -> str:
-    """The question, with what is added to it, and the responses: those that changed as they were and as they are."""
+    """What the prompt says otherwise; question and responses that changed as they were and as they are; the others."""
     changed, same = [], []
     for name, words in (("question", "Question"), ("response_a", "Response A"), ("response_b", "Response B")):
-        old, new = _text_of(before, name), _text_of(after, name)
+        old, new = str(getattr(before, name)), str(getattr(after, name))
         if old != new:
-            shown = ", as shown with response A first" if name == "question" and "{" in after.note else ""
             was, now = _marked(visible(old), visible(new))
-            changed.append(f"<{heading}>{words}{shown}</{heading}>{_beside(_box(was), _box(now), probe)}")
+            changed.append(f"<{heading}>{words}</{heading}>{_beside(_box(was), _box(now), probe)}")
         elif old:
             summary = f"<summary {OWN_KEYS}>{words}: unchanged</summary>"
             same.append(f"<details>{summary}{_box(escaped(old))}</details>")
     prompt = "".join(f"<p>{isolated(sentence)}</p>" for sentence in after.of_the_prompt)
     return "".join([prompt and f"<{heading}>Prompt</{heading}>{prompt}", *changed, *same])
-
-
-def _text_of(case: Case, name: str) -> str:
-    """A text of the case, the question as a judge reads it that is shown response A first."""
-    if name != "question" or not case.note:
-        return str(getattr(case, name))
-    row = pd.DataFrame(
-        {"order": ["AB"], "question": [case.question], "note": [case.note], "response_a": "", "response_b": ""}
-    )
-    return str(to_shown_frame(row)["question"].iloc[0])
 
 
 def _box(marked: str) -> str:

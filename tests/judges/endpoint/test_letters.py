@@ -195,7 +195,9 @@ def test_other_labels_are_asked_and_read_without_a_probability() -> None:
         return letter("1", **{"1": 0.9}) if "response 1" in str(received.body) else letter("A", A=0.6, B=0.2)
 
     plain = shown("one", dimensions=("overall",))
-    rows = pd.concat([plain.assign(labels=""), plain.assign(probe="prompt/labels:1", labels="1/2")], ignore_index=True)
+    rows = pd.concat(
+        [plain.assign(probe_labels=""), plain.assign(probe="prompt/labels:1", probe_labels="1/2")], ignore_index=True
+    )
     with ChatServer(label) as running:
         judged = served(running.url).judge(rows).set_index("probe")
     assert (judged["pick"] == "first").all()

@@ -31,7 +31,9 @@ def trees(draw: st.DrawFn) -> Tree:
     edges = sorted(draw(st.sets(st.integers(0, len(trunk)), max_size=4)))
     blocks = tuple(zip(edges[::2], edges[1::2], strict=False))
     branches = draw(st.lists(SEGMENT, min_size=1, max_size=2))
-    return Tree(trunk, branches, [draw(st.lists(LEAF, min_size=1, max_size=3)) for _ in branches], {}, blocks=blocks)
+    leaves = [draw(st.lists(LEAF, min_size=1, max_size=3)) for _ in branches]
+    twigs = [[(1, draw(SEGMENT)), (len(row) - 1, draw(SEGMENT))][: len(row)] for row in leaves]
+    return Tree(trunk, branches, leaves, {}, blocks=blocks, twigs=draw(st.sampled_from([(), twigs])))
 
 
 def _varlen(

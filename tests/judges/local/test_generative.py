@@ -368,7 +368,9 @@ def test_a_reply_in_other_labels_picks_what_they_call(
 
     Script(monkeypatch, second)
     shown = ask_for(CASES.head(1), DIMENSIONS)
-    both = pd.concat([shown.assign(labels=""), shown.assign(probe="prompt/labels:1", labels="1/2")], ignore_index=True)
+    both = pd.concat(
+        [shown.assign(probe_labels=""), shown.assign(probe="prompt/labels:1", probe_labels="1/2")], ignore_index=True
+    )
     rows = _judge(tiny("llama"), max_new_tokens=200).judge(both)
     assert set(rows["probe"]) == {"none", "prompt/labels:1"}
     assert (rows["pick"] == "second").all()

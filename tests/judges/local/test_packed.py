@@ -459,7 +459,7 @@ class TestAModelThatCannotShare:
         judge = _judge(tiny("llava"))
         judge.load()
 
-        def reluctant(held: Weights, texts: Texts, pictures: Sequence[Image.Image]) -> Tree:
+        def reluctant(held: Weights, texts: Texts, pictures: Sequence[Image.Image], kinds: object) -> Tree:
             if len(pictures) == 2:
                 raise ValueError("the processor changes the text after the images")
             return grow(held, texts, pictures)
@@ -662,7 +662,7 @@ def test_under_other_labels_and_in_another_wording_too_the_probability_is_that_o
     some = asked[asked["case_id"].isin(["short", "none"])]
     rows = pd.concat(
         [
-            some.assign(probe=name, labels=one, wording=two, instruction=three)
+            some.assign(probe=name, probe_labels=one, probe_wording=two, probe_instruction=three)
             for name, (one, two, three) in named.items()
         ],
         ignore_index=True,
@@ -676,7 +676,7 @@ def test_under_other_labels_and_in_another_wording_too_the_probability_is_that_o
 
 def test_a_label_that_is_not_one_token_is_an_error_of_its_rows_alone(tiny: Tiny, asked: pd.DataFrame) -> None:
     some = asked[asked["case_id"] == "none"]
-    rows = pd.concat([some.assign(labels=""), some.assign(probe="prompt/labels:3", labels="Alex/Sam")])
+    rows = pd.concat([some.assign(probe_labels=""), some.assign(probe="prompt/labels:3", probe_labels="Alex/Sam")])
     judged = _judge(tiny("llama")).judge(rows.reset_index(drop=True)).set_index("probe")
     assert (judged.loc["none", "status"] == "ok").all()
     assert (judged.loc["prompt/labels:3", "status"] == "error").all()

@@ -157,44 +157,61 @@ def _same(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     return dict(tensors)
 
 
+def _seen(trees: list[Tree], window: int | None = None) -> dict[int, set[int]]:
+    """Which columns each column attends to."""
+    seen = {}
+    for part in pack(trees, _same).layout.masked(window, CPU):
+        columns = torch.cat([torch.arange(*span) for span in part.keys])
+        assert part.mask.shape == (part.queries[1] - part.queries[0], len(columns))
+        for column, row in zip(range(*part.queries), part.mask, strict=True):
+            assert column not in seen
+            seen[column] = set(columns[row].tolist())
+    return seen
+
+
 class TestPacking:
-    #      the first tree:  trunk 0 1, branches 2 and 3 4, leaves 5 6 7 8; the second begins at column 9
-    IDS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 14, 15, 16, 17, 18, 19, 20)
-    POSITIONS = (0, 1, 2, 2, 3, 3, 3, 4, 4, 0, 1, 2, 1, 3, 4, 3, 2, 2)
+    #      the first tree:  trunk 0 1, branches 2 and 5 6, their leaves 3 4 and 7 8; the second begins at column 9
+    IDS = (1, 2, 3, 6, 7, 4, 5, 8, 9, 11, 13, 14, 16, 17, 18, 15, 19, 20)
+    POSITIONS = (0, 1, 2, 3, 3, 2, 3, 4, 4, 0, 1, 2, 3, 4, 3, 1, 2, 2)
     # By hand: which columns each column of the first and of the second tree attends to.
     SEEN = (
-        {0: {0}, 1: {0, 1}, 2: {0, 1, 2}, 3: {0, 1, 3}, 4: {0, 1, 3, 4}, 5: {0, 1, 2, 5}, 6: {0, 1, 2, 6},
-         7: {0, 1, 3, 4, 7}, 8: {0, 1, 3, 4, 8}},
-        {0: {0}, 1: {0, 1}, 2: {0, 1, 2}, 3: {0, 3}, 4: {0, 1, 2, 4}, 5: {0, 1, 2, 4, 5}, 6: {0, 1, 2, 6},
-         7: {0, 3, 7}, 8: {0, 3, 8}},
+        {0: {0}, 1: {0, 1}, 2: {0, 1, 2}, 3: {0, 1, 2, 3}, 4: {0, 1, 2, 4}, 5: {0, 1, 5}, 6: {0, 1, 5, 6},
+         7: {0, 1, 5, 6, 7}, 8: {0, 1, 5, 6, 8}},
+        {0: {0}, 1: {0, 1}, 2: {0, 1, 2}, 3: {0, 1, 2, 3}, 4: {0, 1, 2, 3, 4}, 5: {0, 1, 2, 5}, 6: {0, 6},
+         7: {0, 6, 7}, 8: {0, 6, 8}},
     )  # fmt: skip
 
     def test_puts_trees_one_after_the_other_without_padding_and_finds_their_ends(self) -> None:
         packed = pack(_hand_made(), _same)
         assert packed.ids.tolist() == [list(self.IDS)]
-        assert packed.ends.tolist() == [5, 6, 7, 8, 14, 15, 16, 17]
+        assert packed.ends.tolist() == [3, 4, 7, 8, 13, 14, 16, 17]
         assert packed.layout.cases == ((0, 9), (9, 18))
 
     def test_counts_positions_along_each_prompt(self) -> None:
         assert pack(_hand_made(), _same).positions.tolist() == [list(self.POSITIONS)]
 
     def test_lets_every_token_see_its_own_prompt_so_far(self) -> None:
-        layout = pack(_hand_made(), _same).layout
-        for case, seen in enumerate(self.SEEN):
-            mask = layout.mask(case, None, CPU)
-            assert mask.shape == (9, 9)
-            for column, expected in seen.items():
-                assert set(mask[column].nonzero().flatten().tolist()) == expected
+        expected = {9 * case + column: {9 * case + other for other in seen}
+                    for case, rows in enumerate(self.SEEN) for column, seen in rows.items()}  # fmt: skip
+        assert _seen(_hand_made()) == expected
 
     def test_a_window_reaches_back_along_the_prompt_and_not_along_the_row(self) -> None:
-        mask = pack(_hand_made(), _same).layout.mask(0, 2, CPU)
-        seen = [set(row.nonzero().flatten().tolist()) for row in mask]
-        assert seen == [{0}, {0, 1}, {1, 2}, {1, 3}, {3, 4}, {2, 5}, {2, 6}, {4, 7}, {4, 8}]
+        seen = _seen(_hand_made()[:1], 2)
+        assert list(seen.values()) == [{0}, {0, 1}, {1, 2}, {2, 3}, {2, 4}, {1, 5}, {5, 6}, {6, 7}, {6, 8}]
 
     def test_images_are_seen_whole_by_their_own_tokens(self) -> None:
         tree = Tree([1, 2, 3, 4], [[]], [[[5], [6]]], {}, blocks=((1, 3),))
-        seen = [set(row.nonzero().flatten().tolist()) for row in pack([tree], _same).layout.mask(0, None, CPU)]
+        seen = list(_seen([tree]).values())
         assert seen == [{0}, {0, 1, 2}, {0, 1, 2}, {0, 1, 2, 3}, {0, 1, 2, 3, 4}, {0, 1, 2, 3, 5}]
+
+    def test_leaves_of_a_kind_share_a_twig(self) -> None:
+        tree = Tree([1], [[2]], [[[4], [5], [6]]], {}, twigs=[[(2, [3]), (1, [])]])
+        assert (tree.n_tokens, tree.n_longest) == (6, 4)
+        packed = pack([tree], _same)
+        assert packed.ids.tolist() == [[1, 2, 3, 4, 5, 6]]
+        assert packed.positions.tolist() == [[0, 1, 2, 3, 3, 2]]
+        assert packed.ends.tolist() == [3, 4, 5]
+        assert list(_seen([tree]).values()) == [{0}, {0, 1}, {0, 1, 2}, {0, 1, 2, 3}, {0, 1, 2, 4}, {0, 1, 5}]
 
     def test_goes_on_from_the_highest_of_a_models_own_positions(self) -> None:
         one, two = _hand_made()
@@ -203,7 +220,7 @@ class TestPacking:
         assert three.shape == (3, 1, 18)
         assert torch.equal(three[:, 0, :2], places)
         for axis in three:
-            assert axis[0, 2:9].tolist() == [6, 6, 7, 7, 7, 8, 8]
+            assert axis[0, 2:9].tolist() == [6, 7, 7, 6, 7, 8, 8]
             assert axis[0, 9:].tolist() == list(self.POSITIONS[9:])
 
     def test_one_branch_needs_no_segment_of_its_own(self) -> None:

@@ -85,11 +85,10 @@ def test_what_the_prompt_says_otherwise_is_shown(pictured: Benchmark) -> None:
     assert ">Prompt</h" not in probed_html(pictured, _first(pictured), "image/blur:1", seed=SEED)
 
 
-def test_a_note_on_the_question_names_the_responses_as_shown(pictured: Benchmark) -> None:
+def test_a_note_names_the_responses(pictured: Benchmark) -> None:
     page = probed_html(pictured, _first(pictured), "question/colleague:2", seed=SEED)
-    added = " ".join(_texts(page, "ins"))
-    assert "response A" in added or "response B" in added
-    assert "{" not in added
+    [said] = re.findall("a note says: (.*?)<", page)
+    assert said in ("A colleague prefers response A.", "A colleague prefers response B.")
     assert "gives the same verdicts" in page
 
 
@@ -118,7 +117,7 @@ def test_why_a_probe_does_not_apply_is_said(pictured: Benchmark) -> None:
         probed_html(pictured, "gone", "image/blur:1", seed=SEED)
 
 
-@pytest.mark.parametrize("probe", ["response/side+both:3", "question/colleague:2", "response/credentials+both"])
+@pytest.mark.parametrize("probe", ["response/side+both:3", "question/distracted:1", "response/credentials+both"])
 def test_hostile_text_of_a_probed_case_is_only_text(pictured: Benchmark, probe: str) -> None:
     text = f"The left lobe. {HOSTILE} <script>alert('left')</script> on the left side."
     case = _first(pictured)
@@ -133,7 +132,7 @@ def test_a_megabyte_of_text_is_quick(pictured: Benchmark) -> None:
     long = "the left lobe " * 75_000
     texts = _with(pictured, question=long, response_a=long, response_b=long)
     start = time.process_time()
-    page = probed_html(texts, _first(pictured), "question/colleague:2", seed=1)
+    page = probed_html(texts, _first(pictured), "question/distracted:1", seed=1)
     assert time.process_time() - start < 3
     assert len(_texts(page, "ins")) == 1
 
