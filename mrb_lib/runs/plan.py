@@ -143,16 +143,25 @@ class Plan:
         return out if self.probing is None else self.probing.rows(out)
 
     def batches(self, numbers: np.ndarray, cases: int) -> Iterator[np.ndarray]:
-        """Split verdict numbers so that each batch holds whole cases, at most `cases` of them; under a probe, a case
-        counts as another.
+        """Split verdict numbers so that each batch holds whole cases, at most `cases` of them.
+
+        Under a probe a case counts as another. All of a case stay in a batch, where work can be shared between them, if
+        they are no more than twice as many.
 
         Parameters
         ----------
         numbers : those of one case together, as in `pending` and `longest_first`
         """
-        case = numbers // self._per_probe
-        starts = np.flatnonzero(np.diff(case, prepend=-1))[::cases]
-        yield from (batch for batch in np.split(numbers, starts[1:]) if len(batch))
+        starts = np.flatnonzero(np.diff(numbers // self._per_probe, prepend=-1))
+        case = numbers[starts] // self.per_case
+        cuts, held = list[int](), 0
+        for own in np.split(np.arange(len(starts)), np.flatnonzero(np.diff(case)) + 1):
+            if held + len(own) > cases:
+                cuts += own[:: 2 * cases].tolist()
+                held = len(own) % (2 * cases) or 2 * cases
+            else:
+                held += len(own)
+        yield from (batch for batch in np.split(numbers, starts[cuts]) if len(batch))
 
 
 def _positions(vocabulary: pd.Index, values: pd.Series) -> pd.Series:

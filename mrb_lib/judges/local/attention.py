@@ -116,13 +116,15 @@ class TreeLayout:
         return self._segments[device]
 
     def masked(self, window: int | None, device: torch.device) -> list[Masked]:
-        """The queries of each trunk, and of each branch with its leaves, with what they may attend to; kept as well."""
+        """The queries of each trunk, of each branch with its leaves, and of each twig with its own, with what they may
+        attend to; kept as well.
+        """
         key = window, device
         if key not in self._masked:
             self._masked[key] = [
                 self._part(list(part), window, device)
                 for paths in self.paths
-                for _, part in groupby(paths, key=lambda path: path[1] if len(path) > 1 else None)
+                for _, part in groupby(paths, key=_family)
             ]
         return self._masked[key]
 
@@ -142,7 +144,7 @@ class TreeLayout:
 
     def _part(self, part: Sequence[tuple[Span, ...]], window: int | None, device: torch.device) -> Masked:
         start, end = part[0][-1][0], part[-1][-1][1]
-        keys = ((start, end),) if len(part[0]) == 1 else (part[0][0], (start, end))
+        keys = (*((first, last) for first, last in part[0] if first < last <= start), (start, end))
         known = torch.cat([torch.arange(*span) for span in keys])
         allowed = torch.zeros(end - start, len(known), dtype=torch.bool)
         for path in part:
@@ -156,10 +158,13 @@ class TreeLayout:
                 seen |= inside[-n_queries:, None] & inside
             if window is not None:
                 seen &= behind < window
-            # The trunk's columns come first among the keys, and the part's own follow.
-            place = torch.where(columns < start, columns - known[0], columns - start + len(known) - (end - start))
-            allowed[columns[-n_queries:, None] - start, place] = seen
+            allowed[columns[-n_queries:, None] - start, torch.searchsorted(known, columns)] = seen
         return Masked((start, end), keys, allowed.to(device))
+
+
+def _family(path: tuple[Span, ...]) -> tuple[Span, ...]:
+    """What a path shares with others that are read under one mask: its branch, and its twig where that has tokens."""
+    return path[1:3] if len(path) > 2 and path[2][0] < path[2][1] else path[1:2]
 
 
 def _segments(runs: Sequence[tuple[Span, Sequence[Span]]], is_causal: bool, device: torch.device) -> Segments:
