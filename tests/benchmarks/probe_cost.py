@@ -1,6 +1,6 @@
 """What ten probes cost beside the plain cases alone, by kind of probe, in one run of `packed`.
 
-    python tests/benchmarks/probe_cost.py [--cases 6]
+    python tests/benchmarks/probe_cost.py [--cases 6] [--width 480 --layers 8]
 
 SIMULATED cases and random weights. Seconds are of the processor, so that other work on the machine counts little.
 """
@@ -66,11 +66,15 @@ def run(benchmark: Benchmark, folder: Path, cases: int, names: tuple[str, ...]) 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--cases", type=int, default=6)
-    cases = parser.parse_args().cases
+    parser.add_argument("--width", type=int, default=96, help="of the model's hidden states, a multiple of 96")
+    parser.add_argument("--layers", type=int, default=2)
+    given = parser.parse_args()
+    cases = given.cases
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as scratch:
         write_demo(Path(scratch) / "bench", cases=40)
-        benchmark, tiny = load(Path(scratch) / "bench"), write_tiny(Path(scratch) / "tiny", "llava")
+        benchmark = load(Path(scratch) / "bench")
+        tiny = write_tiny(Path(scratch) / "tiny", "llava", width=given.width, layers=given.layers)
         run(benchmark, tiny, cases, ())
         for kind, names in KINDS.items():
             alone, tokens, verdicts = run(benchmark, tiny, cases, ())
