@@ -115,7 +115,7 @@ def trained_judges(workspace: Workspace, folder: Path, *, steps: Steps | None = 
 
     Notes
     -----
-    Validated by tests/notebook/test_live_training.py.
+    Validated by tests/notebook/live/test_training.py.
     """
     if _recorded(workspace, left_out=False):
         return TrainedJudges(workspace)
@@ -152,7 +152,7 @@ def judges_without_domains(
 
     Notes
     -----
-    Validated by tests/notebook/test_live_training.py.
+    Validated by tests/notebook/live/test_training.py.
     """
     if _recorded(workspace, left_out=True):
         return TrainedJudges(workspace)
