@@ -214,10 +214,10 @@ class Paper(Figure):
                 self.set_layout_engine("none")
                 for axes in self.axes:
                     axes.set_position(Bbox(axes.get_position(original=True).get_points().round(5)))
-            self._png = self._drawn()
+            self._png = self._quantized()
         return self._png
 
-    def _drawn(self) -> bytes:
+    def _quantized(self) -> bytes:
         """At most 256 colours: a third of the size, and no difference that an eye can see in a chart.
 
         The colours are spread over all that occur: a palette by frequency goes to the edges of letters,
