@@ -133,7 +133,7 @@ def judge(
     seed = (settings or Settings()).seed
     plan = make_plan(
         benchmark.cases, benchmark.meta.dimensions, orders=orders, repeats=repeats, limit=limit, probes=probes,
-        seed=seed,
+        seed=seed, ratings=_ratings(benchmark),
     )  # fmt: skip
     for name in names:
         check_name(name, extra)
@@ -182,7 +182,7 @@ def is_complete(
         return False
     plan = make_plan(
         benchmark.cases, benchmark.meta.dimensions, orders=orders, repeats=repeats, limit=limit, probes=probes,
-        seed=seed,
+        seed=seed, ratings=_ratings(benchmark),
     )  # fmt: skip
     plan = _restricted(plan, judge.name, judge.dimensions)
     parts = iter_run(folder, _HELD, without=damaged_parts(folder))
@@ -190,19 +190,31 @@ def is_complete(
     return bool(held.kept[plan.all_numbers].all())
 
 
+def _ratings(benchmark: Benchmark) -> tuple[str, ...]:
+    return benchmark.meta.categories if benchmark.meta.is_rating else ()
+
+
 def settings_for(benchmark: Benchmark, settings: Settings, repeats: int) -> Settings:
     """The settings with which judges work on a benchmark: its dimensions and choices, and repeats that differ."""
     meta = benchmark.meta
-    return replace(for_repeats(settings, repeats), dimensions=meta.dimensions, choices=meta.choices)
+    return replace(
+        for_repeats(settings, repeats),
+        dimensions=meta.dimensions,
+        choices=meta.choices,
+        task=meta.task,
+        is_ordered=meta.level != "nominal",
+        definitions=dict(meta.definitions),
+    )
 
 
 def _check(benchmark: Benchmark, names: Sequence[str]) -> None:
-    if not benchmark.meta.is_preference:
+    if not benchmark.meta.is_judged:
         raise InputError(
             f"benchmark {benchmark.meta.name}: its labels ({', '.join(benchmark.meta.categories)}) are not "
-            "preferences between two responses, so there is nothing to judge; analyse its agreement instead."
+            'preferences between two responses, and it does not say task = "rating" in benchmark.toml, so there is '
+            "nothing to judge; say so, or analyse its agreement instead."
         )
-    if not {"A", "B"} <= set(benchmark.meta.categories):
+    if benchmark.meta.is_preference and not {"A", "B"} <= set(benchmark.meta.categories):
         raise InputError(
             f"benchmark {benchmark.meta.name}: its categories are {', '.join(benchmark.meta.categories)}, and a judge "
             "must be able to choose A or B; correct benchmark.toml."

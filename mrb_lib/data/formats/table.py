@@ -82,7 +82,7 @@ def read(
     cases_path = find_table(folder, "cases")
     if cases_path is None:
         raise InputError(f"{folder}: there is no cases.csv, cases.parquet or cases.jsonl; add one of them.")
-    cases = conform(read_frame(cases_path, "cases", findings), "cases", str(cases_path))
+    cases = read_frame(cases_path, "cases", findings)
     annotations_path, verdicts_path = find_table(folder, "annotations"), find_table(folder, "verdicts")
     annotations = empty_annotations()
     if annotations_path is not None:
@@ -92,8 +92,9 @@ def read(
         verdicts = read_frame(verdicts_path, "verdicts", findings)
     meta = _meta(folder, kind, name, annotations, verdicts, findings)
     vocabularies = {"dimensions": meta.dimensions, "categories": meta.categories}
+    cases = conform(cases, "cases", str(cases_path), task=meta.task)
     annotations = conform(annotations, "annotations", str(annotations_path), **vocabularies)
-    verdicts = conform(verdicts, "verdicts", str(verdicts_path), dimensions=meta.dimensions)
+    verdicts = conform(verdicts, "verdicts", str(verdicts_path), task=meta.task, **vocabularies)
     for frame, path in ((annotations, annotations_path), (verdicts, verdicts_path)):
         check_references(frame, cases, str(path))
     images = FolderImages(folder / "images")
