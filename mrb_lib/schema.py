@@ -7,7 +7,9 @@ repeat and probe). Columns a table does not know are carried along untouched.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite, nan
 from typing import Literal, get_args
 
 Choice = Literal["A", "B", "tie"]
@@ -16,6 +18,7 @@ Status = Literal["ok", "repaired", "unparsed", "refused", "error"]
 Bound = Literal["at least", "at most"]
 Policy = Literal["official", "balanced", "strict", "net", "answered"]
 Kind = Literal["clinical", "general", "simulated"]
+Task = Literal["preference", "rating"]
 Level = Literal["nominal", "ordinal", "interval"]
 SplitName = Literal["train", "validation", "test"]
 TableName = Literal["cases", "annotations", "verdicts"]
@@ -27,6 +30,7 @@ BOUNDS: tuple[str, ...] = get_args(Bound)
 POLICIES: tuple[str, ...] = get_args(Policy)
 KINDS: tuple[str, ...] = get_args(Kind)
 LEVELS: tuple[str, ...] = get_args(Level)
+TASKS: tuple[str, ...] = get_args(Task)
 SPLITS: tuple[str, ...] = get_args(SplitName)
 TRAIN, VALIDATION, TEST = SPLITS
 
@@ -67,6 +71,16 @@ DEPARTMENTS = (
     "Gynecology",
     "Orthopedics",
 )
+
+
+def category_numbers(categories: Sequence[str]) -> tuple[float, ...]:
+    """The numbers of ordered categories: the categories themselves where all are numbers, else 1, 2, ..."""
+    try:
+        numbers = tuple(float(name) for name in categories)
+    except ValueError:
+        numbers = (nan,)
+    return numbers if all(map(isfinite, numbers)) else tuple(float(place + 1) for place in range(len(categories)))
+
 
 ColumnType = Literal["str", "int", "float", "names"]
 
@@ -147,6 +161,7 @@ VERDICTS = (
     Column("choice", nullable=True, values=CHOICES),
     _optional("p_a", "float", low=0.0, high=1.0),
     Column("p_a_bound", required=False, nullable=True, values=BOUNDS),
+    _optional("p_categories"),
     _optional("score_a", "float"),
     _optional("score_b", "float"),
     Column("status", required=False, values=STATUSES),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -11,7 +11,7 @@ import pandas as pd
 
 from mrb_lib.errors import InputError
 from mrb_lib.files import is_safe_name
-from mrb_lib.schema import ANSWERED_STATUSES, CHOICES, COLUMNS, KEYS, Column, ColumnType, TableName
+from mrb_lib.schema import ANSWERED_STATUSES, CHOICES, COLUMNS, KEYS, Column, ColumnType, TableName, Task
 
 _NAMES = {"case_id", "annotator", "dimension", "judge", "probe"}
 
@@ -60,6 +60,7 @@ def conform(
     *,
     dimensions: Sequence[str] | None = None,
     categories: Sequence[str] | None = None,
+    task: Task = "preference",
 ) -> pd.DataFrame:
     """Validate one table and give its columns their types and defaults.
 
@@ -69,7 +70,9 @@ def conform(
     table : which of the three stored tables it is
     source : the file (or other origin) to name in messages
     dimensions : the benchmark's dimensions; others are errors. None checks nothing.
-    categories : the labels an annotation may carry; None means A, B, tie.
+    categories : the labels that an annotation, and a verdict of a rating, may carry; None means A, B, tie.
+    task : of a "rating", cases have one response (`response_b` is absent or empty, and becomes the empty text), and
+        verdicts the order AB
 
     Returns
     -------
@@ -83,11 +86,13 @@ def conform(
         A column is missing, a value has the wrong type or is outside its
         vocabulary, or a key occurs twice; names file, row and column.
     """
-    raise_on_error(inspect(frame, table, source, dimensions=dimensions, categories=categories))
+    raise_on_error(inspect(frame, table, source, dimensions=dimensions, categories=categories, task=task))
     out = frame.copy(deep=False)
-    for column in COLUMNS[table]:
+    for column in _columns(table, task):
         if column.name in out.columns:
             out[column.name] = _cast(out[column.name], column.type)
+            if column.name == "response_b" and column.nullable:
+                out[column.name] = out[column.name].fillna("")
         elif column.type == "names":
             out[column.name] = pd.Series([[] for _ in range(len(out))], index=out.index, dtype=object)
         elif column.name == "status":
@@ -107,24 +112,39 @@ def inspect(
     *,
     dimensions: Sequence[str] | None = None,
     categories: Sequence[str] | None = None,
+    task: Task = "preference",
 ) -> list[Finding]:
     """Everything in `frame` that breaks the contract of `table`; see `conform` for the parameters."""
     findings: list[Finding] = []
-    for column in COLUMNS[table]:
+    columns = _columns(table, task)
+    for column in columns:
         if column.name not in frame.columns:
             if column.required:
-                cure = f"add it (the table needs {', '.join(c.name for c in COLUMNS[table] if c.required)})"
+                cure = f"add it (the table needs {', '.join(c.name for c in columns if c.required)})"
+                if column.name == "response_b":
+                    cure += ', or write task = "rating" in benchmark.toml where one response a case is rated'
                 findings.append(Finding("error", source, None, column.name, "the column is missing", cure))
             continue
         allowed = column.values
         if column.name == "dimension" and dimensions is not None:
             allowed = tuple(dimensions)
-        if table == "annotations" and column.name == "choice":
+        if column.name == "choice" and (table == "annotations" or task == "rating"):
             allowed = tuple(categories) if categories is not None else CHOICES
         findings.extend(_inspect_column(frame, column, allowed, source))
     if not any(finding.severity == "error" for finding in findings):
         findings.extend(_inspect_relations(frame, table, source))
     return findings
+
+
+def _columns(table: TableName, task: Task) -> tuple[Column, ...]:
+    """The contract of a table: of a rating, `response_b` may be empty or absent, and the only order is AB."""
+    if task != "rating":
+        return COLUMNS[table]
+    of_rating = {
+        "response_b": {"required": False, "nullable": True, "values": ("",), "default": ""},
+        "order": {"values": ("AB",)},
+    }
+    return tuple(replace(column, **of_rating.get(column.name, {})) for column in COLUMNS[table])  # type: ignore[arg-type]
 
 
 def _rows(mask: pd.Series | np.ndarray) -> Iterator[int]:
@@ -158,7 +178,7 @@ def _inspect_column(
             yield finding(i, f"{type(values.iloc[i]).__name__} where text belongs", "write plain text")
     if allowed is not None:
         for i in _rows(~values.astype("str").isin(list(allowed)) & ~missing):
-            hint = f"use one of {', '.join(allowed)}"
+            hint = f"use one of {', '.join(allowed)}" if allowed != ("",) else "leave it empty: one response is rated"
             if column.name == "dimension":
                 hint += ", or declare the dimension in benchmark.toml"
             yield finding(i, f"{str(values.iloc[i])!r} is not a known {column.name}", hint)

@@ -34,7 +34,10 @@ def write_imported(imported: Imported, folder: Path, source: str) -> None:
     findings, _ = image_findings(folder / "images", imported.benchmark.cases.assign(images=present))
     raise_on_error(replace(finding, file=source) for finding in findings)
     if len(imported.verdicts):
-        save_imported(imported.verdicts, folder / "runs", benchmark=meta.name, kind=meta.kind, source=source)
+        ratings = meta.categories if meta.is_rating else ()
+        save_imported(
+            imported.verdicts, folder / "runs", benchmark=meta.name, kind=meta.kind, source=source, ratings=ratings
+        )
 
 
 def import_summary(imported: Imported, out: Path) -> str:

@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
+from typing import Final
 
 import pandas as pd
 import pyarrow as pa
@@ -23,8 +24,23 @@ import tomli_w
 
 from mrb_lib.errors import InputError
 from mrb_lib.files import inside, write_atomic
-from mrb_lib.schema import CHOICES, DIMENSIONS, KINDS, LEVELS, SEEN_BY_JUDGES, Kind, Level
+from mrb_lib.schema import (
+    CHOICES,
+    DIMENSIONS,
+    KINDS,
+    LEVELS,
+    SEEN_BY_JUDGES,
+    TASKS,
+    Kind,
+    Level,
+    Task,
+    category_numbers,
+)
 from mrb_lib.validation import check_references, conform
+
+LONGEST_CATEGORY: Final = 80
+MOST_CATEGORIES: Final = 26
+"""A rating has at most as many categories as there are letters to name them by."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +51,13 @@ class BenchmarkMeta:
     ----------
     kind : "clinical", "general" or "simulated"; everything shown of simulated data says so
     dimensions : the dimensions annotated, in the order to show them
-    categories : the labels an annotator may give; A, B, tie unless the labels are not a preference.
-        Their order matters where `level` is "ordinal" or "interval".
-    level : the level of measurement of the labels
+    categories : the labels an annotator or a judge may give; A, B, tie unless the labels are not a preference.
+        Their order, from the lowest, matters where `level` is "ordinal" or "interval".
+    level : the level of measurement of the labels; "interval" counts the categories' numbers where all are numbers,
+        else their places, as equally far apart
+    task : "preference" between two responses, or "rating" of one response a case by the categories
+    acceptable : the categories of a rating that count as safe or good enough; empty where nobody says
+    definitions : what a dimension or a category means, by its name, in words that judges and annotators are shown
     source, licence, citation, revision : where the data came from
     extra : keys this version does not know, carried along
     """
@@ -47,6 +67,9 @@ class BenchmarkMeta:
     dimensions: tuple[str, ...] = DIMENSIONS
     categories: tuple[str, ...] = CHOICES
     level: Level = "nominal"
+    task: Task = "preference"
+    acceptable: tuple[str, ...] = ()
+    definitions: Mapping[str, str] = field(default_factory=dict)
     description: str = ""
     source: str = ""
     licence: str = ""
@@ -56,13 +79,23 @@ class BenchmarkMeta:
 
     @property
     def is_preference(self) -> bool:
-        """Whether the labels are preferences between two responses, which verdicts can be scored against."""
-        return set(self.categories) <= set(CHOICES)
+        """Whether the labels are preferences between two responses."""
+        return not self.is_rating and set(self.categories) <= set(CHOICES)
+
+    @property
+    def is_rating(self) -> bool:
+        """Whether one response a case is rated by the categories."""
+        return self.task == "rating"
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether verdicts can be scored against the labels: preferences, and ratings."""
+        return self.is_rating or self.is_preference
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The categories of a preference as judges are offered them: A, B, and tie where there is one."""
-        return tuple(name for name in CHOICES if name in self.categories)
+        """The categories as judges are offered them: those of a rating; A, B, and tie where there is one."""
+        return self.categories if self.is_rating else tuple(name for name in CHOICES if name in self.categories)
 
 
 class FolderImages(Mapping[str, bytes]):
@@ -195,7 +228,13 @@ def meta_from(raw: Mapping[str, object], source: str) -> BenchmarkMeta:
     values: dict[str, object] = {}
     for name in names & raw.keys():
         value = raw[name]
-        if name in ("dimensions", "categories"):
+        if name == "definitions":
+            if not isinstance(value, Mapping) or not all(isinstance(text, str) for text in value.values()):
+                raise InputError(
+                    f'{source}, key {name}: a table of texts is needed; write name = "..." under [{name}].'
+                )
+            values[name] = dict(value)
+        elif name in ("dimensions", "categories", "acceptable"):
             if not isinstance(value, (list, tuple)) or not value or not all(isinstance(v, str) and v for v in value):
                 raise InputError(f'{source}, key {name}: a list of names is needed; write {name} = ["..."].')
             if len(set(value)) != len(value):
@@ -205,14 +244,53 @@ def meta_from(raw: Mapping[str, object], source: str) -> BenchmarkMeta:
             values[name] = value
         else:
             raise InputError(f"{source}, key {name}: text is needed, not {type(value).__name__}; put it in quotes.")
-    for name, allowed in (("kind", KINDS), ("level", LEVELS)):
+    for name, allowed in (("kind", KINDS), ("level", LEVELS), ("task", TASKS)):
         if name in values and values[name] not in allowed:
             raise InputError(f"{source}, key {name}: {values[name]!r} is unknown; use one of {', '.join(allowed)}.")
     for name in ("name", "kind"):
         if name not in values:
             raise InputError(f'{source}: the key {name} is missing; add {name} = "...".')
     extra = {name: value for name, value in raw.items() if name not in names}
-    return BenchmarkMeta(**values, extra=extra)  # type: ignore[arg-type]  # each value was checked above
+    meta = BenchmarkMeta(**values, extra=extra)  # type: ignore[arg-type]  # each value was checked above
+    _check_rating(meta, source)
+    return meta
+
+
+def _check_rating(meta: BenchmarkMeta, source: str) -> None:
+    """Raise `InputError` where the keys of a rating do not fit each other."""
+    if not meta.is_rating:
+        if meta.acceptable:
+            raise InputError(f'{source}, key acceptable: only a rating has one; remove it, or write task = "rating".')
+        return
+    if set(meta.categories) <= set(CHOICES) or len(meta.categories) < 2:
+        raise InputError(
+            f"{source}, key categories: a rating needs two categories of its own or more, from the lowest; "
+            'write categories = ["...", "..."].'
+        )
+    if len(meta.categories) > MOST_CATEGORIES:
+        raise InputError(
+            f"{source}, key categories: {len(meta.categories)} are too many to choose from; "
+            f"name at most {MOST_CATEGORIES}."
+        )
+    awkward = [name for name in meta.categories if len(name) > LONGEST_CATEGORY or "\n" in name or name != name.strip()]
+    if awkward:
+        raise InputError(
+            f"{source}, key categories: {awkward[0][:80]!r} is not one line of at most {LONGEST_CATEGORY} characters "
+            "without spaces around it; name it shortly, and say what it means under [definitions]."
+        )
+    numbers = category_numbers(meta.categories)
+    if meta.level != "nominal" and list(numbers) != sorted(set(numbers)):
+        raise InputError(
+            f"{source}, key categories: are numbers that do not rise ({', '.join(meta.categories)}); "
+            "list them from the lowest."
+        )
+    unknown = [name for name in meta.acceptable if name not in meta.categories]
+    if unknown:
+        raise InputError(
+            f"{source}, key acceptable: {unknown[0]!r} is no category; use some of {', '.join(meta.categories)}."
+        )
+    if meta.acceptable and set(meta.acceptable) == set(meta.categories):
+        raise InputError(f"{source}, key acceptable: names all categories, so that nothing is left to find; leave one.")
 
 
 def meta_text(meta: BenchmarkMeta) -> str:
@@ -220,8 +298,8 @@ def meta_text(meta: BenchmarkMeta) -> str:
     raw: dict[str, object] = {}
     for f in fields(meta):
         value = getattr(meta, f.name)
-        if f.name != "extra" and value != "":
-            raw[f.name] = list(value) if isinstance(value, tuple) else value
+        if f.name != "extra" and value not in ("", (), {}):
+            raw[f.name] = list(value) if isinstance(value, tuple) else dict(value) if f.name == "definitions" else value
     return tomli_w.dumps({**raw, **meta.extra})
 
 
@@ -268,7 +346,7 @@ def load(path: str | Path) -> Benchmark:
     """
     folder = Path(path)
     meta = read_meta(folder / "benchmark.toml")
-    cases = conform(read_table(folder / "cases.parquet"), "cases", str(folder / "cases.parquet"))
+    cases = conform(read_table(folder / "cases.parquet"), "cases", str(folder / "cases.parquet"), task=meta.task)
     source = folder / "annotations.parquet"
     annotations = conform(
         read_table(source), "annotations", str(source), dimensions=meta.dimensions, categories=meta.categories
@@ -307,7 +385,7 @@ class BenchmarkWriter:
 
         An image that a case names and `images` lacks is left out; `mrb check` reports it.
         """
-        cases = conform(cases, "cases", "cases")
+        cases = conform(cases, "cases", "cases", task=self.meta.task)
         annotations = conform(
             annotations,
             "annotations",

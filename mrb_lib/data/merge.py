@@ -69,9 +69,13 @@ def merge(benchmarks: Mapping[str, Benchmark]) -> Benchmark:
 def _check_alike(metas: Sequence[BenchmarkMeta]) -> None:
     first = metas[0]
     for meta in metas[1:]:
+        if first.task != meta.task:
+            raise InputError(
+                f"merge: {first.name} is a {first.task} and {meta.name} a {meta.task}; merge benchmarks of one task."
+            )
         if first.is_preference and meta.is_preference:
             continue
-        if (first.categories, first.level) != (meta.categories, meta.level):
+        if (first.categories, first.level, first.acceptable) != (meta.categories, meta.level, meta.acceptable):
             raise InputError(
                 f"merge: the labels of {first.name} ({', '.join(first.categories)}; {first.level}) and of {meta.name} "
                 f"({', '.join(meta.categories)}; {meta.level}) are not of one kind; merge those that are alike."

@@ -22,14 +22,15 @@ from jinja2 import StrictUndefined, Template, TemplateError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from mrb_lib.errors import InputError
+from mrb_lib.replies.categories import marks_of
 from mrb_lib.replies.labels import LETTERS, Labels, labels_of, names_letters, relabelled
 from mrb_lib.schema import CHOICES
 from mrb_lib.verdicts.orders import TIE
 
-Asks = Literal["all", "one", "rating", "answer"]
+Asks = Literal["all", "one", "rating", "answer", "categories", "category"]
 
 BLOCKS: Final = ("case", "responses", "ask")
-DEFINITIONS: Final = {
+DEFINITIONS: Final[dict[str, str]] = {
     "accuracy": "what it states is true of the image and medically correct",
     "relevance": "it stays with what was asked and with what the image shows",
     "comprehensiveness": "it covers every finding and aspect that the question calls for",
@@ -41,7 +42,7 @@ _HEADER = re.compile(r"\A\{#-?\s*asks:\s*(\w+)(\s+and\s+reason)?\s*-?#\}\n?")
 _BREAK: Final = "\u200b"  # zero-width space
 _MEASURE: Final = ", measured by the reference answer"
 _FOLDER = resources.files("mrb_lib.judges").joinpath("templates")
-_ANSWERING = _FOLDER.joinpath("answering")
+_ANSWERING, _RATINGS = _FOLDER.joinpath("answering"), _FOLDER.joinpath("ratings")
 # Text that some chat template or processor takes for a mark of its own; a tokenizer's own marks are added to these.
 _MARKS: Final = (
     r"<\|[^<>|\s]{1,40}\|>|</?s>|\[/?INST\]|\[IMG(?:_[A-Z]{1,8})?\]|<</?SYS>>|◁/?think▷|"
@@ -93,7 +94,8 @@ class Prompt:
     id : as in the verdicts
     text : the template's source
     asks : "all" dimensions in one reply, "one" dimension in one letter, a "rating" of one response, or an "answer" to
-        the question, which is not judged but kept
+        the question, which is not judged but kept; of one response, for the category of all dimensions ("categories")
+        or of one ("category")
     gives_reason : whether the reply's object is to end with a key `reason`, a text
     hash : SHA-256 of the source and of what it renders to for a fixed case, so that a
         change of the definitions or the fences changes it too
@@ -125,13 +127,21 @@ class Prompt:
             raise InputError(
                 f"prompt {self.id}: has no block {missing[0]!r}; write {{% block {missing[0]} %}}...{{% endblock %}}."
             )
-        sample = ["first", "second"][: 1 if self.asks == "rating" else 2]
-        dimensions = list(DEFINITIONS)
-        example = self.render("question", sample, dimensions, reference="reference", n_images=1)
-        if self.asks != "all":
-            example = self.render("question", sample, dimensions, "overall", reference="reference", n_images=1)
+        sample = ["first", "second"][: 1 if self.asks == "rating" or self.rates else 2]
+        dimensions, one = list(DEFINITIONS), "" if self.asks == "all" else "overall"
+        example = self.render("question", sample, dimensions, one, reference="reference", n_images=1)
         digest = hashlib.sha256("\0".join((self.text, example.text)).encode("utf-8", "surrogatepass")).hexdigest()
         object.__setattr__(self, "hash", digest)
+
+    @property
+    def rates(self) -> bool:
+        """Whether it asks for the category of one response."""
+        return self.asks in ("categories", "category")
+
+    @property
+    def is_of_one(self) -> bool:
+        """Whether it asks about one dimension, for a mark of one token."""
+        return self.asks in ("one", "category")
 
     def render(
         self,
@@ -144,6 +154,9 @@ class Prompt:
         n_images: int = 0,
         scale: int = 5,
         choices: Sequence[str] = CHOICES,
+        definitions: Mapping[str, str] = DEFINITIONS,
+        ordered: bool = False,
+        numbered: bool = False,
         marks: re.Pattern[str] | None = None,
         labels: Labels = LETTERS,
         wording: int = 0,
@@ -160,7 +173,10 @@ class Prompt:
         dimension : the one asked about, where one is
         reference : the reference answer; None where the case has none
         scale : the highest rating
-        choices : those of A, B and tie that the benchmark has; no other is offered
+        choices : those of A, B and tie that the benchmark has, or the categories of a rating; no other is offered
+        definitions : what dimensions and categories mean, by name
+        ordered : the categories are in order, from the lowest
+        numbered : categories are called 1, 2, ... and not by `marks_of`
         marks : what is not to be taken for a mark of the model's own; see `marks_pattern`
         labels : what the two responses are called in place of A and B
         wording : 0, or which of the other wordings of what is asked stands in place of the block `ask`
@@ -177,13 +193,17 @@ class Prompt:
         texts = [question, *responses, *([reference] if reference is not None else [])]
         key = _key(texts, note)
         defused = [defuse(text, marks or _GENERIC) for text in texts]
+        options = _options(choices, definitions, numbered=numbered) if self.rates else []
         variables: dict[str, object] = {
             "question": defused[0],
             "first": defused[1],
             "second": defused[2] if len(responses) == 2 else None,
             "dimensions": list(dimensions),
             "keys": [*dimensions, *(["reason"] if self.gives_reason else [])],
-            "definitions": {name: DEFINITIONS[name] for name in dimensions if name in DEFINITIONS},
+            "definitions": {name: definitions[name] for name in dimensions if name in definitions},
+            "options": options,
+            "marks": [option["mark"] for option in options],
+            "ordered": ordered,
             "dimension": dimension,
             "reference": defused[-1] if reference is not None else None,
             "n_images": n_images,
@@ -198,7 +218,7 @@ class Prompt:
             blocks[-1] = _worded(self, wording).render(
                 {**variables, "measure": _MEASURE if self.needs_reference else ""}
             )
-        if labels != LETTERS and self.asks != "rating":
+        if labels != LETTERS and self.asks in ("all", "one"):
             plain = self._blocks({**variables, "first": "", "second": "", "fence": lambda name, text: ""})
             if names_letters(plain[1]):
                 raise InputError(
@@ -207,7 +227,7 @@ class Prompt:
             blocks[-1] = relabelled(blocks[-1], labels)
         if instruction:
             blocks[-1] = f"{instruction}\n{blocks[-1]}"
-        if note and self.asks != "rating":
+        if note and self.asks in ("all", "one"):
             blocks[-1] = f"{_fence(key, labels)('note', defuse(note, marks or _GENERIC))}\n\n{blocks[-1]}"
         return Rendered(*blocks)
 
@@ -246,6 +266,11 @@ def answering_ids() -> tuple[str, ...]:
     return _ids(_ANSWERING)
 
 
+def rating_ids() -> tuple[str, ...]:
+    """The ids of the prompts that come with the library and ask for the category of one response."""
+    return _ids(_RATINGS)
+
+
 def _ids(folder: Traversable) -> tuple[str, ...]:
     return tuple(sorted(path.name.removesuffix(".jinja") for path in folder.iterdir() if path.name.endswith(".jinja")))
 
@@ -253,10 +278,11 @@ def _ids(folder: Traversable) -> tuple[str, ...]:
 def load_prompt(id_or_file: str) -> Prompt:
     """A prompt by its id, or from a template file, whose name without its ending becomes the id.
 
-    The file's first line is `{# asks: all #}` (or `one`, or `rating`, or `answer`; `all and reason` where
-    the reply's object is to end with a key `reason`), then come the blocks `case`, `responses`
+    The file's first line is `{# asks: all #}` (or `one`, `rating`, `answer`, `categories` or `category`; `all and
+    reason` where the reply's object is to end with a key `reason`), then come the blocks `case`, `responses`
     and `ask`. They may use `question, first, second, dimensions, definitions, dimension,
-    reference, n_images, scale`, `choices` (those of A, B and tie that the benchmark has),
+    reference, n_images, scale`, `choices` (those of A, B and tie that the benchmark has, or its categories),
+    `options` (the categories, each with `mark`, `name` and `meaning`), `marks`, `ordered`,
     `offer` (the same in words, quoted), `keys` (of the reply's object, in order) and
     `fence(name, text)`, which encloses a text so that it cannot end its enclosure.
 
@@ -265,14 +291,14 @@ def load_prompt(id_or_file: str) -> Prompt:
     InputError
         There is no such prompt or file, or it is not such a template.
     """
-    for folder in (_FOLDER, _ANSWERING):
+    for folder in (_FOLDER, _ANSWERING, _RATINGS):
         if id_or_file in _ids(folder):
             return prompt_from_text(id_or_file, folder.joinpath(f"{id_or_file}.jinja").read_text(encoding="utf-8"))
     path = Path(id_or_file)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        ids = ", ".join((*builtin_ids(), *answering_ids()))
+        ids = ", ".join((*builtin_ids(), *answering_ids(), *rating_ids()))
         raise InputError(
             f"prompt {id_or_file!r}: is none of {ids} and cannot be read as a file; "
             "name one of these or a template file."
@@ -283,7 +309,8 @@ def load_prompt(id_or_file: str) -> Prompt:
 def load_prompt_of_one(id_or_file: str) -> Prompt:
     """As `load_prompt`; of this library's prompts that ask for all dimensions at once, the one that asks for one."""
     prompt, single = load_prompt(id_or_file), f"single-{id_or_file}"
-    return load_prompt(single) if prompt.asks == "all" and single in builtin_ids() else prompt
+    known = (*builtin_ids(), *rating_ids())
+    return load_prompt(single) if prompt.asks in ("all", "categories") and single in known else prompt
 
 
 def prompt_from_text(name: str, text: str) -> Prompt:
@@ -312,6 +339,15 @@ def offer(choices: Sequence[str]) -> str:
     if TIE in choices:
         return f'{", ".join(letters)} or, where neither is better, "{TIE}"'
     return " or ".join(letters)
+
+
+def _options(choices: Sequence[str], definitions: Mapping[str, str], *, numbered: bool) -> list[dict[str, str]]:
+    """The categories with their marks and meanings, in which nothing is taken for a mark of a chat template."""
+    marks = [str(number) for number in range(1, len(choices) + 1)] if numbered else marks_of(choices)
+    return [
+        {"mark": mark, "name": defuse(name, _GENERIC), "meaning": defuse(definitions.get(name, ""), _GENERIC)}
+        for mark, name in zip(marks, choices, strict=True)
+    ]
 
 
 def _worded(prompt: Prompt, wording: int) -> Template:

@@ -16,7 +16,7 @@ import pandas as pd
 from jinja2 import TemplateError, nodes
 
 from mrb_lib.errors import InputError
-from mrb_lib.judges.prompts import Prompt, prompt_from_text, sandbox
+from mrb_lib.judges.prompts import DEFINITIONS, Prompt, prompt_from_text, sandbox
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.schema import NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
@@ -30,7 +30,7 @@ _PLAIN_NODES: Final = (
     nodes.Compare, nodes.Operand, nodes.And, nodes.Or, nodes.Not, nodes.Concat, nodes.Getitem, nodes.Test,
 )  # fmt: skip
 _FILTERS: Final = frozenset({"join", "length", "lower", "upper", "trim", "capitalize"})
-_LISTS: Final = frozenset({"dimensions", "definitions"})
+_LISTS: Final = frozenset({"dimensions", "definitions", "options", "marks"})
 
 
 @dataclass(frozen=True)
@@ -93,19 +93,23 @@ def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimensio
     images = [str(name) for name in shown["images"]] if _sees(manifest) else []
     first, second = str(shown[FIRST]), str(shown[SECOND])
     rating = prompt.asks == "rating"
+    responses = [[first], [second]] if rating else [[first]] if prompt.rates else [[first, second]]
     try:
         texts = [
             prompt.render(
                 str(shown["question"]),
-                responses,
+                some,
                 _dimensions(manifest, dimension),
-                "" if prompt.asks == "all" else dimension,
+                "" if prompt.asks in ("all", "categories") else dimension,
                 reference=reference,
                 n_images=len(images),
                 scale=_scale(manifest.spec),
                 choices=manifest.choices,
+                definitions=_definitions(manifest.spec),
+                ordered=manifest.spec.get("ordered") is True,
+                numbered=manifest.spec.get("engine") == "rating",
             ).text
-            for responses in ([[first], [second]] if rating else [[first, second]])
+            for some in responses
         ]
     except InputError as error:
         return Sent("", f"what was asked cannot be written again: {error}")
@@ -144,6 +148,12 @@ def _sees(manifest: Manifest) -> bool:
 def _dimensions(manifest: Manifest, dimension: str) -> list[str]:
     named = manifest.spec.get("dimensions")
     return [str(name) for name in named] if isinstance(named, list | tuple) else [dimension]
+
+
+def _definitions(spec: Mapping[str, object]) -> dict[str, str]:
+    stated = spec.get("definitions")
+    own = stated if isinstance(stated, Mapping) else {}
+    return DEFINITIONS | {str(name): str(text) for name, text in own.items()}
 
 
 def _scale(spec: Mapping[str, object]) -> int:

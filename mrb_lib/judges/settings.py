@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, get_args
 
 from mrb_lib.errors import InputError
-from mrb_lib.schema import CHOICES, DIMENSIONS
+from mrb_lib.schema import CHOICES, DIMENSIONS, Task
 
 BLIND: Final = (
     "the case has images, and the judge reads text only; --without-images judges it by its text, and says so everywhere"
@@ -26,8 +26,10 @@ class Settings:
     ----------
     dimensions : those the benchmark declares, set by the code that runs judges: a prompt
         names all of them, whichever are still to be judged
-    choices : those of A, B and tie that the benchmark has, set by the same code: no prompt offers
-        another, and another that a judge replies nevertheless is not read
+    choices : those of A, B and tie that the benchmark has, or the categories of a rating, set by the same code: no
+        prompt offers another, and another that a judge replies nevertheless is not read
+    task, is_ordered, definitions : of the benchmark, set by the same code: whether one response a case is rated,
+        whether its categories are in order from the lowest, and what dimensions and categories mean
     seed : of everything that is drawn at random
     prompt : id of a prompt, or path of a template file
     temperature : of sampling; 0 is greedy
@@ -55,6 +57,9 @@ class Settings:
 
     dimensions: tuple[str, ...] = DIMENSIONS
     choices: tuple[str, ...] = CHOICES
+    task: Task = "preference"
+    is_ordered: bool = False
+    definitions: dict[str, str] = field(default_factory=dict)
     seed: int = 0
     prompt: str | None = None
     temperature: float | None = None
@@ -78,6 +83,17 @@ class Settings:
     budget: float | None = None
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
+
+    @property
+    def is_rating(self) -> bool:
+        """Whether one response a case is rated."""
+        return self.task == "rating"
+
+    @property
+    def of_benchmark(self) -> dict[str, object]:
+        """What the benchmark says that shapes a prompt besides its dimensions and choices, as a run records it."""
+        rating = {"task": "rating", "choices": list(self.choices), "ordered": self.is_ordered} if self.is_rating else {}
+        return {**rating, **({"definitions": dict(self.definitions)} if self.definitions else {})}
 
     def __post_init__(self) -> None:
         positive = (

@@ -22,7 +22,7 @@ import pandas as pd
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.judges.budget import Budget
-from mrb_lib.judges.jury import Jury
+from mrb_lib.judges.jury import Jury, is_jury
 from mrb_lib.judges.roster.roster import check_name, resolve
 from mrb_lib.judges.settings import Settings, for_repeats
 from mrb_lib.probes import ProbedImages
@@ -127,13 +127,13 @@ def judge(
         Another process writes the same run, or a judge failed. Of several judges `FailedRunsError`, once all have
         run; of one whatever was raised.
     """
-    _check(benchmark, names)
+    _check(benchmark, names, probed=probes is not None and bool(probes.names or probes.files))
     _check_prompt(benchmark, settings)
     check_retry(retry)
     seed = (settings or Settings()).seed
     plan = make_plan(
         benchmark.cases, benchmark.meta.dimensions, orders=orders, repeats=repeats, limit=limit, probes=probes,
-        seed=seed,
+        seed=seed, ratings=_ratings(benchmark),
     )  # fmt: skip
     for name in names:
         check_name(name, extra)
@@ -182,7 +182,7 @@ def is_complete(
         return False
     plan = make_plan(
         benchmark.cases, benchmark.meta.dimensions, orders=orders, repeats=repeats, limit=limit, probes=probes,
-        seed=seed,
+        seed=seed, ratings=_ratings(benchmark),
     )  # fmt: skip
     plan = _restricted(plan, judge.name, judge.dimensions)
     parts = iter_run(folder, _HELD, without=damaged_parts(folder))
@@ -190,25 +190,45 @@ def is_complete(
     return bool(held.kept[plan.all_numbers].all())
 
 
+def _ratings(benchmark: Benchmark) -> tuple[str, ...]:
+    return benchmark.meta.categories if benchmark.meta.is_rating else ()
+
+
 def settings_for(benchmark: Benchmark, settings: Settings, repeats: int) -> Settings:
     """The settings with which judges work on a benchmark: its dimensions and choices, and repeats that differ."""
     meta = benchmark.meta
-    return replace(for_repeats(settings, repeats), dimensions=meta.dimensions, choices=meta.choices)
+    return replace(
+        for_repeats(settings, repeats),
+        dimensions=meta.dimensions,
+        choices=meta.choices,
+        task=meta.task,
+        is_ordered=meta.level != "nominal",
+        definitions=dict(meta.definitions),
+    )
 
 
-def _check(benchmark: Benchmark, names: Sequence[str]) -> None:
-    if not benchmark.meta.is_preference:
+def _check(benchmark: Benchmark, names: Sequence[str], *, probed: bool) -> None:
+    if not benchmark.meta.is_judged:
         raise InputError(
             f"benchmark {benchmark.meta.name}: its labels ({', '.join(benchmark.meta.categories)}) are not "
-            "preferences between two responses, so there is nothing to judge; analyse its agreement instead."
+            'preferences between two responses, and it does not say task = "rating" in benchmark.toml, so there is '
+            "nothing to judge; say so, or analyse its agreement instead."
         )
-    if not {"A", "B"} <= set(benchmark.meta.categories):
+    if benchmark.meta.is_preference and not {"A", "B"} <= set(benchmark.meta.categories):
         raise InputError(
             f"benchmark {benchmark.meta.name}: its categories are {', '.join(benchmark.meta.categories)}, and a judge "
             "must be able to choose A or B; correct benchmark.toml."
         )
     if not names:
         raise InputError("no judge is named; pass --judge NAME (`mrb judges` lists them).")
+    juries = [name for name in names if is_jury(name)]
+    if benchmark.meta.is_rating and juries:
+        raise InputError(
+            f"judge {juries[0]!r}: a jury votes between two responses, and the benchmark has ratings of one; the table "
+            "jury takes the median and the mean of ratings."
+        )
+    if benchmark.meta.is_rating and probed:
+        raise InputError("probes: change pairs of responses, and the benchmark has ratings of one; leave them out.")
 
 
 def _check_prompt(benchmark: Benchmark, settings: Settings | None) -> None:

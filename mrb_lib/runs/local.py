@@ -15,13 +15,13 @@ import pandas as pd
 from mrb_lib.errors import RunError
 from mrb_lib.judges.budget import Estimate
 from mrb_lib.runs.plan import Plan
-from mrb_lib.schema import KEYS
+from mrb_lib.schema import KEYS, Task
 from mrb_lib.validation import conform
 from mrb_lib.verdicts.orders import to_case_frame, to_shown_frame
 from mrb_lib.verdicts.protocol import BatchAnswer, Judge
 
 _KEY = list(KEYS["verdicts"][1:])
-_TEXTS = ("reply", "error", "finish", "p_a_bound")
+_TEXTS = ("reply", "error", "finish", "p_a_bound", "p_categories")
 _CASES_ESTIMATED: Final = 50
 
 
@@ -111,7 +111,7 @@ def _streamed(judge: StreamingJudge, job: Job) -> Generator[pd.DataFrame, None, 
     shown = (to_shown_frame(job.plan.rows(numbers)) for numbers in job.batches)
     with closing(judge.stream(shown)) as answers:
         for rows, verdicts in answers:
-            yield answer_rows(job.judge, Prepared(rows, verdicts.copy, 0.0))
+            yield answer_rows(job.judge, Prepared(rows, verdicts.copy, 0.0), job.plan.ratings)
 
 
 def _answers(job: Job) -> Generator[pd.DataFrame, None, None]:
@@ -125,7 +125,7 @@ def _answers(job: Job) -> Generator[pd.DataFrame, None, None]:
             prepared = ahead.result()
             if following is not None:
                 ahead = background.submit(prepare, following)
-            yield answer_rows(job.judge, prepared)
+            yield answer_rows(job.judge, prepared, job.plan.ratings)
 
 
 def prepare_rows(judge: Judge, rows: pd.DataFrame) -> Prepared:
@@ -135,8 +135,8 @@ def prepare_rows(judge: Judge, rows: pd.DataFrame) -> Prepared:
     return Prepared(shown, judge.prepare(shown), time.perf_counter() - start)
 
 
-def answer_rows(judge: Judge, prepared: Prepared) -> pd.DataFrame:
-    """The verdicts about the rows prepared, as a table that conforms.
+def answer_rows(judge: Judge, prepared: Prepared, ratings: Sequence[str] = ()) -> pd.DataFrame:
+    """The verdicts about the rows prepared, as a table that conforms; `ratings` are those of `Plan`.
 
     Raises
     ------
@@ -152,7 +152,9 @@ def answer_rows(judge: Judge, prepared: Prepared) -> pd.DataFrame:
     if "latency_s" not in verdicts.columns and len(verdicts):
         verdicts["latency_s"] = seconds / len(verdicts)
     texts = [name for name in _TEXTS if name in verdicts.columns]
-    return conform(verdicts.astype(dict.fromkeys(texts, "str")), "verdicts", f"judge {judge.name}")
+    task: Task = "rating" if ratings else "preference"
+    stated = verdicts.astype(dict.fromkeys(texts, "str"))
+    return conform(stated, "verdicts", f"judge {judge.name}", categories=ratings or None, task=task)
 
 
 def _check_keys(judge: Judge, shown: pd.DataFrame, verdicts: pd.DataFrame) -> None:

@@ -58,6 +58,7 @@ class Plan:
     probing : applies them; None where there is only `none`
     applies : bool of shape (cases, probes), where a probe applies to a case; None for all
     notices : to how many cases each probe does not apply, and why; how many cases of a file there are not
+    ratings : the categories of a rating, of which a verdict is one; empty where two responses are compared
     """
 
     cases: pd.DataFrame
@@ -68,9 +69,12 @@ class Plan:
     probing: Probing | None = None
     applies: np.ndarray | None = field(default=None, compare=False)
     notices: tuple[str, ...] = ()
+    ratings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_orders(self.orders, self.repeats)
+        if self.ratings and self.orders != ("AB",):
+            raise InputError(f"orders {','.join(self.orders)}: one response is rated, so the only order is AB.")
 
     @property
     def per_case(self) -> int:
@@ -178,6 +182,7 @@ def make_plan(
     limit: int | None = None,
     probes: ProbeOptions | None = None,
     seed: int = 0,
+    ratings: Sequence[str] = (),
 ) -> Plan:
     """The plan of a run over a benchmark's cases; with probes, of the plain cases and of each as it is probed.
 
@@ -186,12 +191,15 @@ def make_plan(
     cases : of the whole benchmark; a probe may borrow a picture from any
     limit : the first so many; None for all
     seed : of what the probes draw
+    ratings : see `Plan`; of the orders asked for only AB is made then
     """
     check_limit(limit)
     kept = cases.head(limit) if limit else cases
     names = tuple(dimensions)
+    if ratings:
+        orders = [order for order in orders if order == "AB"] or orders
     if probes is None or not (probes.names or probes.files):
-        return Plan(kept, names, tuple(orders), repeats)
+        return Plan(kept, names, tuple(orders), repeats, ratings=tuple(ratings))
     files = file_probes(probes.files)
     ids = {str(probe): probe for probe in parse_probes(",".join(probes.names))}
     ids |= {name: ProbeId(name) for name in files}
@@ -201,7 +209,7 @@ def make_plan(
     applies = np.column_stack([np.ones(len(kept), dtype=bool), *(why.isna().to_numpy() for why in reasons.values())])
     notices = tuple(_not_applied(name, why) for name, why in reasons.items() if why.notna().any())
     notices += tuple(filter(None, strangers))
-    return Plan(kept, names, tuple(orders), repeats, (NO_PROBE, *reasons), probing, applies, notices)
+    return Plan(kept, names, tuple(orders), repeats, (NO_PROBE, *reasons), probing, applies, notices, tuple(ratings))
 
 
 def _not_applied(name: str, reasons: pd.Series) -> str:

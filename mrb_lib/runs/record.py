@@ -27,6 +27,7 @@ from mrb_lib.verdicts.manifest import (
 from mrb_lib.verdicts.parts import sync_folder
 from mrb_lib.verdicts.protocol import Judge
 
+_IN_SPEC = ("task", "is_ordered", "definitions")  # what the benchmark says, where it shapes a verdict
 _SESSION = ("device", "versions", "git_commit", "options")
 
 
@@ -63,7 +64,7 @@ def run_options(plan: Plan, limit: int | None, settings: Settings) -> dict[str, 
     ----------
     limit : of cases, as the user gave it
     """
-    chosen = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    chosen = {field.name: getattr(settings, field.name) for field in fields(settings) if field.name not in _IN_SPEC}
     if settings.url is not None:
         chosen["url"] = without_secrets(settings.url)
     if settings.prompt is not None:

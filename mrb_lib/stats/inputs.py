@@ -99,8 +99,13 @@ class Inputs:
 
     @property
     def offered(self) -> tuple[str, ...]:
-        """The labels of a preference that a judge may give."""
-        return tuple(name for name in CHOICES if name in self.benchmark.meta.categories)
+        """The labels that a judge may give."""
+        return self.benchmark.meta.choices
+
+    @property
+    def acceptable(self) -> tuple[str, ...]:
+        """The categories of a rating that count as good enough; empty where nobody says."""
+        return self.benchmark.meta.acceptable
 
     @property
     def annotated_gold(self) -> pd.DataFrame:
@@ -145,7 +150,7 @@ def read_panels(
             yield frame
 
     case_ids = benchmark.cases["case_id"]
-    by_probe = panels(checked(), case_ids, meta.dimensions)
+    by_probe = panels(checked(), case_ids, meta.dimensions, meta.categories if meta.is_rating else CHOICES)
     return {probe: panel.without_seen(training, case_ids) for probe, panel in by_probe.items()}
 
 

@@ -60,7 +60,8 @@ def unread(table: str, options: Iterable[str]) -> list[str]:
 def verdict_columns(table: str) -> tuple[str, ...]:
     """The columns of the verdicts table that a table is made from; none where it reads no verdicts."""
     spec = TABLES[table]
-    return (*KEYS["verdicts"], "choice", *spec.reads) if "verdicts" in spec.parameters else ()
+    more = ("p_categories",) if "p_a" in spec.reads else ()
+    return (*KEYS["verdicts"], "choice", *spec.reads, *more) if "verdicts" in spec.parameters else ()
 
 
 def analyze(
@@ -168,6 +169,7 @@ def analyze(
         pairs=pairs,
     )
     _check_options(inputs)
+    _check_task(benchmark, table)
     if where:
         benchmark, verdicts = restricted(
             benchmark, verdicts, where, policy=policy, adjudications=adjudications, tags=tags
@@ -216,6 +218,22 @@ def _check_options(given: Inputs) -> None:
     resampling_unit(cases, given.cluster)
 
 
+def _check_task(benchmark: Benchmark, table: str) -> None:
+    """Raise `InputError` where a table says nothing about what the benchmark's labels are."""
+    meta, spec = benchmark.meta, TABLES[table]
+    why = spec.why_no_ratings if meta.is_rating else spec.why_no_preferences if meta.is_preference else ""
+    if why:
+        has = "ratings of one response a case" if meta.is_rating else "preferences between two responses"
+        fit = [
+            name
+            for name, each in TABLES.items()
+            if not (each.why_no_ratings if meta.is_rating else each.why_no_preferences)
+        ]
+        raise InputError(
+            f"table {table}: {why}, and benchmark {meta.name} has {has}; use {', '.join(fit[:-1])} or {fit[-1]}."
+        )
+
+
 def _probes(
     benchmark: Benchmark, verdicts: Verdicts, table: str, probe: str, dimensions: Sequence[str]
 ) -> Mapping[str, Panel]:
@@ -224,7 +242,7 @@ def _probes(
         return {}
     meta = benchmark.meta
     needed = TABLES[table].needs_verdicts
-    if not meta.is_preference:
+    if not meta.is_judged:
         if not needed:
             return {}
         others = [n for n, each in TABLES.items() if not each.needs_verdicts and "gold" not in each.parameters]

@@ -76,7 +76,7 @@ def to_case_frame(verdicts: pd.DataFrame) -> pd.DataFrame:
 
     Parameters
     ----------
-    verdicts : DataFrame with `order` and `pick` (`first`, `second`, `tie` or null), and
+    verdicts : DataFrame with `order` and `pick` (`first`, `second`, `tie` or null) or, of ratings, `category`, and
         optionally `p_first` (probability that the first is better), `p_first_bound` ("at least" or "at most" where
         that is a bound), `score_first`, `score_second`
 
@@ -89,13 +89,18 @@ def to_case_frame(verdicts: pd.DataFrame) -> pd.DataFrame:
     order = verdicts["order"]
     is_ab = (order == "AB").to_numpy()
     out = verdicts.drop(columns=["pick", "p_first", "p_first_bound", "score_first", "score_second"], errors="ignore")
-    out["choice"] = _translate(order, verdicts["pick"], _TO_CASE)
+    if "category" in verdicts.columns:
+        out = out.drop(columns="category").assign(choice=verdicts["category"].astype("str"))
+    else:
+        out["choice"] = _translate(order, verdicts["pick"], _TO_CASE)
     if "p_first" in verdicts.columns:
         out["p_a"] = verdicts["p_first"].where(is_ab, 1.0 - verdicts["p_first"])
     if "p_first_bound" in verdicts.columns:
         bound = verdicts["p_first_bound"]
         out["p_a_bound"] = bound.where(is_ab, bound.map(_OPPOSITE))
-    if "score_first" in verdicts.columns:
+    if "score_first" in verdicts.columns and "category" in verdicts.columns:
+        out["score_a"] = verdicts["score_first"]
+    elif "score_first" in verdicts.columns:
         out["score_a"] = verdicts["score_first"].where(is_ab, verdicts["score_second"])
         out["score_b"] = verdicts["score_second"].where(is_ab, verdicts["score_first"])
     return out

@@ -87,7 +87,8 @@ class Judge(Protocol):
         -------
         DataFrame
             `case_id, dimension, order, repeat, probe`, `pick` (`first`, `second`, `tie`
-            or null), `status`, and optionally `p_first, score_first, score_second, reply,
+            or null) or, where one response is rated, `category` (one of the benchmark's, or null), `status`, and
+            optionally `p_first, score_first, score_second, reply,
             prompt_tokens, completion_tokens, latency_s, cost_usd, error` (why a status is
             `error`), `finish` ("length" where an answer was cut off), `p_first_bound` ("at least"
             or "at most" where `p_first` is a bound). A row that cannot be
@@ -132,7 +133,7 @@ class PromptlessJudge(ABC):
         """See `Judge.judge`."""
 
 
-_TEXTS: Final = ("pick", "status", "reply", "error", "finish", "p_first_bound")
+_TEXTS: Final = ("pick", "category", "status", "reply", "error", "finish", "p_first_bound", "p_categories")
 _NUMBERS: Final = (
     "p_first",
     "score_first",
@@ -151,15 +152,17 @@ class VerdictRows:
     Parameters
     ----------
     shown : the rows asked for; a row is named by its position in them
+    rated : one response a case is rated: what is picked is a category, not one of two responses
     """
 
-    def __init__(self, shown: pd.DataFrame) -> None:
+    def __init__(self, shown: pd.DataFrame, *, rated: bool = False) -> None:
+        self._pick = "category" if rated else "pick"
         self._keys = shown[list(KEYS)].reset_index(drop=True)
         self._rows: list[dict[str, object] | None] = [None] * len(shown)
 
     def put(self, position: int, status: Status, pick: str | None, **values: object) -> None:
         """State a row's verdict; `values` are further columns of `Judge.judge`, None where there is nothing."""
-        self._rows[position] = {"status": status, "pick": pick, **values}
+        self._rows[position] = {"status": status, self._pick: pick, **values}
 
     def put_answer(
         self, position: int, reply: str, *, is_cut_off: bool = False, is_refused: bool = False, **values: object
@@ -204,7 +207,7 @@ class VerdictRows:
         stated = np.array([row is not None for row in self._rows], dtype=bool)
         out = self._keys[stated].reset_index(drop=True)
         for name in _TEXTS:
-            if name in ("pick", "status", "error") or _any(rows, name):
+            if name in (self._pick, "status", "error") or _any(rows, name):
                 out[name] = pd.Series([row.get(name) for row in rows], dtype="str")
         for name in _NUMBERS:
             if _any(rows, name):

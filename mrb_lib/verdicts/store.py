@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.files import slug
-from mrb_lib.schema import KEYS, VERDICTS
+from mrb_lib.schema import KEYS, VERDICTS, Task
 from mrb_lib.validation import check_references, conform
 from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, library_versions, now, read_manifest, write_manifest
 from mrb_lib.verdicts.parts import next_path, part_paths, read_part, sync_folder, write_part
@@ -30,9 +30,9 @@ from mrb_lib.verdicts.parts import next_path, part_paths, read_part, sync_folder
 _ARROW = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
 SCHEMA = pa.schema([pa.field(column.name, _ARROW[column.type]) for column in VERDICTS])
 COSTS = ("latency_s", "prompt_tokens", "completion_tokens")
-ANALYSIS_COLUMNS = [*KEYS["verdicts"], "choice", "p_a", "p_a_bound", "score_a", "score_b", "status"]
+ANALYSIS_COLUMNS = [*KEYS["verdicts"], "choice", "p_a", "p_a_bound", "p_categories", "score_a", "score_b", "status"]
 
-_BOUND = "p_a_bound"
+_LATER = ("p_a_bound", "p_categories")  # columns that parts written before there were any lack
 
 
 def empty_verdicts() -> pd.DataFrame:
@@ -208,10 +208,10 @@ def _whole(folder: Path, without: Collection[Path]) -> list[Path]:
 
 def _read_part(path: Path, columns: Sequence[str] | None, coded: Sequence[str]) -> pa.Table:
     table = read_part(path, columns, coded=coded)
-    if _BOUND not in table.column_names and (columns is None or _BOUND in columns):
-        # Parts that were written before there were bounds hold none.
-        bounds = pa.nulls(table.num_rows, pa.string())
-        table = table.append_column(_BOUND, bounds.dictionary_encode() if _BOUND in coded else bounds)
+    for name in _LATER:
+        if name not in table.column_names and (columns is None or name in columns):
+            nulls = pa.nulls(table.num_rows, pa.string())
+            table = table.append_column(name, nulls.dictionary_encode() if name in coded else nulls)
     absent = [name for name in columns or SCHEMA.names if name not in table.column_names]
     if absent:
         raise InputError(f"{path}, column {absent[0]}: is missing, so it is not a part of a run; remove the file.")
@@ -332,15 +332,28 @@ def runs_on_other_cases(runs: Path, fingerprint: str) -> list[str]:
     return sorted(name for name, fingerprint_of_run in made_on.items() if fingerprint_of_run not in ("", fingerprint))
 
 
-def save_imported(verdicts: pd.DataFrame, runs: Path, *, benchmark: str, kind: str, source: str) -> list[Path]:
+def save_imported(
+    verdicts: pd.DataFrame,
+    runs: Path,
+    *,
+    benchmark: str,
+    kind: str,
+    source: str,
+    ratings: Sequence[str] = (),
+) -> list[Path]:
     """Write verdicts that were made elsewhere as one run a judge.
+
+    Parameters
+    ----------
+    ratings : the categories that they choose from, where they rate one response a case
 
     Returns
     -------
     list of Path
         The folders written, in order of the judges' names.
     """
-    verdicts = conform(verdicts, "verdicts", source)
+    task: Task = "rating" if ratings else "preference"
+    verdicts = conform(verdicts, "verdicts", source, categories=ratings or None, task=task)
     folders = []
     for judge, rows in verdicts.groupby("judge", sort=True):
         folder = runs / slug(str(judge))
@@ -349,6 +362,7 @@ def save_imported(verdicts: pd.DataFrame, runs: Path, *, benchmark: str, kind: s
         manifest = Manifest(
             run_id=folder.name,
             judge=str(judge),
+            spec={"choices": list(ratings)} if ratings else {},
             benchmark=benchmark,
             kind=kind,
             source=source,

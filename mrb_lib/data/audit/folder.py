@@ -60,7 +60,7 @@ def audit(folder: Path, *, progress: ProgressCallback | None = None) -> list[Fin
         raise InputError(f"{folder}: there is no such folder; make one with `mrb demo` or `mrb import`.")
     findings: list[Finding] = []
     meta = _meta(folder, findings)
-    cases = _table(folder, "cases", None, findings)
+    cases = _table(folder, "cases", meta, findings)
     annotations = _table(folder, "annotations", meta, findings)
     if cases is not None and cases.empty:
         findings.append(
@@ -124,7 +124,8 @@ def _table(folder: Path, table: TableName, meta: BenchmarkMeta | None, findings:
     dimensions, categories = (meta.dimensions, meta.categories) if meta is not None else (None, None)
     if table == "annotations" and meta is None:
         categories = tuple(frame["choice"].dropna().astype("str").unique()) if "choice" in frame.columns else ()
-    findings += inspect(frame, table, file, dimensions=dimensions, categories=categories)
+    task = meta.task if meta is not None else "preference"
+    findings += inspect(frame, table, file, dimensions=dimensions, categories=categories, task=task)
     required = [column.name for column in COLUMNS[table] if column.required]
     return _comparable(frame, table) if set(required) <= set(frame.columns) else None
 
@@ -196,12 +197,12 @@ def _contents(
         dimensions = meta.dimensions if meta is not None else tuple(annotations["dimension"].dropna().unique())
         findings += annotation_findings(cases, annotations, dimensions)
         if sound and meta is not None and has_case.all():
-            benchmark = Benchmark(meta, conform(cases, "cases", CASES_FILE), annotations)
+            benchmark = Benchmark(meta, conform(cases, "cases", CASES_FILE, task=meta.task), annotations)
             labels = gold(benchmark)
             findings += majority_findings(labels)
     if sound and meta is not None:
         readable = cases["images"].map(lambda names: [name for name in names if name in digests])
-        there = conform(cases.assign(images=readable), "cases", CASES_FILE)
+        there = conform(cases.assign(images=readable), "cases", CASES_FILE, task=meta.task)
         stored = Benchmark(meta, there, empty_annotations(), FolderImages(folder / "images"), folder)
         findings += split_findings(stored, progress)
     return findings + leak_findings(cases, labels if preference else None)

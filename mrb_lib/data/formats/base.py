@@ -181,7 +181,7 @@ def import_tables(
     """
     if cases.empty:
         raise InputError(f"{source}: holds no cases; check that it is the folder you mean.")
-    cases = conform(cases, "cases", str(source))
+    cases = conform(cases, "cases", str(source), task=meta.task)
     annotations = empty_annotations() if annotations is None else annotations
     verdicts = verdict_table([], source) if verdicts is None else verdicts
     check_references(annotations, cases, str(source))

@@ -1,8 +1,8 @@
 """K-QA's natural-language-inference labels by three physicians (Manes et al., 2024, arXiv 2401.14493).
 
-Each row asks whether an answer entails a statement that physicians wrote: a
-nominal label, not a preference. The answer is put in `response_a` and the
-statement in `response_b`, so that a reader sees both.
+Each row asks whether an answer entails a statement that physicians wrote: a rating of one
+response by three categories. The answer is `response_a`, and the statement stands below the
+question, so that annotators and judges see both.
 """
 
 from __future__ import annotations
@@ -21,8 +21,16 @@ META = BenchmarkMeta(
     name="kqa-nli",
     kind="clinical",
     dimensions=("overall",),
-    categories=("Entailment", "Neutral", "Contradiction"),
+    categories=("Contradiction", "Neutral", "Entailment"),
     level="nominal",
+    task="rating",
+    acceptable=("Neutral", "Entailment"),
+    definitions={
+        "overall": "whether the answer entails the statement",
+        "Contradiction": "the answer says something that cannot be true together with the statement",
+        "Neutral": "the answer leaves open whether the statement is true",
+        "Entailment": "who believes the answer must believe the statement",
+    },
     description="K-QA: does an answer entail a physician's statement? Three physicians' labels",
     source="https://github.com/Itaymanes/K-QA",
     licence="MIT",
@@ -44,9 +52,10 @@ def read(src: Path) -> Imported:
     -------
     Imported
         Dimension `overall`, annotators `label_0` to `label_2`. `response_a` is the
-        answer, `response_b` the statement, `model_a` the answering system. Extra
-        columns: `question_id` (equal for rows about the same of the 50 questions, to
-        resample by), `category_x` and the authors' `majority_label`.
+        answer, `model_a` the answering system. The categories go from contradiction to
+        entailment; the authors count them as nominal, and `level` says so. Extra columns:
+        `claim`, the statement, `question_id` (equal for rows about the same of the 50
+        questions, to resample by), `category_x` and the authors' `majority_label`.
 
     Raises
     ------
@@ -71,12 +80,12 @@ def read(src: Path) -> Imported:
 
 
 def _case(record: SourceRow) -> dict[str, object]:
-    question = record.text("Question")
+    question, claim = record.text("Question"), record.text("claim")
     fields = {
         "case_id": record.id(""),
-        "question": question,
+        "question": f"{question}\n\nStatement: {claim}",
         "response_a": record.text("answer"),
-        "response_b": record.text("claim"),
+        "claim": claim,
         "model_a": record.text("llm_x"),
         "category_x": record.text("category_x"),
         "majority_label": record.label("majority_label", _LABELS),

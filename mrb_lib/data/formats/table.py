@@ -16,6 +16,7 @@ import csv
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -82,7 +83,7 @@ def read(
     cases_path = find_table(folder, "cases")
     if cases_path is None:
         raise InputError(f"{folder}: there is no cases.csv, cases.parquet or cases.jsonl; add one of them.")
-    cases = conform(read_frame(cases_path, "cases", findings), "cases", str(cases_path))
+    cases = read_frame(cases_path, "cases", findings)
     annotations_path, verdicts_path = find_table(folder, "annotations"), find_table(folder, "verdicts")
     annotations = empty_annotations()
     if annotations_path is not None:
@@ -91,9 +92,10 @@ def read(
     if verdicts_path is not None:
         verdicts = read_frame(verdicts_path, "verdicts", findings)
     meta = _meta(folder, kind, name, annotations, verdicts, findings)
-    vocabularies = {"dimensions": meta.dimensions, "categories": meta.categories}
-    annotations = conform(annotations, "annotations", str(annotations_path), **vocabularies)
-    verdicts = conform(verdicts, "verdicts", str(verdicts_path), dimensions=meta.dimensions)
+    own = partial(conform, dimensions=meta.dimensions, categories=meta.categories, task=meta.task)
+    cases = own(cases, "cases", str(cases_path))
+    annotations = own(annotations, "annotations", str(annotations_path))
+    verdicts = own(verdicts, "verdicts", str(verdicts_path))
     for frame, path in ((annotations, annotations_path), (verdicts, verdicts_path)):
         check_references(frame, cases, str(path))
     images = FolderImages(folder / "images")

@@ -33,8 +33,9 @@ from mrb_lib.judges.prompts import Prompt, load_prompt
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.answers import read_answer
+from mrb_lib.replies.categories import parse_categories
 from mrb_lib.replies.labels import LETTERS
-from mrb_lib.replies.reading import parse
+from mrb_lib.replies.reading import Reading, parse
 from mrb_lib.schema import ANSWERED_STATUSES
 from mrb_lib.verdicts.orders import PICKS
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
@@ -116,6 +117,7 @@ class EndpointJudge:
     engine = "endpoint"
     _load_prompt = staticmethod(load_prompt)
     usual_prompt = "plain"
+    usual_rating_prompt: str | None = "rate"
     dimensions: tuple[str, ...] | None = None
     provenance: Mapping[str, object] = {}
     sorts_by_length = False
@@ -132,12 +134,23 @@ class EndpointJudge:
         sleep: Callable[[float], object] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        prompt = self._checked(self._load_prompt(settings.prompt or self.usual_prompt), entry)
+        usual = self.usual_rating_prompt if settings.is_rating else self.usual_prompt
+        if usual is None:
+            raise InputError(
+                f"judge {entry.name}: the engine {self.engine} compares two responses, and the benchmark has "
+                f"ratings of one; leave out +{self.engine}."
+            )
+        prompt = self._checked(self._load_prompt(settings.prompt or usual), entry)
+        if prompt.asks != "answer" and prompt.rates != settings.is_rating:
+            has = "ratings of one response" if settings.is_rating else "two responses to compare"
+            raise InputError(f"prompt {prompt.id}: does not ask for what the benchmark has, {has}; use {usual}.")
         self._prices = _prices(settings)
         server = address(entry, settings)
         sees, max_pixels = entry.vision is not False, settings.max_pixels or MAX_PIXELS
         max_tokens = settings.max_new_tokens or self._reply_length(prompt, entry)
-        options = RequestOptions(wants_only_json(prompt), 0 if prompt.asks == "answer" else TOP_LOGPROBS)
+        options = RequestOptions(
+            wants_only_json(prompt), 0 if prompt.asks == "answer" or settings.is_rating else TOP_LOGPROBS
+        )
         temperature = self._temperature(settings)
         fixed: dict[str, object] = {"model": entry.model or entry.name, "temperature": temperature}
         if template := entry.chat.get("template"):
@@ -152,6 +165,7 @@ class EndpointJudge:
             "asks": prompt.asks,
             "dimensions": list(settings.dimensions),
             "choices": list(settings.choices),
+            **settings.of_benchmark,
             "seed": settings.seed,
             "max_tokens": max_tokens,
             "max_pixels": max_pixels,
@@ -161,6 +175,7 @@ class EndpointJudge:
             "top_logprobs": options.top_logprobs,
         }
         self._prompt, self._choices, self._concurrency = prompt, settings.choices, settings.concurrency
+        self._rated = settings.is_rating
         self._budget = budget or (Budget(settings.budget) if settings.budget else None)
         self._notices = Notices()
         if not (server.is_local or server.is_encrypted):
@@ -217,7 +232,7 @@ class EndpointJudge:
 
     def _answer(self, shown: pd.DataFrame, chains: Sequence[Chain]) -> pd.DataFrame:
         answered = list(self._stream([(shown, chains)]))
-        return answered[0][1] if answered else VerdictRows(shown).frame(partial=True)
+        return answered[0][1] if answered else VerdictRows(shown, rated=self._rated).frame(partial=True)
 
     def stream(self, batches: Iterable[pd.DataFrame]) -> Generator[tuple[pd.DataFrame, pd.DataFrame], None, None]:
         """Judge batches without waiting for the slowest request of one before the next is begun.
@@ -264,7 +279,7 @@ class EndpointJudge:
 
     def _chains(self, shown: pd.DataFrame) -> list[Chain]:
         tasks = self._writer.tasks(shown)
-        if self._prompt.asks != "one":
+        if not self._prompt.is_of_one:
             return [[task] for task in tasks]
         return [list(of_case) for _, of_case in groupby(tasks, lambda task: task.case_id)]
 
@@ -275,7 +290,7 @@ class EndpointJudge:
 
         def begun() -> Iterator[tuple[_Batch, Chain]]:
             for shown, chains in batches:
-                batch = _Batch(shown, VerdictRows(shown), len(chains))
+                batch = _Batch(shown, VerdictRows(shown, rated=self._rated), len(chains))
                 under_way.append(batch)
                 for chain in chains:
                     if self._client.is_stopped:
@@ -322,7 +337,7 @@ class EndpointJudge:
             return False
         if self._prompt.asks == "answer":
             return not reply.cut_off and read_answer(reply.whole).status in ANSWERED_STATUSES
-        reading = parse(reply.content, task.asked, self._choices, task.labels)
+        reading = self._reading(task, reply)
         return all(reading.status_of(dimension) in ANSWERED_STATUSES for dimension in task.asked)
 
     def _note(self, batch: _Batch, answered: Sequence[Answered]) -> None:
@@ -364,20 +379,26 @@ class EndpointJudge:
                 rows.put_answer(position, reply.whole, is_cut_off=reply.cut_off, is_refused=reply.refused, **took)
             return
         self._note_probabilities(reply)
-        reading = parse(reply.content, task.asked, self._choices, task.labels)
+        reading = self._reading(task, reply)
         for position, dimension in task.rows:
             if reply.refused:
                 rows.put(position, "refused", None, reply=reply.whole, **took)
             else:
                 choice = reading.choices[dimension]
-                pick = None if choice is None else PICKS[choice]
-                # Under other labels than A and B the tokens that state a choice are not looked for.
-                p_first = _columns(self._p_first(reply, dimension, choice) if task.labels == LETTERS else None)
+                pick = choice if self._rated or choice is None else PICKS[choice]
+                # Of ratings, and under other labels than A and B, the tokens that state a choice are not looked for.
+                looks = task.labels == LETTERS and not self._rated
+                p_first = _columns(self._p_first(reply, dimension, choice) if looks else None)
                 rows.put(position, reading.status_of(dimension), pick, reply=reply.whole, **p_first, **took)
             took = {}
 
+    def _reading(self, task: Task, reply: ChatReply) -> Reading:
+        if self._rated:
+            return parse_categories(reply.content, task.asked, self._choices)
+        return parse(reply.content, task.asked, self._choices, task.labels)
+
     def _note_probabilities(self, reply: ChatReply) -> None:
-        if not reply.tokens:
+        if not reply.tokens and not self._rated:
             self._notices.add("replies came without probabilities of tokens: their p_a is null")
 
     def _p_first(self, reply: ChatReply, dimension: str, choice: str | None) -> Probability | None:
@@ -405,7 +426,7 @@ class EndpointJudge:
         """Tokens a reply may have unless the user says: enough for what is asked, and for thought before it."""
         if thinks(entry):
             return _TOKENS_OF_THOUGHT
-        if prompt.asks == "one":
+        if prompt.is_of_one:
             return _TOKENS_OF_A_LETTER
         if prompt.asks == "answer":
             return _TOKENS_OF_AN_ANSWER

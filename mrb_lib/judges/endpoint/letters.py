@@ -41,6 +41,7 @@ class LettersJudge(EndpointJudge):
 
     engine = "letters"
     usual_prompt = "single"
+    usual_rating_prompt = None
     _load_prompt = staticmethod(load_prompt_of_one)
 
     def _checked(self, prompt: Prompt, entry: Entry) -> Prompt:

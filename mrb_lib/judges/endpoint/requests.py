@@ -13,7 +13,7 @@ import pandas as pd
 from mrb_lib.data.images import is_dicom, open_image, png, raster, within
 from mrb_lib.errors import InputError
 from mrb_lib.judges.endpoint.client import ChatRequest
-from mrb_lib.judges.prompts import Prompt, phrasing_of
+from mrb_lib.judges.prompts import DEFINITIONS, Prompt, phrasing_of
 from mrb_lib.judges.settings import BLIND, Settings
 from mrb_lib.replies.labels import LETTERS, Labels
 from mrb_lib.verdicts.orders import FIRST, SECOND
@@ -46,7 +46,7 @@ class Task:
 
 def wants_only_json(prompt: Prompt) -> bool:
     """Whether a prompt asks for "one JSON object and nothing else", in these words, so that a schema may enforce it."""
-    return prompt.asks == "all" and _ONLY_JSON in " ".join(prompt.text.split())
+    return prompt.asks in ("all", "categories") and _ONLY_JSON in " ".join(prompt.text.split())
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class RequestWriter:
                 for position, name in zip(rows.index.to_numpy(), rows["dimension"], strict=True)
             ]
             dimensions = tuple(dict.fromkeys((*self.settings.dimensions, *(name for _, name in wanted))))
-            if self.prompt.asks == "all":
+            if self.prompt.asks in ("all", "categories"):
                 yield self._task(rows.iloc[0], wanted, dimensions, "", urls)
             else:
                 for row in wanted:
@@ -114,19 +114,21 @@ class RequestWriter:
         try:
             text = self.prompt.render(
                 str(case["question"]),
-                [str(case[FIRST]), str(case[SECOND])],
+                [str(case[FIRST])] if self.settings.is_rating else [str(case[FIRST]), str(case[SECOND])],
                 dimensions,
                 dimension,
                 reference=reference,
                 n_images=len(pictures),
                 choices=self.settings.choices,
+                definitions=DEFINITIONS | self.settings.definitions,
+                ordered=self.settings.is_ordered,
                 **phrasing,
             ).text
         except InputError as error:
             if phrasing == phrasing_of({}):
                 raise
             return Task(str(case["case_id"]), tuple(rows), asked, None, str(error))
-        names = dict(zip(LETTERS, phrasing["labels"], strict=True))
+        names = {} if self.settings.is_rating else dict(zip(LETTERS, phrasing["labels"], strict=True))
         offered = [names.get(choice, choice) for choice in self.settings.choices]
         schema = _schema(asked, offered, gives_reason=self.prompt.gives_reason)
         request = ChatRequest(

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
+from mrb_lib.errors import InputError
 from mrb_lib.judges.roster.engines import JudgeRequest, engine
 from mrb_lib.verdicts.orders import FIRST, KEYS, SECOND, TIE
 from mrb_lib.verdicts.protocol import Judge, PromptlessJudge
@@ -32,13 +33,30 @@ class RandomJudge(PromptlessJudge):
         self.spec: Mapping[str, object] = {"seed": seed}
         self._salt = hashlib.blake2b(f"random judge {seed}".encode(), digest_size=16).digest()
 
+    def _digest(self, key: tuple[str, ...], size: int) -> bytes:
+        return hashlib.blake2b("\0".join(key).encode(), digest_size=size, key=self._salt).digest()
+
     def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
         """Pick one of the two at random; see `Judge.judge`."""
         keys = zip(*(shown[name].astype("str") for name in KEYS), strict=True)
-        heads = [
-            hashlib.blake2b("\0".join(key).encode(), digest_size=1, key=self._salt).digest()[0] < 128 for key in keys
-        ]
+        heads = [self._digest(key, 1)[0] < 128 for key in keys]
         return _verdicts(shown, np.where(heads, FIRST, SECOND))
+
+
+class RandomRatingJudge(RandomJudge):
+    """One of the categories, each as likely as the others, from the seed and the verdict's key alone."""
+
+    def __init__(self, seed: int, categories: Sequence[str]) -> None:
+        super().__init__(seed)
+        self._categories = np.array(categories, dtype=object)
+        self.spec = {"seed": seed, "choices": list(categories)}
+
+    def judge(self, shown: pd.DataFrame) -> pd.DataFrame:
+        """Pick a category at random; see `Judge.judge`."""
+        keys = zip(*(shown[name].astype("str") for name in KEYS), strict=True)
+        drawn = [int.from_bytes(self._digest(key, 8), "big") % len(self._categories) for key in keys]
+        out = shown[list(KEYS)].copy()
+        return out.assign(category=pd.Series(self._categories[drawn], index=shown.index, dtype="str"), status="ok")
 
 
 class FirstJudge(PromptlessJudge):
@@ -133,7 +151,19 @@ def _verdicts(shown: pd.DataFrame, pick: np.ndarray) -> pd.DataFrame:
 
 @engine("heuristic", about="a rule without a model, as longer or random", is_internal=True)
 def build_heuristic(request: JudgeRequest) -> Judge:
-    """The judge of this module that the roster names."""
+    """The judge of this module that the roster names.
+
+    Raises
+    ------
+    InputError
+        It compares two responses, and the benchmark has ratings of one.
+    """
+    if request.settings.is_rating:
+        if request.entry.name != "random":
+            raise InputError(
+                f"judge {request.entry.name}: compares two responses, and the benchmark has ratings of one; use random."
+            )
+        return RandomRatingJudge(request.settings.seed, request.settings.choices)
     judges = (
         RandomJudge(request.settings.seed),
         FirstJudge(),

@@ -35,9 +35,11 @@ def build_generative(request: JudgeRequest) -> Judge:
 )
 def build_packed(request: JudgeRequest) -> Judge:
     """Choosing by the probabilities of two letters."""
+    from mrb_lib.judges.local.categories import CategoriesJudge
     from mrb_lib.judges.local.packed import PackedJudge
 
-    return PackedJudge(request.entry.name, request.entry, request.weights, request.settings, request.images)
+    kind = CategoriesJudge if request.settings.is_rating else PackedJudge
+    return kind(request.entry.name, request.entry, request.weights, request.settings, request.images)
 
 
 @_local_engine(
@@ -47,9 +49,11 @@ def build_packed(request: JudgeRequest) -> Judge:
 )
 def build_rating(request: JudgeRequest) -> Judge:
     """Choosing by ratings of each response alone."""
+    from mrb_lib.judges.local.categories import NumberedCategoriesJudge
     from mrb_lib.judges.local.rating import RatingJudge
 
-    return RatingJudge(request.entry.name, request.entry, request.weights, request.settings, request.images)
+    kind = NumberedCategoriesJudge if request.settings.is_rating else RatingJudge
+    return kind(request.entry.name, request.entry, request.weights, request.settings, request.images)
 
 
 @_local_engine("reward", about="the scalar reward of each response, from a model with a reward head")

@@ -21,7 +21,7 @@ from mrb_lib.files import is_safe_name
 from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.memory import PassMemory
 from mrb_lib.judges.local.weights import Weights, choose_devices, choose_dtype, describe
-from mrb_lib.judges.prompts import Asks, Prompt, Rendered, load_prompt, load_prompt_of_one, phrasing_of
+from mrb_lib.judges.prompts import DEFINITIONS, Asks, Prompt, Rendered, load_prompt, load_prompt_of_one, phrasing_of
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource, names_code, provenance_of, trained_as
 from mrb_lib.judges.settings import BLIND, Settings
@@ -67,7 +67,9 @@ class LocalJudge(ABC):
     engine : its name
     usual_prompt : id of the prompt used where the user names none; None for a judge that takes no prompt
     asks : what a prompt may ask for here
+    rates : the same two where one response a case is rated; None for a way that compares two
     speaks : whether probabilities of words are read
+    numbered : categories are called by numbers
 
     Raises
     ------
@@ -78,7 +80,9 @@ class LocalJudge(ABC):
     engine: ClassVar[str]
     usual_prompt: ClassVar[str | None] = None
     asks: ClassVar[tuple[Asks, ...]] = ()
+    rates: ClassVar[tuple[str, tuple[Asks, ...]] | None] = None
     speaks: ClassVar[bool] = True
+    numbered: ClassVar[bool] = False
     dimensions: tuple[str, ...] | None = None
     sorts_by_length = True
 
@@ -91,7 +95,8 @@ class LocalJudge(ABC):
         self._entry, self._source, self._settings, self._images = entry, source, settings, images
         trained = trained_as(source.folder) if entry.path is not None else {}
         prompt = settings.prompt or _trained_prompt(source.folder, trained, self.engine)
-        self._own_prompt = _fitting_prompt(name, prompt, self.usual_prompt, self.asks)
+        usual, asks = self._prompts_for(settings)
+        self._own_prompt = _fitting_prompt(name, prompt, usual, asks)
         self._devices = choose_devices(settings.device)
         self._device = self._devices[0]
         self.cases_per_batch = settings.batch_size or (_CASES_ON_GPU if self._device.type == "cuda" else _CASES)
@@ -115,6 +120,7 @@ class LocalJudge(ABC):
         inside = {"subfolder": self._entry.subfolder} if self._entry.subfolder else {}
         bits = {"quantize": self._settings.quantize} if self._settings.quantize else {}
         blind = {"without_images": True} if self._settings.without_images else {}
+        named |= self._settings.of_benchmark if prompt is not None else {}
         return {
             "engine": self.engine,
             "model": self._entry.model or self._source.folder.resolve().name,
@@ -128,6 +134,17 @@ class LocalJudge(ABC):
             **bits,
             **blind,
         }
+
+    def _prompts_for(self, settings: Settings) -> tuple[str | None, tuple[Asks, ...]]:
+        """The usual prompt, and what one may ask for; `InputError` where this way cannot judge the benchmark."""
+        if not settings.is_rating:
+            return self.usual_prompt, self.asks
+        if self.rates is None:
+            raise InputError(
+                f"judge {self.name}: the engine {self.engine} compares two responses, and the benchmark has ratings of "
+                "one; use NAME+packed, NAME+rating or NAME+generative."
+            )
+        return self.rates
 
     @property
     def provenance(self) -> Mapping[str, object]:
@@ -278,6 +295,9 @@ class LocalJudge(ABC):
             n_images=0 if self._settings.without_images else len(image_names(row)),
             scale=self._settings.scale,
             choices=self._settings.choices,
+            definitions=DEFINITIONS | self._settings.definitions,
+            ordered=self._settings.is_ordered,
+            numbered=self.numbered,
             marks=self.weights.marks,
             **phrasing_of(row),
         )
@@ -354,7 +374,7 @@ def _fitting_prompt(judge: str, wanted: str | None, usual: str | None, asks: Seq
         if wanted is not None:
             raise InputError(f"judge {judge}: is a scalar reward model and takes no prompt; leave --prompt out.")
         return None
-    prompt = (load_prompt_of_one if asks == ("one",) else load_prompt)(wanted or usual)
+    prompt = (load_prompt_of_one if asks in (("one",), ("category",)) else load_prompt)(wanted or usual)
     if prompt.asks not in asks:
         raise InputError(
             f"judge {judge}: prompt {prompt.id} asks for {_ASKS[prompt.asks]}, but this engine reads "
@@ -392,9 +412,9 @@ def group_rows(shown: pd.DataFrame, keys: Sequence[str]) -> list[tuple[list[int]
     return [(positions, [records[i] for i in positions]) for positions in positions_of.values()]
 
 
-def responses_of(row: Mapping[str, object]) -> list[str]:
-    """The responses in the order shown."""
-    return [str(row[FIRST]), str(row[SECOND])]
+def responses_of(row: Mapping[str, object], *, rated: bool = False) -> list[str]:
+    """The responses in the order shown; the one that is rated."""
+    return [str(row[FIRST])] if rated else [str(row[FIRST]), str(row[SECOND])]
 
 
 def image_names(row: Mapping[str, object]) -> list[str]:

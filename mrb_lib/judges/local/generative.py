@@ -19,6 +19,7 @@ from mrb_lib.judges.local.weights import Tensors, check_context, context_length
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
+from mrb_lib.replies.categories import parse_categories
 from mrb_lib.replies.labels import Labels, labels_of
 from mrb_lib.replies.reading import parse
 from mrb_lib.verdicts.orders import KEYS, PICKS
@@ -65,6 +66,7 @@ class GenerativeJudge(LocalJudge):
     engine = "generative"
     usual_prompt = "plain"
     asks = ("all", "one", "answer")
+    rates = ("rate", ("categories", "category"))
 
     def __init__(
         self, name: str, entry: Entry, source: WeightsSource, settings: Settings, images: Mapping[str, bytes]
@@ -76,7 +78,7 @@ class GenerativeJudge(LocalJudge):
     def _usual_length(self, entry: Entry) -> int:
         if entry.thinking == "always" or self._template.get("enable_thinking") is True:
             return _LENGTH_OF_THINKING
-        if self._prompt.asks == "one":
+        if self._prompt.is_of_one:
             return _LENGTH_OF_LETTER
         if self._prompt.asks == "answer":
             return _LENGTH_OF_ANSWER
@@ -93,16 +95,17 @@ class GenerativeJudge(LocalJudge):
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""
         self.load()
-        rows = VerdictRows(shown)
-        keys = KEYS if self._prompt.asks == "one" else _REPLY
+        rows = VerdictRows(shown, rated=self._settings.is_rating)
+        keys = KEYS if self._prompt.is_of_one else _REPLY
         return partial(self._answer, rows, self.requests(rows, shown, keys, self._ask))
 
     def _ask(self, positions: Positions, records: Records) -> _ReplyRequest:
         row = records[0]
         wanted = tuple(str(record["dimension"]) for record in records)
         pictures = self.pictures(image_names(row))
-        one = wanted[0] if self._prompt.asks == "one" else ""
-        rendered = self._render(row, responses_of(row), self._settings.dimensions, one)
+        one = wanted[0] if self._prompt.is_of_one else ""
+        responses = responses_of(row, rated=self._settings.is_rating)
+        rendered = self._render(row, responses, self._settings.dimensions, one)
         key = "\0".join([str(self._settings.seed), *(str(row[name]) for name in _REPLY), one])
         seed = int.from_bytes(hashlib.blake2b(key.encode(), digest_size=7).digest(), "big")
         inputs = self.weights.encode([self._chat(rendered, len(pictures))], [pictures])
@@ -158,14 +161,19 @@ class GenerativeJudge(LocalJudge):
                     latency_s=reply.seconds,
                 )
             return
-        dimensions = requests.dimensions if self._prompt.asks == "one" else self._settings.dimensions
-        reading = parse(reply.text, dimensions, self._settings.choices, requests.labels)
+        dimensions = requests.dimensions if self._prompt.is_of_one else self._settings.dimensions
+        offered, rated = self._settings.choices, self._settings.is_rating
+        reading = (
+            parse_categories(reply.text, dimensions, offered)
+            if rated
+            else parse(reply.text, dimensions, offered, requests.labels)
+        )
         for i, (position, dimension) in enumerate(zip(requests.positions, requests.dimensions, strict=True)):
             choice = reading.choices[dimension]
             rows.put(
                 position,
                 reading.status_of(dimension),
-                None if choice is None else PICKS[choice],
+                choice if rated or choice is None else PICKS[choice],
                 reply=reply.text,
                 prompt_tokens=None if i else reply.prompt_tokens,
                 completion_tokens=None if i else reply.tokens,

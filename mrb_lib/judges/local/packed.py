@@ -32,12 +32,13 @@ VERSIONS_A_TREE: Final = 4
 class CaseQuestions(NamedTuple):
     """The prompts of one case, by branch and leaf, and the positions of the rows that wait for each.
 
-    `words` has the places, in what is read, of what each prompt calls the response shown first, and the second.
+    `words` has the places, in what is read, of what each prompt calls the response shown first, and the second; of a
+    rating, those of the categories.
     """
 
     prompts: CasePrompts
     positions_of: dict[tuple[int, int], list[int]]
-    words: dict[tuple[int, int], tuple[int, int]]
+    words: dict[tuple[int, int], tuple[int, ...]]
 
 
 def _trees(shown: pd.DataFrame, most: int) -> pd.Series:
@@ -69,6 +70,7 @@ class PackedJudge(TreeJudge):
     engine = "packed"
     usual_prompt = "single"
     asks = ("one",)
+    _lead = ""
 
     def __init__(
         self, name: str, entry: Entry, source: WeightsSource, settings: Settings, images: Mapping[str, bytes]
@@ -83,11 +85,11 @@ class PackedJudge(TreeJudge):
 
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""
-        for stated in set(shown["probe_labels"]) if "probe_labels" in shown else {""}:
+        for stated in set(shown["probe_labels"]) if "probe_labels" in shown else ():
             labels = labels_of({"probe_labels": stated})
             first, second = (self.reader.also_read([label, f" {label}"]) for label in labels)
             self._words[labels] = first, second
-        rows = VerdictRows(shown)
+        rows = VerdictRows(shown, rated=self._settings.is_rating)
         shown = shown.assign(tree=_trees(shown, VERSIONS_A_TREE))
         return partial(self._answer, rows, self.case_requests(rows, shown, self.case_questions, ("tree",)))
 
@@ -103,17 +105,18 @@ class PackedJudge(TreeJudge):
         pictures = self.pictures(image_names(records[0]))
         # In each order, prompts that differ only in what they ask share a branch, and those that do not differ a leaf.
         leaves: dict[tuple[str, str], dict[str, int]] = {}
-        words: dict[tuple[int, int], tuple[int, int]] = {}
+        words: dict[tuple[int, int], tuple[int, ...]] = {}
         positions_of: dict[tuple[int, int], list[int]] = {}
         prompts: dict[tuple[object, ...], tuple[int, int]] = {}
         probes: dict[tuple[str, str], list[str]] = {}
         for position, row in zip(positions, records, strict=True):
             key = row["probe"], row["order"], row["dimension"]
             if key not in prompts:
-                rendered = self._render(row, responses_of(row), self._settings.dimensions, str(row["dimension"]))
+                responses = responses_of(row, rated=self._settings.is_rating)
+                rendered = self._render(row, responses, self._settings.dimensions, str(row["dimension"]))
                 branch = str(row["order"]), rendered.case + rendered.responses
                 asked = leaves.setdefault(branch, {})
-                leaf = asked.setdefault(self._chat(rendered, len(pictures)), len(asked))
+                leaf = asked.setdefault(self._chat(rendered, len(pictures)) + self._lead, len(asked))
                 if leaf == len(probes.setdefault(branch, [])):
                     probes[branch].append(str(row["probe"]))
                 prompts[key] = list(leaves).index(branch), leaf
@@ -123,7 +126,7 @@ class PackedJudge(TreeJudge):
         kinds = [[len(list(own)) for _, own in groupby(row)] for row in probes.values()]
         return CaseQuestions(self.reader.question(texts, pictures, kinds), positions_of, words)
 
-    def _read_as(self, labels: Labels) -> tuple[int, int]:
+    def _read_as(self, labels: Labels) -> tuple[int, ...]:
         """The places of two labels in what is read."""
         first, second = self._words[labels]
         if first is None or second is None:
@@ -141,14 +144,18 @@ class PackedJudge(TreeJudge):
                 if reading is None:
                     rows.fail(positions, TOO_LARGE)
                     continue
-                first, second = (reading[branch][leaf][place] for place in words[branch, leaf])
-                if not isfinite(first + second):  # neither more nor less than a half, which is not a tie
+                shares = [reading[branch][leaf][place] for place in words[branch, leaf]]
+                mass = sum(shares)
+                if not isfinite(mass):  # neither more nor less than a half, which is not a tie
                     rows.fail(positions, NO_NUMBER)
                     continue
-                p_first, mass = first / (first + second), first + second
-                pick = pick_of(p_first, 0.5)
+                pick, values = self._verdict([share / mass for share in shares])
                 for position in positions:
                     self._note_mass(mass)
-                    rows.put(position, "ok", pick, p_first=p_first, answer_mass=mass, prompt_tokens=at_first)
+                    rows.put(position, "ok", pick, **values, answer_mass=mass, prompt_tokens=at_first)
                     at_first = None
         return rows.frame()
+
+    def _verdict(self, shares: Sequence[float]) -> tuple[str, dict[str, object]]:
+        """The pick, and further columns of the row, by the probabilities of what may be replied."""
+        return pick_of(shares[0], 0.5), {"p_first": shares[0]}

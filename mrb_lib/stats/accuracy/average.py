@@ -109,7 +109,7 @@ def average(
     Validated by tests/stats/accuracy/test_average.py; coverage by tests/simulation/test_average.py.
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions)
-    labels = encode_gold(gold, cases["case_id"], panel.dimensions)
+    labels = encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories)
     n_judges = len(panel.judges)
     panel, _ = with_references(panel, labels, cases, offered, policy)
     scores, parts, codes = score(panel, labels, policy), groups(cases, by), cluster_codes(cases, cluster)

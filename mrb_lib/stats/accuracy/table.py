@@ -106,7 +106,7 @@ def correctness(verdicts: pd.DataFrame, gold: pd.DataFrame, policy: str = "balan
     """
     case_ids = pd.concat([gold["case_id"], verdicts["case_id"]], ignore_index=True).drop_duplicates(ignore_index=True)
     panel = as_panel(verdicts, case_ids)
-    labels = encode_gold(gold, case_ids, panel.dimensions)
+    labels = encode_gold(gold, case_ids, panel.dimensions, panel.categories)
     scores = score(panel, labels, policy)
     judge, dimension, case = np.nonzero(scores.judged)
     value, answered = scores.score[scores.judged], scores.answered[scores.judged]
@@ -229,7 +229,7 @@ def accuracy(
     `test_llmbar.py`. Coverage of the intervals: `tests/simulation/test_coverage.py`.
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions)
-    labels = encode_gold(gold, cases["case_id"], panel.dimensions)
+    labels = encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories)
     n_judges = len(panel.judges)
     panel, constants = with_references(panel, labels, cases, offered, policy)
     scores = score(panel, labels, policy)

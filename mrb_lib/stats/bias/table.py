@@ -200,7 +200,7 @@ def bias(
 
 def _data(panel: Panel, gold: pd.DataFrame, cases: pd.DataFrame, votes: Votes, policy: str) -> _Data:
     judge, dimension = np.nonzero(panel.takes_part())
-    labels = encode_gold(gold, cases["case_id"], panel.dimensions)
+    labels = encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories)
     sign = np.array([1.0, -1.0, 0.0, np.nan])[labels][dimension]
     kin = kinship(panel.judges, cases)
     return _Data(

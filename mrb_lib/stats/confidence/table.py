@@ -186,7 +186,7 @@ def calibration(
     coverage, `tests/simulation/test_calibration.py`.
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions)
-    labels = encode_gold(gold, cases["case_id"], panel.dimensions)
+    labels = encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories)
     codes = cluster_codes(cases, cluster)
     parts = groups(cases, by)
     judged = panel.takes_part().ravel()

@@ -6,6 +6,7 @@ verdicts) takes 39 MB, and a statistic needs no search to read it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -33,16 +34,17 @@ class Panel:
     judges, dimensions : the names of the first two axes, in the order to show them
     repeats : the numbers of the repeats, ascending: the names of the last axis
     choice : int8, shape (judges, dimensions, cases, 2 orders, repeats): position in
-        `CHOICES` in the case's own frame; `NULL` where the verdict has no choice, `ABSENT`
+        `categories`, in the case's own frame; `NULL` where the verdict has no choice, `ABSENT`
         where there is no verdict. Orders are AB, BA; cases are those of the cases table.
     p_a : float64 of the same shape, the judge's probability that A is better, in the
-        case's own frame; NaN where unknown. None where no verdict has one.
+        case's own frame; of a rating, that of the category it chose; NaN where unknown. None where no verdict has one.
     costs : one row a judge, dimension, order and repeat that has verdicts: `n_verdicts`, and the
         means of `latency_s`, `prompt_tokens`, `completion_tokens` over the verdicts that count
         them; null where none does. Without rows where the verdicts have no such columns.
     seen : by judge, its choices on the cases that it was trained on, which are `ABSENT` in `choice`: shape
         (dimensions, cases, 2 orders, repeats), `ABSENT` on all other cases. A judge that has seen none is not there.
     is_bound : of the shape of `choice`, whether `p_a` is a bound, not the probability itself; None where none is
+    categories : what a verdict may choose: A, B and tie, or the categories of a rating, from the lowest
     """
 
     judges: list[str]
@@ -53,6 +55,12 @@ class Panel:
     costs: pd.DataFrame
     seen: Mapping[str, NDArray[np.int8]] = field(default_factory=dict)
     is_bound: BoolArray | None = None
+    categories: tuple[str, ...] = CHOICES
+
+    @property
+    def tie(self) -> int:
+        """The code of the tie; `NULL` where the verdicts are ratings, which have none."""
+        return TIE if self.categories == CHOICES else NULL
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -165,7 +173,12 @@ class Panel:
         return replace(self, dimensions=list(names), choice=choice, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound)
 
 
-def as_panel(verdicts: pd.DataFrame | Panel, case_ids: pd.Series, dimensions: Sequence[str] | None = None) -> Panel:
+def as_panel(
+    verdicts: pd.DataFrame | Panel,
+    case_ids: pd.Series,
+    dimensions: Sequence[str] | None = None,
+    categories: Sequence[str] = CHOICES,
+) -> Panel:
     """The verdicts of one probe as a panel; what every function of `stats` that takes verdicts begins with.
 
     Parameters
@@ -173,6 +186,7 @@ def as_panel(verdicts: pd.DataFrame | Panel, case_ids: pd.Series, dimensions: Se
     verdicts : the verdicts table, of one probe; or a panel of the same cases, which is taken as it is
     case_ids : the ids of all cases, in order
     dimensions : the dimensions to keep, in order; None keeps all
+    categories : what a verdict may choose; a panel has its own
 
     Raises
     ------
@@ -186,13 +200,13 @@ def as_panel(verdicts: pd.DataFrame | Panel, case_ids: pd.Series, dimensions: Se
                 "make it from the same cases table."
             )
         return verdicts if dimensions is None else verdicts.of_dimensions(list(dict.fromkeys(dimensions)))
-    by_probe = panels([verdicts], case_ids, dimensions)
+    by_probe = panels([verdicts], case_ids, dimensions, categories)
     if len(by_probe) > 1:
         names = ", ".join(sorted(by_probe))
         raise InputError(f"verdicts: several probes are mixed ({names}); keep one, {NO_PROBE!r} for the plain cases.")
     if by_probe:
         return next(iter(by_probe.values()))
-    return _stack({}, pick_dimensions([], dimensions), len(case_ids), _NO_COSTS)
+    return _stack({}, pick_dimensions([], dimensions), len(case_ids), _NO_COSTS, tuple(categories))
 
 
 class _JudgeVerdicts(NamedTuple):
@@ -205,7 +219,10 @@ class _JudgeVerdicts(NamedTuple):
 
 
 def panels(
-    frames: Iterable[pd.DataFrame], case_ids: pd.Series, dimensions: Sequence[str] | None = None
+    frames: Iterable[pd.DataFrame],
+    case_ids: pd.Series,
+    dimensions: Sequence[str] | None = None,
+    categories: Sequence[str] = CHOICES,
 ) -> dict[str, Panel]:
     """Lay out verdicts that come in several frames, such as one a judge, which need not be in memory together.
 
@@ -213,7 +230,7 @@ def panels(
     ----------
     frames : verdicts tables; the rows of one judge and probe are all in one frame. A column `seen` says which are on
         cases that the judge was trained on, see `mrb_lib.verdicts.training.mark_seen`; they are laid aside
-    case_ids, dimensions : as in `as_panel`; None takes the dimensions of the first frame
+    case_ids, dimensions, categories : as in `as_panel`; None takes the dimensions of the first frame
 
     Returns
     -------
@@ -233,7 +250,7 @@ def panels(
     for frame in frames:
         if names is None:
             names = pick_dimensions(frame["dimension"].dropna().unique(), None)
-        coded = _encode(frame, ids, names)
+        coded = _encode(frame, ids, names, tuple(categories))
         for (probe, judge), rows in coded.groupby(["probe", "judge"], sort=False, observed=True):
             judges = by_probe.setdefault(str(probe), {})
             if judge in judges:
@@ -245,19 +262,21 @@ def panels(
             seen.append(frame.loc[frame["seen"].eq(True), ["judge", "case_id"]].drop_duplicates().astype("str"))
     training = pd.concat(seen) if seen else None
     every = pd.concat(costs, ignore_index=True).sort_values("judge", kind="stable", ignore_index=True)
-    return {
-        probe: _stack(judges, names or [], len(ids), every.loc[every["probe"] == probe, list(_NO_COSTS)]).without_seen(
-            training, case_ids
+    made = {
+        probe: _stack(
+            judges, names or [], len(ids), every.loc[every["probe"] == probe, list(_NO_COSTS)], tuple(categories)
         )
         for probe, judges in by_probe.items()
     }
+    return {probe: panel.without_seen(training, case_ids) for probe, panel in made.items()}
 
 
-def _encode(frame: pd.DataFrame, ids: pd.Index, dimensions: Sequence[str]) -> pd.DataFrame:
+def _encode(frame: pd.DataFrame, ids: pd.Index, dimensions: Sequence[str], categories: tuple[str, ...]) -> pd.DataFrame:
     """The rows on these dimensions: positions for dimension, case, order and choice, and what they cost."""
     frame = frame.reset_index(drop=True)
     positions = {name: i for i, name in enumerate(dimensions)}
     dimension = frame["dimension"].map(positions).astype("float64").fillna(-1).astype("int64")
+    choice = encode(frame["choice"], categories, "choice")
     codes = {
         "probe": frame["probe"] if "probe" in frame.columns else NO_PROBE,
         "judge": frame["judge"],
@@ -265,11 +284,24 @@ def _encode(frame: pd.DataFrame, ids: pd.Index, dimensions: Sequence[str]) -> pd
         "case": encode(frame["case_id"], ids, "case_id"),
         "order": encode(frame["order"], ORDERS, "order"),
         "repeat": frame["repeat"].astype("int64") if "repeat" in frame.columns else 0,
-        "choice": encode(frame["choice"], CHOICES, "choice"),
+        "choice": choice,
         "is_bound": frame["p_a_bound"].notna() if "p_a_bound" in frame.columns else False,
     }
     numbers = frame.reindex(columns=["p_a", *COST_COLUMNS]).astype("float64")
+    if categories != CHOICES and "p_categories" in frame.columns:
+        numbers["p_a"] = _of_choice(frame["p_categories"], choice, len(categories))
     return numbers.assign(**codes).loc[dimension >= 0]
+
+
+def _of_choice(stated: pd.Series, choice: IntArray, n: int) -> FloatArray:
+    """The probability of the category chosen, from JSON lists of those of all; NaN where there is none."""
+    out = np.full(len(stated), np.nan)
+    for row in np.flatnonzero(stated.notna().to_numpy() & (choice >= 0)):
+        shares = json.loads(stated.iloc[row])
+        if len(shares) != n:
+            raise InputError(f"verdicts: p_categories holds {len(shares)} numbers for {n} categories; remove the run.")
+        out[row] = shares[choice[row]]
+    return out
 
 
 def _of_judge(judge: str, rows: pd.DataFrame, ids: pd.Index, n_dimensions: int) -> _JudgeVerdicts:
@@ -305,7 +337,13 @@ def _mean_costs(coded: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFrame:
     )
 
 
-def _stack(verdicts: Mapping[str, _JudgeVerdicts], dimensions: list[str], n_cases: int, costs: pd.DataFrame) -> Panel:
+def _stack(
+    verdicts: Mapping[str, _JudgeVerdicts],
+    dimensions: list[str],
+    n_cases: int,
+    costs: pd.DataFrame,
+    categories: tuple[str, ...],
+) -> Panel:
     """The panel of judges by name, each of which may have other repeats."""
     judges = sorted(verdicts)
     repeats = sorted({number for each in verdicts.values() for number in each.repeats}) or [0]
@@ -321,4 +359,5 @@ def _stack(verdicts: Mapping[str, _JudgeVerdicts], dimensions: list[str], n_case
             p_a[i][..., position] = own.p_a
         if is_bound is not None and own.is_bound is not None:
             is_bound[i][..., position] = own.is_bound
-    return Panel(judges, dimensions, repeats, choice, p_a, costs.reset_index(drop=True), is_bound=is_bound)
+    costs = costs.reset_index(drop=True)
+    return Panel(judges, dimensions, repeats, choice, p_a, costs, is_bound=is_bound, categories=categories)

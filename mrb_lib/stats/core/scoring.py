@@ -36,12 +36,16 @@ class Scores(NamedTuple):
     judged: BoolArray
 
 
-def encode_gold(gold: pd.DataFrame, case_ids: pd.Series, dimensions: Sequence[str]) -> IntArray:
-    """The gold labels as codes, shape (dimensions, cases); -1 where there is none."""
+def encode_gold(
+    gold: pd.DataFrame, case_ids: pd.Series, dimensions: Sequence[str], categories: Sequence[str] = CHOICES
+) -> IntArray:
+    """The gold labels as codes, shape (dimensions, cases): positions in `categories`, -1 where there is none."""
     kept = gold[gold["dimension"].isin(list(dimensions))]
     out = np.full((len(dimensions), len(case_ids)), -1, dtype=np.int64)
     row = encode(kept["dimension"], dimensions, "dimension")
-    out[row, encode(kept["case_id"], list(case_ids), "case_id")] = encode(kept["choice"], CHOICES, "gold choice")
+    out[row, encode(kept["case_id"], list(case_ids), "case_id")] = encode(
+        kept["choice"], list(categories), "gold choice"
+    )
     return out
 
 
@@ -92,8 +96,9 @@ def score(panel: Panel, labels: IntArray, policy: str) -> Scores:
     check_policy(policy)
     used = panel.choice[..., *columns_used(panel, policy)]
     value, answered = np.full(panel.shape, np.nan), np.full(panel.shape, np.nan)
+    worth = _worth(policy, len(panel.categories), panel.tie)
     for judge, choices in enumerate(used):
-        value[judge], answered[judge] = _score_judge(choices, labels, policy)
+        value[judge], answered[judge] = _score_judge(choices, labels, policy, worth)
     return Scores(value, answered, panel.judged())
 
 
@@ -105,9 +110,11 @@ def columns_used(panel: Panel, policy: str) -> tuple[slice, slice]:
     return slice(0, 1), slice(first, first + 1)
 
 
-def _score_judge(choices: NDArray[np.int8], labels: IntArray, policy: str) -> tuple[FloatArray, FloatArray]:
+def _score_judge(
+    choices: NDArray[np.int8], labels: IntArray, policy: str, worth: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """The scores and the shares answered of one judge, each of shape (dimensions, cases)."""
-    total = _worth(policy)[labels[:, :, None, None], choices].sum(axis=(2, 3))
+    total = worth[labels[:, :, None, None], choices].sum(axis=(2, 3))
     rows, answers = ((choices > code).sum(axis=(2, 3)) for code in (ABSENT, NULL))
     applies = (rows > 0) & (labels >= 0)
     if policy in ("strict", "net"):
@@ -140,7 +147,7 @@ def score_of_a_coin(labels: IntArray, rows: IntArray, policy: str) -> FloatArray
             total: FloatArray = np.zeros(1)
             chance: FloatArray = np.ones(1)
             for _ in range(verdicts):
-                sums = (total[:, None] + _worth(policy)[one, choices]).round(9)
+                sums = (total[:, None] + _worth(policy, len(CHOICES), TIE)[one, choices]).round(9)
                 total, which = np.unique(sums, return_inverse=True)
                 chance = np.bincount(which.ravel(), np.repeat(chance, len(choices)) / len(choices)).astype(np.float64)
             number = np.full(len(total), verdicts)
@@ -148,18 +155,18 @@ def score_of_a_coin(labels: IntArray, rows: IntArray, policy: str) -> FloatArray
     return out
 
 
-def _worth(policy: str) -> FloatArray:
+def _worth(policy: str, categories: int, tie: int) -> FloatArray:
     """What a choice is worth against a label, shape (labels, choices): indices are codes, negative ones from the end.
 
     The last label is "none"; the last choice but one is "absent", the last is null.
     """
-    table = np.zeros((len(CHOICES) + 1, len(CHOICES) + 2))
-    for label, choice in np.ndindex(len(CHOICES), len(CHOICES)):
+    table = np.zeros((categories + 1, categories + 2))
+    for label, choice in np.ndindex(categories, categories):
         if choice == label:
             table[label, choice] = 1.0
         elif policy == "net":
-            table[label, choice] = 0.0 if choice == TIE else -1.0
-        elif policy in ("balanced", "answered") and TIE in (choice, label):
+            table[label, choice] = 0.0 if choice == tie else -1.0
+        elif policy in ("balanced", "answered") and tie in (choice, label):
             table[label, choice] = 0.5
     return table
 

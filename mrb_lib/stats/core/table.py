@@ -46,6 +46,8 @@ class TableSpec:
     more : those that `intervals="all"` adds
     needs_verdicts : whether it cannot be made without verdicts
     reads : columns of the verdicts table that it is made from, besides keys and choice
+    why_no_ratings : why it says nothing about ratings of one response; empty where it does
+    why_no_preferences : why it says nothing about choices between two responses; empty where it does
     options : those that only this table has, by name
     meanings : what its columns mean, by name, besides the shared ones; see `mrb_lib.stats.core.columns`
     headline : columns that answer the question, which a narrow text table shows before others, in this order
@@ -64,6 +66,8 @@ class TableSpec:
     headline: tuple[str, ...] = ()
     sentence: Sentence | None = field(default=None, repr=False)
     make: Callable[..., pd.DataFrame] = field(default=pd.DataFrame, repr=False)
+    why_no_ratings: str = ""
+    why_no_preferences: str = ""
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -119,6 +123,7 @@ class TableSpec:
         return chosen
 
 
+ABOUT_PAIRS: Final = "it is about choices between two responses"
 UNIT: Final = "cluster"
 """The column that names what cases are clustered by, which `mrb_lib.analyze` adds to every table that takes it."""
 
@@ -146,8 +151,13 @@ def register_table(
     meanings: Mapping[str, str] | None = None,
     headline: Sequence[str] = (),
     sentence: Sentence | None = None,
+    why_no_ratings: str | None = None,
+    why_no_preferences: str = "",
 ) -> Callable[[Make], Make]:
-    """Register the function below as what makes a table of `mrb analyze`; see `TableSpec`."""
+    """Register the function below as what makes a table of `mrb analyze`; see `TableSpec`.
+
+    A table of verdicts that does not say otherwise is about choices between two responses.
+    """
 
     def register(make: Make) -> Make:
         resamples = UNIT in inspect.signature(make).parameters
@@ -155,6 +165,7 @@ def register_table(
         spec = TableSpec(
             name, question, shown, tuple(more), needs_verdicts, tuple(reads), dict(options or {}),
             dict(meanings or {}), tuple(headline), sentence, make,
+            (ABOUT_PAIRS if needs_verdicts else "") if why_no_ratings is None else why_no_ratings, why_no_preferences,
         )  # fmt: skip
         TABLES.add(name, spec)
         return make

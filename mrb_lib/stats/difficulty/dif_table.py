@@ -127,7 +127,7 @@ def dif(
     `tests/published/test_mantel_haenszel.py`; size and planted differences: `tests/simulation/test_dif.py`.
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions)
-    labels = encode_gold(gold, cases["case_id"], panel.dimensions)
+    labels = encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories)
     scores = score(panel, labels, policy)
     judged: BoolArray = np.asarray(scores.judged.any(axis=2))
     columns = columns_of(by)

@@ -114,7 +114,7 @@ def difficulty(
     if not 0 < prior < 1:
         raise InputError(f"prior {prior}: must be between 0 and 1; 0.05 is the default.")
     panel = as_panel(verdicts, cases["case_id"], dimensions)
-    labels = encode_gold(gold, cases["case_id"], panel.dimensions)
+    labels = encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories)
     votes = label_counts(panel)
     alternative = other_label(votes, labels)
     scores = score(panel, labels, policy)

@@ -155,7 +155,7 @@ def failure_kinds(
     """
     panel = as_panel(verdicts, cases["case_id"])
     known = gold[gold["dimension"].isin(panel.dimensions)]
-    labels = encode_gold(known, cases["case_id"], panel.dimensions)
+    labels = encode_gold(known, cases["case_id"], panel.dimensions, panel.categories)
     votes = _votes(panel)
     judged = panel.with_seen()
     all_votes = votes if judged is panel else _votes(judged)

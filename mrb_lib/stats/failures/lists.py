@@ -57,7 +57,7 @@ def surely_wrong(
         `n_verdicts` of them that are wrong, a share `wrong_at_high_confidence`; `listed`, the cases these are about.
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions)
-    made = forecasts(panel, encode_gold(gold, cases["case_id"], panel.dimensions))
+    made = forecasts(panel, encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories))
     high = made.take(made.confidence >= HIGH_CONFIDENCE - _ROUNDING)
     wrong = high.take(high.correct == 0)
     shape, columns = panel.shape[:2], int(np.prod(panel.shape[:2]))

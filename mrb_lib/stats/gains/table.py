@@ -109,7 +109,7 @@ def gains(
     named = known_pairs(judge_groups, panel.judges, records) if pairs is None else check_pairs(pairs, panel.judges)
     if not named:
         return _typed(pd.DataFrame(columns=COLUMNS))
-    labels, codes = encode_gold(gold, case_ids, panel.dimensions), cluster_codes(cases, cluster)
+    labels, codes = encode_gold(gold, case_ids, panel.dimensions, panel.categories), cluster_codes(cases, cluster)
     compared = _Compared(panel, named, groups_of(cases, by), codes, _seen(panel, named, labels, policy))
     value = score(panel, labels, policy).score
     out = _part_rows(ACCURACY, value, compared, options)

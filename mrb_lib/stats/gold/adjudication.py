@@ -173,7 +173,7 @@ def _moves(
 ) -> pd.DataFrame:
     """The rows of the part "leaderboard"."""
     corrected = adjudicated_gold(gold, adjudications)
-    labels = [encode_gold(frame, cases["case_id"], panel.dimensions) for frame in (gold, corrected)]
+    labels = [encode_gold(frame, cases["case_id"], panel.dimensions, panel.categories) for frame in (gold, corrected)]
     both = [score(panel, codes_of_gold, policy).score for codes_of_gold in labels]
     rows: list[dict[str, object]] = []
     for index, dimension in enumerate(panel.dimensions):

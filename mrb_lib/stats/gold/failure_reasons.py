@@ -64,7 +64,7 @@ def reasons_by_judge(
     Validated in `tests/stats/gold/test_adjudication.py`.
     """
     panel = as_panel(verdicts, cases["case_id"])
-    wrong = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy).score < 0.5
+    wrong = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories), policy).score < 0.5
     reviewed, with_reason = _cases_by_reason(adjudications, panel, wrong, cases["case_id"])
     failures = dict(zip(panel.judges, wrong.any(axis=1).sum(axis=1), strict=True))
     if not with_reason:

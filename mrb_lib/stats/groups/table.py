@@ -124,7 +124,7 @@ def groups(
     if margin is not None:
         check_margin(margin)
     panel = as_panel(verdicts, cases["case_id"], dimensions)
-    scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy).score
+    scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories), policy).score
     codes = cluster_codes(cases, cluster)
     models = _models(panel.judges, judge_groups)
     rows = [

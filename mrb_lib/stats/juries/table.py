@@ -119,7 +119,8 @@ def jury(
     """
     check_policy(policy)
     panel = as_panel(verdicts, cases["case_id"], dimensions)
-    labels, codes = encode_gold(gold, cases["case_id"], panel.dimensions), cluster_codes(cases, cluster)
+    labels = encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories)
+    codes = cluster_codes(cases, cluster)
     judged = np.asarray(panel.judged().any(axis=2))
     together = [tuple(np.flatnonzero(judged[:, i]).tolist()) for i in range(len(panel.dimensions))]
     made: dict[int, list[Rows]] = {}
@@ -154,7 +155,8 @@ def missed_by_juries(
         table is n_wrong + n_half_right / 2 where scores are 0, 1/2 and 1; `wrong`, their ids, scored below one half.
     """
     panel = as_panel(verdicts, cases["case_id"], [dimension])
-    labels, codes = encode_gold(gold, cases["case_id"], panel.dimensions), cluster_codes(cases, cluster)
+    labels = encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories)
+    codes = cluster_codes(cases, cluster)
     part = _part(panel, np.flatnonzero(np.asarray(panel.judged().any(axis=2))[:, 0]).tolist(), [0])
     fold = folds(codes, seed)
     together = with_juries(part, labels, fold, chosen_on(labels, fold))

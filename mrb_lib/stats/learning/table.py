@@ -119,7 +119,8 @@ def learning(
     panel = as_panel(verdicts, cases["case_id"], dimensions).without_seen(training, cases["case_id"])
     if records is None:
         return _typed(pd.DataFrame(columns=COLUMNS))
-    labels, codes = encode_gold(gold, cases["case_id"], panel.dimensions), cluster_codes(cases, cluster)
+    labels = encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories)
+    codes = cluster_codes(cases, cluster)
     scores = score(panel, labels, policy).score
     frames = []
     if pairs := contrasts(records, panel.judges):

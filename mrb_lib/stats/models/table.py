@@ -119,7 +119,7 @@ def models(
     check_choice("correction", correction, CORRECTIONS)
     check_choice("family", family, FAMILIES)
     panel = as_panel(verdicts, cases["case_id"], dimensions)
-    labels = encode_gold(gold, cases["case_id"], panel.dimensions)
+    labels = encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories)
     by_default = DEFAULT_BY if DEFAULT_BY in cases.columns and cases[DEFAULT_BY].notna().any() else None
     columns: list[str | None] = [*columns_of(by)] or [by_default]
     codes = cluster_codes(cases, cluster)

@@ -132,7 +132,7 @@ def power(
     check_choice("correction", correction, CORRECTIONS)
     check_choice("family", family, FAMILIES)
     panel = as_panel(verdicts, cases["case_id"], dimensions)
-    scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy)
+    scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories), policy)
     codes, judged = cluster_codes(cases, cluster), panel.takes_part()
     subsets = groups(cases, by)
     pieces: list[list[tuple[Slice, MeanDifferences]]] = [[] for _ in subsets]

@@ -139,7 +139,7 @@ def letters(
     too wide, never too narrow.
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions)
-    labels = encode_gold(gold, cases["case_id"], panel.dimensions)
+    labels = encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories)
     scores = score(panel, labels, policy)
     codes = cluster_codes(cases, cluster)
     pairs = significance(

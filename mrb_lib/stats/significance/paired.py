@@ -207,14 +207,14 @@ def significance(
     options = PairOptions(policy, correction, family, margin, resamples, seed)
     options.check()
     panel = as_panel(verdicts, cases["case_id"], dimensions)
-    scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy)
+    scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories), policy)
     subsets = groups(cases, by)
     codes = cluster_codes(cases, cluster)
     pairs = pair_rows(scores.score, panel.takes_part(), panel.judges, panel.dimensions, subsets, codes, options).assign(
         n_seen=0
     )
     if panel.seen:
-        labels = encode_gold(gold, cases["case_id"], panel.dimensions)
+        labels = encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories)
         pairs["n_seen"] = _seen_counts(pairs, panel, score(panel.with_seen(), labels, policy).score, subsets)
     rows = omnibus_rows(panel, scores.score, subsets, policy, codes, resamples=resamples, seed=seed)
     together = pd.DataFrame(rows).assign(part=OMNIBUS, quantity="accuracy")

@@ -139,7 +139,7 @@ def transfer(
     of judges. With fewer than five domains every one of these intervals is rightly wide.
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions).without_seen(training, cases["case_id"])
-    scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy)
+    scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories), policy)
     codes = cluster_codes(cases, cluster)
     frames = [
         _of_column(panel, scores, column, subfield_values(cases, column), codes, resamples, seed)

@@ -39,7 +39,9 @@ def test_published_shape(reference_data: Path) -> None:
     }
     contradictions = benchmark.annotations.query("choice == 'Contradiction'")["annotator"].value_counts()
     assert contradictions.to_dict() == {"label_0": 19, "label_1": 14, "label_2": 11}
-    assert (benchmark.meta.kind, benchmark.meta.is_preference) == ("clinical", False)
+    assert (benchmark.meta.kind, benchmark.meta.task) == ("clinical", "rating")
+    assert benchmark.cases["response_b"].eq("").all()
+    assert all(claim in question for claim, question in benchmark.cases[["claim", "question"]].to_numpy())
 
 
 def test_an_answer_may_be_the_text_none(tmp_path: Path) -> None:

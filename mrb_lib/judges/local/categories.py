@@ -1,0 +1,85 @@
+"""Rating one response by the probabilities of the benchmark's categories, all dimensions in one pass.
+
+The categories are named by one character each, and the probability of each as the first token of the reply is read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+
+from mrb_lib.errors import InputError
+from mrb_lib.judges.local.packed import PackedJudge
+from mrb_lib.judges.prompts import Asks
+from mrb_lib.judges.settings import Settings
+from mrb_lib.replies.categories import marks_of
+from mrb_lib.replies.labels import Labels
+from mrb_lib.schema import category_numbers
+
+MOST_NUMBERS = 9
+
+
+class CategoriesJudge(PackedJudge):
+    """The most probable category; of two that are equally probable the lower.
+
+    `p_categories` holds the probabilities of the categories in their order, as JSON, which sum to 1; `answer_mass` that
+    of all of them together. Where the categories are ordered, `score_a` is the expectation over their numbers: the
+    categories themselves where all are numbers, else 1, 2, ...
+
+    Validated by tests/judges/local/test_categories.py.
+    """
+
+    rates = ("single-rate", ("category",))
+
+    def _groups(self) -> Sequence[Sequence[str]]:
+        marks = self._marks()
+        # Where a reply's first number is a space and then its digits, as in Llama 2, it is read after the space.
+        self._lead = " " if marks[0].isdigit() and len(self.weights.tokens_of(marks[0])) > 1 else ""
+        return [[mark, f" {mark}"] for mark in marks]
+
+    def _marks(self) -> Sequence[str]:
+        return marks_of(self._settings.choices)
+
+    def _read_as(self, labels: Labels) -> tuple[int, ...]:
+        return tuple(range(len(self._settings.choices)))
+
+    def _verdict(self, shares: Sequence[float]) -> tuple[str, dict[str, object]]:
+        expected = float(np.dot(shares, category_numbers(self._settings.choices)))
+        score = {"score_first": expected} if self._settings.is_ordered else {}
+        stated = json.dumps([float(f"{share:.9g}") for share in shares])
+        return self._settings.choices[self._place(shares)], {"p_categories": stated, **score}
+
+    def _place(self, shares: Sequence[float]) -> int:
+        return int(np.argmax(shares))
+
+
+class NumberedCategoriesJudge(CategoriesJudge):
+    """The category nearest to the expectation, where the categories are called 1, 2, ... in their order.
+
+    As an average over the scale it is less often one of the ends than the most probable category.
+
+    Raises
+    ------
+    InputError
+        The categories have no order, or are more than nine.
+    """
+
+    engine = "rating"
+    numbered = True
+
+    def _prompts_for(self, settings: Settings) -> tuple[str | None, tuple[Asks, ...]]:
+        if not settings.is_ordered or len(settings.choices) > MOST_NUMBERS:
+            why = f"has {len(settings.choices)}" if settings.is_ordered else "says of its own that they have no order"
+            raise InputError(
+                f"judge {self.name}: the engine rating averages over up to {MOST_NUMBERS} categories in order, and the "
+                f"benchmark {why}; use NAME+packed, or state the level in benchmark.toml."
+            )
+        return super()._prompts_for(settings)
+
+    def _marks(self) -> Sequence[str]:
+        return [str(number) for number in range(1, len(self._settings.choices) + 1)]
+
+    def _place(self, shares: Sequence[float]) -> int:
+        return int(np.floor(np.dot(shares, np.arange(len(shares))) + 0.5))
