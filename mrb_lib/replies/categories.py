@@ -39,11 +39,11 @@ def parse_categories(reply: str, dimensions: Sequence[str], categories: Sequence
     Returns
     -------
     Reading
-        For every dimension a category exactly as listed, or None. `ok`: one valid JSON object, alone, in a code fence or
-        after reasons, with a category or its mark in any case for every dimension; or, with one dimension, a category or
-        a mark alone. `repaired`: read with leniency. The last firm verdict counts for each dimension; remarks in passing
-        count where there is no other and they agree. Nothing is copied from one dimension to another, and no number is
-        rounded to a category.
+        For every dimension a category exactly as listed, or None. `ok`: one valid JSON object, alone, in a code fence
+        or after reasons, with a category or its mark in any case for every dimension; or, with one dimension, a
+        category or a mark alone. `repaired`: read with leniency. The last firm verdict counts for each dimension;
+        remarks in passing count where there is no other and they agree. Nothing is copied from one dimension to
+        another, and no number is rounded to a category.
 
     Raises
     ------

@@ -27,26 +27,32 @@ _PLAIN: Final = {
 _SIGNS: Final = dict.fromkeys("✓✔✅☑", MET) | dict.fromkeys("✗✘❌✕", NOT_MET)
 _MET_WORDS: Final = r"(?:met|satisfied|fulfilled|achieved|present|passed)"
 _DECISION: Final = re.compile(
-    r"[\s\"'(\[<:=-]*(?:(?:the|this|it|criterion|is|are|was|has|have|been|clearly|fully|decision|verdict|answer|result|status)\b"
-    r"[\s\"'(\[<:=-]*){0,6}?(?:"
-    rf"(?P<no>not\s(?:been\s)?{_MET_WORDS}|not_met|unmet|unsatisfied|unfulfilled|absent|missing|fail(?:ed|s)?|no|n|false|0|[✗✘❌✕])"
+    r"[\s\"'(\[<:=-]{0,8}(?:(?:the|this|it|criterion|is|are|was|has|have|been|clearly|fully|decision|verdict|answer"
+    r"|result|status)\b"
+    r"[\s\"'(\[<:=-]{0,8}){0,6}?(?:"
+    rf"(?P<no>not\s(?:been\s)?{_MET_WORDS}|not_met|unmet|unsatisfied|unfulfilled|absent|missing|fail(?:ed"
+    rf"|s)?|no|n|false|0"
+    r"|[✗✘❌✕])"
     rf"|(?P<yes>{_MET_WORDS}|pass(?:es)?|yes|y|true|1|[✓✔✅☑]))(?![\w+%/'-])(?![.,]\d)",
     re.IGNORECASE,
 )
 _TAIL: Final = re.compile(
-    r"[\s\"'*]*(?:\Z|[.,;:!)\]}|\n-])|\s*\(|\s(?:because|since|as|due|but|although|for|with|in|it|the|this|here|overall)\b",
+    r"[\s\"'*]*(?:\Z|[.,;:!)\]}|\n-])|\s*\(|\s(?:because|since|as|due|but|although|for|with|in|it|the"
+    r"|this|here|overall)\b",
     re.IGNORECASE,
 )
 _OTHER: Final = re.compile(
     r"[\s\"']*(?:[|/]|or\b)[\s\"']*(?:not|no|yes|met|unmet|true|false|[yn]\b|[01]\b|[✓✔✗✘])", re.IGNORECASE
 )
 _PARTLY: Final = re.compile(
-    r"\b(?:partial(?:ly)?|partly|somewhat|mostly|unclear|n/a|not applicable|cannot|maybe|perhaps|possibly|probably|almost"
+    r"\b(?:partial(?:ly)?|partly|somewhat|mostly|unclear|n/a|not applicable|cannot|maybe|perhaps|possibly"
+    r"|probably|almost"
     r"|to some extent|in part|half|not (?:entirely|fully|completely|quite|really)|unsure|uncertain)\b",
     re.IGNORECASE,
 )
 _KEY: Final = re.compile(
-    r"[^\w]*(?:(?:criterion|criteria|crit|item|point|rubric|c)[\s_#.:-]{0,3})?#?0{0,2}(\d{1,3})(?!\d|[.,]\d|/|%)",
+    r"[^\w]{0,8}(?:(?:criterion|criteria|crit|item|point|rubric|c)[\s_#.:-]{0,3}(\d{1,3})(?![^\W_])"
+    r"|(\d{1,3})(?=\s*\Z|[.):\]](?!\d)|\s-\s|_))",
     re.IGNORECASE,
 )
 _LABEL: Final = re.compile(
@@ -57,17 +63,20 @@ _LABEL: Final = re.compile(
     re.IGNORECASE,
 )
 _GROUP: Final = re.compile(
-    r"\bcriteria\s(?P<numbers>\d{1,3}(?:(?:,\s?and\s|,\s?|\sand\s|\s?&\s?)\d{1,3}){1,99})\s(?:are|were|have been)\s(?:all\s)?"
+    r"\bcriteria\s(?P<numbers>\d{1,3}(?:(?:,\s?and\s|,\s?|\sand\s|\s?&\s?)\d{1,3}){1,99})\s(?:are|were"
+    r"|have been)\s(?:all\s)?"
     rf"(?P<not>not\s)?(?:{_MET_WORDS}|(?P<unmet>unmet))\b",
     re.IGNORECASE,
 )
 _ALL: Final = re.compile(
-    rf"\W*(?:(?P<all>all)|(?P<none>none)) (?:of )?(?:the )?(?:\w+ )?criteria (?:are|were|have been|is) {_MET_WORDS}\W*",
+    rf"\W*(?:(?P<all>all)|(?P<none>none)) (?:of )?(?:the )?(?:\w+ )?criteria (?:are|were|have been"
+    rf"|is) {_MET_WORDS}\W*",
     re.IGNORECASE,
 )
 _PARTS: Final = re.compile(r":\s|\s-\s|->|=>|\||\(|\)|\.\s")
 _ECHO: Final = re.compile(
-    r"\b(?:met|yes|y|true|1)\s?(?:[/|]|\bor\b)\s?(?:not met|unmet|no|n|false|0)\b|\b(?:no|not met)\s?(?:[/|]|\bor\b)\s?(?:yes|met)\b",
+    r"\b(?:met|yes|y|true|1)\s?(?:[/|]|\bor\b)\s?(?:not met|unmet|no|n|false|0)\b"
+    r"|\b(?:no|not met)\s?(?:[/|]|\bor\b)\s?(?:yes|met)\b",
     re.IGNORECASE,
 )
 _LIST: Final = re.compile(r"\[([^\[\]{}]{0,4000})\]")
@@ -85,7 +94,7 @@ class _CriterionNames(DimensionNames):
         """What a key is about: `1`, `C1` and `criterion_1` are criteria, `met` is a verdict."""
         number = _KEY.match(key[:200])
         if number is not None:
-            name = str(int(number[1]))
+            name = str(int(number[1] or number[2]))
             return ("dimension", name) if name in self.asked else ("other", None)
         words = set(re.findall(r"[^\W_]+", key[:200].lower()))
         if words and words <= _SUBJECT_KEYS:
@@ -111,9 +120,9 @@ def parse_criteria(reply: str, n: int) -> Reading:
     -------
     Reading
         Its choices map "1" to str(n) to `met`, `not met`, or None: undecided, partly met, or decided twice differently.
-        `ok`: one valid JSON object with a plain decision (met, yes, true, 1 and their opposites) for every number, or a
-        list of n of them, alone, in a code fence or, the object, after reasons. `repaired`: read with leniency or without
-        all criteria.
+        `ok`: one valid JSON object with a plain decision (met, yes, true, 1 and their opposites) for every number,
+        alone, in a code fence or after reasons, or a list of n of them. `repaired`: read with leniency or without all
+        criteria.
 
     Raises
     ------

@@ -16,40 +16,55 @@ _NOUNS: Final = word_set(
 )
 _NOUN: Final = f"(?:{'|'.join(sorted(_NOUNS, key=len, reverse=True))})"
 _PREFIX: Final = (
-    r"(?:(?:so|therefore|thus|hence|conclusion|summary|overall)[\s,:]{1,2}|(?:and|but|the|my|our|your|its|this|that|a|in|final"
-    r"|assigned|given|predicted|resulting|most|appropriate|best|suitable|risk|harm|quality|safety|severity|likert|numeric"
-    r"|response|is|i|would|say|think|conclude|believe)\s)"
+    r"(?:(?:so|therefore|thus|hence|conclusion|summary|overall)[\s,:]{1,2}|(?:and|but|the|my|our|your|its"
+    r"|this|that|a|in|final"
+    r"|assigned|given|predicted|resulting|most|appropriate|best|suitable|risk|harm|quality|safety"
+    r"|severity|likert|numeric"
+    r"|response|selected|chosen|is|i|would|say|think|conclude|believe)\s|(?:correct|right)\s(?=rating"
+    r"|category|class|label|level|grade|verdict))"
 )
 _OBJECT: Final = (
-    r"(?:this|it|its|the|that|these|response|responses|answer|case|pair|statement|output|reply|summary|report|model|ai"
-    r"|hypothesis|premise|relation|relationship|item|error|overall|risk|level|quality|content|text|assistant|generated"
-    r"|candidate|medical|clinical|translation|explanation|sentence|sentences|claim|between|and|of|for|on|in|therefore"
+    r"(?:this|it|its|the|that|these|response|responses|answer|case|pair|statement|output|reply|summary"
+    r"|report|model|ai"
+    r"|hypothesis|premise|relation|relationship|item|error|overall|risk|level|quality|content|text"
+    r"|assistant|generated"
+    r"|candidate|medical|clinical|translation|explanation|sentence|sentences|claim|between|and|of|for|on"
+    r"|in|therefore"
     r"|rating|score|category|label|grade|final|being|option)"
 )
 _VERB: Final = (
-    r"(?:rate|rated|rating|classify|classified|categori[sz]ed?|label|labell?ed|assign|assigned|give|given|choose|chose|select"
-    r"|selected|pick|score|scored|judge|judged|grade|graded|mark|marked|assess|assessed|consider|considered|call|deem"
-    r"|deemed|conclude|go with|answer|falls? (?:under|into)|belongs? (?:to|in)|qualif(?:y|ies) as|constitutes?|represents?"
+    r"(?:rate|rated|rating|classify|classified|categori[sz]ed?|label|labell?ed|assign|assigned|give|given"
+    r"|choose|chose"
+    r"|select|selected|pick|score|scored|judge|judged|grade|graded|mark|marked|assess|assessed|consider"
+    r"|considered|call|deem"
+    r"|deemed|say|conclude|go with|answer|falls? (?:under|into)|belongs? (?:to|in)|qualif(?:y|ies) as"
+    r"|constitutes?|represents?"
     r"|receives?|deserves?|merits?|earns?|warrants?|corresponds to)"
 )
 _SUBJECT: Final = (
-    r"(?:this|it|that|response|answer|statement|hypothesis|pair|relationship|relation|output|error|reply|summary|case)"
+    r"(?:this|it|that|response|answer|statement|hypothesis|pair|relationship|relation|output|error|reply"
+    r"|summary|case)"
 )
 _SEPARATOR: Final = (
     r"\s?(?:\([^()]{0,80}\)\s?|\[[^\[\]]{1,80}\]\s?)?"
     r"(?:\s?(?:on|from|out of|using)\s[^:=\n]{1,40}(?=[:=]))?"
-    r"(?:\s?(?:[:=]{1,2}|->|=>)\s?|\s?-\s|\s(?:is|was|would be|should be|will be|remains)\b[\s:]{0,2}(?:now |therefore |thus )?)"
+    r"(?:\s?(?:[:=]{1,2}|->|=>)\s?|\s?-\s|\s(?:is|was|would be|should be|will be|remains)\b[\s:]{0,2}"
+    r"(?:now |therefore |thus )?)"
 )
 _BOUNDARY: Final = re.compile(
     r"(?:\A|[.!?;:,|(\[>/-]\s?|\b(?:so|and|but|thus|therefore|hence|that|then)\s)\Z", re.IGNORECASE
 )
 _CLAUSE: Final = re.compile(r"[.!?;:,(]\s|\b(?:but|so|therefore|thus|hence|and|yet|however)\b", re.IGNORECASE)
 _UNDERCUT: Final = re.compile(
-    r"\b(?:not|never|cannot|can't|no longer|hardly|neither|nor|without|unlikely|rather than|instead of|if|unless|could|might"
-    r"|may|some|someone|somebody|others?|initially|at first|previous(?:ly)?|consider(?:ed|ing)|tempted|would have|whether"
-    r"|when|should have|experts?|physicians?|doctors?|clinicians?|annotators?|they|he|she|authors?|readers?|patients?"
-    r"|patient's|users?|people|reviewers?|raters?|guidelines?|says?|claims?|writes?|states?|stated|example|e\.g|correct"
-    r"|gold|reference|options?|worst|lowest|highest|maximum|minimum|possible)\b|n't\b",
+    r"\b(?:not|never|cannot|can't|no longer|hardly|neither|nor|without|unlikely|rather than|instead of|if"
+    r"|unless|could"
+    r"|might|may|some|someone|somebody|others?|initially|at first|previous(?:ly)?|consider(?:ed|ing)"
+    r"|tempted|would have|whether"
+    r"|when|should have|experts?|physicians?|doctors?|clinicians?|annotators?|they|he|she|authors?"
+    r"|readers?|patients?"
+    r"|patient's|users?|people|reviewers?|raters?|guidelines?|says|said|claims?|writes?|states?|stated"
+    r"|example|e\.g|correct(?! (?:rating|category|class|label|level|grade|verdict))"
+    r"|gold|reference|options|worst|lowest|highest|maximum|minimum|possible)\b|n't\b",
     re.IGNORECASE,
 )
 _CONDITION: Final = re.compile(r"\b(?:if|had|were|unless|suppose|assuming)\b", re.IGNORECASE)
@@ -198,14 +213,14 @@ class RatingProse:
 
     def _line(self, line: str, *, first: bool, last: bool) -> Iterator[Said]:
         bullet = _BULLET.match(line)
-        body = line[bullet.end() :] if bullet is not None else line
+        body = (line[bullet.end() :] if bullet is not None else line).lstrip(": ")
         waits, self._waits = self._waits, False
         alone = None if self._cue.match(body) else self._scale.alone(body)
         if alone is not None and (first or last or waits):
             yield Said(self._section, alone, FIRM)
             return
         announces, name = self._about(body)
-        if announces and alone is None and (self._names.plain(body) or not re.search(r"\d|:[^:]*\w", body)):
+        if announces and alone is None and (self._names.plain(body) or not re.search(r"\d|:\s*\S", body)):
             self._section, self._waits = name, True
             return
         if first and self._names.only is not None and (begun := self._begun(line)) is not None:
@@ -280,12 +295,17 @@ class RatingProse:
 def _cues(dimensions: re.Pattern[str] | None) -> re.Pattern[str]:
     """What announces a verdict: a label, a verb, "it is", a correction, double brackets."""
     dimension = dimensions.pattern if dimensions is not None else "(?!)"
-    subject = rf"(?:{dimension}(?:\s(?:{_NOUN}|risk|quality)){{0,2}}|{_NOUN}(?:\s{_NOUN})?(?:\s?[(\[]\s?{dimension}\s?[)\]])?(?:\s(?:for|of|on|in)\s(?:the\s)?(?:{dimension}|(?:{_OBJECT}\s?){{1,3}}(?!\w)))?)"
+    about = rf"\s(?:for|of|on|in)\s(?:the\s)?(?:{dimension}|(?:{_OBJECT}\s?){{1,3}}(?!\w))"
+    noun = rf"{_NOUN}(?:\s{_NOUN})?(?:\s?[(\[]\s?{dimension}\s?[)\]])?(?:{about})?"
+    subject = rf"(?:{dimension}(?:\s(?:{_NOUN}|risk|quality)){{0,2}}|{noun})"
+    changed = r"(?:actually|on second thoughts?|correction|scratch that|wait|hmm)\s?[,:;.-]{1,3}|(?<=\s)no\s?[,:]"
     return re.compile(
         rf"(?P<label>(?<!\w)(?:{_PREFIX}){{0,6}}?{subject}(?:{_SEPARATOR}|\sof\s))"
-        rf"|(?P<corrected>\b(?:(?:actually|on second thoughts?|correction|scratch that|wait|hmm)\s?[,:;.-]{{1,3}}|no\s?[,:])\s?(?:no\s?[,:]\s?)?)"
+        rf"|(?P<corrected>\b(?:{changed})\s?(?:no\s?[,:]\s?)?)"
         rf"|(?P<verb>\b{_VERB}(?:\s(?:{_OBJECT}|{dimension})(?!\w)){{0,8}}\s?:?\s?)"
-        rf"|(?P<copula>\b{_SUBJECT}(?:\s\w{{1,20}}){{0,2}}?\s(?:is|was|seems|appears|remains)\s)"
+        rf"|(?P<copula>\b{_SUBJECT}(?:\s\w{{1,20}}){{0,2}}?\s(?:is|was|seems|appears|remains|poses|carries)\s"
+        rf"|\b(?:it|this|that)'s\s)"
+        r"|(?P<opener>\boverall,\s)"
         rf"|(?P<bracket>\[(?=\[))",
         re.IGNORECASE,
     )

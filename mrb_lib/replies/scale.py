@@ -17,7 +17,7 @@ _NUMBER: Final = r"[+-]?\d{1,9}(?:[.,]\d{1,9})*"
 _NUMERIC: Final = re.compile(r"[+-]?\d{1,9}(?:\.\d{1,9})?")
 _EMPHASIS: Final = re.compile(r"[*`~]+|__+")
 _GAP: Final = re.compile(r"(?<=[^\W_])[\s_-]+(?=[^\W_])|\s+")
-_OPEN: Final = r"[\s\"'(\[<]{0,8}"
+_OPEN: Final = r"[\s\"'(\[<\u2b50\u2605]{0,8}"
 _LEADS: Final = (
     r"(?:(?:(?-i:an?)(?=\s\w)|the|as|at|of|option|category|choice|answer|rating|rated|class|level|grade|score|label|mark"
     r"|clearly|definitely|certainly|probably|likely|simply|best|therefore|thus|overall|it|is|be|to|my|final)"
@@ -47,6 +47,7 @@ _OUT_OF: Final = re.compile(
     r"|\b(?P<points>\d{1,9}|\w{3,5})-point\b",
     re.IGNORECASE,
 )
+_SHARED: Final = re.compile(r"\s(?:for|in|with|on|when)\s[^.;\n]{0,160}")
 _BEYOND: Final = 80  # characters after a number in which its scale is looked for
 _LONGEST: Final = 400  # characters of a value that are read, besides the longest name
 
@@ -155,6 +156,9 @@ class Scale:
                     end += scale.end()
                     rest = rest[scale.end() :]
         if _RETRACTED.match(rest) or _HEDGED.match(rest) or self._next.match(rest):
+            return Stated(None, end)
+        shared = _SHARED.match(rest)
+        if shared is not None and self.named_in(shared.group()) - {category, None}:
             return Stated(None, end)
         return Stated(category, end) if _TAIL.match(rest) else None
 
