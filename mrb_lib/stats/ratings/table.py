@@ -297,9 +297,7 @@ def _coefficients(
     return out
 
 
-def _block(
-    said: _Ratings, cell: tuple[int, int], cases: IntArray, codes: IntArray
-) -> tuple[Block, IntArray, IntArray]:
+def _block(said: _Ratings, cell: tuple[int, int], cases: IntArray, codes: IntArray) -> tuple[Block, IntArray, IntArray]:
     """What one judge and dimension are bootstrapped with, and the cases and clusters that each coefficient rests on."""
     share, label, mean = said.share[cell][:, cases], said.label[cell[1], cases], said.mean[cell[1], cases]
     answered = np.isfinite(share[0])
