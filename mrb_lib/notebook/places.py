@@ -153,6 +153,16 @@ def write_simulated_runs(benchmark: Path, runs: Path, *, seed: int, roster: int 
     return save_imported(verdicts, runs, benchmark=loaded.meta.name, kind=loaded.meta.kind, source=MARK)
 
 
+def write_simulated_ratings(benchmark: Path, runs: Path, *, seed: int) -> list[Path]:
+    """Write the verdicts of SIMULATED judges of ratings, a run each, on a folder of `write_rating_demo`."""
+    from mrb_lib.data.demo.ratings import simulated_ratings  # only needed when the runs are made
+    from mrb_lib.schema import SIMULATED
+
+    meta = load(benchmark).meta
+    verdicts = simulated_ratings(read_table(benchmark / "truth.parquet"), meta.categories, seed=seed)
+    return save_imported(verdicts, runs, benchmark=meta.name, kind=meta.kind, source=SIMULATED, ratings=meta.categories)
+
+
 def _to_stderr(line: str) -> None:
     sys.stderr.write(line + "\n")
 
