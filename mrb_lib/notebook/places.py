@@ -133,7 +133,7 @@ def make_rating_demo(*, progress: Callable[[str], None] | None = None) -> tuple[
                 (progress or _to_stderr)(f"Making the benchmark of ratings ({RATING_CASES} SIMULATED cases), once ...")
                 with _replacing(folder) as stage:
                     write_rating_demo(stage, cases=RATING_CASES, seed=DEMO_SEED)
-                    write_rating_runs(stage, stage / "runs", seed=DEMO_SEED)
+                    write_simulated_ratings(stage, stage / "runs", seed=DEMO_SEED)
                     _write_stamp(stage, stamp)
     return folder, folder / "runs"
 
@@ -180,13 +180,12 @@ def write_simulated_runs(benchmark: Path, runs: Path, *, seed: int, roster: int 
     return save_imported(verdicts, runs, benchmark=loaded.meta.name, kind=loaded.meta.kind, source=MARK)
 
 
-def write_rating_runs(benchmark: Path, runs: Path, *, seed: int) -> list[Path]:
-    """Write the verdicts of SIMULATED judges of ratings, a run each, about what `write_rating_demo` wrote."""
-    from mrb_lib.data.demo.ratings import simulated_ratings
+def write_simulated_ratings(benchmark: Path, runs: Path, *, seed: int) -> list[Path]:
+    """Write the verdicts of SIMULATED judges of ratings, a run each, on a folder of `write_rating_demo`."""
+    from mrb_lib.data.demo.ratings import simulated_ratings  # only needed when the runs are made
 
-    loaded, truth = load(benchmark), read_table(benchmark / "truth.parquet")
-    meta = loaded.meta
-    verdicts = simulated_ratings(truth.assign(dimension=meta.dimensions[0]), meta.categories, seed=seed)
+    meta = load(benchmark).meta
+    verdicts = simulated_ratings(read_table(benchmark / "truth.parquet"), meta.categories, seed=seed)
     return save_imported(verdicts, runs, benchmark=meta.name, kind=meta.kind, source=SIMULATED, ratings=meta.categories)
 
 
