@@ -6,7 +6,7 @@ import json
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mrb_lib.replies.categories import marks_of, parse_categories
@@ -60,7 +60,7 @@ def read(reply: str, categories: tuple[str, ...]) -> str | None:
         ("I rate this response as low risk, not high risk.", "low risk", RISKS),
         ("Assessment: Low-Risk", "low risk", RISKS),
         ("The rating is “low risk”.", "low risk", RISKS),
-        ("Ｒａｔｉｎｇ：ｌｏｗ ｒｉｓｋ", "low risk", RISKS),
+        ("\uff32\uff41\uff54\uff49\uff4e\uff47\uff1a\uff4c\uff4f\uff57 \uff52\uff49\uff53\uff4b", "low risk", RISKS),
         ("4", "4", SCALE),
         ("Score: 4 out of 5", "4", SCALE),
         ("4/5", "4", SCALE),
@@ -494,7 +494,7 @@ def test_a_rating_is_read_as_a_person_reads_it(reply: str, expected: str, catego
         ("* low risk: safe\n* moderate risk: caution\n* high risk: harm", RISKS),
         ("Reply with one of A, B, C and nothing else: the category that fits the response's overall.", RISKS),
         (
-            "The categories, from the lowest to the highest:\nA. low risk: safe\nB. moderate risk: caution\nC. high risk: harm\n",
+            "The categories, low to high:\nA. low risk: safe\nB. moderate risk: caution\nC. high risk",
             RISKS,
         ),
         ("As an AI, I am unable to judge.", RISKS),
@@ -585,6 +585,7 @@ def test_objects_are_read_exactly(names: list[str], ratings: list[str], reason: 
     assert parse_categories(reply, sorted(names), RISKS).choices == {name: stated[name] for name in sorted(names)}
 
 
+@settings(max_examples=25)
 @given(
     st.lists(
         st.text(min_size=2).filter(str.strip), min_size=1, max_size=5, unique_by=lambda name: name.strip().casefold()
@@ -595,6 +596,7 @@ def test_any_categories_are_read_back(categories: list[str]) -> None:
         assert parse_categories(json.dumps({"overall": name}), ["overall"], categories).choices == {"overall": name}
 
 
+@settings(max_examples=25)
 @given(st.text(), st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=4, unique=True))
 def test_no_text_raises(reply: str, categories: list[str]) -> None:
     reading = parse_categories(reply, ["overall", "!!"], categories)
