@@ -346,9 +346,11 @@ def save_imported(verdicts: pd.DataFrame, runs: Path, *, benchmark: str, kind: s
         folder = runs / slug(str(judge))
         folder.mkdir(parents=True)
         append_part(folder, rows)
+        prompts = rows["prompt_id"].dropna().unique() if "prompt_id" in rows else []
         manifest = Manifest(
             run_id=folder.name,
             judge=str(judge),
+            prompt_id=str(prompts[0]) if len(prompts) == 1 else "",
             benchmark=benchmark,
             kind=kind,
             source=source,
