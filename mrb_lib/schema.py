@@ -68,7 +68,7 @@ DEPARTMENTS = (
     "Orthopedics",
 )
 
-ColumnType = Literal["str", "int", "float", "names"]
+ColumnType = Literal["str", "int", "float", "names", "date"]
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Column:
 
     Attributes
     ----------
-    type : "str", "int", "float" or "names" (a list of file names)
+    type : "str", "int", "float", "names" (a list of file names) or "date" (text, see `mrb_lib.dates.day_span`)
     required : the column must be there
     nullable : a value may be missing
     values : the closed vocabulary, if there is one
@@ -122,6 +122,7 @@ CASES = (
             "fold",
         )
     ),
+    _optional("date", "date"),
 )
 SEEN_BY_JUDGES = (
     "question",
@@ -134,7 +135,8 @@ SEEN_BY_JUDGES = (
     "modality",
     "question_type",
 )
-"""The columns of the cases that may reach a judge; who wrote a response and which split a case is in may not."""
+"""The columns of the cases that may reach a judge; who wrote a response, which split a case is in and since when it is
+public may not."""
 
 ANNOTATIONS = (Column("case_id"), Column("annotator"), Column("dimension"), Column("choice"))
 VERDICTS = (
