@@ -346,7 +346,7 @@ def save_imported(verdicts: pd.DataFrame, runs: Path, *, benchmark: str, kind: s
         folder = runs / slug(str(judge))
         folder.mkdir(parents=True)
         append_part(folder, rows)
-        prompts = rows["prompt_id"].dropna().unique() if "prompt_id" in rows else []
+        prompts = rows["prompt_id"].dropna().unique().tolist() if "prompt_id" in rows else []
         manifest = Manifest(
             run_id=folder.name,
             judge=str(judge),

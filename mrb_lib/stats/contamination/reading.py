@@ -17,7 +17,7 @@ MEANINGS = {
     "accuracy_before": "mean score over them, by the policy | share 0-1",
     "n_after": "cases scored that became public after the cut-off | cases",
     "accuracy_after": "mean score over them, by the policy | share 0-1",
-    "difference": "accuracy_before less accuracy_after; other cases, so that they may differ in difficulty | difference",
+    "difference": "accuracy_before less accuracy_after; other cases, which may differ in difficulty | difference",
     "df": "degrees of freedom of the standard error | number | Welch 1947, doi:10.1093/biomet/34.1-2.28",
     "n_clusters": "clusters of the cases before and after, some perhaps on both sides | count",
 }

@@ -76,11 +76,12 @@ def gap(value: FloatArray, first: BoolArray, second: BoolArray, codes: IntArray)
         estimate = mean_over_clusters(np.where(counts, value, 0.0).T, counts.T.astype(np.float64), codes)
         n, clusters = counts.sum(axis=1), np.array([len(np.unique(codes[each])) for each in counts], dtype=np.float64)
         residual = np.where(counts, value - estimate.value[:, None], 0.0).T
-        moved += sign * divide(residual, np.broadcast_to(n, residual.shape)) * np.sqrt(clusters / np.maximum(clusters - 1, 1))
+        moved += residual * (sign * np.sqrt(clusters / np.maximum(clusters - 1, 1)) / np.maximum(n, 1))
         means.append(estimate)
-    square = (np.asarray(cluster_sums(codes, np.nan_to_num(moved)).values) ** 2).sum(axis=0)
+    square = (np.asarray(cluster_sums(codes, moved).values) ** 2).sum(axis=0)
     varies = (means[0].error > 0) & (means[1].error > 0)
-    variances = [np.where(varies, mean.error**2, np.nan) for mean in means]
-    welch = sum(variances) ** 2 / sum(v**2 / (mean.clusters - 1) for v, mean in zip(variances, means, strict=True))
-    difference = Estimate(means[0].value - means[1].value, np.where(varies, np.sqrt(square), np.nan), welch + 1)
-    return Gap(*means, difference)
+    one, other = means
+    welch = (one.error**2 + other.error**2) ** 2
+    welch = divide(welch, one.error**4 / (one.clusters - 1) + other.error**4 / (other.clusters - 1))
+    difference = Estimate(one.value - other.value, np.where(varies, np.sqrt(square), np.nan), welch + 1)
+    return Gap(one, other, difference)

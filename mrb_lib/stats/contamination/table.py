@@ -92,7 +92,7 @@ def contamination(
     parts, codes = groups(cases, by), cluster_codes(cases, cluster)
     stated = judge_groups.drop_duplicates("judge").set_index("judge").reindex(panel.judges)
     known = {name: _texts(stated, name) for name in ("cutoff", "cutoff_of", "entry")}
-    frames = [pd.DataFrame(columns=COLUMNS)]
+    frames, saw = [pd.DataFrame(columns=COLUMNS)], panel.saw()
     for i in range(len(panel.judges)):
         cutoff = known["cutoff"][i]
         side, on = sides(cases, cutoff), np.flatnonzero(panel.takes_part()[i])
@@ -100,7 +100,7 @@ def contamination(
         further = OF_BASE.format(named["cutoff_of"]) if cutoff and named["cutoff_of"] != known["entry"][i] else ""
         for part in parts:
             rows = _rows(value[i, on], side, part, codes, why=NO_CUTOFF if cutoff is None else further)
-            seen = panel.saw()[i, on][:, part.cases].sum(axis=1)
+            seen = saw[i, on][:, part.cases].sum(axis=1)
             labels = {"judge": panel.judges[i], "dimension": np.array(panel.dimensions)[on], "n_seen": seen}
             frames.append(pd.DataFrame({**rows, **labels, **named, **part.label()}))
     out = pd.concat([frame for frame in frames if len(frame)] or frames, ignore_index=True)

@@ -152,8 +152,10 @@ class Panel:
         costs = costs.reset_index(drop=True)
         is_bound = None if p_a is None or self.is_bound is None else self.is_bound[kept]
         scores = None if self.scores is None else self.scores[kept]
-        arrays = {"choice": self.choice[kept], "p_a": p_a, "is_bound": is_bound, "scores": scores}
-        return replace(self, judges=judges, costs=costs, seen=seen, **arrays)
+        choice = self.choice[kept]
+        return replace(
+            self, judges=judges, choice=choice, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound, scores=scores
+        )
 
     def of_dimensions(self, names: Sequence[str]) -> Panel:
         """The panel of some dimensions, in that order; one that nobody judged is absent throughout."""
@@ -174,8 +176,10 @@ class Panel:
         scores = None if self.scores is None else self.scores[:, position]
         if scores is not None:
             scores[:, position < 0] = np.nan
-        arrays = {"choice": choice, "p_a": p_a, "is_bound": is_bound, "scores": scores}
-        return replace(self, dimensions=list(names), costs=costs, seen=seen, **arrays)
+        kept = list(names)
+        return replace(
+            self, dimensions=kept, choice=choice, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound, scores=scores
+        )
 
 
 def as_panel(verdicts: pd.DataFrame | Panel, case_ids: pd.Series, dimensions: Sequence[str] | None = None) -> Panel:

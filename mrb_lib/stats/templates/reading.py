@@ -26,7 +26,8 @@ MEANINGS = {
     "flips": "share of pairs of verdicts, one of each prompt, that differ: same case, same order | share 0-1",
     "n_repeated": "cases with two repeats by both prompts in the same order | cases",
     "repeat_flips": "share of pairs of repeats of one prompt and order that differ: noise of asking again | share 0-1",
-    "excess_flips": f"flips less repeat_flips, on the n_repeated cases; 0: the prompt changes nothing | difference | {_RAO}",
+    "excess_flips": "flips less repeat_flips, over n_repeated cases; 0: the prompt changes nothing | difference"
+    f" | {_RAO}",
     "excess_p": "test of excess_flips being 0, by Student's t over clusters; two-sided | p 0-1",
     "n_ordered": "cases with a choice by both prompts in both orders | cases",
     "order_flips": "share of pairs of verdicts of one prompt, one in each order, that differ: order and repeats"
@@ -47,7 +48,7 @@ def sentence(table: pd.DataFrame) -> str:
     said = f"{opening(dimension)}, of {len(rows)} comparison{'s' if len(rows) > 1 else ''} of two prompts of a judge "
     said += f"{len(differ) or 'none'} {'show' if len(differ) > 1 else 'shows'} a difference in accuracy"
     if len(differ):
-        most = differ.loc[differ["difference"].abs().idxmax()]
+        most = differ.sort_values("difference", key=abs).iloc[-1]
         said += f" (largest: {most['judge']}, {points(most, 'difference')})"
     beyond = rows[["excess_p_adjusted", "shared_p_adjusted"]]
     known = beyond.notna().any(axis=1)

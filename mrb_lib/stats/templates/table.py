@@ -144,10 +144,7 @@ def _alone(panel: Panel, positions: Sequence[int], prompts: pd.DataFrame | None)
          "dimension": panel.dimensions[d], "reason": ONE_PROMPT}
         for i in positions for d in np.flatnonzero(takes_part[i])
     ]  # fmt: skip
-    counts = ["n", "n_excluded", "n_unassigned", "n_flips", "n_repeated", "n_ordered"]
-    return pd.DataFrame(rows, columns=["judge", "judge_1", "prompt_1", "dimension", "reason"]).assign(
-        **dict.fromkeys(counts, pd.NA)
-    )
+    return pd.DataFrame(rows, columns=["judge", "judge_1", "prompt_1", "dimension", "reason"])
 
 
 def _rates(panel: Panel, value: FloatArray, pair: PromptPair, parts: Sequence[Group], codes: IntArray) -> pd.DataFrame:
