@@ -6,7 +6,7 @@ import pandas as pd
 
 from mrb_lib.stats.core.phrases import main_dimension, main_rows, number, opening
 
-_BORDA = "Borda 1781; Emerson 2013, doi:10.1007/s00355-011-0603-9"
+_COPELAND = "Copeland 1951"
 MEANINGS = {
     "pick_by": "how the judge picks: score (of each response) or wins (of the pairs among the n; unanswered: a tie)"
     " | text",
@@ -16,7 +16,7 @@ MEANINGS = {
     "n_clusters": "clusters of the items | count",
     "coverage": "share of the cases of these items to which the judge gave a choice | share 0-1",
     "utility": "of the response picked: share of the item's pairs that it wins by the gold labels, ties a half"
-    f" | share 0-1 | {_BORDA}",
+    f" | share 0-1 | {_COPELAND}",
     "utility_random": "the same of a response taken at random | share 0-1",
     "utility_best": "the same of the best of the n: what an oracle picks | share 0-1",
     "regret": "utility_best less utility: what the judge's choice loses | share 0-1",

@@ -90,7 +90,7 @@ def best_of_n(
     Notes
     -----
     Means over subsets are exact up to 1,000 subsets. Wins order the responses of a round robin as Bradley-Terry
-    strengths do, which few comparisons leave infinite (Ford 1957, doi:10.1080/00029890.1957.11989117). Items weigh
+    strengths do, which few comparisons leave infinite (Ford 1957, Am. Math. Monthly 64(8), 28). Items weigh
     alike. An item counts for a judge that has a verdict on each of its cases, and, by scores, a score of each response;
     rows of larger n rest on the items that have so many responses, so that compare `regret` with `regret_random` of the
     same row. Intervals are Student's t over clusters, of `picked_best` Wilson's for the effective size.
