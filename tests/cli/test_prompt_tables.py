@@ -144,7 +144,7 @@ def test_a_bad_date_is_a_finding_and_one_line(mrb: Callable, bench: Path, tmp_pa
     pd.read_parquet(path).assign(date="last spring").to_parquet(path)
     checked = mrb("check", tmp_path / "out")
     assert checked.code == 2
-    assert "'last spring' is not a date" in checked.out
+    assert "'last spring' is not a date" in checked.err
     opened = mrb("analyze", tmp_path / "out", "--table", "composition")
     assert opened.code == 2
     assert "'last spring' is not a date" in opened.err
