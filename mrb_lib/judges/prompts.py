@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import string
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,9 +27,13 @@ from mrb_lib.replies.labels import LETTERS, Labels, labels_of, names_letters, re
 from mrb_lib.schema import CHOICES
 from mrb_lib.verdicts.orders import TIE
 
-Asks = Literal["all", "one", "rating", "answer"]
+Asks = Literal["all", "one", "rating", "answer", "rankings", "ranking"]
 
 BLOCKS: Final = ("case", "responses", "ask")
+RANKINGS: Final[tuple[Asks, ...]] = ("rankings", "ranking")
+"""What a prompt that shows all responses to an item asks for: rankings in all dimensions, or a ranking in one."""
+RANKED: Final = tuple(string.ascii_uppercase)
+"""What such a prompt calls the responses, in the order shown; it shows no more than these."""
 DEFINITIONS: Final = {
     "accuracy": "what it states is true of the image and medically correct",
     "relevance": "it stays with what was asked and with what the image shows",
@@ -42,6 +47,7 @@ _BREAK: Final = "\u200b"  # zero-width space
 _MEASURE: Final = ", measured by the reference answer"
 _FOLDER = resources.files("mrb_lib.judges").joinpath("templates")
 _ANSWERING = _FOLDER.joinpath("answering")
+_RANKING = _FOLDER.joinpath("ranking")
 # Text that some chat template or processor takes for a mark of its own; a tokenizer's own marks are added to these.
 _MARKS: Final = (
     r"<\|[^<>|\s]{1,40}\|>|</?s>|\[/?INST\]|\[IMG(?:_[A-Z]{1,8})?\]|<</?SYS>>|◁/?think▷|"
@@ -92,8 +98,9 @@ class Prompt:
     ----------
     id : as in the verdicts
     text : the template's source
-    asks : "all" dimensions in one reply, "one" dimension in one letter, a "rating" of one response, or an "answer" to
-        the question, which is not judged but kept
+    asks : "all" dimensions in one reply, "one" dimension in one letter, a "rating" of one response, an "answer" to
+        the question, which is not judged but kept, "rankings" of any number of responses in all dimensions in one
+        reply, or a "ranking" in one dimension
     gives_reason : whether the reply's object is to end with a key `reason`, a text
     hash : SHA-256 of the source and of what it renders to for a fixed case, so that a
         change of the definitions or the fences changes it too
@@ -125,10 +132,10 @@ class Prompt:
             raise InputError(
                 f"prompt {self.id}: has no block {missing[0]!r}; write {{% block {missing[0]} %}}...{{% endblock %}}."
             )
-        sample = ["first", "second"][: 1 if self.asks == "rating" else 2]
+        sample = ["first", "second", "third"][: 1 if self.asks == "rating" else 3 if self.asks in RANKINGS else 2]
         dimensions = list(DEFINITIONS)
         example = self.render("question", sample, dimensions, reference="reference", n_images=1)
-        if self.asks != "all":
+        if self.asks not in ("all", "rankings"):
             example = self.render("question", sample, dimensions, "overall", reference="reference", n_images=1)
         digest = hashlib.sha256("\0".join((self.text, example.text)).encode("utf-8", "surrogatepass")).hexdigest()
         object.__setattr__(self, "hash", digest)
@@ -155,7 +162,7 @@ class Prompt:
         Parameters
         ----------
         responses : the response shown first, which the prompt calls A, and the second,
-            called B; one alone for a rating
+            called B; one alone for a rating; for a ranking up to 26, called A, B, C and so on
         dimensions : all that are judged, for the definitions
         dimension : the one asked about, where one is
         reference : the reference answer; None where the case has none
@@ -181,6 +188,7 @@ class Prompt:
             "question": defused[0],
             "first": defused[1],
             "second": defused[2] if len(responses) == 2 else None,
+            "responses": list(zip(RANKED, defused[1 : len(responses) + 1], strict=False)),
             "dimensions": list(dimensions),
             "keys": [*dimensions, *(["reason"] if self.gives_reason else [])],
             "definitions": {name: DEFINITIONS[name] for name in dimensions if name in DEFINITIONS},
@@ -246,6 +254,11 @@ def answering_ids() -> tuple[str, ...]:
     return _ids(_ANSWERING)
 
 
+def ranking_ids() -> tuple[str, ...]:
+    """The ids of the prompts that come with the library and show all responses to an item."""
+    return _ids(_RANKING)
+
+
 def _ids(folder: Traversable) -> tuple[str, ...]:
     return tuple(sorted(path.name.removesuffix(".jinja") for path in folder.iterdir() if path.name.endswith(".jinja")))
 
@@ -253,10 +266,10 @@ def _ids(folder: Traversable) -> tuple[str, ...]:
 def load_prompt(id_or_file: str) -> Prompt:
     """A prompt by its id, or from a template file, whose name without its ending becomes the id.
 
-    The file's first line is `{# asks: all #}` (or `one`, or `rating`, or `answer`; `all and reason` where
-    the reply's object is to end with a key `reason`), then come the blocks `case`, `responses`
+    The file's first line is `{# asks: all #}` (or `one`, `rating`, `answer`, `rankings`, `ranking`;
+    `all and reason` where the reply's object is to end with a key `reason`), then come the blocks `case`, `responses`
     and `ask`. They may use `question, first, second, dimensions, definitions, dimension,
-    reference, n_images, scale`, `choices` (those of A, B and tie that the benchmark has),
+    reference, n_images, scale`, `responses` (pairs of letter and text), `choices` (those of A, B and tie that the benchmark has),
     `offer` (the same in words, quoted), `keys` (of the reply's object, in order) and
     `fence(name, text)`, which encloses a text so that it cannot end its enclosure.
 
@@ -265,14 +278,14 @@ def load_prompt(id_or_file: str) -> Prompt:
     InputError
         There is no such prompt or file, or it is not such a template.
     """
-    for folder in (_FOLDER, _ANSWERING):
+    for folder in (_FOLDER, _ANSWERING, _RANKING):
         if id_or_file in _ids(folder):
             return prompt_from_text(id_or_file, folder.joinpath(f"{id_or_file}.jinja").read_text(encoding="utf-8"))
     path = Path(id_or_file)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        ids = ", ".join((*builtin_ids(), *answering_ids()))
+        ids = ", ".join((*builtin_ids(), *answering_ids(), *ranking_ids()))
         raise InputError(
             f"prompt {id_or_file!r}: is none of {ids} and cannot be read as a file; "
             "name one of these or a template file."
