@@ -269,8 +269,8 @@ def load_prompt(id_or_file: str) -> Prompt:
     The file's first line is `{# asks: all #}` (or `one`, `rating`, `answer`, `rankings`, `ranking`;
     `all and reason` where the reply's object is to end with a key `reason`), then come the blocks `case`, `responses`
     and `ask`. They may use `question, first, second, dimensions, definitions, dimension,
-    reference, n_images, scale`, `responses` (pairs of letter and text), `choices` (those of A, B and tie that the benchmark has),
-    `offer` (the same in words, quoted), `keys` (of the reply's object, in order) and
+    reference, n_images, scale`, `responses` (pairs of letter and text), `choices` (those of A, B and tie that
+    the benchmark has), `offer` (the same in words, quoted), `keys` (of the reply's object, in order) and
     `fence(name, text)`, which encloses a text so that it cannot end its enclosure.
 
     Raises

@@ -14,7 +14,10 @@ Places = tuple[int, ...]
 
 _WORD = r"(?i:responses?|answers?|assistant|model|option|candidate|output)"
 _LETTER = r"[A-Z](?![\w'\u2019-])"
-_LABEL = rf"(?<![\w'\u2019-])(?:{_WORD}[ _]{{0,2}}[#:]?[ ]{{0,2}}(?:[\[(\"']{{0,2}})(?i:{_LETTER})|[\[(\"']{{0,2}}{_LETTER})[\])\"']{{0,2}}"
+_LABEL = (
+    rf"(?<![\w'\u2019-])(?:{_WORD}[ _]{{0,2}}[#:]?[ ]{{0,2}}(?:[\[(\"']{{0,2}})(?i:{_LETTER})"
+    rf"|[\[(\"']{{0,2}}{_LETTER})[\])\"']{{0,2}}"
+)
 _NOTE = r"(?:[ ]?\([^()\n]{2,80}\))?"
 _ITEM = re.compile(rf"(?P<item>{_LABEL}){_NOTE}")
 _STEP = re.compile(
@@ -30,22 +33,30 @@ _TOKEN = re.compile(
 )
 _ORDINALS: Final = {"first": 1, "best": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6}
 _LASTS: Final = frozenset(("worst", "last"))
-_PLACE = rf"(?:(?:(?:rank|place|position|no\.?)[ ]{{0,2}})?#?(?P<n>\d{{1,2}})(?:st|nd|rd|th)?|(?P<w>{'|'.join((*_ORDINALS, *_LASTS))}))"
+_PLACE = (
+    rf"(?:(?:(?:rank|place|position|no\.?)[ ]{{0,2}})?#?(?P<n>\d{{1,2}})(?:st|nd|rd|th)?"
+    rf"|(?P<w>{'|'.join((*_ORDINALS, *_LASTS))}))"
+)
 _FOLLOWS = r"(?=[ \t]*(?:\Z|[\n:,;.()|=-]|\d|and\b|&))"
-_ONE = rf"(?:{_WORD}[ _]{{0,2}}[#:]?[ ]{{0,2}}[\[(\"']{{0,2}}(?i:{_LETTER})[\])\"']{{0,2}}|[\[(\"']{{0,2}}(?-i:{_LETTER})[\])\"']{{0,2}}{_FOLLOWS})"
+_ONE = (
+    rf"(?:{_WORD}[ _]{{0,2}}[#:]?[ ]{{0,2}}[\[(\"']{{0,2}}(?i:{_LETTER})[\])\"']{{0,2}}"
+    rf"|[\[(\"']{{0,2}}(?-i:{_LETTER})[\])\"']{{0,2}}{_FOLLOWS})"
+)
 _NUMBERED = re.compile(
     rf"(?<![\w.]){_PLACE}(?: place| rank| best)?[.):|= \t-]{{1,6}}"
     rf"(?P<items>{_ONE}(?:[ ]{{0,2}}(?:,|=|&|/|and)[ ]{{0,2}}{_ONE})*)",
     re.IGNORECASE,
 )
 _VALUED = re.compile(
-    rf"(?P<item>{_LABEL})[ \t]{{0,2}}(?:is |ranks? |comes )?[:=|(-]{{0,2}}[ \t]{{0,2}}(?i:{_PLACE})(?![\d./]|[ ]?(?i:of|out|points))"
+    rf"(?P<item>{_LABEL})[ \t]{{0,2}}(?:is |ranks? |comes )?[:=|(-]{{0,2}}[ \t]{{0,2}}"
+    rf"(?i:{_PLACE})(?![\d./]|[ ]?(?i:of|out|points))"
 )
 _OR = re.compile(r"[\s,]*\bor\b\s*")
 _SCORES = re.compile(r"\b(?:scores?|ratings?|points)\b", re.IGNORECASE)
 _CUE = re.compile(r"\b(?:rank\w*|best|worst|order|place|\d(?:st|nd|rd|th))\b", re.IGNORECASE)
 _HEADING = re.compile(
-    r"(?:\b(?:rank(?:ing|ed|s)?|order|best (?:response )?to (?:the )?worst|worst (?:response )?to (?:the )?best|verdict|answer|result)\b[^:=\n]{0,60}[:=]"
+    r"(?:\b(?:rank(?:ing|ed|s)?|order|verdict|answer|result|best (?:response )?to (?:the )?worst|worst (?:response )?to (?:the )?best)\b"
+    r"[^:=\n]{0,60}[:=]"
     r"|\brank(?:ing)?(?: order)?(?: is| them| the responses)(?: as)?(?= ))[ \t]{0,3}",
     re.IGNORECASE,
 )
