@@ -55,7 +55,8 @@ _OR = re.compile(r"[\s,]*\bor\b\s*")
 _SCORES = re.compile(r"\b(?:scores?|ratings?|points)\b", re.IGNORECASE)
 _CUE = re.compile(r"\b(?:rank\w*|best|worst|order|place|\d(?:st|nd|rd|th))\b", re.IGNORECASE)
 _HEADING = re.compile(
-    r"(?:\b(?:rank(?:ing|ed|s)?|order|verdict|answer|result|best (?:response )?to (?:the )?worst|worst (?:response )?to (?:the )?best)\b"
+    r"(?:\b(?:rank(?:ing|ed|s)?|order|verdict|answer|result|best (?:response )?to (?:the )?worst"
+    r"|worst (?:response )?to (?:the )?best)\b"
     r"[^:=\n]{0,60}[:=]"
     r"|\brank(?:ing)?(?: order)?(?: is| them| the responses)(?: as)?(?= ))[ \t]{0,3}",
     re.IGNORECASE,

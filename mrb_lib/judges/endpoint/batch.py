@@ -51,7 +51,9 @@ class ServedBatchJudge(EndpointJudge):
         return max(super()._reply_length(prompt, entry), _TOKENS_OF_RANKINGS)
 
     def _is_whole(self, task: Task, reply: ChatReply) -> bool:
-        return not reply.refused and None not in _reading(task, reply).places.values()
+        read = list(_reading(task, reply).places.values())
+        has_ties = any(len(set(places)) < len(places) for places in read if places is not None)
+        return not reply.refused and None not in read and (TIE in self._choices or not has_ties)
 
     def _put(self, rows: VerdictRows, task: Task, reply: ChatReply, took: dict[str, object]) -> None:
         reading = _reading(task, reply)
