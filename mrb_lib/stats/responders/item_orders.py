@@ -49,7 +49,8 @@ class OrderAgreement(NamedTuple):
     Attributes
     ----------
     kendall : tau-b
-    edit_distance : Levenshtein distance of the two sequences of groups of equals, divided by the longer one's length
+    edit_distance : Levenshtein distance of the two sequences, divided by their length; the mean of two, in which equal
+        responses of one side stand as the other has them, and the other way round, so that a tie is half a swap
     top_1 : share of the responses that the second puts first that the first puts first, too
     is_compared : every response of the item is in a pair that both decide, and there are two at least
     """
@@ -111,7 +112,9 @@ def compare_orders(items: ItemResponses, first: FloatArray, second: FloatArray) 
     top = np.full(items.n_items, np.nan)
     for item in np.flatnonzero(is_order):
         own = slice(bounds[item], bounds[item + 1])
-        edit[item] = edit_distance(_groups(x[own]), _groups(y[own]))
+        edit[item] = np.mean(
+            [edit_distance(_sequence(x[own], s * y[own]), _sequence(y[own], s * x[own])) for s in (1, -1)]
+        )
         best, chosen = x[own] == x[own].max(), y[own] == y[own].max()
         top[item] = (best & chosen).sum() / chosen.sum()
     return OrderAgreement(kendall, edit, top, is_compared)
@@ -127,9 +130,10 @@ def edit_distance(first: Sequence[object], second: Sequence[object]) -> float:
     return row[-1] / max(len(first), len(second))
 
 
-def _groups(share: FloatArray) -> list[frozenset[int]]:
-    """The responses from best to worst, equal ones together."""
-    return [frozenset(np.flatnonzero(share == value).tolist()) for value in np.unique(share)[::-1]]
+def _sequence(share: FloatArray, of_equals: FloatArray) -> list[int]:
+    """The responses from best to worst; of equal ones that first which is better by the second."""
+    order: list[int] = np.lexsort((-of_equals, -share)).tolist()
+    return order
 
 
 def _pairs_of(of_response: IntArray) -> tuple[IntArray, IntArray]:

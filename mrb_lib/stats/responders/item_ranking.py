@@ -74,8 +74,8 @@ def item_ranking(
         both decide. `n_items` that count; `n_undecided` items with two responses at least of which one is in no such
         pair; `n_all_equal` items of which either side puts all responses on one place, so that there is no order;
         `n_responses` of an item on average. Means over items with 95% intervals of the cluster bootstrap:
-        `kendall` (tau-b); `edit_distance`, the Levenshtein distance of the two orders, written as sequences of groups
-        of equals, divided by the length of the longer one (0 the same, 1 nothing in place; without ties it is that of
+        `kendall` (tau-b); `edit_distance`, the Levenshtein distance of the two orders, written as strings, divided by
+        their length (0 the same, 1 nothing in place; a tie of one side is half a swap, without ties it is that of
         MLLM-as-a-Judge); `top_1`, the share of the responses that the judge puts first that gold puts first, too.
         Rows `part` "tokens", one a judge whose tokens are counted: `tokens` of prompts and replies an item, over all
         its verdicts; of a judge `NAME+batch` beside `tokens_versus` of `versus`, which is NAME or NAME+generative, and

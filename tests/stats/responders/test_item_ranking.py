@@ -53,18 +53,18 @@ def loop(cases: pd.DataFrame, gold: str, judge: dict[str, str]) -> list[tuple[fl
         x, y = ([float(np.mean(side[text])) for text in responses] for side in wins)
         if len(set(x)) == 1 or len(set(y)) == 1:
             continue
-        groups = [
-            [frozenset(i for i, value in enumerate(side) if value == one) for one in sorted(set(side), reverse=True)]
-            for side in (x, y)
-        ]
-        table = np.zeros((len(groups[0]) + 1, len(groups[1]) + 1))
-        table[:, 0], table[0, :] = range(len(groups[0]) + 1), range(len(groups[1]) + 1)
-        for i, j in itertools.product(range(1, table.shape[0]), range(1, table.shape[1])):
-            change = table[i - 1, j - 1] + (groups[0][i - 1] != groups[1][j - 1])
-            table[i, j] = min(table[i - 1, j] + 1, table[i, j - 1] + 1, change)
-        distance = table[-1, -1] / max(map(len, groups))
-        tau = stats.kendalltau(x, y).statistic
-        out.append((tau, distance, len(groups[0][0] & groups[1][0]) / len(groups[1][0])))
+        k, distances = len(responses), []
+        for sign in (1, -1):
+            one = sorted(range(k), key=lambda i: (-x[i], -sign * y[i]))
+            two = sorted(range(k), key=lambda i: (-y[i], -sign * x[i]))
+            table = np.zeros((k + 1, k + 1))
+            table[:, 0] = table[0, :] = range(k + 1)
+            for i, j in itertools.product(range(1, k + 1), repeat=2):
+                change = table[i - 1, j - 1] + (one[i - 1] != two[j - 1])
+                table[i, j] = min(table[i - 1, j] + 1, table[i, j - 1] + 1, change)
+            distances.append(table[-1, -1] / k)
+        best, chosen = ({i for i in range(k) if side[i] == max(side)} for side in (x, y))
+        out.append((stats.kendalltau(x, y).statistic, np.mean(distances), len(best & chosen) / len(chosen)))
     return out
 
 
@@ -99,6 +99,8 @@ def test_orders_by_hand() -> None:
     right = order_row(item_ranking(verdicts_of({("j", "AB"): "AAAAAA"}), gold_of("AAAAAA"), cases, resamples=40))
     assert right[["kendall", "edit_distance", "top_1"]].tolist() == [1, 0, 1]
     assert right["n_responses"] == 3
+    tied = order_row(item_ranking(verdicts_of({("j", "AB"): "TAATAA"}), gold_of("AAAAAA"), cases, resamples=40))
+    assert tied[["edit_distance", "top_1"]].tolist() == pytest.approx([1 / 3, 1 / 2]), "half of what a swap is"
 
 
 def test_naming_the_responses_the_other_way_round_changes_nothing() -> None:
