@@ -142,9 +142,9 @@ def sentence_of_items(table: pd.DataFrame) -> str:
             f"of {len(known)} judges {best['judge']} comes closest, with" if len(known) > 1 else f"{best['judge']} has"
         )
         said = (
-            f"{opening(dimension)}, {who} a Kendall's tau of {tau} with the gold labels' order of an item's "
-            f"responses, on average over {best['n_items']:,} items, where 1 is the same order; {best['top_1']:.0%} of what it "
-            "puts first is first there"
+            f"{opening(dimension)}, {who} a Kendall's tau of {tau} with the gold labels' order of an item's responses "
+            f"(1: the same), on average over {best['n_items']:,} items; {best['top_1']:.0%} of what it puts first is "
+            "first there"
         )
     saving = table[table["part"] == "tokens"].dropna(subset="token_ratio")
     if len(saving):
