@@ -55,7 +55,9 @@ def with_lineups(shown: pd.DataFrame, seed: int) -> pd.DataFrame:
             order.reverse()
         lineups.append(order)
         keys.append(_digest(str(seed), *about, str(row["repeat"]), str(row["probe"]), *order))
-    return shown.assign(**{LINEUP: pd.Series(lineups, index=shown.index, dtype=object), PROMPT_KEY: keys})
+    out = shown.copy()
+    out[LINEUP], out[PROMPT_KEY] = pd.Series(lineups, index=shown.index, dtype=object), keys
+    return out
 
 
 def _about(row: Mapping[object, object]) -> list[str]:

@@ -189,7 +189,8 @@ def _of_value(value: object, n: int) -> Places | None:
         inner = [stated for key, stated in value if key.casefold() in _RANKING_KEYS]
         if len(inner) == 1 and not isinstance(inner[0], _Pairs):
             return _of_value(inner[0], n)
-        pairs = [_rank_and_label(key, stated, n) for key, stated in (dict(inner[0]) if inner else dict(value)).items()]
+        entries = value if not inner else inner[0] if isinstance(inner[0], _Pairs) else _Pairs()
+        pairs = [_rank_and_label(key, stated, n) for key, stated in entries]
         return places_by_rank([pair for each in pairs for pair in each], n) if all(pairs) else None
     return _of_list(value, n)
 

@@ -10,7 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.items import ITEM, item_keys
+from mrb_lib.data.items import ITEM as ITEM
+from mrb_lib.data.items import item_keys
 from mrb_lib.data.near_duplicates import ProgressCallback, components, near_duplicates
 from mrb_lib.errors import InputError
 

@@ -84,7 +84,7 @@ def win_shares(items: ItemResponses, outcomes: FloatArray, counted: BoolArray) -
     share = divide(outcomes[used], outcomes[used].sum(axis=1, keepdims=True))
     wins = np.bincount(a, share[:, _A] + share[:, TIE] / 2, n) + np.bincount(b, share[:, _B] + share[:, TIE] / 2, n)
     met = np.bincount(a, minlength=n) + np.bincount(b, minlength=n)
-    return divide(wins, met).round(_DIGITS)
+    return divide(wins.astype(np.float64), met.astype(np.int64)).round(_DIGITS)
 
 
 def compare_orders(items: ItemResponses, first: FloatArray, second: FloatArray) -> OrderAgreement:
@@ -105,7 +105,7 @@ def compare_orders(items: ItemResponses, first: FloatArray, second: FloatArray) 
         np.bincount(items.of_response[i], np.nan_to_num(each), minlength=items.n_items)
         for each in (dx * dy, dx**2, dy**2)
     ]
-    kendall = np.where(is_compared, divide(sums[0], np.sqrt(sums[1] * sums[2])), np.nan)
+    kendall = np.where(is_compared, divide(sums[0].astype(np.float64), np.sqrt(sums[1] * sums[2])), np.nan)
     is_order = np.isfinite(kendall)
     bounds = np.searchsorted(items.of_response, np.arange(items.n_items + 1))
     edit = np.full(items.n_items, np.nan)

@@ -150,7 +150,7 @@ def _order_row(items: ItemResponses, one: OrderAgreement, means: Ratios) -> dict
 def _token_rows(panel: Panel, items: ItemResponses) -> Iterator[dict[str, object]]:
     """What an item takes of each judge, and beside that what it takes of the same model by pairs."""
     tokens = _tokens(panel)
-    judged = panel.present.any(axis=(1, 3, 4))
+    judged = np.asarray(panel.present.any(axis=(1, 3, 4)))
     n_items = np.array([len(np.unique(items.item[each])) for each in judged])
     for i, judge in enumerate(panel.judges):
         if np.isnan(tokens[i]) or not n_items[i]:
