@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import string
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,9 +28,13 @@ from mrb_lib.replies.labels import LETTERS, Labels, labels_of, names_letters, re
 from mrb_lib.schema import CHOICES
 from mrb_lib.verdicts.orders import TIE
 
-Asks = Literal["all", "one", "rating", "answer", "categories", "category"]
+Asks = Literal["all", "one", "rating", "answer", "categories", "category", "rankings", "ranking"]
 
 BLOCKS: Final = ("case", "responses", "ask")
+RANKINGS: Final[tuple[Asks, ...]] = ("rankings", "ranking")
+"""What a prompt that shows all responses to an item asks for: rankings in all dimensions, or a ranking in one."""
+RANKED: Final = tuple(string.ascii_uppercase)
+"""What such a prompt calls the responses, in the order shown; it shows no more than these."""
 DEFINITIONS: Final[dict[str, str]] = {
     "accuracy": "what it states is true of the image and medically correct",
     "relevance": "it stays with what was asked and with what the image shows",
@@ -42,7 +47,7 @@ _HEADER = re.compile(r"\A\{#-?\s*asks:\s*(\w+)(\s+and\s+reason)?\s*-?#\}\n?")
 _BREAK: Final = "\u200b"  # zero-width space
 _MEASURE: Final = ", measured by the reference answer"
 _FOLDER = resources.files("mrb_lib.judges").joinpath("templates")
-_ANSWERING, _RATINGS = _FOLDER.joinpath("answering"), _FOLDER.joinpath("ratings")
+_ANSWERING, _RATINGS, _RANKING = (_FOLDER.joinpath(name) for name in ("answering", "ratings", "ranking"))
 # Text that some chat template or processor takes for a mark of its own; a tokenizer's own marks are added to these.
 _MARKS: Final = (
     r"<\|[^<>|\s]{1,40}\|>|</?s>|\[/?INST\]|\[IMG(?:_[A-Z]{1,8})?\]|<</?SYS>>|◁/?think▷|"
@@ -95,7 +100,8 @@ class Prompt:
     text : the template's source
     asks : "all" dimensions in one reply, "one" dimension in one letter, a "rating" of one response, or an "answer" to
         the question, which is not judged but kept; of one response, for the category of all dimensions ("categories")
-        or of one ("category")
+        or of one ("category"); of any number of responses, for "rankings" in all dimensions in one reply, or a
+        "ranking" in one
     gives_reason : whether the reply's object is to end with a key `reason`, a text
     hash : SHA-256 of the source and of what it renders to for a fixed case, so that a
         change of the definitions or the fences changes it too
@@ -127,8 +133,9 @@ class Prompt:
             raise InputError(
                 f"prompt {self.id}: has no block {missing[0]!r}; write {{% block {missing[0]} %}}...{{% endblock %}}."
             )
-        sample = ["first", "second"][: 1 if self.asks == "rating" or self.rates else 2]
-        dimensions, one = list(DEFINITIONS), "" if self.asks == "all" else "overall"
+        n_shown = 1 if self.asks == "rating" or self.rates else 3 if self.asks in RANKINGS else 2
+        sample, dimensions = ["first", "second", "third"][:n_shown], list(DEFINITIONS)
+        one = "" if self.asks in ("all", "rankings") else "overall"
         example = self.render("question", sample, dimensions, one, reference="reference", n_images=1)
         digest = hashlib.sha256("\0".join((self.text, example.text)).encode("utf-8", "surrogatepass")).hexdigest()
         object.__setattr__(self, "hash", digest)
@@ -168,7 +175,7 @@ class Prompt:
         Parameters
         ----------
         responses : the response shown first, which the prompt calls A, and the second,
-            called B; one alone for a rating
+            called B; one alone for a rating; for a ranking up to 26, called A, B, C and so on
         dimensions : all that are judged, for the definitions
         dimension : the one asked about, where one is
         reference : the reference answer; None where the case has none
@@ -198,6 +205,7 @@ class Prompt:
             "question": defused[0],
             "first": defused[1],
             "second": defused[2] if len(responses) == 2 else None,
+            "responses": list(zip(RANKED, defused[1 : len(responses) + 1], strict=False)),
             "dimensions": list(dimensions),
             "keys": [*dimensions, *(["reason"] if self.gives_reason else [])],
             "definitions": {name: definitions[name] for name in dimensions if name in definitions},
@@ -271,6 +279,11 @@ def rating_ids() -> tuple[str, ...]:
     return _ids(_RATINGS)
 
 
+def ranking_ids() -> tuple[str, ...]:
+    """The ids of the prompts that come with the library and show all responses to an item."""
+    return _ids(_RANKING)
+
+
 def _ids(folder: Traversable) -> tuple[str, ...]:
     return tuple(sorted(path.name.removesuffix(".jinja") for path in folder.iterdir() if path.name.endswith(".jinja")))
 
@@ -278,12 +291,12 @@ def _ids(folder: Traversable) -> tuple[str, ...]:
 def load_prompt(id_or_file: str) -> Prompt:
     """A prompt by its id, or from a template file, whose name without its ending becomes the id.
 
-    The file's first line is `{# asks: all #}` (or `one`, `rating`, `answer`, `categories` or `category`; `all and
-    reason` where the reply's object is to end with a key `reason`), then come the blocks `case`, `responses`
-    and `ask`. They may use `question, first, second, dimensions, definitions, dimension,
+    The file's first line is `{# asks: all #}` (or `one`, `rating`, `answer`, `categories`, `category`, `rankings` or
+    `ranking`; `all and reason` where the reply's object is to end with a key `reason`), then come the blocks `case`,
+    `responses` and `ask`. They may use `question, first, second, dimensions, definitions, dimension,
     reference, n_images, scale`, `choices` (those of A, B and tie that the benchmark has, or its categories),
-    `options` (the categories, each with `mark`, `name` and `meaning`), `marks`, `ordered`,
-    `offer` (the same in words, quoted), `keys` (of the reply's object, in order) and
+    `options` (the categories, each with `mark`, `name` and `meaning`), `marks`, `ordered`, `responses` (pairs of letter
+    and text), `offer` (the choices in words, quoted), `keys` (of the reply's object, in order) and
     `fence(name, text)`, which encloses a text so that it cannot end its enclosure.
 
     Raises
@@ -291,14 +304,14 @@ def load_prompt(id_or_file: str) -> Prompt:
     InputError
         There is no such prompt or file, or it is not such a template.
     """
-    for folder in (_FOLDER, _ANSWERING, _RATINGS):
+    for folder in (_FOLDER, _ANSWERING, _RATINGS, _RANKING):
         if id_or_file in _ids(folder):
             return prompt_from_text(id_or_file, folder.joinpath(f"{id_or_file}.jinja").read_text(encoding="utf-8"))
     path = Path(id_or_file)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        ids = ", ".join((*builtin_ids(), *answering_ids(), *rating_ids()))
+        ids = ", ".join((*builtin_ids(), *answering_ids(), *rating_ids(), *ranking_ids()))
         raise InputError(
             f"prompt {id_or_file!r}: is none of {ids} and cannot be read as a file; "
             "name one of these or a template file."

@@ -27,6 +27,7 @@ from mrb_lib.judges.roster.roster import check_name, resolve
 from mrb_lib.judges.settings import Settings, for_repeats
 from mrb_lib.probes import ProbedImages
 from mrb_lib.runs.interruption import InterruptedRunError, stop_on_signals
+from mrb_lib.runs.items import by_items
 from mrb_lib.runs.juries import check_members, common_dimensions, convene
 from mrb_lib.runs.local import Backend, Job, free, run_locally
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, ReportOutcome, RunSummary
@@ -326,6 +327,7 @@ def _execute(
     """Make those of the wanted verdicts that the judge's run does not hold, or that are to be made again."""
     start = time.perf_counter()
     folder = call.folder(judge)
+    plan = by_items(plan, judge, call.benchmark.cases)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

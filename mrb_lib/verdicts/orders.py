@@ -18,7 +18,9 @@ SECOND: Final = "second"
 TIE: Final = "tie"
 
 KEYS: Final = ("case_id", "dimension", "order", "repeat", "probe")
-SHOWN: Final = (*KEYS, *(name for name in SEEN_BY_JUDGES if name not in ("response_a", "response_b")))
+ITEM_RESPONSES: Final = "item_responses"
+"""The column of rows shown with all responses to the item, for a judge that ranks them; see `mrb_lib.runs.items`."""
+SHOWN: Final = (*KEYS, ITEM_RESPONSES, *(name for name in SEEN_BY_JUDGES if name not in ("response_a", "response_b")))
 _NOTE: Final = "probe_note"
 _PHRASING: Final = {_NOTE: "", "probe_labels": "", "probe_wording": 0, "probe_instruction": ""}
 

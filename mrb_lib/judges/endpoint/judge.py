@@ -29,7 +29,7 @@ from mrb_lib.judges.endpoint.reply import ChatReply, Probability, p_of_key, p_of
 from mrb_lib.judges.endpoint.requests import MAX_PIXELS, RequestWriter, Task, wants_only_json
 from mrb_lib.judges.endpoint.threaded_map import threaded_map
 from mrb_lib.judges.endpoint.transport import Transport
-from mrb_lib.judges.prompts import Prompt, load_prompt
+from mrb_lib.judges.prompts import RANKINGS, Prompt, load_prompt
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.answers import read_answer
@@ -148,9 +148,7 @@ class EndpointJudge:
         server = address(entry, settings)
         sees, max_pixels = entry.vision is not False, settings.max_pixels or MAX_PIXELS
         max_tokens = settings.max_new_tokens or self._reply_length(prompt, entry)
-        options = RequestOptions(
-            wants_only_json(prompt), 0 if prompt.asks == "answer" or settings.is_rating else TOP_LOGPROBS
-        )
+        options = RequestOptions(wants_only_json(prompt), TOP_LOGPROBS if prompt.asks in ("all", "one") else 0)
         temperature = self._temperature(settings)
         fixed: dict[str, object] = {"model": entry.model or entry.name, "temperature": temperature}
         if template := entry.chat.get("template"):
@@ -182,7 +180,7 @@ class EndpointJudge:
             self._notices.add(f"the connection to {server.host} is not encrypted: others may read the cases")
         self._cache = ReplyCache(runs / FILE_NAME, self._notices) if runs is not None else None
         self._n_replies = self._n_kept = 0
-        self._writer = RequestWriter(prompt, settings, images, sees, max_pixels)
+        self._writer = self._writer_type(prompt, settings, images, sees, max_pixels)
         self._client = ChatClient(
             Transport(server, connections=settings.concurrency, timeout_s=settings.timeout_s),
             fixed,
@@ -195,6 +193,10 @@ class EndpointJudge:
             sleep=sleep,
             clock=clock,
         )
+
+    @property
+    def _writer_type(self) -> type[RequestWriter]:
+        return RequestWriter
 
     @property
     def prompt_id(self) -> str:
@@ -416,6 +418,11 @@ class EndpointJudge:
             raise InputError(
                 f"prompt {prompt.id}: asks for a rating of one response, and a server is asked to compare two; "
                 "use plain, rubric, reasoned, reference or single, or another engine."
+            )
+        if prompt.asks in RANKINGS:
+            raise InputError(
+                f"prompt {prompt.id}: asks for a ranking of all responses to an item; name the judge "
+                f"{entry.name}+batch, or use another prompt."
             )
         return prompt
 

@@ -46,7 +46,7 @@ class Task:
 
 def wants_only_json(prompt: Prompt) -> bool:
     """Whether a prompt asks for "one JSON object and nothing else", in these words, so that a schema may enforce it."""
-    return prompt.asks in ("all", "categories") and _ONLY_JSON in " ".join(prompt.text.split())
+    return prompt.asks in ("all", "rankings", "categories") and _ONLY_JSON in " ".join(prompt.text.split())
 
 
 @dataclass(frozen=True)
@@ -81,14 +81,16 @@ class RequestWriter:
             The template cannot be rendered. What is wrong with one case is said in its task.
         """
         urls: dict[str, str | InputError] = {}
-        for _, rows in shown.reset_index(drop=True).groupby(list(_SHARED), sort=False):
+        for _, rows in shown.reset_index(drop=True).groupby(list(self.shared), sort=False):
             wanted = [
                 (int(position), str(name))
                 for position, name in zip(rows.index.to_numpy(), rows["dimension"], strict=True)
             ]
             dimensions = tuple(dict.fromkeys((*self.settings.dimensions, *(name for _, name in wanted))))
-            if self.prompt.asks in ("all", "categories"):
+            if self.prompt.asks in ("all", "rankings", "categories"):
                 yield self._task(rows.iloc[0], wanted, dimensions, "", urls)
+            elif self.prompt.asks == "ranking":
+                yield self._task(rows.iloc[0], wanted, dimensions, wanted[0][1], urls)
             else:
                 for row in wanted:
                     yield self._task(rows.iloc[0], [row], dimensions, row[1], urls)
@@ -107,6 +109,7 @@ class RequestWriter:
         try:
             if self.prompt.needs_reference and reference is None:
                 raise InputError(f"the case has no reference answer, which the prompt {self.prompt.id} shows.")
+            responses = self.responses(case)
             pictures = [self._picture(name, urls) for name in self._named(case)]
         except InputError as error:
             return Task(str(case["case_id"]), tuple(rows), asked, None, str(error))
@@ -114,7 +117,7 @@ class RequestWriter:
         try:
             text = self.prompt.render(
                 str(case["question"]),
-                [str(case[FIRST])] if self.settings.is_rating else [str(case[FIRST]), str(case[SECOND])],
+                responses,
                 dimensions,
                 dimension,
                 reference=reference,
@@ -130,13 +133,26 @@ class RequestWriter:
             return Task(str(case["case_id"]), tuple(rows), asked, None, str(error))
         names = {} if self.settings.is_rating else dict(zip(LETTERS, phrasing["labels"], strict=True))
         offered = [names.get(choice, choice) for choice in self.settings.choices]
-        schema = _schema(asked, offered, gives_reason=self.prompt.gives_reason)
+        schema = _schema(asked, self.value_schema(case, offered), gives_reason=self.prompt.gives_reason)
         request = ChatRequest(
             content=[*pictures, {"type": "text", "text": text}] if pictures else text,
             schema=schema if wants_only_json(self.prompt) else None,
-            seed=_seed(str(self.settings.seed), *(str(case[name]) for name in _SHARED), dimension),
+            seed=_seed(str(self.settings.seed), *(str(case[name]) for name in self.shared), dimension),
         )
         return Task(str(case["case_id"]), tuple(rows), asked, request, labels=phrasing["labels"])
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """What the rows that one request answers have in common."""
+        return _SHARED
+
+    def responses(self, row: pd.Series) -> list[str]:
+        """The responses in the order shown."""
+        return [str(row[FIRST])] if self.settings.is_rating else [str(row[FIRST]), str(row[SECOND])]
+
+    def value_schema(self, row: pd.Series, offered: Sequence[str]) -> Mapping[str, object]:
+        """What the reply may say of a dimension."""
+        return {"type": "string", "enum": list(offered)}
 
     def _named(self, case: pd.Series) -> list[str]:
         names = case.get("images")
@@ -162,9 +178,9 @@ class RequestWriter:
         return {"type": "image_url", "image_url": {"url": url}}
 
 
-def _schema(dimensions: Sequence[str], choices: Sequence[str], *, gives_reason: bool) -> Mapping[str, object]:
+def _schema(dimensions: Sequence[str], value: Mapping[str, object], *, gives_reason: bool) -> Mapping[str, object]:
     """What a reply must be: a choice a dimension, then the reason where one is asked for; servers keep the order."""
-    properties: dict[str, object] = {name: {"type": "string", "enum": list(choices)} for name in dimensions}
+    properties: dict[str, object] = dict.fromkeys(dimensions, value)
     if gives_reason:
         properties["reason"] = {"type": "string"}
     return {

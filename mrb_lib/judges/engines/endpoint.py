@@ -28,3 +28,13 @@ def build_letters(request: JudgeRequest) -> Judge:
     return LettersJudge(
         request.entry.name, request.entry, request.settings, request.images, request.runs, request.budget
     )
+
+
+@_server_engine("served-batch", about="what batch does, from such a server", samples=True, is_internal=True)
+def build_served_batch(request: JudgeRequest) -> Judge:
+    """Choosing by a ranking that the model replies with."""
+    from mrb_lib.judges.endpoint.batch import ServedBatchJudge
+
+    return ServedBatchJudge(
+        request.entry.name, request.entry, request.settings, request.images, request.runs, request.budget
+    )

@@ -56,6 +56,20 @@ def build_rating(request: JudgeRequest) -> Judge:
     return kind(request.entry.name, request.entry, request.weights, request.settings, request.images)
 
 
+@_local_engine(
+    "batch",
+    about="a written ranking of all responses to an item, read as verdicts of its pairs",
+    samples=True,
+    reads_any_model=True,
+    served="served-batch",
+)
+def build_batch(request: JudgeRequest) -> Judge:
+    """Choosing by a ranking that the model writes."""
+    from mrb_lib.judges.local.batch import BatchJudge
+
+    return BatchJudge(request.entry.name, request.entry, request.weights, request.settings, request.images)
+
+
 @_local_engine("reward", about="the scalar reward of each response, from a model with a reward head")
 def build_reward(request: JudgeRequest) -> Judge:
     """Choosing by the scores of a scalar reward model."""

@@ -43,6 +43,8 @@ _ASKS: Final[Mapping[Asks, str]] = {
     "one": "one letter a dimension",
     "rating": "a rating of one response",
     "answer": "an answer to the question",
+    "rankings": "rankings of all responses to an item",
+    "ranking": "a ranking of all responses to an item in one dimension",
 }
 
 T = TypeVar("T")

@@ -23,7 +23,7 @@ ABSENT, NULL = -2, -1
 TIE = CHOICES.index("tie")
 SCORE_COLUMNS = ("score_a", "score_b")
 COST_COLUMNS = ("latency_s", "prompt_tokens", "completion_tokens")
-_NO_COSTS = pd.DataFrame(columns=["judge", "dimension", "order", "repeat", "n_verdicts", *COST_COLUMNS])
+_NO_COSTS = pd.DataFrame(columns=["judge", "dimension", "order", "repeat", "n_verdicts", "n_counted", *COST_COLUMNS])
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,10 @@ class Panel:
         where there is no verdict. Orders are AB, BA; cases are those of the cases table.
     p_a : float64 of the same shape, the judge's probability that A is better, in the
         case's own frame; of a rating, that of the category it chose; NaN where unknown. None where no verdict has one.
-    costs : one row a judge, dimension, order and repeat that has verdicts: `n_verdicts`, and the
+    costs : one row a judge, dimension, order and repeat that has verdicts: `n_verdicts`, the
         means of `latency_s`, `prompt_tokens`, `completion_tokens` over the verdicts that count
-        them; null where none does. Without rows where the verdicts have no such columns.
+        them, null where none does, and `n_counted`, how many do: a reply that answers several is counted in one.
+        Without rows where the verdicts have no such columns.
     seen : by judge, its choices on the cases that it was trained on, which are `ABSENT` in `choice`: shape
         (dimensions, cases, 2 orders, repeats), `ABSENT` on all other cases. A judge that has seen none is not there.
     is_bound : of the shape of `choice`, whether `p_a` is a bound, not the probability itself; None where none is
@@ -352,7 +353,8 @@ def _of_judge(judge: str, rows: pd.DataFrame, ids: pd.Index, n_dimensions: int) 
 def _mean_costs(coded: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFrame:
     """The costs of the verdicts of each probe, from rows of `_encode`; see `Panel`."""
     cells = coded.groupby(["probe", "judge", "dimension", "order", "repeat"], observed=True)
-    means = cells[list(COST_COLUMNS)].mean().assign(n_verdicts=cells.size()).reset_index()
+    counted = cells[list(COST_COLUMNS)].count().max(axis=1)
+    means = cells[list(COST_COLUMNS)].mean().assign(n_verdicts=cells.size(), n_counted=counted).reset_index()
     return means.assign(
         dimension=np.array(dimensions)[means["dimension"]],
         order=np.array(ORDERS)[means["order"]],
