@@ -283,6 +283,8 @@ def _coefficients(
         low, high = bootstrap_bounds(each.replicates, clusters.astype(np.float64))
         unknown = np.isnan(value) | (clusters < 2)
         low[unknown], high[unknown] = np.nan, np.nan
+        # ICC(2,1) may fall a little below -1 in a small resample, and correlations may not.
+        low[:-1] = np.maximum(low[:-1], np.minimum(value[:-1], -1.0))
         why = {
             text: None
             for n, m, v, a, b in zip(counted, clusters, value, low, high, strict=True)
