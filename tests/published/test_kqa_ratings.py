@@ -1,13 +1,17 @@
 """K-QA as ratings, through the commands: SIMULATED judges whose leniency, noise and reversed scale are planted.
 
-The physicians' 1,197 labels are public (Manes et al., 2024, arXiv 2401.14493); the judges are drawn about their majority.
+The physicians' 1,197 labels are public (Manes et al., 2024, arXiv 2401.14493); the judges are drawn about
+their majority.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import sys
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +19,8 @@ import pandas as pd
 import pytest
 from scipy.special import ndtr
 from scipy.stats import ttest_1samp
-from typer.testing import CliRunner
 
-from mrb_lib.cli.main import app
+from mrb_lib.cli.main import main
 from mrb_lib.data.benchmark import load
 from mrb_lib.data.demo.ratings import JUDGES, RatingJudge, simulated_ratings
 from mrb_lib.data.votes import gold
@@ -27,10 +30,20 @@ DATA = os.environ.get("MRB_REFERENCE_DATA", "")
 pytestmark = pytest.mark.skipif(not DATA, reason="MRB_REFERENCE_DATA is not set")
 
 
+def called(*arguments: object) -> tuple[int, str, str]:
+    """The exit code, stdout and stderr of the command."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", ["mrb", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+    return int(stop.value.code or 0), out.getvalue(), err.getvalue()
+
+
 def run(*arguments: object) -> str:
-    done = CliRunner().invoke(app, [str(each) for each in arguments], catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.stdout
+    code, out, err = called(*arguments)
+    assert code == 0, err
+    return out
 
 
 def rows(bench: Path, table: str, *more: str) -> pd.DataFrame:
@@ -127,6 +140,6 @@ def test_what_asks_for_an_order_or_for_two_responses_is_refused_in_a_line(bench:
         (("bias",), "table bias: it is about choices between two responses"),
         (("ppi",), "table ppi: it is about choices between two responses"),
     ):
-        done = CliRunner().invoke(app, ["analyze", str(bench), "--table", *arguments])
-        assert done.exit_code != 0
-        assert message in str(done.exception)
+        code, out, err = called("analyze", bench, "--table", *arguments)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert message in err
