@@ -9,7 +9,7 @@ import pytest
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.stats.tables import TABLES, analyze, asks_for, read_panels, unread, verdict_columns
-from tests.stats.small_tables import annotations_of, cases_of, groups_of, prompts_of, verdicts_of
+from tests.stats.small_tables import OF_PREFERENCES, annotations_of, cases_of, groups_of, prompts_of, verdicts_of
 from tests.training_records import recipes_of
 
 PROMISED = {
@@ -51,6 +51,22 @@ PROMISED = {
     "difference low high p_value p_adjusted n_undated n_imprecise reason",
     "best_of_n": "judge dimension pick_by best_of n_items utility regret regret_low regret_high regret_random "
     "regret_worst gain_share reason",
+    "ratings": "judge dimension n coverage "
+    + " ".join(
+        f"{name} {name}_low {name}_high"
+        for name in (
+            "exact",
+            "within_one",
+            "weighted_kappa",
+            "icc",
+            "spearman",
+            "pearson",
+            "mean_difference",
+            "sensitivity",
+            "specificity",
+            "f1_unacceptable",
+        )
+    ),
     "annotator_pairs": "dimension annotator_1 annotator_2 n percent_agreement cohen_kappa",
 }
 GROUPS = groups_of({"j1": "medical", "j2": "open", "j3": "open"}, {"j1": "j2"})
@@ -104,7 +120,7 @@ def letter(felt: np.ndarray) -> np.ndarray:
     return np.where(np.abs(felt) < 0.2, "T", np.where(felt > 0, "A", "B"))
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", OF_PREFERENCES)
 @pytest.mark.parametrize("by", [None, "organ"])
 def test_every_table_has_its_columns_and_types(
     full: tuple[Benchmark, pd.DataFrame], table: str, by: str | None
@@ -121,7 +137,7 @@ def test_every_table_has_its_columns_and_types(
         assert set(rows["subfield"].dropna()) == {"eye", "lung"}
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", OF_PREFERENCES)
 def test_a_benchmark_that_lacks_much_gets_rows_with_reasons_or_one_plain_message(table: str) -> None:
     """Six cases, one of them without an organ; no responders, probabilities or repeats."""
     for by in (None, "organ"):
@@ -136,7 +152,7 @@ def test_a_benchmark_that_lacks_much_gets_rows_with_reasons_or_one_plain_message
 
 @pytest.mark.slow
 def test_the_same_call_gives_the_same_table_to_the_last_digit(full: tuple[Benchmark, pd.DataFrame]) -> None:
-    for table in TABLES:
+    for table in OF_PREFERENCES:
         first, second = (analyze(*full, table, resamples=50, seed=4, **KNOWN) for _ in range(2))
         pd.testing.assert_frame_equal(first, second, check_exact=True)
 
@@ -144,7 +160,7 @@ def test_the_same_call_gives_the_same_table_to_the_last_digit(full: tuple[Benchm
 @pytest.mark.slow
 def test_a_table_from_panels_is_the_table_from_the_verdicts(full: tuple[Benchmark, pd.DataFrame]) -> None:
     made, verdicts = full
-    for table in TABLES:
+    for table in OF_PREFERENCES:
         columns = verdict_columns(table)
         if columns:
             kept = verdicts[[name for name in columns if name in verdicts.columns]]
@@ -164,7 +180,7 @@ def test_the_omnibus_rows_follow_the_pairs() -> None:
     assert set(only["reason"]) == {"there is one judge only"}
 
 
-@pytest.mark.parametrize("table", [name for name, spec in TABLES.items() if spec.needs_verdicts])
+@pytest.mark.parametrize("table", [name for name in OF_PREFERENCES if TABLES[name].needs_verdicts])
 @pytest.mark.parametrize("verdicts", [None, verdicts_of(VERDICTS).iloc[:0]])
 def test_a_table_of_verdicts_needs_verdicts(table: str, verdicts: pd.DataFrame | None) -> None:
     with pytest.raises(InputError, match="needs verdicts and there are none"):

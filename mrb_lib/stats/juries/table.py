@@ -76,7 +76,7 @@ def jury(
         category nearest to that of the members' places (level interval: numbers), the lower one halfway; and
         `best_single`, the judge that is best in the other folds, fold by fold. `accuracy` with its 95% interval `low`,
         `high`; `decisive_accuracy`, in which every constant has one half, with its interval, see
-        `mrb_lib.stats.accuracy.decisive.decisive`; `difference` to
+        `mrb_lib.stats.accuracy.decisive.decisive` (null for ratings); `difference` to
         `best_judge`, the judge that is best over all cases and so flattered by having been chosen on them;
         `crossfit_difference` to `best_single`, which is not; both paired, over the `n_difference` and
         `n_crossfit_difference` cases that are scored for both.
