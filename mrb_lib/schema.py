@@ -82,7 +82,7 @@ def category_numbers(categories: Sequence[str]) -> tuple[float, ...]:
     return numbers if all(map(isfinite, numbers)) else tuple(float(place + 1) for place in range(len(categories)))
 
 
-ColumnType = Literal["str", "int", "float", "names"]
+ColumnType = Literal["str", "int", "float", "names", "rubric"]
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Column:
 
     Attributes
     ----------
-    type : "str", "int", "float" or "names" (a list of file names)
+    type : "str", "int", "float", "names" (a list of file names) or "rubric" (JSON text, see `mrb_lib.rubrics`)
     required : the column must be there
     nullable : a value may be missing
     values : the closed vocabulary, if there is one
@@ -136,6 +136,7 @@ CASES = (
             "fold",
         )
     ),
+    _optional("rubric", "rubric"),
 )
 SEEN_BY_JUDGES = (
     "question",
@@ -143,6 +144,7 @@ SEEN_BY_JUDGES = (
     "response_b",
     "images",
     "reference",
+    "rubric",
     "organ",
     "department",
     "modality",
@@ -164,6 +166,7 @@ VERDICTS = (
     _optional("p_categories"),
     _optional("score_a", "float"),
     _optional("score_b", "float"),
+    _optional("criteria"),
     Column("status", required=False, values=STATUSES),
     _optional("reply"),
     _optional("prompt_id"),

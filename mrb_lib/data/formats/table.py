@@ -92,7 +92,7 @@ def read(
         verdicts = read_frame(verdicts_path, "verdicts", findings)
     meta = _meta(folder, kind, name, annotations, verdicts, findings)
     vocabularies = {"dimensions": meta.dimensions, "categories": meta.categories}
-    cases = conform(cases, "cases", str(cases_path), task=meta.task)
+    cases = conform(cases, "cases", str(cases_path), dimensions=meta.dimensions, task=meta.task)
     annotations = conform(annotations, "annotations", str(annotations_path), **vocabularies)
     verdicts = conform(verdicts, "verdicts", str(verdicts_path), task=meta.task, **vocabularies)
     for frame, path in ((annotations, annotations_path), (verdicts, verdicts_path)):
@@ -189,7 +189,7 @@ def _from_text(values: pd.Series, column: Column | None, path: Path) -> pd.Serie
         return pd.Series(cells, index=values.index, dtype=object)
     if column is None or column.nullable or column.type != "str":
         values = values.mask(values == "")
-    if column is None or column.type == "str":
+    if column is None or column.type in ("str", "rubric"):
         return values
     try:
         # float() reads what repr() wrote to the last digit; pandas' own parser may not.
