@@ -43,6 +43,8 @@ _ASKS: Final[Mapping[Asks, str]] = {
     "one": "one letter a dimension",
     "rating": "a rating of one response",
     "answer": "an answer to the question",
+    "criteria": "all criteria of a rubric in one reply",
+    "criterion": "one letter a criterion of a rubric",
 }
 
 T = TypeVar("T")
