@@ -347,9 +347,7 @@ def load(path: str | Path) -> Benchmark:
     folder = Path(path)
     meta = read_meta(folder / "benchmark.toml")
     path_of_cases = folder / "cases.parquet"
-    cases = conform(
-        read_table(path_of_cases), "cases", str(path_of_cases), dimensions=meta.dimensions, task=meta.task
-    )
+    cases = conform(read_table(path_of_cases), "cases", str(path_of_cases), dimensions=meta.dimensions, task=meta.task)
     source = folder / "annotations.parquet"
     annotations = conform(
         read_table(source), "annotations", str(source), dimensions=meta.dimensions, categories=meta.categories

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mrb_lib.errors import InputError
-from mrb_lib.replies.categories import parse_criteria
+from mrb_lib.replies.criteria import MET, parse_criteria
 from mrb_lib.rubrics import Criterion, counted, points, read_rubric
 from mrb_lib.schema import Status
 from mrb_lib.verdicts.orders import TIE, pick_of
@@ -47,7 +47,7 @@ def read_checks(reply: str, n: int, *, refused: bool = False) -> Checked:
         return Checked([None] * n, "refused", reply)
     reading = parse_criteria(reply, n)
     said = [reading.choices[str(number)] for number in range(1, n + 1)]
-    return Checked([None if each is None else float(each == "met") for each in said], reading.status, reply)
+    return Checked([None if each is None else float(each == MET) for each in said], reading.status, reply)
 
 
 def put_points(
@@ -113,7 +113,9 @@ def put_replies(
     pair = [checked[0], checked[-1]]
     statuses = {each.status for each in pair}
     status: Status = next(one for one in ("refused", "unparsed", "repaired", "ok") if one in statuses)
-    status = "repaired" if status == "unparsed" else status  # what is decided was read; what is not makes a row unparsed
+    status = (
+        "repaired" if status == "unparsed" else status
+    )  # what is decided was read; what is not makes a row unparsed
     for position, dimension, own in asked:
         shown = pair if own == order else pair[::-1]
         reply = f"response shown first:\n{shown[0].reply}\n\nresponse shown second:\n{shown[1].reply}"

@@ -132,9 +132,7 @@ class Prompt:
         sample = ["first", "second"][: 1 if self.asks == "rating" or self.rates or self.checks else 2]
         dimensions, one = list(DEFINITIONS), "" if self.asks == "all" else "overall"
         criteria = ["criterion", "another"] if self.checks else []
-        example = self.render(
-            "question", sample, dimensions, one, reference="reference", n_images=1, criteria=criteria
-        )
+        example = self.render("question", sample, dimensions, one, reference="reference", n_images=1, criteria=criteria)
         digest = hashlib.sha256("\0".join((self.text, example.text)).encode("utf-8", "surrogatepass")).hexdigest()
         object.__setattr__(self, "hash", digest)
 

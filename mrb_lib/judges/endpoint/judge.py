@@ -148,9 +148,7 @@ class EndpointJudge:
         server = address(entry, settings)
         sees, max_pixels = entry.vision is not False, settings.max_pixels or MAX_PIXELS
         max_tokens = settings.max_new_tokens or self._reply_length(prompt, entry)
-        options = RequestOptions(
-            wants_only_json(prompt), 0 if prompt.asks == "answer" or settings.is_rating else TOP_LOGPROBS
-        )
+        options = RequestOptions(wants_only_json(prompt), TOP_LOGPROBS if prompt.asks in ("all", "one") else 0)
         temperature = self._temperature(settings)
         fixed: dict[str, object] = {"model": entry.model or entry.name, "temperature": temperature}
         if template := entry.chat.get("template"):
@@ -182,7 +180,7 @@ class EndpointJudge:
             self._notices.add(f"the connection to {server.host} is not encrypted: others may read the cases")
         self._cache = ReplyCache(runs / FILE_NAME, self._notices) if runs is not None else None
         self._n_replies = self._n_kept = 0
-        self._writer = RequestWriter(prompt, settings, images, sees, max_pixels)
+        self._writer = self._writer_type(prompt, settings, images, sees, max_pixels)
         self._client = ChatClient(
             Transport(server, connections=settings.concurrency, timeout_s=settings.timeout_s),
             fixed,
@@ -195,6 +193,10 @@ class EndpointJudge:
             sleep=sleep,
             clock=clock,
         )
+
+    @property
+    def _writer_type(self) -> type[RequestWriter]:
+        return RequestWriter
 
     @property
     def prompt_id(self) -> str:
@@ -372,8 +374,7 @@ class EndpointJudge:
 
     def _put(self, rows: VerdictRows, task: Task, reply: ChatReply, took: dict[str, object]) -> None:
         """Read a reply into its rows; what it took stands on the first of them."""
-        if reply.cut_off:
-            self._notices.add("replies were cut off at their longest length; --max-new-tokens raises it")
+        self._note_length(reply)
         if self._prompt.asks == "answer":
             for position, _ in task.rows:
                 rows.put_answer(position, reply.whole, is_cut_off=reply.cut_off, is_refused=reply.refused, **took)
@@ -391,6 +392,10 @@ class EndpointJudge:
                 p_first = _columns(self._p_first(reply, dimension, choice) if looks else None)
                 rows.put(position, reading.status_of(dimension), pick, reply=reply.whole, **p_first, **took)
             took = {}
+
+    def _note_length(self, reply: ChatReply) -> None:
+        if reply.cut_off:
+            self._notices.add("replies were cut off at their longest length; --max-new-tokens raises it")
 
     def _reading(self, task: Task, reply: ChatReply) -> Reading:
         if self._rated:

@@ -46,7 +46,7 @@ class Task:
 
 def wants_only_json(prompt: Prompt) -> bool:
     """Whether a prompt asks for "one JSON object and nothing else", in these words, so that a schema may enforce it."""
-    return prompt.asks in ("all", "categories") and _ONLY_JSON in " ".join(prompt.text.split())
+    return prompt.asks in ("all", "categories", "criteria") and _ONLY_JSON in " ".join(prompt.text.split())
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,7 @@ class RequestWriter:
         try:
             if self.prompt.needs_reference and reference is None:
                 raise InputError(f"the case has no reference answer, which the prompt {self.prompt.id} shows.")
+            responses, criteria = self.responses(case), self.criteria(case)
             pictures = [self._picture(name, urls) for name in self._named(case)]
         except InputError as error:
             return Task(str(case["case_id"]), tuple(rows), asked, None, str(error))
@@ -114,7 +115,7 @@ class RequestWriter:
         try:
             text = self.prompt.render(
                 str(case["question"]),
-                [str(case[FIRST])] if self.settings.is_rating else [str(case[FIRST]), str(case[SECOND])],
+                responses,
                 dimensions,
                 dimension,
                 reference=reference,
@@ -122,6 +123,7 @@ class RequestWriter:
                 choices=self.settings.choices,
                 definitions=DEFINITIONS | self.settings.definitions,
                 ordered=self.settings.is_ordered,
+                criteria=criteria,
                 **phrasing,
             ).text
         except InputError as error:
@@ -137,6 +139,14 @@ class RequestWriter:
             seed=_seed(str(self.settings.seed), *(str(case[name]) for name in _SHARED), dimension),
         )
         return Task(str(case["case_id"]), tuple(rows), asked, request, labels=phrasing["labels"])
+
+    def responses(self, row: pd.Series) -> list[str]:
+        """The responses in the order shown; the one that is rated."""
+        return [str(row[FIRST])] if self.settings.is_rating else [str(row[FIRST]), str(row[SECOND])]
+
+    def criteria(self, row: pd.Series) -> list[str]:
+        """The criteria of the case's rubric, where the prompt shows them."""
+        return []
 
     def _named(self, case: pd.Series) -> list[str]:
         names = case.get("images")
