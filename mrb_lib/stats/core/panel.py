@@ -16,12 +16,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mrb_lib.errors import InputError
-from mrb_lib.schema import CHOICES, NO_PROBE, ORDERS
+from mrb_lib.schema import CHOICES, KEYS, NO_PROBE, ORDERS
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, encode, pick_dimensions
 
 ABSENT, NULL = -2, -1
 TIE = CHOICES.index("tie")
 COST_COLUMNS = ("latency_s", "prompt_tokens", "completion_tokens")
+_DECIDED = dict.fromkeys(("judge", "case_id", "dimension", "order", "probe", "criteria"), "str")
 _NO_COSTS = pd.DataFrame(columns=["judge", "dimension", "order", "repeat", "n_verdicts", *COST_COLUMNS])
 
 
@@ -45,6 +46,8 @@ class Panel:
         (dimensions, cases, 2 orders, repeats), `ABSENT` on all other cases. A judge that has seen none is not there.
     is_bound : of the shape of `choice`, whether `p_a` is a bound, not the probability itself; None where none is
     categories : what a verdict may choose: A, B and tie, or the categories of a rating, from the lowest
+    criteria : the verdicts with decisions on a rubric, as they were read: `judge, case_id, dimension, order, repeat,
+        criteria`, also of judges, cases and dimensions that are not in the panel. None where no verdict has any
     """
 
     judges: list[str]
@@ -56,6 +59,7 @@ class Panel:
     seen: Mapping[str, NDArray[np.int8]] = field(default_factory=dict)
     is_bound: BoolArray | None = None
     categories: tuple[str, ...] = CHOICES
+    criteria: pd.DataFrame | None = None
 
     @property
     def tie(self) -> int:
@@ -246,7 +250,7 @@ def panels(
     names = None if dimensions is None else pick_dimensions([], dimensions)
     by_probe: dict[str, dict[str, _JudgeVerdicts]] = {}
     costs = [_NO_COSTS.assign(probe=None)]
-    seen = []
+    seen, decided = [], list[pd.DataFrame]()
     for frame in frames:
         if names is None:
             names = pick_dimensions(frame["dimension"].dropna().unique(), None)
@@ -258,6 +262,8 @@ def panels(
             judges[str(judge)] = _of_judge(str(judge), rows, ids, len(names))
         if any(name in frame.columns for name in COST_COLUMNS):
             costs.append(_mean_costs(coded, names))
+        if "criteria" in frame.columns and frame["criteria"].notna().any():
+            decided.append(frame.loc[frame["criteria"].notna(), [*KEYS["verdicts"], "criteria"]].astype(_DECIDED))
         if "seen" in frame.columns:
             seen.append(frame.loc[frame["seen"].eq(True), ["judge", "case_id"]].drop_duplicates().astype("str"))
     training = pd.concat(seen) if seen else None
@@ -268,6 +274,9 @@ def panels(
         )
         for probe, judges in by_probe.items()
     }
+    if decided:
+        of_probe = dict(iter(pd.concat(decided, ignore_index=True).groupby("probe")))
+        made = {probe: replace(panel, criteria=of_probe.get(probe)) for probe, panel in made.items()}
     return {probe: panel.without_seen(training, case_ids) for probe, panel in made.items()}
 
 
