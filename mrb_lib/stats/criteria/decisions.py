@@ -69,7 +69,11 @@ def decisions(panel: Panel, cases: pd.DataFrame, judge: int, dimension: int) -> 
     rows = frame[kept & frame["repeat"].isin(panel.repeats)]
     place = pd.Index(cases["case_id"]).astype(object).get_indexer(pd.Index(rows["case_id"]).astype(object))
     shape = panel.choice.shape[2:]
-    where = (place, pd.Index(ORDERS).get_indexer(rows["order"]), pd.Index(panel.repeats).get_indexer(rows["repeat"]))
+    where = (
+        place,
+        pd.Index(ORDERS).get_indexer(pd.Index(rows["order"])),
+        pd.Index(panel.repeats).get_indexer(pd.Index(rows["repeat"])),
+    )
     cell = np.ravel_multi_index(tuple(np.maximum(each, 0) for each in where), shape)
     there = (place >= 0) & (panel.choice[judge, dimension].ravel()[cell] != ABSENT)
     if not there.any():

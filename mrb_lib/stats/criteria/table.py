@@ -169,7 +169,8 @@ def _rights(made: Decisions, sign: FloatArray) -> BoolArray:
     least = _EQUAL * made.by_verdict(np.abs(made.weight))[made.verdict]
     others = [(1 - made.a, made.b), (made.a, 1 - made.b), (1 - made.a, 1 - made.b)]
     flipped = [rest + np.nan_to_num(made.weight * (a - b)) for a, b in others]
-    return np.any([sign[made.verdict] * each > least for each in flipped], axis=0)
+    rights: BoolArray = np.any([sign[made.verdict] * each > least for each in flipped], axis=0)
+    return rights
 
 
 def _scores(
