@@ -82,7 +82,7 @@ def category_numbers(categories: Sequence[str]) -> tuple[float, ...]:
     return numbers if all(map(isfinite, numbers)) else tuple(float(place + 1) for place in range(len(categories)))
 
 
-ColumnType = Literal["str", "int", "float", "names", "date"]
+ColumnType = Literal["str", "int", "float", "names", "date", "rubric"]
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,8 @@ class Column:
 
     Attributes
     ----------
-    type : "str", "int", "float", "names" (a list of file names) or "date" (text, see `mrb_lib.dates.day_span`)
+    type : "str", "int", "float", "names" (a list of file names), "date" (text, see `mrb_lib.dates.day_span`) or
+        "rubric" (JSON text, see `mrb_lib.rubrics`)
     required : the column must be there
     nullable : a value may be missing
     values : the closed vocabulary, if there is one
@@ -137,6 +138,7 @@ CASES = (
         )
     ),
     _optional("date", "date"),
+    _optional("rubric", "rubric"),
 )
 SEEN_BY_JUDGES = (
     "question",
@@ -144,6 +146,7 @@ SEEN_BY_JUDGES = (
     "response_b",
     "images",
     "reference",
+    "rubric",
     "organ",
     "department",
     "modality",
@@ -166,6 +169,7 @@ VERDICTS = (
     _optional("p_categories"),
     _optional("score_a", "float"),
     _optional("score_b", "float"),
+    _optional("criteria"),
     Column("status", required=False, values=STATUSES),
     _optional("reply"),
     _optional("prompt_id"),

@@ -12,6 +12,7 @@ import pandas as pd
 from mrb_lib.dates import day_span
 from mrb_lib.errors import InputError
 from mrb_lib.files import is_safe_name
+from mrb_lib.rubrics import rubric_fault, rubric_text
 from mrb_lib.schema import ANSWERED_STATUSES, CHOICES, COLUMNS, KEYS, Column, ColumnType, TableName, Task
 
 _NAMES = {"case_id", "annotator", "dimension", "judge", "probe"}
@@ -71,7 +72,7 @@ def conform(
     frame : DataFrame, one row an observation
     table : which of the three stored tables it is
     source : the file (or other origin) to name in messages
-    dimensions : the benchmark's dimensions; others are errors. None checks nothing.
+    dimensions : the benchmark's dimensions; others are errors, in the rubrics of cases too. None checks nothing.
     categories : the labels that an annotation, and a verdict of a rating, may carry; None means A, B, tie.
     task : of a "rating", cases have one response (`response_b` is absent or empty, and becomes the empty text), and
         verdicts the order AB
@@ -128,7 +129,7 @@ def inspect(
                 findings.append(Finding("error", source, None, column.name, "the column is missing", cure))
             continue
         allowed = column.values
-        if column.name == "dimension" and dimensions is not None:
+        if (column.name == "dimension" or column.type == "rubric") and dimensions is not None:
             allowed = tuple(dimensions)
         if column.name == "choice" and (table == "annotations" or task == "rating"):
             allowed = tuple(categories) if categories is not None else CHOICES
@@ -167,6 +168,9 @@ def _inspect_column(
         yield from (finding(i, problem, cure) for i, problem, cure in _bad_names(values))
         return
     missing = values.isna()
+    if column.type == "rubric":
+        yield from (finding(i, problem, cure) for i, problem, cure in _bad_rubrics(values, missing, allowed))
+        return
     if not column.nullable:
         blank = missing | (values.astype("str").str.strip() == "") if column.name in _NAMES else missing
         for i in _rows(blank):
@@ -209,6 +213,18 @@ def _bad_numbers(values: pd.Series, column: Column) -> Iterator[tuple[int, str, 
         for i in _rows(mask):
             value = values.iloc[i]
             yield i, f"{repr(value) if isinstance(value, str) else value} {problem}", cure
+
+
+def _bad_rubrics(
+    values: pd.Series, missing: pd.Series, dimensions: tuple[str, ...] | None
+) -> Iterator[tuple[int, str, str]]:
+    seen: dict[str, tuple[str, str] | None] = {}  # cases may share a rubric
+    for i in _rows(~missing):
+        text = str(rubric_text(values.iloc[i]))
+        if text not in seen:
+            seen[text] = rubric_fault(text, dimensions)
+        if (fault := seen[text]) is not None:
+            yield i, *fault
 
 
 def _bad_names(values: pd.Series) -> Iterator[tuple[int, str, str]]:
@@ -260,7 +276,9 @@ def _inspect_relations(frame: pd.DataFrame, table: TableName, source: str) -> It
 
 
 def _cast(values: pd.Series, type_: ColumnType) -> pd.Series:
-    if type_ in ("str", "date"):
+    if type_ == "rubric":
+        values = values.map(rubric_text, na_action="ignore")
+    if type_ in ("str", "date", "rubric"):
         return values if isinstance(values.dtype, pd.StringDtype) else values.astype("str")
     if type_ == "names":
         return values.map(list)

@@ -346,7 +346,8 @@ def load(path: str | Path) -> Benchmark:
     """
     folder = Path(path)
     meta = read_meta(folder / "benchmark.toml")
-    cases = conform(read_table(folder / "cases.parquet"), "cases", str(folder / "cases.parquet"), task=meta.task)
+    path_of_cases = folder / "cases.parquet"
+    cases = conform(read_table(path_of_cases), "cases", str(path_of_cases), dimensions=meta.dimensions, task=meta.task)
     source = folder / "annotations.parquet"
     annotations = conform(
         read_table(source), "annotations", str(source), dimensions=meta.dimensions, categories=meta.categories
@@ -385,7 +386,7 @@ class BenchmarkWriter:
 
         An image that a case names and `images` lacks is left out; `mrb check` reports it.
         """
-        cases = conform(cases, "cases", "cases", task=self.meta.task)
+        cases = conform(cases, "cases", "cases", dimensions=self.meta.dimensions, task=self.meta.task)
         annotations = conform(
             annotations,
             "annotations",

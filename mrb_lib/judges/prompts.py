@@ -28,7 +28,9 @@ from mrb_lib.replies.labels import LETTERS, Labels, labels_of, names_letters, re
 from mrb_lib.schema import CHOICES
 from mrb_lib.verdicts.orders import TIE
 
-Asks = Literal["all", "one", "rating", "answer", "categories", "category", "rankings", "ranking"]
+Asks = Literal[
+    "all", "one", "rating", "answer", "categories", "category", "rankings", "ranking", "criteria", "criterion"
+]
 
 BLOCKS: Final = ("case", "responses", "ask")
 RANKINGS: Final[tuple[Asks, ...]] = ("rankings", "ranking")
@@ -47,7 +49,9 @@ _HEADER = re.compile(r"\A\{#-?\s*asks:\s*(\w+)(\s+and\s+reason)?\s*-?#\}\n?")
 _BREAK: Final = "\u200b"  # zero-width space
 _MEASURE: Final = ", measured by the reference answer"
 _FOLDER = resources.files("mrb_lib.judges").joinpath("templates")
-_ANSWERING, _RATINGS, _RANKING = (_FOLDER.joinpath(name) for name in ("answering", "ratings", "ranking"))
+_ANSWERING, _RATINGS, _RANKING, _CRITERIA = (
+    _FOLDER.joinpath(name) for name in ("answering", "ratings", "ranking", "criteria")
+)
 # Text that some chat template or processor takes for a mark of its own; a tokenizer's own marks are added to these.
 _MARKS: Final = (
     r"<\|[^<>|\s]{1,40}\|>|</?s>|\[/?INST\]|\[IMG(?:_[A-Z]{1,8})?\]|<</?SYS>>|◁/?think▷|"
@@ -100,8 +104,8 @@ class Prompt:
     text : the template's source
     asks : "all" dimensions in one reply, "one" dimension in one letter, a "rating" of one response, or an "answer" to
         the question, which is not judged but kept; of one response, for the category of all dimensions ("categories")
-        or of one ("category"); of any number of responses, for "rankings" in all dimensions in one reply, or a
-        "ranking" in one
+        or of one ("category"), or whether it meets each criterion of the case's rubric ("criteria"), or one of them
+        ("criterion"); of any number of responses, for "rankings" in all dimensions in one reply, or a "ranking" in one
     gives_reason : whether the reply's object is to end with a key `reason`, a text
     hash : SHA-256 of the source and of what it renders to for a fixed case, so that a
         change of the definitions or the fences changes it too
@@ -133,10 +137,11 @@ class Prompt:
             raise InputError(
                 f"prompt {self.id}: has no block {missing[0]!r}; write {{% block {missing[0]} %}}...{{% endblock %}}."
             )
-        n_shown = 1 if self.asks == "rating" or self.rates else 3 if self.asks in RANKINGS else 2
+        n_shown = 1 if self.asks == "rating" or self.rates or self.checks else 3 if self.asks in RANKINGS else 2
         sample, dimensions = ["first", "second", "third"][:n_shown], list(DEFINITIONS)
         one = "" if self.asks in ("all", "rankings") else "overall"
-        example = self.render("question", sample, dimensions, one, reference="reference", n_images=1)
+        criteria = ["criterion", "another"] if self.checks else []
+        example = self.render("question", sample, dimensions, one, reference="reference", n_images=1, criteria=criteria)
         digest = hashlib.sha256("\0".join((self.text, example.text)).encode("utf-8", "surrogatepass")).hexdigest()
         object.__setattr__(self, "hash", digest)
 
@@ -144,6 +149,11 @@ class Prompt:
     def rates(self) -> bool:
         """Whether it asks for the category of one response."""
         return self.asks in ("categories", "category")
+
+    @property
+    def checks(self) -> bool:
+        """Whether it asks which criteria one response meets."""
+        return self.asks in ("criteria", "criterion")
 
     @property
     def is_of_one(self) -> bool:
@@ -169,6 +179,8 @@ class Prompt:
         wording: int = 0,
         instruction: str = "",
         note: str = "",
+        criteria: Sequence[str] = (),
+        criterion: int = 0,
     ) -> Rendered:
         """The text for one case.
 
@@ -189,6 +201,8 @@ class Prompt:
         wording : 0, or which of the other wordings of what is asked stands in place of the block `ask`
         instruction : what stands before what is asked, outside all fences
         note : what somebody says of the two responses, in a fence after them; a rating of one response has none
+        criteria : the texts of the case's rubric
+        criterion : the place of the one asked about, where one is
 
         Raises
         ------
@@ -198,7 +212,8 @@ class Prompt:
         """
         reference = reference if self.needs_reference else None  # what is not shown must not shape the key either
         texts = [question, *responses, *([reference] if reference is not None else [])]
-        key = _key(texts, note)
+        # Where each response is checked alone, all that stands before it is the same for both, the key too if it can.
+        key = _key([question, *criteria], "\0".join(texts)) if self.checks else _key(texts, note)
         defused = [defuse(text, marks or _GENERIC) for text in texts]
         options = _options(choices, definitions, numbered=numbered) if self.rates else []
         variables: dict[str, object] = {
@@ -220,6 +235,7 @@ class Prompt:
             "offer": offer(choices),
             "key": key,
             "fence": _fence(key, labels),
+            **_checklist([defuse(text, marks or _GENERIC) for text in criteria], criterion),
         }
         blocks = self._blocks(variables)
         if wording:
@@ -284,6 +300,11 @@ def ranking_ids() -> tuple[str, ...]:
     return _ids(_RANKING)
 
 
+def criteria_ids() -> tuple[str, ...]:
+    """The ids of the prompts that come with the library and ask which criteria of a rubric a response meets."""
+    return _ids(_CRITERIA)
+
+
 def _ids(folder: Traversable) -> tuple[str, ...]:
     return tuple(sorted(path.name.removesuffix(".jinja") for path in folder.iterdir() if path.name.endswith(".jinja")))
 
@@ -291,12 +312,12 @@ def _ids(folder: Traversable) -> tuple[str, ...]:
 def load_prompt(id_or_file: str) -> Prompt:
     """A prompt by its id, or from a template file, whose name without its ending becomes the id.
 
-    The file's first line is `{# asks: all #}` (or `one`, `rating`, `answer`, `categories`, `category`, `rankings` or
-    `ranking`; `all and reason` where the reply's object is to end with a key `reason`), then come the blocks `case`,
-    `responses` and `ask`. They may use `question, first, second, dimensions, definitions, dimension,
-    reference, n_images, scale`, `choices` (those of A, B and tie that the benchmark has, or its categories),
-    `options` (the categories, each with `mark`, `name` and `meaning`), `marks`, `ordered`, `responses` (pairs of letter
-    and text), `offer` (the choices in words, quoted), `keys` (of the reply's object, in order) and
+    The file's first line is `{# asks: all #}` (or another of `Asks`; `all and reason` where the reply's object is to
+    end with a key `reason`), then come the blocks `case`, `responses` and `ask`. They may use `question, first, second,
+    dimensions, definitions, dimension, reference, n_images, scale`, `choices` (those of A, B and tie that the benchmark
+    has, or its categories), `options` (the categories, each with `mark`, `name` and `meaning`), `marks`, `ordered`,
+    `criteria` (of the rubric, each with `mark` and `text`), `criterion`, `responses` (pairs of letter and text),
+    `offer` (the choices in words, quoted), `keys` (of the reply's object, in order) and
     `fence(name, text)`, which encloses a text so that it cannot end its enclosure.
 
     Raises
@@ -304,14 +325,14 @@ def load_prompt(id_or_file: str) -> Prompt:
     InputError
         There is no such prompt or file, or it is not such a template.
     """
-    for folder in (_FOLDER, _ANSWERING, _RATINGS, _RANKING):
+    for folder in (_FOLDER, _ANSWERING, _RATINGS, _RANKING, _CRITERIA):
         if id_or_file in _ids(folder):
             return prompt_from_text(id_or_file, folder.joinpath(f"{id_or_file}.jinja").read_text(encoding="utf-8"))
     path = Path(id_or_file)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        ids = ", ".join((*builtin_ids(), *answering_ids(), *rating_ids(), *ranking_ids()))
+        ids = ", ".join((*builtin_ids(), *answering_ids(), *rating_ids(), *ranking_ids(), *criteria_ids()))
         raise InputError(
             f"prompt {id_or_file!r}: is none of {ids} and cannot be read as a file; "
             "name one of these or a template file."
@@ -322,8 +343,8 @@ def load_prompt(id_or_file: str) -> Prompt:
 def load_prompt_of_one(id_or_file: str) -> Prompt:
     """As `load_prompt`; of this library's prompts that ask for all dimensions at once, the one that asks for one."""
     prompt, single = load_prompt(id_or_file), f"single-{id_or_file}"
-    known = (*builtin_ids(), *rating_ids())
-    return load_prompt(single) if prompt.asks in ("all", "categories") and single in known else prompt
+    known = (*builtin_ids(), *rating_ids(), *criteria_ids())
+    return load_prompt(single) if prompt.asks in ("all", "categories", "criteria") and single in known else prompt
 
 
 def prompt_from_text(name: str, text: str) -> Prompt:
@@ -361,6 +382,12 @@ def _options(choices: Sequence[str], definitions: Mapping[str, str], *, numbered
         {"mark": mark, "name": defuse(name, _GENERIC), "meaning": defuse(definitions.get(name, ""), _GENERIC)}
         for mark, name in zip(marks, choices, strict=True)
     ]
+
+
+def _checklist(criteria: Sequence[str], criterion: int) -> dict[str, object]:
+    """What a template is given of a rubric."""
+    listed = [{"mark": str(number), "text": text} for number, text in enumerate(criteria, start=1)]
+    return {"criteria": listed, "criterion": criteria[criterion] if criteria else ""}
 
 
 def _worded(prompt: Prompt, wording: int) -> Template:

@@ -16,6 +16,7 @@ import pandas as pd
 from jinja2 import TemplateError, nodes
 
 from mrb_lib.errors import InputError
+from mrb_lib.judges.points import rubric_of
 from mrb_lib.judges.prompts import DEFINITIONS, Prompt, prompt_from_text, sandbox
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.schema import NO_PROBE
@@ -30,7 +31,7 @@ _PLAIN_NODES: Final = (
     nodes.Compare, nodes.Operand, nodes.And, nodes.Or, nodes.Not, nodes.Concat, nodes.Getitem, nodes.Test,
 )  # fmt: skip
 _FILTERS: Final = frozenset({"join", "length", "lower", "upper", "trim", "capitalize"})
-_LISTS: Final = frozenset({"dimensions", "definitions", "options", "marks"})
+_LISTS: Final = frozenset({"dimensions", "definitions", "options", "marks", "criteria"})
 
 
 @dataclass(frozen=True)
@@ -92,8 +93,14 @@ def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimensio
         return Sent("", "nothing was asked: the prompt needs a reference answer, and the case has none")
     images = [str(name) for name in shown["images"]] if _sees(manifest) else []
     first, second = str(shown[FIRST]), str(shown[SECOND])
-    rating = prompt.asks == "rating"
-    responses = [[first], [second]] if rating else [[first]] if prompt.rates else [[first, second]]
+    alone = prompt.asks == "rating" or prompt.checks
+    responses = [[first], [second]] if alone else [[first]] if prompt.rates else [[first, second]]
+    try:
+        criteria = [one.text for one in rubric_of({str(name): value for name, value in shown.items()})]
+    except InputError as error:
+        if prompt.checks:
+            return Sent("", f"nothing was asked: {error}")
+        criteria = []
     try:
         texts = [
             prompt.render(
@@ -108,12 +115,13 @@ def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimensio
                 definitions=_definitions(manifest.spec),
                 ordered=manifest.spec.get("ordered") is True,
                 numbered=manifest.spec.get("engine") == "rating",
+                criteria=criteria,
             ).text
             for some in responses
         ]
     except InputError as error:
         return Sent("", f"what was asked cannot be written again: {error}")
-    return Sent("\n\n".join(texts), _note(manifest, rating=rating), images)
+    return Sent("\n\n".join(texts), _note(manifest, prompt, alone=alone), images)
 
 
 @lru_cache(maxsize=64)
@@ -161,9 +169,12 @@ def _scale(spec: Mapping[str, object]) -> int:
     return scale if isinstance(scale, int) else 5
 
 
-def _note(manifest: Manifest, *, rating: bool) -> str:
+def _note(manifest: Manifest, prompt: Prompt, *, alone: bool) -> str:
     notes = ["written again from the run's template and the case as it is now"]
-    notes += ["one prompt for each response"] if rating else []
+    if prompt.asks == "criterion":
+        notes.append("one prompt for each response and criterion, of which those of the first criterion are shown")
+    elif alone:
+        notes.append("one prompt for each response")
     engine = str(manifest.spec.get("engine"))
     if engine not in ENGINES or ENGINES[engine].model != "server":
         notes.append("around it lay the model's chat template, and marks of its tokenizer in the texts were broken")

@@ -21,7 +21,7 @@ from mrb_lib.verdicts.orders import to_case_frame, to_shown_frame
 from mrb_lib.verdicts.protocol import BatchAnswer, Judge
 
 _KEY = list(KEYS["verdicts"][1:])
-_TEXTS = ("reply", "error", "finish", "p_a_bound", "p_categories")
+_TEXTS = ("reply", "error", "finish", "p_a_bound", "p_categories", "criteria")
 _CASES_ESTIMATED: Final = 50
 
 

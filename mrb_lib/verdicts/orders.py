@@ -28,6 +28,9 @@ _PHRASING: Final = {_NOTE: "", "probe_labels": "", "probe_wording": 0, "probe_in
 PICKS: Final = {"A": FIRST, "B": SECOND, TIE: TIE}
 
 _TO_CASE = {("AB", FIRST): "A", ("AB", SECOND): "B", ("BA", FIRST): "B", ("BA", SECOND): "A"}
+_OF_SHOWN: Final = (
+    "p_first", "p_first_bound", "score_first", "score_second", "criteria_first", "criteria_second",
+)  # fmt: skip
 _OPPOSITE: Final = {"at least": "at most", "at most": "at least"}
 _TO_SHOWN = {(order, choice): pick for (order, pick), choice in _TO_CASE.items()}
 
@@ -80,17 +83,17 @@ def to_case_frame(verdicts: pd.DataFrame) -> pd.DataFrame:
     ----------
     verdicts : DataFrame with `order` and `pick` (`first`, `second`, `tie` or null) or, of ratings, `category`, and
         optionally `p_first` (probability that the first is better), `p_first_bound` ("at least" or "at most" where
-        that is a bound), `score_first`, `score_second`
+        that is a bound), `score_first`, `score_second`, `criteria_first`, `criteria_second` (JSON lists)
 
     Returns
     -------
     DataFrame
-        The same rows with `choice`, `p_a`, `p_a_bound`, `score_a`, `score_b` in place of those
-        columns; null stays null.
+        The same rows with `choice`, `p_a`, `p_a_bound`, `score_a`, `score_b`, `criteria` (JSON: the lists of `a` and
+        `b`) in place of those columns; null stays null.
     """
     order = verdicts["order"]
     is_ab = (order == "AB").to_numpy()
-    out = verdicts.drop(columns=["pick", "p_first", "p_first_bound", "score_first", "score_second"], errors="ignore")
+    out = verdicts.drop(columns=["pick", *_OF_SHOWN], errors="ignore")
     if "category" in verdicts.columns:
         out = out.drop(columns="category").assign(choice=verdicts["category"].astype("str"))
     else:
@@ -105,6 +108,10 @@ def to_case_frame(verdicts: pd.DataFrame) -> pd.DataFrame:
     elif "score_first" in verdicts.columns:
         out["score_a"] = verdicts["score_first"].where(is_ab, verdicts["score_second"])
         out["score_b"] = verdicts["score_second"].where(is_ab, verdicts["score_first"])
+    if "criteria_first" in verdicts.columns:
+        a = verdicts["criteria_first"].where(is_ab, verdicts["criteria_second"])
+        b = verdicts["criteria_second"].where(is_ab, verdicts["criteria_first"])
+        out["criteria"] = ('{"a": ' + a + ', "b": ' + b + "}").astype("str")
     return out
 
 

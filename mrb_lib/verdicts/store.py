@@ -30,9 +30,11 @@ from mrb_lib.verdicts.parts import next_path, part_paths, read_part, sync_folder
 _ARROW = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
 SCHEMA = pa.schema([pa.field(column.name, _ARROW[column.type]) for column in VERDICTS])
 COSTS = ("latency_s", "prompt_tokens", "completion_tokens")
-ANALYSIS_COLUMNS = [*KEYS["verdicts"], "choice", "p_a", "p_a_bound", "p_categories", "score_a", "score_b", "status"]
+ANALYSIS_COLUMNS = [
+    *KEYS["verdicts"], "choice", "p_a", "p_a_bound", "p_categories", "score_a", "score_b", "criteria", "status",
+]  # fmt: skip
 
-_LATER = ("p_a_bound", "p_categories")  # columns that parts written before there were any lack
+_LATER = ("p_a_bound", "p_categories", "criteria")  # columns that parts written before there were any lack
 
 
 def empty_verdicts() -> pd.DataFrame:

@@ -190,7 +190,7 @@ def _from_text(values: pd.Series, column: Column | None, path: Path) -> pd.Serie
         return pd.Series(cells, index=values.index, dtype=object)
     if column is None or column.nullable or column.type != "str":
         values = values.mask(values == "")
-    if column is None or column.type == "str":
+    if column is None or column.type in ("str", "rubric"):
         return values
     try:
         # float() reads what repr() wrote to the last digit; pandas' own parser may not.

@@ -374,8 +374,7 @@ class EndpointJudge:
 
     def _put(self, rows: VerdictRows, task: Task, reply: ChatReply, took: dict[str, object]) -> None:
         """Read a reply into its rows; what it took stands on the first of them."""
-        if reply.cut_off:
-            self._notices.add("replies were cut off at their longest length; --max-new-tokens raises it")
+        self._note_length(reply)
         if self._prompt.asks == "answer":
             for position, _ in task.rows:
                 rows.put_answer(position, reply.whole, is_cut_off=reply.cut_off, is_refused=reply.refused, **took)
@@ -393,6 +392,10 @@ class EndpointJudge:
                 p_first = _columns(self._p_first(reply, dimension, choice) if looks else None)
                 rows.put(position, reading.status_of(dimension), pick, reply=reply.whole, **p_first, **took)
             took = {}
+
+    def _note_length(self, reply: ChatReply) -> None:
+        if reply.cut_off:
+            self._notices.add("replies were cut off at their longest length; --max-new-tokens raises it")
 
     def _reading(self, task: Task, reply: ChatReply) -> Reading:
         if self._rated:

@@ -46,7 +46,8 @@ class Task:
 
 def wants_only_json(prompt: Prompt) -> bool:
     """Whether a prompt asks for "one JSON object and nothing else", in these words, so that a schema may enforce it."""
-    return prompt.asks in ("all", "rankings", "categories") and _ONLY_JSON in " ".join(prompt.text.split())
+    kinds = ("all", "rankings", "categories", "criteria")
+    return prompt.asks in kinds and _ONLY_JSON in " ".join(prompt.text.split())
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class RequestWriter:
         try:
             if self.prompt.needs_reference and reference is None:
                 raise InputError(f"the case has no reference answer, which the prompt {self.prompt.id} shows.")
-            responses = self.responses(case)
+            responses, criteria = self.responses(case), self.criteria(case)
             pictures = [self._picture(name, urls) for name in self._named(case)]
         except InputError as error:
             return Task(str(case["case_id"]), tuple(rows), asked, None, str(error))
@@ -125,6 +126,7 @@ class RequestWriter:
                 choices=self.settings.choices,
                 definitions=DEFINITIONS | self.settings.definitions,
                 ordered=self.settings.is_ordered,
+                criteria=criteria,
                 **phrasing,
             ).text
         except InputError as error:
@@ -147,8 +149,12 @@ class RequestWriter:
         return _SHARED
 
     def responses(self, row: pd.Series) -> list[str]:
-        """The responses in the order shown."""
+        """The responses in the order shown; the one that is rated."""
         return [str(row[FIRST])] if self.settings.is_rating else [str(row[FIRST]), str(row[SECOND])]
+
+    def criteria(self, row: pd.Series) -> list[str]:
+        """The criteria of the case's rubric, where the prompt shows them."""
+        return []
 
     def value_schema(self, row: pd.Series, offered: Sequence[str]) -> Mapping[str, object]:
         """What the reply may say of a dimension."""

@@ -45,6 +45,10 @@ _ASKS: Final[Mapping[Asks, str]] = {
     "answer": "an answer to the question",
     "rankings": "rankings of all responses to an item",
     "ranking": "a ranking of all responses to an item in one dimension",
+    "categories": "a category of one response for each dimension",
+    "category": "the mark of one category",
+    "criteria": "all criteria of a rubric in one reply",
+    "criterion": "one letter a criterion of a rubric",
 }
 
 T = TypeVar("T")
@@ -282,7 +286,14 @@ class LocalJudge(ABC):
         return pictures
 
     def _render(
-        self, row: Mapping[str, object], responses: Sequence[str], dimensions: Sequence[str], dimension: str = ""
+        self,
+        row: Mapping[str, object],
+        responses: Sequence[str],
+        dimensions: Sequence[str],
+        dimension: str = "",
+        *,
+        criteria: Sequence[str] = (),
+        criterion: int = 0,
     ) -> Rendered:
         """The prompt for a row; `InputError` where it needs a reference that the case lacks."""
         reference = row.get("reference")
@@ -301,6 +312,8 @@ class LocalJudge(ABC):
             ordered=self._settings.is_ordered,
             numbered=self.numbered,
             marks=self.weights.marks,
+            criteria=criteria,
+            criterion=criterion,
             **phrasing_of(row),
         )
 
@@ -376,7 +389,7 @@ def _fitting_prompt(judge: str, wanted: str | None, usual: str | None, asks: Seq
         if wanted is not None:
             raise InputError(f"judge {judge}: is a scalar reward model and takes no prompt; leave --prompt out.")
         return None
-    prompt = (load_prompt_of_one if asks in (("one",), ("category",)) else load_prompt)(wanted or usual)
+    prompt = (load_prompt_of_one if asks in (("one",), ("category",), ("criterion",)) else load_prompt)(wanted or usual)
     if prompt.asks not in asks:
         raise InputError(
             f"judge {judge}: prompt {prompt.id} asks for {_ASKS[prompt.asks]}, but this engine reads "

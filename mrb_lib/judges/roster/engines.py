@@ -121,6 +121,15 @@ def engine(
     return register
 
 
+def asks_for_criteria(request: JudgeRequest) -> bool:
+    """Whether the user's prompt asks which criteria of a rubric a response meets."""
+    if request.settings.prompt is None:
+        return False
+    from mrb_lib.judges.prompts import load_prompt  # reading templates costs time, and listing engines reads none
+
+    return load_prompt(request.settings.prompt).asks == "criteria"
+
+
 def public_engines() -> dict[str, Engine]:
     """The engines that a user may name, in a roster file or as `NAME+ENGINE`."""
     return {name: engine for name, engine in ENGINES.items() if not engine.is_internal}

@@ -16,13 +16,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mrb_lib.errors import InputError
-from mrb_lib.schema import CHOICES, NO_PROBE, ORDERS
+from mrb_lib.schema import CHOICES, KEYS, NO_PROBE, ORDERS
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, encode, pick_dimensions
 
 ABSENT, NULL = -2, -1
 TIE = CHOICES.index("tie")
 SCORE_COLUMNS = ("score_a", "score_b")
 COST_COLUMNS = ("latency_s", "prompt_tokens", "completion_tokens")
+_DECIDED = dict.fromkeys(("judge", "case_id", "dimension", "order", "probe", "criteria"), "str")
 _NO_COSTS = pd.DataFrame(columns=["judge", "dimension", "order", "repeat", "n_verdicts", "n_counted", *COST_COLUMNS])
 
 
@@ -49,6 +50,8 @@ class Panel:
     categories : what a verdict may choose: A, B and tie, or the categories of a rating, from the lowest
     scores : float64, the shape of `choice` and (2,): what the judge scored the responses A and B; NaN where it did not.
         None where no verdict has a score, or where the table does not read them
+    criteria : the verdicts with decisions on a rubric, as they were read: `judge, case_id, dimension, order, repeat,
+        criteria`, also of judges, cases and dimensions that are not in the panel. None where no verdict has any
     """
 
     judges: list[str]
@@ -61,6 +64,7 @@ class Panel:
     is_bound: BoolArray | None = None
     categories: tuple[str, ...] = CHOICES
     scores: FloatArray | None = None
+    criteria: pd.DataFrame | None = None
 
     @property
     def tie(self) -> int:
@@ -265,7 +269,7 @@ def panels(
     names = None if dimensions is None else pick_dimensions([], dimensions)
     by_probe: dict[str, dict[str, _JudgeVerdicts]] = {}
     costs = [_NO_COSTS.assign(probe=None)]
-    seen = []
+    seen, decided = [], list[pd.DataFrame]()
     for frame in frames:
         if names is None:
             names = pick_dimensions(frame["dimension"].dropna().unique(), None)
@@ -277,6 +281,8 @@ def panels(
             judges[str(judge)] = _of_judge(str(judge), rows, ids, len(names))
         if any(name in frame.columns for name in COST_COLUMNS):
             costs.append(_mean_costs(coded, names))
+        if "criteria" in frame.columns and frame["criteria"].notna().any():
+            decided.append(frame.loc[frame["criteria"].notna(), [*KEYS["verdicts"], "criteria"]].astype(_DECIDED))
         if "seen" in frame.columns:
             seen.append(frame.loc[frame["seen"].eq(True), ["judge", "case_id"]].drop_duplicates().astype("str"))
     training = pd.concat(seen) if seen else None
@@ -287,6 +293,9 @@ def panels(
         )
         for probe, judges in by_probe.items()
     }
+    if decided:
+        of_probe = dict(iter(pd.concat(decided, ignore_index=True).groupby("probe")))
+        made = {probe: replace(panel, criteria=of_probe.get(probe)) for probe, panel in made.items()}
     return {probe: panel.without_seen(training, case_ids) for probe, panel in made.items()}
 
 
