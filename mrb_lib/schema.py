@@ -130,6 +130,8 @@ CASES = (
             "model_a",
             "model_b",
             "reference",
+            "reference_weak",
+            "evidence",
             "cluster",
             "item",
             "split",
@@ -148,7 +150,10 @@ SEEN_BY_JUDGES = (
     "modality",
     "question_type",
 )
-"""The columns of the cases that may reach a judge; who wrote a response and which split a case is in may not."""
+"""The columns of the cases that may reach a judge; who wrote a response and which split a case is in may not.
+
+`reference_weak` and `evidence` do only where a judge is set to show them, see `mrb_lib.judges.context`.
+"""
 
 ANNOTATIONS = (Column("case_id"), Column("annotator"), Column("dimension"), Column("choice"))
 VERDICTS = (

@@ -107,6 +107,7 @@ class RequestWriter:
         try:
             if self.prompt.needs_reference and reference is None:
                 raise InputError(f"the case has no reference answer, which the prompt {self.prompt.id} shows.")
+            context = self.settings.context_of({str(name): value for name, value in case.items()})
             pictures = [self._picture(name, urls) for name in self._named(case)]
         except InputError as error:
             return Task(str(case["case_id"]), tuple(rows), asked, None, str(error))
@@ -122,6 +123,7 @@ class RequestWriter:
                 choices=self.settings.choices,
                 definitions=DEFINITIONS | self.settings.definitions,
                 ordered=self.settings.is_ordered,
+                context=context,
                 **phrasing,
             ).text
         except InputError as error:
