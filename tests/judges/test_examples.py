@@ -92,8 +92,8 @@ def test_a_case_of_the_same_item_cluster_texts_or_image_is_never_drawn(tmp_path:
 def test_the_nearest_is_last(bench: Benchmark) -> None:
     like = min(number_of(one) for examples in drawn(bench, 5, "random").values() for one in examples)
     cases = bench.cases.copy()
-    same = cases["question"][like].split(" ", 1)[1]
-    cases.loc[15, ["question", "response_a"]] = [f"question-15 {same}", "other words entirely"]
+    for name in ("question", "response_a", "response_b"):  # the same words in another sequence are no copy
+        cases.loc[15, name] = " ".join(reversed(cases[name][like].split()))
     assert number_of(drawn(replace(bench, cases=cases), 2)[15][-1]) == like
     assert number_of(drawn(bench, 2)[15][-1]) != like, "or the test shows nothing"
 

@@ -43,11 +43,16 @@ def asked(
     limit = settings.pop("limit", None)
     with ChatServer(lambda _: message(reply)) as server:
         [summary] = judge(bench, runs, [name], limit=limit, settings=Settings(url=server.url, **settings))
-        texts = [received.text for received in server.received]
+        texts = sorted(received.text for received in server.received)
     of_case: dict[str, list[str]] = {}
     for text in texts:
         of_case.setdefault(re.findall(r"<<<question \w{8}>>>\n(question-\d+)", text)[0], []).append(text)
     return summary, of_case
+
+
+def shown_by(summary: RunSummary) -> dict[str, dict[str, object]]:
+    """What a run says that it showed beside the cases, a part of what its folder is called after."""
+    return read_manifest(summary.folder).spec["shown"]
 
 
 def test_a_level_shows_that_reference_and_no_other(bench: Benchmark, tmp_path: Path) -> None:
@@ -124,7 +129,7 @@ def test_no_gold_of_a_case_that_is_judged_reaches_a_prompt(bench: Benchmark, tmp
     first, was = asked(bench, tmp_path / "runs", examples=3)
     second, now = asked(load(tmp_path / "turned"), tmp_path / "others", examples=3)
     assert was == now
-    assert first.folder.name == second.folder.name
+    assert shown_by(first) == shown_by(second)
     assert sorted(was) == sorted(f"question-{i}" for i in range(14, 24)), "training cases are not judged"
     for case, texts in was.items():
         for text in texts:
@@ -147,14 +152,14 @@ def test_both_orders_show_the_examples_exchanged(bench: Benchmark, tmp_path: Pat
 def test_what_is_left_out_is_said_and_recorded(bench: Benchmark, tmp_path: Path) -> None:
     summary, _ = asked(bench, tmp_path / "runs", examples=2, examples_by="random", seed=4)
     assert summary.notices[0].startswith("14 of 24 cases are in the split train, from which examples are drawn")
-    recorded = read_manifest(summary.folder).spec["shown"]["examples"]
+    recorded = shown_by(summary)["examples"]
     assert {name: recorded[name] for name in ("k", "by", "seed")} == {"k": 2, "by": "random", "seed": 4}
     assert len(recorded["sha256"]) == 64
     changed = bench.annotations.copy()
     changed["choice"] = changed["choice"].map({"A": "B", "B": "A", "tie": "tie"})
     save(replace(bench, annotations=changed), tmp_path / "changed")
     other, _ = asked(load(tmp_path / "changed"), tmp_path / "runs", examples=2, examples_by="random", seed=4)
-    assert other.folder != summary.folder, "other gold of training cases is another run"
+    assert shown_by(other)["examples"]["sha256"] != recorded["sha256"], "other gold of training cases is another run"
 
 
 def test_letters_and_ratings_show_them_too(bench: Benchmark, tmp_path: Path) -> None:
