@@ -36,7 +36,7 @@ class Inputs:
     probes : the verdicts of every probe
     probe : the one that `verdicts` is of
     adjudications : what reviewers said; None where nobody was asked
-    groups, training, records, pairs : as of `analyze`
+    groups, training, records, pairs, marks : as of `analyze`
     others : the options of `analyze`
     """
 
@@ -59,6 +59,7 @@ class Inputs:
     training: pd.DataFrame | None = None
     records: pd.DataFrame | None = None
     pairs: Sequence[tuple[str, str]] | None = None
+    marks: pd.DataFrame | None = None
 
     @property
     def verdicts(self) -> Panel | None:
