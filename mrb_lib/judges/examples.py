@@ -116,7 +116,10 @@ def _decided(benchmark: Benchmark, rows: NDArray[np.int64]) -> tuple[NDArray[np.
     pool = rows[decided.to_numpy(dtype=bool)]
     texts = cases.iloc[pool][list(names)].fillna("").astype("str").to_dict("records")
     choices = labels[decided].to_dict("records")
-    return pool, [{**text, "choices": own} for text, own in zip(texts, choices, strict=True)]
+    return pool, [
+        {**{str(name): one for name, one in text.items()}, "choices": own}
+        for text, own in zip(texts, choices, strict=True)
+    ]
 
 
 def _nearest(cases: pd.DataFrame, rows: NDArray[np.int64], pool: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:

@@ -31,5 +31,5 @@ def sentence(table: pd.DataFrame) -> str:
     said = of_judges(len(better), len(known), what)
     if better.empty:
         return f"{said}."
-    top = better.loc[better["difference"].idxmax()]
+    top = better.sort_values("difference").iloc[-1]
     return f"{said}, {top['judge']} most: {points(top, 'difference')}."

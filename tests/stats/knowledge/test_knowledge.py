@@ -74,10 +74,11 @@ def test_the_numbers_are_those_of_plain_arithmetic_and_of_a_robust_regression() 
 
 def test_a_planted_difference_is_covered_and_none_is_seldom_found() -> None:
     def inference(effect: float, seed: int) -> dict[str, float]:
-        cases, gold, verdicts, marks = drawn(60, effect, seed)
-        value = (verdicts["choice"] == gold["choice"]).to_numpy(dtype=np.float64)
-        codes = pd.factorize(cases["item"])[0].astype(np.int64)
-        return made._difference(value, marks["correct"].to_numpy()[codes], codes)[0]
+        rng = np.random.default_rng(seed)
+        item = np.repeat(np.arange(60), 2)
+        right = (rng.random(60) < 0.5)[item]
+        p = 0.55 + effect * right + rng.choice([-0.3, 0.3], 60)[item]
+        return made._difference((rng.random(120) < p).astype(float), right.astype(float), item)[0]
 
     inside = [one["low"] <= 0.15 <= one["high"] for one in (inference(0.15, seed) for seed in range(600))]
     assert 0.93 <= np.mean(inside) <= 0.97, f"95% intervals that cover: {np.mean(inside):.3f}"
