@@ -131,6 +131,8 @@ CASES = (
             "model_a",
             "model_b",
             "reference",
+            "reference_weak",
+            "evidence",
             "cluster",
             "item",
             "split",
@@ -153,7 +155,10 @@ SEEN_BY_JUDGES = (
     "question_type",
 )
 """The columns of the cases that may reach a judge; who wrote a response, which split a case is in and since when it is
-public may not."""
+public may not.
+
+`reference_weak` and `evidence` do only where a judge is set to show them, see `mrb_lib.judges.context`.
+"""
 
 ANNOTATIONS = (Column("case_id"), Column("annotator"), Column("dimension"), Column("choice"))
 VERDICTS = (

@@ -23,6 +23,7 @@ from jinja2 import StrictUndefined, Template, TemplateError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from mrb_lib.errors import InputError
+from mrb_lib.judges.context import Context, names_of_choices
 from mrb_lib.replies.categories import marks_of
 from mrb_lib.replies.labels import LETTERS, Labels, labels_of, names_letters, relabelled
 from mrb_lib.schema import CHOICES
@@ -160,6 +161,23 @@ class Prompt:
         """Whether it asks about one dimension, for a mark of one token."""
         return self.asks in ("one", "category")
 
+    def check_shows(self, names: Sequence[str]) -> None:
+        """Raise `InputError` where it cannot show what is to be shown beside the cases.
+
+        Parameters
+        ----------
+        names : see `mrb_lib.judges.settings.Settings.shows`
+        """
+        if "reference" in names and self.needs_reference:
+            raise InputError(
+                f"prompt {self.id}: shows the reference answer itself; leave out --reference, or use another prompt."
+            )
+        if "examples" in names and self.asks == "rating":
+            raise InputError(
+                f"prompt {self.id}: asks for a rating of each response, of which choices between two are no examples; "
+                "leave out --examples, or use another engine."
+            )
+
     def render(
         self,
         question: str,
@@ -181,6 +199,7 @@ class Prompt:
         note: str = "",
         criteria: Sequence[str] = (),
         criterion: int = 0,
+        context: Context | None = None,
     ) -> Rendered:
         """The text for one case.
 
@@ -203,6 +222,7 @@ class Prompt:
         note : what somebody says of the two responses, in a fence after them; a rating of one response has none
         criteria : the texts of the case's rubric
         criterion : the place of the one asked about, where one is
+        context : what is shown beside the case, around the block `case`; None for nothing
 
         Raises
         ------
@@ -212,8 +232,9 @@ class Prompt:
         """
         reference = reference if self.needs_reference else None  # what is not shown must not shape the key either
         texts = [question, *responses, *([reference] if reference is not None else [])]
+        beside = context.texts if context else ()
         # Where each response is checked alone, all that stands before it is the same for both, the key too if it can.
-        key = _key([question, *criteria], "\0".join(texts)) if self.checks else _key(texts, note)
+        key = _key([question, *criteria], "\0".join(texts), *beside) if self.checks else _key(texts, note, *beside)
         defused = [defuse(text, marks or _GENERIC) for text in texts]
         options = _options(choices, definitions, numbered=numbered) if self.rates else []
         variables: dict[str, object] = {
@@ -253,6 +274,15 @@ class Prompt:
             blocks[-1] = f"{instruction}\n{blocks[-1]}"
         if note and self.asks in ("all", "one"):
             blocks[-1] = f"{_fence(key, labels)('note', defuse(note, marks or _GENERIC))}\n\n{blocks[-1]}"
+        if context:
+
+            def enclosed(name: str, text: str) -> str:
+                return _fence(key, LETTERS)(name, defuse(text, marks or _GENERIC))
+
+            mark = [option["mark"] for option in options]
+            names = names_of_choices(choices, labels, mark, rates=self.rates, is_of_one=self.is_of_one)
+            before = context.before(enclosed, key, labels, names, dimensions, is_of_one=self.is_of_one)
+            blocks[0] = before + blocks[0] + context.after(enclosed)
         return Rendered(*blocks)
 
     def _blocks(self, variables: Mapping[str, object]) -> list[str]:
@@ -436,13 +466,13 @@ def sandbox() -> ImmutableSandboxedEnvironment:
     )
 
 
-def _key(texts: Sequence[str], note: str = "") -> str:
-    """A short key that no text holds, the same for both orders of the responses and with any note."""
+def _key(texts: Sequence[str], *others: str) -> str:
+    """A short key that no text holds, the same for both orders of the responses and, but by chance, with any others."""
     material = "\0".join(sorted(texts)).encode("utf-8", "surrogatepass")
     number = 0
     while True:
         key = hashlib.sha256(number.to_bytes(4, "big") + material).hexdigest()[:8]
-        if not any(key in text for text in (*texts, note)):
+        if not any(key in text for text in (*texts, *others)):
             return key
         number += 1
 

@@ -14,7 +14,9 @@ from mrb_lib.errors import InputError
 from mrb_lib.probes import ProbeId, Probing, parse_probes
 from mrb_lib.probes.apply import applicable, sample
 from mrb_lib.probes.from_file import FileProbe, file_probes
+from mrb_lib.runs.beside import Beside
 from mrb_lib.schema import ANSWERED_STATUSES, NO_PROBE, ORDERS, STATUSES
+from mrb_lib.verdicts.orders import CONTEXT
 
 RETRIABLE = tuple(status for status in STATUSES if status not in ANSWERED_STATUSES)
 
@@ -119,7 +121,8 @@ class Plan:
     def longest_first(self, numbers: np.ndarray) -> np.ndarray:
         """The same numbers, case by case, those of the cases with the longest texts first."""
         case = numbers // self.per_case
-        texts = [name for name in ("question", "response_a", "response_b", "reference") if name in self.cases.columns]
+        shown = ("question", "response_a", "response_b", "reference", *CONTEXT)
+        texts = [name for name in shown if name in self.cases.columns]
         length = np.sum([self.cases[name].str.len().fillna(0).to_numpy() for name in texts], axis=0)
         return numbers[np.lexsort((numbers, -length[case]))]
 
@@ -197,6 +200,7 @@ def make_plan(
     probes: ProbeOptions | None = None,
     seed: int = 0,
     ratings: Sequence[str] = (),
+    beside: Beside | None = None,
 ) -> Plan:
     """The plan of a run over a benchmark's cases; with probes, of the plain cases and of each as it is probed.
 
@@ -206,14 +210,17 @@ def make_plan(
     limit : the first so many; None for all
     seed : of what the probes draw
     ratings : see `Plan`; of the orders asked for only AB is made then
+    beside : what is shown beside the cases, and which of them are judged; None shows nothing, and judges all
     """
     check_limit(limit)
-    kept = cases.head(limit) if limit else cases
+    beside = beside or Beside()
+    kept = beside.judged(cases)
+    kept = kept.head(limit) if limit else kept
     names = tuple(dimensions)
     if ratings:
         orders = [order for order in orders if order == "AB"] or orders
     if probes is None or not (probes.names or probes.files):
-        return Plan(kept, names, tuple(orders), repeats, ratings=tuple(ratings))
+        return Plan(kept, names, tuple(orders), repeats, notices=beside.notices, ratings=tuple(ratings))
     files = file_probes(probes.files)
     ids = {str(probe): probe for probe in parse_probes(",".join(probes.names))}
     ids |= {name: ProbeId(name) for name in files}
@@ -221,7 +228,7 @@ def make_plan(
     probing, kept = Probing(cases, seed, files), sample(kept, probes.cases, seed)
     reasons = {name: applicable(probing, list(kept["case_id"]), probe) for name, probe in ids.items()}
     applies = np.column_stack([np.ones(len(kept), dtype=bool), *(why.isna().to_numpy() for why in reasons.values())])
-    notices = tuple(_not_applied(name, why) for name, why in reasons.items() if why.notna().any())
+    notices = beside.notices + tuple(_not_applied(name, why) for name, why in reasons.items() if why.notna().any())
     notices += tuple(filter(None, strangers))
     return Plan(kept, names, tuple(orders), repeats, (NO_PROBE, *reasons), probing, applies, notices, tuple(ratings))
 

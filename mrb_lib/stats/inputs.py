@@ -36,7 +36,7 @@ class Inputs:
     probes : the verdicts of every probe
     probe : the one that `verdicts` is of
     adjudications : what reviewers said; None where nobody was asked
-    groups, training, records, pairs, prompts : as of `analyze`
+    groups, training, records, pairs, prompts, marks : as of `analyze`
     others : the options of `analyze`
     """
 
@@ -60,6 +60,7 @@ class Inputs:
     records: pd.DataFrame | None = None
     pairs: Sequence[tuple[str, str]] | None = None
     prompts: pd.DataFrame | None = None
+    marks: pd.DataFrame | None = None
 
     @property
     def verdicts(self) -> Panel | None:

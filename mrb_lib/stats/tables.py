@@ -90,6 +90,7 @@ def analyze(
     records: pd.DataFrame | None = None,
     pairs: Sequence[tuple[str, str]] | None = None,
     prompts: pd.DataFrame | None = None,
+    marks: pd.DataFrame | None = None,
     **options: float,
 ) -> pd.DataFrame:
     """Make one of the registered tables, `TABLES`.
@@ -131,6 +132,8 @@ def analyze(
     pairs : (base, tuned) judges for the table `gains`; None takes those that `records` and `groups` know
     prompts : the prompt of each run, as of `mrb_lib.verdicts.prompts.run_prompts`; None tells runs of one judge from
         their names alone
+    marks : `item_id`, `model`, `correct`: which model answered which item right, for the table `knowledge`; None where
+        no model answered
     options : those that the table alone has, such as `margin` of `significance`; `mrb analyze --explain T`
         names them
 
@@ -172,6 +175,7 @@ def analyze(
         records=records,
         pairs=pairs,
         prompts=prompts,
+        marks=marks,
     )
     _check_options(inputs)
     _check_task(benchmark, table, policy)

@@ -5,8 +5,10 @@ A judge sees `first` and `second`. The tables hold A and B, the case's own frame
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -21,6 +23,11 @@ KEYS: Final = ("case_id", "dimension", "order", "repeat", "probe")
 ITEM_RESPONSES: Final = "item_responses"
 """The column of rows shown with all responses to the item, for a judge that ranks them; see `mrb_lib.runs.items`."""
 SHOWN: Final = (*KEYS, ITEM_RESPONSES, *(name for name in SEEN_BY_JUDGES if name not in ("response_a", "response_b")))
+WEAK: Final = "context_reference"
+EVIDENCE: Final = "context_evidence"
+EXAMPLES: Final = "context_examples"
+CONTEXT: Final = (WEAK, EVIDENCE, EXAMPLES)
+"""Columns of what a prompt shows beside the case, which the plan of a run adds; see `mrb_lib.judges.context`."""
 _NOTE: Final = "probe_note"
 _PHRASING: Final = {_NOTE: "", "probe_labels": "", "probe_wording": 0, "probe_instruction": ""}
 
@@ -31,6 +38,7 @@ _TO_CASE = {("AB", FIRST): "A", ("AB", SECOND): "B", ("BA", FIRST): "B", ("BA", 
 _OF_SHOWN: Final = (
     "p_first", "p_first_bound", "score_first", "score_second", "criteria_first", "criteria_second",
 )  # fmt: skip
+_EXCHANGED: Final = {"A": "B", "B": "A"}
 _OPPOSITE: Final = {"at least": "at most", "at most": "at least"}
 _TO_SHOWN = {(order, choice): pick for (order, pick), choice in _TO_CASE.items()}
 
@@ -53,10 +61,11 @@ def to_shown_frame(rows: pd.DataFrame) -> pd.DataFrame:
         Columns `first` and `second` in place of the responses, and of the other
         columns only `SHOWN`: who wrote a response, and whatever else a source
         carries along (labels, for one), is not for a judge to see. `probe_note`, `probe_labels`,
-        `probe_wording` and `probe_instruction` stay, and the note names the responses as they are shown.
+        `probe_wording` and `probe_instruction` stay, and the note names the responses as they are shown. So do the
+        columns `CONTEXT`, and worked examples are shown in the same order as the case.
     """
     is_ab = (rows["order"] == "AB").to_numpy()
-    shown = rows[[name for name in SHOWN if name in rows.columns]].copy()
+    shown = rows[[name for name in (*SHOWN, *CONTEXT) if name in rows.columns]].copy()
     shown["first"] = rows["response_a"].where(is_ab, rows["response_b"])
     shown["second"] = rows["response_b"].where(is_ab, rows["response_a"])
     if "probe" in rows.columns:  # what a plain case carries under such a name comes from its source
@@ -67,7 +76,21 @@ def to_shown_frame(rows: pd.DataFrame) -> pd.DataFrame:
     if _NOTE in shown.columns:
         notes = [_named(note, order) for note, order in zip(shown[_NOTE], shown["order"], strict=True)]
         shown[_NOTE] = pd.Series(notes, index=rows.index, dtype="str")
+    if EXAMPLES in shown.columns:
+        turned = {text: _turned(text) for text in shown[EXAMPLES][~is_ab].dropna().unique()}
+        shown[EXAMPLES] = shown[EXAMPLES].where(is_ab, shown[EXAMPLES].map(turned))
     return shown
+
+
+def exchanged(example: Mapping[str, Any]) -> dict[str, Any]:
+    """A worked example with its two responses exchanged, and what was decided of them; a tie stays."""
+    choices = {name: _EXCHANGED.get(choice, choice) for name, choice in example["choices"].items()}
+    sides = {"response_a": example["response_b"], "response_b": example["response_a"]}
+    return {**example, **sides, "choices": choices}
+
+
+def _turned(examples: str) -> str:
+    return json.dumps([exchanged(one) for one in json.loads(examples)])
 
 
 def _named(note: str, order: str) -> str:

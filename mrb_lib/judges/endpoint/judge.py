@@ -144,6 +144,7 @@ class EndpointJudge:
         if prompt.asks != "answer" and prompt.rates != settings.is_rating:
             has = "ratings of one response" if settings.is_rating else "two responses to compare"
             raise InputError(f"prompt {prompt.id}: does not ask for what the benchmark has, {has}; use {usual}.")
+        prompt.check_shows(settings.shows)
         self._prices = _prices(settings)
         server = address(entry, settings)
         sees, max_pixels = entry.vision is not False, settings.max_pixels or MAX_PIXELS

@@ -111,6 +111,7 @@ class RequestWriter:
             if self.prompt.needs_reference and reference is None:
                 raise InputError(f"the case has no reference answer, which the prompt {self.prompt.id} shows.")
             responses, criteria = self.responses(case), self.criteria(case)
+            context = self.settings.context_of({str(name): value for name, value in case.items()})
             pictures = [self._picture(name, urls) for name in self._named(case)]
         except InputError as error:
             return Task(str(case["case_id"]), tuple(rows), asked, None, str(error))
@@ -127,6 +128,7 @@ class RequestWriter:
                 definitions=DEFINITIONS | self.settings.definitions,
                 ordered=self.settings.is_ordered,
                 criteria=criteria,
+                context=context,
                 **phrasing,
             ).text
         except InputError as error:

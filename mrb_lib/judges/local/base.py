@@ -103,6 +103,10 @@ class LocalJudge(ABC):
         prompt = settings.prompt or _trained_prompt(source.folder, trained, self.engine)
         usual, asks = self._prompts_for(settings)
         self._own_prompt = _fitting_prompt(name, prompt, usual, asks)
+        if self._own_prompt is not None:
+            self._own_prompt.check_shows(settings.shows)
+        elif settings.shows:
+            raise InputError(f"judge {name}: takes no prompt; leave out --{' and --'.join(settings.shows)}.")
         self._devices = choose_devices(settings.device)
         self._device = self._devices[0]
         self.cases_per_batch = settings.batch_size or (_CASES_ON_GPU if self._device.type == "cuda" else _CASES)
@@ -295,7 +299,7 @@ class LocalJudge(ABC):
         criteria: Sequence[str] = (),
         criterion: int = 0,
     ) -> Rendered:
-        """The prompt for a row; `InputError` where it needs a reference that the case lacks."""
+        """The prompt for a row; `InputError` where it is to show what the case lacks."""
         reference = row.get("reference")
         if self._prompt.needs_reference and not isinstance(reference, str):
             raise InputError(f"prompt {self._prompt.id} needs a reference answer, and the case has none")
@@ -314,6 +318,7 @@ class LocalJudge(ABC):
             marks=self.weights.marks,
             criteria=criteria,
             criterion=criterion,
+            context=self._settings.context_of(row),
             **phrasing_of(row),
         )
 
