@@ -136,9 +136,12 @@ CASES = (
             "fold",
         )
     ),
+    _optional("step", "int", low=1, high=999_999),
+    _optional("before"),
 )
 SEEN_BY_JUDGES = (
     "question",
+    "before",
     "response_a",
     "response_b",
     "images",

@@ -133,6 +133,8 @@ def inspect(
         findings.extend(_inspect_column(frame, column, allowed, source))
     if not any(finding.severity == "error" for finding in findings):
         findings.extend(_inspect_relations(frame, table, source))
+        if table == "cases" and task == "rating" and "step" in frame.columns:
+            findings.extend(_inspect_steps(frame, source))
     return findings
 
 
@@ -252,12 +254,44 @@ def _inspect_relations(frame: pd.DataFrame, table: TableName, source: str) -> It
                 yield Finding("error", source, i + 1, "choice", problem, cure, str(frame["case_id"].iloc[i]))
 
 
+def _inspect_steps(frame: pd.DataFrame, source: str) -> Iterator[Finding]:
+    """The steps of each item must be 1, 2, ... in the order of the rows; one finding an item where they are not."""
+    step = pd.to_numeric(frame["step"]).astype("float64").reset_index(drop=True)
+    item = frame["item"].astype("str") if "item" in frame.columns else pd.Series(None, frame.index, dtype="str")
+    item, ids = item.reset_index(drop=True), frame["case_id"].astype("str")
+    for i in _rows(step.notna() & item.isna()):
+        problem, cure = f"step {step[i]:.0f} is of no item", "name the item whose step it is, or leave it empty"
+        yield Finding("error", source, i + 1, "item", problem, cure, ids.iloc[i])
+    for name, steps in step[item.isin(item[step.notna()].dropna())].groupby(item, sort=False):
+        due = np.arange(1, len(steps) + 1)
+        broken = np.flatnonzero(steps.to_numpy() != due)
+        if len(broken):
+            row = int(steps.index[broken[0]])
+            problem, cure = _broken_step(repr(str(name)[:80]), steps.to_numpy(), int(broken[0]))
+            yield Finding("error", source, row + 1, "step", problem, cure, ids.iloc[row])
+
+
+def _broken_step(item: str, steps: np.ndarray, at: int) -> tuple[str, str]:
+    """What is wrong with the first step of an item that is not the one due, and the cure."""
+    stated, due = steps[at], at + 1
+    if np.isnan(stated):
+        return f"the item {item} has steps, and this case of it is none", "number it, or take it out of the item"
+    if stated in steps[:at]:
+        return f"step {stated:.0f} of the item {item} occurs again", "keep one of the two"
+    if due in steps:
+        return f"step {stated:.0f} of the item {item} comes before its step {due}", "put the steps of an item in order"
+    return f"step {due} of the item {item} is missing before its step {stated:.0f}", "add it, or number them 1, 2, ..."
+
+
 def _cast(values: pd.Series, type_: ColumnType) -> pd.Series:
     if type_ == "str":
         return values if isinstance(values.dtype, pd.StringDtype) else values.astype("str")
     if type_ == "names":
         return values.map(list)
-    return pd.to_numeric(values).astype("int64" if type_ == "int" else "float64")
+    numbers = pd.to_numeric(values)
+    if type_ == "float":
+        return numbers.astype("float64")
+    return numbers.astype("Int64" if numbers.isna().any() else "int64")
 
 
 def check_references(frame: pd.DataFrame, cases: pd.DataFrame, source: str) -> None:

@@ -129,7 +129,7 @@ class Prompt:
             )
         sample = ["first", "second"][: 1 if self.asks == "rating" or self.rates else 2]
         dimensions, one = list(DEFINITIONS), "" if self.asks == "all" else "overall"
-        example = self.render("question", sample, dimensions, one, reference="reference", n_images=1)
+        example = self.render("question", sample, dimensions, one, reference="reference", before="before", n_images=1)
         digest = hashlib.sha256("\0".join((self.text, example.text)).encode("utf-8", "surrogatepass")).hexdigest()
         object.__setattr__(self, "hash", digest)
 
@@ -151,6 +151,7 @@ class Prompt:
         dimension: str = "",
         *,
         reference: str | None = None,
+        before: str | None = None,
         n_images: int = 0,
         scale: int = 5,
         choices: Sequence[str] = CHOICES,
@@ -172,6 +173,7 @@ class Prompt:
         dimensions : all that are judged, for the definitions
         dimension : the one asked about, where one is
         reference : the reference answer; None where the case has none
+        before : the earlier steps of the item, of which the response is the next; None where there are none
         scale : the highest rating
         choices : those of A, B and tie that the benchmark has, or the categories of a rating; no other is offered
         definitions : what dimensions and categories mean, by name
@@ -191,7 +193,7 @@ class Prompt:
         """
         reference = reference if self.needs_reference else None  # what is not shown must not shape the key either
         texts = [question, *responses, *([reference] if reference is not None else [])]
-        key = _key(texts, note)
+        key = _key(texts, note + (before or ""))
         defused = [defuse(text, marks or _GENERIC) for text in texts]
         options = _options(choices, definitions, numbered=numbered) if self.rates else []
         variables: dict[str, object] = {
@@ -206,6 +208,7 @@ class Prompt:
             "ordered": ordered,
             "dimension": dimension,
             "reference": defused[-1] if reference is not None else None,
+            "before": defuse(before, marks or _GENERIC) if before else None,
             "n_images": n_images,
             "scale": scale,
             "choices": list(choices),
@@ -281,7 +284,7 @@ def load_prompt(id_or_file: str) -> Prompt:
     The file's first line is `{# asks: all #}` (or `one`, `rating`, `answer`, `categories` or `category`; `all and
     reason` where the reply's object is to end with a key `reason`), then come the blocks `case`, `responses`
     and `ask`. They may use `question, first, second, dimensions, definitions, dimension,
-    reference, n_images, scale`, `choices` (those of A, B and tie that the benchmark has, or its categories),
+    reference, before, n_images, scale`, `choices` (those of A, B and tie that the benchmark has, or its categories),
     `options` (the categories, each with `mark`, `name` and `meaning`), `marks`, `ordered`,
     `offer` (the same in words, quoted), `keys` (of the reply's object, in order) and
     `fence(name, text)`, which encloses a text so that it cannot end its enclosure.

@@ -88,6 +88,7 @@ def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimensio
     shown = case[order]
     reference = shown.get("reference")
     reference = reference if isinstance(reference, str) else None
+    before = shown.get("before")
     if prompt.needs_reference and reference is None:
         return Sent("", "nothing was asked: the prompt needs a reference answer, and the case has none")
     images = [str(name) for name in shown["images"]] if _sees(manifest) else []
@@ -102,6 +103,7 @@ def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimensio
                 _dimensions(manifest, dimension),
                 "" if prompt.asks in ("all", "categories") else dimension,
                 reference=reference,
+                before=before if isinstance(before, str) else None,
                 n_images=len(images),
                 scale=_scale(manifest.spec),
                 choices=manifest.choices,

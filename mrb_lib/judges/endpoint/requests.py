@@ -104,6 +104,7 @@ class RequestWriter:
         asked = (dimension,) if dimension else dimensions
         reference = case.get("reference")
         reference = reference if isinstance(reference, str) else None
+        before = case.get("before")
         try:
             if self.prompt.needs_reference and reference is None:
                 raise InputError(f"the case has no reference answer, which the prompt {self.prompt.id} shows.")
@@ -118,6 +119,7 @@ class RequestWriter:
                 dimensions,
                 dimension,
                 reference=reference,
+                before=before if isinstance(before, str) else None,
                 n_images=len(pictures),
                 choices=self.settings.choices,
                 definitions=DEFINITIONS | self.settings.definitions,

@@ -283,7 +283,7 @@ class LocalJudge(ABC):
         self, row: Mapping[str, object], responses: Sequence[str], dimensions: Sequence[str], dimension: str = ""
     ) -> Rendered:
         """The prompt for a row; `InputError` where it needs a reference that the case lacks."""
-        reference = row.get("reference")
+        reference, before = row.get("reference"), row.get("before")
         if self._prompt.needs_reference and not isinstance(reference, str):
             raise InputError(f"prompt {self._prompt.id} needs a reference answer, and the case has none")
         return self._prompt.render(
@@ -292,6 +292,7 @@ class LocalJudge(ABC):
             dimensions,
             dimension,
             reference=reference if isinstance(reference, str) else None,
+            before=before if isinstance(before, str) else None,
             n_images=0 if self._settings.without_images else len(image_names(row)),
             scale=self._settings.scale,
             choices=self._settings.choices,
