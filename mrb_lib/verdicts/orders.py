@@ -98,7 +98,9 @@ def to_case_frame(verdicts: pd.DataFrame) -> pd.DataFrame:
     if "p_first_bound" in verdicts.columns:
         bound = verdicts["p_first_bound"]
         out["p_a_bound"] = bound.where(is_ab, bound.map(_OPPOSITE))
-    if "score_first" in verdicts.columns:
+    if "score_first" in verdicts.columns and "category" in verdicts.columns:
+        out["score_a"] = verdicts["score_first"]
+    elif "score_first" in verdicts.columns:
         out["score_a"] = verdicts["score_first"].where(is_ab, verdicts["score_second"])
         out["score_b"] = verdicts["score_second"].where(is_ab, verdicts["score_first"])
     return out

@@ -47,7 +47,7 @@ class CategoriesJudge(PackedJudge):
 
     def _verdict(self, shares: Sequence[float]) -> tuple[str, dict[str, object]]:
         expected = float(np.dot(shares, category_numbers(self._settings.choices)))
-        score = {"score_a": expected} if self._settings.is_ordered else {}
+        score = {"score_first": expected} if self._settings.is_ordered else {}
         stated = json.dumps([float(f"{share:.9g}") for share in shares])
         return self._settings.choices[self._place(shares)], {"p_categories": stated, **score}
 

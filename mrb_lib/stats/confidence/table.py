@@ -110,6 +110,7 @@ def _risk_frame(panel: Panel, verdicts: Forecasts, grouping: Layout) -> pd.DataF
     meanings=reading.MEANINGS,
     headline=("overconfidence",),
     sentence=reading.sentence,
+    why_no_ratings="",
 )
 def calibration(
     verdicts: pd.DataFrame | Panel,

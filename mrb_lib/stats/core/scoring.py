@@ -14,6 +14,8 @@ from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_po
 from mrb_lib.stats.core.panel import ABSENT, NULL, TIE, Panel
 
 BINARY_POLICIES = ("official", "strict", "net")
+BOTH_ORDERS = ("strict", "net")
+"""The policies that need a verdict in both orders."""
 NO_GOLD = "no gold label"
 NO_ANSWER = "no verdict has a choice"
 ONE_ORDER = "not judged in both orders"
@@ -117,7 +119,7 @@ def _score_judge(
     total = worth[labels[:, :, None, None], choices].sum(axis=(2, 3))
     rows, answers = ((choices > code).sum(axis=(2, 3)) for code in (ABSENT, NULL))
     applies = (rows > 0) & (labels >= 0)
-    if policy in ("strict", "net"):
+    if policy in BOTH_ORDERS:
         applies &= (choices != ABSENT).any(axis=3).all(axis=2)
     value = _value(policy, total, rows, answers)
     return np.where(applies, value, np.nan), np.where(applies, divide(answers.astype(np.float64), rows), np.nan)

@@ -37,6 +37,7 @@ _COUNTS = ("size", "n", "n_excluded", "n_difference", "n_crossfit_difference", "
     meanings=reading.MEANINGS,
     headline=("accuracy", "crossfit_difference", "shapley"),
     sentence=reading.sentence,
+    why_no_ratings="",
 )
 def jury(
     verdicts: pd.DataFrame | Panel,

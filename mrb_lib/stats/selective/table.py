@@ -79,6 +79,7 @@ _INTERVALS = [name for name in COLUMNS if name in ("low", "high") or name.endswi
     meanings=reading.MEANINGS,
     headline=("coverage", "human_level", "judge_level", "threshold"),
     sentence=reading.sentence,
+    why_no_ratings="",
 )
 def selective(
     verdicts: pd.DataFrame | Panel,
