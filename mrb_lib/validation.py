@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -11,7 +11,20 @@ import pandas as pd
 
 from mrb_lib.errors import InputError
 from mrb_lib.files import is_safe_name
-from mrb_lib.schema import ANSWERED_STATUSES, CHOICES, COLUMNS, KEYS, Column, ColumnType, TableName, Task
+from mrb_lib.schema import (
+    ANSWERED_STATUSES,
+    CHOICES,
+    COLUMNS,
+    KEYS,
+    NO_LABEL,
+    SEPARATOR,
+    Column,
+    ColumnType,
+    TableName,
+    Task,
+    joined_labels,
+    split_labels,
+)
 
 _NAMES = {"case_id", "annotator", "dimension", "judge", "probe"}
 
@@ -61,6 +74,7 @@ def conform(
     dimensions: Sequence[str] | None = None,
     categories: Sequence[str] | None = None,
     task: Task = "preference",
+    labels: Mapping[str, Sequence[str]] | None = None,
 ) -> pd.DataFrame:
     """Validate one table and give its columns their types and defaults.
 
@@ -73,6 +87,7 @@ def conform(
     categories : the labels that an annotation, and a verdict of a rating, may carry; None means A, B, tie.
     task : of a "rating", cases have one response (`response_b` is absent or empty, and becomes the empty text), and
         verdicts the order AB
+    labels : those of the dimensions in which several may apply, whose choices are as `joined_labels` writes them
 
     Returns
     -------
@@ -86,7 +101,9 @@ def conform(
         A column is missing, a value has the wrong type or is outside its
         vocabulary, or a key occurs twice; names file, row and column.
     """
-    raise_on_error(inspect(frame, table, source, dimensions=dimensions, categories=categories, task=task))
+    raise_on_error(
+        inspect(frame, table, source, dimensions=dimensions, categories=categories, task=task, labels=labels)
+    )
     out = frame.copy(deep=False)
     for column in _columns(table, task):
         if column.name in out.columns:
@@ -113,6 +130,7 @@ def inspect(
     dimensions: Sequence[str] | None = None,
     categories: Sequence[str] | None = None,
     task: Task = "preference",
+    labels: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Finding]:
     """Everything in `frame` that breaks the contract of `table`; see `conform` for the parameters."""
     findings: list[Finding] = []
@@ -130,7 +148,8 @@ def inspect(
             allowed = tuple(dimensions)
         if column.name == "choice" and (table == "annotations" or task == "rating"):
             allowed = tuple(categories) if categories is not None else CHOICES
-        findings.extend(_inspect_column(frame, column, allowed, source))
+        several = labels if labels and column.name == "choice" and "dimension" in frame.columns else {}
+        findings.extend(_inspect_column(frame, column, allowed, source, several))
     if not any(finding.severity == "error" for finding in findings):
         findings.extend(_inspect_relations(frame, table, source))
         if table == "cases" and task == "rating" and "step" in frame.columns:
@@ -154,7 +173,11 @@ def _rows(mask: pd.Series | np.ndarray) -> Iterator[int]:
 
 
 def _inspect_column(
-    frame: pd.DataFrame, column: Column, allowed: tuple[str, ...] | None, source: str
+    frame: pd.DataFrame,
+    column: Column,
+    allowed: tuple[str, ...] | None,
+    source: str,
+    labels: Mapping[str, Sequence[str]],
 ) -> Iterator[Finding]:
     values = frame[column.name]
     ids = frame["case_id"] if "case_id" in frame.columns else None
@@ -179,7 +202,14 @@ def _inspect_column(
         for i in _rows(~scalar.astype(bool) & ~missing):
             yield finding(i, f"{type(values.iloc[i]).__name__} where text belongs", "write plain text")
     if allowed is not None:
-        for i in _rows(~values.astype("str").isin(list(allowed)) & ~missing):
+        of_labels = frame["dimension"].astype("str").isin(list(labels)) if labels else np.zeros(len(frame), dtype=bool)
+        for i in _rows(of_labels & ~missing):
+            stated, dimension = str(values.iloc[i]), str(frame["dimension"].iloc[i])
+            if joined_labels(split_labels(stated), labels[dimension]) != stated:
+                what = f"{stated[:200]!r} is not a choice of labels of {dimension}"
+                cure = f'write those that apply of "{SEPARATOR.join(labels[dimension])}", in this order, or {NO_LABEL}'
+                yield finding(i, what, cure)
+        for i in _rows(~values.astype("str").isin(list(allowed)) & ~missing & ~of_labels):
             hint = f"use one of {', '.join(allowed)}" if allowed != ("",) else "leave it empty: one response is rated"
             if column.name == "dimension":
                 hint += ", or declare the dimension in benchmark.toml"

@@ -13,6 +13,10 @@ from mrb_lib.stats.ceiling.alttest import alt_test_rows
 from mrb_lib.stats.ceiling.table import COLUMNS
 from mrb_lib.stats.core.options import typed
 from mrb_lib.stats.core.panel import ABSENT
+from mrb_lib.stats.tables import TABLES
+
+OF_PAIRS = [name for name, spec in TABLES.items() if not spec.why_no_preferences]
+"""The tables that say something about preferences between two responses."""
 
 CHOICE = {"A": "A", "B": "B", "T": "tie", "?": None}
 

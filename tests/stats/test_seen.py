@@ -15,16 +15,16 @@ from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.failures.failure_kinds import OUTCOMES, failure_kinds
 from mrb_lib.stats.inputs import labels
-from mrb_lib.stats.tables import ALL_SEEN, TABLES, analyze, asks_for, read_panels
+from mrb_lib.stats.tables import ALL_SEEN, analyze, asks_for, read_panels
 from mrb_lib.verdicts.training import mark_seen
-from tests.stats.small_tables import annotations_of, cases_of, groups_of, verdicts_of
+from tests.stats.small_tables import OF_PAIRS, annotations_of, cases_of, groups_of, verdicts_of
 from tests.training_records import recipes_of
 
 N = 60
 GROUPS = groups_of({"j1": "medical", "j2": "open", "j3": "open"}, {"j1": "j2"})
 RECORDS = recipes_of({"j1": {"swap": True}, "j2": {"swap": False}, "j3": {"swap": True, "n_cases": 200}})
 SEEN = [f"c{i}" for i in range(0, N, 3)]
-READ_VERDICTS = [name for name in TABLES if "verdicts" in asks_for(name)]
+READ_VERDICTS = [name for name in OF_PAIRS if "verdicts" in asks_for(name)]
 COUNTED = {"n_seen", "reason", "in_training"}
 
 

@@ -9,7 +9,7 @@ import pytest
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.stats.tables import TABLES, analyze, asks_for, read_panels, unread, verdict_columns
-from tests.stats.small_tables import annotations_of, cases_of, groups_of, verdicts_of
+from tests.stats.small_tables import OF_PAIRS, annotations_of, cases_of, groups_of, verdicts_of
 from tests.training_records import recipes_of
 
 PROMISED = {
@@ -96,7 +96,7 @@ def letter(felt: np.ndarray) -> np.ndarray:
     return np.where(np.abs(felt) < 0.2, "T", np.where(felt > 0, "A", "B"))
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", OF_PAIRS)
 @pytest.mark.parametrize("by", [None, "organ"])
 def test_every_table_has_its_columns_and_types(
     full: tuple[Benchmark, pd.DataFrame], table: str, by: str | None
@@ -113,7 +113,7 @@ def test_every_table_has_its_columns_and_types(
         assert set(rows["subfield"].dropna()) == {"eye", "lung"}
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", OF_PAIRS)
 def test_a_benchmark_that_lacks_much_gets_rows_with_reasons_or_one_plain_message(table: str) -> None:
     """Six cases, one of them without an organ; no responders, probabilities or repeats."""
     for by in (None, "organ"):
@@ -128,7 +128,7 @@ def test_a_benchmark_that_lacks_much_gets_rows_with_reasons_or_one_plain_message
 
 @pytest.mark.slow
 def test_the_same_call_gives_the_same_table_to_the_last_digit(full: tuple[Benchmark, pd.DataFrame]) -> None:
-    for table in TABLES:
+    for table in OF_PAIRS:
         first, second = (analyze(*full, table, resamples=50, seed=4, groups=GROUPS, records=RECORDS) for _ in range(2))
         pd.testing.assert_frame_equal(first, second, check_exact=True)
 
@@ -136,7 +136,7 @@ def test_the_same_call_gives_the_same_table_to_the_last_digit(full: tuple[Benchm
 @pytest.mark.slow
 def test_a_table_from_panels_is_the_table_from_the_verdicts(full: tuple[Benchmark, pd.DataFrame]) -> None:
     made, verdicts = full
-    for table in TABLES:
+    for table in OF_PAIRS:
         columns = verdict_columns(table)
         if columns:
             kept = verdicts[[name for name in columns if name in verdicts.columns]]
@@ -156,14 +156,14 @@ def test_the_omnibus_rows_follow_the_pairs() -> None:
     assert set(only["reason"]) == {"there is one judge only"}
 
 
-@pytest.mark.parametrize("table", [name for name, spec in TABLES.items() if spec.needs_verdicts])
+@pytest.mark.parametrize("table", [name for name in OF_PAIRS if TABLES[name].needs_verdicts])
 @pytest.mark.parametrize("verdicts", [None, verdicts_of(VERDICTS).iloc[:0]])
 def test_a_table_of_verdicts_needs_verdicts(table: str, verdicts: pd.DataFrame | None) -> None:
     with pytest.raises(InputError, match="needs verdicts and there are none"):
         analyze(benchmark(), verdicts, table)
 
 
-@pytest.mark.parametrize("table", [name for name, spec in TABLES.items() if not spec.needs_verdicts])
+@pytest.mark.parametrize("table", [name for name in OF_PAIRS if not TABLES[name].needs_verdicts])
 def test_other_tables_need_none(table: str) -> None:
     assert len(analyze(benchmark(), None, table, resamples=40))
 
@@ -199,7 +199,7 @@ def test_a_wrong_option_is_named_with_what_is_allowed(options: dict[str, object]
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", OF_PAIRS)
 @pytest.mark.parametrize("option", ["by", "cluster"])
 def test_a_column_that_does_not_exist_is_refused_by_every_table(
     full: tuple[Benchmark, pd.DataFrame], table: str, option: str

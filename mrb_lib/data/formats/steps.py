@@ -127,9 +127,10 @@ def split_steps(text: str) -> list[str]:
 
     Lines that begin with "Step 1", "Step 2", ... begin steps, where there are two such lines or more in this order;
     else lines that begin with 1., 2., ... or 1), 2), ... do. What stands before the first belongs to the first step,
-    what follows the last to the last; numbers out of turn or indented otherwise, as of a list within a list, begin none. Else blank lines end
-    steps; else full stops, question and exclamation marks do, where the next word does not begin with a small letter
-    and what ends is no common abbreviation, initial or digit. Space after a step belongs to it.
+    what follows the last to the last; numbers out of turn or indented otherwise, as of a list within a list, begin
+    none. Else blank lines end steps; else full stops, question and exclamation marks do, where the next word does not
+    begin with a small letter and what ends is no common abbreviation, initial or digit. Space after a step belongs to
+    it.
     """
     starts = _numbered(_STEP, text) or _numbered(_NUMBER, text) or _paragraphs(text) or _sentences(text)
     bounds = [0, *starts[: MOST_STEPS - 1], len(text)]

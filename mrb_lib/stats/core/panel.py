@@ -45,6 +45,7 @@ class Panel:
         (dimensions, cases, 2 orders, repeats), `ABSENT` on all other cases. A judge that has seen none is not there.
     is_bound : of the shape of `choice`, whether `p_a` is a bound, not the probability itself; None where none is
     categories : what a verdict may choose: A, B and tie, or the categories of a rating, from the lowest
+    labels : the verdicts on dimensions of several labels, see `mrb_lib.stats.multi_label.rows`; None where none is
     """
 
     judges: list[str]
@@ -56,6 +57,7 @@ class Panel:
     seen: Mapping[str, NDArray[np.int8]] = field(default_factory=dict)
     is_bound: BoolArray | None = None
     categories: tuple[str, ...] = CHOICES
+    labels: Panel | None = None
 
     @property
     def tie(self) -> int:
@@ -103,8 +105,9 @@ class Panel:
                 cases = np.flatnonzero(case_ids.isin(rows["case_id"]))
                 if (self.choice[self.judges.index(str(judge))][:, cases] != ABSENT).any():
                     hidden[str(judge)] = cases
+        labels = self.labels and self.labels.without_seen(training, case_ids)
         if not hidden:
-            return self
+            return self if labels is None else replace(self, labels=labels)
         choice, p_a, seen = self.choice.copy(), None if self.p_a is None else self.p_a.copy(), dict(self.seen)
         for judge, cases in hidden.items():
             i = self.judges.index(judge)
@@ -114,7 +117,7 @@ class Panel:
             choice[i][:, cases] = ABSENT
             if p_a is not None:
                 p_a[i][:, cases] = np.nan
-        return replace(self, choice=choice, p_a=p_a, seen=seen)
+        return replace(self, choice=choice, p_a=p_a, seen=seen, labels=labels)
 
     def with_seen(self) -> Panel:
         """The panel with the choices on cases that judges were trained on put back; not their probabilities."""
@@ -139,8 +142,8 @@ class Panel:
         p_a = None if self.p_a is None else self.p_a[:, :, kept]
         seen = {judge: own[:, kept] for judge, own in self.seen.items()}
         is_bound = None if p_a is None or self.is_bound is None else self.is_bound[:, :, kept]
-        choice, costs = self.choice[:, :, kept], self.costs.iloc[:0]
-        return replace(self, choice=choice, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound)
+        choice, costs, labels = self.choice[:, :, kept], self.costs.iloc[:0], self.labels and self.labels.of_cases(kept)
+        return replace(self, choice=choice, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound, labels=labels)
 
     def of_judges(self, names: Sequence[str]) -> Panel:
         """The panel of some of its judges, in its own order."""
@@ -151,8 +154,10 @@ class Panel:
         seen = {judge: own for judge, own in self.seen.items() if judge in judges}
         costs = costs.reset_index(drop=True)
         is_bound = None if p_a is None or self.is_bound is None else self.is_bound[kept]
-        choice = self.choice[kept]
-        return replace(self, judges=judges, choice=choice, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound)
+        own = replace(
+            self, judges=judges, choice=self.choice[kept], labels=self.labels and self.labels.of_judges(names)
+        )
+        return replace(own, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound)
 
     def of_dimensions(self, names: Sequence[str]) -> Panel:
         """The panel of some dimensions, in that order; one that nobody judged is absent throughout."""

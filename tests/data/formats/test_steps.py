@@ -31,7 +31,7 @@ SPLIT = [
     ("1) a\n  1) b\n  2) c\n2) d", ["1) a\n  1) b\n  2) c\n", "2) d"]),
     ("**Step 1:** x\n1. y\n2. z\n**Step 2:** w", ["**Step 1:** x\n1. y\n2. z\n", "**Step 2:** w"]),
     ("### Step 1\nx.\n### step 2\ny.", ["### Step 1\nx.\n", "### step 2\ny."]),
-    ("In 2020.\n3. x\n4. y", ["In 2020.\n", "3. x\n", "4. y"]),
+    ("In 2020.\n3. x\n4. y", ["In 2020.\n", "3. x\n4. y"]),
 ]
 
 
