@@ -302,6 +302,10 @@ def _check_labels(meta: BenchmarkMeta, source: str) -> None:
                     f"{source}, labels of {dimension}: {name[:80]!r} is not one line of at most {LONGEST_CATEGORY} "
                     f"characters without a semicolon or spaces around it, and not {NO_LABEL}; name it otherwise."
                 )
+    if meta.labels and any(_is_awkward(name) for name in meta.dimensions):
+        raise InputError(
+            f"{source}, key dimensions: a name is not one short line, as it must be beside labels; shorten it."
+        )
     if meta.labels and not meta.one_choice:
         raise InputError(f"{source}, key labels: leave no dimension for the categories; keep one without labels.")
 

@@ -152,6 +152,8 @@ class Prompt:
         *,
         reference: str | None = None,
         before: str | None = None,
+        label_sets: Mapping[str, Sequence[str]] | None = None,
+        label: str = "",
         n_images: int = 0,
         scale: int = 5,
         choices: Sequence[str] = CHOICES,
@@ -175,6 +177,8 @@ class Prompt:
         reference : the reference answer; None where the case has none
         before : the earlier steps of the item, of which the response is the next; None where there are none
         scale : the highest rating
+        label_sets : the labels of each dimension in which several may apply
+        label : the one of them that alone is asked about, with yes for the second mark and no for the first
         choices : those of A, B and tie that the benchmark has, or the categories of a rating; no other is offered
         definitions : what dimensions and categories mean, by name
         ordered : the categories are in order, from the lowest
@@ -206,6 +210,9 @@ class Prompt:
             "options": options,
             "marks": [option["mark"] for option in options],
             "ordered": ordered,
+            "labels": _labels(label_sets or {}, definitions),
+            "labelled": list(label_sets or {}),
+            "label": defuse(label, _GENERIC),
             "dimension": dimension,
             "reference": defused[-1] if reference is not None else None,
             "before": defuse(before, marks or _GENERIC) if before else None,
@@ -286,6 +293,7 @@ def load_prompt(id_or_file: str) -> Prompt:
     and `ask`. They may use `question, first, second, dimensions, definitions, dimension,
     reference, before, n_images, scale`, `choices` (those of A, B and tie that the benchmark has, or its categories),
     `options` (the categories, each with `mark`, `name` and `meaning`), `marks`, `ordered`,
+    `labels` (each with `dimension`, `name` and `meaning`), `labelled` (their dimensions), `label` (one alone),
     `offer` (the same in words, quoted), `keys` (of the reply's object, in order) and
     `fence(name, text)`, which encloses a text so that it cannot end its enclosure.
 
@@ -350,6 +358,19 @@ def _options(choices: Sequence[str], definitions: Mapping[str, str], *, numbered
     return [
         {"mark": mark, "name": defuse(name, _GENERIC), "meaning": defuse(definitions.get(name, ""), _GENERIC)}
         for mark, name in zip(marks, choices, strict=True)
+    ]
+
+
+def _labels(label_sets: Mapping[str, Sequence[str]], definitions: Mapping[str, str]) -> list[dict[str, str]]:
+    """The labels of all dimensions, with their meanings, in which nothing is taken for a mark of a chat template."""
+    return [
+        {
+            "dimension": dimension,
+            "name": defuse(name, _GENERIC),
+            "meaning": defuse(definitions.get(name, ""), _GENERIC),
+        }
+        for dimension, names in label_sets.items()
+        for name in names
     ]
 
 

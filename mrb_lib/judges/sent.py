@@ -30,7 +30,7 @@ _PLAIN_NODES: Final = (
     nodes.Compare, nodes.Operand, nodes.And, nodes.Or, nodes.Not, nodes.Concat, nodes.Getitem, nodes.Test,
 )  # fmt: skip
 _FILTERS: Final = frozenset({"join", "length", "lower", "upper", "trim", "capitalize"})
-_LISTS: Final = frozenset({"dimensions", "definitions", "options", "marks"})
+_LISTS: Final = frozenset({"dimensions", "definitions", "options", "marks", "labels"})
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,8 @@ def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimensio
     first, second = str(shown[FIRST]), str(shown[SECOND])
     rating = prompt.asks == "rating"
     responses = [[first], [second]] if rating else [[first]] if prompt.rates else [[first, second]]
+    labels = _labels(manifest.spec)
+    asked = labels.get(dimension, [""]) if manifest.spec.get("engine") in ("packed", "rating") else [""]
     try:
         texts = [
             prompt.render(
@@ -104,6 +106,8 @@ def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimensio
                 "" if prompt.asks in ("all", "categories") else dimension,
                 reference=reference,
                 before=before if isinstance(before, str) else None,
+                label_sets=labels,
+                label=label,
                 n_images=len(images),
                 scale=_scale(manifest.spec),
                 choices=manifest.choices,
@@ -112,6 +116,7 @@ def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimensio
                 numbered=manifest.spec.get("engine") == "rating",
             ).text
             for some in responses
+            for label in asked
         ]
     except InputError as error:
         return Sent("", f"what was asked cannot be written again: {error}")
@@ -156,6 +161,12 @@ def _definitions(spec: Mapping[str, object]) -> dict[str, str]:
     stated = spec.get("definitions")
     own = stated if isinstance(stated, Mapping) else {}
     return DEFINITIONS | {str(name): str(text) for name, text in own.items()}
+
+
+def _labels(spec: Mapping[str, object]) -> dict[str, list[str]]:
+    stated = spec.get("labels")
+    named = stated if isinstance(stated, Mapping) else {}
+    return {str(name): [str(one) for one in own] for name, own in named.items() if isinstance(own, list | tuple)}
 
 
 def _scale(spec: Mapping[str, object]) -> int:

@@ -133,7 +133,7 @@ def judge(
     seed = (settings or Settings()).seed
     plan = make_plan(
         benchmark.cases, benchmark.meta.dimensions, orders=orders, repeats=repeats, limit=limit, probes=probes,
-        seed=seed, ratings=_ratings(benchmark),
+        seed=seed, ratings=_ratings(benchmark), labels=benchmark.meta.labels,
     )  # fmt: skip
     for name in names:
         check_name(name, extra)
@@ -182,7 +182,7 @@ def is_complete(
         return False
     plan = make_plan(
         benchmark.cases, benchmark.meta.dimensions, orders=orders, repeats=repeats, limit=limit, probes=probes,
-        seed=seed, ratings=_ratings(benchmark),
+        seed=seed, ratings=_ratings(benchmark), labels=benchmark.meta.labels,
     )  # fmt: skip
     plan = _restricted(plan, judge.name, judge.dimensions)
     parts = iter_run(folder, _HELD, without=damaged_parts(folder))
@@ -204,6 +204,7 @@ def settings_for(benchmark: Benchmark, settings: Settings, repeats: int) -> Sett
         task=meta.task,
         is_ordered=meta.level != "nominal",
         definitions=dict(meta.definitions),
+        labels=dict(meta.labels),
     )
 
 

@@ -280,7 +280,12 @@ class LocalJudge(ABC):
         return pictures
 
     def _render(
-        self, row: Mapping[str, object], responses: Sequence[str], dimensions: Sequence[str], dimension: str = ""
+        self,
+        row: Mapping[str, object],
+        responses: Sequence[str],
+        dimensions: Sequence[str],
+        dimension: str = "",
+        label: str = "",
     ) -> Rendered:
         """The prompt for a row; `InputError` where it needs a reference that the case lacks."""
         reference, before = row.get("reference"), row.get("before")
@@ -293,6 +298,8 @@ class LocalJudge(ABC):
             dimension,
             reference=reference if isinstance(reference, str) else None,
             before=before if isinstance(before, str) else None,
+            label_sets=self._settings.labels,
+            label=label,
             n_images=0 if self._settings.without_images else len(image_names(row)),
             scale=self._settings.scale,
             choices=self._settings.choices,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -38,14 +40,24 @@ def label_rows(frame: pd.DataFrame, labels: Mapping[str, Sequence[str]]) -> pd.D
         As the frame; `dimension` is of `names_of`, `choice` "yes" or "no", or null where no choice is given.
     """
     parts = []
+    shares = "p_categories" in frame.columns  # of each label in `frame`; of no and yes in what is made here
     for dimension, names in labels.items():
         own = frame[frame["dimension"] == dimension]
         chosen = [set(split_labels(choice)) if isinstance(choice, str) else None for choice in own["choice"]]
-        for name in names:
+        for place, name in enumerate(names):
             said = [None if some is None else ANSWERS[name in some] for some in chosen]
             choice = pd.Series(said, index=own.index, dtype="str")
-            parts.append(own.assign(dimension=f"{dimension}\n{name}", choice=choice))
+            more = {"p_categories": own["p_categories"].map(partial(_no_and_yes, place=place))} if shares else {}
+            parts.append(own.assign(dimension=f"{dimension}\n{name}", choice=choice, **more))
     return pd.concat(parts, ignore_index=True)
+
+
+def _no_and_yes(stated: object, place: int) -> str | None:
+    """The probabilities of no and yes of one label, from those of all labels."""
+    if not isinstance(stated, str):
+        return None
+    share = json.loads(stated)[place]
+    return json.dumps([1 - share, share])
 
 
 def label_gold(annotations: pd.DataFrame, case_ids: pd.Series, labels: Mapping[str, Sequence[str]]) -> FloatArray:

@@ -245,6 +245,7 @@ def test_an_unknown_or_disordered_choice_is_refused_in_one_line(tmp_path: Path, 
         ({"labels": {"errors": ["a\rb"]}}, "is not one line"),
         ({"labels": {"errors": [f"l{i}" for i in range(27)]}}, "27 are too many"),
         ({"labels": {"errors": ["a"], "risk": ["b"]}}, "leave no dimension for the categories"),
+        ({"dimensions": ["risk\n", "errors"]}, "a name is not one short line"),
         ({"task": "preference", "categories": ["A", "B"]}, "key labels: only a rating has some"),
     ],
 )  # fmt: skip
