@@ -10,12 +10,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
+import transformers
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
 from mrb_lib.judges.endpoint.requests import RequestWriter
 from mrb_lib.judges.local.categories import CategoriesJudge, NumberedCategoriesJudge
+from mrb_lib.judges.local.checkpoint import special_tokens
 from mrb_lib.judges.local.generative import GenerativeJudge
-from mrb_lib.judges.prompts import load_prompt
+from mrb_lib.judges.prompts import DEFINITIONS, load_prompt, marks_pattern
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.sent import sent, shown_case
@@ -64,8 +67,28 @@ def shown(repeats: int = 1) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(second="").drop(columns=["response_a", "response_b"])
 
 
-@pytest.mark.parametrize("kind", [CategoriesJudge, NumberedCategoriesJudge])
-def test_each_label_has_the_probability_that_it_has_when_asked_alone(kind: type, tiny: Tiny) -> None:
+def alone(folder: Path, row: pd.Series, label: str, marks: str, *, numbered: bool) -> float:
+    """The probability of yes, the second mark, beside no, in an ordinary pass of transformers of its own."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    prompt = load_prompt("single-rate").render(
+        row["question"], [row["first"]], META.dimensions, "errors", label_sets=LABELS, label=label, choices=RISKS,
+        definitions=DEFINITIONS | META.definitions, ordered=True, numbered=numbered,
+        marks=marks_pattern(special_tokens(tokenizer)),
+    )  # fmt: skip
+    turn = [{"role": "user", "content": prompt.text}]
+    inputs = tokenizer(
+        tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True), return_tensors="pt"
+    )
+    with torch.inference_mode():
+        odds = model(**inputs).logits[0, -1].softmax(-1)
+    ids = [[tokenizer.convert_tokens_to_ids(word) for word in (mark, f"\u0120{mark}")] for mark in marks[:2]]
+    no, yes = (float(sum(odds[one] for one in own if one is not None)) for own in ids)
+    return yes / (no + yes)
+
+
+@pytest.mark.parametrize(("kind", "marks"), [(CategoriesJudge, "ABC"), (NumberedCategoriesJudge, "123")])
+def test_each_label_has_the_probability_that_it_has_when_asked_alone(kind: type, marks: str, tiny: Tiny) -> None:
     packed = made(kind, tiny("llama"))
     packed.load()
     rows = shown(2)
@@ -76,15 +99,14 @@ def test_each_label_has_the_probability_that_it_has_when_asked_alone(kind: type,
     assert errors["score_first"].isna().all()
     for (_, answer), (_, row) in zip(errors.iterrows(), rows[rows["dimension"] == "errors"].iterrows(), strict=True):
         stated = json.loads(answer["p_categories"])
-        alone = []
-        for i, label in enumerate(LABELS["errors"]):
-            only = packed.judge(pd.DataFrame([row]))  # the same tree, once more
-            assert json.loads(only["p_categories"].iloc[0])[i] == pytest.approx(stated[i], abs=1e-6), label
-            alone.append(label if stated[i] > 0.5 else "")
-        assert answer["category"] == ("; ".join(filter(None, alone)) or "none")
-    risk = made(kind, tiny("llama"), labels={}, dimensions=("risk",))
-    risk.load()
-    assert risk.judge(rows[rows["dimension"] == "risk"])["status"].eq("ok").all()
+        one = [
+            alone(tiny("llama"), row, label, marks, numbered=kind is NumberedCategoriesJudge)
+            for label in LABELS["errors"]
+        ]
+        assert np.abs(np.array(stated) - one).max() < 1e-4
+        chosen = [label for label, share in zip(LABELS["errors"], stated, strict=True) if share > 0.5]
+        assert answer["category"] == ("; ".join(chosen) or "none")
+        assert 0 < answer["answer_mass"] <= 1
 
 
 def test_the_question_about_a_label_names_it_and_nothing_ends_the_turn(tiny: Tiny) -> None:
