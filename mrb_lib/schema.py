@@ -97,7 +97,7 @@ def category_numbers(categories: Sequence[str]) -> tuple[float, ...]:
     return numbers if all(map(isfinite, numbers)) else tuple(float(place + 1) for place in range(len(categories)))
 
 
-ColumnType = Literal["str", "int", "float", "names"]
+ColumnType = Literal["str", "int", "float", "names", "date"]
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Column:
 
     Attributes
     ----------
-    type : "str", "int", "float" or "names" (a list of file names)
+    type : "str", "int", "float", "names" (a list of file names) or "date" (text, see `mrb_lib.dates.day_span`)
     required : the column must be there
     nullable : a value may be missing
     values : the closed vocabulary, if there is one
@@ -153,6 +153,7 @@ CASES = (
     ),
     _optional("step", "int", low=1, high=999_999),
     _optional("before"),
+    _optional("date", "date"),
 )
 SEEN_BY_JUDGES = (
     "question",
@@ -166,7 +167,8 @@ SEEN_BY_JUDGES = (
     "modality",
     "question_type",
 )
-"""The columns of the cases that may reach a judge; who wrote a response and which split a case is in may not."""
+"""The columns of the cases that may reach a judge; who wrote a response, which split a case is in and since when it is
+public may not."""
 
 ANNOTATIONS = (Column("case_id"), Column("annotator"), Column("dimension"), Column("choice"))
 VERDICTS = (

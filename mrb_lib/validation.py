@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from mrb_lib.dates import day_span
 from mrb_lib.errors import InputError
 from mrb_lib.files import is_safe_name
 from mrb_lib.schema import (
@@ -27,6 +28,7 @@ from mrb_lib.schema import (
 )
 
 _NAMES = {"case_id", "annotator", "dimension", "judge", "probe"}
+_SHOWN = 40
 
 Severity = Literal["error", "warning", "info"]
 
@@ -194,13 +196,18 @@ def _inspect_column(
         blank = missing | (values.astype("str").str.strip() == "") if column.name in _NAMES else missing
         for i in _rows(blank):
             yield finding(i, "the value is missing", "fill it in or remove the row")
-    if column.type != "str":
+    if column.type in ("int", "float"):
         yield from (finding(i, problem, cure) for i, problem, cure in _bad_numbers(values, column))
         return
     if not isinstance(values.dtype, pd.StringDtype) and not isinstance(values.dtype, pd.CategoricalDtype):
         scalar = values.map(lambda value: isinstance(value, (str, int, np.integer)) and not isinstance(value, bool))
         for i in _rows(~scalar.astype(bool) & ~missing):
             yield finding(i, f"{type(values.iloc[i]).__name__} where text belongs", "write plain text")
+    if column.type == "date":
+        dated = values.astype("str").map(day_span, na_action="ignore").notna()
+        for i in _rows(~dated & ~missing):
+            cure = "write a year, a month or a day, as 2023, 2023-05 or 2023-05-17"
+            yield finding(i, f"{str(values.iloc[i])[:_SHOWN]!r} is not a date", cure)
     if allowed is not None:
         of_labels = frame["dimension"].astype("str").isin(list(labels)) if labels else np.zeros(len(frame), dtype=bool)
         for i in _rows(of_labels & ~missing):
@@ -314,7 +321,7 @@ def _broken_step(item: str, steps: np.ndarray, at: int) -> tuple[str, str]:
 
 
 def _cast(values: pd.Series, type_: ColumnType) -> pd.Series:
-    if type_ == "str":
+    if type_ in ("str", "date"):
         return values if isinstance(values.dtype, pd.StringDtype) else values.astype("str")
     if type_ == "names":
         return values.map(list)

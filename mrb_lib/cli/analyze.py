@@ -159,6 +159,7 @@ def analyze(
     from mrb_lib.stats.failures.where import asks_for_tags, restricted
     from mrb_lib.stats.inputs import ADJUDICATED, rule_in_words
     from mrb_lib.stats.resampling.clusters import CASE, resampling_unit
+    from mrb_lib.verdicts.prompts import run_prompts
     from mrb_lib.verdicts.store import iter_verdicts
     from mrb_lib.verdicts.training import seen_notes, training_records
 
@@ -212,7 +213,7 @@ def analyze(
             benchmark, verdicts, table, policy=policy, by=by, dimension=dimension, gold=gold, correction=correction,
             family=family, resamples=resamples, seed=seed, cluster=cluster, level=level, probe=probe,
             intervals=intervals, adjudications=reviewed, where=only, tags=tags, groups=stated, training=training,
-            records=training_records(manifests), pairs=pairs,
+            records=training_records(manifests), pairs=pairs, prompts=run_prompts(manifests),
             **{name: value for name, value in own.items() if name in spec.options},
         )  # fmt: skip
     common = set(inspect.signature(tables.analyze).parameters) & set(ctx.params)

@@ -45,7 +45,7 @@ def rating_agreement(table: pd.DataFrame, *, dimension: str | None = None) -> Pa
     here = overall(rows_of(table, dimension=dimension))
     return panels(
         stacked(here, NEARNESS), value="value", panel="measure", order_by="weighted kappa", line_at=0.0,
-        axis_label="agreement with clinicians (100%: perfect)",
+        axis_label="agreement with clinicians (1: perfect)", in_percent=False, limits=(-1.05, 1.05),
     )  # fmt: skip
 
 
@@ -54,7 +54,7 @@ def rating_agreement(table: pd.DataFrame, *, dimension: str | None = None) -> Pa
     title="Who rates higher than clinicians, who lower",
     caption=(
         "Mean of the judge's rating less the clinicians' mean rating of the same response, in categories, with 95% "
-        "intervals robust to clusters; judges in the order of their agreement on {dimension}. n/a: undefined."
+        "intervals robust to clusters; judges in the order of the difference on {dimension}. n/a: undefined."
     ),
     reading=(
         "Right of the dashed line a judge gives higher categories than clinicians do. Which end of the scale is the "
@@ -79,7 +79,10 @@ def rating_leniency(table: pd.DataFrame, *, dimension: str | None = None) -> Pap
         "(sensitivity); of the others the share that it accepts (specificity); and F1 of finding them. 95% intervals "
         "robust to clusters; n/a: undefined."
     ),
-    reading="A missed response (low sensitivity) reaches a patient; a false alarm (low specificity) costs a second look.",
+    reading=(
+        "A response that is missed (low sensitivity) reaches a patient; a false alarm (low specificity) costs a second "
+        "look."
+    ),
     needs=_NEEDS,
 )
 @styled
@@ -88,7 +91,7 @@ def rating_safety(table: pd.DataFrame, *, dimension: str | None = None) -> Paper
     here = overall(rows_of(table, dimension=dimension))
     return panels(
         stacked(here, SAFETY), value="value", panel="measure", order_by="sensitivity", limits=(-0.02, 1.02),
-        axis_label="share",
+        axis_label="share (%)",
     )  # fmt: skip
 
 
@@ -97,8 +100,8 @@ def rating_safety(table: pd.DataFrame, *, dimension: str | None = None) -> Paper
     title="What judges call the responses of each clinicians' category",
     caption=(
         "On {dimension}: of the responses with a clinicians' label (rows, in the order of the scale from the lowest), "
-        "the share that the judge puts into each category (columns). {n_shown} of {n_judges} judges, in the order of "
-        "their agreement. n/a: no response has the label."
+        "the percentage that the judge puts into each category (columns); judges in the order of their agreement. "
+        "n/a: no response has the label."
     ),
     reading="A judge that agrees fills the diagonal; one that is lenient or strict fills one side of it.",
     needs=_NEEDS,
@@ -119,7 +122,7 @@ def rating_confusion(table: pd.DataFrame, *, categories: tuple[str, ...], dimens
     size = PAGE / max(columns, 3)
     drawn = canvas(PAGE, 0.9 + down * (size + 0.25))
     names = [label(name, 16) for name in categories]
-    for i, (axes, judge) in enumerate(zip(panel_grid(drawn, len(judges), columns), judges, strict=True)):
+    for i, (axes, judge) in enumerate(zip(panel_grid(drawn, len(judges), columns, shared=False), judges, strict=True)):
         shares = here[here["judge"] == judge].pivot(index="label", columns="choice", values="share")
         cells = shares.reindex(index=categories, columns=categories).to_numpy(dtype=float)
         texts = [["" if np.isnan(cell) else percent(cell) for cell in row] for row in cells]

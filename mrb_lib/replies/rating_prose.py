@@ -232,10 +232,12 @@ class RatingProse:
     def _begun(self, line: str) -> str | None:
         """The category with which a reply begins: "B) Neutral, because ..."; the first point of a list is none."""
         item = _ITEM.match(line)
-        if item is not None and (line[0] == "1" or sum(_ITEM.match(other) is not None for other in self._lines) > 1):
+        if item is not None and (line[0].isdigit() or sum(_ITEM.match(other) is not None for other in self._lines) > 1):
             return None
         stated = self._scale.at_start(line)
         if stated is None or (stated.end == 1 and line[0] in "IAa" and line[1:2] not in ".):"):
+            return None
+        if line[stated.end :].startswith(":") and len(self._scale.named_in(line) - {None}) > 1:
             return None
         return None if self._cue.match(line) else stated.category
 

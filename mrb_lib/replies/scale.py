@@ -157,6 +157,9 @@ class Scale:
                     rest = rest[scale.end() :]
         if _RETRACTED.match(rest) or _HEDGED.match(rest) or self._next.match(rest):
             return Stated(None, end)
+        named = core.groupdict()
+        if (named.get("mark") and re.match(r"\.\s[a-z]", rest)) or (self.numeric and rest.lstrip().startswith(":")):
+            return None  # "C. difficile"; "1: poor" explains a scale
         shared = _SHARED.match(rest)
         if shared is not None and self.named_in(shared.group()) - {category, None}:
             return Stated(None, end)

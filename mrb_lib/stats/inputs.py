@@ -37,7 +37,7 @@ class Inputs:
     probes : the verdicts of every probe
     probe : the one that `verdicts` is of
     adjudications : what reviewers said; None where nobody was asked
-    groups, training, records, pairs : as of `analyze`
+    groups, training, records, pairs, prompts : as of `analyze`
     others : the options of `analyze`
     """
 
@@ -60,6 +60,7 @@ class Inputs:
     training: pd.DataFrame | None = None
     records: pd.DataFrame | None = None
     pairs: Sequence[tuple[str, str]] | None = None
+    prompts: pd.DataFrame | None = None
 
     @property
     def verdicts(self) -> Panel | None:
@@ -181,6 +182,7 @@ def labels(benchmark: Benchmark, rule: str = "majority") -> pd.DataFrame:
         The rule is unknown.
     """
     check_choice("gold rule", rule, RULES)
+    benchmark = benchmark.of_one_choice
     if rule != POSTERIOR:
         return gold_labels(benchmark, cast(GoldRule, rule))
     from mrb_lib.stats.gold.posterior import posterior  # only this rule fits a model

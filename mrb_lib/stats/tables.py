@@ -89,6 +89,7 @@ def analyze(
     training: pd.DataFrame | None = None,
     records: pd.DataFrame | None = None,
     pairs: Sequence[tuple[str, str]] | None = None,
+    prompts: pd.DataFrame | None = None,
     **options: float,
 ) -> pd.DataFrame:
     """Make one of the registered tables, `TABLES`.
@@ -128,6 +129,8 @@ def analyze(
         nobody knows. What a judge says of such a case is left out of every table, see `read_panels`
     records : how judges were trained, as of `mrb_lib.verdicts.training.training_records`; None where nobody knows
     pairs : (base, tuned) judges for the table `gains`; None takes those that `records` and `groups` know
+    prompts : the prompt of each run, as of `mrb_lib.verdicts.prompts.run_prompts`; None tells runs of one judge from
+        their names alone
     options : those that the table alone has, such as `margin` of `significance`; `mrb analyze --explain T`
         names them
 
@@ -175,6 +178,7 @@ def analyze(
         training=training,
         records=records,
         pairs=pairs,
+        prompts=prompts,
     )
     _check_options(inputs)
     _check_task(benchmark, table, policy)

@@ -361,10 +361,12 @@ def save_imported(
         folder = runs / slug(str(judge))
         folder.mkdir(parents=True)
         append_part(folder, rows)
+        prompts = rows["prompt_id"].dropna().unique().tolist() if "prompt_id" in rows else []
         manifest = Manifest(
             run_id=folder.name,
             judge=str(judge),
             spec={"choices": list(ratings)} if ratings else {},
+            prompt_id=str(prompts[0]) if len(prompts) == 1 else "",
             benchmark=benchmark,
             kind=kind,
             source=source,

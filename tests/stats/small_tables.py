@@ -65,6 +65,12 @@ def groups_of(groups: Mapping[str, str], bases: Mapping[str, str] | None = None)
     return pd.DataFrame(rows, columns=["judge", "group", "model", "entry", "base"]).astype("str")
 
 
+def prompts_of(names: Mapping[str, str]) -> pd.DataFrame:
+    """Runs by name, as verdicts show them, each with a prompt of its own; values are the judges' own names."""
+    rows = [(run, name, f"prompt-{run}", f"hash-{run}", "{}") for run, name in names.items()]
+    return pd.DataFrame(rows, columns=["judge", "name", "prompt_id", "prompt_hash", "settings"]).astype("str")
+
+
 def random_verdicts(generator: np.random.Generator, n: int, judges: int, repeats: int = 1) -> pd.DataFrame:
     """Verdicts in both orders with ties, nulls and missing rows."""
     shown = {

@@ -9,7 +9,7 @@ import pytest
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.stats.tables import TABLES, analyze, asks_for, read_panels, unread, verdict_columns
-from tests.stats.small_tables import OF_PAIRS, annotations_of, cases_of, groups_of, verdicts_of
+from tests.stats.small_tables import OF_PAIRS, annotations_of, cases_of, groups_of, prompts_of, verdicts_of
 from tests.training_records import recipes_of
 
 PROMISED = {
@@ -45,10 +45,18 @@ PROMISED = {
     "gains": "base tuned dimension subfield n accuracy_base accuracy_tuned gain low high p_value p_adjusted n_seen",
     "learning": "part judge_1 judge_2 dimension ingredient quantity difference low high n_training cases_needed",
     "groups": "group_1 group_2 dimension subfield n_judges_1 n_judges_2 difference low high p_value p_adjusted",
+    "templates": "judge judge_1 judge_2 prompt_1 prompt_2 dimension n accuracy_1 accuracy_2 difference low high "
+    "p_value p_adjusted flips flips_low repeat_flips order_flips excess_flips excess_flips_low shared_flips reason",
+    "contamination": "judge dimension cutoff n_before accuracy_before accuracy_before_low n_after accuracy_after "
+    "difference low high p_value p_adjusted n_undated n_imprecise reason",
+    "best_of_n": "judge dimension pick_by best_of n_items utility regret regret_low regret_high regret_random "
+    "regret_worst gain_share reason",
     "annotator_pairs": "dimension annotator_1 annotator_2 n percent_agreement cohen_kappa",
 }
 GROUPS = groups_of({"j1": "medical", "j2": "open", "j3": "open"}, {"j1": "j2"})
 RECORDS = recipes_of({"j1": {"swap": True}, "j2": {"swap": False}, "j3": {"swap": True, "n_cases": 200}})
+PROMPTS = prompts_of({"j1": "j", "j2": "j", "j3": "j"})
+KNOWN = {"groups": GROUPS, "records": RECORDS, "prompts": PROMPTS}
 ANNOTATIONS = {"a": "AABBTA", "b": "AABBTB", "c": "ABBBTA"}
 VERDICTS = {
     ("j1", "AB"): "AABBTA",
@@ -102,9 +110,9 @@ def test_every_table_has_its_columns_and_types(
     full: tuple[Benchmark, pd.DataFrame], table: str, by: str | None
 ) -> None:
     spec = TABLES[table]
-    rows = analyze(*full, table, by=by, resamples=50, intervals="all", groups=GROUPS, records=RECORDS)
+    rows = analyze(*full, table, by=by, resamples=50, intervals="all", **KNOWN)
     assert set(rows.columns) == {*spec.columns, *spec.more}
-    assert set(analyze(*full, table, by=by, resamples=50, groups=GROUPS, records=RECORDS).columns) == set(spec.columns)
+    assert set(analyze(*full, table, by=by, resamples=50, **KNOWN).columns) == set(spec.columns)
     assert set(PROMISED.get(table, "").split()) <= set(spec.columns)
     assert len(rows)
     for name in rows.columns:
@@ -129,7 +137,7 @@ def test_a_benchmark_that_lacks_much_gets_rows_with_reasons_or_one_plain_message
 @pytest.mark.slow
 def test_the_same_call_gives_the_same_table_to_the_last_digit(full: tuple[Benchmark, pd.DataFrame]) -> None:
     for table in OF_PAIRS:
-        first, second = (analyze(*full, table, resamples=50, seed=4, groups=GROUPS, records=RECORDS) for _ in range(2))
+        first, second = (analyze(*full, table, resamples=50, seed=4, **KNOWN) for _ in range(2))
         pd.testing.assert_frame_equal(first, second, check_exact=True)
 
 

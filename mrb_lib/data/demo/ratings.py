@@ -215,9 +215,7 @@ def write_rating_demo(
     pd.DataFrame(truth).to_parquet(folder / "truth.parquet", index=False)
 
 
-def _simulate(
-    seed: int, index: int
-) -> tuple[dict[str, object], list[tuple[str, str, str]], dict[str, object], bytes]:
+def _simulate(seed: int, index: int) -> tuple[dict[str, object], list[tuple[str, str, str]], dict[str, object], bytes]:
     """The case, the votes, the truth and the picture of one case; it depends on nothing but `seed` and `index`."""
     facts, drawing, text, votes = (
         np.random.Generator(np.random.Philox(np.random.SeedSequence(seed, spawn_key=(index, stream, 1))))

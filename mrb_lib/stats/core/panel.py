@@ -21,6 +21,7 @@ from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, encode, 
 
 ABSENT, NULL = -2, -1
 TIE = CHOICES.index("tie")
+SCORE_COLUMNS = ("score_a", "score_b")
 COST_COLUMNS = ("latency_s", "prompt_tokens", "completion_tokens")
 _NO_COSTS = pd.DataFrame(columns=["judge", "dimension", "order", "repeat", "n_verdicts", *COST_COLUMNS])
 
@@ -46,6 +47,8 @@ class Panel:
     is_bound : of the shape of `choice`, whether `p_a` is a bound, not the probability itself; None where none is
     categories : what a verdict may choose: A, B and tie, or the categories of a rating, from the lowest
     labels : the verdicts on dimensions of several labels, see `mrb_lib.stats.multi_label.rows`; None where none is
+    scores : float64, the shape of `choice` and (2,): what the judge scored the responses A and B; NaN where it did not.
+        None where no verdict has a score, or where the table does not read them
     """
 
     judges: list[str]
@@ -58,6 +61,7 @@ class Panel:
     is_bound: BoolArray | None = None
     categories: tuple[str, ...] = CHOICES
     labels: Panel | None = None
+    scores: FloatArray | None = None
 
     @property
     def tie(self) -> int:
@@ -109,6 +113,7 @@ class Panel:
         if not hidden:
             return self if labels is None else replace(self, labels=labels)
         choice, p_a, seen = self.choice.copy(), None if self.p_a is None else self.p_a.copy(), dict(self.seen)
+        scores = None if self.scores is None else self.scores.copy()
         for judge, cases in hidden.items():
             i = self.judges.index(judge)
             own = seen[judge].copy() if judge in seen else np.full(choice.shape[1:], ABSENT, dtype=np.int8)
@@ -117,7 +122,9 @@ class Panel:
             choice[i][:, cases] = ABSENT
             if p_a is not None:
                 p_a[i][:, cases] = np.nan
-        return replace(self, choice=choice, p_a=p_a, seen=seen, labels=labels)
+            if scores is not None:
+                scores[i][:, cases] = np.nan
+        return replace(self, choice=choice, p_a=p_a, seen=seen, scores=scores, labels=labels)
 
     def with_seen(self) -> Panel:
         """The panel with the choices on cases that judges were trained on put back; not their probabilities."""
@@ -142,8 +149,10 @@ class Panel:
         p_a = None if self.p_a is None else self.p_a[:, :, kept]
         seen = {judge: own[:, kept] for judge, own in self.seen.items()}
         is_bound = None if p_a is None or self.is_bound is None else self.is_bound[:, :, kept]
-        choice, costs, labels = self.choice[:, :, kept], self.costs.iloc[:0], self.labels and self.labels.of_cases(kept)
-        return replace(self, choice=choice, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound, labels=labels)
+        scores = None if self.scores is None else self.scores[:, :, kept]
+        choice, costs = self.choice[:, :, kept], self.costs.iloc[:0]
+        own = replace(self, choice=choice, labels=self.labels and self.labels.of_cases(kept))
+        return replace(own, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound, scores=scores)
 
     def of_judges(self, names: Sequence[str]) -> Panel:
         """The panel of some of its judges, in its own order."""
@@ -154,10 +163,10 @@ class Panel:
         seen = {judge: own for judge, own in self.seen.items() if judge in judges}
         costs = costs.reset_index(drop=True)
         is_bound = None if p_a is None or self.is_bound is None else self.is_bound[kept]
-        own = replace(
-            self, judges=judges, choice=self.choice[kept], labels=self.labels and self.labels.of_judges(names)
-        )
-        return replace(own, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound)
+        scores = None if self.scores is None else self.scores[kept]
+        choice = self.choice[kept]
+        own = replace(self, judges=judges, choice=choice, labels=self.labels and self.labels.of_judges(names))
+        return replace(own, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound, scores=scores)
 
     def of_dimensions(self, names: Sequence[str]) -> Panel:
         """The panel of some dimensions, in that order; one that nobody judged is absent throughout."""
@@ -175,7 +184,13 @@ class Panel:
         costs = self.costs[self.costs["dimension"].isin(list(names))]
         costs = costs.reset_index(drop=True)
         is_bound = None if p_a is None or self.is_bound is None else self.is_bound[:, position]
-        return replace(self, dimensions=list(names), choice=choice, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound)
+        scores = None if self.scores is None else self.scores[:, position]
+        if scores is not None:
+            scores[:, position < 0] = np.nan
+        kept = list(names)
+        return replace(
+            self, dimensions=kept, choice=choice, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound, scores=scores
+        )
 
 
 def as_panel(
@@ -221,6 +236,7 @@ class _JudgeVerdicts(NamedTuple):
     choice: NDArray[np.int8]
     p_a: FloatArray | None
     is_bound: BoolArray | None
+    scores: FloatArray | None
 
 
 def panels(
@@ -292,7 +308,8 @@ def _encode(frame: pd.DataFrame, ids: pd.Index, dimensions: Sequence[str], categ
         "choice": choice,
         "is_bound": frame["p_a_bound"].notna() if "p_a_bound" in frame.columns else False,
     }
-    numbers = frame.reindex(columns=["p_a", *COST_COLUMNS]).astype("float64")
+    scored = [name for name in SCORE_COLUMNS if set(SCORE_COLUMNS) <= set(frame.columns)]
+    numbers = frame.reindex(columns=["p_a", *scored, *COST_COLUMNS]).astype("float64")
     if categories != CHOICES and "p_categories" in frame.columns:
         numbers["p_a"] = _of_choice(frame["p_categories"], choice, len(categories))
     return numbers.assign(**codes).loc[dimension >= 0]
@@ -328,7 +345,11 @@ def _of_judge(judge: str, rows: pd.DataFrame, ids: pd.Index, n_dimensions: int) 
     if rows["is_bound"].any():
         is_bound = np.zeros(shape, dtype=bool)
         is_bound.ravel()[cell] = rows["is_bound"]
-    return _JudgeVerdicts(numbers.tolist(), choice, p_a, is_bound)
+    scores: FloatArray | None = None
+    if rows.filter(SCORE_COLUMNS).notna().to_numpy().any():
+        scores = np.full((*shape, 2), np.nan)
+        scores.reshape(-1, 2)[cell] = rows[list(SCORE_COLUMNS)]
+    return _JudgeVerdicts(numbers.tolist(), choice, p_a, is_bound, scores)
 
 
 def _mean_costs(coded: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFrame:
@@ -356,6 +377,8 @@ def _stack(
     choice = np.full(shape, ABSENT, dtype=np.int8)
     p_a = np.full(shape, np.nan) if any(each.p_a is not None for each in verdicts.values()) else None
     is_bound = np.zeros(shape, dtype=bool) if any(each.is_bound is not None for each in verdicts.values()) else None
+    has_scores = any(each.scores is not None for each in verdicts.values())
+    scores = np.full((*shape, 2), np.nan) if has_scores else None
     for i, judge in enumerate(judges):
         own = verdicts[judge]
         position = np.searchsorted(repeats, own.repeats)
@@ -364,5 +387,9 @@ def _stack(
             p_a[i][..., position] = own.p_a
         if is_bound is not None and own.is_bound is not None:
             is_bound[i][..., position] = own.is_bound
+        if scores is not None and own.scores is not None:
+            scores[i][..., position, :] = own.scores
     costs = costs.reset_index(drop=True)
-    return Panel(judges, dimensions, repeats, choice, p_a, costs, is_bound=is_bound, categories=categories)
+    return Panel(
+        judges, dimensions, repeats, choice, p_a, costs, is_bound=is_bound, categories=categories, scores=scores
+    )

@@ -100,6 +100,32 @@ def cluster_codes(cases: pd.DataFrame, cluster: str | None = None) -> IntArray:
     return resampling_unit(cases, cluster).codes
 
 
+def clusters_of(group: IntArray, codes: IntArray) -> IntArray:
+    """The cluster of each group of cases; clusters that share a group are one.
+
+    Parameters
+    ----------
+    group : shape (n_cases,), the group of each case, 0 to the number of groups - 1
+    codes : shape (n_cases,), the cluster of each case
+
+    Returns
+    -------
+    int array, shape (groups,), from 0 without gaps unless each case is a group of its own
+    """
+    n, count = len(group), int(group.max(initial=-1)) + 1
+    clusters = np.zeros(count, dtype=np.int64)
+    if count == n:
+        clusters[group] = codes
+    elif n:
+        from scipy import sparse  # slow to load, and seldom asked for
+        from scipy.sparse.csgraph import connected_components
+
+        size = count + n_clusters(codes)
+        links = sparse.csr_array((np.ones(n), (group, count + codes)), shape=(size, size))
+        clusters = pd.factorize(connected_components(links, directed=False)[1][:count])[0].astype(np.int64)
+    return clusters
+
+
 def n_clusters(codes: IntArray) -> int:
     """The number of clusters in the whole benchmark, from the codes of all its cases."""
     return int(codes.max()) + 1 if len(codes) else 0
