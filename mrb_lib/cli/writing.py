@@ -35,8 +35,15 @@ def write_imported(imported: Imported, folder: Path, source: str) -> None:
     raise_on_error(replace(finding, file=source) for finding in findings)
     if len(imported.verdicts):
         ratings = meta.categories if meta.is_rating else ()
-        words = {"ratings": ratings, "labels": meta.labels}
-        save_imported(imported.verdicts, folder / "runs", benchmark=meta.name, kind=meta.kind, source=source, **words)
+        save_imported(
+            imported.verdicts,
+            folder / "runs",
+            benchmark=meta.name,
+            kind=meta.kind,
+            source=source,
+            ratings=ratings,
+            labels=meta.labels,
+        )
 
 
 def import_summary(imported: Imported, out: Path) -> str:

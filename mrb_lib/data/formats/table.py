@@ -92,8 +92,7 @@ def read(
     if verdicts_path is not None:
         verdicts = read_frame(verdicts_path, "verdicts", findings)
     meta = _meta(folder, kind, name, annotations, verdicts, findings)
-    words = {"dimensions": meta.dimensions, "categories": meta.categories, "labels": meta.labels}
-    own = partial(conform, task=meta.task, **words)
+    own = partial(conform, dimensions=meta.dimensions, categories=meta.categories, task=meta.task, labels=meta.labels)
     cases = own(cases, "cases", str(cases_path))
     annotations = own(annotations, "annotations", str(annotations_path))
     verdicts = own(verdicts, "verdicts", str(verdicts_path))

@@ -28,5 +28,5 @@ def sentence(table: pd.DataFrame) -> str:
     known = rows[rows["f1"].notna()]
     if known.empty:
         return f"{opening(dimension)}, no macro F1 of labels is defined: see the column reason."
-    best = known.loc[known["f1"].idxmax()]
+    best = known.nlargest(1, "f1").iloc[0]
     return f"{opening(dimension)}, {best['judge']} finds the labels best, with a macro F1 of {percent(best, 'f1')}."

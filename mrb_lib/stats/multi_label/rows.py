@@ -72,7 +72,8 @@ def label_gold(annotations: pd.DataFrame, case_ids: pd.Series, labels: Mapping[s
     float array, shape (labels, cases), in the order of `pairs_of`
     """
     rows = label_rows(annotations, labels)
-    cell = [pd.Index(names_of(labels)).get_indexer(rows["dimension"]), pd.Index(case_ids).get_indexer(rows["case_id"])]
+    axes = (names_of(labels), rows["dimension"]), (case_ids, rows["case_id"])
+    cell = [pd.Index(names).get_indexer(pd.Index(values)) for names, values in axes]
     votes = np.zeros((2, len(names_of(labels)), len(case_ids)))
     np.add.at(votes[0], tuple(cell), (rows["choice"] == ANSWERS[YES]).to_numpy(dtype=np.float64))
     np.add.at(votes[1], tuple(cell), 1.0)

@@ -35,7 +35,7 @@ def sentence(table: pd.DataFrame) -> str:
     known = rows[rows["f1"].notna()]
     if known.empty:
         return f"{opening(dimension)}, no F1 of erroneous steps is defined: see the column reason."
-    best = known.loc[known["f1"].idxmax()]
+    best = known.nlargest(1, "f1").iloc[0]
     first = percent(best, "first_error_accuracy")
     return (
         f"{opening(dimension)}, {best['judge']} finds erroneous steps best, with an F1 of {percent(best, 'f1')}; it "
