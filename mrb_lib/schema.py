@@ -7,7 +7,7 @@ repeat and probe). Columns a table does not know are carried along untouched.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import isfinite, nan
 from typing import Literal, get_args
@@ -71,6 +71,21 @@ DEPARTMENTS = (
     "Gynecology",
     "Orthopedics",
 )
+
+
+NO_LABEL = "none"
+"""The choice, in a dimension of several labels, that none of them applies."""
+SEPARATOR = "; "
+
+
+def joined_labels(chosen: Collection[str], labels: Sequence[str]) -> str:
+    """A choice in a dimension of several labels: those that apply, in their order, or "none"."""
+    return SEPARATOR.join(name for name in labels if name in chosen) or NO_LABEL
+
+
+def split_labels(choice: str) -> tuple[str, ...]:
+    """The labels that such a choice names."""
+    return () if choice == NO_LABEL else tuple(choice.split(SEPARATOR))
 
 
 def category_numbers(categories: Sequence[str]) -> tuple[float, ...]:
@@ -139,11 +154,14 @@ CASES = (
             "fold",
         )
     ),
+    _optional("step", "int", low=1, high=999_999),
+    _optional("before"),
     _optional("date", "date"),
     _optional("rubric", "rubric"),
 )
 SEEN_BY_JUDGES = (
     "question",
+    "before",
     "response_a",
     "response_b",
     "images",

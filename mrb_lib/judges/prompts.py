@@ -142,7 +142,9 @@ class Prompt:
         sample, dimensions = ["first", "second", "third"][:n_shown], list(DEFINITIONS)
         one = "" if self.asks in ("all", "rankings") else "overall"
         criteria = ["criterion", "another"] if self.checks else []
-        example = self.render("question", sample, dimensions, one, reference="reference", n_images=1, criteria=criteria)
+        example = self.render(
+            "question", sample, dimensions, one, reference="reference", before="before", n_images=1, criteria=criteria
+        )
         digest = hashlib.sha256("\0".join((self.text, example.text)).encode("utf-8", "surrogatepass")).hexdigest()
         object.__setattr__(self, "hash", digest)
 
@@ -186,6 +188,9 @@ class Prompt:
         dimension: str = "",
         *,
         reference: str | None = None,
+        before: str | None = None,
+        label_sets: Mapping[str, Sequence[str]] | None = None,
+        label: str = "",
         n_images: int = 0,
         scale: int = 5,
         choices: Sequence[str] = CHOICES,
@@ -210,7 +215,10 @@ class Prompt:
         dimensions : all that are judged, for the definitions
         dimension : the one asked about, where one is
         reference : the reference answer; None where the case has none
+        before : the earlier steps of the item, of which the response is the next; None where there are none
         scale : the highest rating
+        label_sets : the labels of each dimension in which several may apply
+        label : the one of them that alone is asked about, with yes for the second mark and no for the first
         choices : those of A, B and tie that the benchmark has, or the categories of a rating; no other is offered
         definitions : what dimensions and categories mean, by name
         ordered : the categories are in order, from the lowest
@@ -234,7 +242,10 @@ class Prompt:
         texts = [question, *responses, *([reference] if reference is not None else [])]
         beside = context.texts if context else ()
         # Where each response is checked alone, all that stands before it is the same for both, the key too if it can.
-        key = _key([question, *criteria], "\0".join(texts), *beside) if self.checks else _key(texts, note, *beside)
+        if self.checks:
+            key = _key([question, *criteria], "\0".join(texts), *beside)
+        else:
+            key = _key(texts, note + (before or ""), *beside)
         defused = [defuse(text, marks or _GENERIC) for text in texts]
         options = _options(choices, definitions, numbered=numbered) if self.rates else []
         variables: dict[str, object] = {
@@ -248,8 +259,12 @@ class Prompt:
             "options": options,
             "marks": [option["mark"] for option in options],
             "ordered": ordered,
+            "labels": _labels(label_sets or {}, definitions),
+            "labelled": list(label_sets or {}),
+            "label": defuse(label, _GENERIC),
             "dimension": dimension,
             "reference": defused[-1] if reference is not None else None,
+            "before": defuse(before, marks or _GENERIC) if before else None,
             "n_images": n_images,
             "scale": scale,
             "choices": list(choices),
@@ -344,9 +359,10 @@ def load_prompt(id_or_file: str) -> Prompt:
 
     The file's first line is `{# asks: all #}` (or another of `Asks`; `all and reason` where the reply's object is to
     end with a key `reason`), then come the blocks `case`, `responses` and `ask`. They may use `question, first, second,
-    dimensions, definitions, dimension, reference, n_images, scale`, `choices` (those of A, B and tie that the benchmark
-    has, or its categories), `options` (the categories, each with `mark`, `name` and `meaning`), `marks`, `ordered`,
-    `criteria` (of the rubric, each with `mark` and `text`), `criterion`, `responses` (pairs of letter and text),
+    dimensions, definitions, dimension, reference, before, n_images, scale`, `choices` (those of A, B and tie that the
+    benchmark has, or its categories), `options` (the categories, each with `mark`, `name` and `meaning`), `marks`,
+    `ordered`, `labels` (each with `dimension`, `name` and `meaning`), `labelled` (their dimensions), `label` (one
+    alone), `criteria` (of the rubric, each with `mark` and `text`), `criterion`, `responses` (pairs of letter and text),
     `offer` (the choices in words, quoted), `keys` (of the reply's object, in order) and
     `fence(name, text)`, which encloses a text so that it cannot end its enclosure.
 
@@ -418,6 +434,19 @@ def _checklist(criteria: Sequence[str], criterion: int) -> dict[str, object]:
     """What a template is given of a rubric."""
     listed = [{"mark": str(number), "text": text} for number, text in enumerate(criteria, start=1)]
     return {"criteria": listed, "criterion": criteria[criterion] if criteria else ""}
+
+
+def _labels(label_sets: Mapping[str, Sequence[str]], definitions: Mapping[str, str]) -> list[dict[str, str]]:
+    """The labels of all dimensions, with their meanings, in which nothing is taken for a mark of a chat template."""
+    return [
+        {
+            "dimension": dimension,
+            "name": defuse(name, _GENERIC),
+            "meaning": defuse(definitions.get(name, ""), _GENERIC),
+        }
+        for dimension, names in label_sets.items()
+        for name in names
+    ]
 
 
 def _worded(prompt: Prompt, wording: int) -> Template:

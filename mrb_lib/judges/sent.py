@@ -33,7 +33,7 @@ _PLAIN_NODES: Final = (
 )  # fmt: skip
 _FILTERS: Final = frozenset({"join", "length", "lower", "upper", "trim", "capitalize"})
 _BESIDE: Final = {WEAK: "reference_weak", EVIDENCE: "evidence"}
-_LISTS: Final = frozenset({"dimensions", "definitions", "options", "marks", "criteria"})
+_LISTS: Final = frozenset({"dimensions", "definitions", "options", "marks", "labels", "criteria"})
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,7 @@ def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimensio
     shown = case[order]
     reference = shown.get("reference")
     reference = reference if isinstance(reference, str) else None
+    before = shown.get("before")
     if prompt.needs_reference and reference is None:
         return Sent("", "nothing was asked: the prompt needs a reference answer, and the case has none")
     row = {str(name): value for name, value in shown.items()}
@@ -109,6 +110,8 @@ def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimensio
     alone = prompt.asks == "rating" or prompt.checks
     first, second = str(shown[FIRST]), str(shown[SECOND])
     responses = [[first], [second]] if alone else [[first]] if prompt.rates else [[first, second]]
+    labels = _labels(manifest.spec)
+    asked = labels.get(dimension, [""]) if manifest.spec.get("engine") in ("packed", "rating") else [""]
     try:
         texts = [
             prompt.render(
@@ -117,6 +120,9 @@ def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimensio
                 _dimensions(manifest, dimension),
                 "" if prompt.asks in ("all", "categories") else dimension,
                 reference=reference,
+                before=before if isinstance(before, str) else None,
+                label_sets=labels,
+                label=label,
                 n_images=len(images),
                 scale=_scale(manifest.spec),
                 choices=manifest.choices,
@@ -127,6 +133,7 @@ def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimensio
                 context=context,
             ).text
             for some in responses
+            for label in asked
         ]
     except InputError as error:
         return Sent("", f"what was asked cannot be written again: {error}")
@@ -185,6 +192,12 @@ def _definitions(spec: Mapping[str, object]) -> dict[str, str]:
     stated = spec.get("definitions")
     own = stated if isinstance(stated, Mapping) else {}
     return DEFINITIONS | {str(name): str(text) for name, text in own.items()}
+
+
+def _labels(spec: Mapping[str, object]) -> dict[str, list[str]]:
+    stated = spec.get("labels")
+    named = stated if isinstance(stated, Mapping) else {}
+    return {str(name): [str(one) for one in own] for name, own in named.items() if isinstance(own, list | tuple)}
 
 
 def _scale(spec: Mapping[str, object]) -> int:

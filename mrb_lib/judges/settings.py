@@ -32,6 +32,7 @@ class Settings:
         prompt offers another, and another that a judge replies nevertheless is not read
     task, is_ordered, definitions : of the benchmark, set by the same code: whether one response a case is rated,
         whether its categories are in order from the lowest, and what dimensions and categories mean
+    labels : of the benchmark, set by the same code: those of each dimension in which several may apply
     seed : of everything that is drawn at random
     prompt : id of a prompt, or path of a template file
     reference : the reference answer that any prompt shows: "none", "weak" or "strong"; None leaves that to the template
@@ -68,6 +69,7 @@ class Settings:
     task: Task = "preference"
     is_ordered: bool = False
     definitions: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
     seed: int = 0
     prompt: str | None = None
     reference: ReferenceLevel | None = None
@@ -103,9 +105,15 @@ class Settings:
         return self.task == "rating"
 
     @property
+    def one_choice(self) -> tuple[str, ...]:
+        """The dimensions in which a case has one category: all but those of `labels`."""
+        return tuple(name for name in self.dimensions if name not in self.labels)
+
+    @property
     def of_benchmark(self) -> dict[str, object]:
         """What shapes a prompt of the benchmark's besides its dimensions and choices, as a run records it."""
         rating = {"task": "rating", "choices": list(self.choices), "ordered": self.is_ordered} if self.is_rating else {}
+        rating |= {"labels": {name: list(own) for name, own in self.labels.items()}} if self.labels else {}
         defined = {"definitions": dict(self.definitions)} if self.definitions else {}
         return {**rating, **defined, **({"shown": dict(self.shown)} if self.shown else {})}
 

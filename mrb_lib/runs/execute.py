@@ -136,7 +136,7 @@ def judge(
     shown = beside(benchmark, settings or Settings())
     plan = make_plan(
         benchmark.cases, benchmark.meta.dimensions, orders=orders, repeats=repeats, limit=limit, probes=probes,
-        seed=(settings or Settings()).seed, ratings=_ratings(benchmark), beside=shown,
+        seed=(settings or Settings()).seed, ratings=_ratings(benchmark), labels=benchmark.meta.labels, beside=shown,
     )  # fmt: skip
     for name in names:
         check_name(name, extra)
@@ -186,7 +186,7 @@ def is_complete(
         return False
     plan = make_plan(
         benchmark.cases, benchmark.meta.dimensions, orders=orders, repeats=repeats, limit=limit, probes=probes,
-        seed=(settings or Settings()).seed, ratings=_ratings(benchmark),
+        seed=(settings or Settings()).seed, ratings=_ratings(benchmark), labels=benchmark.meta.labels,
         beside=beside(benchmark, settings or Settings()),
     )  # fmt: skip
     plan = _restricted(plan, judge.name, judge.dimensions)
@@ -210,6 +210,7 @@ def settings_for(benchmark: Benchmark, settings: Settings, repeats: int) -> Sett
         is_ordered=meta.level != "nominal",
         definitions=dict(meta.definitions),
         shown=dict(beside(benchmark, settings).shown),
+        labels=dict(meta.labels),
     )
 
 

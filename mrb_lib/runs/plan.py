@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -63,6 +63,7 @@ class Plan:
         `mrb_lib.runs.items`
     notices : to how many cases each probe does not apply, and why; how many cases of a file there are not
     ratings : the categories of a rating, of which a verdict is one; empty where two responses are compared
+    labels : of a rating, those of each dimension in which several may apply
     """
 
     cases: pd.DataFrame
@@ -75,6 +76,7 @@ class Plan:
     notices: tuple[str, ...] = ()
     ratings: tuple[str, ...] = ()
     items: np.ndarray | None = field(default=None, compare=False)
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         check_orders(self.orders, self.repeats)
@@ -201,6 +203,7 @@ def make_plan(
     seed: int = 0,
     ratings: Sequence[str] = (),
     beside: Beside | None = None,
+    labels: Mapping[str, Sequence[str]] | None = None,
 ) -> Plan:
     """The plan of a run over a benchmark's cases; with probes, of the plain cases and of each as it is probed.
 
@@ -209,7 +212,7 @@ def make_plan(
     cases : of the whole benchmark; a probe may borrow a picture from any
     limit : the first so many; None for all
     seed : of what the probes draw
-    ratings : see `Plan`; of the orders asked for only AB is made then
+    ratings, labels : see `Plan`; of the orders asked for only AB is made then
     beside : what is shown beside the cases, and which of them are judged; None shows nothing, and judges all
     """
     check_limit(limit)
@@ -220,7 +223,8 @@ def make_plan(
     if ratings:
         orders = [order for order in orders if order == "AB"] or orders
     if probes is None or not (probes.names or probes.files):
-        return Plan(kept, names, tuple(orders), repeats, notices=beside.notices, ratings=tuple(ratings))
+        labels = labels or {}
+        return Plan(kept, names, tuple(orders), repeats, notices=beside.notices, ratings=tuple(ratings), labels=labels)
     files = file_probes(probes.files)
     ids = {str(probe): probe for probe in parse_probes(",".join(probes.names))}
     ids |= {name: ProbeId(name) for name in files}

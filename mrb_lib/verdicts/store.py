@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -342,12 +342,14 @@ def save_imported(
     kind: str,
     source: str,
     ratings: Sequence[str] = (),
+    labels: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Path]:
     """Write verdicts that were made elsewhere as one run a judge.
 
     Parameters
     ----------
     ratings : the categories that they choose from, where they rate one response a case
+    labels : those of the dimensions in which several may apply
 
     Returns
     -------
@@ -355,7 +357,7 @@ def save_imported(
         The folders written, in order of the judges' names.
     """
     task: Task = "rating" if ratings else "preference"
-    verdicts = conform(verdicts, "verdicts", source, categories=ratings or None, task=task)
+    verdicts = conform(verdicts, "verdicts", source, categories=ratings or None, task=task, labels=labels)
     folders = []
     for judge, rows in verdicts.groupby("judge", sort=True):
         folder = runs / slug(str(judge))

@@ -187,7 +187,7 @@ def test_a_table_of_verdicts_needs_verdicts(table: str, verdicts: pd.DataFrame |
         analyze(benchmark(), verdicts, table)
 
 
-@pytest.mark.parametrize("table", [name for name, spec in TABLES.items() if not spec.needs_verdicts])
+@pytest.mark.parametrize("table", [name for name in OF_PREFERENCES if not TABLES[name].needs_verdicts])
 def test_other_tables_need_none(table: str) -> None:
     assert len(analyze(benchmark(), None, table, resamples=40))
 
@@ -223,7 +223,7 @@ def test_a_wrong_option_is_named_with_what_is_allowed(options: dict[str, object]
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", OF_PREFERENCES)
 @pytest.mark.parametrize("option", ["by", "cluster"])
 def test_a_column_that_does_not_exist_is_refused_by_every_table(
     full: tuple[Benchmark, pd.DataFrame], table: str, option: str

@@ -92,7 +92,7 @@ def read(
     if verdicts_path is not None:
         verdicts = read_frame(verdicts_path, "verdicts", findings)
     meta = _meta(folder, kind, name, annotations, verdicts, findings)
-    own = partial(conform, dimensions=meta.dimensions, categories=meta.categories, task=meta.task)
+    own = partial(conform, dimensions=meta.dimensions, categories=meta.categories, task=meta.task, labels=meta.labels)
     cases = own(cases, "cases", str(cases_path))
     annotations = own(annotations, "annotations", str(annotations_path))
     verdicts = own(verdicts, "verdicts", str(verdicts_path))

@@ -33,8 +33,8 @@ from mrb_lib.judges.prompts import RANKINGS, Prompt, load_prompt
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.answers import read_answer
-from mrb_lib.replies.categories import parse_categories
 from mrb_lib.replies.labels import LETTERS
+from mrb_lib.replies.multi import parse_ratings
 from mrb_lib.replies.reading import Reading, parse
 from mrb_lib.schema import ANSWERED_STATUSES
 from mrb_lib.verdicts.orders import PICKS
@@ -174,7 +174,7 @@ class EndpointJudge:
             "top_logprobs": options.top_logprobs,
         }
         self._prompt, self._choices, self._concurrency = prompt, settings.choices, settings.concurrency
-        self._rated = settings.is_rating
+        self._rated, self._labels = settings.is_rating, settings.labels
         self._budget = budget or (Budget(settings.budget) if settings.budget else None)
         self._notices = Notices()
         if not (server.is_local or server.is_encrypted):
@@ -400,7 +400,7 @@ class EndpointJudge:
 
     def _reading(self, task: Task, reply: ChatReply) -> Reading:
         if self._rated:
-            return parse_categories(reply.content, task.asked, self._choices)
+            return parse_ratings(reply.content, task.asked, self._choices, self._labels)
         return parse(reply.content, task.asked, self._choices, task.labels)
 
     def _note_probabilities(self, reply: ChatReply) -> None:

@@ -107,6 +107,7 @@ class RequestWriter:
         asked = (dimension,) if dimension else dimensions
         reference = case.get("reference")
         reference = reference if isinstance(reference, str) else None
+        before = case.get("before")
         try:
             if self.prompt.needs_reference and reference is None:
                 raise InputError(f"the case has no reference answer, which the prompt {self.prompt.id} shows.")
@@ -123,6 +124,8 @@ class RequestWriter:
                 dimensions,
                 dimension,
                 reference=reference,
+                before=before if isinstance(before, str) else None,
+                label_sets=self.settings.labels,
                 n_images=len(pictures),
                 choices=self.settings.choices,
                 definitions=DEFINITIONS | self.settings.definitions,
@@ -137,7 +140,9 @@ class RequestWriter:
             return Task(str(case["case_id"]), tuple(rows), asked, None, str(error))
         names = {} if self.settings.is_rating else dict(zip(LETTERS, phrasing["labels"], strict=True))
         offered = [names.get(choice, choice) for choice in self.settings.choices]
-        schema = _schema(asked, self.value_schema(case, offered), gives_reason=self.prompt.gives_reason)
+        schema = _schema(
+            asked, self.value_schema(case, offered), self.settings.labels, gives_reason=self.prompt.gives_reason
+        )
         request = ChatRequest(
             content=[*pictures, {"type": "text", "text": text}] if pictures else text,
             schema=schema if wants_only_json(self.prompt) else None,
@@ -186,9 +191,13 @@ class RequestWriter:
         return {"type": "image_url", "image_url": {"url": url}}
 
 
-def _schema(dimensions: Sequence[str], value: Mapping[str, object], *, gives_reason: bool) -> Mapping[str, object]:
+def _schema(
+    dimensions: Sequence[str], value: Mapping[str, object], labels: Mapping[str, Sequence[str]], *, gives_reason: bool
+) -> Mapping[str, object]:
     """What a reply must be: a choice a dimension, then the reason where one is asked for; servers keep the order."""
     properties: dict[str, object] = dict.fromkeys(dimensions, value)
+    for name in labels.keys() & properties.keys():
+        properties[name] = {"type": "array", "items": {"type": "string", "enum": list(labels[name])}}
     if gives_reason:
         properties["reason"] = {"type": "string"}
     return {

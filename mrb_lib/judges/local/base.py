@@ -296,11 +296,12 @@ class LocalJudge(ABC):
         dimensions: Sequence[str],
         dimension: str = "",
         *,
+        label: str = "",
         criteria: Sequence[str] = (),
         criterion: int = 0,
     ) -> Rendered:
         """The prompt for a row; `InputError` where it is to show what the case lacks."""
-        reference = row.get("reference")
+        reference, before = row.get("reference"), row.get("before")
         if self._prompt.needs_reference and not isinstance(reference, str):
             raise InputError(f"prompt {self._prompt.id} needs a reference answer, and the case has none")
         return self._prompt.render(
@@ -309,6 +310,9 @@ class LocalJudge(ABC):
             dimensions,
             dimension,
             reference=reference if isinstance(reference, str) else None,
+            before=before if isinstance(before, str) else None,
+            label_sets=self._settings.labels,
+            label=label,
             n_images=0 if self._settings.without_images else len(image_names(row)),
             scale=self._settings.scale,
             choices=self._settings.choices,

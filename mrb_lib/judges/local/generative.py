@@ -19,8 +19,8 @@ from mrb_lib.judges.local.weights import Tensors, check_context, context_length
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
-from mrb_lib.replies.categories import parse_categories
 from mrb_lib.replies.labels import Labels, labels_of
+from mrb_lib.replies.multi import parse_ratings
 from mrb_lib.replies.reading import parse
 from mrb_lib.verdicts.orders import KEYS, PICKS
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
@@ -80,7 +80,7 @@ class GenerativeJudge(LocalJudge):
     def _usual_length(self, entry: Entry) -> int:
         if entry.thinking == "always" or self._template.get("enable_thinking") is True:
             return _LENGTH_OF_THINKING
-        if self._prompt.is_of_one:
+        if self._prompt.is_of_one and not self._settings.labels:
             return _LENGTH_OF_LETTER
         if self._prompt.asks == "answer":
             return _LENGTH_OF_ANSWER
@@ -166,7 +166,7 @@ class GenerativeJudge(LocalJudge):
         dimensions = request.dimensions if self._prompt.is_of_one else self._settings.dimensions
         offered, rated = self._settings.choices, self._settings.is_rating
         reading = (
-            parse_categories(reply.text, dimensions, offered)
+            parse_ratings(reply.text, dimensions, offered, self._settings.labels)
             if rated
             else parse(reply.text, dimensions, offered, request.labels)
         )

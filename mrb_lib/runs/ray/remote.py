@@ -253,7 +253,7 @@ class Worker:
         with self._preparing:
             prepared = prepare_rows(self._judge, plan.rows(np.array(numbers, dtype=np.int64)))
         with self._answering:
-            return encode_frame(answer_rows(self._judge, prepared, plan.ratings))
+            return encode_frame(answer_rows(self._judge, prepared, plan.ratings, plan.labels))
 
     def _failed(self, number: int, error: Exception, what: str) -> pa.Table:
         if isinstance(error, MrbError):

@@ -48,6 +48,7 @@ class Panel:
         (dimensions, cases, 2 orders, repeats), `ABSENT` on all other cases. A judge that has seen none is not there.
     is_bound : of the shape of `choice`, whether `p_a` is a bound, not the probability itself; None where none is
     categories : what a verdict may choose: A, B and tie, or the categories of a rating, from the lowest
+    labels : the verdicts on dimensions of several labels, see `mrb_lib.stats.multi_label.rows`; None where none is
     scores : float64, the shape of `choice` and (2,): what the judge scored the responses A and B; NaN where it did not.
         None where no verdict has a score, or where the table does not read them
     criteria : the verdicts with decisions on a rubric, as they were read: `judge, case_id, dimension, order, repeat,
@@ -63,6 +64,7 @@ class Panel:
     seen: Mapping[str, NDArray[np.int8]] = field(default_factory=dict)
     is_bound: BoolArray | None = None
     categories: tuple[str, ...] = CHOICES
+    labels: Panel | None = None
     scores: FloatArray | None = None
     criteria: pd.DataFrame | None = None
 
@@ -112,8 +114,9 @@ class Panel:
                 cases = np.flatnonzero(case_ids.isin(rows["case_id"]))
                 if (self.choice[self.judges.index(str(judge))][:, cases] != ABSENT).any():
                     hidden[str(judge)] = cases
+        labels = self.labels and self.labels.without_seen(training, case_ids)
         if not hidden:
-            return self
+            return self if labels is None else replace(self, labels=labels)
         choice, p_a, seen = self.choice.copy(), None if self.p_a is None else self.p_a.copy(), dict(self.seen)
         scores = None if self.scores is None else self.scores.copy()
         for judge, cases in hidden.items():
@@ -126,7 +129,7 @@ class Panel:
                 p_a[i][:, cases] = np.nan
             if scores is not None:
                 scores[i][:, cases] = np.nan
-        return replace(self, choice=choice, p_a=p_a, seen=seen, scores=scores)
+        return replace(self, choice=choice, p_a=p_a, seen=seen, scores=scores, labels=labels)
 
     def with_seen(self) -> Panel:
         """The panel with the choices on cases that judges were trained on put back; not their probabilities."""
@@ -153,7 +156,8 @@ class Panel:
         is_bound = None if p_a is None or self.is_bound is None else self.is_bound[:, :, kept]
         scores = None if self.scores is None else self.scores[:, :, kept]
         choice, costs = self.choice[:, :, kept], self.costs.iloc[:0]
-        return replace(self, choice=choice, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound, scores=scores)
+        own = replace(self, choice=choice, labels=self.labels and self.labels.of_cases(kept))
+        return replace(own, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound, scores=scores)
 
     def of_judges(self, names: Sequence[str]) -> Panel:
         """The panel of some of its judges, in its own order."""
@@ -166,9 +170,8 @@ class Panel:
         is_bound = None if p_a is None or self.is_bound is None else self.is_bound[kept]
         scores = None if self.scores is None else self.scores[kept]
         choice = self.choice[kept]
-        return replace(
-            self, judges=judges, choice=choice, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound, scores=scores
-        )
+        own = replace(self, judges=judges, choice=choice, labels=self.labels and self.labels.of_judges(names))
+        return replace(own, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound, scores=scores)
 
     def of_dimensions(self, names: Sequence[str]) -> Panel:
         """The panel of some dimensions, in that order; one that nobody judged is absent throughout."""

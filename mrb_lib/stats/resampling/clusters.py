@@ -43,7 +43,8 @@ def resampling_unit(cases: pd.DataFrame, cluster: str | None = None) -> Resampli
     cluster : a column of it, "case_id" for the cases themselves. None takes the column `cluster` where a case has a
         value in it; else, of the columns `SHARED` (item, question text, images, source), the coarsest
         one that repeats: the one with the fewest different values among those with fewer values than there are
-        cases and with `FEWEST` at least, since fewer units show nothing of how they vary; else the cases
+        cases and with `FEWEST` at least, since fewer units show nothing of how they vary; else the cases, or the items
+        where cases are steps of items
 
     Returns
     -------
@@ -75,11 +76,12 @@ def resampling_unit(cases: pd.DataFrame, cluster: str | None = None) -> Resampli
     shared = {name: _codes(cases, name) for name in SHARED if name in cases.columns}
     repeated = {name: codes for name, codes in shared.items() if 1 < n_clusters(codes) < n}
     enough = {name: codes for name, codes in repeated.items() if n_clusters(codes) >= FEWEST}
-    unit = _unit(cases, min(enough, key=lambda each: n_clusters(enough[each]), default=CASE))
+    alone = "item" if "item" in repeated and "step" in cases.columns else CASE
+    unit = _unit(cases, min(enough, key=lambda each: n_clusters(enough[each]), default=alone))
     few = [
         f"the column {name} has only {n_clusters(codes)} values, too few to cluster by"
         for name, codes in repeated.items()
-        if name not in enough
+        if name not in enough and name != unit.name
     ]
     return unit._replace(statement="; ".join([unit.statement, *few]))
 
