@@ -56,7 +56,7 @@ def test_texts_are_kept_as_they_are_and_seen_with_their_direction_closed(answers
     entry = _save(answers, 1, reviewer=turning, judge=turning, note=turning, reasons=[turning])[0]
     assert (entry["reviewer"], entry["judge"], entry["note"], entry["reasons"]) == (turning,) * 3 + ([turning],)
     closed = turning + "\u2069"
-    expected = {"reviewer": closed, "dimension": "overall", "judge": closed, "note": closed, "reasons": [closed]}
+    expected = {"reviewer": closed, "dimension": "overall", "judge": closed, "note": closed, "reasons": [closed], "choice": "B"}
     assert entry["seen"] == expected
 
 
