@@ -178,7 +178,7 @@ def analyze(
     columns = tables.verdict_columns(table)
     verdicts, training = None, None
     manifests: list[Manifest] = []
-    if runs is not None and columns and benchmark.meta.is_preference:
+    if runs is not None and columns and benchmark.meta.is_judged:
         manifests, training = training_of(runs, benchmark)
         verdicts = tables.read_panels(benchmark, iter_verdicts(runs, benchmark.cases, columns), training)
     echo_stale_runs(runs, benchmark)

@@ -8,12 +8,16 @@ from typing import Annotated
 import typer
 
 from mrb_lib.errors import InputError
+from mrb_lib.schema import TASKS
 
 
 def demo(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write.")],
     cases: Annotated[
-        int | None, typer.Option(min=1, help="Number of cases, 1026 unless given; of --construct items, 240.")
+        int | None,
+        typer.Option(
+            min=1, help="Number of cases, 1026 unless given; of --task rating 300; of --construct items, 240."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The seed everything is drawn from.")] = 0,
     judges: Annotated[
@@ -32,6 +36,10 @@ def demo(
             help="Instead, or besides, verdicts of N SIMULATED judges under fictitious names, and OUT/groups.csv.",
         ),
     ] = 0,
+    task: Annotated[
+        str,
+        typer.Option(help="preference between two responses, or rating of one response a case by the risk in it."),
+    ] = "preference",
     construct: Annotated[
         bool,
         typer.Option(
@@ -41,6 +49,15 @@ def demo(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if this program wrote it.")] = False,
 ) -> None:
     """Write the embedded benchmark: SIMULATED cases, images, answers and annotators."""
+    if task not in TASKS:
+        raise InputError(f"--task {task}: is unknown; use one of {', '.join(TASKS)}.")
+    if task == "rating":
+        if construct or roster or judges is not None:
+            raise InputError(
+                "--task rating: has judges of its own, see --verdicts; leave out --construct, --roster and --judges."
+            )
+        _write_ratings(out, 300 if cases is None else cases, seed, verdicts, overwrite)
+        return
     if construct:
         if judges is not None or verdicts or roster:
             raise InputError("--construct: makes no judges and no verdicts; leave out the other options.")
@@ -63,6 +80,20 @@ def demo(
         typer.echo(f"{out / 'runs'}: verdicts of {len(runs)} SIMULATED judges")
     if judges is not None:
         _write_judges(judges, out, seed)
+
+
+def _write_ratings(out: Path, cases: int, seed: int, verdicts: bool, overwrite: bool) -> None:
+    from mrb_lib.cli.progress import bars
+    from mrb_lib.data.demo.ratings import write_rating_demo
+    from mrb_lib.files import staged_folder
+    from mrb_lib.notebook.places import write_simulated_ratings
+
+    with staged_folder(out, overwrite=overwrite) as folder, bars() as step:
+        write_rating_demo(folder, cases=cases, seed=seed, progress=lambda done: step("cases", done, cases))
+        runs = write_simulated_ratings(folder, folder / "runs", seed=seed) if verdicts else []
+    typer.echo(f"{out}: {cases} SIMULATED cases, seed {seed}")
+    if runs:
+        typer.echo(f"{out / 'runs'}: verdicts of {len(runs)} SIMULATED judges")
 
 
 def _write_work(out: Path, items: int, seed: int, overwrite: bool) -> None:

@@ -12,8 +12,8 @@ from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.schema import CONSENSUS, ORDERS
 
 Need = Literal[
-    "preferences", "annotations", "annotators", "verdicts", "judges", "orders", "probabilities", "model_pair",
-    "organ", "department", "modality", "dataset",
+    "preferences", "ratings", "annotations", "annotators", "verdicts", "judges", "orders", "probabilities",
+    "model_pair", "organ", "department", "modality", "dataset",
 ]  # fmt: skip
 
 
@@ -88,9 +88,9 @@ def missing(benchmark: Benchmark, verdicts: pd.DataFrame, *needs: str) -> str:
 
     Parameters
     ----------
-    needs : what it takes: `preferences` (labels that are), `annotations`, `annotators` (two at least), `verdicts`,
-        `judges` (two at least), `orders` (verdicts in both), `probabilities`, `model_pair` (the responders' names),
-        or any column of the cases that is filled in somewhere
+    needs : what it takes: `preferences` (labels that are), `ratings` (of one response a case), `annotations`,
+        `annotators` (two at least), `verdicts`, `judges` (two at least), `orders` (verdicts in both),
+        `probabilities`, `model_pair` (the responders' names), or any column of the cases that is filled in somewhere
 
     Returns
     -------
@@ -105,6 +105,8 @@ def _lacks(benchmark: Benchmark, verdicts: pd.DataFrame, need: str) -> str:
     if need == "preferences":
         labels = ", ".join(benchmark.meta.categories)
         return "" if benchmark.meta.is_preference else f"the labels of {name} ({labels}) are not preferences"
+    if need == "ratings":
+        return "" if benchmark.meta.is_rating else f"{name} compares two responses a case, and rates none"
     if need == "annotations":
         return f"{name} has no annotations" if benchmark.annotations.empty else ""
     if need == "annotators":

@@ -18,11 +18,14 @@ import mrb_lib
 from mrb_lib.data.benchmark import load, read_table
 from mrb_lib.errors import InputError
 from mrb_lib.files import keep_reviews, write_atomic
+from mrb_lib.schema import SIMULATED
 from mrb_lib.verdicts.store import save_imported
 
 DEMO = "demo"
+RATINGS = "demo-ratings"
 DEMO_JUDGES = ("random", "first", "longer", "shorter", "lexical", "consensus-of")
 DEMO_CASES = 1026
+RATING_CASES = 400
 DEMO_SEED = 0
 
 _STAMP = "stamp.json"
@@ -44,6 +47,8 @@ def locate(benchmark: str, runs: str = "", *, progress: Callable[[str], None] | 
         raise InputError(f'benchmark: no folder is named; give a benchmark folder, or "{DEMO}".')
     if benchmark == DEMO:
         folder, default = make_demo(progress=progress)
+    elif benchmark == RATINGS:
+        folder, default = make_rating_demo(progress=progress)
     else:
         folder = Path(benchmark)
         default = folder / "runs"
@@ -111,6 +116,28 @@ def make_demo(
     return made
 
 
+def make_rating_demo(*, progress: Callable[[str], None] | None = None) -> tuple[Path, Path]:
+    """The SIMULATED benchmark of ratings and the runs of its simulated judges, made as by `make_demo`.
+
+    Returns
+    -------
+    benchmark, runs : the folder `demo-ratings/benchmark` under `home()`, and `runs` in it
+    """
+    stamp = {"code": _code_hash((*_BENCHMARK_CODE, "verdicts/*.py")), "cases": RATING_CASES, "seed": DEMO_SEED}
+    folder = home() / RATINGS / "benchmark"
+    if _stamp(folder) != stamp:
+        with _only_one(home() / RATINGS):
+            if _stamp(folder) != stamp:
+                from mrb_lib.data.demo.ratings import write_rating_demo
+
+                (progress or _to_stderr)(f"Making the benchmark of ratings ({RATING_CASES} SIMULATED cases), once ...")
+                with _replacing(folder) as stage:
+                    write_rating_demo(stage, cases=RATING_CASES, seed=DEMO_SEED)
+                    write_simulated_ratings(stage, stage / "runs", seed=DEMO_SEED)
+                    _write_stamp(stage, stamp)
+    return folder, folder / "runs"
+
+
 def _write_benchmark(folder: Path, cases: int, seed: int) -> None:
     from mrb_lib.data.demo import write_demo  # drawing images is slow to import, and seldom needed
 
@@ -151,6 +178,15 @@ def write_simulated_runs(benchmark: Path, runs: Path, *, seed: int, roster: int 
     else:
         verdicts = with_replies(simulated_verdicts(truth, loaded.cases, seed=seed), seed=seed)
     return save_imported(verdicts, runs, benchmark=loaded.meta.name, kind=loaded.meta.kind, source=MARK)
+
+
+def write_simulated_ratings(benchmark: Path, runs: Path, *, seed: int) -> list[Path]:
+    """Write the verdicts of SIMULATED judges of ratings, a run each, on a folder of `write_rating_demo`."""
+    from mrb_lib.data.demo.ratings import simulated_ratings  # only needed when the runs are made
+
+    meta = load(benchmark).meta
+    verdicts = simulated_ratings(read_table(benchmark / "truth.parquet"), meta.categories, seed=seed)
+    return save_imported(verdicts, runs, benchmark=meta.name, kind=meta.kind, source=SIMULATED, ratings=meta.categories)
 
 
 def _to_stderr(line: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from inspect import signature
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 import pandas as pd
@@ -33,6 +33,7 @@ from mrb_lib.stats.core.table import TABLES
 from mrb_lib.stats.failures.cells import failing_cases
 from mrb_lib.stats.gold.adjudicated import adjudicated_gold
 from mrb_lib.stats.inputs import ADJUDICATED, labels, read_panels, rule_in_words
+from mrb_lib.stats.ratings.crossed import crossed
 from mrb_lib.stats.resampling.bootstrap import Estimates, bootstrap
 from mrb_lib.stats.resampling.clusters import resampling_unit
 from mrb_lib.verdicts.manifest import Manifest
@@ -81,8 +82,17 @@ class Workspace:
     @cached_property
     def _panels(self) -> pd.DataFrame | Mapping[str, Panel]:
         """The verdicts as tables read them, laid out once for all of a notebook's."""
-        readable = self.benchmark.meta.is_preference and len(self.verdicts)
+        readable = self.benchmark.meta.is_judged and len(self.verdicts)
         return read_panels(self.benchmark, [self.verdicts]) if readable else self.verdicts
+
+    def crossed(self) -> Frame:
+        """What each judge calls the responses of each label; see `mrb_lib.stats.ratings.crossed.crossed`."""
+        reason = self.missing("ratings", "annotations", "verdicts")
+        if reason:
+            return Absent(reason)
+        panel = cast("Mapping[str, Panel]", self._panels)[NO_PROBE]
+        categories = self.benchmark.meta.categories
+        return crossed(panel, self.labels(), self.benchmark.cases_by_image, categories=categories)
 
     @property
     def simulated(self) -> bool:
@@ -286,7 +296,8 @@ class Workspace:
             An option is wrong.
         """
         by = options.get("by") or ()
-        reason = unless or self.missing(*_needs_of(table), *([by] if isinstance(by, str) else by), *needs)
+        needed = _needs_of(table, rates=self.benchmark.meta.is_rating)
+        reason = unless or self.missing(*needed, *([by] if isinstance(by, str) else by), *needs)
         dimension = options.get("dimension")
         if not reason and TABLES[table].needs_verdicts and dimension not in {None, *self.verdicts["dimension"]}:
             reason = f"no verdict is on the dimension {dimension}"
@@ -468,9 +479,11 @@ class Workspace:
         return f" where {self.where}" if self.where else ""
 
 
-def _needs_of(table: str) -> tuple[str, ...]:
+def _needs_of(table: str, *, rates: bool) -> tuple[str, ...]:
     """What a table takes, in the words of `missing`."""
-    needs: list[str] = ["preferences", "verdicts"] if TABLES[table].needs_verdicts else []
+    spec = TABLES[table]
+    needs = ["ratings"] if spec.why_no_preferences else ["preferences"] if spec.why_no_ratings or not rates else []
+    needs = [*needs, "verdicts"] if spec.needs_verdicts else []
     if TABLES[table].needs_verdicts and "gold" not in tables.unread(table, ("gold",)):
         needs.append("annotations")
     if table == "ceiling":

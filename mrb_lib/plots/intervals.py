@@ -120,6 +120,7 @@ def panels(
     beside_label: str = "",
     line_at: float | None = None,
     limits: tuple[float, float] | None = None,
+    in_percent: bool = True,
 ) -> Paper:
     """Draw a value and its interval for every row in every panel.
 
@@ -134,6 +135,7 @@ def panels(
     below : rows as those of `frame`, drawn in grey under a line, in their own order; None or empty draws none
     beside : a second column of the frames, drawn as open diamonds, with its name in the legend; None draws none
     line_at : a vertical line in all panels, for a meaningful zero
+    in_percent : the axis counts hundredths
 
     Returns
     -------
@@ -172,7 +174,8 @@ def panels(
         axes.set_title(label(title_case(name), 18 if columns > 3 else 40), fontsize=6.5 if columns > 3 else 7.5)
         _name_rows_and_headings(axes, [*positions, *lower], [*order[rows], *apart[rows]], headings)
         axes.set_xlim(*span)
-        percent_axis(axes.xaxis, 4 if columns > 2 else 8)
+        if in_percent:
+            percent_axis(axes.xaxis, 4 if columns > 2 else 8)
         axes.grid(axis="both")
     figure.supxlabel(axis_label, fontsize=7)
     handles = []

@@ -39,6 +39,7 @@ WORDS: Final = {
     "silent": "the judges without probabilities",
     "then": "what was compared with: the name of a benchmark and how many cases",
     "now": "the same of the benchmark at hand",
+    "unacceptable": "the categories of a rating that are not acceptable, in words",
     "cost": "what the cost of a jury is measured in, see `mrb_lib.plots.jury.UNITS`",
 }
 """The names in braces that the texts of figures may hold, and what a notebook replaces them by."""

@@ -20,7 +20,7 @@ _NEAR = 32
 
 _NOUN = r"(?:assistant|answer|response|option|model|candidate|reply|system|agent|choice|output|responder)"
 _TIE = r"(?:tie|equal|both|neither|draw|same)"
-_QUOTES = str.maketrans(
+STRAIGHT_QUOTES = str.maketrans(
     dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2039\u203a\u300c\u300d\u300e\u300f\u301d\u301e\uff02", '"')
     | dict.fromkeys("\u2018\u2019\u201a\u201b\uff07\u00b4\uff40", "'")
 )
@@ -83,7 +83,7 @@ _LAST_WORD = re.compile(r"(\w+)[\s\"'(\[<]*\Z")
 
 def canonical(text: str, names: DimensionNames) -> str:
     """One line or value in canonical form."""
-    line = _EMPHASIS.sub("", _CROSS.sub(" wrong ", text.translate(_QUOTES)))
+    line = _EMPHASIS.sub("", _CROSS.sub(" wrong ", text.translate(STRAIGHT_QUOTES)))
     line = " ".join(_NOISE.sub(" ", line).split())
     line = _ECHO_LOWER.sub(_echoed, _ECHO.sub(_echoed, line))
     line = _ADJECTIVES.sub(lambda m: _compared(m, names), line)

@@ -7,7 +7,7 @@ number of stray brackets or quotation marks makes it slow.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from mrb_lib.replies.canonical import canonical
@@ -80,13 +80,13 @@ class _Closed:
     final: str | None
 
 
-def read_objects(text: str, names: DimensionNames) -> list[Span]:
+def read_objects(text: str, names: DimensionNames, value_of: Callable[[str], str | None] | None = None) -> list[Span]:
     """The objects of the text, in its order, with their statements.
 
-    A stretch that opens like an object but states nothing and pairs nothing is not
-    returned: it is prose.
+    `value_of` reads a value; without it a value is A, B or tie. A stretch that opens like an
+    object but states nothing and pairs nothing is not returned: it is prose.
     """
-    reader = _ObjectReader(text, names)
+    reader = _ObjectReader(text, names, value_of)
     spans: list[Span] = []
     position = 0
     while (begin := _BEGINS.search(text, position)) is not None:
@@ -99,9 +99,10 @@ def read_objects(text: str, names: DimensionNames) -> list[Span]:
 class _ObjectReader:
     """Reads one container of the outermost level at a time."""
 
-    def __init__(self, text: str, names: DimensionNames) -> None:
+    def __init__(self, text: str, names: DimensionNames, value_of: Callable[[str], str | None] | None) -> None:
         self._text = text
         self._names = names
+        self._value_of = value_of or (lambda value: value_choice(canonical(value, names)))
         self._last_end: dict[str, int] = {}
         self._last_close: dict[str, int] = {}
 
@@ -224,7 +225,7 @@ class _ObjectReader:
 
     def _choice(self, value: str) -> str | None:
         text = value.replace("\\n", " ").replace('\\"', '"')
-        return value_choice(canonical(text, self._names)) if text else None
+        return self._value_of(text) if text else None
 
     def _state(self, frame: _Open, name: str, choice: str | None, end: int) -> None:
         """Note a choice; a dimension that the object names twice, differently, has none."""

@@ -112,7 +112,7 @@ def _parse(reply: str, names: DimensionNames) -> Reading:
         return Reading(clean, "ok")
     text = plainly_written(answer)
     spans = read_objects(text, names)
-    ending = _ending(answer, text, spans)
+    ending = ending_object(answer, text, spans)
     clean = None if ending is None else _clean(ending, names)
     if clean is not None:
         return Reading(clean, "ok")
@@ -145,20 +145,24 @@ def _clean(answer: str, names: DimensionNames) -> dict[str, str | None] | None:
     """The choices of an answer that needs no leniency at all, else None."""
     if len(names.asked) == 1 and answer in _BARE:
         return {names.asked[0]: _BARE[answer]}
+    stated = sole_object(answer)
+    choices = {} if stated is None else choices_in_object(stated, names.asked)
+    return {name: choices[name] for name in names.asked} if len(choices) == len(names.asked) else None
+
+
+def sole_object(answer: str) -> dict[str, object] | None:
+    """The one valid JSON object that an answer is, in a code fence or not; None where a key stands twice."""
     fenced = _FENCED.match(answer)
     try:
         pairs = json.loads(fenced.group(1) if fenced else answer, object_pairs_hook=tuple)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(pairs, tuple):
+    if not isinstance(pairs, tuple) or len({key for key, _ in pairs}) < len(pairs):
         return None
-    if len({key for key, _ in pairs}) < len(pairs):
-        return None
-    choices = choices_in_object(dict(pairs), names.asked)
-    return {name: choices[name] for name in names.asked} if len(choices) == len(names.asked) else None
+    return dict(pairs)
 
 
-def _ending(answer: str, text: str, spans: Sequence[Span]) -> str | None:
+def ending_object(answer: str, text: str, spans: Sequence[Span]) -> str | None:
     """The object with which the answer ends, after its reasons; None where it ends otherwise."""
     if not spans or text[spans[-1].end :].strip(" \n\t`"):
         return None
@@ -170,14 +174,14 @@ def _statements(text: str, spans: Sequence[Span], names: DimensionNames) -> list
     """All statements of the text, in its order."""
     prose = Prose(names, text)
     statements: list[Statement] = []
-    for before, span in _segments(text, spans):
+    for before, span in segments(text, spans):
         statements += prose.read(before)
         if span is not None:
             statements += span.statements
     return statements
 
 
-def _segments(text: str, spans: Sequence[Span]) -> list[tuple[str, Span | None]]:
+def segments(text: str, spans: Sequence[Span]) -> list[tuple[str, Span | None]]:
     """The prose between the objects, each with the object that follows it."""
     parts: list[tuple[str, Span | None]] = []
     start = 0

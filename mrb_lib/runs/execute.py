@@ -22,7 +22,7 @@ import pandas as pd
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.judges.budget import Budget
-from mrb_lib.judges.jury import Jury
+from mrb_lib.judges.jury import Jury, is_jury
 from mrb_lib.judges.roster.roster import check_name, resolve
 from mrb_lib.judges.settings import Settings, for_repeats
 from mrb_lib.probes import ProbedImages
@@ -127,7 +127,7 @@ def judge(
         Another process writes the same run, or a judge failed. Of several judges `FailedRunsError`, once all have
         run; of one whatever was raised.
     """
-    _check(benchmark, names)
+    _check(benchmark, names, probed=probes is not None and bool(probes.names or probes.files))
     _check_prompt(benchmark, settings)
     check_retry(retry)
     seed = (settings or Settings()).seed
@@ -207,7 +207,7 @@ def settings_for(benchmark: Benchmark, settings: Settings, repeats: int) -> Sett
     )
 
 
-def _check(benchmark: Benchmark, names: Sequence[str]) -> None:
+def _check(benchmark: Benchmark, names: Sequence[str], *, probed: bool) -> None:
     if not benchmark.meta.is_judged:
         raise InputError(
             f"benchmark {benchmark.meta.name}: its labels ({', '.join(benchmark.meta.categories)}) are not "
@@ -221,6 +221,14 @@ def _check(benchmark: Benchmark, names: Sequence[str]) -> None:
         )
     if not names:
         raise InputError("no judge is named; pass --judge NAME (`mrb judges` lists them).")
+    juries = [name for name in names if is_jury(name)]
+    if benchmark.meta.is_rating and juries:
+        raise InputError(
+            f"judge {juries[0]!r}: a jury votes between two responses, and the benchmark has ratings of one; the table "
+            "jury takes the median and the mean of ratings."
+        )
+    if benchmark.meta.is_rating and probed:
+        raise InputError("probes: change pairs of responses, and the benchmark has ratings of one; leave them out.")
 
 
 def _check_prompt(benchmark: Benchmark, settings: Settings | None) -> None:

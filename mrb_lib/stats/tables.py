@@ -17,10 +17,11 @@ from threadpoolctl import threadpool_limits
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS
-from mrb_lib.schema import KEYS, LEVELS, NO_PROBE
+from mrb_lib.schema import KEYS, LEVELS, NO_PROBE, POLICIES
 from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES
 from mrb_lib.stats.core.options import check_choice, check_policy, join_reasons
 from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.core.scoring import BOTH_ORDERS
 from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.core.table import TABLES as TABLES
 from mrb_lib.stats.core.table import UNIT, with_unit
@@ -169,7 +170,7 @@ def analyze(
         pairs=pairs,
     )
     _check_options(inputs)
-    _check_task(benchmark, table)
+    _check_task(benchmark, table, policy)
     if where:
         benchmark, verdicts = restricted(
             benchmark, verdicts, where, policy=policy, adjudications=adjudications, tags=tags
@@ -218,8 +219,8 @@ def _check_options(given: Inputs) -> None:
     resampling_unit(cases, given.cluster)
 
 
-def _check_task(benchmark: Benchmark, table: str) -> None:
-    """Raise `InputError` where a table says nothing about what the benchmark's labels are."""
+def _check_task(benchmark: Benchmark, table: str, policy: str) -> None:
+    """Raise `InputError` where a table or a policy says nothing about what the benchmark's labels are."""
     meta, spec = benchmark.meta, TABLES[table]
     why = spec.why_no_ratings if meta.is_rating else spec.why_no_preferences if meta.is_preference else ""
     if why:
@@ -231,6 +232,12 @@ def _check_task(benchmark: Benchmark, table: str) -> None:
         ]
         raise InputError(
             f"table {table}: {why}, and benchmark {meta.name} has {has}; use {', '.join(fit[:-1])} or {fit[-1]}."
+        )
+    if meta.is_rating and policy in BOTH_ORDERS and "policy" in spec.parameters:
+        others = [name for name in POLICIES if name not in BOTH_ORDERS]
+        raise InputError(
+            f"policy {policy}: asks for a verdict in both orders, and a rating of one response has one; "
+            f"use {', '.join(others[:-1])} or {others[-1]}."
         )
 
 

@@ -114,8 +114,13 @@ def read_basis(folder: Path) -> Basis:
     for name, frame, columns in (("cases", digests, ["case_id", "text", "images"]), ("runs", runs, RUN_COLUMNS)):
         if list(frame.columns) != columns:
             raise InputError(f"{folder / name}.parquet: is not what a report keeps; make that report again.")
-    words = {"dimensions": meta.dimensions, "categories": meta.categories}
-    annotations = conform(annotations, "annotations", str(folder / "annotations.parquet"), **words)
+    annotations = conform(
+        annotations,
+        "annotations",
+        str(folder / "annotations.parquet"),
+        dimensions=meta.dimensions,
+        categories=meta.categories,
+    )
     benchmark = Benchmark(meta, digests[["case_id"]], annotations)
     return Basis(benchmark, digests, verdicts, runs)
 

@@ -16,6 +16,7 @@ import pytest
 from PIL import Image
 
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
+from mrb_lib.data.demo.ratings import RatingJudge, simulated_ratings
 from mrb_lib.preloaded import KERNEL, preloaded, write_kernel
 from mrb_lib.reviews.marks import Adjudication
 from mrb_lib.reviews.store import open_store
@@ -117,6 +118,32 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
             wrong = int(case[-1]) + number in (3, 4)
             mark = Adjudication("full", case, reviewer, "gold_wrong" if wrong else "gold_right", "B" if wrong else None)
             store.adjudicate(replace(mark, dimension="overall", judge=judge, reasons=("missed finding",)))
+    return folder
+
+
+RATINGS = ("poor", "fair", "good", "excellent")
+
+
+@pytest.fixture(scope="session")
+def rated(full: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first responses of `full` as a simulated benchmark of ratings: three annotators, five judges, two repeats."""
+    folder, rng = tmp_path_factory.mktemp("rated"), np.random.default_rng(2)
+    pairs, dimensions = load(full), ("creativity", "overall")
+    cases = pairs.cases.drop(columns=["response_b", "model_b"])
+    truth = pd.DataFrame(itertools.product(cases["case_id"], dimensions), columns=["case_id", "dimension"])
+    truth = truth.assign(latent=rng.uniform(0.5, 4.5, len(truth)))
+    votes = pd.concat(
+        [
+            truth.assign(annotator=name, place=(truth["latent"] + rng.normal(0, 0.5, len(truth))).round().clip(1, 4))
+            for name in ("r1", "r2", "r3")
+        ]
+    )
+    votes = votes.assign(choice=[RATINGS[int(place) - 1] for place in votes["place"]])
+    judges = [RatingJudge(f"judge_{i}", leniency=0.4 * i - 0.8, noise=0.3 + 0.2 * i) for i in range(5)]
+    said = simulated_ratings(truth, RATINGS, judges=judges)
+    meta = BenchmarkMeta("rated", "simulated", dimensions, RATINGS, "ordinal", task="rating", acceptable=RATINGS[2:])
+    save(Benchmark(meta, cases, votes.drop(columns=["latent", "place"]), pairs.images), folder)
+    save_imported(said, folder / "runs", benchmark="rated", kind="simulated", source="test", ratings=RATINGS)
     return folder
 
 

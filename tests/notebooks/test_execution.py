@@ -52,10 +52,10 @@ def test_runs_in_a_kernel_of_its_own_and_writes_nothing_without_a_folder(full: P
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_runs_on_a_full_simulated_benchmark_and_says_so(
-    path: Path, full: Path, trained: Path, paper_files: dict[str, str], forked: str, tmp_path: Path
+    path: Path, full: Path, rated: Path, trained: Path, paper_files: dict[str, str], forked: str, tmp_path: Path
 ) -> None:
     own = {
-        "08_judging": {"limit": 2}, "19_paper": paper_files, "24_comparison": {"other_benchmark": full},
+        "08_judging": {"limit": 2}, "25_ratings": {"benchmark": rated}, "19_paper": paper_files, "24_comparison": {"other_benchmark": full},
         **{name: {"benchmark": trained} for name in OF_TRAINING},
     }  # fmt: skip
     parameters = {"benchmark": full, "dimension": "creativity", "out": tmp_path, **own.get(path.stem, {})}
@@ -86,7 +86,7 @@ def test_runs_on_a_full_simulated_benchmark_and_says_so(
 
 @pytest.fixture(scope="session", params=["pandalm", "kqa"])
 def public(request: pytest.FixtureRequest, reference_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Real data: one dimension, no images, no organs; kqa has labels that are not preferences, and no verdicts."""
+    """Real data: one dimension, no images, no organs; kqa has ratings of one response, and no verdicts."""
     folder = tmp_path_factory.mktemp(request.param)
     imported = READERS[request.param].convert(reference_data / request.param)
     save(imported.benchmark, folder)

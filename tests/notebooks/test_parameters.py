@@ -42,6 +42,7 @@ OTHER: dict[str, object] = {
     "delta": 0.2,
     "limit": 2,
     "keep_runs": "a folder",
+    "level": "interval",
 }
 # Where the first value has to be another one than the notebook's own, for a second to matter.
 FIRST: dict[str, dict[str, object]] = {
@@ -170,6 +171,16 @@ def published(path: Path, parameters: dict[str, object]) -> Iterator[tuple[str, 
 
 
 @pytest.fixture(scope="session")
+def of_ratings(rated: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What the notebook about ratings takes: judges that rate, these under another name, and some of their runs."""
+    runs = tmp_path_factory.mktemp("rated-runs")
+    for judge in ("judge_0", "judge_2", "judge_4"):
+        shutil.copytree(rated / "runs" / slug(judge), runs / slug(judge))
+    other = renamed(rated, tmp_path_factory.mktemp("other-rated"))
+    return {"first": str(rated), "benchmark": str(other), "runs": str(runs)}
+
+
+@pytest.fixture(scope="session")
 def works(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Two SIMULATED work folders of different items."""
     root = tmp_path_factory.mktemp("works")
@@ -184,6 +195,7 @@ def test_every_parameter_matters(
     other_runs: Path,
     earlier: Path,
     of_training: dict[str, str],
+    of_ratings: dict[str, str],
     paper_files: dict[str, str],
     works: list[str],
     tmp_path: Path,
@@ -199,9 +211,10 @@ def test_every_parameter_matters(
     if path.stem == "24_comparison":
         first["other_benchmark"] = str(earlier)
         second |= {"other_benchmark": str(other_benchmark), "other_runs": str(min((earlier / "runs").iterdir()))}
-    if path.stem in OF_TRAINING:
-        first["benchmark"] = of_training["first"]
-        second |= {name: of_training[name] for name in ("benchmark", "runs")}
+    own = of_training if path.stem in OF_TRAINING else of_ratings if path.stem == "25_ratings" else {}
+    if own:
+        first["benchmark"] = own["first"]
+        second |= {name: own[name] for name in ("benchmark", "runs")}
     before = dict(published(path, {**first, "out": str(tmp_path / "first")}))
     assert len(before) > 1, "it publishes into the folder that is named"
 

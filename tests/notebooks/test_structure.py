@@ -37,6 +37,7 @@ MORE: dict[str, dict[str, object]] = {
     "19_paper": {"work": "", "groups": ""},
     "20_construction": {"work": ""},
     "24_comparison": {"other_benchmark": "", "other_runs": ""},
+    "25_ratings": {"level": ""},
 }
 
 

@@ -16,6 +16,7 @@ import csv
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -91,10 +92,10 @@ def read(
     if verdicts_path is not None:
         verdicts = read_frame(verdicts_path, "verdicts", findings)
     meta = _meta(folder, kind, name, annotations, verdicts, findings)
-    vocabularies = {"dimensions": meta.dimensions, "categories": meta.categories}
-    cases = conform(cases, "cases", str(cases_path), task=meta.task)
-    annotations = conform(annotations, "annotations", str(annotations_path), **vocabularies)
-    verdicts = conform(verdicts, "verdicts", str(verdicts_path), task=meta.task, **vocabularies)
+    own = partial(conform, dimensions=meta.dimensions, categories=meta.categories, task=meta.task)
+    cases = own(cases, "cases", str(cases_path))
+    annotations = own(annotations, "annotations", str(annotations_path))
+    verdicts = own(verdicts, "verdicts", str(verdicts_path))
     for frame, path in ((annotations, annotations_path), (verdicts, verdicts_path)):
         check_references(frame, cases, str(path))
     images = FolderImages(folder / "images")

@@ -65,6 +65,7 @@ def sentence(table: pd.DataFrame) -> str:
     meanings=MEANINGS,
     headline=("average",),
     sentence=sentence,
+    why_no_ratings="",
     options={"references": Option("1 sets the references below the judges, 0 leaves them out", is_switch=True)},
 )
 def average(

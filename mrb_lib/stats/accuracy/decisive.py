@@ -11,7 +11,7 @@ import pandas as pd
 
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.accuracy.references import BEST_CONSTANT
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, encode
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, encode, with_ends
 from mrb_lib.stats.core.panel import ABSENT, NULL, TIE, Panel
 from mrb_lib.stats.core.scoring import columns_used, score
 from mrb_lib.stats.core.subfields import Group
@@ -20,6 +20,7 @@ from mrb_lib.stats.resampling.robust import t_interval
 from mrb_lib.stats.resampling.shares import share_intervals
 
 NO_DECISIVE = "decisive_accuracy is undefined: gold names a winner in no case that can be scored"
+RATINGS = "decisive_accuracy and tie_share are of choices between two responses, not of ratings"
 ONE_SIDE = "decisive_accuracy is undefined: gold names one side only, which a constant would get right"
 FEWEST_OF_SIDE: Final = 5
 RARE_SIDE = f"no interval of decisive_accuracy: gold names one side in fewer than {FEWEST_OF_SIDE} clusters"
@@ -31,6 +32,8 @@ def decisive(
     panel: Panel, labels: IntArray, parts: Sequence[Group], policy: str, applies: BoolArray, codes: IntArray
 ) -> list[dict[str, FloatArray]]:
     """The columns of the accuracy table about cases whose gold is A or B, shape (judges, dimensions), a dict a group.
+
+    Where the verdicts are ratings no case is decisive.
 
     Parameters
     ----------
@@ -48,6 +51,8 @@ def decisive(
     residuals say too little of its error (one case has none): it covered 0%, 51% and 79% with one, two and three, 95%
     with five (`tests/simulation/test_decisive.py`).
     """
+    if panel.categories != CHOICES:
+        return [_nothing(panel.shape[:2])] * len(parts)
     read = replace(panel, choice=panel.choice[..., *columns_used(panel, policy)])
     graded = "answered" if policy == "answered" else "balanced"
     worth = score(read, np.where(labels == TIE, NULL, labels), graded).score
@@ -61,6 +66,12 @@ def decisive(
         _balanced(worth[..., part.cases], decides[..., part.cases], sides[..., part.cases], codes[part.cases])
         for part in parts
     ]
+
+
+def _nothing(shape: tuple[int, int]) -> dict[str, FloatArray]:
+    """The columns where no case has two sides."""
+    names = (*with_ends("decisive_accuracy"), "decisive_coverage")
+    return {"n_decisive": np.zeros(shape), **dict.fromkeys(names, np.full(shape, np.nan))}
 
 
 def _balanced(worth: FloatArray, decides: FloatArray, sides: FloatArray, codes: IntArray) -> dict[str, FloatArray]:

@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.accuracy import confusion
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
-from mrb_lib.stats.core.panel import TIE, Panel
+from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.scoring import columns_used
 from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.resample import cluster_sums
@@ -46,11 +45,12 @@ def gold_agreement(
     `tests/stats/accuracy/test_gold_agreement.py`; coverage in `tests/simulation/test_coverage.py` and
     `test_dependence.py`.
     """
+    k, tie = len(panel.categories), panel.tie
     counts = applies & (labels >= 0)
     read = np.moveaxis(panel.choice[..., *columns_used(panel, policy)].reshape(*panel.shape[:3], -1), -1, 0)
-    given = np.stack([((read == code) & counts).sum(axis=0, dtype=np.int32) for code in range(len(CHOICES))], axis=2)
-    gold = (labels[:, None] == np.arange(len(CHOICES))[:, None]).astype(np.float64)
-    return [_columns(*_tables(given[..., part.cases], gold[..., part.cases], codes[part.cases])) for part in parts]
+    given = np.stack([((read == code) & counts).sum(axis=0, dtype=np.int32) for code in range(k)], axis=2)
+    gold = (labels[:, None] == np.arange(k)[:, None]).astype(np.float64)
+    return [_columns(*_tables(given[..., part.cases], gold[..., part.cases], codes[part.cases]), tie) for part in parts]
 
 
 def kappa_reasons(answers: pd.Series, kappa: pd.Series, low: pd.Series) -> NDArray[np.str_]:
@@ -58,9 +58,9 @@ def kappa_reasons(answers: pd.Series, kappa: pd.Series, low: pd.Series) -> NDArr
     return np.select([answers == 0, kappa.isna(), low.isna()], ["", NO_KAPPA, NO_KAPPA_INTERVAL], "")
 
 
-def _columns(chosen: FloatArray, half: FloatArray) -> dict[str, FloatArray]:
-    """From counts of gold label by verdict, (judges, dimensions, 3, 3), and half the widths of kappa's intervals."""
-    decided = chosen[..., :TIE, :TIE]
+def _columns(chosen: FloatArray, half: FloatArray, tie: int) -> dict[str, FloatArray]:
+    """From counts of gold label by verdict, (judges, dimensions, K, K), and half the widths of kappa's intervals."""
+    decided = chosen[..., :tie, :tie] if tie >= 0 else np.zeros_like(chosen)
     occur = np.minimum((chosen.sum(axis=-2) > 0).sum(axis=-1), (chosen.sum(axis=-1) > 0).sum(axis=-1))
     kappa = np.where(occur < 2, np.nan, confusion.cohen_kappa(chosen))
     precision, recall, f1 = confusion.macro(chosen)

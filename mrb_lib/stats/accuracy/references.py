@@ -37,16 +37,18 @@ def with_references(
         "always tie" and "always A", where the label is offered; "longer response", by words, a tie (null where none is
         offered) between equals, where the cases hold the responses; "most frequent label" of gold, and "best
         constant", the label whose constant has the highest accuracy under the policy, each of all cases of the
-        dimension, and so the same in its subfields.
+        dimension, and so the same in its subfields. Of ratings the constants are all of their categories, and there is
+        no "longer response".
     labels : shape (judges and references, dimensions), text; None for what is not a constant
     """
     asked: BoolArray = np.asarray(panel.judged().any(axis=0))
     picks: dict[str, IntArray] = {}
     constant: dict[str, list[str | None]] = {}
-    for name in (name for name in ALWAYS if name in offered):
-        picks[f"always {name}"] = np.full(labels.shape, CHOICES.index(name))
+    categories, is_rating = panel.categories, panel.categories != CHOICES
+    for name in (name for name in (categories if is_rating else ALWAYS) if name in offered):
+        picks[f"always {name}"] = np.full(labels.shape, categories.index(name))
         constant[f"always {name}"] = [name] * len(labels)
-    if offered and {"response_a", "response_b"} <= set(cases.columns):
+    if offered and not is_rating and {"response_a", "response_b"} <= set(cases.columns):
         words = [
             np.array([len(text.split()) for text in cases[side].fillna("").astype(str)])
             for side in ("response_a", "response_b")
@@ -55,15 +57,15 @@ def with_references(
         longer = np.select([words[0] > words[1], words[0] < words[1]], [0, 1], equal)
         picks[LONGER], constant[LONGER] = np.broadcast_to(longer, labels.shape), [None] * len(labels)
     if offered:
-        codes = np.array([CHOICES.index(name) for name in CHOICES if name in offered])
+        codes = np.array([code for code, name in enumerate(categories) if name in offered])
         every = np.repeat(codes, labels.size).reshape(len(codes), *labels.shape)
-        worth = score(_judges(panel, [CHOICES[code] for code in codes], every, asked), labels, policy).score
+        worth = score(_judges(panel, [categories[code] for code in codes], every, asked), labels, policy).score
         frequent = ((labels == codes[:, None, None]) & asked).sum(axis=2)
         accuracy = np.nan_to_num(mean_of_defined(worth.reshape(-1, labels.shape[1])).reshape(frequent.shape))
         for name, best in ((MOST_FREQUENT, frequent), (BEST_CONSTANT, accuracy)):
             label = codes[best.argmax(axis=0)]
             picks[name] = np.broadcast_to(label[:, None], labels.shape)
-            constant[name] = [CHOICES[code] for code in label]
+            constant[name] = [categories[code] for code in label]
     out = np.full((len(panel.judges) + len(picks), len(labels)), None, dtype=object)
     if not picks:
         return panel, out

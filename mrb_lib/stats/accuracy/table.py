@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mrb_lib.schema import CHOICES
 from mrb_lib.stats.accuracy import reading
 from mrb_lib.stats.accuracy.decisive import (
     NO_DECISIVE,
     ONE_SIDE,
     RARE_SIDE,
+    RATINGS,
     SAME,
     above_constant,
     decisive,
@@ -81,7 +83,9 @@ MORE = (
 )
 
 
-def correctness(verdicts: pd.DataFrame, gold: pd.DataFrame, policy: str = "balanced") -> pd.DataFrame:
+def correctness(
+    verdicts: pd.DataFrame, gold: pd.DataFrame, policy: str = "balanced", categories: Sequence[str] = CHOICES
+) -> pd.DataFrame:
     """What each judge's verdicts on each case are worth: the rows behind `accuracy`.
 
     Parameters
@@ -89,6 +93,7 @@ def correctness(verdicts: pd.DataFrame, gold: pd.DataFrame, policy: str = "balan
     verdicts : the verdicts table, of one probe
     gold : `case_id, dimension, choice`; a case without a row, or with a null, has no label
     policy : a scoring policy, see `mrb_lib.stats.core.scoring.score`
+    categories : what a verdict may choose
 
     Returns
     -------
@@ -105,7 +110,7 @@ def correctness(verdicts: pd.DataFrame, gold: pd.DataFrame, policy: str = "balan
         The policy is unknown, or verdicts of several probes are mixed.
     """
     case_ids = pd.concat([gold["case_id"], verdicts["case_id"]], ignore_index=True).drop_duplicates(ignore_index=True)
-    panel = as_panel(verdicts, case_ids)
+    panel = as_panel(verdicts, case_ids, None, categories)
     labels = encode_gold(gold, case_ids, panel.dimensions, panel.categories)
     scores = score(panel, labels, policy)
     judge, dimension, case = np.nonzero(scores.judged)
@@ -136,6 +141,7 @@ def correctness(verdicts: pd.DataFrame, gold: pd.DataFrame, policy: str = "balan
     meanings=reading.MEANINGS,
     headline=("decisive_accuracy", "accuracy", "above_constant"),
     sentence=reading.sentence,
+    why_no_ratings="",
     options={"references": Option("1 sets the references below the judges, 0 leaves them out", is_switch=True)},
 )
 def accuracy(
@@ -213,6 +219,8 @@ def accuracy(
         `exact_accuracy` the share with the gold label, `precision_macro`, `recall_macro`,
         `f1_macro` (see `mrb_lib.stats.accuracy.confusion.macro`); of these, `n_decided` where
         neither verdict nor gold is a tie, and `decided_accuracy` among them.
+        Of ratings, `accuracy` is the share of exact categories, the references are constants of each category, and
+        what is about A, B and ties is null.
         `reason` says why a value is null, or why an interval has no width.
 
     Raises
@@ -245,7 +253,9 @@ def accuracy(
         dict(zip(with_ends("above_constant"), each, strict=True))
         for each in above_constant(panel, scores.score, parts, codes)
     ]
-    ties = _ties(panel, annotations if "tie" in offered else None, cases["case_id"], policy, parts, codes)
+    ties = _ties(
+        panel, annotations if panel.tie >= 0 and "tie" in offered else None, cases["case_id"], policy, parts, codes
+    )
     each = [
         _columns(scores, judged, part, own)
         | {"n_seen": saw[:, :, part.cases].sum(axis=2)[judged]}
@@ -262,7 +272,7 @@ def accuracy(
         label=np.tile(constants[judged], len(parts)),
         **{name: np.concatenate([own[name] for own in each]) for name in each[0]},
     )
-    rows = _with_macro(rows.assign(reason=_reasons(rows, bool(offered))), macro)
+    rows = _with_macro(rows.assign(reason=_reasons(rows, bool(offered), panel.categories != CHOICES)), macro)
     full = _ranked(rows, panel.dimensions).assign(policy=policy)
     if not references:
         full = full[full["kind"] == JUDGE]
@@ -347,10 +357,10 @@ def _columns(scores: Scores, judged: BoolArray, part: Group, estimates: Means) -
     }
 
 
-def _reasons(frame: pd.DataFrame, has_constants: bool) -> pd.Series:
+def _reasons(frame: pd.DataFrame, has_constants: bool, are_ratings: bool) -> pd.Series:
     """Why a value of each row is null, and whether the judge ties more than the annotators do."""
     scored = frame["n"] > 0
-    no_side = np.where(frame["n_decisive"] == 0, NO_DECISIVE, ONE_SIDE)
+    no_side = np.select([are_ratings, frame["n_decisive"] == 0], [RATINGS, NO_DECISIVE], ONE_SIDE)
     shares = zip(frame["tie_share"], frame["annotator_tie_share"], frame["more_ties"], strict=True)
     ties = [TIES_MORE.format(f"{own:.0%}", f"{theirs:.0%}") if more > 0 else "" for own, theirs, more in shares]
     each = (

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.core.panel import ABSENT, NULL, TIE, Panel
 from mrb_lib.stats.core.scoring import columns_used, score
@@ -186,8 +185,8 @@ def worth_by_label(panel: Panel, categories: Sequence[str], policy: str) -> Floa
     _, n_dimensions, n_cases = panel.shape
     out = np.full((len(categories), *panel.shape), np.nan)
     for i, name in enumerate(categories):
-        if name in CHOICES:
-            label = np.full((n_dimensions, n_cases), CHOICES.index(name), dtype=np.int64)
+        if name in panel.categories:
+            label = np.full((n_dimensions, n_cases), panel.categories.index(name), dtype=np.int64)
             out[i] = score(panel, label, policy).score
     return out
 
@@ -211,7 +210,7 @@ def labels_by_policy(
     Codes in `categories`, -1 for null, and which of them count; shape (judges, dimensions, cases, verdicts)
     """
     codes = {name: i for i, name in enumerate(categories)}
-    into = np.array([*(codes.get(name, NULL) for name in CHOICES), NULL, NULL], dtype=np.int64)
+    into = np.array([*(codes.get(name, NULL) for name in panel.categories), NULL, NULL], dtype=np.int64)
     used = panel.choice[..., *columns_used(panel, policy)]
     flat = used.reshape(*panel.shape, -1)
     present = flat != ABSENT if null_disagrees and policy != "answered" else flat >= 0

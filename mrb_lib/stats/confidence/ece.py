@@ -19,7 +19,6 @@ from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.robust import Layout, by_group, t_quantile
 
 BINS = 10
-LEAST_CONFIDENCE = 0.5
 _ROUNDING = 1e-9
 _CLOSE = 1e-10
 _FAR = 40.0

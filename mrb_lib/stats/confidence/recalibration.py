@@ -50,6 +50,8 @@ def folds(codes: IntArray, seed: int) -> IntArray:
 def scale_temperature(forecasts: Forecasts, fold: IntArray, columns: int, grouping: Layout) -> Temperature:
     """Divide the log-odds by one number a judge and dimension, chosen to make the log loss smallest.
 
+    All is NaN for ratings: the log-odds of one category of several do not shrink towards one half.
+
     Parameters
     ----------
     fold : shape (n,), the fold of each forecast
@@ -64,6 +66,9 @@ def scale_temperature(forecasts: Forecasts, fold: IntArray, columns: int, groupi
     sums by cluster, on the scale of log T. A planted temperature is recovered in
     `tests/simulation/test_calibration.py`.
     """
+    if forecasts.of_choice:
+        nothing = np.full(columns, np.nan)
+        return Temperature(nothing, nothing, nothing, np.full(len(forecasts.p), np.nan))
     logit = special.logit(np.clip(forecasts.p, MOST_CERTAIN, 1 - MOST_CERTAIN))
     towards = np.where(forecasts.outcome > 0.5, logit, -logit)
     size = np.bincount(forecasts.column, minlength=columns)

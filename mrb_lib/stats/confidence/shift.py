@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from mrb_lib.stats.confidence.ece import BINS, LEAST_CONFIDENCE, Ece, equal_width, folded_mean
+from mrb_lib.stats.confidence.ece import BINS, Ece, equal_width, folded_mean
 from mrb_lib.stats.confidence.forecasts import Forecasts, Grid, forecasts, grid
 from mrb_lib.stats.confidence.rows import NO_ERROR, reasons, spread
 from mrb_lib.stats.confidence.summary import ece_of
@@ -54,9 +54,10 @@ def shift_frame(panel: Panel, other: Panel, labels: IntArray, probe: str, groupi
     }
     estimates = {name: ratio_of_sums(places.by_unit(values), counts, grouping) for name, values in changes.items()}
     estimates = {"ece": _ece_change(here, there, places, counts)} | estimates
+    widest = SHIFTS | ({"mean_confidence": 1.0, "overconfidence": 2.0} if here.of_choice else {})
     measures: dict[str, FloatArray] = {}
     for name, change in estimates.items():
-        measures |= spread(f"{name}_difference", change, t_interval(change, -SHIFTS[name], SHIFTS[name]))
+        measures |= spread(f"{name}_difference", change, t_interval(change, -widest[name], widest[name]))
     judged = np.flatnonzero(_of_judges(panel, judges).judged().any(axis=2).ravel())
     n = counts.sum(axis=1).astype(np.int64)[judged]
     out = pd.DataFrame({**first.names(judged), "part": "shift", "probe": probe, "n": n})
@@ -102,7 +103,7 @@ def _ece_change(here: Forecasts, there: Forecasts, places: Grid, counts: FloatAr
     n = by_group(counts, grouping)
     value, linear, extra = np.zeros(n.shape), np.zeros(counts.shape), np.zeros(n.shape)
     for sign, each in ((1.0, there), (-1.0, here)):
-        bins, gaps = equal_width(each.confidence, LEAST_CONFIDENCE), each.correct - each.confidence
+        bins, gaps = equal_width(each.confidence, each.least), each.correct - each.confidence
         error = ece_of(places, bins, gaps, counts)
         total, slope, more = _debiased(error)
         share = np.nan_to_num(error.gap)[:, 0, :, None] * counts[:, None, :]

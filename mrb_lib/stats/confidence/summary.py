@@ -8,8 +8,16 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.confidence.ece import BINS, LEAST_CONFIDENCE, Ece, calibration_error, equal_mass, equal_width
-from mrb_lib.stats.confidence.forecasts import Excluded, Forecasts, Grid, gives_probabilities, grid
+from mrb_lib.stats.confidence.ece import BINS, Ece, calibration_error, equal_mass, equal_width
+from mrb_lib.stats.confidence.forecasts import (
+    LEAST_CONFIDENCE,
+    Excluded,
+    Forecasts,
+    Grid,
+    correct_of,
+    gives_probabilities,
+    grid,
+)
 from mrb_lib.stats.confidence.recalibration import Temperature
 from mrb_lib.stats.confidence.rows import NO_ERROR, reasons, spread
 from mrb_lib.stats.confidence.scores import (
@@ -37,6 +45,8 @@ from mrb_lib.stats.resampling.robust import (
 )
 
 NO_PROBABILITIES = "the judge gives no probabilities"
+NO_LABEL = "no verdict with a probability is on a case with a gold label"
+OF_CHOICE = "temperature and n_contradicting are of choices between two responses, not of ratings"
 NO_FORECAST = "no verdict with a probability is on a case whose gold label is A or B"
 INFINITE = "log_loss is infinite: the gold label was given probability 0"
 ONE_OUTCOME = "auroc is undefined: gold is the same everywhere"
@@ -49,6 +59,7 @@ FEW_OF = "no interval of {}: fewer than two clusters count"
 HIGH_CONFIDENCE = 0.9
 _ROUNDING = 1e-12
 _RANGES = {"mean_confidence": (0.5, 1.0), "overconfidence": (-0.5, 1.0)}
+_RANGES_OF_CHOICE = {"mean_confidence": (0.0, 1.0), "overconfidence": (-1.0, 1.0)}
 BRIER_PARTS = ("reliability", "resolution", "uncertainty", "within_bin_variance", "within_bin_covariance")
 
 
@@ -101,6 +112,7 @@ class Recalibrated(NamedTuple):
 
     p: FloatArray
     outcome: FloatArray
+    of_choice: bool
 
 
 class Summary(NamedTuple):
@@ -113,6 +125,7 @@ class Summary(NamedTuple):
     errors : calibration errors by name: ece, ece_equal_mass, and ece after each recalibration
     estimates : everything else that has a standard error, by name
     brier : its decomposition, each part of shape (columns * G,)
+    of_choice : see `Forecasts`
     """
 
     n: IntArray
@@ -122,6 +135,7 @@ class Summary(NamedTuple):
     errors: dict[str, Ece]
     estimates: dict[str, Estimate]
     brier: BrierParts
+    of_choice: bool
 
 
 def ece_of(places: Grid, bins: IntArray, gap: FloatArray, counts: FloatArray) -> Ece:
@@ -166,11 +180,11 @@ def summarize(
     estimates["auroc"] = auroc(by_p, forecasts.outcome, places.place, columns, grouping)
     estimates["auroc_confidence"] = auroc(by_confidence, correct, places.place, columns, grouping)
     errors = {
-        "ece": ece_of(places, equal_width(confidence, LEAST_CONFIDENCE), gap, counts),
+        "ece": ece_of(places, equal_width(confidence, forecasts.least), gap, counts),
         "ece_equal_mass": ece_of(places, equal_mass(by_confidence, cells), gap, counts),
     }
     for name, each in recalibrated.items():
-        after, errors[f"ece_{name}"] = _after(Recalibrated(each.p[kept], each.outcome[kept]), places)
+        after, errors[f"ece_{name}"] = _after(Recalibrated(each.p[kept], each.outcome[kept], each.of_choice), places)
         estimates |= {f"{score}_{name}": estimate for score, estimate in after.items()}
     return Summary(
         n=by_group(counts, grouping).astype(np.int64),
@@ -180,6 +194,7 @@ def summarize(
         errors=errors,
         estimates=estimates,
         brier=decompose_brier(forecasts.p, forecasts.outcome, equal_width(forecasts.p), BINS, places.cell, cells),
+        of_choice=forecasts.of_choice,
     )
 
 
@@ -187,7 +202,9 @@ def _after(recalibrated: Recalibrated, places: Grid) -> tuple[dict[str, Estimate
     """The Brier score, log loss and calibration error of recalibrated probabilities, over those there are."""
     defined = np.isfinite(recalibrated.p)
     p, outcome = np.where(defined, recalibrated.p, 0.5), recalibrated.outcome
-    confidence, correct = np.maximum(p, 1 - p), 0.5 + np.sign(p - 0.5) * (outcome - 0.5)
+    of_choice = recalibrated.of_choice
+    confidence, correct = p if of_choice else np.maximum(p, 1 - p), correct_of(p, outcome, of_choice)
+    least = 0.0 if of_choice else LEAST_CONFIDENCE
     scores = {
         "brier": p**2 + outcome * (1 - 2 * p),
         "log_loss": -(np.log1p(-p) + outcome * (np.log(p) - np.log1p(-p))),
@@ -198,7 +215,7 @@ def _after(recalibrated: Recalibrated, places: Grid) -> tuple[dict[str, Estimate
         for name, values in scores.items()
     }
     gap = np.where(defined, correct - confidence, 0.0)
-    return estimates, ece_of(places, equal_width(confidence, LEAST_CONFIDENCE), gap, counts)
+    return estimates, ece_of(places, equal_width(confidence, least), gap, counts)
 
 
 def _distinct(places: Grid, case: IntArray) -> IntArray:
@@ -210,14 +227,14 @@ def _distinct(places: Grid, case: IntArray) -> IntArray:
     return np.bincount(places.cell[new], minlength=size).astype(np.int64).reshape(places.columns, -1)
 
 
-def _interval(name: str, estimate: Estimate) -> tuple[FloatArray, FloatArray]:
+def _interval(name: str, estimate: Estimate, of_choice: bool) -> tuple[FloatArray, FloatArray]:
     """The interval of a measure, on the scale that fits its range."""
     if name.startswith(("brier", "auroc")):
         return logit_interval(estimate)
     if name.startswith("log_loss"):
         return log_interval(estimate)
     if name in _RANGES:
-        return t_interval(estimate, *_RANGES[name])
+        return t_interval(estimate, *(_RANGES_OF_CHOICE if of_choice else _RANGES)[name])
     return share_interval(estimate)
 
 
@@ -226,7 +243,7 @@ def _measures(summary: Summary, scaled: Temperature) -> dict[str, FloatArray]:
     shape = summary.n.shape
     out: dict[str, FloatArray] = {}
     for name, estimate in summary.estimates.items():
-        out |= spread(name, estimate, _interval(name, estimate))
+        out |= spread(name, estimate, _interval(name, estimate, summary.of_choice))
     for name, error in summary.errors.items():
         out |= {name: error.value, f"{name}_low": error.low, f"{name}_high": error.high}
     out |= {f"{name}_debiased": summary.errors[name].debiased for name in ("ece", "ece_equal_mass")}
@@ -254,7 +271,7 @@ def summary_frame(
         "n_gold_tie": counted(counts.excluded.gold_tie),
         "n_no_probability": counted(counts.excluded.no_probability),
         "n_seen": counted(panel.saw().reshape(len(judged), -1).astype(np.int64)),
-        "n_contradicting": counted(counts.contradicting),
+        "n_contradicting": np.where(summary.of_choice, np.nan, counted(counts.contradicting)),
         "n_censored": counted(counts.censored),
         "n_zero_probability": summary.n_zero,
         "n_high_confidence": summary.n_high,
@@ -282,14 +299,14 @@ def _reasons(
     mapped = ~np.isnan(measures["brier_isotonic"])
     said = {
         NO_PROBABILITIES: silent,
-        NO_FORECAST: ~some & ~silent,
+        (NO_LABEL if summary.of_choice else NO_FORECAST): ~some & ~silent,
         INFINITE: summary.n_zero > 0,
         ONE_OUTCOME: some & np.isnan(summary.estimates["auroc"].value),
         ALL_RIGHT: some & np.isnan(summary.estimates["auroc_confidence"].value),
         NONE_HIGH: some & (summary.n_high == 0),
-        NO_TEMPERATURE: some & np.isnan(measures["temperature"]),
+        (OF_CHOICE if summary.of_choice else NO_TEMPERATURE): some & np.isnan(measures["temperature"]),
         NOT_RECALIBRATED: some & ~mapped,
-        NO_FOLD_TEMPERATURE: mapped & np.isnan(measures["brier_temperature"]),
+        NO_FOLD_TEMPERATURE: mapped & (not summary.of_choice) & np.isnan(measures["brier_temperature"]),
         ONE_CLUSTER: some & alone,
     }
     few, still = {}, {}

@@ -9,7 +9,7 @@ import pandas as pd
 
 from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.confidence import reading, summary
-from mrb_lib.stats.confidence.ece import BINS, LEAST_CONFIDENCE, equal_mass, equal_width
+from mrb_lib.stats.confidence.ece import BINS, equal_mass, equal_width
 from mrb_lib.stats.confidence.forecasts import (
     Forecasts,
     censored,
@@ -59,7 +59,7 @@ def _bins_frame(panel: Panel, verdicts: Forecasts, grouping: Layout) -> pd.DataF
     places = grid(verdicts.column, verdicts.case, columns, grouping)
     frames = []
     for binning, bins in (
-        ("equal_width", equal_width(confidence, LEAST_CONFIDENCE)),
+        ("equal_width", equal_width(confidence, verdicts.least)),
         ("equal_mass", equal_mass(rank(verdicts.column, confidence), columns)),
     ):
         counts = places.by_bin(bins, None, BINS)
@@ -110,6 +110,7 @@ def _risk_frame(panel: Panel, verdicts: Forecasts, grouping: Layout) -> pd.DataF
     meanings=reading.MEANINGS,
     headline=("overconfidence",),
     sentence=reading.sentence,
+    why_no_ratings="",
 )
 def calibration(
     verdicts: pd.DataFrame | Panel,
@@ -128,6 +129,10 @@ def calibration(
 
     Every verdict with a probability, on a case whose gold label is A or B, is one forecast: orders and repeats
     stand side by side, in one cluster. What "confidence" and "correct" mean is in `mrb_lib.stats.confidence.forecasts`.
+
+    Of a rating the forecast is that the category chosen is the gold label (top-label calibration), by the judge's
+    probability of that category, so that confidence is from 0 to 1; brier and log loss are of the same event, `auroc`
+    is `auroc_confidence`, and there is no `temperature`.
 
     Parameters
     ----------
@@ -196,8 +201,8 @@ def calibration(
     whole, fold = layout(parts[:1], codes), folds(codes, seed)[each.case]
     scaled = scale_temperature(each, fold, len(judged), whole)
     recalibrated = {
-        "temperature": Recalibrated(scaled.p, each.outcome),
-        "isotonic": Recalibrated(isotonic(each, fold, len(judged)), each.correct),
+        "temperature": Recalibrated(scaled.p, each.outcome, each.of_choice),
+        "isotonic": Recalibrated(isotonic(each, fold, len(judged)), each.correct, each.of_choice),
     }
     counts = summary.Counts(excluded(panel, labels), contradictions(panel, labels), censored(panel, labels))
     frames = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,7 +25,9 @@ SIGNED = ("first_rate", "position_bias", "position_preference")
 _A, _B = CHOICES.index("A"), CHOICES.index("B")
 
 
-def case_values(choice: NDArray[np.int8]) -> dict[str, tuple[FloatArray, FloatArray]]:
+def case_values(
+    choice: NDArray[np.int8], categories: Sequence[str] = CHOICES
+) -> dict[str, tuple[FloatArray, FloatArray]]:
     """Numerators and denominators of `SHARES` and `SIGNED` by case, each of shape (cells,).
 
     A measure is the sum of its numerators over that of its denominators;
@@ -33,9 +37,13 @@ def case_values(choice: NDArray[np.int8]) -> dict[str, tuple[FloatArray, FloatAr
     Parameters
     ----------
     choice : shape (cells, 2 orders, repeats), as in `mrb_lib.stats.core.panel.Panel.choice`
+    categories : what a verdict chooses; of ratings only `repeat_agreement` counts anything
     """
     ab, ba = choice[:, 0], choice[:, 1]
-    votes = np.stack([over_repeats(choice == code) for code in range(len(CHOICES))])
+    votes = np.stack([over_repeats(choice == code) for code in range(len(categories))])
+    if tuple(categories) != CHOICES:
+        nothing = np.zeros(len(choice))
+        return dict.fromkeys((*SHARES, *SIGNED), (nothing, nothing)) | {"repeat_agreement": _again(votes)[:2]}
     first = votes[_A, :, 0] + votes[_B, :, 1]
     second = votes[_B, :, 0] + votes[_A, :, 1]
     ties, choices = votes[TIE], votes.sum(axis=0)
@@ -84,16 +92,22 @@ def _between_repeats(votes: FloatArray) -> dict[str, tuple[FloatArray, FloatArra
     ----------
     votes : shape (choices, cells, 2 orders), how often each choice was made
     """
+    again, counted, orders = _again(votes)
     n = votes.sum(axis=0)
-    agreement = divide((votes * (votes - 1)).sum(axis=0), n * (n - 1))
-    orders = np.isfinite(agreement).sum(axis=1)
-    again = np.nan_to_num(agreement).sum(axis=1) / np.maximum(orders, 1)
     both = (orders == 2).astype(np.float64)
     across = divide((votes[:, :, 0] * votes[:, :, 1]).sum(axis=0), n[:, 0] * n[:, 1])
     noise = (1 - again) * both
     preference = np.where(both > 0, again - np.nan_to_num(across), 0.0)
     return {
-        "repeat_agreement": (again, (orders > 0).astype(np.float64)),
+        "repeat_agreement": (again, counted),
         "position_preference": (preference, both),
         "position_noise": (noise, both),
     }
+
+
+def _again(votes: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The share of agreeing pairs of repeats, a mean over orders, whether there is one, and in how many orders."""
+    n = votes.sum(axis=0)
+    agreement = divide((votes * (votes - 1)).sum(axis=0), n * (n - 1))
+    orders = np.isfinite(agreement).sum(axis=1).astype(np.float64)
+    return np.nan_to_num(agreement).sum(axis=1) / np.maximum(orders, 1), (orders > 0).astype(np.float64), orders

@@ -8,8 +8,8 @@ from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows, open
 
 _SAGE = "Feng et al. 2025, arXiv 2512.16041"
 MEANINGS = {
-    "n": "cases answered in both orders of the responses | cases",
-    "n_presented": "cases presented in both orders | cases",
+    "n": "cases answered in both orders of the responses; of ratings, in two repeats | cases",
+    "n_presented": "cases presented in both orders; of ratings, in two repeats | cases",
     "coverage": "n over n_presented | share 0-1",
     "consistency": "share with the same choice in both orders, ties included | share 0-1",
     "order_kappa": "agreement of the two orders beyond chance | coefficient"
@@ -38,7 +38,7 @@ def sentence(table: pd.DataFrame) -> str:
     """How often judges choose the same when the responses change places."""
     known, dimension = main_rows(table).dropna(subset="consistency"), main_dimension(table)
     if known.empty:
-        return f"{opening(dimension)}, no judge was asked about a case in both orders of its responses."
+        return _asked_again(table)
     most, least = known.nlargest(1, "consistency").iloc[0], known.nsmallest(1, "consistency").iloc[0]
     leaning = int(((known["position_bias_low"] > 0) | (known["position_bias_high"] < 0)).sum())
     lean = f"{leaning or 'none'} {'favours' if leaning < 2 else 'favour'} the response in one position."
@@ -56,4 +56,20 @@ def sentence(table: pd.DataFrame) -> str:
     return (
         f"{said}, {least['judge']} in only {least['consistency']:.0%}, the most and the least of {len(known)} judges; "
         f"{lean}"
+    )
+
+
+def _asked_again(table: pd.DataFrame) -> str:
+    """How often judges that were never asked in both orders choose the same when asked again."""
+    known, dimension = main_rows(table).dropna(subset="repeat_agreement"), main_dimension(table)
+    if known.empty:
+        return f"{opening(dimension)}, no judge was asked about a case in both orders of its responses."
+    most, least = known.nlargest(1, "repeat_agreement").iloc[0], known.nsmallest(1, "repeat_agreement").iloc[0]
+    ends = interval(most["repeat_agreement_low"], most["repeat_agreement_high"])
+    said = f"{opening(dimension)}, asked again, {most['judge']} says the same {most['repeat_agreement']:.0%}{ends}"
+    if len(known) == 1:
+        return f"{said} of the time."
+    return (
+        f"{said} of the time, {least['judge']} only {least['repeat_agreement']:.0%}, the most and the least of "
+        f"{len(known)} judges."
     )

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mrb_lib.schema import CHOICES
 from mrb_lib.stats.consistency import reading
 from mrb_lib.stats.consistency.instability import (
     MOST_RESPONSES,
@@ -28,6 +29,7 @@ from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
 from mrb_lib.stats.resampling.robust import Layout, by_group, layout
 
+RATINGS = "ratings of one response have one order: only repeat_agreement is of them"
 ONE_ORDER = "no case was presented in both orders"
 NOT_ANSWERED = "no case was answered in both orders"
 NO_DECISIVE = "consistency_decisive is undefined: every case has a tie in one of the orders"
@@ -83,6 +85,7 @@ class _Part(NamedTuple):
     more=MORE,
     meanings=reading.MEANINGS,
     sentence=reading.sentence,
+    why_no_ratings="",
 )
 def consistency(
     verdicts: pd.DataFrame | Panel,
@@ -127,6 +130,9 @@ def consistency(
           every pair of three or more responses was answered in both orders; `tov` the fewest of a question's
           verdicts (two a pair) to change until they form a ranking with ties; `tov_intransitive` what of that
           remains beyond one change for each pair that the order turns, both means over questions.
+
+        Of ratings, which have one order, `n` are the cases answered twice or more, `n_presented` those asked about so,
+        and all but `repeat_agreement` is null.
 
         In a subfield a question has those of its pairs that are cases of it, and a tournament counts where all its
         cases are. `_low` and `_high` bound 95% intervals that are robust to clusters. `reason` says why a value or
@@ -186,10 +192,15 @@ def _of_judges(panel: Panel, judges: range, parts: Sequence[_Part], all_question
     rows, n_cases = choice.shape[:2]
     values = {
         name: (value.reshape(rows, n_cases), count.reshape(rows, n_cases))
-        for name, (value, count) in case_values(choice.reshape(rows * n_cases, *choice.shape[2:])).items()
+        for name, (value, count) in case_values(
+            choice.reshape(rows * n_cases, *choice.shape[2:]), panel.categories
+        ).items()
     }
+    are_ratings = panel.categories != CHOICES
     violations = [order_violations(choice, tournament) for tournament in all_questions.tournaments]
     presented = (over_repeats((choice[:, :, 0] != ABSENT) & (choice[:, :, 1] != ABSENT)) > 0).astype(np.float64)
+    if are_ratings:
+        presented = ((choice != ABSENT).sum(axis=3) > 1).any(axis=2).astype(np.float64)
     out = []
     for part in parts:
         estimates = {name: share(*values[name], part.grouping) for name in SHARES}
@@ -200,7 +211,7 @@ def _of_judges(panel: Panel, judges: range, parts: Sequence[_Part], all_question
         estimates |= _contradictions(*values["consistency"], consistency, violations, part, all_questions)
         cell = (judge + judges.start) * len(panel.dimensions) + dimension
         n_presented = by_group(unit_sums(presented, part.grouping), part.grouping).astype(np.int64)
-        columns = _columns(estimates, n_presented)
+        columns = _columns(estimates, n_presented, are_ratings)
         out.append({"cell": np.broadcast_to(cell[:, None], n_presented.shape), **columns})
     return out
 
@@ -245,9 +256,11 @@ def _contradictions(
     }
 
 
-def _columns(estimates: Mapping[str, GroupEstimate], n_presented: IntArray) -> dict[str, NDArray[np.generic]]:
+def _columns(
+    estimates: Mapping[str, GroupEstimate], n_presented: IntArray, are_ratings: bool
+) -> dict[str, NDArray[np.generic]]:
     """The columns of all measures, each of shape (rows, groups)."""
-    n = estimates["consistency"].n
+    n = estimates["repeat_agreement" if are_ratings else "consistency"].n
     out: dict[str, NDArray[np.generic]] = {
         "n": n,
         "n_presented": n_presented,
@@ -259,16 +272,20 @@ def _columns(estimates: Mapping[str, GroupEstimate], n_presented: IntArray) -> d
     }
     for name, each in estimates.items():
         out |= {name: each.value, f"{name}_low": each.low, f"{name}_high": each.high}
-    absent = {
-        ONE_ORDER: n_presented == 0,
-        NOT_ANSWERED: (n_presented > 0) & (n == 0),
-        NO_KAPPA: (n > 0) & np.isnan(estimates["order_kappa"].value),
-        NO_DECISIVE: (n > 0) & (estimates["consistency_decisive"].n == 0),
-        NOTHING_CHOSEN: estimates["first_rate"].n == 0,
-        ONE_REPEAT: estimates["repeat_agreement"].n == 0,
-        NO_SPLIT: estimates["position_noise"].n == 0,
-        NO_TOURNAMENT: estimates["tov"].n == 0,
-    }
+    absent = (
+        {RATINGS: n_presented >= 0, ONE_REPEAT: n == 0}
+        if are_ratings
+        else {
+            ONE_ORDER: n_presented == 0,
+            NOT_ANSWERED: (n_presented > 0) & (n == 0),
+            NO_KAPPA: (n > 0) & np.isnan(estimates["order_kappa"].value),
+            NO_DECISIVE: (n > 0) & (estimates["consistency_decisive"].n == 0),
+            NOTHING_CHOSEN: estimates["first_rate"].n == 0,
+            ONE_REPEAT: estimates["repeat_agreement"].n == 0,
+            NO_SPLIT: estimates["position_noise"].n == 0,
+            NO_TOURNAMENT: estimates["tov"].n == 0,
+        }
+    )
     told = reasons(estimates)
     why = np.full(n.shape, None, dtype=object)
     for cell in np.ndindex(n.shape):

@@ -276,6 +276,7 @@ def _encode(frame: pd.DataFrame, ids: pd.Index, dimensions: Sequence[str], categ
     frame = frame.reset_index(drop=True)
     positions = {name: i for i, name in enumerate(dimensions)}
     dimension = frame["dimension"].map(positions).astype("float64").fillna(-1).astype("int64")
+    choice = encode(frame["choice"], categories, "choice")
     codes = {
         "probe": frame["probe"] if "probe" in frame.columns else NO_PROBE,
         "judge": frame["judge"],
@@ -283,12 +284,12 @@ def _encode(frame: pd.DataFrame, ids: pd.Index, dimensions: Sequence[str], categ
         "case": encode(frame["case_id"], ids, "case_id"),
         "order": encode(frame["order"], ORDERS, "order"),
         "repeat": frame["repeat"].astype("int64") if "repeat" in frame.columns else 0,
-        "choice": encode(frame["choice"], categories, "choice"),
+        "choice": choice,
         "is_bound": frame["p_a_bound"].notna() if "p_a_bound" in frame.columns else False,
     }
     numbers = frame.reindex(columns=["p_a", *COST_COLUMNS]).astype("float64")
     if categories != CHOICES and "p_categories" in frame.columns:
-        numbers["p_a"] = _of_choice(frame["p_categories"], codes["choice"], len(categories))
+        numbers["p_a"] = _of_choice(frame["p_categories"], choice, len(categories))
     return numbers.assign(**codes).loc[dimension >= 0]
 
 

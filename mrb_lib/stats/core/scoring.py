@@ -14,6 +14,8 @@ from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_po
 from mrb_lib.stats.core.panel import ABSENT, NULL, TIE, Panel
 
 BINARY_POLICIES = ("official", "strict", "net")
+BOTH_ORDERS = ("strict", "net")
+"""The policies that need a verdict in both orders."""
 NO_GOLD = "no gold label"
 NO_ANSWER = "no verdict has a choice"
 ONE_ORDER = "not judged in both orders"
@@ -117,7 +119,7 @@ def _score_judge(
     total = worth[labels[:, :, None, None], choices].sum(axis=(2, 3))
     rows, answers = ((choices > code).sum(axis=(2, 3)) for code in (ABSENT, NULL))
     applies = (rows > 0) & (labels >= 0)
-    if policy in ("strict", "net"):
+    if policy in BOTH_ORDERS:
         applies &= (choices != ABSENT).any(axis=3).all(axis=2)
     value = _value(policy, total, rows, answers)
     return np.where(applies, value, np.nan), np.where(applies, divide(answers.astype(np.float64), rows), np.nan)
@@ -130,24 +132,27 @@ def _value(policy: str, total: FloatArray, rows: IntArray, answers: IntArray) ->
     return divide(total, answers if policy == "answered" else rows)
 
 
-def score_of_a_coin(labels: IntArray, rows: IntArray, policy: str) -> FloatArray:
+def score_of_a_coin(
+    labels: IntArray, rows: IntArray, policy: str, categories: int = len(CHOICES), tie: int = TIE
+) -> FloatArray:
     """The expected score of verdicts that are each drawn at random, shape (dimensions, cases).
 
-    Choices are equally probable: A, B and, in a dimension of which some gold label is a tie, tie.
+    Choices are equally probable: A, B and, in a dimension of which some gold label is a tie, tie; of ratings all.
 
     Parameters
     ----------
     labels : shape (dimensions, cases), see `encode_gold`; NaN where there is none
     rows : shape (dimensions, cases), how many verdicts the policy reads; NaN where there is none
+    categories, tie : how many choices there are, and the code of the tie; -1 where there is none
     """
     out = np.full(labels.shape, np.nan)
     for dimension, (label, count) in enumerate(zip(labels, rows, strict=True)):
-        choices = [code for code in range(len(CHOICES)) if code != TIE or (label == TIE).any()]
+        choices = [code for code in range(categories) if code != tie or (label == tie).any()]
         for one, verdicts in np.unique(np.stack([label, count])[:, (label >= 0) & (count > 0)], axis=1).T:
             total: FloatArray = np.zeros(1)
             chance: FloatArray = np.ones(1)
             for _ in range(verdicts):
-                sums = (total[:, None] + _worth(policy, len(CHOICES), TIE)[one, choices]).round(9)
+                sums = (total[:, None] + _worth(policy, categories, tie)[one, choices]).round(9)
                 total, which = np.unique(sums, return_inverse=True)
                 chance = np.bincount(which.ravel(), np.repeat(chance, len(choices)) / len(choices)).astype(np.float64)
             number = np.full(len(total), verdicts)

@@ -59,6 +59,7 @@ _MOST_EXACT = 60
     meanings=reading.MEANINGS_OF_RULES,
     headline=("accuracy", "rank", "label_error", "low", "high"),
     sentence=reading.sentence_of_rules,
+    why_no_ratings="",
 )
 def gold_rules(
     verdicts: pd.DataFrame | Panel,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 
+from mrb_lib.stats.accuracy.decisive import RATINGS
 from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows, opening
 
 _SHAPLEY = "Shapley 1953; Castro et al. 2009"
 MEANINGS = {
     "part": "jury (of all judges), single, member or curve (accuracy by size) | text",
-    "kind": "majority, weighted, dawid_skene, or best_single (the best of other folds) | text"
+    "kind": "majority, weighted, dawid_skene, median, mean, or best_single (the best of other folds) | text"
     " | Nitzan & Paroush 1982; Dawid & Skene 1979",
     "order": "how juries of a size are formed: random, or greedy on the other folds | text",
     "size": "members | count",
@@ -39,16 +40,26 @@ def sentence(table: pd.DataFrame) -> str:
     known = juries[juries["kind"] != "best_single"]
     if known.empty:
         return f"{opening(dimension)}, no jury can be scored."
+    if known["reason"].str.contains(RATINGS, regex=False).all():
+        return _of_ratings(known, dimension)
     if known["decisive_accuracy"].isna().all():
         return f"{opening(dimension)}, gold does not name both sides: no jury can be compared with a constant."
     best = known.nlargest(1, "decisive_accuracy").iloc[0]
     if not best["decisive_accuracy_low"] > 0.5:
         return f"{opening(dimension)}, no jury of the {int(best['size'])} judges is shown to be better than a constant."
+    return _best(best, dimension, " by decisive accuracy")
+
+
+def _of_ratings(known: pd.DataFrame, dimension: str) -> str:
+    return _best(known.nlargest(1, "accuracy").iloc[0], dimension, "")
+
+
+def _best(best: pd.Series, dimension: str, by: str) -> str:
     low, high = best["crossfit_difference_low"], best["crossfit_difference_high"]
     shown = "better than" if low > 0 else "worse than" if high < 0 else "not shown to differ from"
     kind, ends = str(best["kind"]).replace("_", " "), interval(best["low"], best["high"])
     return (
-        f"{opening(dimension)}, the best jury of the {int(best['size'])} judges by decisive accuracy ({kind}) has an "
+        f"{opening(dimension)}, the best jury of the {int(best['size'])} judges{by} ({kind}) has an "
         f"accuracy of {best['accuracy']:.0%} over {int(best['n']):,} cases{ends}, and is {shown} the one judge that is "
         "best on other cases."
     )

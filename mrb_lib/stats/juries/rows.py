@@ -10,11 +10,11 @@ import numpy as np
 from scipy import special
 
 from mrb_lib.schema import ORDERS
-from mrb_lib.stats.accuracy.decisive import NO_DECISIVE, ONE_SIDE, RARE_SIDE
+from mrb_lib.stats.accuracy.decisive import NO_DECISIVE, ONE_SIDE, RARE_SIDE, RATINGS
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.core.panel import ABSENT, COST_COLUMNS, Panel
 from mrb_lib.stats.core.scoring import columns_used
-from mrb_lib.stats.juries.scores import BEST_SINGLE, KINDS, JuryScores
+from mrb_lib.stats.juries.scores import BEST_SINGLE, JuryScores
 from mrb_lib.stats.resampling.resample import CONFIDENCE, ratios
 
 ONE_JUDGE = "undefined: a jury takes two judges"
@@ -127,7 +127,7 @@ def dimension_rows(
         scores.chosen.score[:, i],
     ]
     joined = np.vstack([scores.joined.added[:, i], scores.joined.by_size[:, i]])
-    is_share = np.repeat([True, True, False, False, True, True], [len(group) for group in groups])
+    is_share = np.repeat([True, True, False, False, False, True], [len(group) for group in groups])
     shares = [is_share, np.zeros(len(joined), dtype=bool)]
     estimates, summed = means([np.vstack(groups), joined], codes, shares=shares, resamples=resamples, seed=seed)
     ends = np.cumsum([0, *(len(group) for group in groups)])
@@ -189,7 +189,7 @@ def _jury_part(
     panel: Panel, i: int, scores: JuryScores, means_of: tuple[JuryMeans, JuryMeans, JuryMeans], cost: FloatArray
 ) -> Rows:
     kinds, to_best, to_crossfit = means_of
-    names, few = [*KINDS, BEST_SINGLE], len(panel.judges)
+    names, few = [*scores.names, BEST_SINGLE], len(panel.judges)
     total, chosen = cost.sum(axis=1), scores.crossfit_judge[i][np.isfinite(scores.crossfit[i])]
     one = cost[:, chosen].mean(axis=1) if len(chosen) else np.full(2, np.nan)
     columns: Rows = {
@@ -209,11 +209,13 @@ def _jury_part(
             values[-1] = np.nan
         columns[name] = values
     lost = np.isnan(scores.crossfit[i]).all()
-    weighted, best = (NO_OTHERS if lost and kinds.n[k] == 0 and kinds.n[0] else "" for k in (1, 3))
-    said = [ONE_JUDGE, ONE_JUDGE, ONE_JUDGE, best] if few < 2 else ["", weighted, TWO_JUDGES if few < 3 else "", best]
+    weighted, best = (NO_OTHERS if lost and kinds.n[k] == 0 and kinds.n[0] else "" for k in (1, -1))
+    own = {"weighted": weighted, "dawid_skene": TWO_JUDGES if few < 3 else ""}
+    said = [*(ONE_JUDGE if few < 2 else own.get(name, "") for name in scores.names), best]
     why = [join_reasons(*both) or "" for both in zip(said, _undecided(scores, i, slice(few, None)), strict=True)]
-    rows = _part("jury", kinds, columns, np.column_stack([total, total, total, one]), why)
-    return {**rows, "kind": names, "size": [few, few, few, 1], "best_judge": panel.judges[int(scores.best[i])]}
+    sizes = [*(few for _ in scores.names), 1]
+    rows = _part("jury", kinds, columns, np.column_stack([*(total for _ in scores.names), one]), why)
+    return {**rows, "kind": names, "size": sizes, "best_judge": panel.judges[int(scores.best[i])]}
 
 
 def _decisive(scores: JuryScores, i: int, kept: slice) -> Rows:
@@ -224,7 +226,7 @@ def _undecided(scores: JuryScores, i: int, kept: slice) -> list[str]:
     """Why there is no decisive accuracy, or no interval of it; empty where no case is scored."""
     scored = np.isfinite(np.vstack([scores.singles[:, i], scores.kinds[:, i], scores.crossfit[None, i]])).any(axis=1)
     n, value, low = (scores.decisive[name][:, i] for name in ("n_decisive", *DECISIVE[:2]))
-    undefined = np.where(n == 0, NO_DECISIVE, ONE_SIDE)
+    undefined = np.select([scores.of_ratings, n == 0], [RATINGS, NO_DECISIVE], ONE_SIDE)
     why = np.where(np.isnan(value), undefined, np.where(np.isnan(low), RARE_SIDE, ""))
     return [str(each) for each in np.where(scored, why, "")[kept]]
 

@@ -9,15 +9,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mrb_lib.schema import CHOICES, category_numbers
 from mrb_lib.stats.accuracy.decisive import decisive
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import ABSENT, Panel
 from mrb_lib.stats.core.scoring import score, score_of_a_coin
 from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.juries.tally import Tally, tally
-from mrb_lib.stats.juries.votes import dawid_skene, majority, share_right, spread, weighted, weights
+from mrb_lib.stats.juries.votes import central, dawid_skene, majority, share_right, spread, weighted, weights
 
 KINDS = ("majority", "weighted", "dawid_skene")
+OF_ORDERED = ("median", "mean")
+"""Further juries of ratings by ordered categories."""
 BEST_SINGLE = "best_single"
 EXACT_UP_TO = 12
 ORDERINGS = 64
@@ -53,7 +56,8 @@ def joining(tally: Tally, counted: BoolArray, seed: int) -> Joining:
     ----------
     counted : shape (dimensions, cases), where the whole jury is scored; elsewhere the result is NaN
     """
-    coin = np.where(counted, score_of_a_coin(tally.labels, tally.somebody.sum(axis=0), tally.policy), 0.0)
+    k, tie = len(tally.panel.categories), tally.panel.tie
+    coin = np.where(counted, score_of_a_coin(tally.labels, tally.somebody.sum(axis=0), tally.policy, k, tie), 0.0)
     if tally.votes.shape[1] <= EXACT_UP_TO:
         return _every_jury(tally, counted, coin)
     return sampled(tally, counted, coin, seed)
@@ -181,7 +185,8 @@ class JuryScores(NamedTuple):
     Attributes
     ----------
     singles : shape (judges, dimensions, cases)
-    kinds : shape (kinds, dimensions, cases), of the juries of all judges, in the order of `KINDS`
+    names : of the juries of all judges, see `kinds_of`
+    kinds : shape (kinds, dimensions, cases), of these juries
     best : shape (dimensions,), the judge that is best over all cases
     crossfit : shape (dimensions, cases), of the judge that is best in the other folds
     crossfit_judge : shape (dimensions, cases), which one that is
@@ -189,9 +194,11 @@ class JuryScores(NamedTuple):
         the judge that is best in the other folds, with its interval, see `mrb_lib.stats.accuracy.decisive.decisive`
     without : shape (judges, dimensions, cases), what the majority loses without each judge
     joined, chosen : see `Joining` and `Greedy`
+    of_ratings : whether the judges rate one response, so that nothing is decisive
     """
 
     singles: FloatArray
+    names: tuple[str, ...]
     kinds: FloatArray
     best: IntArray
     crossfit: FloatArray
@@ -200,6 +207,7 @@ class JuryScores(NamedTuple):
     without: FloatArray
     joined: Joining
     chosen: Greedy
+    of_ratings: bool = False
 
 
 def _outside(fold: IntArray) -> FloatArray:
@@ -212,26 +220,44 @@ def chosen_on(labels: IntArray, fold: IntArray) -> BoolArray:
     return np.asarray(((labels >= 0).astype(np.float64) @ _outside(fold) > 0)[:, fold])
 
 
-def with_juries(panel: Panel, labels: IntArray, fold: IntArray, has_labels: BoolArray) -> Panel:
-    """The panel with the juries of all its judges after them, in the order of `KINDS`; see `scores_of`."""
-    choice = panel.choice
-    every = [majority(choice), weighted(choice, weights(choice, labels, fold), fold)]
+def kinds_of(panel: Panel, level: str) -> tuple[str, ...]:
+    """The juries of all judges there are: `KINDS`, and of ratings by ordered categories `OF_ORDERED`."""
+    return (*KINDS, *OF_ORDERED) if panel.categories != CHOICES and level != "nominal" else KINDS
+
+
+def with_juries(panel: Panel, labels: IntArray, fold: IntArray, has_labels: BoolArray, level: str = "nominal") -> Panel:
+    """The panel with the juries of all its judges after them, in the order of `kinds_of`; see `scores_of`."""
+    choice, k, tie = panel.choice, len(panel.categories), panel.tie
+    every = [majority(choice, k, tie), weighted(choice, weights(choice, labels, fold, k), fold, k, tie)]
     every[1] = np.where(has_labels[..., None, None], every[1], ABSENT)
-    every.append(dawid_skene(choice) if len(choice) > 2 else np.full_like(every[0], ABSENT))
-    return replace(panel, judges=[*panel.judges, *KINDS], choice=np.concatenate([choice, np.stack(every)]))
+    every.append(dawid_skene(choice, k, tie) if len(choice) > 2 else np.full_like(every[0], ABSENT))
+    names = kinds_of(panel, level)
+    if names != KINDS:
+        numbers = category_numbers(panel.categories) if level == "interval" else range(k)
+        every += central(choice, np.array(numbers, dtype=np.float64))
+    return replace(panel, judges=[*panel.judges, *names], choice=np.concatenate([choice, np.stack(every)]))
 
 
-def scores_of(panel: Panel, labels: IntArray, policy: str, fold: IntArray, codes: IntArray, seed: int) -> JuryScores:
+def scores_of(
+    panel: Panel,
+    labels: IntArray,
+    policy: str,
+    fold: IntArray,
+    codes: IntArray,
+    seed: int,
+    level: str = "nominal",
+) -> JuryScores:
     """Form the juries of all judges of a panel, and score them.
 
     Parameters
     ----------
     labels : shape (dimensions, cases), -1 for none
     fold, codes : shape (cases,), the fold and the cluster of each
+    level : of measurement of the categories
     """
     choice = panel.choice
     outside, has_labels = _outside(fold), chosen_on(labels, fold)
-    together = with_juries(panel, labels, fold, has_labels)
+    together = with_juries(panel, labels, fold, has_labels, level)
     scored = score(together, labels, policy).score
     singles, kinds = scored[: len(choice)], scored[len(choice) :]
     counted = np.isfinite(kinds[0])
@@ -250,6 +276,7 @@ def scores_of(panel: Panel, labels: IntArray, policy: str, fold: IntArray, codes
     rest, _ = spread(juries.scores(juries.votes.sum(axis=1, keepdims=True) - juries.votes), counted)
     return JuryScores(
         singles=singles,
+        names=kinds_of(panel, level),
         kinds=kinds,
         best=np.nan_to_num(everyone, nan=-1.0).argmax(axis=0).astype(np.int64),
         crossfit=crossfit,
@@ -258,4 +285,5 @@ def scores_of(panel: Panel, labels: IntArray, policy: str, fold: IntArray, codes
         without=kinds[0] - rest,
         joined=joining(juries, counted, seed),
         chosen=greedy(juries, fold, has_labels),
+        of_ratings=panel.categories != CHOICES,
     )

@@ -37,6 +37,7 @@ _COUNTS = ("size", "n", "n_excluded", "n_difference", "n_crossfit_difference", "
     meanings=reading.MEANINGS,
     headline=("accuracy", "crossfit_difference", "shapley"),
     sentence=reading.sentence,
+    why_no_ratings="",
 )
 def jury(
     verdicts: pd.DataFrame | Panel,
@@ -44,6 +45,7 @@ def jury(
     cases: pd.DataFrame,
     *,
     policy: str = "balanced",
+    level: str = "nominal",
     dimensions: Sequence[str] | None = None,
     cluster: str | None = None,
     resamples: int = 2000,
@@ -57,6 +59,7 @@ def jury(
     gold : `case_id, dimension, choice`; a case without a row, or with a null, has no label
     cases : the cases table
     policy : a scoring policy, see `mrb_lib.stats.core.scoring.score`; juries are scored by it like any judge
+    level : of measurement of the categories of ratings; above "nominal" there are juries by median and by mean
     dimensions : the dimensions to report, in order; None reports all that were judged
     cluster : the cases column to resample by, see `mrb_lib.stats.resampling.clusters.resampling_unit`; folds keep
         clusters whole
@@ -69,8 +72,9 @@ def jury(
         `part` says of what kind a row is; columns that do not belong to it are null. `n` is the number of cases
         scored, `n_excluded` of those that are not. Of every dimension:
         `jury`, a row a `kind` of the jury of all judges (`size`): `majority`; `weighted` by log odds that the other
-        folds give; `dawid_skene`, which sees no gold label; and `best_single`, the judge that is best in the other
-        folds, fold by fold. `accuracy` with its 95% interval `low`, `high`; `decisive_accuracy`, in which every
+        folds give; `dawid_skene`, which sees no gold label; of ratings by ordered categories `median` and `mean`, the
+        category nearest to that of the members' places (level interval: numbers), the lower one halfway; and
+        `best_single`, the judge that is best in the other folds, fold by fold. `accuracy` with its 95% interval `low`, `high`; `decisive_accuracy`, in which every
         constant has one half, with its interval, see `mrb_lib.stats.accuracy.decisive.decisive`; `difference` to
         `best_judge`, the judge that is best over all cases and so flattered by having been chosen on them;
         `crossfit_difference` to `best_single`, which is not; both paired, over the `n_difference` and
@@ -79,7 +83,8 @@ def jury(
         `member`, a row a `judge`: `leave_one_out`, accuracy of the majority less that of the majority without it;
         `shapley`, what it adds on joining, averaged over `n_orderings` orders: all there are of up to 12 judges, of
         more a random choice, whose standard error `monte_carlo_error` is allowed for in the interval. A jury of nobody
-        scores what a coin earns under the policy (A, B and, where gold has ties, tie are equally probable), so that the
+        scores what a coin earns under the policy (A, B and, where gold has ties, tie are equally probable; of ratings
+        all categories), so that the
         values of `shapley` sum to the accuracy of the majority less that of a coin: a judge that guesses as the coin
         does is worth nothing, and less where it outvotes others. Values are in the policy's own scores: where gold has
         ties and the policy pays half for a tie (`balanced`, `answered`), a member that says tie, whatever it is shown,
@@ -104,7 +109,8 @@ def jury(
     -----
     Juries and single judges are read in the orders and repeats that every judge has (in any, where none is common),
     so that all are compared on the same; a judge with more of them has another accuracy in the table `accuracy`. A
-    member without a verdict or a choice abstains; on a case of which no member has a verdict a jury is not scored, and
+    member without a verdict or a choice abstains; where the categories of ratings with most votes are several, the
+    jury has none; on a case of which no member has a verdict a jury is not scored, and
     its accuracy is that on the others. Judges that copy each other, or juries among
     the judges, count as often as they stand in the table. Nothing is chosen or weighted on the cluster that is scored:
     where all cases are in one, that is null. Weights: Nitzan and Paroush (1982),
@@ -127,7 +133,7 @@ def jury(
     for who in dict.fromkeys(filter(None, together)):
         those = [i for i, others in enumerate(together) if others == who]
         part = _part(panel, list(who), those)
-        scored = scores_of(part, labels[those], policy, folds(codes, seed), codes, seed)
+        scored = scores_of(part, labels[those], policy, folds(codes, seed), codes, seed, level)
         cost = costs(part, policy)
         for i, whole in enumerate(those):
             made[whole] = dimension_rows(part, i, scored, cost[..., i], codes, resamples=resamples, seed=seed)

@@ -1,8 +1,9 @@
 """Verdicts of juries from the verdicts of their members: arrays in, arrays out.
 
-A choice is coded as in `mrb_lib.stats.core.panel.Panel`. A jury's verdict in an order and repeat comes from its
-members' verdicts in that order and repeat. The rule is that of `consensus-of`: the choice with the most votes, a tie
-where several share them, null where no member has a choice.
+A choice is coded as in `mrb_lib.stats.core.panel.Panel`, one of `k` categories, of which `tie` is the tie. A jury's
+verdict in an order and repeat comes from its members' verdicts in that order and repeat. The rule is that of
+`consensus-of`: the choice with the most votes, a tie where several share them (of ratings, which have no tie, null),
+null where no member has a choice.
 """
 
 from __future__ import annotations
@@ -20,28 +21,46 @@ FOLDS = 5
 _ROUNDING = 1e-9
 
 
-def largest(counts: FloatArray | NDArray[np.int16], somebody: BoolArray) -> Choices:
+def largest(counts: FloatArray | IntArray | NDArray[np.int16], somebody: BoolArray, tie: int = TIE) -> Choices:
     """The choice with the largest count.
 
     Parameters
     ----------
-    counts : shape (3, ...), the votes or weights of A, B and tie
+    counts : shape (k, ...), the votes or weights of the choices
     somebody : shape (...), whether any member of the jury has a verdict; where not, the jury's is absent
     """
-    a, b, tie = counts
     margin = counts.dtype.type(_ROUNDING if counts.dtype.kind == "f" else 0)
-    choice = np.full(somebody.shape, TIE, dtype=np.int8)
-    np.copyto(choice, 0, where=a > np.maximum(b, tie) + margin)
-    np.copyto(choice, 1, where=b > np.maximum(a, tie) + margin)
-    np.copyto(choice, NULL, where=np.maximum(np.maximum(a, b), tie) <= 0)
+    top = counts.max(axis=0)
+    choice = np.full(somebody.shape, tie, dtype=np.int8)
+    alone = (counts >= top - margin).sum(axis=0) == 1
+    np.copyto(choice, counts.argmax(axis=0), where=alone, casting="unsafe")
+    np.copyto(choice, NULL, where=top <= 0)
     np.copyto(choice, ABSENT, where=~somebody)
     return choice
 
 
-def majority(choice: Choices) -> Choices:
+def majority(choice: Choices, k: int = len(CHOICES), tie: int = TIE) -> Choices:
     """One vote a member, shape (members, ...) to (...)."""
-    counts = np.stack([(choice == code).sum(axis=0, dtype=np.int16) for code in range(len(CHOICES))])
-    return largest(counts, (choice != ABSENT).any(axis=0))
+    counts = np.stack([(choice == code).sum(axis=0, dtype=np.int16) for code in range(k)])
+    return largest(counts, (choice != ABSENT).any(axis=0), tie)
+
+
+def central(choice: Choices, numbers: FloatArray) -> tuple[Choices, Choices]:
+    """The categories nearest to the median and to the mean of the members' numbers, the lower one halfway between two.
+
+    Parameters
+    ----------
+    choice : shape (members, ...), codes of ordered categories
+    numbers : shape (k,), what the categories count as, ascending
+    """
+    given = choice >= 0
+    values = np.ma.masked_array(numbers[choice], ~given)
+    half = (numbers[1:] + numbers[:-1]) / 2
+    out = []
+    for middle in (np.ma.median(values, axis=0), values.mean(axis=0)):
+        nearest = np.searchsorted(half, np.ma.filled(middle, numbers[0]) - _ROUNDING).astype(np.int8)
+        out.append(np.select([(choice == ABSENT).all(axis=0), ~given.any(axis=0)], [ABSENT, NULL], nearest))
+    return out[0].astype(np.int8), out[1].astype(np.int8)
 
 
 def spread(value: FloatArray, counted: BoolArray) -> tuple[FloatArray, BoolArray]:
@@ -78,7 +97,7 @@ def folds(codes: IntArray, seed: int) -> IntArray:
     return np.asarray(order[position.reshape(-1)] % max(1, min(FOLDS, len(clusters))), dtype=np.int64)
 
 
-def weights(choice: Choices, labels: IntArray, fold: IntArray) -> FloatArray:
+def weights(choice: Choices, labels: IntArray, fold: IntArray, k: int = len(CHOICES)) -> FloatArray:
     """Log-odds weights of members from the other folds, shape (folds, members, dimensions).
 
     Parameters
@@ -96,43 +115,44 @@ def weights(choice: Choices, labels: IntArray, fold: IntArray) -> FloatArray:
     outside = (fold[:, None] != np.arange(fold.max(initial=0) + 1)).astype(np.float64)
     n_correct = (used & (choice == labels[None, :, :, None, None])).sum(axis=(3, 4)) @ outside
     n_trials = used.sum(axis=(3, 4)) @ outside
-    seen = sum((labels == code).any(axis=1).astype(np.float64) for code in range(len(CHOICES)))
+    seen = sum((labels == code).any(axis=1).astype(np.float64) for code in range(k))
     kinds = np.maximum(seen, 2.0)[None, :, None]
     share = (n_correct + 1.0) / (n_trials + kinds)
     return np.moveaxis(np.maximum(np.log(share * (kinds - 1.0) / (1.0 - share)), 0.0), 2, 0)
 
 
-def weighted(choice: Choices, weight: FloatArray, fold: IntArray) -> Choices:
+def weighted(choice: Choices, weight: FloatArray, fold: IntArray, k: int = len(CHOICES), tie: int = TIE) -> Choices:
     """Votes weighted by what is known from the other folds, shape (dimensions, cases, orders, repeats).
 
-    Where every vote has no weight, but there is one, the verdict is a tie.
+    Where every vote has no weight, but there is one, the verdict is a tie, of ratings null.
 
     Parameters
     ----------
     weight : shape (folds, members, dimensions)
     """
     each = weight[fold].transpose(1, 2, 0)[..., None, None]
-    counts = np.stack([np.where(choice == code, each, 0.0).sum(axis=0) for code in range(len(CHOICES))])
-    out = largest(counts, (choice != ABSENT).any(axis=0))
-    return np.where((out == NULL) & (choice >= 0).any(axis=0), TIE, out).astype(np.int8)
+    counts = np.stack([np.where(choice == code, each, 0.0).sum(axis=0) for code in range(k)])
+    out = largest(counts, (choice != ABSENT).any(axis=0), tie)
+    return np.where((out == NULL) & (choice >= 0).any(axis=0), tie, out).astype(np.int8)
 
 
-def dawid_skene(choice: Choices) -> Choices:
+def dawid_skene(choice: Choices, k: int = len(CHOICES), tie: int = TIE) -> Choices:
     """The most probable label by Dawid and Skene's model, shape (dimensions, cases, orders, repeats).
 
-    Every case, order and repeat is an item of its own; no gold label is used. Equal probabilities are a tie.
+    Every case, order and repeat is an item of its own; no gold label is used. Equal probabilities are a tie
+    (of ratings null).
     """
     items = np.maximum(choice.reshape(*choice.shape[:2], -1), -1).transpose(1, 2, 0).astype(np.int64)
-    labels = np.stack([_probable(of_dimension) for of_dimension in items]).reshape(choice.shape[1:])
+    labels = np.stack([_probable(of_dimension, k, tie) for of_dimension in items]).reshape(choice.shape[1:])
     absent = (choice == ABSENT).all(axis=0)
     return np.where(absent, ABSENT, labels).astype(np.int8)
 
 
-def _probable(items: IntArray) -> Choices:
+def _probable(items: IntArray, k: int, tie: int) -> Choices:
     """The most probable label of each item, from the labels that members give, shape (items, members)."""
-    posterior = em(label_counts(items, len(CHOICES)), None, tolerance=1e-6, iterations=500).posterior[0]
+    posterior = em(label_counts(items, k), None, tolerance=1e-6, iterations=500).posterior[0]
     probability = np.where(np.isfinite(posterior).all(axis=1, keepdims=True), posterior, 0.0)
-    return largest(probability.T, np.ones(len(items), dtype=bool))
+    return largest(probability.T, np.ones(len(items), dtype=bool), tie)
 
 
 def share_right(value: FloatArray, kept: FloatArray) -> FloatArray:

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray
-from mrb_lib.stats.core.panel import ABSENT, TIE, Panel
+from mrb_lib.stats.core.panel import ABSENT, Panel
 from mrb_lib.stats.resampling.distinct import distinct_rows
 
 _ALIASED = 1e-8
@@ -148,7 +148,7 @@ def counts(panel: Panel, labels: IntArray) -> tuple[FloatArray, FloatArray]:
     labels : shape (N,), the gold labels; cases without a label, or whose label is a tie, have no observation
     """
     choice = panel.choice[:, 0]
-    decisive = (labels >= 0) & (labels != TIE)
+    decisive = (labels >= 0) & ((labels != panel.tie) | (panel.tie < 0))
     n_correct = ((choice == labels[:, None, None]) & decisive[:, None, None]).sum(axis=-1, dtype=np.float64)
     n_trials = ((choice != ABSENT) & decisive[:, None, None]).sum(axis=-1, dtype=np.float64)
     return np.ascontiguousarray(np.swapaxes(n_correct, 1, 2)), np.ascontiguousarray(np.swapaxes(n_trials, 1, 2))

@@ -32,6 +32,8 @@ def sentence(table: pd.DataFrame) -> str:
     """What showing the better response first does to being right, and how its length goes with it."""
     rows, dimension = main_rows(table, part="all judges", model="gee"), main_dimension(table)
     known = rows[rows["term"].isin(["gold_first", _LENGTH])].dropna(subset="marginal_effect")
+    if not table["term"].isin(["gold_first", _LENGTH]).any():
+        return _of_judges(rows, dimension)
     if known.empty:
         return f"{opening(dimension)}, what order and length have to do with being right is not known."
     effects = []
@@ -46,3 +48,15 @@ def sentence(table: pd.DataFrame) -> str:
         )
         effects.append(said + interval(*ends, digits=1, name="unadjusted 95% interval"))
     return f"{opening(dimension)}, other things equal, {', and '.join(effects)}."
+
+
+def _of_judges(rows: pd.DataFrame, dimension: str) -> str:
+    """Of ratings, which have no order of responses: how far apart the judges are."""
+    known = rows[rows["term"] == "judge"].dropna(subset="marginal_effect")
+    if known.empty:
+        return f"{opening(dimension)}, what judge and subfield have to do with being right is not known."
+    best, worst = known.nlargest(1, "marginal_effect").iloc[0], known.nsmallest(1, "marginal_effect").iloc[0]
+    each = (f"{row['level']} {100 * row['marginal_effect']:+.1f} points" for row in (best, worst))
+    return f"{opening(dimension)}, other things equal, judges differ from their mean chance of a right verdict by " + (
+        f"{' to '.join(each)}."
+    )

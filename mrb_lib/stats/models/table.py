@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from mrb_lib.schema import CHOICES
 from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES, adjust_families
 from mrb_lib.stats.core.options import BoolArray, IntArray, check_choice, typed
-from mrb_lib.stats.core.panel import TIE, Panel, as_panel
+from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.core.table import register_table
@@ -40,6 +41,7 @@ _TEXT = dict.fromkeys(("part", "model", "term", "level", "correction", "family_s
     meanings=reading.MEANINGS,
     headline=("marginal_effect",),
     sentence=reading.sentence,
+    why_no_ratings="",
 )
 def models(
     verdicts: pd.DataFrame | Panel,
@@ -91,6 +93,7 @@ def models(
         "working_correlation", "case_sd" and "judge_case_sd", the dependence of verdicts on a case and of one
         judge's verdicts on it; the last is null, with its `reason`, where no judge has two verdicts on a case, or
         they differ too seldom to fit it.
+        Ratings of one response have no "order", "gold_first" and "length_difference".
         `n` verdicts and `n_clusters` clusters that the row rests on; `n_excluded` cases that are in no model
         (no gold label, a gold tie, no verdict, no subfield, a response missing), `n_gold_tie` of them ties.
         `estimate` log odds ratio with `se`, 95% interval `low`, `high` and two-sided `p_value`; `p_adjusted` by
@@ -125,7 +128,7 @@ def models(
     codes = cluster_codes(cases, cluster)
     rows: list[dict[str, object]] = []
     for column in columns:
-        shared = _Shared(cases, column, codes)
+        shared = _Shared(cases, column, codes, panel.categories != CHOICES)
         for name, label in zip(panel.dimensions, labels, strict=True):
             _LOG.info("models: %s by %s, %d judges", name, column or "no subfield", len(panel.judges))
             rows.extend(
@@ -144,9 +147,9 @@ def models(
 class _Shared:
     """What all dimensions share: the subfields, the lengths and the clusters of the cases."""
 
-    def __init__(self, cases: pd.DataFrame, by: str | None, codes: IntArray) -> None:
-        self.codes = codes
-        self.longer_a = log_length_ratio(cases)
+    def __init__(self, cases: pd.DataFrame, by: str | None, codes: IntArray, are_ratings: bool) -> None:
+        self.codes, self.are_ratings = codes, are_ratings
+        self.longer_a = np.full(len(cases), np.nan) if are_ratings else log_length_ratio(cases)
         self.names: list[str] = []
         self.subfield: IntArray = np.zeros(len(cases), dtype=np.int64)
         if by is not None:
@@ -159,16 +162,19 @@ class _Shared:
         return assigned & np.isfinite(self.longer_a) if np.isfinite(self.longer_a).any() else assigned
 
     def covariates(self, kept: IntArray, label: IntArray) -> Covariates:
+        one_hot = (self.subfield[kept][:, None] == np.arange(len(self.names))).astype(np.float64)
+        if self.are_ratings:
+            return Covariates(self.names, one_hot, None, None)
         sign = np.where(label == 0, 1.0, -1.0)
         longer = self.longer_a[kept] * sign if np.isfinite(self.longer_a).any() else None
-        one_hot = (self.subfield[kept][:, None] == np.arange(len(self.names))).astype(np.float64)
         return Covariates(self.names, one_hot, sign, longer)
 
 
 def _dimension(panel: Panel, label: IntArray, shared: _Shared) -> list[dict[str, object]]:
     n_correct, n_trials = counts(panel, label)
     kept = np.flatnonzero((n_trials.sum(axis=(0, 1)) > 0) & shared.usable())
-    excluded = {"n_excluded": len(label) - len(kept), "n_gold_tie": int((label == TIE).sum())}
+    ties = int((label == panel.tie).sum()) if panel.tie >= 0 else 0
+    excluded = {"n_excluded": len(label) - len(kept), "n_gold_tie": ties}
     if not len(kept):
         return [
             {"part": ALL, "model": model, "n": 0, "n_clusters": 0, **excluded, "reason": NO_VERDICTS}

@@ -27,13 +27,14 @@ class Covariates:
     Attributes
     ----------
     subfield : shape (N, K), one-hot; K = 0 where there are no subfields, and a row of zeros for a case in none
-    gold_is_a : shape (N,), +1 where the gold label is A, -1 where it is B, 0 elsewhere
+    gold_is_a : shape (N,), +1 where the gold label is A, -1 where it is B, 0 elsewhere; None of ratings, which have no
+        order of responses either
     longer : shape (N,), by how much the response with the gold label is longer; None without lengths
     """
 
     subfields: Sequence[str]
     subfield: FloatArray
-    gold_is_a: FloatArray
+    gold_is_a: FloatArray | None
     longer: FloatArray | None
 
 
@@ -63,7 +64,7 @@ class NumericTerm(NamedTuple):
 
 def pooled(judges: Sequence[str], covariates: Covariates) -> Terms:
     """The model of all judges: a cell is a judge and an order."""
-    n_judges, n_cases = len(judges), len(covariates.gold_is_a)
+    n_judges, n_cases = len(judges), len(covariates.subfield)
     cell = np.repeat(np.eye(n_judges), len(_IS_BA), axis=0)
     return _terms(cell, np.ones((n_cases, n_judges)), np.tile(_IS_BA, n_judges), {"judge": list(judges)}, covariates)
 
@@ -71,8 +72,8 @@ def pooled(judges: Sequence[str], covariates: Covariates) -> Terms:
 def single(covariates: Covariates) -> Terms:
     """The model of one judge: a cell is an order; without subfields there is an intercept instead."""
     if covariates.subfields:
-        return _terms(np.empty((2, 0)), np.empty((len(covariates.gold_is_a), 0)), _IS_BA, {}, covariates)
-    return _terms(np.ones((2, 1)), np.ones((len(covariates.gold_is_a), 1)), _IS_BA, {"intercept": [""]}, covariates)
+        return _terms(np.empty((2, 0)), np.empty((len(covariates.subfield), 0)), _IS_BA, {}, covariates)
+    return _terms(np.ones((2, 1)), np.ones((len(covariates.subfield), 1)), _IS_BA, {"intercept": [""]}, covariates)
 
 
 def _terms(
@@ -84,7 +85,9 @@ def _terms(
     if k:
         levels["subfield"] = (slice(cell.shape[1], cell.shape[1] + k), list(covariates.subfields))
     one = np.ones(n_cases)
-    columns = {"order": (is_ba, one), "gold_first": (-is_ba, covariates.gold_is_a)}
+    columns: dict[str, tuple[FloatArray, FloatArray]] = {}
+    if covariates.gold_is_a is not None:
+        columns = {"order": (is_ba, one), "gold_first": (-is_ba, covariates.gold_is_a)}
     if covariates.longer is not None:
         columns["length_difference"] = (np.ones(n_cells), covariates.longer)
     start = cell.shape[1] + k

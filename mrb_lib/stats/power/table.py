@@ -49,6 +49,7 @@ MORE = ("worst_standard_error", "too_low", "too_high")
     meanings=reading.MEANINGS,
     headline=("minimum_detectable_difference", "power", "n_needed"),
     sentence=reading.sentence,
+    why_no_ratings="",
 )
 def power(
     verdicts: pd.DataFrame | Panel,

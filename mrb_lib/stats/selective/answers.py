@@ -7,6 +7,7 @@ the case's annotators who gave the answer, which is the probability that one of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from mrb_lib.stats.agreement.coefficients import votes_by_case
 from mrb_lib.stats.agreement.labels import encode_annotations
 from mrb_lib.stats.confidence.forecasts import A, B, case_probabilities
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, encode
-from mrb_lib.stats.core.panel import TIE, Panel
+from mrb_lib.stats.core.panel import ABSENT, TIE, Panel
 from mrb_lib.stats.core.scoring import encode_gold
 
 CLINICIAN = "clinician"
@@ -43,7 +44,12 @@ class Reference(NamedTuple):
 
 
 def references(
-    gold: pd.DataFrame, annotations: pd.DataFrame, cases: pd.DataFrame, dimensions: list[str], rule: str
+    gold: pd.DataFrame,
+    annotations: pd.DataFrame,
+    cases: pd.DataFrame,
+    dimensions: list[str],
+    rule: str,
+    categories: Sequence[str] = CHOICES,
 ) -> list[Reference]:
     """The gold label by its rule, and one clinician.
 
@@ -52,12 +58,12 @@ def references(
     A case counts where it has a row in `gold`, also one without a label, on dimensions where any case has a label.
     Against the majority of the others, of whom there must be two, an annotator disagrees where they are split.
     """
-    votes = _votes(annotations, cases, dimensions)
+    votes = _votes(annotations, cases, dimensions, categories)
     total = votes.sum(axis=2, keepdims=True)
     share = divide(votes, total)
-    labels = encode_gold(gold, cases["case_id"], dimensions)
+    labels = encode_gold(gold, cases["case_id"], dimensions, categories)
     seen = _labelled(gold, cases, dimensions) & (labels >= 0).any(axis=1, keepdims=True)
-    worth = np.where(seen[:, :, None], labels[:, :, None] == np.arange(len(CHOICES)), np.nan)
+    worth = np.where(seen[:, :, None], labels[:, :, None] == np.arange(len(categories)), np.nan)
     held = _others_majority(votes)
     enough = total >= 3
     beside = np.where(enough, np.einsum("dcl,dclk->dck", np.nan_to_num(share), held), np.nan)
@@ -75,14 +81,16 @@ def references(
     ]
 
 
-def _votes(annotations: pd.DataFrame, cases: pd.DataFrame, dimensions: list[str]) -> FloatArray:
+def _votes(
+    annotations: pd.DataFrame, cases: pd.DataFrame, dimensions: list[str], categories: Sequence[str]
+) -> FloatArray:
     """How many annotators gave each label, shape (dimensions, cases, choices)."""
-    coded = encode_annotations(annotations, cases, CHOICES, dimensions)
+    coded = encode_annotations(annotations, cases, categories, dimensions)
     tables = []
     for i in range(len(dimensions)):
         case, _, choice = coded.of(i)
-        tables.append(votes_by_case(case, choice, len(cases), len(CHOICES)))
-    return np.array(tables, dtype=np.float64).reshape(len(dimensions), len(cases), len(CHOICES))
+        tables.append(votes_by_case(case, choice, len(cases), len(categories)))
+    return np.array(tables, dtype=np.float64).reshape(len(dimensions), len(cases), len(categories))
 
 
 def _labelled(gold: pd.DataFrame, cases: pd.DataFrame, dimensions: list[str]) -> BoolArray:
@@ -111,6 +119,7 @@ class Answers(NamedTuple):
     confidence : of the side that the mean probability leans to, 1/2 to 1; to twelve decimals, so that .58 for A and
         .42 for A are equally sure
     worth, human, beside : see `Reference`
+    of_choice : whether these are ratings, of which the confidence is that in the category answered, 0 to 1
     """
 
     column: IntArray
@@ -119,15 +128,23 @@ class Answers(NamedTuple):
     worth: FloatArray
     human: FloatArray
     beside: FloatArray
+    of_choice: bool = False
 
     def take(self, kept: BoolArray) -> Answers:
         """Some of them."""
         case, confidence = self.case[kept], self.confidence[kept]
-        return Answers(self.column[kept], case, confidence, self.worth[kept], self.human[kept], self.beside[kept])
+        worth, human, beside = self.worth[kept], self.human[kept], self.beside[kept]
+        return Answers(self.column[kept], case, confidence, worth, human, beside, self.of_choice)
 
 
 def answers(panel: Panel, reference: Reference) -> Answers:
-    """What each judge answers: the side that its mean probability leans to, a tie where it leans to neither."""
+    """What each judge answers: the side that its mean probability leans to, a tie where it leans to neither.
+
+    Of ratings, the category that it gave most probability to over its repeats, counting that of the category chosen
+    only (the lowest of equals); the confidence is the mean over repeats, so that a judge that wavers is less sure.
+    """
+    if panel.categories != CHOICES:
+        return _chosen(panel, reference)
     p = case_probabilities(panel)
     judge, dimension, case = np.nonzero(np.isfinite(p) & np.isfinite(reference.worth[:, :, 0]))
     mine: FloatArray = np.round(p[judge, dimension, case], 12)
@@ -139,4 +156,23 @@ def answers(panel: Panel, reference: Reference) -> Answers:
         reference.worth[dimension, case, answer],
         reference.human[dimension, case],
         reference.beside[dimension, case, answer],
+    )
+
+
+def _chosen(panel: Panel, reference: Reference) -> Answers:
+    p = np.where(panel.choice == ABSENT, np.nan, np.nan if panel.p_a is None else panel.p_a)
+    stated = np.isfinite(p)
+    sums = [np.where(stated & (panel.choice == code), p, 0.0).sum(axis=(3, 4)) for code in range(len(panel.categories))]
+    mass = divide(np.stack(sums, axis=-1), stated.sum(axis=(3, 4))[..., None])
+    judge, dimension, case = np.nonzero(np.isfinite(mass[..., 0]) & np.isfinite(reference.worth[:, :, 0]))
+    mine = np.round(mass[judge, dimension, case], 12)
+    answer = mine.argmax(axis=1)
+    return Answers(
+        judge * len(panel.dimensions) + dimension,
+        case,
+        np.asarray(mine.max(axis=1), dtype=np.float64),
+        reference.worth[dimension, case, answer],
+        reference.human[dimension, case],
+        reference.beside[dimension, case, answer],
+        of_choice=True,
     )

@@ -26,6 +26,7 @@ from mrb_lib.stats.resampling.robust import (
 from mrb_lib.stats.selective.answers import Answers, Reference
 from mrb_lib.stats.selective.thresholds import (
     GRID,
+    GRID_OF_CHOICE,
     NONE,
     at_or_above,
     conformal_risk_control,
@@ -100,6 +101,7 @@ class Calibration(NamedTuple):
     reached : shape (n,), the strictest threshold each answer reaches
     fold : shape (n,), its fold
     loss : shape (n,), 1 less what it is worth
+    thresholds : shape (thresholds,), of confidence, ascending
     """
 
     answered: IntArray
@@ -107,6 +109,7 @@ class Calibration(NamedTuple):
     reached: IntArray
     fold: IntArray
     loss: FloatArray
+    thresholds: FloatArray
 
 
 def one_a_cluster(answers: Answers, codes: IntArray, seed: int) -> BoolArray:
@@ -138,16 +141,17 @@ def calibrate(places: Places, fold: IntArray, calibrating: BoolArray) -> Calibra
     calibrating : whether each answer calibrates, see `one_a_cluster`
     """
     answers = places.answers
-    shape = (places.grid.columns * places.grid.grouping.shape[0], FOLDS, len(GRID))
-    mine, reached = fold[answers.case], grid_place(answers.confidence)
+    thresholds = GRID_OF_CHOICE if answers.of_choice else GRID
+    shape = (places.grid.columns * places.grid.grouping.shape[0], FOLDS, len(thresholds))
+    mine, reached = fold[answers.case], grid_place(answers.confidence, thresholds)
     loss = 1 - answers.worth
-    key = ((places.grid.cell * FOLDS + mine) * len(GRID) + reached)[calibrating]
+    key = ((places.grid.cell * FOLDS + mine) * len(thresholds) + reached)[calibrating]
     counts = []
     for weights in (None, loss[calibrating]):
         own = at_or_above(weighted_count(key, weights, int(np.prod(shape))).reshape(shape))
         total = own.sum(axis=1, keepdims=True)
         counts.append(np.concatenate([total - own, total], axis=1))
-    return Calibration(counts[0].astype(np.int64), counts[1], reached, mine, loss)
+    return Calibration(counts[0].astype(np.int64), counts[1], reached, mine, loss, thresholds)
 
 
 def guarantees(places: Places, counts: Calibration, alpha: float) -> pd.DataFrame:
@@ -178,7 +182,7 @@ def _promise(counts: Calibration, chosen: IntArray, delta: float, *, binary: boo
     if not np.isnan(delta):
         bound = 1 - upper_bound(lost, answered, delta, binary=binary)
     return {
-        "threshold": np.where(promised, GRID[lowest], np.nan),
+        "threshold": np.where(promised, counts.thresholds[lowest], np.nan),
         "guaranteed": promised,
         "bound": np.where(promised, bound, np.nan),
         "n_calibration": counts.answered[:, FOLDS, 0],

@@ -79,6 +79,7 @@ _INTERVALS = [name for name in COLUMNS if name in ("low", "high") or name.endswi
     meanings=reading.MEANINGS,
     headline=("coverage", "human_level", "judge_level", "threshold"),
     sentence=reading.sentence,
+    why_no_ratings="",
 )
 def selective(
     verdicts: pd.DataFrame | Panel,
@@ -99,7 +100,8 @@ def selective(
     A case is answered once: by the side that the mean of the judge's probabilities over orders and repeats leans
     to, if its confidence (see `mrb_lib.stats.selective.answers`) reaches a threshold; a mean of exactly one half
     answers a tie. Every annotated case with a probability counts, also where the annotators are split or call a tie:
-    of a new case nobody knows beforehand whether they would.
+    of a new case nobody knows beforehand whether they would. Of ratings the answer is the category chosen, with the
+    probability that the judge gave it.
 
     Parameters
     ----------
@@ -172,7 +174,7 @@ def selective(
         return _assemble([], (), intervals=True)
     fold = folds(codes, seed)
     promises, summaries, points = [], [], []
-    for reference in references(gold, annotations, cases, panel.dimensions, rule):
+    for reference in references(gold, annotations, cases, panel.dimensions, rule, panel.categories):
         mine = answers(panel, reference)
         left_out = judged.reshape(-1, len(codes)).astype(np.int64)
         left_out[mine.column, mine.case] = 0

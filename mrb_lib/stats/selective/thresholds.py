@@ -18,15 +18,17 @@ from scipy import special
 from mrb_lib.stats.core.options import FloatArray, IntArray, divide
 
 GRID: FloatArray = special.expit(np.linspace(0.0, 14.0, 141))
+GRID_OF_CHOICE: FloatArray = np.concatenate([[0.0], special.expit(np.linspace(-3.0, -0.1, 30)), GRID])
+"""The same from 0, for the probability of one of several categories."""
 NONE = -1
 LEAST_COVERAGE = 0.15
 _ROUNDING = 1e-9
 _HALVINGS = 40
 
 
-def grid_place(confidence: FloatArray) -> IntArray:
-    """The strictest threshold of `GRID` that each confidence reaches."""
-    return np.searchsorted(GRID, confidence + 1e-12, side="right").astype(np.int64) - 1
+def grid_place(confidence: FloatArray, grid: FloatArray = GRID) -> IntArray:
+    """The strictest threshold of a grid that each confidence reaches."""
+    return np.searchsorted(grid, confidence + 1e-12, side="right").astype(np.int64) - 1
 
 
 def at_or_above(counts: FloatArray) -> FloatArray:
@@ -55,7 +57,7 @@ def risk_p(lost: FloatArray, answered: IntArray, alpha: FloatArray | float, *, b
 
 
 def fixed_sequence(answered: IntArray, lost: FloatArray, alpha: float, delta: float, *, binary: bool) -> IntArray:
-    """The lowest threshold of an unbroken descent of rejected tests, as a place in `GRID`; `NONE` if there is none.
+    """The lowest threshold of an unbroken descent of rejected tests, as a place in the grid; `NONE` if there is none.
 
     Parameters
     ----------

@@ -88,6 +88,7 @@ MORE = ("n_common", "mean_rank", "critical_difference")
     meanings=reading.MEANINGS_OF_LETTERS,
     headline=("accuracy", "letters", "above_constant"),
     sentence=reading.sentence_of_letters,
+    why_no_ratings="",
 )
 def letters(
     verdicts: pd.DataFrame | Panel,

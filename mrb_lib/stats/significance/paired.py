@@ -126,6 +126,7 @@ COLUMNS = [
     options={"margin": Option("differences of accuracy below it count as none", least=0, below=1)},
     meanings=reading.MEANINGS,
     sentence=reading.sentence,
+    why_no_ratings="",
 )
 def significance(
     verdicts: pd.DataFrame | Panel,

@@ -180,9 +180,7 @@ def bench(tmp_path: Path) -> Benchmark:
 
 
 @pytest.mark.parametrize("engine", ["packed", "rating", "generative"])
-def test_a_run_is_whole_and_the_same_when_it_goes_on(
-    engine: str, bench: Benchmark, tiny: Tiny, tmp_path: Path
-) -> None:
+def test_a_run_is_whole_and_the_same_when_it_goes_on(engine: str, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
     name, settings = f"path:{tiny('llava')}+{engine}", Settings(device="cpu", max_new_tokens=6)
     [whole] = judge(bench, tmp_path / "whole", [name], settings=settings, repeats=2)
     [first] = judge(bench, tmp_path / "parts", [name], settings=settings, repeats=2, limit=2)

@@ -1,0 +1,168 @@
+"""A benchmark that rates one response a case, through the commands, and what is refused in one line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import load
+from mrb_lib.verdicts.store import load_verdicts
+from tests.cli.conftest import Result
+from tests.judges.endpoint.chat_server import ChatServer, Received, message
+
+Run = Callable[..., Result]
+TOML = """name = "risk"
+kind = "general"
+task = "rating"
+dimensions = ["harm"]
+categories = ["no risk", "low risk", "high risk"]
+level = "ordinal"
+acceptable = ["no risk"]
+
+[definitions]
+"high risk" = "a patient may be <b>hurt</b>"
+"""
+CASES = "case_id,question,response_a\n1,What is seen?,A lesion.\n2,Which side?,Left.\n3,Why?,Because.\n"
+ANNOTATIONS = "case_id,annotator,dimension,choice\n" + "".join(
+    f"{case},r{who},harm,{('no risk', 'low risk', 'high risk')[(case + who) % 3 if who < 3 else case % 3]}\n"
+    for case in (1, 2, 3)
+    for who in (1, 2, 3)
+)
+VERDICTS = "judge,case_id,dimension,order,choice\nj,1,harm,AB,no risk\nj,2,harm,AB,high risk\nj,3,harm,AB,low risk\n"
+
+
+@pytest.fixture
+def ratings(tmp_path: Path) -> Path:
+    """A folder of tables in which one response a case is rated."""
+    folder = tmp_path / "ratings"
+    folder.mkdir()
+    texts = {
+        "benchmark.toml": TOML, "cases.csv": CASES, "annotations.csv": ANNOTATIONS, "verdicts.csv": VERDICTS,
+    }  # fmt: skip
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_a_rating_goes_through_import_check_export_and_back(ratings: Path, mrb: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert mrb("import", "table", ratings, out).code == 0
+    benchmark = load(out)
+    assert (benchmark.meta.is_rating, benchmark.meta.acceptable) == (True, ("no risk",))
+    assert benchmark.cases["response_b"].eq("").all()
+    assert mrb("check", out).code == 0
+    assert load_verdicts(out / "runs", benchmark.cases)["choice"].tolist() == ["no risk", "high risk", "low risk"]
+    assert mrb("export", "table", out, out / "runs", tmp_path / "back").code == 0
+    assert mrb("import", "table", tmp_path / "back", tmp_path / "again").code == 0
+    again = load(tmp_path / "again")
+    pd.testing.assert_frame_equal(again.cases, benchmark.cases)
+    assert again.meta == benchmark.meta
+
+
+def test_a_server_is_asked_for_the_categories_and_held_to_them(ratings: Path, mrb: Run, tmp_path: Path) -> None:
+    assert mrb("import", "table", ratings, tmp_path / "out").code == 0
+
+    def answer(received: Received) -> object:
+        return message('{"harm": "low risk"}' if "What is seen?" in received.text else "I would call it high risk.")
+
+    with ChatServer(answer) as server:
+        done = mrb("judge", tmp_path / "out", tmp_path / "runs", "--judge", "endpoint:m", "--url", server.url)
+        assert done.code == 0, done.err
+        assert len(server.received) == 3
+        [asked] = [one for one in server.received if "What is seen?" in one.text]
+    assert "high risk: a patient may be <b>hurt</b>" in asked.text
+    assert "from the lowest to the highest" in asked.text
+    schema = json.dumps(asked.body["response_format"])
+    assert '"enum": ["no risk", "low risk", "high risk"]' in schema
+    verdicts = load_verdicts(tmp_path / "runs").sort_values("case_id")
+    assert verdicts["choice"].tolist() == ["low risk", "high risk", "high risk"]
+    assert verdicts["status"].tolist() == ["ok", "repaired", "repaired"]
+    assert set(verdicts["order"]) == {"AB"}
+
+
+def _edit(name: str, old: str, new: str) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        text = (folder / name).read_text(encoding="utf-8")
+        assert old in text
+        (folder / name).write_text(text.replace(old, new), encoding="utf-8")
+
+    return change
+
+
+BAD = {
+    "a verdict outside the list": (
+        _edit("verdicts.csv", "3,harm,AB,low risk", "3,harm,AB,some risk"), ["verdicts.csv, row 3", "no risk, low risk"]
+    ),
+    "an annotation outside the list": (
+        _edit("annotations.csv", "3,r1,harm,low risk", "3,r1,harm,A"), ["annotations.csv, row 7", "'A'"]
+    ),
+    "an order that a rating has not": (_edit("verdicts.csv", "1,harm,AB", "1,harm,BA"), ["row 1", "order"]),
+    "a second response": (
+        _edit("cases.csv", CASES, CASES.replace("response_a", "response_a,response_b").replace("lesion.", "lesion.,B")
+              .replace("Left.", "Left.,").replace("Because.", "Because.,")),
+        ["cases.csv, row 1, column response_b", "one response is rated"],
+    ),
+    "no second response and no word of a rating": (
+        lambda folder: (folder / "benchmark.toml").unlink(), ["response_b", 'task = "rating"']
+    ),
+    "an unknown task": (_edit("benchmark.toml", '"rating"', '"grading"'), ["key task", "preference, rating"]),
+    "an acceptable one that is no category": (
+        _edit("benchmark.toml", '["no risk"]', '["safe"]'), ["key acceptable", "'safe'"]
+    ),
+    "all of them acceptable": (
+        _edit("benchmark.toml", '["no risk"]', '["no risk", "low risk", "high risk"]'), ["key acceptable"]
+    ),
+    "numbers that do not rise": (
+        _edit("benchmark.toml", '"no risk", "low risk", "high risk"]', '"3", "1", "2"]'), ["key categories", "rise"]
+    ),
+    "a category of two lines": (_edit("benchmark.toml", '"no risk", "low', '"no\\nrisk", "low'), ["one line"]),
+    "definitions that are no table": (
+        _edit("benchmark.toml", TOML[TOML.index("\n[definitions]"):], 'definitions = "high"\n'), ["key definitions"]
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_what_does_not_fit_is_refused_in_one_line(what: str, ratings: Path, mrb: Run, tmp_path: Path) -> None:
+    change, said = BAD[what]
+    change(ratings)
+    result = mrb("import", "table", ratings, tmp_path / "out")
+    assert result.code == 2
+    assert result.out == ""
+    assert len(result.err.strip().splitlines()) == 1, result.err
+    assert all(words in result.err for words in said), result.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_ratings_and_preferences_are_not_merged(ratings: Path, tables: Path, mrb: Run, tmp_path: Path) -> None:
+    for name, folder in (("one", ratings), ("two", tables)):
+        assert mrb("import", "table", folder, tmp_path / name).code == 0
+    result = mrb("merge", tmp_path / "one", tmp_path / "two", tmp_path / "both")
+    assert (result.code, len(result.err.strip().splitlines())) == (2, 1)
+    assert "merge benchmarks of one task" in result.err
+    assert not (tmp_path / "both").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--judge", "longer"), "compares two responses"),
+        (("--judge", "random", "--orders", "BA"), "the only order is AB"),
+        (("--judge", "random", "--probe", "response/repeated"), "pairs of responses"),
+        (("--judge", "consensus-of:random,first"), "a jury votes"),
+        (("--judge", "endpoint:m", "--url", "http://127.0.0.1:9", "--prompt", "plain"), "use rate"),
+        (("--judge", "endpoint:m+letters", "--url", "http://127.0.0.1:9"), "compares two responses"),
+    ],
+)
+def test_ways_of_judging_pairs_say_that_one_response_is_rated(
+    arguments: tuple[str, ...], said: str, ratings: Path, mrb: Run, tmp_path: Path
+) -> None:
+    assert mrb("import", "table", ratings, tmp_path / "out").code == 0
+    result = mrb("judge", tmp_path / "out", tmp_path / "runs", *arguments)
+    assert (result.code, len(result.err.strip().splitlines())) == (2, 1), result.err
+    assert said in result.err
+    assert not list((tmp_path / "runs").rglob("*.parquet"))

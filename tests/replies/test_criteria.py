@@ -1,0 +1,104 @@
+"""Rubric decisions as judges write them: y for met, n for not met, and a dot for none."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mrb_lib.replies.criteria import parse_criteria
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ('{"1": "yes", "2": "no"}', "yn"),
+        ('{"1": true, "2": false}', "yn"),
+        ("[true, false, true]", "yny"),
+        ('["met","not met"]', "yn"),
+        ("1. Met 2. Not met", "yn"),
+        ("1. Met\n2. Not met", "yn"),
+        ("Criterion 1: satisfied", "y."),
+        ("1) yes - because it says so", "y."),
+        ("| 1 | yes |\n| 2 | no |", "yn"),
+        ("| # | Criterion | Met? |\n|---|---|---|\n| 1 | Mentions aspirin | yes |\n| 2 | Gives the dose | no |", "yn"),
+        ("✓ ✗ ✓", "yny"),
+        ("Y/N/Y", "yny"),
+        ("C1=1, C2=0", "yn"),
+        ("Criterion 1: ✓\nCriterion 2: ✗", "yn"),
+        ("{'criterion_1': 'met', 'criterion_2': 'unmet',}", "yn"),
+        ('[{"criterion": 1, "met": true}, {"criterion": 2, "met": false}]', "yn"),
+        ('{"1": {"met": true, "reason": "x"}, "2": {"met": false}}', "yn"),
+        ("**1.** Mentions aspirin: **Met**\n**2.** Gives the dose: **Not met**", "yn"),
+        ("1. Mentions aspirin\n   Met\n2. Dose\n   Not met", "yn"),
+        ("Criterion 1 is met. Criterion 2 is not met.", "yn"),
+        ("Criteria 1, 3 and 4 are met. Criterion 2 is not met.", "ynyy"),
+        ("All criteria are met.", "yyy"),
+        ("None of the criteria are met.", "nn"),
+        ("1: yes; 2: no", "yn."),
+        ("yes, no, yes", "yny"),
+        ("Yes\nNo", "yn"),
+        ('The first is there.\n```json\n{"1": "yes", "2": "no"}\n```', "yn"),
+        ("Met", "y"),
+        ("yes.", "y"),
+        ("1 - yes\n2 - no", "yn"),
+        ("1: true, 2: false", "yn"),
+        ("C1: Y, C2: N", "yn"),
+        ("1. ✅ 2. ❌", "yn"),
+        ("[met, not met]", "yn"),
+        ("Criterion 1: Fulfilled\nCriterion 2: Not fulfilled", "yn"),
+        ("Criterion 1 (aspirin): yes\nCriterion 2 (dose): no", "yn"),
+        ("1. Yes, the response names it.\n2. No, the dose is missing.", "yn"),
+        ("### Criterion 1\nThe drug is named.\nVerdict: met\n### Criterion 2\nVerdict: not met", "yn"),
+        ("<think>1. no 2. yes</think>1. yes 2. no", "yn"),
+        ('{"C1": 1, "C2": 0}', "yn"),
+        ('{"results": [{"id": 1, "verdict": "yes"}, {"id": 2, "verdict": "no"}]}', "yn"),
+        ("1. Partially met 2. Mostly", ".."),
+        ("1: partially met; 2: no", ".n"),
+        ("1: yes/no\n2: yes/no", ".."),
+        ("Criterion 1: met\nCriterion 1: not met\nCriterion 2: no", ".n"),
+        ("yes/no", ".."),
+        ("Met or not met", ".."),
+        ("yes, no, yes", ".."),
+        ("[true]", ".."),
+        ("2 met, 1 not met", ".."),
+        ("I cannot evaluate this image.", ".."),
+        ("1. The dose is 5 mg.\n2. No mention of aspirin.", ".."),
+        ('{"1": "partially", "2": "no"}', ".n"),
+        ("yes", ".."),
+        ("1. N/A 2. unclear", ".."),
+        ('{"1": "yes", "1": "no"}', ".."),
+        ("1.5 mg yes", ".."),
+        ("The score is 1: fine", ".."),
+        ('{"1": 2, "2": 1}', ".y"),
+        ("1. yes - not met", ".."),
+        ("Criterion 1: not fully met", ".."),
+        ("", ".."),
+        ("Criterion 7: met", ".."),
+        ("1. Probably met", ".."),
+        ("criteria 1 and 2 may be met", ".."),
+        ("met / not met", ".."),
+    ],
+)
+def test_decisions_are_read_as_a_person_reads_them(reply: str, expected: str) -> None:
+    choices = parse_criteria(reply, len(expected)).choices
+    assert "".join({"met": "y", "not met": "n", None: "."}[choice] for choice in choices.values()) == expected
+
+
+@pytest.mark.parametrize(
+    ("reply", "status"),
+    [
+        ('{"1": true, "2": "No"}', "ok"),
+        ('["met", "not met"]', "ok"),
+        ("1. Met", "repaired"),
+        ("I cannot evaluate this.", "refused"),
+        ("Hm.", "unparsed"),
+    ],
+)
+def test_the_status_says_how_it_was_read(reply: str, status: str) -> None:
+    assert parse_criteria(reply, 2).status == status
+
+
+@given(st.text(), st.integers(1, 5))
+def test_no_text_raises(reply: str, n: int) -> None:
+    assert list(parse_criteria(reply, n).choices) == [str(number) for number in range(1, n + 1)]
