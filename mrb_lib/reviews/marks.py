@@ -17,6 +17,7 @@ from mrb_lib.schema import ORDERS
 
 ADJUDICATION_VERDICTS = ("gold_right", "gold_wrong", "ambiguous", "image_unusable", "withdrawn")
 WITHDRAWN = "withdrawn"
+ORDER_EFFECT = "order effect"
 REASONS = (
     "missed finding",
     "wrong laterality",
@@ -24,7 +25,7 @@ REASONS = (
     "wrong measurement or number",
     "over-caution",
     "style over substance",
-    "order effect",
+    ORDER_EFFECT,
     "question misread",
     "other",
 )

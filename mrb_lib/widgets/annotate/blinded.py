@@ -60,7 +60,8 @@ def rated_html(
     box = answer_box(case["response_a"], "Response" if step is None else f"Step {step}", place="response")
     written = bool(read_markdown(visible(case["response_a"])))
     answers = f'<div class="mrb-one">{before_html(case, "h3")}{box}</div>'
-    return _sheet(case, answers, written=written, images=images, number=number, total=total, side=side)
+    about = case.drop(labels="dataset", errors="ignore")
+    return _sheet(about, answers, written=written, images=images, number=number, total=total, side=side)
 
 
 def ranked_html(
@@ -82,7 +83,8 @@ def ranked_html(
     """
     boxes = "".join(answer_box(text, "Answer", key=key, place=key) for key, text in responses.items())
     written = any(read_markdown(visible(text)) for text in responses.values())
-    return _sheet(case, boxes, written=written, images=images, number=number, total=total, side=side)
+    about = case.drop(labels="dataset", errors="ignore")
+    return _sheet(about, boxes, written=written, images=images, number=number, total=total, side=side)
 
 
 def item_html(

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.errors import InputError
+from mrb_lib.reviews.marks import ORDER_EFFECT
 from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.core.options import IntArray
 from mrb_lib.stats.failures.failure_kinds import Kinds, Scale
@@ -293,7 +294,8 @@ class ExplorerAnswers:
     def store(self, _question: Mapping[str, Any]) -> dict[str, Any]:
         """What keeps a review from being stored, asked anew: `store`, and `again`, whether to ask later may help."""
         trouble = self.reviews.trouble()
-        reasons = [message_text(name) for name in self.reviews.reasons()]
+        of_orders = {ORDER_EFFECT} if self.data.kinds.scale is not None else set()
+        reasons = [message_text(name) for name in self.reviews.reasons() if name not in of_orders]
         return {"store": trouble, "again": self.reviews.where is not None, "reasons": reasons}
 
     def export(self, question: Mapping[str, Any]) -> dict[str, Any]:

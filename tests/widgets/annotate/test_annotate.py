@@ -223,7 +223,7 @@ def test_ties_are_offered_where_the_benchmark_has_them(benchmark: Benchmark, sto
 
 def test_what_is_no_preference_is_refused(benchmark: Benchmark, store: Store) -> None:
     scored = replace(benchmark, meta=replace(benchmark.meta, categories=("1", "2", "3"), level="ordinal"))
-    with pytest.raises(InputError, match="task = "rating""):
+    with pytest.raises(InputError, match="need task"):
         annotate(scored, store)
 
 
