@@ -84,7 +84,7 @@ def whole_groups(dealt: pd.DataFrame, together: Mapping[str, Sequence[str]] | No
     """
     if together is None:
         return dealt
-    out = dealt.assign(case_id=[list(together[case]) for case in dealt["case_id"]]).explode(
+    out = dealt.assign(case_id=dealt["case_id"].map(lambda case: list(together[case]))).explode(
         "case_id", ignore_index=True
     )
     out["position"] = out.groupby("annotator").cumcount()

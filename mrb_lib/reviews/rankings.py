@@ -57,13 +57,14 @@ class RankedItem:
                 else:
                     better, worse = (a, b) if choices[case] == "A" else (b, a)
                     place[worse] = max(place[worse], place[better] + 1)
-        return (place if ties else place.argsort(kind="stable").argsort(kind="stable") + 1).tolist()
+        whole = place if ties else place.argsort(kind="stable").argsort(kind="stable") + 1
+        return [int(one) for one in whole]
 
     def shown(self, benchmark: str, annotator: str) -> list[int]:
         """The order in which somebody sees the responses, drawn by who they are and what the item is."""
         name = json.dumps([benchmark, annotator, self.case_ids])
         rng = np.random.default_rng(int.from_bytes(sha256(name.encode()).digest()[:8], "big"))
-        return rng.permutation(len(self.responses)).tolist()
+        return [int(one) for one in rng.permutation(len(self.responses))]
 
 
 def ranked_items(benchmark: Benchmark) -> list[RankedItem]:
