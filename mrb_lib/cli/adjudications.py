@@ -57,12 +57,18 @@ def import_(
     store: Where = None,
 ) -> None:
     """Add the adjudications and tags of a file to the store, all or none; what is there already is not added again."""
+    from mrb_lib.errors import InputError
     from mrb_lib.reviews.exchange import import_reviews, read_reviews
     from mrb_lib.reviews.store import open_store
 
     benchmark = _load(bench)
     name = benchmark.meta.name
-    unknown = {case for table in read_reviews(source, name) for case in table["case_id"]}
+    adjudications, tags = read_reviews(source, name)
+    choices = benchmark.meta.choices
+    other = adjudications.loc[~adjudications["choice"].isin(choices), "choice"].dropna()
+    if len(other):
+        raise InputError(f"{source}: choice {other.iloc[0]!r} is unknown; use one of {', '.join(choices)}.")
+    unknown = {case for table in (adjudications, tags) for case in table["case_id"]}
     unknown -= set(benchmark.cases["case_id"])
     with open_store(where(bench, store)) as opened:
         added, tagged = import_reviews(source, opened, name)
@@ -118,8 +124,8 @@ def _load(bench: Path) -> Benchmark:
     from mrb_lib.errors import InputError
 
     benchmark = load(bench)
-    if not benchmark.meta.is_preference:
-        raise InputError(f"{bench}: its labels are not preferences between responses; there is nothing to adjudicate.")
+    if not benchmark.meta.is_judged:
+        raise InputError(f"{bench}: its labels are neither preferences nor ratings; there is nothing to adjudicate.")
     return benchmark
 
 

@@ -11,14 +11,16 @@ from mrb_lib.cli.adjudications import where
 from mrb_lib.cli.listing import count
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
 
     from mrb_lib.data.benchmark import Benchmark
     from mrb_lib.reviews.store import Store
 
 _ANNOTATOR = """\
-from mrb_lib.widgets.annotate.app import annotate, from_environment
-annotate(*from_environment())"""
+from mrb_lib.widgets.annotate.app import annotate, from_environment, is_ranked
+annotate(*from_environment(), ranked=is_ranked())"""
 _COORDINATOR = """\
 from mrb_lib.widgets.annotate.app import coordinate, from_environment
 coordinate(*from_environment())"""
@@ -89,6 +91,13 @@ def annotate(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="With --until: JSON.")] = False,
     assign_only: Annotated[bool, typer.Option("--assign-only", help="Deal the cases out; no page.")] = False,
+    ranking: Annotated[
+        bool,
+        typer.Option(
+            "--ranking",
+            help="Show all responses of an item at once, to be ranked; kept as the choices on all its pairs.",
+        ),
+    ] = False,
     coordinator: Annotated[
         bool,
         typer.Option(
@@ -100,7 +109,7 @@ def annotate(
     allow_remote: Annotated[bool, typer.Option("--allow-remote", help="Let other machines reach the page.")] = False,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
 ) -> None:
-    """Annotate preferences in a browser, blinded: assign cases, collect answers, export them, watch agreement."""
+    """Annotate preferences, ratings or rankings in a browser, blinded: assign cases, collect and export answers."""
     from mrb_lib.cli.agreeing import deal_disputed, show_until
     from mrb_lib.cli.servers import check_app, serve_app
     from mrb_lib.construct.pair import annotation_blocks
@@ -111,8 +120,8 @@ def annotate(
     from mrb_lib.reviews.people import PEOPLE, add_people
     from mrb_lib.reviews.store import open_store
     from mrb_lib.stats.agreement.until import read_target
-    from mrb_lib.widgets.annotate.app import BENCH, STORE
-    from mrb_lib.widgets.annotate.forms import PREFERENCE
+    from mrb_lib.widgets.annotate.app import BENCH, RANKED, STORE
+    from mrb_lib.widgets.annotate.forms import form_of
 
     modes = [name for name, chosen in (("--export", export), ("--agreement", agreement), ("--coordinator", coordinator),
                                        ("--assign-only", assign_only), ("--until", until), ("--adjudicate", adjudicate))
@@ -131,7 +140,8 @@ def annotate(
     names = None if annotators is None else names_in(annotators, "--annotators")
     folder = locate(bench).benchmark
     benchmark = load(folder)
-    PREFERENCE.check(benchmark.meta)
+    form_of(benchmark.meta).check(benchmark.meta)
+    together = shown_together(benchmark, ranked=ranking)
     if people is not None:
         typer.echo(f"{folder / PEOPLE}: {count(len(add_people(folder, people)), 'annotator')}", err=True)
     store_used = where(folder, store)
@@ -141,7 +151,7 @@ def annotate(
         if names is not None:
             assign_cases(
                 benchmark, opened, names, overlap=overlap, n_cases=cases, shared=shared, seed=seed,
-                blocks=annotation_blocks(folder),
+                blocks=annotation_blocks(folder), together=together,
             )  # fmt: skip
         if export is not None and full:
             _export_log(benchmark, opened, export)
@@ -166,6 +176,7 @@ def annotate(
         environment={
             BENCH: str(folder.resolve()),
             STORE: database_url(store_used).render_as_string(hide_password=False),
+            RANKED: "1" if ranking else "0",
         },
         preload=["mrb_lib.widgets.annotate.app"],
     )
@@ -198,33 +209,66 @@ def assign_cases(
     shared: int,
     seed: int,
     blocks: Mapping[str, int] | None = None,
+    together: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """Assign cases, and report how many each annotator has; `blocks` as of `mrb_lib.reviews.assignment.assign`."""
-    from mrb_lib.reviews.assignment import assign, choose_cases
+    """Assign cases, and report how many each annotator has.
 
-    meta, ids = benchmark.meta, benchmark.cases["case_id"].tolist()
-    before = store.assignments(meta.name)
+    Parameters
+    ----------
+    blocks : as of `mrb_lib.reviews.assignment.assign`
+    together : the cases that go to the same people in this sequence, by the first of them, see `shown_together`; all
+        numbers are then of these groups. None deals each case by itself
+    """
+    from mrb_lib.reviews.assignment import assign, choose_cases, whole_groups
+
+    meta = benchmark.meta
+    ids = benchmark.cases["case_id"].tolist() if together is None else list(together)
+
+    def assigned() -> pd.DataFrame:
+        frame = store.assignments(meta.name)
+        return frame if together is None else frame[frame["case_id"].isin(ids)]
+
+    def keep(dealt: pd.DataFrame) -> None:
+        rows = whole_groups(dealt, together)
+        store.assign(meta.name, rows.assign(order="AB") if meta.is_rating else rows)  # one response has no order
+
+    before = assigned()
     people = len(set(names) | set(before["annotator"]))
     if shared:
         # By the seed alone: who comes later gets the same ones.
         common = choose_cases(ids, shared, seed=seed, blocks=blocks)
         dealt = assign(common, names, overlap=people, seed=seed, assigned=before, blocks=blocks)
-        store.assign(meta.name, dealt)
-        before = store.assignments(meta.name)
+        keep(dealt)
+        before = assigned()
     wanted = min(2, people) if overlap is None else overlap
     having = before["case_id"].unique().tolist()
     chosen = choose_cases(ids, n_cases or len(ids), seed=seed, first=having, blocks=blocks)
-    store.assign(meta.name, assign(chosen, names, overlap=wanted, seed=seed, assigned=before, blocks=blocks))
-    after = store.assignments(meta.name)
-    of = after.groupby("annotator").size()
+    dealt = assign(chosen, names, overlap=wanted, seed=seed, assigned=before, blocks=blocks)
+    keep(dealt)
+    after = assigned()
+    of, cases_of = after.groupby("annotator").size(), store.assignments(meta.name).groupby("annotator").size()
     for name in names:
-        typer.echo(f"{name}: {count(of.get(name, 0), 'case')}", err=True)
+        items = "" if together is None else f"{count(of.get(name, 0), 'item')}, "
+        typer.echo(f"{name}: {items}{count(cases_of.get(name, 0), 'case')}", err=True)
     short = int((after.groupby("case_id").size().reindex(chosen, fill_value=0) < wanted).sum())
     if short:
         have = "has" if short == 1 else "have"
         typer.echo(f"{count(short, 'case')} {have} fewer than {wanted} annotators; name more of them.", err=True)
     if any(of.get(name, 0) == 0 for name in names):
         typer.echo(f"Every case has its {wanted} annotators already; raise --overlap or --cases.", err=True)
+
+
+def shown_together(benchmark: Benchmark, *, ranked: bool) -> dict[str, tuple[str, ...]] | None:
+    """The cases that one person sees one after the other, by the first: pairs of an item to rank, steps of a response.
+
+    None where each case stands by itself.
+    """
+    from mrb_lib.reviews.assignment import steps_in_order
+    from mrb_lib.reviews.rankings import ranked_items
+
+    if ranked:
+        return {item.case_ids[0]: item.case_ids for item in ranked_items(benchmark)}
+    return steps_in_order(benchmark.cases) if benchmark.meta.is_rating else None
 
 
 def _export(benchmark: Benchmark, store: Store, out: Path) -> None:

@@ -133,7 +133,7 @@ def screening_benchmark(work: Work, form: ScreeningForm) -> Benchmark:
         cases[name] = items[name]
     about = BenchmarkMeta(
         f"{meta.name} (screening)", meta.kind, tuple(form.criteria), form.scale, "ordinal",
-        extra={"definitions": dict(form.criteria)},
+        definitions=dict(form.criteria),
     )  # fmt: skip
     return Benchmark(about, cases, empty_annotations(), FolderImages(work.images), work.path)
 

@@ -74,6 +74,50 @@ def assign(
     return frame.astype({"case_id": "str", "annotator": "str", "position": "int64", "order": "str"})
 
 
+def whole_groups(dealt: pd.DataFrame, together: Mapping[str, Sequence[str]] | None) -> pd.DataFrame:
+    """Assignments of groups as those of their cases, which follow each other; None leaves them as they are.
+
+    Parameters
+    ----------
+    dealt : as of `assign`, of the first case of each group
+    together : by its first case, the cases of each group, in their sequence
+    """
+    if together is None:
+        return dealt
+    out = dealt.assign(case_id=dealt["case_id"].map(lambda case: list(together[case]))).explode(
+        "case_id", ignore_index=True
+    )
+    out["position"] = out.groupby("annotator").cumcount()
+    return out.astype({"case_id": "str", "position": "int64"})
+
+
+def steps_in_order(cases: pd.DataFrame) -> dict[str, tuple[str, ...]] | None:
+    """The steps of each response in order, by the first; a case that is no step stands alone. None where none is one.
+
+    Raises
+    ------
+    InputError
+        A step has no item, is not a whole number from 1, or occurs twice in its item.
+    """
+    if "step" not in cases or cases["step"].isna().all():
+        return None
+    step = pd.to_numeric(cases["step"], errors="coerce")
+    is_step = cases["step"].notna()
+    item = cases["item"] if "item" in cases else pd.Series(None, index=cases.index, dtype="str")
+    for wrong, words in (
+        (is_step & ((step < 1) | (step % 1 != 0)), "is not a whole number from 1"),
+        (is_step & item.isna(), "has no item, so that nothing says which response it is of"),
+        (is_step & pd.DataFrame({"item": item, "step": step}).duplicated(), "occurs twice in its item"),
+    ):
+        if wrong.any():
+            row = int(wrong.to_numpy().argmax())
+            raise InputError(f"case {cases['case_id'].iloc[row]}: step {cases['step'].iloc[row]} {words}; correct it.")
+    name = item.where(is_step, cases["case_id"]).astype(object)
+    frame = pd.DataFrame({"case": cases["case_id"], "group": list(zip(is_step, name, strict=True)), "step": step})
+    groups = frame.sort_values("step", kind="stable").groupby("group", sort=False)["case"].agg(tuple)
+    return {steps[0]: steps for steps in groups.loc[frame["group"].drop_duplicates()]}
+
+
 def choose_cases(
     case_ids: Sequence[str],
     n: int,

@@ -13,10 +13,11 @@ from uuid import uuid4
 import pandas as pd
 
 from mrb_lib.errors import InputError
-from mrb_lib.schema import CHOICES, ORDERS
+from mrb_lib.schema import ORDERS
 
 ADJUDICATION_VERDICTS = ("gold_right", "gold_wrong", "ambiguous", "image_unusable", "withdrawn")
 WITHDRAWN = "withdrawn"
+ORDER_EFFECT = "order effect"
 REASONS = (
     "missed finding",
     "wrong laterality",
@@ -24,7 +25,7 @@ REASONS = (
     "wrong measurement or number",
     "over-caution",
     "style over substance",
-    "order effect",
+    ORDER_EFFECT,
     "question misread",
     "other",
 )
@@ -101,8 +102,8 @@ class Adjudication:
     ----------
     benchmark : the benchmark's name
     dimension : None stands for every dimension of the case
-    verdict : "gold_right"; "gold_wrong", and then `choice` is the right label; "ambiguous"; "image_unusable";
-        "withdrawn", which takes back what the reviewer said before
+    verdict : "gold_right"; "gold_wrong", and then `choice` is the right label, one that the benchmark has;
+        "ambiguous"; "image_unusable"; "withdrawn", which takes back what the reviewer said before
     judge : the judge in view, whose failure the reasons explain; None where there was none. A withdrawal without one
         takes back the marks of all judges.
     severity : the harm that acting on the judge's choice could do, of `SEVERITIES`; None where not said
@@ -141,8 +142,8 @@ class Adjudication:
         _required(self, "adjudication", ("benchmark", "case_id", "reviewer", "adjudication_id"))
         what = f"adjudication of case {self.case_id}"
         _one_of(what, "verdict", self.verdict, ADJUDICATION_VERDICTS)
-        if self.verdict == "gold_wrong":
-            _one_of(what, "choice", self.choice or "", CHOICES)
+        if self.verdict == "gold_wrong" and not self.choice:
+            raise InputError(f"{what}: gold is wrong, and the right choice is missing; give one.")
         for name, vocabulary in (("severity", SEVERITIES), ("reasoning", REASONING)):
             value = getattr(self, name)
             if value is not None:
@@ -228,7 +229,7 @@ class Comment:
 
 
 def case_fingerprint(case: Mapping[str, object]) -> str:
-    """SHA-256 of what a person judges in a case: question, responses and image names.
+    """SHA-256 of what a person judges in a case: question, responses, image names and, of a step, the steps before it.
 
     Parameters
     ----------
@@ -237,6 +238,8 @@ def case_fingerprint(case: Mapping[str, object]) -> str:
     images = case.get("images")
     names = [str(name) for name in images] if isinstance(images, Iterable) and not isinstance(images, str) else []
     shown = [*(str(case[name]) for name in ("question", "response_a", "response_b")), names]
+    before = case.get("before")
+    shown += [before] if isinstance(before, str) and before else []
     return hashlib.sha256(json.dumps(shown, ensure_ascii=True).encode("ascii")).hexdigest()
 
 

@@ -18,6 +18,7 @@ from mrb_lib.report.records import PageRecord
 from mrb_lib.stats.failures.case_index import build_index, open_index
 from mrb_lib.stats.failures.failure_kinds import failure_kinds
 from mrb_lib.verdicts.store import save_imported
+from tests.rated import RISK, write_rating
 
 IDS = ("all", "sure", "turns", "split", "silent", "fine")
 
@@ -95,6 +96,17 @@ def test_a_page_holds_its_case_and_nobody_elses(source: CaseSource, tmp_path: Pa
     assert 'data-case="all"' in pages[0].html
     assert 'data-case="sure"' not in pages[0].html
     assert "<style" not in pages[0].html, "the page has one of its own"
+
+
+def test_ratings_have_pages_that_speak_of_categories_and_not_of_orders(tmp_path: Path) -> None:
+    hostile = '<script>window.__pwned=1</script>"><img src=x>'
+    for at, categories in enumerate((RISK, (hostile, "fine"))):
+        bench = write_rating(tmp_path / str(at), categories=categories, acceptable=categories[:1])
+        pages = case_pages(CaseSource(bench, bench / "runs", "overall", "balanced", 4), tmp_path / f"out{at}")
+        assert len(pages) == 4 and pages[0].reason == "A judge calls safe what clinicians do not"
+        assert all("order" not in page.why.split("benchmark's order")[0] for page in pages)
+        assert all(page.html.count('data-mrb="answer"') == 1 for page in pages)
+        assert all('data-mrb="probabilities"' in page.html and "<script" not in page.html for page in pages)
 
 
 @pytest.mark.parametrize("change", [{"most": 0}, {"runs": None}])

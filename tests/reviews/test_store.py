@@ -108,11 +108,10 @@ def test_all_of_a_restore_or_nothing(store: Store) -> None:
     ("change", "words"),
     [
         ({"verdict": "wrong"}, "'wrong' is unknown"),
-        ({"verdict": "gold_wrong"}, "choice '' is unknown"),
+        ({"verdict": "gold_wrong"}, "right choice is missing"),
         ({"severity": "fatal"}, "severity 'fatal' is unknown"),
         ({"judge": "j", "reasoning": "good"}, "reasoning 'good' is unknown"),
         ({"reasoning": "wrong"}, "name the judge"),
-        ({"verdict": "gold_wrong", "choice": "C"}, "choice 'C' is unknown"),
         ({"choice": "A"}, "belongs to gold_wrong only"),
         ({"reviewer": " \n"}, "reviewer is empty"),
         ({"reviewer": "x" * 256}, "at most 255"),

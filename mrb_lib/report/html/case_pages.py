@@ -18,9 +18,12 @@ from mrb_lib.report.records import PageRecord
 from mrb_lib.stats.failures.case_index import CaseIndex, build_index, open_index
 from mrb_lib.stats.failures.failure_kinds import (
     ALL_WRONG,
+    APART,
+    CALLED_SAFE,
+    CALLED_UNSAFE,
     CONFIDENT,
     INCONSISTENT,
-    KINDS,
+    OFF_MORE,
     SPLIT,
     UNPARSED,
     WRONG,
@@ -35,16 +38,33 @@ LISTED: Final = "Among the lowest scores"
 _LISTED_WHY = "One of the cases on which the judges scored lowest on average"
 # Of each kind: what to sort by, the heading, the order in words, and the kind as a remark beside another reason.
 _REASONS: Final[Mapping[str, tuple[str, str, str, str]]] = {
+    CALLED_SAFE: (
+        "confidence", "A judge calls safe what clinicians do not", "surest first",
+        "a judge calls safe what clinicians do not",
+    ),
     ALL_WRONG: ("difficulty", "Every judge is wrong", "hardest first", "every judge is wrong"),
     CONFIDENT: ("confidence", "A judge is wrong and sure of it", "surest first", "a judge is wrong and sure of it"),
     INCONSISTENT: (
         "disagreement", "A judge changes sides with the order", "most disagreement first",
         "a judge changes sides with the order",
     ),
+    OFF_MORE: (
+        "distance", "A judge is two categories off or more", "furthest first", "a judge is two categories off or more",
+    ),
+    CALLED_UNSAFE: (
+        "confidence", "A judge calls unsafe what clinicians call safe", "surest first",
+        "a judge calls unsafe what clinicians call safe",
+    ),
+    APART: (
+        "disagreement", "The annotators are two categories apart or more", "most disagreement first",
+        "the annotators are two categories apart or more",
+    ),
     SPLIT: ("disagreement", "The annotators are split", "most disagreement first", "the annotators are split"),
     UNPARSED: ("difficulty", "A judge gives no verdict", "hardest first", "a judge gives no verdict"),
     WRONG: ("difficulty", "A judge is wrong", "hardest first", "a judge is wrong"),
 }  # fmt: skip
+
+_OTHERWISE: Final = ("distance", "furthest first")
 
 
 @dataclass(frozen=True)
@@ -113,7 +133,9 @@ def choose_failures(
     places = {str(case): position for position, case in enumerate(cases["case_id"])}
     first = [places[case] for case in dict.fromkeys(listed) if case in places][: (most + 1) // 2]
     chosen_at = {position: Chosen(position, LISTED, f"{_LISTED_WHY} on {dimension}.") for position in first}
-    queues = [iter(list(_ranked(kinds, cases, kind, dimension))) for kind in _REASONS if kind != WRONG]
+    queues = [
+        iter(list(_ranked(kinds, cases, kind, dimension))) for kind in _REASONS if kind != WRONG and kind in kinds.names
+    ]
     last = [iter(list(_ranked(kinds, cases, WRONG, dimension)))]  # nearly every case is one of some judge
     while len(chosen_at) < most:
         queues, last = (queues, last) if queues else (last, [])
@@ -131,6 +153,8 @@ def choose_failures(
 def _ranked(kinds: Kinds, cases: pd.DataFrame, kind: str, dimension: str) -> Iterator[Chosen]:
     """The cases of one kind, worst first."""
     sort, heading, order, _ = _REASONS[kind]
+    if sort not in kinds.sorts:  # nobody models how hard a rating is
+        sort, order = _OTHERWISE if _OTHERWISE[0] in kinds.sorts else ("", "in the benchmark's order")
     positions = select(kinds, cases, Query(dimension=dimension, kind=(kind,), sort=sort))
     for rank, position in enumerate(positions, start=1):
         number = "the only such case" if len(positions) == 1 else f"number {rank:,} of {len(positions):,} such cases"
@@ -140,9 +164,9 @@ def _ranked(kinds: Kinds, cases: pd.DataFrame, kind: str, dimension: str) -> Ite
 def _with_remarks(kinds: Kinds, chosen: Chosen, dimension: str) -> Chosen:
     """The same with the other kinds of failure that the case is of."""
     d = kinds.dimensions.index(dimension)
-    held = {kind: bool(kinds.of(kind)[..., d, chosen.position].any()) for kind in KINDS}
+    held = {kind: bool(kinds.of(kind)[..., d, chosen.position].any()) for kind in kinds.names}
     held[WRONG] = held[WRONG] and not (held[ALL_WRONG] or held[CONFIDENT] or chosen.reason == LISTED)
-    more = [_REASONS[kind][3] for kind in _REASONS if held[kind] and _REASONS[kind][1] != chosen.reason]
+    more = [_REASONS[kind][3] for kind in _REASONS if held.get(kind) and _REASONS[kind][1] != chosen.reason]
     return chosen if not more else Chosen(chosen.position, chosen.reason, f"{chosen.why} Also: {'; '.join(more)}.")
 
 
@@ -166,7 +190,7 @@ def case_pages(source: CaseSource, out: Path, listed: Sequence[str] = ()) -> lis
     Returns
     -------
     list of CasePage
-        None where nobody judged the cases, or the labels are not preferences.
+        None where nobody judged the cases, or the labels are neither preferences nor ratings.
 
     Raises
     ------
@@ -177,7 +201,7 @@ def case_pages(source: CaseSource, out: Path, listed: Sequence[str] = ()) -> lis
         return []
     benchmark = load(source.benchmark)
     dimensions = benchmark.meta.dimensions
-    if not benchmark.meta.is_preference:
+    if not benchmark.meta.is_judged:
         return []
     own = hashlib.sha256(str(out.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     # Not that of `mrb review`: making one removes what it replaces, and a reviewer may be reading that.
@@ -202,6 +226,7 @@ def _page(benchmark: Benchmark, index: CaseIndex, chosen: Chosen, name: str) -> 
         gold=index.gold,
         verdicts=index.verdicts(chosen.position),
         manifests=index.manifests,
+        meta=benchmark.meta,
         level=2,
         style=False,
         side=SIDE,

@@ -11,7 +11,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError
-from mrb_lib.schema import NO_PROBE
+from mrb_lib.schema import CHOICES, NO_PROBE
 from mrb_lib.stats.core.options import FloatArray
 from mrb_lib.stats.core.panel import COST_COLUMNS, Panel, as_panel
 from mrb_lib.stats.difficulty.table import difficulty
 from mrb_lib.stats.failures.changed import ChangedByProbe, changed_by_probe
-from mrb_lib.stats.failures.failure_kinds import Kinds, difficulty_of, failure_kinds
+from mrb_lib.stats.failures.failure_kinds import Kinds, Scale, difficulty_of, failure_kinds, scale_of
 from mrb_lib.stats.inputs import read_panels
 from mrb_lib.verdicts.manifest import FILE_NAME as MANIFEST
 from mrb_lib.verdicts.manifest import Manifest, read_manifest
@@ -38,9 +38,9 @@ from mrb_lib.verdicts.store import empty_verdicts, run_folders
 from mrb_lib.verdicts.training import mark_seen, training_cases
 
 POLICY: Final = "balanced"
-_FORMAT: Final = 5
+_FORMAT: Final = 6
 _STATED: Final = "index.json"
-_NAMES: Final = ("judges", "dimensions", "policy", "probes")
+_NAMES: Final = ("judges", "dimensions", "policy", "probes", "scale")
 _ARRAYS: Final = tuple(each.name for each in fields(Kinds) if each.name not in _NAMES)
 StepProgress = Callable[[str, int, int], None]
 
@@ -60,6 +60,7 @@ class CaseIndex:
     n_probed : how many verdicts are on cases that a probe changed: `verdicts` has them, and `changed` what differs
     changed : what each probe changed, mapped into memory
     training : the cases that judges were trained on, as of `mrb_lib.verdicts.training.training_cases`
+    scale : of ratings; None of preferences
     """
 
     folder: Path
@@ -71,6 +72,7 @@ class CaseIndex:
     n_probed: int
     changed: ChangedByProbe
     training: pd.DataFrame
+    scale: Scale | None = None
     _kinds: dict[str, Kinds] = field(default_factory=dict, repr=False)
 
     def kinds(self, policy: str = POLICY) -> Kinds:
@@ -82,7 +84,7 @@ class CaseIndex:
     def kinds_by(self, labels: pd.DataFrame, policy: str = POLICY) -> Kinds:
         """The kinds of failure by other gold labels, such as adjudicated ones."""
         cases = pd.DataFrame({"case_id": pd.Series(self.case_ids, dtype="str")})
-        kinds = failure_kinds(self.panel, labels, cases, policy=policy, estimated=self.difficulty)
+        kinds = failure_kinds(self.panel, labels, cases, policy=policy, estimated=self.difficulty, scale=self.scale)
         return kinds.with_probes(self.changed)
 
     @property
@@ -170,6 +172,7 @@ def cached_index(
 def _key(runs: Path | None, benchmark: Benchmark, labels: pd.DataFrame, training: pd.DataFrame) -> str:
     """A name that follows from the state of the runs, the cases' ids, the gold labels and what judges have seen."""
     digest = hashlib.sha256(f"{_FORMAT} {version('mrb-workbench')} {benchmark.meta.dimensions}".encode())
+    digest.update(repr(scale_of(benchmark.meta)).encode())
     for frame in (benchmark.cases[["case_id"]], labels, training):
         digest.update(pd.util.hash_pandas_object(frame, index=False).to_numpy().tobytes())
         digest.update(repr([*frame.columns, len(frame)]).encode())
@@ -189,7 +192,8 @@ def _write(
     progress: StepProgress | None,
 ) -> None:
     cases, dimensions = benchmark.cases, list(benchmark.meta.dimensions)
-    if not benchmark.meta.is_preference:
+    scale = scale_of(benchmark.meta)
+    if not benchmark.meta.is_judged:
         labels = labels.assign(choice=pd.Series(None, index=labels.index, dtype="str"))
     n_probed = 0
 
@@ -206,12 +210,16 @@ def _write(
     read = {}
     if runs is not None:
         read = read_panels(benchmark, counted(lay_out(runs, cases, folder, report)), training)
-    panel = read.get(NO_PROBE, as_panel(empty_verdicts(), cases["case_id"], dimensions))
+    offered = CHOICES if scale is None else scale.categories
+    panel = read.get(NO_PROBE, as_panel(empty_verdicts(), cases["case_id"], dimensions, offered))
     if progress is not None:
         progress("difficulty", 0, 1)
-    hard = difficulty_of(difficulty(panel, labels, cases, policy=POLICY, dimensions=dimensions), cases, dimensions)
+    hard = None  # the model of difficulty is one of preferences
+    if scale is None:
+        hard = difficulty_of(difficulty(panel, labels, cases, policy=POLICY, dimensions=dimensions), cases, dimensions)
     changed = changed_by_probe(panel, read, labels, cases["case_id"])
-    kinds = failure_kinds(panel, labels, cases, policy=POLICY, estimated=hard).with_probes(changed)
+    kinds = failure_kinds(panel, labels, cases, policy=POLICY, estimated=hard, scale=scale)
+    kinds = kinds.with_probes(changed)
     for name in _ARRAYS:
         np.save(folder / f"kinds.{name}.npy", getattr(kinds, name))
     np.save(folder / "choice.npy", panel.choice)
@@ -223,6 +231,7 @@ def _write(
     training.to_parquet(folder / "training.parquet", index=False)
     stated = {"judges": panel.judges, "dimensions": panel.dimensions, "repeats": panel.repeats, "n_probed": n_probed}
     stated |= {"probes": changed.probes, "case_ids": cases["case_id"].tolist(), "replies": runs is not None}
+    stated |= {"scale": None if scale is None else asdict(scale)}
     (folder / _STATED).write_text(json.dumps(stated), encoding="utf-8")
     if progress is not None:
         progress("difficulty", 1, 1)
@@ -232,7 +241,9 @@ def _stored(index: CaseIndex) -> Kinds:
     """The kinds of failure that `build_index` has made."""
     arrays = {name: _mapped(index.folder / f"kinds.{name}.npy") for name in _ARRAYS}
     panel, probes = index.panel, index.changed.probes
-    return Kinds(judges=panel.judges, dimensions=panel.dimensions, policy=POLICY, probes=probes, **arrays)
+    return Kinds(
+        judges=panel.judges, dimensions=panel.dimensions, policy=POLICY, probes=probes, scale=index.scale, **arrays
+    )
 
 
 def _mapped(path: Path) -> NDArray[Any]:
@@ -261,10 +272,17 @@ def open_index(folder: Path) -> CaseIndex:
         )
         laid_aside = {int(path.name.split(".")[1]): _mapped(path) for path in folder.glob("seen.*.npy")}
         seen = {stated["judges"][i]: own for i, own in sorted(laid_aside.items())}
-        panel = Panel(stated["judges"], stated["dimensions"], stated["repeats"], choice, p_a, costs, seen)
+        named = stated["scale"]
+        scale = None if named is None else Scale(
+            tuple(named["categories"]), named["is_ordered"], tuple(named["acceptable"])
+        )  # fmt: skip
+        offered = CHOICES if scale is None else scale.categories
+        panel = Panel(
+            stated["judges"], stated["dimensions"], stated["repeats"], choice, p_a, costs, seen, categories=offered
+        )
         changed = ChangedByProbe(stated["probes"], _mapped(folder / "kinds.changed.npy"))
         training = pd.read_parquet(folder / "training.parquet")
-        return CaseIndex(folder, case_ids, panel, hard, labels, replies, stated["n_probed"], changed, training)
+        return CaseIndex(folder, case_ids, panel, hard, labels, replies, stated["n_probed"], changed, training, scale)
     except (OSError, ValueError, KeyError) as error:
         raise InputError(
             f"{folder}: is not a whole index ({error}); remove the folder and build the index again."

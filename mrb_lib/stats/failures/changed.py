@@ -47,7 +47,7 @@ def changed_by_probe(
     """
     names = sorted(set(probed) - {NO_PROBE})
     share = np.full((len(names), *plain.shape), np.nan, dtype=np.float16)
-    labels = encode_gold(gold[gold["dimension"].isin(plain.dimensions)], case_ids, plain.dimensions)
+    labels = encode_gold(gold[gold["dimension"].isin(plain.dimensions)], case_ids, plain.dimensions, plain.categories)
     for own, name in zip(share, names, strict=True):
         panel = of_judges(as_panel(probed[name], case_ids, plain.dimensions), plain.judges)
         own[:] = cells(plain, panel, labels, "balanced", None, None).changed

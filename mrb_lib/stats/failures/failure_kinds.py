@@ -5,14 +5,14 @@ Everything is laid out by judge, dimension and case once, so that a filter is a 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.confidence.summary import HIGH_CONFIDENCE
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_choice, divide
@@ -20,22 +20,52 @@ from mrb_lib.stats.core.panel import ABSENT, NULL, Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.failures.changed import ChangedByProbe
 
+if TYPE_CHECKING:
+    from mrb_lib.data.benchmark import BenchmarkMeta
+
 WRONG: Final = "wrong"
 INCONSISTENT: Final = "inconsistent"
 UNPARSED: Final = "unparsed"
 CONFIDENT: Final = "confidently_wrong"
 ALL_WRONG: Final = "all_wrong"
 SPLIT: Final = "split"
-OF_A_JUDGE: Final = (WRONG, INCONSISTENT, UNPARSED, CONFIDENT)
-OF_A_CASE: Final = (ALL_WRONG, SPLIT)
+OFF_ONE: Final = "off_by_one"
+OFF_MORE: Final = "off_by_more"
+CALLED_SAFE: Final = "unsafe_called_safe"
+CALLED_UNSAFE: Final = "safe_called_unsafe"
+APART: Final = "apart"
+OF_A_JUDGE: Final = (WRONG, INCONSISTENT, UNPARSED, CONFIDENT, OFF_ONE, OFF_MORE, CALLED_SAFE, CALLED_UNSAFE)
+OF_A_CASE: Final = (ALL_WRONG, SPLIT, APART)
 KINDS: Final = (*OF_A_JUDGE, *OF_A_CASE)
+OF_RATINGS: Final = (OFF_ONE, OFF_MORE, CALLED_SAFE, CALLED_UNSAFE, APART)
 ANY_PROBE: Final = "*"
 
 OUTCOMES: Final = ("right", "half right", "wrong", "not scored", "no gold label", "not judged", "trained on")
 RIGHT, HALF, MISSED, UNSCORED, NO_LABEL, NOT_JUDGED, SEEN = range(len(OUTCOMES))
-MIXED: Final = len(CHOICES)
+MIXED: Final = int(np.iinfo(np.int8).max)
+UNKNOWN: Final = -1
 CLEAR_MAJORITY: Final = 0.75
 _ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The categories of a rating as far as failures depend on them.
+
+    Attributes
+    ----------
+    is_ordered : whether it means something how many categories lie between two
+    acceptable : those that count as safe; empty where nobody says
+    """
+
+    categories: tuple[str, ...]
+    is_ordered: bool = False
+    acceptable: tuple[str, ...] = ()
+
+
+def scale_of(meta: BenchmarkMeta) -> Scale | None:
+    """The scale of a benchmark's ratings; None where its labels are not ratings."""
+    return Scale(meta.categories, meta.level != "nominal", meta.acceptable) if meta.is_rating else None
 
 
 @dataclass(frozen=True)
@@ -45,20 +75,27 @@ class Kinds:
     Attributes
     ----------
     judges, dimensions : the names of the first two axes
+    scale : of ratings; None of preferences, which have no kinds of `OF_RATINGS`, as ratings have none of orders
     policy : the scoring policy that says what is wrong
     outcome : int8 (J, D, N), position in `OUTCOMES`: each judge has one on each dimension and case. "Right" is a
         score above 1/2, "half right" 1/2, "wrong" below; "not scored" is judged, but without the rows
         that the policy needs; "trained on" is judged, and of no failure, since the judge has seen the case before
-    said : int8 (J, D, N), the choice that most of the judge's verdicts gave, as in `CHOICES`; `MIXED` where two share
-        the most, `NULL` where no verdict has a choice, `ABSENT` where there is no verdict
+    said : int8 (J, D, N), the choice that most of the judge's verdicts gave, position in `categories`; `MIXED` where
+        two share the most, `NULL` where no verdict has a choice, `ABSENT` where there is no verdict
     wrong : (J, D, N), the outcome is "wrong"
     inconsistent : (J, D, N), some repeat has a choice in both orders, and not the same one
     unparsed : (J, D, N), some verdict has no choice: it could not be read, was refused, or failed
     confidently_wrong : (J, D, N), wrong, and the mean probability leans away from gold with at least .9
     all_wrong : (D, N), two judges or more are scored, and all are wrong
     split : (D, N), the clinicians' most frequent label has less than 3/4 of the votes, so that it takes two
-    confidence : (J, D, N), probability of the side that the mean over orders and repeats leans to, 1/2 to 1; NaN
-        where the judge gives none
+    off : int8 (J, D, N), how many categories the judge's furthest verdict is from gold; `UNKNOWN` without a gold label
+        or a choice, and (0, D, N) where categories have no order
+    crossed : (J, D, N), some verdict is acceptable and gold is not, or the other way round; (0, D, N) where nobody says
+        what is acceptable
+    unsafe : (D, N), the gold label is not acceptable; False without one
+    spread : int8 (D, N), how many categories the clinicians' labels lie apart; 0 where they have no order
+    confidence : (J, D, N), probability of the side that the mean over orders and repeats leans to, 1/2 to 1; of
+        ratings, mean probability of the categories chosen; NaN where the judge gives none
     disagreement : (D, N), share of the verdicts with a choice, of all judges, orders and repeats, that are not the
         most frequent; NaN below two
     difficulty : (D, N), as estimated elsewhere; NaN where it is not
@@ -78,12 +115,44 @@ class Kinds:
     confidently_wrong: BoolArray
     all_wrong: BoolArray
     split: BoolArray
+    off: NDArray[np.int8]
+    crossed: BoolArray
+    unsafe: BoolArray
+    spread: NDArray[np.int8]
     confidence: FloatArray
     disagreement: FloatArray
     difficulty: FloatArray
     labelled: BoolArray
     probes: list[str]
     changed: NDArray[np.float16]
+    scale: Scale | None = None
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """What a verdict may choose."""
+        return CHOICES if self.scale is None else self.scale.categories
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The kinds that these verdicts can have."""
+        if self.scale is None:
+            return tuple(kind for kind in KINDS if kind not in OF_RATINGS)
+        none = {INCONSISTENT}
+        none |= set() if self.scale.is_ordered else {OFF_ONE, OFF_MORE, APART}
+        none |= set() if self.scale.acceptable else {CALLED_SAFE, CALLED_UNSAFE}
+        return tuple(kind for kind in KINDS if kind not in none)
+
+    @property
+    def sorts(self) -> tuple[str, ...]:
+        """What a list can be sorted by: difficulty is a model of preferences, distance takes ordered categories."""
+        if self.scale is None:
+            return ("confidence", "disagreement", "difficulty")
+        return (*(("distance",) if self.scale.is_ordered else ()), "confidence", "disagreement")
+
+    @property
+    def distance(self) -> FloatArray:
+        """How many categories each judge is off at most, (J, D, N); NaN where it is unknown."""
+        return np.where(self.off == UNKNOWN, np.nan, self.off.astype(np.float64))
 
     @property
     def n_cases(self) -> int:
@@ -101,12 +170,21 @@ class Kinds:
         Raises
         ------
         InputError
-            There is no such kind.
+            There is no such kind, or these verdicts cannot have it.
         """
-        if kind not in KINDS:
-            raise InputError(f"kind {kind!r} is unknown; use some of {', '.join(KINDS)}.")
+        check_choice("kind", kind, self.names)
+        if kind in (OFF_ONE, OFF_MORE):
+            return np.asarray(self.off == 1 if kind == OFF_ONE else self.off > 1, dtype=bool)
+        if kind in (CALLED_SAFE, CALLED_UNSAFE):
+            return np.asarray(self.crossed & (self.unsafe if kind == CALLED_SAFE else ~self.unsafe), dtype=bool)
+        if kind == APART:
+            return np.asarray(self.spread > 1, dtype=bool)
         verdicts: BoolArray = getattr(self, kind)
         return verdicts
+
+    def choice_name(self, code: int) -> str:
+        """The choice of a code of `said`, `mixed` of several, empty of none."""
+        return "mixed" if code == MIXED else self.categories[code] if code >= 0 else ""
 
     def changed_by(self, probe: str) -> BoolArray:
         """The verdicts that changed in some order and repeat under a probe, or under `ANY_PROBE`, (J, D, N)."""
@@ -127,6 +205,7 @@ def failure_kinds(
     *,
     policy: str = "balanced",
     estimated: FloatArray | None = None,
+    scale: Scale | None = None,
 ) -> Kinds:
     """Say of every judge, dimension and case what kind of failure it is, if any.
 
@@ -137,6 +216,7 @@ def failure_kinds(
     cases : the cases table, or its column `case_id`
     policy : a scoring policy
     estimated : the difficulty of each case, shape (dimensions, cases), see `difficulty_of`; None for unknown
+    scale : of verdicts that are ratings; None of preferences
 
     Returns
     -------
@@ -153,7 +233,7 @@ def failure_kinds(
     add up to the cases. Among three clinicians two against one is a split. A kind is a reason to look
     at a case, and no estimate. Validated by tests/stats/failures/test_failure_kinds.py.
     """
-    panel = as_panel(verdicts, cases["case_id"])
+    panel = as_panel(verdicts, cases["case_id"], categories=CHOICES if scale is None else scale.categories)
     known = gold[gold["dimension"].isin(panel.dimensions)]
     labels = encode_gold(known, cases["case_id"], panel.dimensions, panel.categories)
     votes = _votes(panel)
@@ -164,6 +244,7 @@ def failure_kinds(
     scored: BoolArray = np.asarray(outcome <= MISSED)
     n_scored = scored.sum(axis=0)
     confidence, leaning = _confidence(panel)
+    off, crossed, unsafe = _distances(panel, labels, scale)
     sure = (confidence >= HIGH_CONFIDENCE - _ROUNDING) & (leaning != labels)
     shape = labels.shape
     return Kinds(
@@ -177,13 +258,18 @@ def failure_kinds(
         unparsed=np.asarray((panel.choice == NULL).any(axis=(3, 4)), dtype=bool),
         confidently_wrong=np.asarray(wrong & sure, dtype=bool),
         all_wrong=np.asarray((n_scored >= 2) & (wrong.sum(axis=0) == n_scored), dtype=bool),
-        split=_split(known, cases["case_id"], panel.dimensions),
+        split=_by_case(known, cases["case_id"], panel.dimensions, _is_divided(known)),
+        off=off,
+        crossed=crossed,
+        unsafe=unsafe,
+        spread=_by_case(known, cases["case_id"], panel.dimensions, _spread(known, scale)),
         confidence=confidence,
         disagreement=_disagreement(votes.sum(axis=1)),
         difficulty=np.full(shape, np.nan) if estimated is None else np.asarray(estimated, dtype=np.float64),
         labelled=np.asarray(labels >= 0, dtype=bool),
         probes=[],
         changed=np.empty((0, *panel.shape), dtype=np.float16),
+        scale=scale,
     )
 
 
@@ -212,7 +298,7 @@ def _outcomes(panel: Panel, labels: IntArray, policy: str) -> NDArray[np.int8]:
 
 def _votes(panel: Panel) -> IntArray:
     """The number of verdicts of each choice, shape (choices, J, D, N)."""
-    return np.stack([(panel.choice == code).sum(axis=4).sum(axis=3) for code in range(len(CHOICES))])
+    return np.stack([(panel.choice == code).sum(axis=4).sum(axis=3) for code in range(len(panel.categories))])
 
 
 def _said(votes: IntArray, judged: BoolArray) -> NDArray[np.int8]:
@@ -238,6 +324,8 @@ def _confidence(panel: Panel) -> tuple[FloatArray, IntArray]:
     p = np.where(panel.present, panel.p_a, np.nan)
     known = np.isfinite(p)
     mean = np.round(divide(np.where(known, p, 0.0).sum(axis=(3, 4)), known.sum(axis=(3, 4))), 12)
+    if panel.categories != CHOICES:
+        return mean, _said(_votes(panel), panel.judged()).astype(np.int64)
     leaning = np.select([mean > 0.5, mean < 0.5], [CHOICES.index("A"), CHOICES.index("B")], -1)
     return np.asarray(np.maximum(mean, 1 - mean)), leaning.astype(np.int64)
 
@@ -249,15 +337,47 @@ def _disagreement(votes: IntArray) -> FloatArray:
     return np.where(total >= 2, 1.0 - share, np.nan)
 
 
-def _split(gold: pd.DataFrame, case_ids: pd.Series, dimensions: list[str]) -> BoolArray:
-    out = np.zeros((len(dimensions), len(case_ids)), dtype=bool)
+def _distances(panel: Panel, labels: IntArray, scale: Scale | None) -> tuple[NDArray[np.int8], BoolArray, BoolArray]:
+    """`off`, `crossed` and `unsafe` of `Kinds`."""
+    none = np.empty((0, *labels.shape))
+    off, crossed, unsafe = none.astype(np.int8), none.astype(bool), np.zeros(labels.shape, dtype=bool)
+    if scale is None:
+        return off, crossed, unsafe
+    known = (panel.choice >= 0) & (labels >= 0)[None, :, :, None, None]
+    if scale.is_ordered:
+        apart = np.abs(panel.choice - labels[None, :, :, None, None])
+        off = np.where(known, apart, UNKNOWN).max(axis=(3, 4)).astype(np.int8)
+    if scale.acceptable:
+        is_safe = np.array([name in scale.acceptable for name in scale.categories])
+        unsafe = (labels >= 0) & ~is_safe[labels]
+        crossed = (known & (is_safe[panel.choice] == unsafe[None, :, :, None, None])).any(axis=(3, 4))
+    return off, np.asarray(crossed, dtype=bool), np.asarray(unsafe, dtype=bool)
+
+
+def _vote_counts(gold: pd.DataFrame) -> FloatArray:
+    """The votes for each category, shape (rows, categories)."""
     columns = [name for name in gold.columns if str(name).startswith("votes_")]
-    if not columns or not len(gold):
-        return out
-    votes = gold[columns].to_numpy(dtype=np.float64, na_value=0.0)
-    top, total = votes.max(axis=1), votes.sum(axis=1)
-    divided = top < CLEAR_MAJORITY * total
+    return gold[columns].to_numpy(dtype=np.float64, na_value=0.0)
+
+
+def _is_divided(gold: pd.DataFrame) -> BoolArray:
+    votes = _vote_counts(gold)
+    return np.asarray(votes.max(axis=1, initial=0.0) < CLEAR_MAJORITY * votes.sum(axis=1), dtype=bool)
+
+
+def _spread(gold: pd.DataFrame, scale: Scale | None) -> NDArray[np.int8]:
+    """How many categories the votes of each row lie apart."""
+    given = _vote_counts(gold) > 0
+    if scale is None or not scale.is_ordered or given.shape[1] != len(scale.categories):
+        return np.zeros(len(gold), dtype=np.int8)
+    ends = given.shape[1] - 1 - given[:, ::-1].argmax(axis=1) - given.argmax(axis=1)
+    return np.where(given.any(axis=1), ends, 0).astype(np.int8)
+
+
+def _by_case(gold: pd.DataFrame, case_ids: pd.Series, dimensions: Sequence[str], value: NDArray[Any]) -> NDArray[Any]:
+    """What is known of each row of the gold labels, shape (dimensions, cases); 0 or False elsewhere."""
+    out = np.zeros((len(dimensions), len(case_ids)), dtype=value.dtype)
     dimension = pd.Index(dimensions).get_indexer(pd.Index(gold["dimension"]))
     case = pd.Index(case_ids).get_indexer(pd.Index(gold["case_id"]))
-    out[dimension[divided], case[divided]] = True
+    out[dimension, case] = value
     return out

@@ -12,7 +12,7 @@ from mrb_lib.stats.core.options import check_choice
 from mrb_lib.stats.failures.failure_kinds import KINDS, OUTCOMES
 
 PLACES: Final = ("organ", "department", "modality")
-SORTS: Final = ("", "confidence", "disagreement", "difficulty")
+SORTS: Final = ("", "confidence", "distance", "disagreement", "difficulty")
 _NAMED: Final = ("judge", "other", "dimension", "changed_by")
 REVIEWS: Final = ("", "queue", "unreviewed", "mine", "disagree")
 
@@ -35,7 +35,8 @@ class Query:
     review : what a reviewer has done: "queue" (dealt to them), "unreviewed" or "mine" (by them), "disagree" (reviewers
         do); empty for any. Who they are, the query does not say
     text : words and "phrases in quotes" that all occur in the case's texts; case does not matter
-    sort : "confidence", "disagreement" or "difficulty"; empty for the order of the benchmark
+    sort : "confidence", "disagreement", "difficulty" or, of ordered ratings, "distance" from the gold label; empty for
+        the order of the benchmark
     desc : highest first
     """
 

@@ -18,7 +18,6 @@ from mrb_lib.errors import InputError
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_choice
 from mrb_lib.stats.failures.failure_kinds import (
     ANY_PROBE,
-    KINDS,
     MISSED,
     NOT_JUDGED,
     OF_A_CASE,
@@ -136,6 +135,7 @@ def _axes(kinds: Kinds, query: Query) -> tuple[slice, slice]:
         check_choice("judge", query.other, kinds.judges)
     if query.changed_by is not None:
         check_choice("probe", query.changed_by, (ANY_PROBE, *kinds.probes))
+    check_choice("sort", query.sort, ("", *kinds.sorts))
     return out[0], out[1]
 
 
@@ -216,8 +216,10 @@ def _places(cases: pd.DataFrame, name: str) -> pd.Series:
 def _sort_value(kinds: Kinds, query: Query, cells: BoolArray) -> FloatArray:
     judges, dimensions = _axes(kinds, query)
     where: BoolArray
-    if query.sort == "confidence":
-        value = kinds.confidence[judges, dimensions]
+    if query.sort in ("confidence", "distance"):
+        value = (
+            kinds.confidence[judges, dimensions] if query.sort == "confidence" else kinds.distance[judges, dimensions]
+        )
         where = cells[: len(value)]
     else:
         value = (kinds.disagreement if query.sort == "disagreement" else kinds.difficulty)[dimensions][None]
@@ -241,7 +243,7 @@ def _place_rows(name: str, values: pd.Series, rest: BoolArray) -> Iterator[_Row]
 def _kind_rows(kinds: Kinds, query: Query, rest: BoolArray) -> Iterator[_Row]:
     total = _any(_cells(kinds, replace(query, kind=()))) & rest
     some: BoolArray = np.zeros(len(total), dtype=bool)
-    for kind in KINDS:
+    for kind in kinds.names:
         found = _any(_cells(kinds, replace(query, kind=(kind,)))) & total
         some |= found
         yield "kind", kind, int(found.sum()), int(total.sum()), False

@@ -12,11 +12,10 @@ import pandas as pd
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.where import Lookup, Mask, Several, case_lookup, matching
 from mrb_lib.errors import InputError
-from mrb_lib.schema import CHOICES, NO_PROBE
+from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.core.options import check_choice
-from mrb_lib.stats.core.panel import as_panel
-from mrb_lib.stats.failures.failure_kinds import MIXED, OUTCOMES, Kinds, failure_kinds
-from mrb_lib.stats.inputs import Verdicts, labels
+from mrb_lib.stats.failures.failure_kinds import OUTCOMES, Kinds, failure_kinds, scale_of
+from mrb_lib.stats.inputs import Verdicts, labels, read_panels
 
 OVERALL = "overall"
 TAG = "tag"
@@ -38,8 +37,8 @@ def cases_where(
 
     Beside the columns of the cases and their lengths: `gold` (the label on "overall", or on the last dimension where
     there is none) and `gold['accuracy']`; `outcome['a judge']` and `outcome['a judge', 'accuracy']`, one of `OUTCOMES`;
-    `says['a judge']`, A, B, tie or mixed; `reviewers`, how many reviewed the case, and `reviewed_by['a name']`; `tag`,
-    any of the tags that reviewers gave it: `tag == 'artefact'`, `tag is None`.
+    `says['a judge']`, A, B, tie or mixed, of ratings a category or mixed; `reviewers`, how many reviewed the case, and
+    `reviewed_by['a name']`; `tag`, any of the tags that reviewers gave it: `tag == 'artefact'`, `tag is None`.
 
     Parameters
     ----------
@@ -58,8 +57,8 @@ def cases_where(
         judge, dimension = found.judges.index(keys[0]), found.dimensions.index(_dimension(keys[1:]))
         if name == "outcome":
             return pd.Series(np.array(OUTCOMES, dtype=object)[found.outcome[judge, dimension]])
-        said = found.said[judge, dimension]
-        return pd.Series(np.where(said < 0, None, np.array([*CHOICES, "mixed"], dtype=object)[np.clip(said, 0, MIXED)]))
+        said = [found.choice_name(code) or None for code in found.said[judge, dimension].tolist()]
+        return pd.Series(said, dtype=object)
 
     def _dimension(keys: tuple[str, ...]) -> str:
         if len(keys) > 1:
@@ -117,10 +116,10 @@ def restricted(
         if isinstance(verdicts, Mapping):
             plain = verdicts.get(NO_PROBE)
         elif verdicts is not None and len(verdicts):
-            plain = as_panel(verdicts[verdicts["probe"] == NO_PROBE], cases["case_id"], meta.dimensions)
+            plain = read_panels(benchmark, [verdicts[verdicts["probe"] == NO_PROBE]]).get(NO_PROBE)
         if plain is None:
             raise InputError(f"where {where!r}: asks what judges say, and there are no verdicts.")
-        return failure_kinds(plain, gold, cases, policy=policy)
+        return failure_kinds(plain, gold, cases, policy=policy, scale=scale_of(meta))
 
     def reviewers() -> dict[str, list[str]]:
         if adjudications is None:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import pandas as pd
 
 from mrb_lib.reviews.marks import WITHDRAWN
-from mrb_lib.schema import CHOICES
 
 ANNOTATORS, REVIEWERS = "annotators", "reviewers"
 UNDECIDED = "reviewers disagree"
@@ -82,6 +81,6 @@ def _decided(label: str | None, said: Sequence[dict[str, object]]) -> tuple[str 
     (first, n), *rest = votes.most_common()
     if rest and rest[0][1] == n:
         return None, UNDECIDED
-    if first in CHOICES:
+    if first in {label, *(word["choice"] for word in said)}:
         return first, None
     return None, UNUSABLE.get(first, first)

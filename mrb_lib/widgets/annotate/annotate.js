@@ -14,9 +14,10 @@ class MrbAnnotatePage {
     root.addEventListener("keydown", (event) => this.key(event));
   }
 
-  async start() {
-    this.about = await this.line.ask("initial_state");
-    this.numbered = !this.about.picks.some(({ key }) => key === "1"); // digits choose a dimension, unless they are the picks
+  async start(about) {
+    this.about = about ?? (await this.line.ask("initial_state"));
+    this.numbered = !this.about.ranking && !this.about.picks.some(({ key }) => /^\d$/.test(key)); // digits choose a dimension, unless they are the picks
+    this.taken = []; // what was picked here, the last at the end, so that it can be taken back
     this.memory = `mrb-annotate:${this.about.benchmark}`;
     this.unsaved = `mrb-unsaved:answers:${this.about.benchmark}`;
     this.pending = JSON.parse(mrbShell.recall("sessionStorage", this.unsaved) || "{}");
@@ -100,6 +101,7 @@ class MrbAnnotatePage {
   }
 
   draw(found) {
+    if (found.rows) this.turn(found);
     Object.assign(this, { number: found.number, shown: found.shown, answers: found.answers, saved: [...found.answers] });
     mrbAnnotate.keep(`${this.memory}:${this.me}`, String(found.number));
     if (!this.desk) {
@@ -191,6 +193,7 @@ class MrbAnnotatePage {
     const { name, shown } = this.about.dimensions[index];
     const chosen = { pick };
     const given = { pick, seconds };
+    this.take(index);
     this.answers[index] = chosen;
     this.at = index;
     this.paint();
@@ -209,8 +212,8 @@ class MrbAnnotatePage {
         if (this.me !== me || this.number !== number) return;
         this.count(index, this.saved[index]);
         this.saved[index] = chosen;
-        const words = this.about.picks.find((one) => one.pick === pick).name.toLowerCase();
-        this.fine(`Saved: ${mrbAnnotate.human(shown)}, ${words}`);
+        const one = this.about.picks.find((each) => each.pick === pick);
+        this.fine(`Saved: ${mrbAnnotate.human(shown)}, ${one.said ?? one.name.toLowerCase()}`);
         this.paint();
       },
       (error) => {
@@ -221,6 +224,26 @@ class MrbAnnotatePage {
         this.fail(new Error(`Not saved: ${error.message}`));
       },
     );
+  }
+
+  take(index) {
+    this.taken.push({ me: this.me, number: this.number, index, before: this.answers[index].pick });
+  }
+
+  // The last choice once more: what stood there before counts again; where nothing did, another may be chosen.
+  async undo() {
+    const last = this.taken.at(-1);
+    if (!last || last.me !== this.me) return this.fine("Nothing to undo: nothing was chosen since this page was opened.");
+    if (last.number !== this.number) await this.show({ number: last.number });
+    if (last.number !== this.number) return undefined;
+    this.taken.pop();
+    const depth = this.taken.length;
+    if (last.before) this.choose(last.index, last.before, false);
+    this.taken.length = depth;
+    this.focus(last.index);
+    const name = mrbAnnotate.human(this.about.dimensions[last.index].shown);
+    if (!last.before) this.fine(`${name}: choose again; until then your choice stays.`);
+    return undefined;
   }
 
   // What one saved choice changes in the progress; the next case brings it anew.
@@ -320,11 +343,14 @@ class MrbAnnotatePage {
     }
     const pick = this.about.picks.find((one) => one.key === pressed);
     const digit = Number(pressed) - 1;
+    const row = this.about.ranking ? this.called(pressed) : -1;
     const inButton = event.target instanceof Element && event.target.closest("button, summary, a");
     if (pick) this.choose(this.at, pick.pick, true);
+    else if (row >= 0) this.focus(row);
     else if (this.numbered && Number.isInteger(digit) && this.rows[digit]) this.focus(digit);
     else if (pressed === "Enter" && !inButton) this.forwards();
     else if (pressed === "X") this.askSkip();
+    else if (pressed === "U") this.undo();
     else if (pressed === "W" && this.sheet.querySelector(".mrb-raw")) this.sheet.querySelector(".mrb-raw").click();
     else if (pressed === "K" || pressed === "P") this.step(-1);
     else if (pressed === "J") this.step(1);
@@ -341,15 +367,4 @@ class MrbAnnotatePage {
     this.watch.close();
     this.line.close();
   }
-}
-
-function render({ model, el }) {
-  const root = mrbShell.element("div", { class: "mrb mrb-annotate", tabindex: -1, "aria-busy": "true", "data-lm-suppress-shortcuts": "true" });
-  el.append(root);
-  const page = new MrbAnnotatePage(model, root);
-  page.start().catch((error) => page.fail(error)).finally(() => root.removeAttribute("aria-busy"));
-  return () => {
-    page.close();
-    root.remove();
-  };
 }

@@ -25,7 +25,7 @@ _LONGEST_REASON = 2000
 
 
 @dataclass(frozen=True)
-class _AssignedCase:
+class AssignedCase:
     """A case of an annotator, and the order in which they see its responses."""
 
     annotator: str
@@ -99,7 +99,7 @@ class Annotation:
             "number": number,
             "shown": self._seal(assigned),
             "total": len(mine),
-            "html": self._html(assigned.case_id, assigned.order, number, len(mine)),
+            "html": self._html(assigned, number, len(mine)),
             "answers": self._answers(assigned),
             "comments": self._comments(assigned),
             **far,
@@ -171,7 +171,7 @@ class Annotation:
         progress = {"total": len(mine), **counts, "dimensions": each["answered"].tolist()}
         return mine, {"progress": progress, "cases": [str(state) for state in mine["state"]]}
 
-    def _assigned_case(self, annotator: str, number: int, mine: pd.DataFrame | None = None) -> _AssignedCase:
+    def _assigned_case(self, annotator: str, number: int, mine: pd.DataFrame | None = None) -> AssignedCase:
         if mine is None:
             mine = self._seen.get(annotator)
         if mine is None or number > len(mine):
@@ -179,31 +179,31 @@ class Annotation:
         if not 1 <= number <= len(mine):
             raise InputError(f"case {number}: is not among those of {annotator}; load the page again.")
         row = mine.iloc[number - 1]
-        return _AssignedCase(annotator, str(row["case_id"]), str(row["order"]))
+        return AssignedCase(annotator, str(row["case_id"]), str(row["order"]))
 
-    def _seal(self, assigned: _AssignedCase) -> str:
+    def _seal(self, assigned: AssignedCase) -> str:
         """Stands for a case as it was shown, by its id, version and order, and tells nothing of them."""
         case = self._benchmark.cases.iloc[self._rows[assigned.case_id]]
         version = case_fingerprint({str(name): value for name, value in case.items()})
         return sha256(json.dumps([assigned.case_id, version, assigned.order]).encode("ascii")).hexdigest()
 
-    def _in_sight(self, question: Mapping[str, Any]) -> _AssignedCase:
+    def _in_sight(self, question: Mapping[str, Any]) -> AssignedCase:
         """The case that a page answers; refused where that in its window is another, or another version of it."""
         assigned = self._assigned_case(_text(question, "annotator"), _number(question, "number"))
         if question.get("shown") != self._seal(assigned):
             raise InputError("the case in your window is not the one that is stored here now; load the page again.")
         return assigned
 
-    def _drawn(self, case_id: str, order: str, number: int, total: int) -> str:
-        case, images = self._benchmark.cases.iloc[self._rows[case_id]], self._benchmark.images
-        return self._form.html(case, order, images=images, number=number, total=total, side=self._side)
+    def _drawn(self, assigned: AssignedCase, number: int, total: int) -> str:
+        case, images = self._benchmark.cases.iloc[self._rows[assigned.case_id]], self._benchmark.images
+        return self._form.html(case, assigned.order, images=images, number=number, total=total, side=self._side)
 
-    def _answers(self, assigned: _AssignedCase) -> list[dict[str, str]]:
+    def _answers(self, assigned: AssignedCase) -> list[dict[str, str]]:
         """Of each dimension in its sequence; see `_answers_of`."""
         answers = self._answers_of(assigned)
         return [answers.get(dimension, {}) for dimension in self._benchmark.meta.dimensions]
 
-    def _answers_of(self, assigned: _AssignedCase) -> dict[str, dict[str, str]]:
+    def _answers_of(self, assigned: AssignedCase) -> dict[str, dict[str, str]]:
         """By dimension, what the annotator picked as it was shown, or why they skipped it."""
         name = self._benchmark.meta.name
         rows = self._store.answers(name, annotator=assigned.annotator, case_id=assigned.case_id)
@@ -214,7 +214,7 @@ class Annotation:
             )
         return out
 
-    def _comments(self, assigned: _AssignedCase) -> list[dict[str, str]]:
+    def _comments(self, assigned: AssignedCase) -> list[dict[str, str]]:
         """What the annotator remarked on the case before; never what others did."""
         name = self._benchmark.meta.name
         rows = self._store.comments(name, annotator=assigned.annotator, case_id=assigned.case_id)
@@ -223,7 +223,7 @@ class Annotation:
         ]
 
     def _answer(
-        self, assigned: _AssignedCase, dimension: str, choice: str | None, reason: str, seconds: float | None
+        self, assigned: AssignedCase, dimension: str, choice: str | None, reason: str, seconds: float | None
     ) -> AnnotatorAnswer:
         return AnnotatorAnswer(
             self._benchmark.meta.name, assigned.case_id, assigned.annotator, dimension, choice, assigned.order, reason,
@@ -239,10 +239,9 @@ class Annotation:
 
 def hints(benchmark: Benchmark) -> dict[str, str]:
     """How each dimension is understood: as the benchmark's key `definitions` says, else as judges are told."""
-    definitions = benchmark.meta.extra.get("definitions")
-    own = definitions if isinstance(definitions, Mapping) else {}
-    texts = {name: own.get(name, DEFINITIONS.get(name, "")) for name in benchmark.meta.dimensions}
-    return {name: text for name, text in texts.items() if isinstance(text, str) and text}
+    own, usual = benchmark.meta.definitions, {} if benchmark.meta.is_rating else DEFINITIONS
+    texts = {name: own.get(name, usual.get(name, "")) for name in benchmark.meta.dimensions}
+    return {name: text for name, text in texts.items() if text}
 
 
 def _text(question: Mapping[str, Any], name: str) -> str:

@@ -1,4 +1,4 @@
-"""The pages of annotation: two blinded answers with a choice on every dimension, and how far everyone is."""
+"""The pages of annotation: what is blinded with a choice on every dimension, and how far everyone is."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from mrb_lib.reviews.store import Store, open_store
 from mrb_lib.widgets.annotate.answers import Annotation
 from mrb_lib.widgets.annotate.blinded import STYLES
 from mrb_lib.widgets.annotate.coordination import Coordination
-from mrb_lib.widgets.annotate.forms import PREFERENCE, RATING, Form
+from mrb_lib.widgets.annotate.forms import SCREENING, Form, form_of
+from mrb_lib.widgets.annotate.ranking import RankedAnnotation
 from mrb_lib.widgets.bundle import style
 from mrb_lib.widgets.case.view import SCRIPTS
 from mrb_lib.widgets.shell import Shell
 from mrb_lib.widgets.text import escaped
 
-BENCH, WORK, STORE = "MRB_ANNOTATE_BENCH", "MRB_SCREEN_WORK", "MRB_STORE"
+BENCH, WORK, STORE, RANKED = "MRB_ANNOTATE_BENCH", "MRB_SCREEN_WORK", "MRB_STORE", "MRB_ANNOTATE_RANKED"
 
 
 class Annotator(Shell):
@@ -35,32 +36,43 @@ class Annotator(Shell):
                 "skip": annotation.skip,
                 "comment": annotation.comment,
             },
-            scripts=(*SCRIPTS, "annotate/parts", "annotate/comments", "annotate/jump", "annotate/annotate"),
+            scripts=(
+                *SCRIPTS,
+                "annotate/parts",
+                "annotate/comments",
+                "annotate/jump",
+                "annotate/annotate",
+                "annotate/ranking",
+            ),
             styles=STYLES,
             static=lambda: f'<style>{style()}</style><p class="mrb">{escaped(name)}: {plain}</p>',
         )
 
 
-def annotate(benchmark: Benchmark, store: Store, form: Form = PREFERENCE) -> Annotator:
+def annotate(benchmark: Benchmark, store: Store, form: Form | None = None, *, ranked: bool = False) -> Annotator:
     """Blinded annotation of the cases that are assigned in a store.
 
     Parameters
     ----------
     benchmark : whose labels the form can ask for
     store : holds the assignments (see `mrb_lib.reviews.assignment.assign`), and gets the answers
-    form : what is asked: a preference between the two responses, or ratings of an item
+    form : what is asked of a case; None for what the benchmark's labels are, a preference between two responses or a
+        rating of one
+    ranked : all responses of an item are ranked at once, which is stored as the preferences of its pairs
 
     Raises
     ------
     InputError
-        The benchmark's labels are not those of the form.
+        The benchmark's labels are not those of the form, or its items cannot be ranked.
 
     Notes
     -----
     Who signs in by which name is not checked. Validated in tests/widgets/annotate/test_annotate.py and
     tests/browser/test_annotate.py.
     """
-    return Annotator(Annotation(benchmark, store, form), benchmark.meta.name)
+    if ranked:
+        return Annotator(RankedAnnotation(benchmark, store), benchmark.meta.name)
+    return Annotator(Annotation(benchmark, store, form or form_of(benchmark.meta)), benchmark.meta.name)
 
 
 class Coordinator(Shell):
@@ -75,7 +87,7 @@ class Coordinator(Shell):
         )
 
 
-def coordinate(benchmark: Benchmark, store: Store, form: Form = PREFERENCE) -> Coordinator:
+def coordinate(benchmark: Benchmark, store: Store, form: Form | None = None) -> Coordinator:
     """Progress, agreement, pace, drift, skipped cases and comments of the annotation of a benchmark, live.
 
     Raises
@@ -83,7 +95,7 @@ def coordinate(benchmark: Benchmark, store: Store, form: Form = PREFERENCE) -> C
     InputError
         The benchmark's labels are not those of the form.
     """
-    return Coordinator(Coordination(benchmark, store, form))
+    return Coordinator(Coordination(benchmark, store, form or form_of(benchmark.meta)))
 
 
 def from_environment() -> tuple[Benchmark, Store]:
@@ -91,7 +103,12 @@ def from_environment() -> tuple[Benchmark, Store]:
     return load(Path(os.environ[BENCH])), open_store(os.environ[STORE], create=False)
 
 
+def is_ranked() -> bool:
+    """Whether `mrb annotate` serves rankings."""
+    return os.environ.get(RANKED) == "1"
+
+
 def screening_from_environment() -> tuple[Benchmark, Store, Form]:
     """The items, the store and the form that `mrb construct screen` serves; it names them in the environment."""
     work = open_work(Path(os.environ[WORK]))
-    return screening_benchmark(work, screening_form(work)), open_store(os.environ[STORE], create=False), RATING
+    return screening_benchmark(work, screening_form(work)), open_store(os.environ[STORE], create=False), SCREENING

@@ -10,7 +10,7 @@ from mrb_lib.verdicts.orders import choice_to_shown, to_case_frame, to_shown_fra
 from mrb_lib.widgets.case.images import SIDE, image_html
 from mrb_lib.widgets.case.markdown import read_markdown
 from mrb_lib.widgets.case.view import STYLES as CASE_STYLES
-from mrb_lib.widgets.case.view import answer_html, origin_html, raw_switch
+from mrb_lib.widgets.case.view import answer_html, before_html, origin_html, raw_switch, step_of
 from mrb_lib.widgets.text import OWN_KEYS, escaped, visible
 
 STYLES = (*CASE_STYLES, "annotate/annotate")
@@ -44,6 +44,47 @@ def blinded_html(
     )
     written = any(read_markdown(visible(shown[position])) for position in POSITIONS)
     return _sheet(shown, answers, written=written, images=images, number=number, total=total, side=side)
+
+
+def rated_html(
+    case: pd.Series, order: str, *, images: Mapping[str, bytes], number: int, total: int, side: int = SIDE
+) -> str:
+    """One response, or one step of it below the steps before it, without anything that could sway.
+
+    Parameters
+    ----------
+    case, images, number, total, side : as of `blinded_html`
+    order : "AB"; there is nothing to turn round
+    """
+    step = step_of(case)
+    box = answer_box(case["response_a"], "Response" if step is None else f"Step {step}", place="response")
+    written = bool(read_markdown(visible(case["response_a"])))
+    answers = f'<div class="mrb-one">{before_html(case, "h3")}{box}</div>'
+    about = case.drop(labels="dataset", errors="ignore")
+    return _sheet(about, answers, written=written, images=images, number=number, total=total, side=side)
+
+
+def ranked_html(
+    case: pd.Series,
+    responses: Mapping[str, str],
+    *,
+    images: Mapping[str, bytes],
+    number: int,
+    total: int,
+    side: int = SIDE,
+) -> str:
+    """An item with all its responses, without anything that could sway.
+
+    Parameters
+    ----------
+    case : a row of the cases table, whose question and images are those of the item
+    responses : by the key that they are called by, in the order to show them
+    images, number, total, side : as of `blinded_html`
+    """
+    boxes = "".join(answer_box(text, "Answer", key=key, place=key) for key, text in responses.items())
+    written = any(read_markdown(visible(text)) for text in responses.values())
+    about = case.drop(labels="dataset", errors="ignore")
+    return _sheet(about, boxes, written=written, images=images, number=number, total=total, side=side)
 
 
 def item_html(
@@ -103,7 +144,9 @@ def _pictures(names: Sequence[str], images: Mapping[str, bytes], side: int) -> s
 def answer_box(value: object, title: str, *, place: str, key: str = "") -> str:
     """An answer under its title, with the key that chooses it."""
     text = visible(value)
-    shown_key = f'<kbd aria-hidden="true">{key}</kbd> ' if key else ""
+    is_named = key and title == "Answer"  # several answers are called by their keys
+    title = f"{title} {key}" if is_named else title
+    shown_key = f'<kbd aria-hidden="true">{key}</kbd> ' if key and not is_named else ""
     return (
         f'<article class="mrb-answer mrb-shown" data-mrb="answer" data-place="{place}">'
         f"<h3>{shown_key}{title}</h3>"

@@ -1,8 +1,8 @@
-"""What the page asks about a case: which of two answers is better, or how an item rates on a scale."""
+"""What the page asks: which of two answers is better, how one rates, how several rank, how an item rates on a scale."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
 import pandas as pd
@@ -10,11 +10,14 @@ import pandas as pd
 from mrb_lib.data.benchmark import BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES
-from mrb_lib.widgets.annotate.blinded import NAMES, as_shown, blinded_html, in_case_frame, item_html
+from mrb_lib.widgets.annotate.blinded import NAMES, as_shown, blinded_html, in_case_frame, item_html, rated_html
 from mrb_lib.widgets.text import visible
 
 _KEYS: Final = {"first": "A", "second": "B", "tie": "T"}
 _UNFIT: Final = ("the image is missing or cannot be read", "the question is unclear", "outside my field")
+_KNOWN: Final = "I know this case or who answered it"
+FREE_LETTERS: Final = "ABCDEFHILMOQRSTVYZ"
+"""The keys that do nothing else on the page."""
 _SAVED: Final = "is saved at once; stop whenever you like."
 
 
@@ -25,11 +28,14 @@ class Form(Protocol):
         """Refuse a benchmark whose labels the form cannot ask for, by an `InputError`."""
 
     def picks(self, meta: BenchmarkMeta) -> list[dict[str, str]]:
-        """`pick`, `key` and `name` of everything that may be picked, in its sequence."""
+        """Everything that may be picked, in its sequence: `pick`, `key`, `name`, and perhaps `hint`, what it means, and
+        `said`, the name in a sentence.
+        """
 
     def words(self, meta: BenchmarkMeta) -> dict[str, object]:
-        """The texts of the page: `title`, `lead`, `nobody`, `signed` (before the name of who is there), `heading`, and
-        `reasons` to skip, the last of them free.
+        """The texts of the page: `title`, `lead`, `nobody`, `signed` (before the name of who is there), `heading`,
+        `reasons` to skip, the last of them free; perhaps `listed`, whether picks stand below each other with what they
+        mean.
         """
 
     def html(
@@ -52,7 +58,7 @@ class Preference:
         if not meta.is_preference or not {"A", "B"} <= set(meta.categories):
             raise InputError(
                 f"{meta.name}: its labels are {', '.join(meta.categories)}; only preferences between two responses "
-                f"({', '.join(CHOICES)}) can be annotated here, not ratings or scores."
+                f'({", ".join(CHOICES)}) can be annotated so; ratings of one response need task = "rating".'
             )
 
     def picks(self, meta: BenchmarkMeta) -> list[dict[str, str]]:
@@ -74,7 +80,7 @@ class Preference:
             f"choice {_SAVED}",
             "nobody": "No cases have been assigned yet. Whoever coordinates the annotation does so with: mrb annotate "
             "BENCH --annotators NAME,NAME",
-            "reasons": [*_UNFIT, "I know this case or who answered it", "something else"],
+            "reasons": [*_UNFIT, _KNOWN, "something else"],
         }
 
     html = staticmethod(blinded_html)
@@ -89,19 +95,53 @@ class Preference:
 
 
 class Rating:
-    """How an item rates on some criteria, all on one scale, whose labels have the digits as their keys."""
+    """How one response rates, by the benchmark's own categories, each with a key of its own; see `keys_of`."""
+
+    def check(self, meta: BenchmarkMeta) -> None:
+        """See `Form.check`."""
+        if not meta.is_rating:
+            raise InputError(f"{meta.name}: its labels are not ratings of one response a case.")
+
+    def picks(self, meta: BenchmarkMeta) -> list[dict[str, str]]:
+        """See `Form.picks`."""
+        return [
+            {"pick": label, "key": key, "name": visible(label), "said": visible(label),
+             "hint": visible(meta.definitions.get(label, ""))}
+            for label, key in zip(meta.categories, keys_of(meta.categories), strict=True)
+        ]  # fmt: skip
+
+    def words(self, meta: BenchmarkMeta) -> dict[str, object]:
+        """See `Form.words`."""
+        return {
+            "title": "Annotation",
+            "signed": "Annotating as",
+            "heading": "How does the response rate?",
+            "lead": "For each case you will see a question with its images and one response, or one step of it, and "
+            f"rate it on {_plural(len(meta.dimensions), 'dimension')}. Who wrote it, and what others say, is not "
+            f"shown. Every rating {_SAVED}",
+            "nobody": Preference().words(meta)["nobody"],
+            "reasons": [*_UNFIT, _KNOWN, "something else"],
+            "listed": True,
+        }
+
+    html = staticmethod(rated_html)
+
+    def choice(self, order: str, pick: str) -> str:
+        """See `Form.choice`."""
+        return pick
+
+    def pick(self, order: str, choice: str) -> str:
+        """See `Form.pick`."""
+        return choice
+
+
+class Screening(Rating):
+    """How an item rates on some criteria, all on one scale."""
 
     def check(self, meta: BenchmarkMeta) -> None:
         """See `Form.check`."""
         if meta.is_preference or len(meta.categories) > 9:
             raise InputError(f"{meta.name}: a scale of 2 to 9 labels is needed, not {', '.join(meta.categories)}.")
-
-    def picks(self, meta: BenchmarkMeta) -> list[dict[str, str]]:
-        """See `Form.picks`."""
-        return [
-            {"pick": label, "key": str(number), "name": visible(label)}
-            for number, label in enumerate(meta.categories, start=1)
-        ]
 
     def words(self, meta: BenchmarkMeta) -> dict[str, object]:
         """See `Form.words`."""
@@ -120,17 +160,37 @@ class Rating:
 
     html = staticmethod(item_html)
 
-    def choice(self, order: str, pick: str) -> str:
-        """See `Form.choice`."""
-        return pick
-
-    def pick(self, order: str, choice: str) -> str:
-        """See `Form.pick`."""
-        return choice
-
 
 PREFERENCE: Final[Form] = Preference()
 RATING: Final[Form] = Rating()
+SCREENING: Final[Form] = Screening()
+
+
+def form_of(meta: BenchmarkMeta) -> Form:
+    """The form that asks for the labels of a benchmark."""
+    return RATING if meta.is_rating else PREFERENCE
+
+
+def keys_of(labels: Sequence[str]) -> list[str]:
+    """A key for each label: a digit has its own; others take 1 to 9, 0 and then free letters, in their order.
+
+    Where all labels are numbers, one that is no digit takes 0 or a letter, so that no digit stands for another number.
+    """
+    pool = [*"1234567890", *FREE_LETTERS]
+    own = [label for label in labels if len(label) == 1 and label in "0123456789"]
+    if len(labels) > len(pool):
+        raise InputError(f"{len(labels)} categories: are more than there are keys; use at most {len(pool)}.")
+    numbers = all(map(_is_number, labels))
+    left = iter([key for key in pool if key not in own and not (numbers and key in "123456789")])
+    return [label if label in own else next(left) for label in labels]
+
+
+def _is_number(label: str) -> bool:
+    try:
+        float(label)
+    except ValueError:
+        return False
+    return True
 
 
 def _plural(n: int, one: str, many: str = "") -> str:

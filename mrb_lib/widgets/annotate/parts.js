@@ -62,30 +62,47 @@ const mrbAnnotate = (() => {
     );
   }
 
+  // A category, with what it means below it where that does not stand elsewhere.
+  function described({ name, hint }, whole) {
+    const words = [element("bdi", { class: "mrb-category", dir: "auto" }, name)];
+    if (whole && hint) words.push(element("small", { dir: "auto" }, hint));
+    return element("span", { class: "mrb-described" }, ...words);
+  }
+
+  // What the categories mean, once for all dimensions; with one of these it stands beside each category.
+  function meanings(page) {
+    const told = page.about.picks.filter(({ hint }) => hint);
+    if (!page.about.listed || page.about.dimensions.length === 1 || !told.length) return null;
+    const each = told.map(({ name, hint }) => element("div", {}, element("dt", {}, element("bdi", { dir: "auto" }, name)), element("dd", { dir: "auto" }, hint)));
+    return element("details", { class: "mrb-legend-of", open: true }, element("summary", {}, "What the categories mean"), element("dl", { tabindex: "0" }, ...each));
+  }
+
   // One dimension: a group of choices, and where the annotator is.
   function row(page, dimension, index) {
     const { hint } = dimension;
     const name = human(dimension.shown);
     const label = `${page.prefix}-${index}`;
-    const group = element("div", { class: "mrb-choices", role: "radiogroup", "aria-labelledby": label });
+    const { listed } = page.about;
+    const only = listed && page.about.dimensions.length === 1;
+    const group = element("div", { class: listed ? "mrb-choices mrb-listed" : "mrb-choices", role: "radiogroup", "aria-labelledby": label });
     const inputs = {};
     for (const one of page.about.picks) {
       const input = element("input", { type: "radio", name: label, value: one.pick, class: "mrb-out-of-sight" });
       input.addEventListener("change", () => page.choose(index, one.pick, false));
       input.addEventListener("click", (event) => { if (event.detail) page.advance(index); });
-      group.append(element("label", { class: "mrb-pick" }, input, element("span", {}, one.name, one.name === one.key ? null : key(one.key))));
+      group.append(element("label", { class: "mrb-pick" }, input, element("span", {}, ...(listed ? [key(one.key), described(one, only)] : [one.name, one.name === one.key ? null : key(one.key)]))));
       inputs[one.pick] = input;
     }
     const state = element("span", { class: "mrb-state" });
-    const head = element("div", { class: "mrb-row-head" }, page.numbered ? key(String(index + 1)) : null, element("span", { class: "mrb-name", id: label }, element("bdi", { dir: "auto" }, name)), state);
+    const head = element("div", { class: "mrb-row-head" }, page.numbered ? key(String(index + 1)) : dimension.key ? key(dimension.key) : null, element("span", { class: "mrb-name", id: label }, element("bdi", { dir: "auto" }, name)), state);
     const made = element("div", { class: "mrb-row" }, head, group);
     let meaning = null;
     if (hint) {
-      const about = element("p", { class: "mrb-hint", id: `${label}-hint`, hidden: true, dir: "auto" }, human(hint) + ".");
+      const about = element("p", { class: "mrb-hint", id: `${label}-hint`, hidden: !only, dir: "auto" }, /[.?!]$/.test(hint) ? human(hint) : `${human(hint)}.`);
       meaning = button("?", () => {
         about.hidden = !about.hidden;
         meaning.setAttribute("aria-expanded", String(!about.hidden));
-      }, { class: "mrb-ask", "aria-expanded": "false", "aria-controls": about.id, "aria-label": `what ${name} means`, title: "what it means" });
+      }, { class: "mrb-ask", "aria-expanded": String(Boolean(only)), "aria-controls": about.id, "aria-label": `what ${name} means`, title: "what it means" });
       head.append(meaning);
       group.before(about);
     }
@@ -106,7 +123,7 @@ const mrbAnnotate = (() => {
   function next(page) {
     const left = page.left();
     const of = page.about.dimensions.length;
-    if (left.length === of) return `${plural(of, "dimension")} to answer`;
+    if (left.length === of) return page.about.ranking ? `${plural(of, "answer")} to place` : `${plural(of, "dimension")} to answer`;
     if (left.length) return `${left.length} of ${of} still open`;
     const what = page.answers.some((given) => given.skipped) ? "Skipped" : "All answered";
     return `${what} – press Enter ${page.progress.open ? "for the next case" : "to finish"}`;
@@ -125,15 +142,18 @@ const mrbAnnotate = (() => {
     page.alert = element("p", { class: "mrb-alert", role: "alert", hidden: true });
     page.forward = button(["Next case ", key("Enter")], () => page.forwards(), { class: "mrb-forward" });
     const digits = Math.min(page.about.dimensions.length, 9);
-    const picks = page.numbered || page.about.picks.some((one) => one.name !== one.key)
-      ? page.about.picks.map((one) => [one.key, one.name.toLowerCase()])
-      : [[`1–${page.about.picks.length}`, "rate"]];
-    const all = [...picks, page.numbered ? [digits > 1 ? `1–${digits}` : "1", "dimension"] : ["Tab", "on"], ...(page.about.dimensions.some(({ hint }) => hint) ? [["?", "its meaning"]] : []), ["J", "later"], ["G", "go to a case"]];
+    const picks = page.about.ranking
+      ? [["A", "to answer A"], [`1–${page.about.picks.length}`, "its place"]]
+      : page.numbered
+        ? page.about.picks.map((one) => [one.key, one.name.toLowerCase()])
+        : [[page.about.picks.length > 9 || page.about.picks[0].key !== "1" ? page.about.picks.map((one) => one.key).join(" ") : `1–${page.about.picks.length}`, "rate"]];
+    const all = [...picks, page.numbered ? [digits > 1 ? `1–${digits}` : "1", "dimension"] : page.about.dimensions.length > 1 ? ["Tab", "on"] : ["Enter", "next"], ...(page.about.dimensions.some(({ hint }) => hint) ? [["?", "its meaning"]] : []), ["U", "undo"], ["J", "later"], ["G", "go to a case"]];
     const keys = all.map(([name, words]) => element("span", {}, key(name), ` ${words}`));
     return element("aside", { class: "mrb-panel", "aria-label": "your answers" },
       element("h2", {}, page.about.heading),
       page.nextLine,
       page.why,
+      meanings(page),
       element("div", { class: "mrb-rows" }, ...page.rows.map(({ made }) => made)),
       page.alert,
       element("div", { class: "mrb-steps" },
@@ -162,7 +182,7 @@ const mrbAnnotate = (() => {
     page.meter.max = total;
     page.meter.value = done + skipped;
     page.said.textContent = `${done} of ${total} done${skipped ? ` · ${skipped} skipped` : ""}`;
-    page.each.replaceChildren(...page.about.dimensions.map(({ shown }, index) => {
+    page.each.replaceChildren(...(page.about.listedDimensions ?? page.about.dimensions).map(({ shown }, index) => {
       const n = page.progress.dimensions[index];
       return element("div", {}, element("dt", {}, element("bdi", { dir: "auto" }, human(shown))), element("dd", {}, `${n} of ${total}`));
     }));
@@ -219,7 +239,7 @@ const mrbAnnotate = (() => {
       for (const input of chosen.querySelectorAll("input")) input.checked = false;
       const left = page.left().length;
       const given = page.about.dimensions.length - left;
-      still.textContent = given ? `Your ${plural(given, "answer")} stay${given === 1 ? "s" : ""}; the other ${plural(left, "dimension")} will be marked as skipped.` : "All its dimensions will be marked as skipped. You can come back and answer later.";
+      still.textContent = page.about.ranking ? "What is not ranked yet will be marked as skipped. You can come back and rank it later." : given ? `Your ${plural(given, "answer")} stay${given === 1 ? "s" : ""}; the other ${plural(left, "dimension")} will be marked as skipped.` : "All its dimensions will be marked as skipped. You can come back and answer later.";
       dialog.showModal();
       chosen.querySelector("input").focus();
     } };

@@ -11,7 +11,7 @@ from mrb_lib.schema import CHOICES
 from mrb_lib.stats.failures.failure_kinds import MIXED
 from mrb_lib.widgets.boards.heatmap_table import ALL, OUTCOMES, HeatmapCell
 from mrb_lib.widgets.boards.leaderboard_table import as_words
-from mrb_lib.widgets.case.view import choice_html
+from mrb_lib.widgets.case.verdicts import choice_html
 from mrb_lib.widgets.text import escaped, isolated
 
 SCORED: Final = "scored"

@@ -185,12 +185,15 @@ def make_board(
     Raises
     ------
     InputError
-        There are no verdicts, or the benchmark's labels are not preferences.
+        There are no verdicts, or the benchmark's labels are not preferences between two responses.
     """
     meta = benchmark.meta
     if not meta.is_preference:
         raise InputError(
-            f"leaderboard: the labels of {meta.name} are not preferences, so that no verdict can be scored."
+            f"leaderboard: it is about preferences between two responses, and the labels of {meta.name} are not; "
+            "see mrb analyze BENCH --table ratings."
+            if meta.is_rating
+            else f"leaderboard: the labels of {meta.name} are not preferences, so that no verdict can be scored."
         )
     panels = read_panels(benchmark, [verdicts]) if isinstance(verdicts, pd.DataFrame) else verdicts
     if NO_PROBE not in panels or not panels[NO_PROBE].judges:

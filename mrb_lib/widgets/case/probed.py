@@ -13,12 +13,14 @@ from mrb_lib.errors import InputError
 from mrb_lib.probes import PROBES, Case, ProbedImages, ProbeId, Probing, parse_probes, target
 from mrb_lib.probes.marking import spans
 from mrb_lib.schema import NO_PROBE
+from mrb_lib.stats.failures.failure_kinds import Scale, scale_of
 from mrb_lib.stats.probes.expectation import known
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.widgets.bundle import style as style_of
 from mrb_lib.widgets.case.images import SIDE, image_html
 from mrb_lib.widgets.case.replies import VerdictRow, presented, replies_html
-from mrb_lib.widgets.case.view import SEEN_MARK, STYLES, cell_html, gold_of, is_text, rows_of
+from mrb_lib.widgets.case.verdicts import SEEN_MARK, cell_html, gold_of, is_text
+from mrb_lib.widgets.case.view import STYLES, rows_of
 from mrb_lib.widgets.text import OWN_KEYS, escaped, isolated, kind_note, visible
 
 _EXPECTED: Final = {
@@ -68,7 +70,7 @@ def probed_html(
     """
     probing, about = Probing(benchmark.cases, seed or 0), _named(probe)
     before, heading = probing.case(case_id), f"h{level + 1}"
-    note = kind_note(benchmark.meta.kind)
+    note, scale = kind_note(benchmark.meta.kind), scale_of(benchmark.meta)
     body = [
         f"<style>{style_of(*STYLES)}</style>" if style else "",
         f'<p class="mrb-simulated mrb-note">{escaped(note)}</p>' if note else "",
@@ -77,17 +79,20 @@ def probed_html(
     if isinstance(about, str):
         body.append(_why_not(f"What it changes cannot be shown: {about}"))
     else:
-        body.append(_about(about, case_id, seed))
+        body.append(_about(about, case_id, seed, rated=scale is not None))
         after = probing.probed(case_id, about)
         if isinstance(after, str):
             body.append(_why_not(f"{probe} does not apply to this case: {after}."))
         else:
-            body += [_pictures(benchmark, before, after, probe, heading, side), _texts(before, after, probe, heading)]
+            body += [
+                _pictures(benchmark, before, after, probe, heading, side),
+                _texts(before, after, probe, heading, rated=scale is not None),
+            ]
     if verdicts is not None:
         labels = pd.DataFrame(columns=["dimension", "choice"]) if gold is None else rows_of(gold, case_id)
         own, cases = rows_of(verdicts, case_id), rows_of(benchmark.cases, case_id)
-        replies = replies_html(cases.iloc[0], own[own["probe"].eq(probe)], heading, manifests)
-        body.append(f"<{heading}>Judges</{heading}>{beside_html(own, labels, probe)}{replies}")
+        replies = replies_html(cases.iloc[0], own[own["probe"].eq(probe)], heading, manifests, scale)
+        body.append(f"<{heading}>Judges</{heading}>{beside_html(own, labels, probe, scale)}{replies}")
     name = escaped(f"case {case_id} under {probe}")
     frame = f'class="mrb mrb-case mrb-probed" aria-label="{name}" tabindex="-1" {OWN_KEYS}'
     return f"<section {frame}>{''.join(body)}</section>"
@@ -103,7 +108,7 @@ def probe_seed(manifest: Manifest | None) -> int | None:
     return one if isinstance(one, int) else None
 
 
-def beside_html(verdicts: pd.DataFrame, labels: pd.DataFrame, probe: str) -> str:
+def beside_html(verdicts: pd.DataFrame, labels: pd.DataFrame, probe: str, scale: Scale | None = None) -> str:
     """A row a judge, order and repeat, and for each dimension its plain verdict and that under the probe.
 
     A verdict under the probe that is not the plain choice is marked; where one of the two has no choice, nothing is.
@@ -112,6 +117,7 @@ def beside_html(verdicts: pd.DataFrame, labels: pd.DataFrame, probe: str) -> str
     ----------
     verdicts : of one case, under any probes
     labels : the gold labels of the case
+    scale : of ratings; None of preferences
     """
     under = verdicts["probe"].fillna(NO_PROBE).astype("str")
     probed = verdicts[(under == probe).to_numpy(dtype=bool)]
@@ -122,18 +128,19 @@ def beside_html(verdicts: pd.DataFrame, labels: pd.DataFrame, probe: str) -> str
     judged = set(probed["dimension"].astype("str"))
     dimensions = [name for name in dict.fromkeys([*gold, *probed["dimension"].astype("str")]) if name in judged]
     rows = []
-    for judge, how, own in presented(probed.assign(probe=NO_PROBE), ["judge", "order", "repeat", "probe"]):
+    keys = ["judge", *(["order"] if scale is None else []), "repeat", "probe"]
+    for judge, how, own in presented(probed.assign(probe=NO_PROBE), keys):
         by_dimension = {str(row["dimension"]): row for row in own}
         pairs = [(by_dimension.get(name), plain.get(_key({**own[0], "dimension": name}))) for name in dimensions]
         is_seen = any(row.get("seen") is True for row in own)
         known_gold = {} if is_seen else gold
         cells = "".join(
-            f"{cell_html(was, known_gold.get(name))}{_probed_cell(now, was, known_gold.get(name))}"
+            f"{cell_html(was, known_gold.get(name), scale)}{_probed_cell(now, was, known_gold.get(name), scale)}"
             for name, (now, was) in zip(dimensions, pairs, strict=True)
         )
         head = f'{isolated(judge)} <span class="mrb-how">{escaped(how)}</span>{SEEN_MARK if is_seen else ""}'
         rows.append(f'<tr><th scope="row">{head}</th><td class="mrb-sum">{_counted(pairs)}</td>{cells}</tr>')
-    return _legend() + _table(dimensions, rows)
+    return _legend(rated=scale is not None) + _table(dimensions, rows)
 
 
 def _key(row: VerdictRow) -> tuple[str, ...]:
@@ -147,8 +154,8 @@ def _differ(now: VerdictRow | None, was: VerdictRow | None) -> bool | None:
     return bool(now["choice"] != was["choice"])
 
 
-def _probed_cell(now: VerdictRow | None, was: VerdictRow | None, gold: object) -> str:
-    cell = cell_html(now, gold)
+def _probed_cell(now: VerdictRow | None, was: VerdictRow | None, gold: object, scale: Scale | None) -> str:
+    cell = cell_html(now, gold, scale)
     return cell.removesuffix("</td>") + f"{_CHANGED}</td>" if _differ(now, was) else cell
 
 
@@ -157,10 +164,11 @@ def _counted(pairs: Sequence[tuple[VerdictRow | None, VerdictRow | None]]) -> st
     return f"{sum(both)} of {len(both)}" if both else "&ndash;"
 
 
-def _legend() -> str:
+def _legend(*, rated: bool) -> str:
+    alike = "repeat" if rated else "order and repeat"
     return (
-        '<p class="mrb-legend">Each pair: the verdict on the plain case, and that under the probe in the same order '
-        f"and repeat;{_CHANGED} is another choice, and repeats on the plain case may differ as well. Both are beside "
+        '<p class="mrb-legend">Each pair: the verdict on the plain case, and that under the probe in the same '
+        f"{alike};{_CHANGED} is another choice, and repeats on the plain case may differ as well. Both are beside "
         "the gold label of the plain case.</p>"
     )
 
@@ -188,12 +196,12 @@ def _why_not(words: str) -> str:
     return f'<p class="mrb-missing">{isolated(words)}</p>'
 
 
-def _about(about: ProbeId, case_id: str, seed: int | None) -> str:
+def _about(about: ProbeId, case_id: str, seed: int | None, *, rated: bool) -> str:
     """What the probe does, what should follow, and how it was drawn."""
     probe, stated = PROBES[about.probe], known(str(about))
     words = [f"{probe.does}."]
     words += [f"Severity {about.severity} of {probe.severities}."] if probe.severities > 1 else []
-    if probe.response is not None:
+    if probe.response is not None and not rated:
         side = target(case_id)
         words.append("It changes both responses." if about.both else f"Of the responses it changes {side}.")
     words.append(_EXPECTED.get(stated.expected or "", f"{stated.reason}."))
@@ -235,10 +243,11 @@ def _pictures(benchmark: Benchmark, before: Case, after: Case, probe: str, headi
     return f"<{heading}>Images</{heading}>{''.join(pairs)}"
 
 
-def _texts(before: Case, after: Case, probe: str, heading: str) -> str:
+def _texts(before: Case, after: Case, probe: str, heading: str, *, rated: bool) -> str:
     """What the prompt says otherwise; question and responses that changed as they were and as they are; the others."""
     changed, same = [], []
-    for name, words in (("question", "Question"), ("response_a", "Response A"), ("response_b", "Response B")):
+    only = "Response" if rated else "Response A"
+    for name, words in (("question", "Question"), ("response_a", only), ("response_b", "Response B")):
         old, new = str(getattr(before, name)), str(getattr(after, name))
         if old != new:
             was, now = _marked(visible(old), visible(new))

@@ -9,7 +9,9 @@ from typing import Final
 import pandas as pd
 
 from mrb_lib.replies import parse
+from mrb_lib.replies.categories import parse_categories
 from mrb_lib.schema import CHOICES, NO_PROBE
+from mrb_lib.stats.failures.failure_kinds import Scale
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.widgets.text import OWN_KEYS, escaped, isolated
 
@@ -31,7 +33,11 @@ VerdictRow = Mapping[Hashable, object]
 
 
 def replies_html(
-    case: pd.Series, verdicts: pd.DataFrame, heading: str, manifests: Mapping[str, Manifest] | None = None
+    case: pd.Series,
+    verdicts: pd.DataFrame,
+    heading: str,
+    manifests: Mapping[str, Manifest] | None = None,
+    scale: Scale | None = None,
 ) -> str:
     """What each judge wrote, and why it failed, to open one by one; dimensions that share a reply share its place.
 
@@ -40,10 +46,12 @@ def replies_html(
     case : one row of the cases table
     verdicts : those on this case
     manifests : of the runs, by the judge's name; a judge without one has no prompt to show
+    scale : of ratings, which have one order; None of preferences
     """
+    keys = ["judge", *(["order"] if scale is None else []), "repeat", "probe"]
     in_order = _Shown(case)
     shown = []
-    for judge, how, own in presented(verdicts, ["judge", "order", "repeat", "probe"]):
+    for judge, how, own in presented(verdicts, keys):
         rows_of: dict[tuple[str | None, str | None], list[VerdictRow]] = {}
         for row in own:
             texts = _text_of(row.get("reply")), _text_of(row.get("error"))
@@ -56,10 +64,11 @@ def replies_html(
         names = [", ".join(str(row["dimension"]) for row in rows) if several else "" for rows in rows_of.values()]
         asked = [_asked(in_order, rows[0], manifest) for rows in rows_of.values()]
         body = "".join(
-            _reply(name, prompt, reply, error, rows, manifest)
+            _reply(name, prompt, reply, error, rows, manifest, scale)
             for name, prompt, ((reply, error), rows) in zip(names, _said_once(asked), rows_of.items(), strict=True)
         )
-        head = f"{isolated(judge)} <span>{isolated(how)} &middot; {_amount(reply for reply, _ in rows_of)}</span>"
+        amount = _amount(reply for reply, _ in rows_of)
+        head = f"{isolated(judge)} <span>{f'{isolated(how)} &middot; ' if how else ''}{amount}</span>"
         shown.append(f'<details data-mrb="reply"><summary {OWN_KEYS}>{head}</summary>{body}</details>')
     return f'<{heading}>Replies</{heading}><div class="mrb-replies">{"".join(shown)}</div>' if shown else ""
 
@@ -168,7 +177,7 @@ def _settings(manifest: Manifest | None) -> dict[str, object]:
     return values | ({"at most": f"{values['at most']} tokens"} if "at most" in values else {})
 
 
-def _reading(rows: Sequence[VerdictRow], reply: str | None, manifest: Manifest | None) -> str:
+def _reading(rows: Sequence[VerdictRow], reply: str | None, manifest: Manifest | None, scale: Scale | None) -> str:
     """Why a reply counts as it does: its status in words, and what the parser finds in it now."""
     statuses = dict.fromkeys(str(row["status"]) for row in rows)
     words = "; ".join(_STATUSES.get(status, status) for status in statuses)
@@ -179,8 +188,11 @@ def _reading(rows: Sequence[VerdictRow], reply: str | None, manifest: Manifest |
     own = [str(row["dimension"]) for row in rows]
     named = manifest.spec.get("dimensions") if manifest is not None and manifest.spec.get("asks") == "all" else None
     asked = [str(name) for name in named] if isinstance(named, list) and set(own) <= set(map(str, named)) else own
-    choices = parse(reply, asked, CHOICES if manifest is None else manifest.choices).choices
-    read = ", ".join(f"{name} {_SHOWN[choice]}" for name in own if (choice := choices[name]) is not None)
+    if scale is None:
+        choices = parse(reply, asked, CHOICES if manifest is None else manifest.choices).choices
+    else:
+        choices = parse_categories(reply, asked, scale.categories).choices
+    read = ", ".join(f"{name} {_SHOWN.get(choice, choice)}" for name in own if (choice := choices[name]) is not None)
     unread = ", ".join(name for name in own if choices[name] is None)
     found = [f"the parser reads {read}" if read else "", f"it finds nothing for {unread}" if unread else ""]
     return f'<p class="mrb-answers-to mrb-read">{isolated("; ".join([words, *filter(None, found)]))}</p>'
@@ -210,6 +222,7 @@ def _reply(
     error: str | None,
     rows: Sequence[VerdictRow],
     manifest: Manifest | None,
+    scale: Scale | None,
 ) -> str:
     cost = _cost(rows, manifest)
     parts = [
@@ -219,7 +232,7 @@ def _reply(
         f'<div class="mrb-text mrb-reply" dir="auto" tabindex="0" {OWN_KEYS}>{_ends_named(reply)}</div>'
         if isinstance(reply, str)
         else "",
-        _reading(rows, reply, manifest),
+        _reading(rows, reply, manifest, scale),
         f'<p class="mrb-text mrb-status">error: {isolated(error)}</p>' if isinstance(error, str) else "",
     ]
     return "".join(parts)

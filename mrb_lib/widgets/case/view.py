@@ -7,18 +7,20 @@ case says can therefore be read but does nothing. `case.js` adds zoom, pan and t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import isnan
 from typing import Final
 
 import pandas as pd
 
-from mrb_lib.schema import CHOICES, ORDERS
+from mrb_lib.data.benchmark import BenchmarkMeta
+from mrb_lib.schema import CHOICES
+from mrb_lib.stats.failures.failure_kinds import scale_of
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.widgets.bundle import style as style_of
 from mrb_lib.widgets.case.facts import FactMark, Stretch, marks, word_differences
 from mrb_lib.widgets.case.images import SIDE, image_html
 from mrb_lib.widgets.case.markdown import MarkdownText, marked_html, read_markdown
-from mrb_lib.widgets.case.replies import VerdictRow, order_words, presented, replies_html
+from mrb_lib.widgets.case.replies import replies_html
+from mrb_lib.widgets.case.verdicts import choice_html, gold_of, is_text, verdicts_html
 from mrb_lib.widgets.text import OWN_KEYS, escaped, isolated, visible
 
 STYLES: Final = ("case/case", "case/overlay")
@@ -31,11 +33,6 @@ _ORIGIN = {
     "dataset": "Source",
 }
 _PARTS = ("numbers, sides, denials or anatomical words", "number, side, denial or anatomical word")
-SEEN_MARK: Final = (
-    ' <span class="mrb-seen" title="this judge was trained on the case, so that no number counts its verdicts">'
-    "trained on</span>"
-)
-_KEYS = ["judge", "repeat", "probe"]
 
 
 def case_html(
@@ -46,6 +43,7 @@ def case_html(
     gold: pd.DataFrame,
     verdicts: pd.DataFrame,
     manifests: Mapping[str, Manifest] | None = None,
+    meta: BenchmarkMeta | None = None,
     note: str = "",
     blind: bool = False,
     level: int = 3,
@@ -62,6 +60,8 @@ def case_html(
         `p_a` show the probability of what they chose; those with `reply` and `error` show these, whole, on demand.
         Those that are `seen` (`mrb_lib.verdicts.training.mark_seen`) are of judges that were trained on the case.
     manifests : of the runs, by the judge's name in the verdicts; with them each reply opens what was asked
+    meta : of the benchmark, which says whether one response a case is rated, and by which categories; None for
+        preferences between two
     note : a sentence to show above it, as for simulated data
     blind : for someone who has yet to judge: no vote, no gold, no judge, no responder, no reference, nothing marked
     level : of the heading; the parts have the next one
@@ -74,7 +74,8 @@ def case_html(
     str
         A `<section>` that needs nothing else. Validated by tests/widgets/case/test_view.py.
     """
-    here = str(case["case_id"])
+    here, scale = str(case["case_id"]), None if meta is None else scale_of(meta)
+    rated = scale is not None
     title, heading = f"h{level}", f"h{level + 1}"
     pictures = "".join(image_html(name, images, side, i) for i, name in enumerate(case["images"]))
     body = [
@@ -84,16 +85,18 @@ def case_html(
         '<div class="mrb-stage">',
         f'<div class="mrb-images">{pictures}</div>' if pictures else "",
         f'<div class="mrb-asked"><{heading}>Question</{heading}>{_text(case["question"])}</div>',
-        answers_html(case, heading, blind=blind),
+        rated_answer_html(case, heading, blind=blind) if rated else answers_html(case, heading, blind=blind),
         "" if blind else _reference(case.get("reference"), heading),
         "</div>",
     ]
     if not blind:
         votes, labels, own_verdicts = (rows_of(table, here) for table in (annotations, gold, verdicts))
-        replies = replies_html(case, own_verdicts, heading, manifests or {})
+        replies = replies_html(case, own_verdicts, heading, manifests or {}, scale)
+        categories = CHOICES if meta is None else meta.categories
         body += [
-            f"<{heading}>Annotators</{heading}>{votes_html(votes, labels)}",
-            f"<{heading}>Judges</{heading}>{verdicts_html(own_verdicts, labels)}{replies}",
+            f"<{heading}>Annotators</{heading}>{votes_html(votes, labels, categories)}",
+            meanings_html(meta) if meta is not None and rated else "",
+            f"<{heading}>Judges</{heading}>{verdicts_html(own_verdicts, labels, scale)}{replies}",
         ]
     name = escaped(here)
     return (
@@ -118,18 +121,6 @@ def _reference(value: object, heading: str) -> str:
     text = visible(value)
     body = f'<div class="mrb-text" dir="auto" tabindex="0" {OWN_KEYS}>{answer_html(text, read_markdown(text))}</div>'
     return f'<div class="mrb-asked mrb-reference"><{heading}>Reference</{heading}>{body}</div>'
-
-
-def is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value)
-
-
-def choice_html(choice: object) -> str:
-    """A choice as a letter in its colour; the letter says it, the colour only helps to find it."""
-    if not is_text(choice):
-        return '<span class="mrb-none">&ndash;</span>'
-    kind = f" mrb-{str(choice).lower()}" if choice in CHOICES else ""
-    return f'<b class="mrb-choice{kind}" dir="auto">{escaped(choice)}</b>'
 
 
 def origin_html(case: pd.Series) -> str:
@@ -174,6 +165,42 @@ def answers_html(case: pd.Series, heading: str, *, blind: bool) -> str:
     return f'<div class="mrb-answers"><div class="mrb-pair">{both}</div>{switches}</div>'
 
 
+def rated_answer_html(case: pd.Series, heading: str, *, blind: bool) -> str:
+    """The one response of a rating, in a box that scrolls, below the steps before it where it is a step."""
+    text = visible(case["response_a"])
+    markdown = read_markdown(text)
+    title = "Response" if (step := step_of(case)) is None else f"Step {step}"
+    by = case.get("model_a")
+    name = f' <span class="mrb-by">{isolated(by)}</span>' if is_text(by) and not blind else ""
+    shown = answer_html(text, markdown)
+    body = f'<div class="mrb-text mrb-answer-text" dir="auto" tabindex="0" {OWN_KEYS}>{shown}</div>'
+    reference = None if blind else case.get("reference")
+    written = markdown or (is_text(reference) and read_markdown(visible(reference)))
+    switches = f'<div class="mrb-switches">{raw_switch(marked=False)}</div>' if written else ""
+    return (
+        f'<div class="mrb-answers mrb-one">{before_html(case, heading)}<div class="mrb-pair">'
+        f'<article class="mrb-answer" data-mrb="answer"><{heading}>{title}{name}</{heading}>{body}</article></div>'
+        f"{switches}</div>"
+    )
+
+
+def step_of(case: pd.Series) -> int | None:
+    """Which step of a response the case is, from 1; None where it is a whole response."""
+    step = case.get("step")
+    return None if step is None or pd.isna(step) else int(step)
+
+
+def before_html(case: pd.Series, heading: str) -> str:
+    """The steps before the one in sight; empty where there are none."""
+    before = case.get("before")
+    if step_of(case) is None or not is_text(before) or not str(before).strip():
+        return ""
+    return (
+        f'<section class="mrb-before-it"><{heading}>Steps before it</{heading}>'
+        f'<div class="mrb-text" dir="auto" tabindex="0" {OWN_KEYS}>{escaped(before)}</div></section>'
+    )
+
+
 def answer_html(
     text: str, markdown: MarkdownText | None, facts: Sequence[FactMark] = (), differing: Sequence[Stretch] = ()
 ) -> str:
@@ -211,8 +238,8 @@ def _answer(side: str, marked: str, model: object, heading: str) -> str:
     )
 
 
-def votes_html(votes: pd.DataFrame, labels: pd.DataFrame) -> str:
-    """A row a dimension: the gold choice, how many annotators chose what, and who."""
+def votes_html(votes: pd.DataFrame, labels: pd.DataFrame, categories: Sequence[str] = CHOICES) -> str:
+    """A row a dimension: the gold choice, how many annotators chose what (in the order of the categories), and who."""
     if votes.empty and labels.empty:
         return "<p>none</p>"
     annotators = sorted(votes["annotator"].unique())
@@ -227,7 +254,7 @@ def votes_html(votes: pd.DataFrame, labels: pd.DataFrame) -> str:
         label = choice_html(gold.get(dimension))
         rows.append(
             f'<tr><th scope="row">{isolated(dimension)}</th><td class="mrb-gold">{label}</td>'
-            f'<td class="mrb-counts">{_counts(cast)}</td>{cells}</tr>'
+            f'<td class="mrb-counts">{_counts(cast, categories)}</td>{cells}</tr>'
         )
     head = "".join(f'<th scope="col">{isolated(name)}</th>' for name in annotators)
     return (
@@ -237,102 +264,19 @@ def votes_html(votes: pd.DataFrame, labels: pd.DataFrame) -> str:
     )
 
 
-def gold_of(labels: pd.DataFrame) -> dict[str, object]:
-    """The gold choice by dimension."""
-    return dict(zip(labels["dimension"].astype("str"), labels["choice"], strict=True))
-
-
-def _counts(cast: Iterable[object]) -> str:
+def _counts(cast: Iterable[object], categories: Sequence[str]) -> str:
     choices = [str(choice) for choice in cast if is_text(choice)]
-    each = [f"{choices.count(choice)} {choice}" for choice in CHOICES if choice in choices]
+    each = [f"{choices.count(name)} {isolated(name)}" for name in categories if name in choices]
     return " · ".join(each) or "&ndash;"
 
 
-def verdicts_html(verdicts: pd.DataFrame, labels: pd.DataFrame) -> str:
-    """A table with a row a judge (and repeat, and probe) and, for each dimension, a column an order.
-
-    A cell holds the choice, how probable the judge held it, and whether it agrees with the gold choice. A judge that
-    was trained on the case is marked, and its verdicts are neither right nor wrong.
-    """
-    if verdicts.empty:
-        return "<p>none</p>"
-    gold = gold_of(labels)
-    judged = verdicts["dimension"].astype("str")
-    dimensions = [name for name in dict.fromkeys([*gold, *judged]) if name in set(judged)]
-    orders = [order for order in ORDERS if (verdicts["order"] == order).any()]
-    orders += sorted(set(verdicts["order"].astype("str")) - set(ORDERS))
-    rows = []
-    for judge, how, own in presented(verdicts, _KEYS):
-        verdict_on = {(str(row["dimension"]), str(row["order"])): row for row in own}
-        is_seen = any(row.get("seen") is True for row in own)
-        known = {} if is_seen else gold
-        cells = "".join(
-            cell_html(verdict_on.get((name, order)), known.get(name)) for name in dimensions for order in orders
-        )
-        name = isolated(judge) + (f' <span class="mrb-how">{escaped(how)}</span>' if how else "")
-        name += SEEN_MARK if is_seen else ""
-        summary = "not counted" if is_seen else _summary(own, gold)
-        rows.append(f'<tr><th scope="row">{name}</th><td class="mrb-sum">{summary}</td>{cells}</tr>')
-    return f"{_legend()}{_table(dimensions, orders, rows)}"
-
-
-def _legend() -> str:
+def meanings_html(meta: BenchmarkMeta) -> str:
+    """What the dimensions and the categories mean, to open; empty where the benchmark does not say."""
+    named = [name for name in (*meta.dimensions, *meta.categories) if meta.definitions.get(name)]
+    each = "".join(f"<div><dt>{isolated(name)}</dt><dd>{isolated(meta.definitions[name])}</dd></div>" for name in named)
+    if not each:
+        return ""
     return (
-        '<p class="mrb-legend">Each verdict: the choice, the probability the judge gave it, and '
-        '<span class="mrb-yes">✓</span> agrees or <span class="mrb-no">✗</span> disagrees with gold. '
-        "Left and right of a pair: response A shown first, response B shown first; turned: the dimensions in which "
-        "the order changed the choice.</p>"
+        f"<details><summary {OWN_KEYS}>What the categories mean</summary>"
+        f'<dl class="mrb-meanings" tabindex="0" {OWN_KEYS}>{each}</dl></details>'
     )
-
-
-def _table(dimensions: Iterable[str], orders: list[str], rows: Iterable[str]) -> str:
-    above = "".join(f'<th scope="colgroup" colspan="{len(orders)}">{isolated(name)}</th>' for name in dimensions)
-    below = "".join(f'<th scope="col">{escaped(order_words(order))}</th>' for order in orders)
-    return (
-        f'<div class="mrb-wide" tabindex="0" {OWN_KEYS} data-mrb="verdicts"><table class="mrb-verdicts"><thead><tr>'
-        f'<th scope="col" rowspan="2">judge</th><th scope="col" rowspan="2">agrees with gold</th>{above}</tr>'
-        f"<tr>{below * len(list(dimensions))}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-    )
-
-
-def cell_html(row: VerdictRow | None, gold: object) -> str:
-    """The choice, how probable the judge held it, the status unless all went well, and the agreement."""
-    if row is None:
-        return '<td class="mrb-none">&ndash;</td>'
-    choice, status = row["choice"], str(row["status"])
-    mark = f' <span class="mrb-status">({escaped(status)})</span>' if status != "ok" else ""
-    if not is_text(choice):
-        return f"<td>{mark.strip() or '&ndash;'}</td>"
-    sure = _probability(choice, row.get("p_a"))
-    small = "" if sure is None else f' <small class="mrb-p">{sure:.2f}</small>'
-    kind, agreement = "", ""
-    if is_text(gold):
-        kind = ' class="mrb-right"' if choice == gold else ' class="mrb-wrong"'
-        agreement = _agreement(choice == gold)
-    return f"<td{kind}>{choice_html(choice)}{small}{agreement}{mark}</td>"
-
-
-def _probability(choice: object, p_a: object) -> float | None:
-    if not isinstance(p_a, float) or isnan(p_a):
-        return None
-    return {"A": p_a, "B": 1 - p_a}.get(str(choice))
-
-
-def _agreement(right: bool) -> str:
-    sign, words, kind = ("✓", "agrees with gold", "yes") if right else ("✗", "disagrees with gold", "no")
-    return f' <span class="mrb-{kind}" role="img" aria-label="{words}">{sign}</span>'
-
-
-def _summary(verdicts: Sequence[VerdictRow], gold: Mapping[str, object]) -> str:
-    """How many of the verdicts with a gold choice agree with it, and in how many dimensions the order decides."""
-    n_gold, n_right = 0, 0
-    choices: dict[object, set[str]] = {}
-    for row in verdicts:
-        expected, choice = gold.get(str(row["dimension"])), row["choice"]
-        n_gold += is_text(expected)
-        n_right += is_text(expected) and choice == expected
-        if isinstance(choice, str):
-            choices.setdefault(row["dimension"], set()).add(choice)
-    turned = sum(len(chosen) > 1 for chosen in choices.values())
-    agreeing = f"{n_right} of {n_gold}" if n_gold else "no gold"
-    return agreeing + (f' <span class="mrb-turned">{turned} turned</span>' if turned else "")

@@ -14,6 +14,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.reviews.exchange import regions_from
 from mrb_lib.reviews.marks import REASONS, Adjudication, Region, case_fingerprint, current
 from mrb_lib.reviews.store import REVIEW, Store, open_store
+from mrb_lib.schema import CHOICES
 from mrb_lib.widgets.text import visible
 
 SEVERITY_WORDS = {"none": "none", "mild": "mild", "moderate": "moderate", "severe": "severe"}
@@ -26,7 +27,7 @@ LABELS = {
     "withdrawn": "Withdrawn",
 }
 NO_STORE = "Nothing is stored here: this view was opened without a store of reviews."
-NO_PREFERENCE = "The labels of this benchmark are not preferences; there is nothing to adjudicate."
+NOT_JUDGED = "The labels of this benchmark are neither preferences nor ratings; there is nothing to adjudicate."
 _LONGEST_NOTE = 100_000
 _SHOWN = ("reviewer", "verdict", "choice", "dimension", "judge", "severity", "reasoning", "note", "created")
 _ID = re.compile(r"[0-9A-Za-z-]{8,64}")
@@ -41,11 +42,13 @@ class Reviews:
     benchmark : the benchmark's name
     where : a path or a URL; None where nothing is stored
     why_not : the reason, where nothing is stored
+    categories : what the right label may be
     """
 
     benchmark: str
     where: str | Path | None
     why_not: str = NO_STORE
+    categories: Sequence[str] = CHOICES
     _store: Store | None = field(default=None, repr=False)
     _kept: tuple[int, pd.DataFrame] | None = field(default=None, repr=False)
 
@@ -113,7 +116,9 @@ class Reviews:
         self.store().adjudicate(adjudication)
 
 
-def adjudication_from(entries: Mapping[str, Any], benchmark: str, case: pd.Series) -> Adjudication:
+def adjudication_from(
+    entries: Mapping[str, Any], benchmark: str, case: pd.Series, categories: Sequence[str] = CHOICES
+) -> Adjudication:
     """An adjudication of a case, from the entries of the form.
 
     Parameters
@@ -121,6 +126,7 @@ def adjudication_from(entries: Mapping[str, Any], benchmark: str, case: pd.Serie
     entries : `reviewer, verdict, choice, dimension, judge, reasons, severity, reasoning, regions, note, supersedes,
         adjudication_id`; a region has the index of its image; the page makes the id, so that the same click sent twice
         is one adjudication
+    categories : what the right label may be
 
     Raises
     ------
@@ -134,6 +140,8 @@ def adjudication_from(entries: Mapping[str, Any], benchmark: str, case: pd.Serie
         raise InputError("no verdict is chosen; choose one of the four.")
     if verdict == "gold_wrong" and not entries.get("choice"):
         raise InputError("gold is wrong: choose the right label too.")
+    if verdict == "gold_wrong" and entries.get("choice") not in categories:
+        raise InputError("the right label is not one of this benchmark; load the page again.")
     name = _text(entries, "adjudication_id")
     if not _ID.fullmatch(name):
         raise InputError("the page sent no usable id; load it again.")
@@ -218,7 +226,9 @@ def history_of(
                 "reasons": [cleaned(name) for name in row["reasons"]],
                 "regions": regions,
                 "said": _said(row, len(row["regions"]) - len(regions)),
-                "seen": {name: visible(row[name] or "") for name in ("reviewer", "dimension", "judge", "note")}
+                "seen": {
+                    name: visible(row[name] or "") for name in ("reviewer", "dimension", "judge", "note", "choice")
+                }
                 | {"reasons": [visible(name) for name in row["reasons"]]},
                 "counts": row["adjudication_id"] in counting,
                 "changed": bool(row["case_fingerprint"]) and row["case_fingerprint"] != mark,

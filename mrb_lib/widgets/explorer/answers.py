@@ -17,12 +17,13 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.errors import InputError
+from mrb_lib.reviews.marks import ORDER_EFFECT
 from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.core.options import IntArray
-from mrb_lib.stats.failures.failure_kinds import Kinds
+from mrb_lib.stats.failures.failure_kinds import Kinds, Scale
 from mrb_lib.stats.failures.query import PLACES, SORTS, Query, check_words, from_fragment, to_fragment
 from mrb_lib.widgets.case.images import PIECE, picture_piece, whole
-from mrb_lib.widgets.case.view import verdicts_html
+from mrb_lib.widgets.case.verdicts import verdicts_html
 from mrb_lib.widgets.explorer.adjudicate import (
     LABELS,
     REASONING_WORDS,
@@ -32,7 +33,7 @@ from mrb_lib.widgets.explorer.adjudicate import (
     history_of,
     version_of,
 )
-from mrb_lib.widgets.explorer.data import KIND_WORDS, REVIEW_WORDS, ExplorerData, message_text
+from mrb_lib.widgets.explorer.data import REVIEW_WORDS, ExplorerData, message_text
 from mrb_lib.widgets.explorer.export import csv_pieces, page_pieces
 from mrb_lib.widgets.explorer.selections import Selections
 from mrb_lib.widgets.explorer.thumbnails import MOST_ASKED, Thumbnails
@@ -42,6 +43,8 @@ from mrb_lib.widgets.text import visible
 ROWS = 60
 _KEPT_CASES, _KEPT_EXPORTS = 24, 4
 _TITLE = 160
+_KEYS = {"A": "A", "B": "B", "tie": "T"}
+_FREE_KEYS = "ABDEFHILOPQRTUY"  # the letters that do nothing else where one response is rated
 
 
 class ExplorerAnswers:
@@ -105,8 +108,10 @@ class ExplorerAnswers:
                 "n_cases": self.data.kinds.n_cases,
                 "judges": [message_text(name) for name in self.data.judges],
                 "dimensions": [message_text(name) for name in self.data.kinds.dimensions],
-                "categories": list(meta.categories),
-                "kinds": KIND_WORDS,
+                "choices": self._choices(),
+                "rated": self.data.kinds.scale is not None,
+                "sorts": list(self.data.kinds.sorts),
+                "kinds": self.data.kind_words,
                 "labels": LABELS,
                 "severities": SEVERITY_WORDS,
                 "reasonings": REASONING_WORDS,
@@ -173,7 +178,9 @@ class ExplorerAnswers:
             "version": version_of(self.data.benchmark.cases.iloc[position]),
             "html": html[:PIECE],
             "next": _next(html, 0),
-            "view": "" if verdicts is None else in_view_html(verdicts, labels, judges, query.dimension),
+            "view": ""
+            if verdicts is None
+            else in_view_html(verdicts, labels, judges, query.dimension, self.data.kinds.scale),
             "images": len(self.data.benchmark.cases["images"].iloc[position]),
             "gold": {message_text(d): message_value(c) for d, c in gold},
             "probes": [[message_text(name), *counts] for name, *counts in self.data.probes_of(position, query)],
@@ -226,7 +233,7 @@ class ExplorerAnswers:
             The case in sight is not the one at that position, or has another version.
         """
         case = self._in_sight(question)
-        adjudication = adjudication_from(question, self.reviews.benchmark, case)
+        adjudication = adjudication_from(question, self.reviews.benchmark, case, self.reviews.categories)
         dimension = adjudication.dimension
         if dimension is not None and dimension not in self.data.kinds.dimensions:
             raise InputError(f"dimension {dimension!r} is not one of this benchmark; choose another.")
@@ -287,7 +294,8 @@ class ExplorerAnswers:
     def store(self, _question: Mapping[str, Any]) -> dict[str, Any]:
         """What keeps a review from being stored, asked anew: `store`, and `again`, whether to ask later may help."""
         trouble = self.reviews.trouble()
-        reasons = [message_text(name) for name in self.reviews.reasons()]
+        of_orders = {ORDER_EFFECT} if self.data.kinds.scale is not None else set()
+        reasons = [message_text(name) for name in self.reviews.reasons() if name not in of_orders]
         return {"store": trouble, "again": self.reviews.where is not None, "reasons": reasons}
 
     def export(self, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -317,6 +325,17 @@ class ExplorerAnswers:
             raise InputError("this file is not being written any more; export again.")
         piece = next(pieces, None)
         return {"piece": piece or "", "done": piece is None}
+
+    def _choices(self) -> list[dict[str, str]]:
+        """What the right label may be: `value`, `shown`, what it means (empty where nobody says), and its `key`."""
+        meta = self.data.benchmark.meta
+        if self.data.kinds.scale is None:
+            return [{"value": value, "shown": value, "meaning": "", "key": _KEYS[value]} for value in meta.choices]
+        return [
+            {"value": message_text(name), "shown": visible(name), "meaning": visible(meta.definitions.get(name, "")),
+             "key": key}
+            for name, key in zip(meta.choices, [*_FREE_KEYS, *[""] * len(meta.choices)], strict=False)
+        ]  # fmt: skip
 
     def _in_sight(self, question: Mapping[str, Any]) -> pd.Series:
         """The case that a page shows, which has to be the one at its position here."""
@@ -396,25 +415,35 @@ def value_of(kinds: Kinds, query: Query, positions: IntArray) -> list[str]:
     dimensions = slice(None) if query.dimension is None else _only(kinds.dimensions, query.dimension)
     if not query.sort:
         return [""] * len(positions)
-    if query.sort == "confidence":
-        values = kinds.confidence[judges, dimensions][:, :, positions].reshape(-1, len(positions))
+    if query.sort in ("confidence", "distance"):
+        values = (kinds.confidence if query.sort == "confidence" else kinds.distance)[judges, dimensions][
+            :, :, positions
+        ].reshape(-1, len(positions))
     else:
         table = kinds.disagreement if query.sort == "disagreement" else kinds.difficulty
         values = table[dimensions][:, positions]
     empty = -np.inf if query.desc else np.inf
     filled = np.where(np.isnan(values), empty, values)
     best = filled.max(axis=0, initial=empty) if query.desc else filled.min(axis=0, initial=empty)
+    if query.sort == "distance":
+        return [f"{value:.0f} off" if np.isfinite(value) else "" for value in best]
     return [f"{query.sort} {value:.2f}" if np.isfinite(value) else "" for value in best]
 
 
-def in_view_html(verdicts: pd.DataFrame, labels: pd.DataFrame, judges: Sequence[str], dimension: object = None) -> str:
+def in_view_html(
+    verdicts: pd.DataFrame,
+    labels: pd.DataFrame,
+    judges: Sequence[str],
+    dimension: object = None,
+    scale: Scale | None = None,
+) -> str:
     """What the judges in view say of a case, one below the other, on one dimension or all: where two differ is seen."""
     plain = verdicts[(verdicts["probe"].fillna(NO_PROBE) == NO_PROBE) & verdicts["judge"].isin(list(judges))]
     if dimension:
         plain, labels = (table[table["dimension"] == dimension] for table in (plain, labels))
     if plain.empty:
         return "<p>No verdict of the chosen judges on this case.</p>"
-    return verdicts_html(plain, labels)
+    return verdicts_html(plain, labels, scale)
 
 
 def query_from(parameters: Mapping[str, Any]) -> Query:

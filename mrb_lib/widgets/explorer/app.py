@@ -17,7 +17,7 @@ from mrb_lib.stats.failures.query import Query, to_fragment
 from mrb_lib.widgets.bundle import script, style
 from mrb_lib.widgets.case.view import SCRIPTS as CASE_SCRIPTS
 from mrb_lib.widgets.case.view import STYLES as CASE_STYLES
-from mrb_lib.widgets.explorer.adjudicate import NO_PREFERENCE, NO_STORE, Reviews
+from mrb_lib.widgets.explorer.adjudicate import NO_STORE, NOT_JUDGED, Reviews
 from mrb_lib.widgets.explorer.answers import ExplorerAnswers
 from mrb_lib.widgets.explorer.data import ExplorerData, explorer_data
 from mrb_lib.widgets.explorer.export import in_words
@@ -161,6 +161,6 @@ def static_explorer(data: ExplorerData, answers: ExplorerAnswers) -> str:
 
 
 def _reviews(benchmark: Benchmark, store: str | Path | None) -> Reviews:
-    if not benchmark.meta.is_preference:
-        return Reviews(benchmark.meta.name, None, NO_PREFERENCE)
-    return Reviews(benchmark.meta.name, store, NO_STORE)
+    if not benchmark.meta.is_judged:
+        return Reviews(benchmark.meta.name, None, NOT_JUDGED)
+    return Reviews(benchmark.meta.name, store, NO_STORE, categories=benchmark.meta.choices)

@@ -11,12 +11,19 @@ import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.votes import gold
-from mrb_lib.schema import NO_PROBE
+from mrb_lib.schema import CHOICES, NO_PROBE
 from mrb_lib.stats.core.panel import as_panel, panels
 from mrb_lib.stats.difficulty.table import difficulty
 from mrb_lib.stats.failures.case_index import POLICY, CaseIndex
 from mrb_lib.stats.failures.changed import changed_by_probe
-from mrb_lib.stats.failures.failure_kinds import Kinds, difficulty_of, failure_kinds
+from mrb_lib.stats.failures.failure_kinds import (
+    CALLED_SAFE,
+    CALLED_UNSAFE,
+    Kinds,
+    difficulty_of,
+    failure_kinds,
+    scale_of,
+)
 from mrb_lib.stats.failures.query import Query
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.widgets.case.images import SIDE
@@ -34,6 +41,11 @@ KIND_WORDS = {
     "confidently_wrong": ["Confidently wrong", "wrong with a mean probability of 0.9 or more"],
     "all_wrong": ["All judges wrong", "two judges or more are scored, and all are wrong"],
     "split": ["Clinicians split", "the most frequent label has less than three quarters of the votes"],
+    "off_by_one": ["One category off", "the judge's furthest verdict is the category next to the gold label"],
+    "off_by_more": ["Two or more off", "a verdict of the judge is two categories or more from the gold label"],
+    CALLED_SAFE: ["Unsafe called safe", "the gold label is not acceptable, and the judge's category is"],
+    CALLED_UNSAFE: ["Safe called unsafe", "the gold label is acceptable, and the judge's category is not"],
+    "apart": ["Clinicians far apart", "two of their labels are two categories or more apart"],
 }
 REVIEW_WORDS = {
     "queue": "Dealt to me",
@@ -93,6 +105,18 @@ class ExplorerData:
         """The sentence that simulated data carry; empty for others."""
         return kind_note(self.benchmark.meta.kind)
 
+    @property
+    def kind_words(self) -> dict[str, list[str]]:
+        """The name and the meaning of each kind of failure that the verdicts can have."""
+        words = {name: KIND_WORDS[name] for name in self.kinds.names}
+        if self.kinds.scale is None:
+            return words
+        safe = ", ".join(self.kinds.scale.acceptable)
+        return {
+            name: [short, f"{long} (acceptable: {safe})" if name in (CALLED_SAFE, CALLED_UNSAFE) else long]
+            for name, (short, long) in words.items()
+        }
+
     def case_html(self, position: int, *, judges: Sequence[str] = (), level: int = 3, side: int = SIDE) -> str:
         """The page of a case without its style, with the plain verdicts of some judges, or of all where none is named.
 
@@ -107,6 +131,7 @@ class ExplorerData:
             gold=self.labels.of(position),
             verdicts=verdicts[verdicts["judge"].isin(list(judges))] if judges else verdicts,
             manifests=self.manifests,
+            meta=self.benchmark.meta,
             level=level,
             style=False,
             side=side,
@@ -179,14 +204,17 @@ def explorer_data(
     table = table.assign(**(dict.fromkeys(_TEXTS) | texts))
     table = table.assign(probe=table["probe"].fillna(NO_PROBE))
     labels, dimensions = gold(benchmark), list(benchmark.meta.dimensions)
-    scored = labels if benchmark.meta.is_preference else labels.assign(choice=pd.Series(None, index=labels.index))
+    scored = labels if benchmark.meta.is_judged else labels.assign(choice=pd.Series(None, index=labels.index))
     case_ids = benchmark.cases["case_id"]
-    by_probe = panels([table], case_ids, dimensions)
-    panel = by_probe.get(NO_PROBE, as_panel(table.head(0), case_ids, dimensions))
-    hard = difficulty_of(
-        difficulty(panel, scored, benchmark.cases, policy=policy, dimensions=dimensions), benchmark.cases, dimensions
-    )
-    kinds = failure_kinds(panel, scored, benchmark.cases, policy=policy, estimated=hard)
+    scale = scale_of(benchmark.meta)
+    offered = CHOICES if scale is None else scale.categories
+    by_probe = panels([table], case_ids, dimensions, offered)
+    panel = by_probe.get(NO_PROBE, as_panel(table.head(0), case_ids, dimensions, offered))
+    hard = None  # the model of difficulty is one of preferences
+    if scale is None:
+        estimated = difficulty(panel, scored, benchmark.cases, policy=policy, dimensions=dimensions)
+        hard = difficulty_of(estimated, benchmark.cases, dimensions)
+    kinds = failure_kinds(panel, scored, benchmark.cases, policy=policy, estimated=hard, scale=scale)
     kinds = kinds.with_probes(changed_by_probe(panel, by_probe, scored, case_ids))
     return ExplorerData(benchmark, kinds, ByCase(labels, ids), votes, ByCase(table, ids).of)
 

@@ -32,16 +32,20 @@ const mrbFiles = (() => {
 const mrbKeysHelp = (() => {
   const KEYS = [
     ["J or →", "next case"], ["K or ←", "previous case"], ["/", "search"], ["1 2 3 4", "gold is right, gold is wrong, ambiguous, image unusable"],
-    ["A B T", "gold is wrong: right is A, B, a tie"], ["Shift + 1", "the first reason, and so on"], ["Z X C V", "harm: none, mild, moderate, severe"],
-    ["D", "underline every word that is not in the other answer"], ["W", "show the answers as written"], ["M", "mark a region of the image"], ["# or G", "tag the case"], ["N", "write a note"], ["S", "save"], ["Enter", "save, and go on to the next case"], ["Ctrl + Enter", "save while writing"], ["Esc", "leave a field, so that keys work again"], ["?", "this list"],
+    ["Shift + 1", "the first reason, and so on"], ["Z X C V", "harm: none, mild, moderate, severe"],
+    ["W", "show the answers as written"], ["M", "mark a region of the image"], ["# or G", "tag the case"], ["N", "write a note"], ["S", "save"], ["Enter", "save, and go on to the next case"], ["Ctrl + Enter", "save while writing"], ["Esc", "leave a field, so that keys work again"], ["?", "this list"],
   ];
 
-  function dialog() {
+  const OF_PAIRS = [["A B T", "gold is wrong: right is A, B, a tie"], ["D", "underline every word that is not in the other answer"]];
+
+  function dialog(about) {
     const { element } = mrbShell;
-    const part = (words) => (/^(or|\+)$/.test(words) ? ` ${words} ` : element("kbd", {}, words));
+    const lettered = about.choices.filter(({ key }) => key).map(({ key }) => key);
+    const own = about.rated ? [[[...new Set([lettered[0], lettered.at(-1)])].join(" to "), "gold is wrong: the right category, by the letter beside it"]] : OF_PAIRS;
+    const part = (words) => (/^(or|to|\+)$/.test(words) ? ` ${words} ` : element("kbd", {}, words));
     const line = ([key, does]) => element("div", {}, element("dt", {}, ...key.split(" ").map(part)), element("dd", {}, does));
     const close = element("button", { type: "submit" }, "Close");
-    return element("dialog", { class: "mrb-keys", "aria-label": "Keys" }, element("h2", {}, "Keys"), element("dl", {}, ...KEYS.map(line)), element("form", { method: "dialog" }, close));
+    return element("dialog", { class: "mrb-keys", "aria-label": "Keys" }, element("h2", {}, "Keys"), element("dl", {}, ...[...KEYS.slice(0, 4), ...own, ...KEYS.slice(4)].map(line)), element("form", { method: "dialog" }, close));
   }
 
   return { dialog };
@@ -79,7 +83,7 @@ const mrbExplorer = (() => {
       const html = button("Page", "Page: export the selection to print it (HTML)");
       const help = button("?", "keys", { class: "mrb-help", "aria-haspopup": "dialog" });
       const simulated = about.note ? element("span", { class: "mrb-simulated", title: about.note }, "SIMULATED data") : null;
-      const filters = mrbFilters.make({ kinds: about.kinds, reviews: about.review_words, change: choose });
+      const filters = mrbFilters.make({ kinds: about.kinds, sorts: about.sorts, reviews: about.review_words, change: choose });
       const list = mrbList.make({ fetch: (from) => link.ask("rows", { ...scope(), start: from }), pick: (index) => go(index).then(intoView), pictures: (positions) => link.ask("thumbnails", { positions }) });
       const form = mrbForm.make({ ask: link.ask, about, signed, saved, next: onwards, draw: (all) => mrbCase.regions(stage, all), region: () => mrbCase.region(stage) });
       const tags = mrbTags.make({ ask: link.ask, reviewer: () => form.reviewer(), trouble: () => about.store, changed: list.tag, tell, stale: (event) => parts.gate.stale(event) });
@@ -87,7 +91,7 @@ const mrbExplorer = (() => {
       const pictures = button("Pictures", "Pictures in the list", { "aria-pressed": "true" });
       const view = element("div", { class: "mrb-view-of" });
       const stage = element("div", { class: "mrb-case-pane", role: "region", "aria-label": "Case", tabindex: "0" });
-      const dialog = mrbKeysHelp.dialog();
+      const dialog = mrbKeysHelp.dialog(about);
       stage.addEventListener("scroll", () => { state.scrolled = true; }, { passive: true });
       previous.addEventListener("click", () => go(state.index < 0 ? 0 : state.index - 1));
       next.addEventListener("click", () => go(state.index + 1));

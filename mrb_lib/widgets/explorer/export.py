@@ -11,9 +11,8 @@ import pandas as pd
 
 from mrb_lib.reviews.exchange import guarded
 from mrb_lib.reviews.marks import current
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.core.options import IntArray
-from mrb_lib.stats.failures.failure_kinds import ANY_PROBE, KINDS, OF_A_CASE
+from mrb_lib.stats.failures.failure_kinds import ANY_PROBE, OF_A_CASE
 from mrb_lib.stats.failures.query import Query
 from mrb_lib.widgets.case.view import STYLES
 from mrb_lib.widgets.explorer.data import KIND_WORDS, REVIEW_WORDS, ExplorerData, message_text
@@ -22,7 +21,7 @@ from mrb_lib.widgets.text import escaped, isolated
 
 MOST_PRINTED = 100
 _SIDE = 640
-_TEXTS = ("case_id", "organ", "department", "modality", "question", "response_a", "response_b", "reference")
+_TEXTS = ("case_id", "organ", "department", "modality", "question", "before", "response_a", "response_b", "reference")
 
 
 def csv_pieces(
@@ -48,7 +47,8 @@ def csv_pieces(
         probes, those that changed one in view), `reviews`, `tags`, and `data`, which says SIMULATED where they are.
     """
     kinds, cases = data.kinds, data.benchmark.cases
-    texts = [name for name in _TEXTS if name in cases.columns]
+    one = data.kinds.scale is not None
+    texts = [name for name in _TEXTS if name in cases.columns and not (one and name == "response_b")]
     dimensions = [query.dimension] if query.dimension else list(kinds.dimensions)
     judges = [name for name in (query.judge, query.other) if name]
     head = [*texts, *(f"gold {name}" for name in dimensions)]
@@ -117,8 +117,7 @@ def _line(cells: list[object]) -> str:
 
 def _choice_text(data: ExplorerData, judge: str, dimension: str, position: int) -> str:
     kinds = data.kinds
-    code = int(kinds.said[kinds.judges.index(judge), kinds.dimensions.index(dimension), position])
-    return [*CHOICES, "mixed"][code] if code >= 0 else ""
+    return kinds.choice_name(int(kinds.said[kinds.judges.index(judge), kinds.dimensions.index(dimension), position]))
 
 
 def _slices(data: ExplorerData, query: Query) -> tuple[slice, slice]:
@@ -131,7 +130,7 @@ def _slices(data: ExplorerData, query: Query) -> tuple[slice, slice]:
 def _kinds_of(data: ExplorerData, query: Query, position: int) -> str:
     judges, dimensions = _slices(data, query)
     kinds = []
-    for kind in KINDS:
+    for kind in data.kinds.names:
         table = data.kinds.of(kind)
         cells = table[dimensions, position] if kind in OF_A_CASE else table[judges, dimensions, position]
         kinds += [kind] if bool(cells.any()) else []

@@ -9,14 +9,14 @@ const mrbFilters = (() => {
     ["modality", "Modality", "any"],
     ["changed_by", "Changed by probe", "not asked"],
   ];
-  const SORTS = [["", "benchmark order"], ["confidence", "confidence"], ["disagreement", "disagreement"], ["difficulty", "estimated difficulty"]];
+  const SORTS = [["", "benchmark order"], ["confidence", "confidence"], ["distance", "distance from gold"], ["disagreement", "judges’ disagreement"], ["difficulty", "estimated difficulty"]];
   const EMPTY = { judge: null, other: null, dimension: null, organ: null, department: null, modality: null, kind: [], outcome: [], changed_by: null, where: "", review: "", text: "", sort: "", desc: true };
 
   const spoken = (value) => value.replaceAll("_", " ");
   const named = (name, value) => (name !== "changed_by" ? spoken(value) : value === "*" ? "any probe" : value);
 
   // `change(query)` is told of every new query; `kinds` gives each kind its name and its meaning.
-  function make({ kinds, reviews, change }) {
+  function make({ kinds, sorts, reviews, change }) {
     const { element } = mrbShell;
     let query = { ...EMPTY };
     // What was chosen a moment ago counts before its answer is here.
@@ -44,7 +44,7 @@ const mrbFilters = (() => {
       bar.append(element("label", { class: "mrb-filter" }, element("span", {}, label), select));
     }
     const probed = selects.get("changed_by").closest("label"); // beside the kinds of failure, with which it is combined
-    probed.title = "only verdicts that are another choice under the probe than on the plain case, in the same order and repeat";
+    probed.title = "only verdicts that are another choice under the probe than on the plain case, shown and repeated alike";
     probed.classList.add("mrb-changed-by");
     const review = element("select", { "data-filter": "review" });
     review.addEventListener("change", () => ask({ review: review.value }));
@@ -52,7 +52,7 @@ const mrbFilters = (() => {
     const where = element("input", { type: "text", "data-filter": "where", placeholder: "length > 1400", spellcheck: "false", autocomplete: "off" });
     mrbShell.entered(where, () => ask({ where: where.value.trim() }));
     bar.append(element("label", { class: "mrb-filter mrb-where" }, element("span", {}, "Where"), where));
-    const sort = element("select", { "data-filter": "sort" }, ...SORTS.map(([value, words]) => element("option", { value }, words)));
+    const sort = element("select", { "data-filter": "sort" }, ...SORTS.filter(([value]) => !value || sorts.includes(value)).map(([value, words]) => element("option", { value }, words)));
     const turn = element("button", { type: "button", class: "mrb-turn" });
     sort.addEventListener("change", () => ask({ sort: sort.value }));
     turn.addEventListener("click", () => ask({ desc: !query.desc }));

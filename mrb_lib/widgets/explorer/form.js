@@ -24,7 +24,7 @@ const mrbHistory = (() => {
   function entry(one) {
     const { seen } = one;
     const scope = [seen.dimension ? own(spoken(seen.dimension)) : "every dimension", ...(seen.judge ? [" · judge ", own(seen.judge)] : [])];
-    const head = element("p", { class: "mrb-said" }, element("b", { dir: "auto" }, seen.reviewer), element("span", { class: `mrb-tag mrb-${one.verdict}` }, one.choice ? `${one.label}: ${one.choice}` : one.label));
+    const head = element("p", { class: "mrb-said" }, element("b", { dir: "auto" }, seen.reviewer), element("span", { class: `mrb-tag mrb-${one.verdict}` }, one.label, ...(one.choice ? [": ", own(seen.choice)] : [])));
     const replaced = one.counts || one.verdict === "withdrawn" ? "" : " · replaced";
     const said = one.said ? element("p", { class: "mrb-why" }, one.said) : null;
     const foot = element("p", { class: "mrb-when" }, ...scope, " · ", element("time", { datetime: one.created }, `${one.created.replace("T", " ").slice(0, 16)} UTC`), replaced, one.changed ? " · the case has changed since" : "");
@@ -45,7 +45,6 @@ const mrbHistory = (() => {
 const mrbForm = (() => {
   const KEYS = ["gold_right", "gold_wrong", "ambiguous", "image_unusable"];
   const HARM = { Z: "none", X: "mild", C: "moderate", V: "severe" };
-  const SIDES = { A: "A", B: "B", T: "tie" };
   const PATIENCE = 20000;
 
   function fresh() {
@@ -63,6 +62,8 @@ const mrbForm = (() => {
   function make({ ask, about, signed, saved, next, draw, region }) {
     const { element } = mrbShell;
     const drafts = mrbDrafts(about.name);
+    const sides = Object.fromEntries(about.choices.filter(({ key }) => key).map(({ key, value }) => [key, value]));
+    const shownAs = (value) => about.choices.find((one) => one.value === value)?.shown ?? value;
     const state = { position: null, caseId: "", version: "", entries: [], gold: {}, reviewer: "", id: fresh(), withdrawals: new Map(), dirty: false, scope: { dimension: "", judge: "" }, regions: [] };
     const usual = about.dimensions.includes("overall") ? "overall" : (about.dimensions.at(-1) ?? "");
     let reasons = about.reasons;
@@ -75,10 +76,10 @@ const mrbForm = (() => {
     const options = (values, any) => [element("option", { value: "" }, any), ...values.map((value) => element("option", { value }, spoken(value)))];
     const dimension = element("select", { "data-field": "dimension" }, ...options(about.dimensions, "every dimension"));
     const judge = element("select", { "data-field": "judge" }, ...options(about.judges, "no judge in particular"));
-    const radio = (group, value, words, key) =>
-      element("label", { class: "mrb-choose" }, element("input", { type: "radio", name: `${group}-${state.id}`, value, "data-field": group }), element("span", {}, words), key ? element("kbd", { "aria-hidden": "true" }, key) : null);
+    const radio = (group, value, words, key, meaning) =>
+      element("label", { class: "mrb-choose", title: meaning || null }, element("input", { type: "radio", name: `${group}-${state.id}`, value, "data-field": group }), element("span", { dir: "auto" }, words), key ? element("kbd", { "aria-hidden": "true" }, key) : null);
     const verdicts = element("fieldset", { class: "mrb-verdict" }, element("legend", {}, "Is the gold label right?"), ...KEYS.map((value, i) => radio("verdict", value, about.labels[value], String(i + 1))));
-    const choices = element("fieldset", { class: "mrb-right-choice", hidden: true }, element("legend", {}, "The right choice is response"), ...Object.entries(SIDES).map(([key, value]) => radio("choice", value, value, key)));
+    const choices = element("fieldset", { class: about.rated ? "mrb-right-choice mrb-right-category" : "mrb-right-choice", hidden: true }, element("legend", {}, about.rated ? "The right category is" : "The right choice is response"), ...about.choices.map(({ key, value, shown, meaning }) => radio("choice", value, shown, key, meaning)));
     const list = element("div", { class: "mrb-reasons" });
     const edit = element("button", { type: "button", class: "mrb-quiet" }, "Edit the list");
     const why = element("fieldset", {}, element("legend", {}, "Why did the judge fail?"), list, edit);
@@ -144,7 +145,7 @@ const mrbForm = (() => {
 
     function refresh() {
       const label = state.gold[dimension.value];
-      gold.textContent = dimension.value ? `Gold on ${spoken(dimension.value)}: ${label ?? "no label"}` : "About the gold labels of all dimensions at once";
+      gold.textContent = dimension.value ? `Gold on ${spoken(dimension.value)}: ${label === undefined || label === null ? "no label" : shownAs(label)}` : "About the gold labels of all dimensions at once";
       choices.hidden = checked("verdict") !== "gold_wrong";
       worth.hidden = !judge.value;
       for (const box of choices.querySelectorAll("input")) box.disabled = Boolean(dimension.value) && box.value === label;
@@ -195,7 +196,7 @@ const mrbForm = (() => {
       if (!hidden) saved(state.position, reviewers(entries));
     }
 
-    const replaced = (one) => `“${one.choice ? `${one.label}: ${one.choice}` : one.label}” on ${one.created.replace("T", " ").slice(0, 16)} UTC`;
+    const replaced = (one) => `“${one.choice ? `${one.label}: ${one.seen.choice}` : one.label}” on ${one.created.replace("T", " ").slice(0, 16)} UTC`;
     const reviewers = (entries) => [...new Set(entries.filter((one) => one.counts).map((one) => one.reviewer))];
 
     // The id of the withdrawal of an entry: sent again, it is the same one; that of another entry is another.
@@ -387,7 +388,7 @@ const mrbForm = (() => {
     }
 
     function set(name, value) {
-      const box = root.querySelector(`[data-field="${name}"][value="${value}"]`);
+      const box = [...root.querySelectorAll(`[data-field="${name}"]`)].find((one) => one.value === value);
       if (!open() || !box || box.disabled || (name === "severity" && box.checked)) return;
       if (name === "choice" && !box.checked) root.querySelector('[data-field="verdict"][value="gold_wrong"]').checked = true;
       box.checked = true;
@@ -400,7 +401,7 @@ const mrbForm = (() => {
       const letter = event.key.toUpperCase();
       const digit = event.shiftKey && /^Digit\d$/.test(event.code) ? (Number(event.code.at(-1)) + 9) % 10 : -1;
       if (digit >= 0) return () => open() && list.querySelectorAll("input")[digit]?.click();
-      if (SIDES[letter]) return () => set("choice", SIDES[letter]);
+      if (Object.hasOwn(sides, letter)) return () => set("choice", sides[letter]);
       if (HARM[letter]) return () => set("severity", HARM[letter]);
       return undefined;
     }

@@ -9,7 +9,7 @@ from mrb_lib.schema import POLICIES
 from mrb_lib.stats.accuracy import correctness
 from mrb_lib.stats.core.panel import ABSENT, NULL
 from mrb_lib.stats.difficulty.table import difficulty
-from mrb_lib.stats.failures.failure_kinds import KINDS, MIXED, OUTCOMES, Kinds, difficulty_of, failure_kinds
+from mrb_lib.stats.failures.failure_kinds import MIXED, OF_A_CASE, OUTCOMES, Kinds, difficulty_of, failure_kinds
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
 # c0 right, c1 right in one order, c2 wrong, c3 unparsed in AB, c4 without gold, c5 not judged, c6 a tie under gold A
@@ -105,8 +105,8 @@ def test_outcomes_add_up_and_agree_with_the_scores(policy: str) -> None:
     scored = correctness(verdicts, gold, policy).dropna(subset="score")
     assert counts[:3].sum() == len(scored)
     assert kinds.wrong.sum() == (scored["score"] < 0.5 - 1e-9).sum()
-    for kind in KINDS:
-        assert kinds.of(kind).shape == (kinds.outcome.shape if kind in KINDS[:4] else kinds.outcome.shape[1:])
+    for kind in kinds.names:
+        assert kinds.of(kind).shape == (kinds.outcome.shape[1:] if kind in OF_A_CASE else kinds.outcome.shape)
     assert not (kinds.confidently_wrong & ~kinds.wrong).any()
 
 
@@ -118,7 +118,7 @@ def test_swapping_the_answers_changes_no_kind() -> None:
     turned = verdicts.assign(choice=verdicts["choice"].replace(swap), p_a=1 - verdicts["p_a"])
     one = failure_kinds(verdicts, gold, cases)
     two = failure_kinds(turned, gold.assign(choice=gold["choice"].replace(swap)), cases)
-    for kind in KINDS:
+    for kind in one.names:
         np.testing.assert_array_equal(one.of(kind), two.of(kind))
     np.testing.assert_array_equal(one.outcome, two.outcome)
     np.testing.assert_allclose(one.confidence, two.confidence)

@@ -10,7 +10,7 @@ import pytest
 from mrb_lib.errors import InputError
 from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.failures.changed import ChangedByProbe
-from mrb_lib.stats.failures.failure_kinds import ANY_PROBE, KINDS, OF_A_CASE, OUTCOMES, Kinds, failure_kinds
+from mrb_lib.stats.failures.failure_kinds import ANY_PROBE, KINDS, OF_A_CASE, OF_RATINGS, OUTCOMES, Kinds, failure_kinds
 from mrb_lib.stats.failures.query import from_fragment, to_fragment
 from mrb_lib.stats.failures.selection import NO_KIND, Query, facets, searchable, select
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
@@ -95,7 +95,7 @@ QUERIES = [
         ((None, None), ("j1", None), ("j1", "j2")),
         (None, "overall"),
         (None, "brain", ""),
-        ((), *((name,) for name in KINDS), ("inconsistent", "split")),
+        ((), *((name,) for name in KINDS if name not in OF_RATINGS), ("inconsistent", "split")),
     )
 ]
 QUERIES += [

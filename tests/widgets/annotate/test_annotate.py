@@ -223,13 +223,13 @@ def test_ties_are_offered_where_the_benchmark_has_them(benchmark: Benchmark, sto
 
 def test_what_is_no_preference_is_refused(benchmark: Benchmark, store: Store) -> None:
     scored = replace(benchmark, meta=replace(benchmark.meta, categories=("1", "2", "3"), level="ordinal"))
-    with pytest.raises(InputError, match="not ratings or scores"):
+    with pytest.raises(InputError, match="need task"):
         annotate(scored, store)
 
 
 def test_hints_are_the_benchmark_s_own_where_it_has_them(benchmark: Benchmark) -> None:
     assert hints(benchmark) == {name: DEFINITIONS[name] for name in DIMENSIONS}
-    own = replace(benchmark, meta=replace(benchmark.meta, extra={"definitions": {"overall": "as a patient", "x": 1}}))
+    own = replace(benchmark, meta=replace(benchmark.meta, definitions={"overall": "as a patient", "x": "1"}))
     assert hints(own) == {"accuracy": DEFINITIONS["accuracy"], "overall": "as a patient"}
 
 

@@ -19,7 +19,7 @@ from mrb_lib.reviews.store import Store, open_store
 from mrb_lib.widgets.annotate.answers import Annotation
 from mrb_lib.widgets.annotate.app import screening_from_environment
 from mrb_lib.widgets.annotate.coordination import Coordination
-from mrb_lib.widgets.annotate.forms import PREFERENCE, RATING
+from mrb_lib.widgets.annotate.forms import PREFERENCE, SCREENING
 
 ME = "Dr A"
 
@@ -53,7 +53,7 @@ def store(work: Work, screening: Benchmark) -> Iterator[Store]:
 
 @pytest.fixture
 def page(screening: Benchmark, store: Store) -> Annotation:
-    return Annotation(screening, store, RATING)
+    return Annotation(screening, store, SCREENING)
 
 
 def _rate(page: Annotation, number: int, criterion: str, label: str) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def test_the_coordinator_sees_progress_and_agreement(page: Annotation, store: St
     for criterion in CRITERIA:
         _rate(page, 1, criterion, "4")
         store.answer(AnnotatorAnswer(screening.meta.name, "secret-1", "Dr B", criterion, "5", "AB"))
-    html = Coordination(screening, store, RATING).html()
+    html = Coordination(screening, store, SCREENING).html()
     assert "SIMULATED" in html
     assert "image_quality" in html
     assert "Readings finished: 2 of 4" in html
@@ -111,7 +111,7 @@ def test_each_form_refuses_the_labels_of_the_other(screening: Benchmark, picture
     with pytest.raises(InputError, match="only preferences"):
         PREFERENCE.check(screening.meta)
     with pytest.raises(InputError, match="2 to 9 labels"):
-        RATING.check(pictured.meta)
+        SCREENING.check(pictured.meta)
 
 
 def test_the_served_page_finds_work_and_store(work: Work, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

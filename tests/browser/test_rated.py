@@ -1,0 +1,181 @@
+"""Ratings, steps and rankings by keyboard alone, in real Voila: annotated, then reviewed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from mrb_lib.data.benchmark import load
+from mrb_lib.reviews.exchange import annotations_of
+from mrb_lib.reviews.store import open_store
+from tests.rated import write_ranking, write_rating, write_steps
+
+from .axe import violations
+from .hostile import harm
+from .server import Served, mrb
+
+PATIENT = 90_000  # a kernel starts
+SOON = 30_000
+HOSTILE = '<script>window.__pwned=1</script>"><img src=x onerror="window.__pwned=2">'
+NewPage = Callable[..., Page]
+
+
+def _enter(page: Page, served: Served, *, total: int) -> None:
+    page.goto(served.address, timeout=PATIENT)
+    expect(page.get_by_role("heading", name="Who are you?")).to_be_visible(timeout=PATIENT)
+    page.get_by_role("button", name="Dr Keys").focus()
+    page.keyboard.press("Enter")
+    _at(page, 1, total)
+
+
+def _at(page: Page, number: int, total: int) -> None:
+    expect(page.get_by_role("heading", name=f"Case {number} of {total}")).to_be_visible(timeout=SOON)
+    expect(page.locator(".mrb-view.mrb-live").first).to_be_visible(timeout=SOON)
+    expect(page.locator(".mrb-annotate")).not_to_have_class(re.compile("mrb-changing"), timeout=SOON)
+
+
+def _said(page: Page, words: str) -> None:
+    expect(page.locator(".mrb-saved")).to_contain_text(words, timeout=SOON)
+
+
+def _kept(bench: Path) -> dict[str, str]:
+    with open_store(bench / "reviews.sqlite", create=False) as store:
+        found, _ = annotations_of(load(bench), store)
+    return dict(zip(found["case_id"], found["choice"], strict=True))
+
+
+def test_a_rating_by_keyboard_may_be_undone(page: Page, tmp_path: Path) -> None:
+    bench = write_rating(tmp_path, n=2)
+    with Served("annotate", bench, "--annotators", "Dr Keys") as served:
+        _enter(page, served, total=2)
+        expect(page.locator(".mrb-answer")).to_have_count(1)
+        expect(page.get_by_role("radio")).to_have_count(4)
+        expect(page.locator(".mrb-pick").nth(3)).to_contain_text("may lead to harm", timeout=SOON)
+        page.keyboard.press("4")
+        _said(page, "Saved: Overall, High risk")
+        page.keyboard.press("u")
+        _said(page, "choose again")
+        page.keyboard.press("2")
+        _said(page, "Saved: Overall, Low risk")
+        page.keyboard.press("u")
+        _said(page, "Saved: Overall, High risk")
+        expect(page.get_by_role("radio", name="High risk")).to_be_checked()
+        assert violations(page) == []
+        page.keyboard.press("Enter")
+        _at(page, 2, 2)
+        page.keyboard.press("1")
+        _said(page, "Saved: Overall, No risk")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="That was all")).to_be_visible(timeout=SOON)
+    assert sorted(_kept(bench).values()) == ["High risk", "No risk"]
+
+
+def test_steps_come_in_order_below_those_before_them(page: Page, tmp_path: Path) -> None:
+    bench = write_steps(tmp_path, before=HOSTILE + "\n")
+    with Served("annotate", bench, "--annotators", "Dr Keys") as served:
+        _enter(page, served, total=5)
+        for number in range(1, 6):
+            _at(page, number, 5)
+            step = page.locator(".mrb-answer h3").inner_text()
+            before = page.locator(".mrb-before-it")
+            if step == "Step 1":
+                expect(before).to_have_count(0)
+            else:
+                expect(before).to_contain_text(f"Step {int(step[-1]) - 1} of response")
+                expect(before).to_contain_text("<script>window.__pwned=1</script>")
+                assert harm(page) == []
+            page.keyboard.press("3" if step == "Step 1" else "1")
+            _said(page, "Saved")
+            page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="That was all")).to_be_visible(timeout=SOON)
+    first = {"one-1": "right", "two-1": "right"}
+    assert _kept(bench) == dict.fromkeys(("one-2", "one-3", "two-2"), "wrong") | first
+
+
+def test_a_ranking_by_keyboard_is_kept_as_all_pairs(page: Page, tmp_path: Path) -> None:
+    bench = write_ranking(tmp_path, k=3)
+    with Served("annotate", bench, "--ranking", "--annotators", "Dr Keys") as served:
+        _enter(page, served, total=2)
+        texts = page.locator(".mrb-answer-text").all_inner_texts()
+        seen = [re.findall(r"number (\d) of (\d)", text)[0] for text in texts]
+        for key in "21":
+            page.keyboard.press(key)
+        _said(page, "2 of 3 answers have a place")
+        page.keyboard.press("1")  # answer C takes the place of B, which has none then
+        _said(page, "2 of 3 answers have a place")
+        assert _kept(bench) == {}
+        for key in ("b", "3"):
+            page.keyboard.press(key)
+        _said(page, "Saved: 3 answers ranked")
+        page.reload(timeout=PATIENT)
+        _at(page, 1, 2)
+        places = page.locator(".mrb-row input:checked").evaluate_all("all => all.map((one) => one.value)")
+        assert places == ["2", "3", "1"]
+        assert violations(page) == []
+    place = {response: int(at) for (response, _), at in zip(seen, places, strict=True)}
+    item = f"i{seen[0][1]}"
+    expected = {f"{item}-{a}{b}": "A" if place[a] < place[b] else "B" for a, b in ("01", "02", "12")}
+    assert _kept(bench) == expected
+
+
+@pytest.fixture(scope="module")
+def reviewed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Served]]:
+    bench = write_rating(tmp_path_factory.mktemp("reviewed"))
+    with Served("review", bench) as served:
+        yield bench, served
+
+
+def test_a_rating_is_reviewed_by_keyboard(page: Page, reviewed: tuple[Path, Served]) -> None:
+    bench, served = reviewed
+    page.goto(f"{served.address}#kind=unsafe_called_safe&judge=always-safe", wait_until="domcontentloaded")
+    expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
+    expect(page.locator(".mrb-before")).to_have_count(0)
+    expect(page.locator("[data-kind=unsafe_called_safe]")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("[data-kind=inconsistent]")).to_have_count(0)
+    expect(page.locator('.mrb-in-view [data-mrb="probabilities"]')).to_contain_text("expectation")
+    page.get_by_label("Your name").fill("Dr Keys")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Signed in as Dr Keys")).to_be_visible(timeout=SOON)
+    case = page.locator(".mrb-of-case bdi").inner_text()
+    page.locator(".mrb-explorer").focus()
+    page.keyboard.press("b")
+    expect(page.get_by_role("radio", name="Gold is wrong")).to_be_checked()
+    expect(page.get_by_role("radio", name="Low risk")).to_be_checked()
+    assert violations(page) == []
+    page.locator(".mrb-explorer").focus()
+    page.keyboard.press("s")
+    expect(page.locator(".mrb-history")).to_contain_text("Gold is wrong: Low risk", timeout=SOON)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_contain_text("the right category")
+    expect(page.get_by_role("dialog", name="Keys")).not_to_contain_text("other answer")
+    out = bench / "kept.csv"
+    mrb(bench, "adjudications", "export", bench, out)
+    assert f"{case},overall,Dr Keys,gold_wrong,Low risk" in out.read_text(encoding="utf-8")
+
+
+def test_hostile_categories_are_words_on_both_pages(new_page: NewPage, tmp_path: Path) -> None:
+    categories = (HOSTILE, "'fine' & \"good\"")
+    meanings = {HOSTILE: HOSTILE * 300, "overall": HOSTILE}
+    bench = write_rating(tmp_path, n=3, categories=categories, definitions=meanings, acceptable=categories[1:])
+    page = new_page()
+    with Served("annotate", bench, "--annotators", "Dr Keys") as served:
+        _enter(page, served, total=3)
+        expect(page.locator(".mrb-category").first).to_have_text(HOSTILE)
+        page.keyboard.press("1")
+        _said(page, "Saved: Overall, <script>")
+        assert harm(page) == []
+    page = new_page()
+    with Served("review", bench) as served:
+        page.goto(f"{served.address}#judge=always-safe", wait_until="domcontentloaded")
+        expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
+        expect(page.locator(".mrb-in-view")).to_contain_text("<script>window.__pwned=1</script>")
+        page.get_by_label("Your name").fill("Dr Keys")
+        page.keyboard.press("Enter")
+        page.locator(".mrb-explorer").focus()
+        page.keyboard.press("b")
+        expect(page.get_by_role("radio", name="'fine' & \"good\"")).to_be_checked()
+        assert harm(page) == []

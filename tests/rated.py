@@ -1,0 +1,108 @@
+"""Small SIMULATED benchmarks of ratings, steps and rankings, made of the embedded benchmark's images."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
+from mrb_lib.data.demo.build import write_demo
+from mrb_lib.verdicts.store import save_imported
+
+RISK = ("No risk", "Low risk", "Moderate risk", "High risk")
+MEANINGS = {
+    "overall": "the harm that would follow if somebody acted on the response",
+    "No risk": "nothing in it is wrong in a way that matters",
+    "Low risk": "a slip that changes nothing for the patient",
+    "Moderate risk": "may lead to a test or a delay that was not needed",
+    "High risk": "may lead to harm: a finding missed, or a treatment that is wrong",
+}
+
+
+def _demo(folder: Path, n: int) -> Benchmark:
+    write_demo(folder / "demo", cases=n, seed=5)
+    return load(folder / "demo")
+
+
+def write_rating(
+    folder: Path,
+    *,
+    n: int = 12,
+    categories: tuple[str, ...] = RISK,
+    definitions: dict[str, str] | None = None,
+    acceptable: tuple[str, ...] = RISK[:2],
+) -> Path:
+    """A rating by four categories of risk, three annotators and two judges: one is near gold, one is always safe."""
+    demo, rng = _demo(folder, n), np.random.default_rng(2)
+    cases = demo.cases.drop(columns=["model_b"]).assign(response_b="")
+    truth = np.arange(n) % len(categories)
+
+    def near(spread: float) -> list[str]:
+        drawn = np.clip(np.round(truth + rng.normal(0, spread, n)), 0, len(categories) - 1).astype(int)
+        return [categories[place] for place in drawn]
+
+    annotations = pd.concat(
+        [
+            pd.DataFrame({"case_id": cases["case_id"], "annotator": who, "dimension": "overall", "choice": near(0.5)})
+            for who in ("Dr A", "Dr B", "Dr C")
+        ]
+    )
+    meta = BenchmarkMeta(
+        "risk of responses", "simulated", ("overall",), categories, "ordinal", "rating", acceptable,
+        MEANINGS if definitions is None else definitions,
+    )  # fmt: skip
+    save(Benchmark(meta, cases, annotations.reset_index(drop=True), demo.images), folder / "bench")
+    rows = []
+    for judge, said in (("near", near(0.8)), ("always-safe", [categories[0]] * n)):
+        for case, choice in zip(cases["case_id"], said, strict=True):
+            shares = np.full(len(categories), 0.1 / max(1, len(categories) - 1))
+            shares[categories.index(choice)] = 0.9
+            rows.append((judge, case, "overall", "AB", 0, "none", choice, "ok", json.dumps(shares.tolist()),
+                         float(shares @ np.arange(1, len(categories) + 1)), f"I say: {choice}"))  # fmt: skip
+    names = ["judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "status", "p_categories", "score_a",
+             "reply"]  # fmt: skip
+    verdicts = pd.DataFrame(rows, columns=names)
+    save_imported(
+        verdicts, folder / "bench" / "runs", benchmark=meta.name, kind=meta.kind, source="simulated", ratings=categories
+    )
+    return folder / "bench"
+
+
+def write_steps(folder: Path, *, before: str = "") -> Path:
+    """Two responses of three and two steps, whose cases stand in no order."""
+    demo = _demo(folder, 5)
+    steps = pd.DataFrame(
+        [("one", 3), ("two", 2), ("one", 1), ("two", 1), ("one", 2)], columns=["item", "step"], index=demo.cases.index
+    ).astype({"step": "Int64"})
+    cases = demo.cases.drop(columns=["model_b"]).assign(
+        case_id=[f"{item}-{step}" for item, step in zip(steps["item"], steps["step"], strict=True)], **steps,
+        response_b="",
+        response_a=[f"Step {n} of response {i}." for i, n in zip(steps["item"], steps["step"], strict=True)],
+        before=[before + "".join(f"Step {k} of response {i}.\n" for k in range(1, n)) if n > 1 else None
+                for i, n in zip(steps["item"], steps["step"], strict=True)],
+    )  # fmt: skip
+    meta = BenchmarkMeta(
+        "steps", "simulated", ("overall",), ("wrong", "neutral", "right"), "ordinal", "rating", ("neutral", "right")
+    )
+    save(Benchmark(meta, cases, demo.annotations.head(0), demo.images), folder / "bench")
+    return folder / "bench"
+
+
+def write_ranking(folder: Path, *, ties: bool = False, k: int = 4) -> Path:
+    """Two items with all pairs of `k` responses each."""
+    demo = _demo(folder, 2)
+    rows = []
+    for item, (_, case) in enumerate(demo.cases.iterrows()):
+        for a, b in combinations(range(k), 2):
+            rows.append(
+                case.to_dict()
+                | {"case_id": f"i{item}-{a}{b}", "item": f"i{item}", "response_a": f"Response number {a} of {item}.",
+                   "response_b": f"Response number {b} of {item}.", "model_a": f"model-{a}", "model_b": f"model-{b}"}
+            )  # fmt: skip
+    meta = BenchmarkMeta("ranked", "simulated", ("overall",), ("A", "B", "tie") if ties else ("A", "B"))
+    save(Benchmark(meta, pd.DataFrame(rows), demo.annotations.head(0), demo.images), folder / "bench")
+    return folder / "bench"
