@@ -362,7 +362,7 @@ def load_prompt(id_or_file: str) -> Prompt:
     dimensions, definitions, dimension, reference, before, n_images, scale`, `choices` (those of A, B and tie that the
     benchmark has, or its categories), `options` (the categories, each with `mark`, `name` and `meaning`), `marks`,
     `ordered`, `labels` (each with `dimension`, `name` and `meaning`), `labelled` (their dimensions), `label` (one
-    alone), `criteria` (of the rubric, each with `mark` and `text`), `criterion`, `responses` (pairs of letter and text),
+    alone), `criteria` (of the rubric, each with `mark` and `text`), `criterion`, `responses` (letters and texts),
     `offer` (the choices in words, quoted), `keys` (of the reply's object, in order) and
     `fence(name, text)`, which encloses a text so that it cannot end its enclosure.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -47,7 +48,8 @@ class CategoriesJudge(PackedJudge):
         labels = self._settings.labels
         if not labels:
             return super().prepare(shown)
-        asked = shown.assign(label=[labels.get(name, [""]) for name in shown["dimension"]]).explode("label")
+        own = [list(labels.get(str(name), ("",))) for name in shown["dimension"]]
+        asked = shown.assign(label=pd.Series(own, shown.index, dtype=object)).explode("label")
         several = asked["label"] != ""
         # The keys of rows must differ.
         named = asked["dimension"].where(~several, asked["dimension"] + "\n" + asked["label"])
@@ -93,10 +95,10 @@ class CategoriesJudge(PackedJudge):
         responses: Sequence[str],
         dimensions: Sequence[str],
         dimension: str = "",
-        label: str = "",
+        **more: Any,
     ) -> Rendered:
         dimension, _, label = dimension.partition("\n")
-        return super()._render(row, responses, dimensions, dimension, label)
+        return super()._render(row, responses, dimensions, dimension, **(more | {"label": label}))
 
     def _groups(self) -> Sequence[Sequence[str]]:
         marks = self._marks()

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import Final, cast
+from typing import ClassVar, Final, cast
 
 import pandas as pd
 import torch
@@ -16,6 +16,7 @@ from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 
 from mrb_lib.judges.local.base import TOO_LARGE, LocalJudge, Positions, Records, image_names, responses_of
 from mrb_lib.judges.local.weights import Tensors, check_context, context_length
+from mrb_lib.judges.prompts import Asks
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
@@ -67,8 +68,8 @@ class GenerativeJudge(LocalJudge):
 
     engine = "generative"
     usual_prompt = "plain"
-    asks = ("all", "one", "answer")
-    rates = ("rate", ("categories", "category"))
+    asks: ClassVar[tuple[Asks, ...]] = ("all", "one", "answer")
+    rates: ClassVar[tuple[str, tuple[Asks, ...]] | None] = ("rate", ("categories", "category"))
 
     def __init__(
         self, name: str, entry: Entry, source: WeightsSource, settings: Settings, images: Mapping[str, bytes]

@@ -113,10 +113,10 @@ def knowledge(
     lacks = frame["model"].isna()
     frame.loc[lacks, "reason"] = why or NO_MODEL
     frame = frame.assign(policy=policy, correction=correction, family_scope=family)
-    families = frame.groupby("dimension", sort=False).ngroup() if family == "dimension" else frame["n"] * 0
-    frame["p_adjusted"], frame["family"] = adjust_families(
-        frame["p_value"].to_numpy(np.float64), families.to_numpy(np.int64), correction
-    )
+    families: IntArray = np.zeros(len(frame), dtype=np.int64)
+    if family == "dimension":
+        families = np.asarray(frame.groupby("dimension", sort=False).ngroup(), dtype=np.int64)
+    frame["p_adjusted"], frame["family"] = adjust_families(frame["p_value"].to_numpy(np.float64), families, correction)
     plain = typed(frame, [name for name in COLUMNS if name not in _TEXT])
     return plain.join(frame[list(_TEXT)].astype(_TEXT))[COLUMNS]
 

@@ -109,7 +109,7 @@ def labels(
     for dimension in label_sets if dimensions is None else dimensions:
         own = [i for i, pair in enumerate(pairs) if pair[0] == dimension]
         for j, judge in enumerate(panel.judges if panel is not None else []):
-            said = panel.choice[j, own][:, :, 0] if panel is not None else np.zeros(0)
+            said = panel.choice[j, own][:, :, 0] if panel is not None else np.zeros(0, dtype=np.int8)
             if not (said != ABSENT).any():
                 continue
             counted = _counted(gold[own], said)

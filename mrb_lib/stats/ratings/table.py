@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -181,10 +181,7 @@ def ratings(
         columns["n_mean"], columns["why"] = n_mean, why
         for i, name in enumerate((*BY_LABEL, *BY_MEAN)):
             columns |= {name: value[i], f"{name}_low": low[i], f"{name}_high": high[i]}
-        frame = _frame(panel, columns)
-        for name, value_of in part.label().items():
-            frame[name] = value_of
-        frames.append(frame)
+        frames.append(_frame(panel, columns).assign(**cast("dict[str, Any]", part.label())))
     out = pd.concat(frames, ignore_index=True).assign(level=level)
     return typed(out.assign(reason=_reasons(out, len(categories), bool(acceptable))), COLUMNS)
 
