@@ -13,11 +13,13 @@ _server_engine = partial(engine, model="server", packages=("httpx", "jinja2"), i
 @_server_engine("endpoint", about="the reply of a model behind an OpenAI-compatible server", samples=True)
 def build_endpoint(request: JudgeRequest) -> Judge:
     """Choosing by what the model replies."""
+    if asks_for_criteria(request):
+        return build_served_rubric(request)
     from mrb_lib.judges.endpoint.judge import EndpointJudge
-    from mrb_lib.judges.endpoint.rubric import ServedRubricJudge
 
-    kind = ServedRubricJudge if asks_for_criteria(request) else EndpointJudge
-    return kind(request.entry.name, request.entry, request.settings, request.images, request.runs, request.budget)
+    return EndpointJudge(
+        request.entry.name, request.entry, request.settings, request.images, request.runs, request.budget
+    )
 
 
 @_server_engine("letters", about="the more probable of the letters A and B, one token a question, from such a server")

@@ -23,11 +23,13 @@ _local_engine = partial(
 )
 def build_generative(request: JudgeRequest) -> Judge:
     """Choosing by what the model writes."""
-    from mrb_lib.judges.local.generative import GenerativeJudge
-    from mrb_lib.judges.local.rubric import WrittenRubricJudge
+    if asks_for_criteria(request):
+        from mrb_lib.judges.local.rubric import WrittenRubricJudge
 
-    kind = WrittenRubricJudge if asks_for_criteria(request) else GenerativeJudge
-    return kind(request.entry.name, request.entry, request.weights, request.settings, request.images)
+        return WrittenRubricJudge(request.entry.name, request.entry, request.weights, request.settings, request.images)
+    from mrb_lib.judges.local.generative import GenerativeJudge
+
+    return GenerativeJudge(request.entry.name, request.entry, request.weights, request.settings, request.images)
 
 
 @_local_engine(
@@ -74,7 +76,7 @@ def build_batch(request: JudgeRequest) -> Judge:
 
 @_local_engine(
     "rubric",
-    about="points by the probability of each criterion of a rubric, each response alone; all of a case in one pass",
+    about="points by the probability of each criterion of a rubric; every criterion of a case in one pass",
     reads_any_model=True,
     served="served-rubric",
 )
