@@ -179,7 +179,7 @@ def _in_words(meta: BenchmarkMeta, order: str, choices: Mapping[str, str | None]
 
 
 def _scored(
-    meta: BenchmarkMeta, case: str, choices: Mapping[str, str | None], labelled: Mapping[tuple[str, str], object]
+    meta: BenchmarkMeta, case: str, choices: Mapping[str, str | None], labelled: Mapping[Hashable, object]
 ) -> str:
     """By dimension the choice, the label, and whether they are equal, as JSON."""
     out = {}
