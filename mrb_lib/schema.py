@@ -7,7 +7,7 @@ repeat and probe). Columns a table does not know are carried along untouched.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import isfinite, nan
 from typing import Literal, get_args
@@ -73,6 +73,21 @@ DEPARTMENTS = (
 )
 
 
+NO_LABEL = "none"
+"""The choice, in a dimension of several labels, that none of them applies."""
+SEPARATOR = "; "
+
+
+def joined_labels(chosen: Collection[str], labels: Sequence[str]) -> str:
+    """A choice in a dimension of several labels: those that apply, in their order, or "none"."""
+    return SEPARATOR.join(name for name in labels if name in chosen) or NO_LABEL
+
+
+def split_labels(choice: str) -> tuple[str, ...]:
+    """The labels that such a choice names."""
+    return () if choice == NO_LABEL else tuple(choice.split(SEPARATOR))
+
+
 def category_numbers(categories: Sequence[str]) -> tuple[float, ...]:
     """The numbers of ordered categories: the categories themselves where all are numbers, else 1, 2, ..."""
     try:
@@ -82,7 +97,7 @@ def category_numbers(categories: Sequence[str]) -> tuple[float, ...]:
     return numbers if all(map(isfinite, numbers)) else tuple(float(place + 1) for place in range(len(categories)))
 
 
-ColumnType = Literal["str", "int", "float", "names"]
+ColumnType = Literal["str", "int", "float", "names", "date", "rubric"]
 
 
 @dataclass(frozen=True)
@@ -91,7 +106,8 @@ class Column:
 
     Attributes
     ----------
-    type : "str", "int", "float" or "names" (a list of file names)
+    type : "str", "int", "float", "names" (a list of file names), "date" (text, see `mrb_lib.dates.day_span`) or
+        "rubric" (JSON text, see `mrb_lib.rubrics`)
     required : the column must be there
     nullable : a value may be missing
     values : the closed vocabulary, if there is one
@@ -130,25 +146,37 @@ CASES = (
             "model_a",
             "model_b",
             "reference",
+            "reference_weak",
+            "evidence",
             "cluster",
             "item",
             "split",
             "fold",
         )
     ),
+    _optional("step", "int", low=1, high=999_999),
+    _optional("before"),
+    _optional("date", "date"),
+    _optional("rubric", "rubric"),
 )
 SEEN_BY_JUDGES = (
     "question",
+    "before",
     "response_a",
     "response_b",
     "images",
     "reference",
+    "rubric",
     "organ",
     "department",
     "modality",
     "question_type",
 )
-"""The columns of the cases that may reach a judge; who wrote a response and which split a case is in may not."""
+"""The columns of the cases that may reach a judge; who wrote a response, which split a case is in and since when it is
+public may not.
+
+`reference_weak` and `evidence` do only where a judge is set to show them, see `mrb_lib.judges.context`.
+"""
 
 ANNOTATIONS = (Column("case_id"), Column("annotator"), Column("dimension"), Column("choice"))
 VERDICTS = (
@@ -164,6 +192,7 @@ VERDICTS = (
     _optional("p_categories"),
     _optional("score_a", "float"),
     _optional("score_b", "float"),
+    _optional("criteria"),
     Column("status", required=False, values=STATUSES),
     _optional("reply"),
     _optional("prompt_id"),

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
+from mrb_lib.dates import day_span
 from mrb_lib.errors import InputError
 from mrb_lib.files import is_safe_name
-from mrb_lib.schema import ANSWERED_STATUSES, CHOICES, COLUMNS, KEYS, Column, ColumnType, TableName, Task
+from mrb_lib.rubrics import rubric_fault, rubric_text
+from mrb_lib.schema import (
+    ANSWERED_STATUSES,
+    CHOICES,
+    COLUMNS,
+    KEYS,
+    NO_LABEL,
+    SEPARATOR,
+    Column,
+    ColumnType,
+    TableName,
+    Task,
+    joined_labels,
+    split_labels,
+)
 
 _NAMES = {"case_id", "annotator", "dimension", "judge", "probe"}
+_SHOWN = 40
 
 Severity = Literal["error", "warning", "info"]
 
@@ -61,6 +77,7 @@ def conform(
     dimensions: Sequence[str] | None = None,
     categories: Sequence[str] | None = None,
     task: Task = "preference",
+    labels: Mapping[str, Sequence[str]] | None = None,
 ) -> pd.DataFrame:
     """Validate one table and give its columns their types and defaults.
 
@@ -69,10 +86,11 @@ def conform(
     frame : DataFrame, one row an observation
     table : which of the three stored tables it is
     source : the file (or other origin) to name in messages
-    dimensions : the benchmark's dimensions; others are errors. None checks nothing.
+    dimensions : the benchmark's dimensions; others are errors, in the rubrics of cases too. None checks nothing.
     categories : the labels that an annotation, and a verdict of a rating, may carry; None means A, B, tie.
     task : of a "rating", cases have one response (`response_b` is absent or empty, and becomes the empty text), and
         verdicts the order AB
+    labels : those of the dimensions in which several may apply, whose choices are as `joined_labels` writes them
 
     Returns
     -------
@@ -86,7 +104,9 @@ def conform(
         A column is missing, a value has the wrong type or is outside its
         vocabulary, or a key occurs twice; names file, row and column.
     """
-    raise_on_error(inspect(frame, table, source, dimensions=dimensions, categories=categories, task=task))
+    raise_on_error(
+        inspect(frame, table, source, dimensions=dimensions, categories=categories, task=task, labels=labels)
+    )
     out = frame.copy(deep=False)
     for column in _columns(table, task):
         if column.name in out.columns:
@@ -113,6 +133,7 @@ def inspect(
     dimensions: Sequence[str] | None = None,
     categories: Sequence[str] | None = None,
     task: Task = "preference",
+    labels: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Finding]:
     """Everything in `frame` that breaks the contract of `table`; see `conform` for the parameters."""
     findings: list[Finding] = []
@@ -126,13 +147,16 @@ def inspect(
                 findings.append(Finding("error", source, None, column.name, "the column is missing", cure))
             continue
         allowed = column.values
-        if column.name == "dimension" and dimensions is not None:
+        if (column.name == "dimension" or column.type == "rubric") and dimensions is not None:
             allowed = tuple(dimensions)
         if column.name == "choice" and (table == "annotations" or task == "rating"):
             allowed = tuple(categories) if categories is not None else CHOICES
-        findings.extend(_inspect_column(frame, column, allowed, source))
+        several = labels if labels and column.name == "choice" and "dimension" in frame.columns else {}
+        findings.extend(_inspect_column(frame, column, allowed, source, several))
     if not any(finding.severity == "error" for finding in findings):
         findings.extend(_inspect_relations(frame, table, source))
+        if table == "cases" and task == "rating" and "step" in frame.columns:
+            findings.extend(_inspect_steps(frame, source))
     return findings
 
 
@@ -152,7 +176,11 @@ def _rows(mask: pd.Series | np.ndarray) -> Iterator[int]:
 
 
 def _inspect_column(
-    frame: pd.DataFrame, column: Column, allowed: tuple[str, ...] | None, source: str
+    frame: pd.DataFrame,
+    column: Column,
+    allowed: tuple[str, ...] | None,
+    source: str,
+    labels: Mapping[str, Sequence[str]],
 ) -> Iterator[Finding]:
     values = frame[column.name]
     ids = frame["case_id"] if "case_id" in frame.columns else None
@@ -165,19 +193,34 @@ def _inspect_column(
         yield from (finding(i, problem, cure) for i, problem, cure in _bad_names(values))
         return
     missing = values.isna()
+    if column.type == "rubric":
+        yield from (finding(i, problem, cure) for i, problem, cure in _bad_rubrics(values, missing, allowed))
+        return
     if not column.nullable:
         blank = missing | (values.astype("str").str.strip() == "") if column.name in _NAMES else missing
         for i in _rows(blank):
             yield finding(i, "the value is missing", "fill it in or remove the row")
-    if column.type != "str":
+    if column.type in ("int", "float"):
         yield from (finding(i, problem, cure) for i, problem, cure in _bad_numbers(values, column))
         return
     if not isinstance(values.dtype, pd.StringDtype) and not isinstance(values.dtype, pd.CategoricalDtype):
         scalar = values.map(lambda value: isinstance(value, (str, int, np.integer)) and not isinstance(value, bool))
         for i in _rows(~scalar.astype(bool) & ~missing):
             yield finding(i, f"{type(values.iloc[i]).__name__} where text belongs", "write plain text")
+    if column.type == "date":
+        dated = values.astype("str").map(day_span, na_action="ignore").notna()
+        for i in _rows(~dated & ~missing):
+            cure = "write a year, a month or a day, as 2023, 2023-05 or 2023-05-17"
+            yield finding(i, f"{str(values.iloc[i])[:_SHOWN]!r} is not a date", cure)
     if allowed is not None:
-        for i in _rows(~values.astype("str").isin(list(allowed)) & ~missing):
+        of_labels = frame["dimension"].astype("str").isin(list(labels)) if labels else np.zeros(len(frame), dtype=bool)
+        for i in _rows(of_labels & ~missing):
+            stated, dimension = str(values.iloc[i]), str(frame["dimension"].iloc[i])
+            if joined_labels(split_labels(stated), labels[dimension]) != stated:
+                what = f"{stated[:200]!r} is not a choice of labels of {dimension}"
+                cure = f'write those that apply of "{SEPARATOR.join(labels[dimension])}", in this order, or {NO_LABEL}'
+                yield finding(i, what, cure)
+        for i in _rows(~values.astype("str").isin(list(allowed)) & ~missing & ~of_labels):
             hint = f"use one of {', '.join(allowed)}" if allowed != ("",) else "leave it empty: one response is rated"
             if column.name == "dimension":
                 hint += ", or declare the dimension in benchmark.toml"
@@ -202,6 +245,18 @@ def _bad_numbers(values: pd.Series, column: Column) -> Iterator[tuple[int, str, 
         for i in _rows(mask):
             value = values.iloc[i]
             yield i, f"{repr(value) if isinstance(value, str) else value} {problem}", cure
+
+
+def _bad_rubrics(
+    values: pd.Series, missing: pd.Series, dimensions: tuple[str, ...] | None
+) -> Iterator[tuple[int, str, str]]:
+    seen: dict[str, tuple[str, str] | None] = {}  # cases may share a rubric
+    for i in _rows(~missing):
+        text = str(rubric_text(values.iloc[i]))
+        if text not in seen:
+            seen[text] = rubric_fault(text, dimensions)
+        if (fault := seen[text]) is not None:
+            yield i, *fault
 
 
 def _bad_names(values: pd.Series) -> Iterator[tuple[int, str, str]]:
@@ -252,12 +307,46 @@ def _inspect_relations(frame: pd.DataFrame, table: TableName, source: str) -> It
                 yield Finding("error", source, i + 1, "choice", problem, cure, str(frame["case_id"].iloc[i]))
 
 
+def _inspect_steps(frame: pd.DataFrame, source: str) -> Iterator[Finding]:
+    """The steps of each item must be 1, 2, ... in the order of the rows; one finding an item where they are not."""
+    step = pd.to_numeric(frame["step"]).astype("float64").reset_index(drop=True)
+    item = frame["item"].astype("str") if "item" in frame.columns else pd.Series(None, frame.index, dtype="str")
+    item, ids = item.reset_index(drop=True), frame["case_id"].astype("str")
+    for i in _rows(step.notna() & item.isna()):
+        problem, cure = f"step {step[i]:.0f} is of no item", "name the item whose step it is, or leave it empty"
+        yield Finding("error", source, i + 1, "item", problem, cure, ids.iloc[i])
+    for name, steps in step[item.isin(item[step.notna()].dropna())].groupby(item, sort=False):
+        due = np.arange(1, len(steps) + 1)
+        broken = np.flatnonzero(steps.to_numpy() != due)
+        if len(broken):
+            row = int(steps.index[broken[0]])
+            problem, cure = _broken_step(repr(str(name)[:80]), steps.to_numpy(), int(broken[0]))
+            yield Finding("error", source, row + 1, "step", problem, cure, ids.iloc[row])
+
+
+def _broken_step(item: str, steps: np.ndarray, at: int) -> tuple[str, str]:
+    """What is wrong with the first step of an item that is not the one due, and the cure."""
+    stated, due = steps[at], at + 1
+    if np.isnan(stated):
+        return f"the item {item} has steps, and this case of it is none", "number it, or take it out of the item"
+    if stated in steps[:at]:
+        return f"step {stated:.0f} of the item {item} occurs again", "keep one of the two"
+    if due in steps:
+        return f"step {stated:.0f} of the item {item} comes before its step {due}", "put the steps of an item in order"
+    return f"step {due} of the item {item} is missing before its step {stated:.0f}", "add it, or number them 1, 2, ..."
+
+
 def _cast(values: pd.Series, type_: ColumnType) -> pd.Series:
-    if type_ == "str":
+    if type_ == "rubric":
+        values = values.map(rubric_text, na_action="ignore")
+    if type_ in ("str", "date", "rubric"):
         return values if isinstance(values.dtype, pd.StringDtype) else values.astype("str")
     if type_ == "names":
         return values.map(list)
-    return pd.to_numeric(values).astype("int64" if type_ == "int" else "float64")
+    numbers = pd.to_numeric(values)
+    if type_ == "float":
+        return numbers.astype("float64")
+    return numbers.astype("Int64" if numbers.isna().any() else "int64")
 
 
 def check_references(frame: pd.DataFrame, cases: pd.DataFrame, source: str) -> None:

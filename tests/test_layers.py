@@ -9,9 +9,9 @@ from pathlib import Path
 
 LIBRARY = Path(__file__).parent.parent / "mrb_lib"
 FLOORS = (
-    "errors", "schema", "files", "preloaded_client", "preloaded", "registry", "validation", "replies", "data",
-    "verdicts", "reviews", "judges", "probes", "training", "runs", "stats", "construct", "plots", "notebook", "widgets",
-    "report", "cli",
+    "errors", "schema", "dates", "rubrics", "files", "preloaded_client", "preloaded", "registry", "validation",
+    "replies", "data", "verdicts", "reviews", "judges", "probes", "training", "runs", "stats", "construct", "plots",
+    "notebook", "widgets", "report", "cli",
 )  # fmt: skip
 STATISTICS = {"scipy", "statsmodels", "sklearn", "krippendorff", "torch"}
 

@@ -30,6 +30,19 @@ def test_whole_numbers_and_text_are_the_same_id() -> None:
     assert conform(_frame({**CASE, "case_id": 7}), "cases", "f")["case_id"].tolist() == ["7"]
 
 
+def test_a_date_is_a_year_a_month_or_a_day() -> None:
+    dates = ["2023", "2023-05", "2023-05-17", None, "2024-02-29"]
+    kept = conform(_frame(CASE, *[{}] * 4).assign(date=dates, case_id=list("01234")), "cases", "f")
+    assert kept["date"].isna().tolist() == [False, False, False, True, False]
+    assert conform(_frame({**CASE, "date": 2023}), "cases", "f")["date"].tolist() == ["2023"]
+
+
+def test_a_long_text_for_a_date_is_not_repeated_in_full() -> None:
+    [finding] = inspect(_frame({**CASE, "date": "9" * 10**6}), "cases", "f")
+    assert finding.column == "date"
+    assert len(str(finding)) < 200
+
+
 @pytest.mark.parametrize(
     ("table", "frame", "expected"),
     [
@@ -39,6 +52,13 @@ def test_whole_numbers_and_text_are_the_same_id() -> None:
         ("cases", _frame({**CASE, "question": ["a"]}), ["row 1", "column question", "list"]),
         ("cases", _frame({**CASE, "images": "a.png"}), ["row 1", "column images", "list of file names"]),
         ("cases", _frame({**CASE, "images": ["../a.png"]}), ["row 1", "column images", "'../a.png'", "leads out"]),
+        (
+            "cases",
+            _frame({**CASE, "date": "May 2023"}),
+            ["row 1", "column date", "'May 2023' is not a date", "2023-05-17"],
+        ),
+        ("cases", _frame({**CASE, "date": "2023-02-30"}), ["row 1", "column date", "is not a date"]),
+        ("cases", _frame({**CASE, "date": ["2023"]}), ["row 1", "column date", "list where text belongs"]),
         ("annotations", _frame(ANNOTATION, {"annotator": "y", "choice": "C"}), ["row 2", "column choice", "A, B, tie"]),
         ("annotations", _frame({**ANNOTATION, "dimension": "beauty"}), ["row 1", "column dimension", "'beauty'"]),
         ("annotations", _frame(ANNOTATION, {}), ["row 2", "occurs again"]),

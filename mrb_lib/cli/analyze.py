@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 if TYPE_CHECKING:
+    import pandas as pd
     from typer._click.core import Context  # the copy of click that Typer's own classes speak of
     from typer._click.formatting import HelpFormatter
 
@@ -113,6 +114,13 @@ def analyze(
     tuned: Annotated[
         list[str] | None, typer.Option(metavar="JUDGE", help="Table gains: with this one, trained from it; repeatable.")
     ] = None,
+    work: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="WORK",
+            help="Table knowledge: the work folder whose items models answered (`mrb construct filter`).",
+        ),
+    ] = None,
     correction: Annotated[
         str | None, typer.Option(help="holm, hochberg, bonferroni, bh, by or none; default: the table's own.")
     ] = None,
@@ -159,6 +167,7 @@ def analyze(
     from mrb_lib.stats.failures.where import asks_for_tags, restricted
     from mrb_lib.stats.inputs import ADJUDICATED, rule_in_words
     from mrb_lib.stats.resampling.clusters import CASE, resampling_unit
+    from mrb_lib.verdicts.prompts import run_prompts
     from mrb_lib.verdicts.store import iter_verdicts
     from mrb_lib.verdicts.training import seen_notes, training_records
 
@@ -206,13 +215,14 @@ def analyze(
         from mrb_lib.reviews.exchange import tags_from
 
         tags = tags_from(store, benchmark.meta.name)
+    marks = None if work is None else _marks(work)
     own: dict[str, float] = ctx.meta[OWN_OPTIONS]
     with status_of("mrb_lib.stats"):
         frame = tables.analyze(
             benchmark, verdicts, table, policy=policy, by=by, dimension=dimension, gold=gold, correction=correction,
             family=family, resamples=resamples, seed=seed, cluster=cluster, level=level, probe=probe,
             intervals=intervals, adjudications=reviewed, where=only, tags=tags, groups=stated, training=training,
-            records=training_records(manifests), pairs=pairs,
+            records=training_records(manifests), pairs=pairs, prompts=run_prompts(manifests), marks=marks,
             **{name: value for name, value in own.items() if name in spec.options},
         )  # fmt: skip
     common = set(inspect.signature(tables.analyze).parameters) & set(ctx.params)
@@ -221,6 +231,8 @@ def analyze(
     unread = tables.unread(table, [*sorted(common - {"adjudications"}), *own])
     if pairs and "pairs" not in spec.parameters:
         typer.echo(f"warning: --base and --tuned change nothing: table {table} does not read them", err=True)
+    if work is not None and "marks" not in spec.parameters:
+        typer.echo(f"warning: --work changes nothing: table {table} does not read it", err=True)
     if "judge_groups" in spec.parameters and frame.empty:
         hint = "no judge here is known to be trained from another; --base A --tuned B names a pair"
         if "pairs" not in spec.parameters:
@@ -256,6 +268,19 @@ def analyze(
         title += "; --cluster case_id takes each case alone" if unit and cluster is None and unit.name != CASE else ""
         text = f"{title}\n\n{render.as_text(frame)}" if wide else as_overview(frame, spec, title=title)
         typer.echo(text)
+
+
+def _marks(work: Path) -> pd.DataFrame:
+    """Which model answered which item of a work folder right: `item_id, model, correct`."""
+    import pandas as pd
+
+    from mrb_lib.construct.work import open_work
+    from mrb_lib.errors import InputError
+
+    chunks = list(open_work(work).chunks("answers", ["item_id", "model", "correct"]))
+    if not chunks:
+        raise InputError(f"--work {work}: no model has answered its items; run `mrb construct filter {work}` first.")
+    return pd.concat(chunks, ignore_index=True)
 
 
 def explained(spec: TableSpec) -> str:

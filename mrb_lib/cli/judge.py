@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mrb_lib.cli.judged import JudgedRow
     from mrb_lib.data.benchmark import Benchmark
     from mrb_lib.judges.budget import Estimate
+    from mrb_lib.judges.context import ExamplesBy, ReferenceLevel
     from mrb_lib.judges.settings import DType, Quantization
     from mrb_lib.runs.outcomes import Outcome, RunSummary
     from mrb_lib.runs.planned import PlannedJudge
@@ -77,6 +78,34 @@ def judge(
     prompt: Annotated[
         str | None, typer.Option(metavar="ID|FILE", help="A prompt's id, or a template; default: the engine's.")
     ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LEVEL",
+            help="Show a reference answer in any prompt: strong (column reference), weak (column reference_weak, which "
+            "the prompt says may be wrong) or none; a case without it is an error. Default: as the prompt is written.",
+        ),
+    ] = None,
+    evidence: Annotated[
+        bool,
+        typer.Option(
+            "--evidence",
+            help="Show the passages in the column evidence (a text, or a JSON list of texts; [] states that none was "
+            "found, which the prompt says); a case with an empty value is an error.",
+        ),
+    ] = False,
+    examples: Annotated[
+        int,
+        typer.Option(
+            metavar="K",
+            help="Show K worked examples, at most 10: training cases (`mrb split`) and what annotators decided, of "
+            "other items, clusters, images and texts than the case, without their images. Training cases are not "
+            "judged.",
+        ),
+    ] = 0,
+    examples_by: Annotated[
+        str, typer.Option(metavar="RULE", help="Of --examples: nearest, by the words of the texts, or random (--seed).")
+    ] = "nearest",
     preset: Annotated[
         str,
         typer.Option(metavar="NAME", help="paper: order AB, prompt official-form, temperature 0.1, where not set."),
@@ -151,7 +180,9 @@ def judge(
         orders, prompt = own.get("orders", orders), own.get("prompt", prompt)
         temperature = own.get("temperature", temperature)
     settings = Settings(
-        seed=seed, prompt=prompt, temperature=temperature, max_new_tokens=max_new_tokens, max_pixels=max_pixels,
+        seed=seed, prompt=prompt, reference=cast("ReferenceLevel | None", reference), evidence=evidence,
+        examples=examples, examples_by=cast("ExamplesBy", examples_by),
+        temperature=temperature, max_new_tokens=max_new_tokens, max_pixels=max_pixels,
         without_images=without_images, batch_size=batch_size, device=device, dtype=dtype_named(dtype),
         quantize=cast("Quantization | None", quantize), revision=revision, download=download,
         trust_remote_code=trust_remote_code, url=url, allow_remote=allow_remote, concurrency=concurrency,

@@ -36,7 +36,13 @@ def write_imported(imported: Imported, folder: Path, source: str) -> None:
     if len(imported.verdicts):
         ratings = meta.categories if meta.is_rating else ()
         save_imported(
-            imported.verdicts, folder / "runs", benchmark=meta.name, kind=meta.kind, source=source, ratings=ratings
+            imported.verdicts,
+            folder / "runs",
+            benchmark=meta.name,
+            kind=meta.kind,
+            source=source,
+            ratings=ratings,
+            labels=meta.labels,
         )
 
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -29,6 +29,7 @@ from mrb_lib.schema import (
     DIMENSIONS,
     KINDS,
     LEVELS,
+    NO_LABEL,
     SEEN_BY_JUDGES,
     TASKS,
     Kind,
@@ -57,7 +58,10 @@ class BenchmarkMeta:
         else their places, as equally far apart
     task : "preference" between two responses, or "rating" of one response a case by the categories
     acceptable : the categories of a rating that count as safe or good enough; empty where nobody says
-    definitions : what a dimension or a category means, by its name, in words that judges and annotators are shown
+    labels : of a rating, the labels of each dimension in which several may apply at once; such a dimension is not rated
+        by the categories, see `mrb_lib.schema.joined_labels`
+    definitions : what a dimension, a category or a label means, by its name, in words that judges and annotators are
+        shown
     source, licence, citation, revision : where the data came from
     extra : keys this version does not know, carried along
     """
@@ -69,6 +73,7 @@ class BenchmarkMeta:
     level: Level = "nominal"
     task: Task = "preference"
     acceptable: tuple[str, ...] = ()
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     definitions: Mapping[str, str] = field(default_factory=dict)
     description: str = ""
     source: str = ""
@@ -86,6 +91,11 @@ class BenchmarkMeta:
     def is_rating(self) -> bool:
         """Whether one response a case is rated by the categories."""
         return self.task == "rating"
+
+    @property
+    def one_choice(self) -> tuple[str, ...]:
+        """The dimensions in which a case has one category: all but those of `labels`."""
+        return tuple(name for name in self.dimensions if name not in self.labels)
 
     @property
     def is_judged(self) -> bool:
@@ -142,6 +152,15 @@ class Benchmark:
     annotations: pd.DataFrame
     images: Mapping[str, bytes] = field(default_factory=dict)
     path: Path | None = None
+
+    @cached_property
+    def of_one_choice(self) -> Benchmark:
+        """The benchmark without its dimensions of several labels; itself where it has none."""
+        if not self.meta.labels:
+            return self
+        annotations = self.annotations[~self.annotations["dimension"].isin(list(self.meta.labels))]
+        meta = replace(self.meta, dimensions=self.meta.one_choice, labels={})
+        return replace(self, meta=meta, annotations=annotations.reset_index(drop=True))
 
     @cached_property
     def cases_by_image(self) -> pd.DataFrame:
@@ -235,11 +254,11 @@ def meta_from(raw: Mapping[str, object], source: str) -> BenchmarkMeta:
                 )
             values[name] = dict(value)
         elif name in ("dimensions", "categories", "acceptable"):
-            if not isinstance(value, (list, tuple)) or not value or not all(isinstance(v, str) and v for v in value):
-                raise InputError(f'{source}, key {name}: a list of names is needed; write {name} = ["..."].')
-            if len(set(value)) != len(value):
-                raise InputError(f"{source}, key {name}: a name occurs twice; keep one.")
-            values[name] = tuple(value)
+            values[name] = _names(value, name, source)
+        elif name == "labels":
+            if not isinstance(value, Mapping):
+                raise InputError(f'{source}, key {name}: is not a table; write dimension = ["..."] under [{name}].')
+            values[name] = {key: _names(labels, key, source) for key, labels in value.items()}
         elif isinstance(value, str):
             values[name] = value
         else:
@@ -253,7 +272,46 @@ def meta_from(raw: Mapping[str, object], source: str) -> BenchmarkMeta:
     extra = {name: value for name, value in raw.items() if name not in names}
     meta = BenchmarkMeta(**values, extra=extra)  # type: ignore[arg-type]  # each value was checked above
     _check_rating(meta, source)
+    _check_labels(meta, source)
     return meta
+
+
+def _names(value: object, key: str, source: str) -> tuple[str, ...]:
+    if not isinstance(value, (list, tuple)) or not value or not all(isinstance(v, str) and v for v in value):
+        raise InputError(f'{source}, key {key}: a list of names is needed; write {key} = ["..."].')
+    if len(set(value)) != len(value):
+        raise InputError(f"{source}, key {key}: a name occurs twice; keep one.")
+    return tuple(value)
+
+
+def _check_labels(meta: BenchmarkMeta, source: str) -> None:
+    """Raise `InputError` where the dimensions of several labels cannot be."""
+    if meta.labels and not meta.is_rating:
+        raise InputError(f'{source}, key labels: only a rating has some; remove them, or write task = "rating".')
+    for dimension, labels in meta.labels.items():
+        if dimension not in meta.dimensions:
+            known = ", ".join(meta.dimensions)
+            raise InputError(f"{source}, key labels: {dimension!r} is no dimension; use some of {known}.")
+        if len(labels) > MOST_CATEGORIES:
+            raise InputError(
+                f"{source}, labels of {dimension}: {len(labels)} are too many; name at most {MOST_CATEGORIES}."
+            )
+        for name in labels:
+            if ";" in name or _is_awkward(name) or name.casefold() == NO_LABEL:
+                raise InputError(
+                    f"{source}, labels of {dimension}: {name[:80]!r} is not one line of at most {LONGEST_CATEGORY} "
+                    f"characters without a semicolon or spaces around it, and not {NO_LABEL}; name it otherwise."
+                )
+    if meta.labels and any(_is_awkward(name) for name in meta.dimensions):
+        raise InputError(
+            f"{source}, key dimensions: a name is not one short line, as it must be beside labels; shorten it."
+        )
+    if meta.labels and not meta.one_choice:
+        raise InputError(f"{source}, key labels: leave no dimension for the categories; keep one without labels.")
+
+
+def _is_awkward(name: str) -> bool:
+    return len(name) > LONGEST_CATEGORY or len(name.splitlines()) != 1 or name != name.strip()
 
 
 def _check_rating(meta: BenchmarkMeta, source: str) -> None:
@@ -272,7 +330,7 @@ def _check_rating(meta: BenchmarkMeta, source: str) -> None:
             f"{source}, key categories: {len(meta.categories)} are too many to choose from; "
             f"name at most {MOST_CATEGORIES}."
         )
-    awkward = [name for name in meta.categories if len(name) > LONGEST_CATEGORY or "\n" in name or name != name.strip()]
+    awkward = [name for name in meta.categories if _is_awkward(name)]
     if awkward:
         raise InputError(
             f"{source}, key categories: {awkward[0][:80]!r} is not one line of at most {LONGEST_CATEGORY} characters "
@@ -299,8 +357,15 @@ def meta_text(meta: BenchmarkMeta) -> str:
     for f in fields(meta):
         value = getattr(meta, f.name)
         if f.name != "extra" and value not in ("", (), {}):
-            raw[f.name] = list(value) if isinstance(value, tuple) else dict(value) if f.name == "definitions" else value
+            raw[f.name] = _plain(value)
     return tomli_w.dumps({**raw, **meta.extra})
+
+
+def _plain(value: object) -> object:
+    """A value as TOML has it."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    return list(value) if isinstance(value, tuple) else value
 
 
 def write_meta(meta: BenchmarkMeta, path: Path) -> None:
@@ -346,10 +411,16 @@ def load(path: str | Path) -> Benchmark:
     """
     folder = Path(path)
     meta = read_meta(folder / "benchmark.toml")
-    cases = conform(read_table(folder / "cases.parquet"), "cases", str(folder / "cases.parquet"), task=meta.task)
+    path_of_cases = folder / "cases.parquet"
+    cases = conform(read_table(path_of_cases), "cases", str(path_of_cases), dimensions=meta.dimensions, task=meta.task)
     source = folder / "annotations.parquet"
     annotations = conform(
-        read_table(source), "annotations", str(source), dimensions=meta.dimensions, categories=meta.categories
+        read_table(source),
+        "annotations",
+        str(source),
+        dimensions=meta.dimensions,
+        categories=meta.categories,
+        labels=meta.labels,
     )
     check_references(annotations, cases, str(source))
     return Benchmark(meta, cases, annotations, FolderImages(folder / "images"), folder)
@@ -385,13 +456,14 @@ class BenchmarkWriter:
 
         An image that a case names and `images` lacks is left out; `mrb check` reports it.
         """
-        cases = conform(cases, "cases", "cases", task=self.meta.task)
+        cases = conform(cases, "cases", "cases", dimensions=self.meta.dimensions, task=self.meta.task)
         annotations = conform(
             annotations,
             "annotations",
             "annotations",
             dimensions=self.meta.dimensions,
             categories=self.meta.categories,
+            labels=self.meta.labels,
         )
         check_references(annotations, cases, "annotations")
         repeated = [case for case in cases["case_id"] if case in self._ids]

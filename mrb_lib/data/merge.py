@@ -75,11 +75,15 @@ def _check_alike(metas: Sequence[BenchmarkMeta]) -> None:
             )
         if first.is_preference and meta.is_preference:
             continue
-        if (first.categories, first.level, first.acceptable) != (meta.categories, meta.level, meta.acceptable):
+        if _kind_of_labels(first) != _kind_of_labels(meta):
             raise InputError(
                 f"merge: the labels of {first.name} ({', '.join(first.categories)}; {first.level}) and of {meta.name} "
                 f"({', '.join(meta.categories)}; {meta.level}) are not of one kind; merge those that are alike."
             )
+
+
+def _kind_of_labels(meta: BenchmarkMeta) -> tuple[object, ...]:
+    return meta.categories, meta.level, meta.acceptable, dict(meta.labels)
 
 
 def _cases(name: str, cases: pd.DataFrame) -> pd.DataFrame:

@@ -33,7 +33,7 @@ _FLAT = 1.0  # the length, in grey levels, under which an image holds nothing bu
 _CHUNK = 500
 _LOW = 8
 ROUNDING: Final = 1e-4
-_WORD = re.compile("[\u3040-\u30ff\u3400-\u9fff]|\\w+")  # where words are not spaced, a character is one
+WORD = re.compile("[\u3040-\u30ff\u3400-\u9fff]|\\w+")  # where words are not spaced, a character is one
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 ProgressCallback = Callable[[str, int, int], None]
@@ -204,7 +204,7 @@ def _shingle_sets(cases: pd.DataFrame) -> sparse.csr_array[np.int32, tuple[int, 
 
 
 def _shingles(text: str) -> list[str]:
-    words = _WORD.findall(text.casefold())
+    words = WORD.findall(text.casefold())
     return [" ".join(words[i : i + _SHINGLE]) for i in range(max(len(words) - _SHINGLE + 1, 1))] if words else []
 
 

@@ -35,7 +35,8 @@ def gold(benchmark: Benchmark, rule: GoldRule = "majority") -> pd.DataFrame:
     Parameters
     ----------
     rule : "majority" takes the category with the most votes, "unanimous" the one
-        that all annotators gave, of whom there must be two at least: one vote is not unanimous.
+        that all annotators gave, of whom there must be two at least: one vote is not unanimous. Dimensions of several
+        labels have none, see `mrb_lib.stats.multi_label`.
 
     Returns
     -------
@@ -53,6 +54,7 @@ def gold(benchmark: Benchmark, rule: GoldRule = "majority") -> pd.DataFrame:
     """
     if rule not in GOLD_RULES:
         raise InputError(f"gold rule {rule!r} is unknown; use one of {', '.join(GOLD_RULES)}.")
+    benchmark = benchmark.of_one_choice
     meta, votes, case_ids = benchmark.meta, voting(benchmark.annotations), benchmark.cases["case_id"]
     case = pd.Index(case_ids).get_indexer(pd.Index(votes["case_id"]))
     dimension = pd.Index(meta.dimensions).get_indexer(pd.Index(votes["dimension"]))

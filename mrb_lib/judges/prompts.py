@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import string
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,14 +23,21 @@ from jinja2 import StrictUndefined, Template, TemplateError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from mrb_lib.errors import InputError
+from mrb_lib.judges.context import Context, names_of_choices
 from mrb_lib.replies.categories import marks_of
 from mrb_lib.replies.labels import LETTERS, Labels, labels_of, names_letters, relabelled
 from mrb_lib.schema import CHOICES
 from mrb_lib.verdicts.orders import TIE
 
-Asks = Literal["all", "one", "rating", "answer", "categories", "category"]
+Asks = Literal[
+    "all", "one", "rating", "answer", "categories", "category", "rankings", "ranking", "criteria", "criterion"
+]
 
 BLOCKS: Final = ("case", "responses", "ask")
+RANKINGS: Final[tuple[Asks, ...]] = ("rankings", "ranking")
+"""What a prompt that shows all responses to an item asks for: rankings in all dimensions, or a ranking in one."""
+RANKED: Final = tuple(string.ascii_uppercase)
+"""What such a prompt calls the responses, in the order shown; it shows no more than these."""
 DEFINITIONS: Final[dict[str, str]] = {
     "accuracy": "what it states is true of the image and medically correct",
     "relevance": "it stays with what was asked and with what the image shows",
@@ -42,7 +50,9 @@ _HEADER = re.compile(r"\A\{#-?\s*asks:\s*(\w+)(\s+and\s+reason)?\s*-?#\}\n?")
 _BREAK: Final = "\u200b"  # zero-width space
 _MEASURE: Final = ", measured by the reference answer"
 _FOLDER = resources.files("mrb_lib.judges").joinpath("templates")
-_ANSWERING, _RATINGS = _FOLDER.joinpath("answering"), _FOLDER.joinpath("ratings")
+_ANSWERING, _RATINGS, _RANKING, _CRITERIA = (
+    _FOLDER.joinpath(name) for name in ("answering", "ratings", "ranking", "criteria")
+)
 # Text that some chat template or processor takes for a mark of its own; a tokenizer's own marks are added to these.
 _MARKS: Final = (
     r"<\|[^<>|\s]{1,40}\|>|</?s>|\[/?INST\]|\[IMG(?:_[A-Z]{1,8})?\]|<</?SYS>>|◁/?think▷|"
@@ -95,7 +105,8 @@ class Prompt:
     text : the template's source
     asks : "all" dimensions in one reply, "one" dimension in one letter, a "rating" of one response, or an "answer" to
         the question, which is not judged but kept; of one response, for the category of all dimensions ("categories")
-        or of one ("category")
+        or of one ("category"), or whether it meets each criterion of the case's rubric ("criteria"), or one of them
+        ("criterion"); of any number of responses, for "rankings" in all dimensions in one reply, or a "ranking" in one
     gives_reason : whether the reply's object is to end with a key `reason`, a text
     hash : SHA-256 of the source and of what it renders to for a fixed case, so that a
         change of the definitions or the fences changes it too
@@ -127,9 +138,13 @@ class Prompt:
             raise InputError(
                 f"prompt {self.id}: has no block {missing[0]!r}; write {{% block {missing[0]} %}}...{{% endblock %}}."
             )
-        sample = ["first", "second"][: 1 if self.asks == "rating" or self.rates else 2]
-        dimensions, one = list(DEFINITIONS), "" if self.asks == "all" else "overall"
-        example = self.render("question", sample, dimensions, one, reference="reference", n_images=1)
+        n_shown = 1 if self.asks == "rating" or self.rates or self.checks else 3 if self.asks in RANKINGS else 2
+        sample, dimensions = ["first", "second", "third"][:n_shown], list(DEFINITIONS)
+        one = "" if self.asks in ("all", "rankings") else "overall"
+        criteria = ["criterion", "another"] if self.checks else []
+        example = self.render(
+            "question", sample, dimensions, one, reference="reference", before="before", n_images=1, criteria=criteria
+        )
         digest = hashlib.sha256("\0".join((self.text, example.text)).encode("utf-8", "surrogatepass")).hexdigest()
         object.__setattr__(self, "hash", digest)
 
@@ -139,9 +154,31 @@ class Prompt:
         return self.asks in ("categories", "category")
 
     @property
+    def checks(self) -> bool:
+        """Whether it asks which criteria one response meets."""
+        return self.asks in ("criteria", "criterion")
+
+    @property
     def is_of_one(self) -> bool:
         """Whether it asks about one dimension, for a mark of one token."""
         return self.asks in ("one", "category")
+
+    def check_shows(self, names: Sequence[str]) -> None:
+        """Raise `InputError` where it cannot show what is to be shown beside the cases.
+
+        Parameters
+        ----------
+        names : see `mrb_lib.judges.settings.Settings.shows`
+        """
+        if "reference" in names and self.needs_reference:
+            raise InputError(
+                f"prompt {self.id}: shows the reference answer itself; leave out --reference, or use another prompt."
+            )
+        if "examples" in names and self.asks == "rating":
+            raise InputError(
+                f"prompt {self.id}: asks for a rating of each response, of which choices between two are no examples; "
+                "leave out --examples, or use another engine."
+            )
 
     def render(
         self,
@@ -151,6 +188,9 @@ class Prompt:
         dimension: str = "",
         *,
         reference: str | None = None,
+        before: str | None = None,
+        label_sets: Mapping[str, Sequence[str]] | None = None,
+        label: str = "",
         n_images: int = 0,
         scale: int = 5,
         choices: Sequence[str] = CHOICES,
@@ -162,17 +202,23 @@ class Prompt:
         wording: int = 0,
         instruction: str = "",
         note: str = "",
+        criteria: Sequence[str] = (),
+        criterion: int = 0,
+        context: Context | None = None,
     ) -> Rendered:
         """The text for one case.
 
         Parameters
         ----------
         responses : the response shown first, which the prompt calls A, and the second,
-            called B; one alone for a rating
+            called B; one alone for a rating; for a ranking up to 26, called A, B, C and so on
         dimensions : all that are judged, for the definitions
         dimension : the one asked about, where one is
         reference : the reference answer; None where the case has none
+        before : the earlier steps of the item, of which the response is the next; None where there are none
         scale : the highest rating
+        label_sets : the labels of each dimension in which several may apply
+        label : the one of them that alone is asked about, with yes for the second mark and no for the first
         choices : those of A, B and tie that the benchmark has, or the categories of a rating; no other is offered
         definitions : what dimensions and categories mean, by name
         ordered : the categories are in order, from the lowest
@@ -182,6 +228,9 @@ class Prompt:
         wording : 0, or which of the other wordings of what is asked stands in place of the block `ask`
         instruction : what stands before what is asked, outside all fences
         note : what somebody says of the two responses, in a fence after them; a rating of one response has none
+        criteria : the texts of the case's rubric
+        criterion : the place of the one asked about, where one is
+        context : what is shown beside the case, around the block `case`; None for nothing
 
         Raises
         ------
@@ -191,27 +240,38 @@ class Prompt:
         """
         reference = reference if self.needs_reference else None  # what is not shown must not shape the key either
         texts = [question, *responses, *([reference] if reference is not None else [])]
-        key = _key(texts, note)
+        beside = context.texts if context else ()
+        # Where each response is checked alone, all that stands before it is the same for both, the key too if it can.
+        if self.checks:
+            key = _key([question, *criteria], "\0".join(texts), *beside)
+        else:
+            key = _key(texts, note + (before or ""), *beside)
         defused = [defuse(text, marks or _GENERIC) for text in texts]
         options = _options(choices, definitions, numbered=numbered) if self.rates else []
         variables: dict[str, object] = {
             "question": defused[0],
             "first": defused[1],
             "second": defused[2] if len(responses) == 2 else None,
+            "responses": list(zip(RANKED, defused[1 : len(responses) + 1], strict=False)),
             "dimensions": list(dimensions),
             "keys": [*dimensions, *(["reason"] if self.gives_reason else [])],
             "definitions": {name: definitions[name] for name in dimensions if name in definitions},
             "options": options,
             "marks": [option["mark"] for option in options],
             "ordered": ordered,
+            "labels": _labels(label_sets or {}, definitions),
+            "labelled": list(label_sets or {}),
+            "label": defuse(label, _GENERIC),
             "dimension": dimension,
             "reference": defused[-1] if reference is not None else None,
+            "before": defuse(before, marks or _GENERIC) if before else None,
             "n_images": n_images,
             "scale": scale,
             "choices": list(choices),
             "offer": offer(choices),
             "key": key,
             "fence": _fence(key, labels),
+            **_checklist([defuse(text, marks or _GENERIC) for text in criteria], criterion),
         }
         blocks = self._blocks(variables)
         if wording:
@@ -229,6 +289,15 @@ class Prompt:
             blocks[-1] = f"{instruction}\n{blocks[-1]}"
         if note and self.asks in ("all", "one"):
             blocks[-1] = f"{_fence(key, labels)('note', defuse(note, marks or _GENERIC))}\n\n{blocks[-1]}"
+        if context:
+
+            def enclosed(name: str, text: str) -> str:
+                return _fence(key, LETTERS)(name, defuse(text, marks or _GENERIC))
+
+            mark = [option["mark"] for option in options]
+            names = names_of_choices(choices, labels, mark, rates=self.rates, is_of_one=self.is_of_one)
+            before = context.before(enclosed, key, labels, names, dimensions, is_of_one=self.is_of_one)
+            blocks[0] = before + blocks[0] + context.after(enclosed)
         return Rendered(*blocks)
 
     def _blocks(self, variables: Mapping[str, object]) -> list[str]:
@@ -271,6 +340,16 @@ def rating_ids() -> tuple[str, ...]:
     return _ids(_RATINGS)
 
 
+def ranking_ids() -> tuple[str, ...]:
+    """The ids of the prompts that come with the library and show all responses to an item."""
+    return _ids(_RANKING)
+
+
+def criteria_ids() -> tuple[str, ...]:
+    """The ids of the prompts that come with the library and ask which criteria of a rubric a response meets."""
+    return _ids(_CRITERIA)
+
+
 def _ids(folder: Traversable) -> tuple[str, ...]:
     return tuple(sorted(path.name.removesuffix(".jinja") for path in folder.iterdir() if path.name.endswith(".jinja")))
 
@@ -278,12 +357,13 @@ def _ids(folder: Traversable) -> tuple[str, ...]:
 def load_prompt(id_or_file: str) -> Prompt:
     """A prompt by its id, or from a template file, whose name without its ending becomes the id.
 
-    The file's first line is `{# asks: all #}` (or `one`, `rating`, `answer`, `categories` or `category`; `all and
-    reason` where the reply's object is to end with a key `reason`), then come the blocks `case`, `responses`
-    and `ask`. They may use `question, first, second, dimensions, definitions, dimension,
-    reference, n_images, scale`, `choices` (those of A, B and tie that the benchmark has, or its categories),
-    `options` (the categories, each with `mark`, `name` and `meaning`), `marks`, `ordered`,
-    `offer` (the same in words, quoted), `keys` (of the reply's object, in order) and
+    The file's first line is `{# asks: all #}` (or another of `Asks`; `all and reason` where the reply's object is to
+    end with a key `reason`), then come the blocks `case`, `responses` and `ask`. They may use `question, first, second,
+    dimensions, definitions, dimension, reference, before, n_images, scale`, `choices` (those of A, B and tie that the
+    benchmark has, or its categories), `options` (the categories, each with `mark`, `name` and `meaning`), `marks`,
+    `ordered`, `labels` (each with `dimension`, `name` and `meaning`), `labelled` (their dimensions), `label` (one
+    alone), `criteria` (of the rubric, each with `mark` and `text`), `criterion`, `responses` (pairs of letter and text),
+    `offer` (the choices in words, quoted), `keys` (of the reply's object, in order) and
     `fence(name, text)`, which encloses a text so that it cannot end its enclosure.
 
     Raises
@@ -291,14 +371,14 @@ def load_prompt(id_or_file: str) -> Prompt:
     InputError
         There is no such prompt or file, or it is not such a template.
     """
-    for folder in (_FOLDER, _ANSWERING, _RATINGS):
+    for folder in (_FOLDER, _ANSWERING, _RATINGS, _RANKING, _CRITERIA):
         if id_or_file in _ids(folder):
             return prompt_from_text(id_or_file, folder.joinpath(f"{id_or_file}.jinja").read_text(encoding="utf-8"))
     path = Path(id_or_file)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        ids = ", ".join((*builtin_ids(), *answering_ids(), *rating_ids()))
+        ids = ", ".join((*builtin_ids(), *answering_ids(), *rating_ids(), *ranking_ids(), *criteria_ids()))
         raise InputError(
             f"prompt {id_or_file!r}: is none of {ids} and cannot be read as a file; "
             "name one of these or a template file."
@@ -309,8 +389,8 @@ def load_prompt(id_or_file: str) -> Prompt:
 def load_prompt_of_one(id_or_file: str) -> Prompt:
     """As `load_prompt`; of this library's prompts that ask for all dimensions at once, the one that asks for one."""
     prompt, single = load_prompt(id_or_file), f"single-{id_or_file}"
-    known = (*builtin_ids(), *rating_ids())
-    return load_prompt(single) if prompt.asks in ("all", "categories") and single in known else prompt
+    known = (*builtin_ids(), *rating_ids(), *criteria_ids())
+    return load_prompt(single) if prompt.asks in ("all", "categories", "criteria") and single in known else prompt
 
 
 def prompt_from_text(name: str, text: str) -> Prompt:
@@ -347,6 +427,25 @@ def _options(choices: Sequence[str], definitions: Mapping[str, str], *, numbered
     return [
         {"mark": mark, "name": defuse(name, _GENERIC), "meaning": defuse(definitions.get(name, ""), _GENERIC)}
         for mark, name in zip(marks, choices, strict=True)
+    ]
+
+
+def _checklist(criteria: Sequence[str], criterion: int) -> dict[str, object]:
+    """What a template is given of a rubric."""
+    listed = [{"mark": str(number), "text": text} for number, text in enumerate(criteria, start=1)]
+    return {"criteria": listed, "criterion": criteria[criterion] if criteria else ""}
+
+
+def _labels(label_sets: Mapping[str, Sequence[str]], definitions: Mapping[str, str]) -> list[dict[str, str]]:
+    """The labels of all dimensions, with their meanings, in which nothing is taken for a mark of a chat template."""
+    return [
+        {
+            "dimension": dimension,
+            "name": defuse(name, _GENERIC),
+            "meaning": defuse(definitions.get(name, ""), _GENERIC),
+        }
+        for dimension, names in label_sets.items()
+        for name in names
     ]
 
 
@@ -396,13 +495,13 @@ def sandbox() -> ImmutableSandboxedEnvironment:
     )
 
 
-def _key(texts: Sequence[str], note: str = "") -> str:
-    """A short key that no text holds, the same for both orders of the responses and with any note."""
+def _key(texts: Sequence[str], *others: str) -> str:
+    """A short key that no text holds, the same for both orders of the responses and, but by chance, with any others."""
     material = "\0".join(sorted(texts)).encode("utf-8", "surrogatepass")
     number = 0
     while True:
         key = hashlib.sha256(number.to_bytes(4, "big") + material).hexdigest()[:8]
-        if not any(key in text for text in (*texts, note)):
+        if not any(key in text for text in (*texts, *others)):
             return key
         number += 1
 

@@ -16,11 +16,13 @@ import pandas as pd
 from jinja2 import TemplateError, nodes
 
 from mrb_lib.errors import InputError
-from mrb_lib.judges.prompts import DEFINITIONS, Prompt, prompt_from_text, sandbox
+from mrb_lib.judges.context import Context, context_of
+from mrb_lib.judges.points import rubric_of
+from mrb_lib.judges.prompts import DEFINITIONS, RANKINGS, Prompt, prompt_from_text, sandbox
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.schema import NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
-from mrb_lib.verdicts.orders import FIRST, SECOND, to_shown_frame
+from mrb_lib.verdicts.orders import EVIDENCE, FIRST, SECOND, WEAK, to_shown_frame
 
 LONGEST: Final = 50_000
 """Characters of a template that are looked at."""
@@ -30,7 +32,8 @@ _PLAIN_NODES: Final = (
     nodes.Compare, nodes.Operand, nodes.And, nodes.Or, nodes.Not, nodes.Concat, nodes.Getitem, nodes.Test,
 )  # fmt: skip
 _FILTERS: Final = frozenset({"join", "length", "lower", "upper", "trim", "capitalize"})
-_LISTS: Final = frozenset({"dimensions", "definitions", "options", "marks"})
+_BESIDE: Final = {WEAK: "reference_weak", EVIDENCE: "evidence"}
+_LISTS: Final = frozenset({"dimensions", "definitions", "options", "marks", "labels", "criteria"})
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,12 @@ class Sent:
 
 
 def shown_case(case: pd.Series, order: str) -> pd.Series:
-    """One row of the cases table as a judge sees it: the responses in an order, and nothing that it is not to see."""
-    row: pd.Series = to_shown_frame(pd.DataFrame([case]).assign(order=order)).iloc[0]
+    """One row of the cases table as a judge sees it: the responses in an order, and nothing that it is not to see.
+
+    The weak reference and the evidence are there for judges that are shown them; worked examples are not.
+    """
+    beside = {name: case.get(column) for name, column in _BESIDE.items()}
+    row: pd.Series = to_shown_frame(pd.DataFrame([{**case, **beside}]).assign(order=order)).iloc[0]
     return row
 
 
@@ -85,15 +92,26 @@ def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimensio
         return Sent(
             manifest.prompt_text, "the run's template, not filled in: this library would fill it in differently"
         )
+    if prompt.asks in RANKINGS:
+        return Sent(manifest.prompt_text, "the run's template, not filled in: it shows all responses to the item")
     shown = case[order]
     reference = shown.get("reference")
     reference = reference if isinstance(reference, str) else None
+    before = shown.get("before")
     if prompt.needs_reference and reference is None:
         return Sent("", "nothing was asked: the prompt needs a reference answer, and the case has none")
+    row = {str(name): value for name, value in shown.items()}
+    try:
+        context = _context(manifest.spec, row)
+        criteria = [one.text for one in rubric_of(row)] if prompt.checks else []
+    except InputError as error:
+        return Sent("", f"nothing was asked: {error}")
     images = [str(name) for name in shown["images"]] if _sees(manifest) else []
+    alone = prompt.asks == "rating" or prompt.checks
     first, second = str(shown[FIRST]), str(shown[SECOND])
-    rating = prompt.asks == "rating"
-    responses = [[first], [second]] if rating else [[first]] if prompt.rates else [[first, second]]
+    responses = [[first], [second]] if alone else [[first]] if prompt.rates else [[first, second]]
+    labels = _labels(manifest.spec)
+    asked = labels.get(dimension, [""]) if manifest.spec.get("engine") in ("packed", "rating") else [""]
     try:
         texts = [
             prompt.render(
@@ -102,18 +120,31 @@ def sent(manifest: Manifest, case: Mapping[str, pd.Series], order: str, dimensio
                 _dimensions(manifest, dimension),
                 "" if prompt.asks in ("all", "categories") else dimension,
                 reference=reference,
+                before=before if isinstance(before, str) else None,
+                label_sets=labels,
+                label=label,
                 n_images=len(images),
                 scale=_scale(manifest.spec),
                 choices=manifest.choices,
                 definitions=_definitions(manifest.spec),
                 ordered=manifest.spec.get("ordered") is True,
                 numbered=manifest.spec.get("engine") == "rating",
+                criteria=criteria,
+                context=context,
             ).text
             for some in responses
+            for label in asked
         ]
     except InputError as error:
         return Sent("", f"what was asked cannot be written again: {error}")
-    return Sent("\n\n".join(texts), _note(manifest, rating=rating), images)
+    return Sent("\n\n".join(texts), _note(manifest, prompt, alone=alone), images)
+
+
+def _context(spec: Mapping[str, object], row: Mapping[str, object]) -> Context:
+    """What a run showed beside a case, without worked examples; `InputError` where the case lacks it."""
+    level = _shown(spec, "reference").get("level")
+    has_evidence = bool(_shown(spec, "evidence"))
+    return context_of(row, level if isinstance(level, str) else None, evidence=has_evidence, examples=0)
 
 
 @lru_cache(maxsize=64)
@@ -140,6 +171,13 @@ def _is_plain(node: nodes.Node) -> bool:
     return isinstance(node, _PLAIN_NODES)
 
 
+def _shown(spec: Mapping[str, object], name: str) -> Mapping[str, object]:
+    """What a run says of something that it showed beside the cases; empty where it showed no such thing."""
+    shown = spec.get("shown")
+    one = shown.get(name) if isinstance(shown, Mapping) else None
+    return one if isinstance(one, Mapping) else {}
+
+
 def _sees(manifest: Manifest) -> bool:
     """Whether images were shown."""
     return manifest.spec.get("images") is not False and not manifest.spec.get("without_images")
@@ -156,14 +194,25 @@ def _definitions(spec: Mapping[str, object]) -> dict[str, str]:
     return DEFINITIONS | {str(name): str(text) for name, text in own.items()}
 
 
+def _labels(spec: Mapping[str, object]) -> dict[str, list[str]]:
+    stated = spec.get("labels")
+    named = stated if isinstance(stated, Mapping) else {}
+    return {str(name): [str(one) for one in own] for name, own in named.items() if isinstance(own, list | tuple)}
+
+
 def _scale(spec: Mapping[str, object]) -> int:
     scale = spec.get("scale")
     return scale if isinstance(scale, int) else 5
 
 
-def _note(manifest: Manifest, *, rating: bool) -> str:
+def _note(manifest: Manifest, prompt: Prompt, *, alone: bool) -> str:
     notes = ["written again from the run's template and the case as it is now"]
-    notes += ["one prompt for each response"] if rating else []
+    if prompt.asks == "criterion":
+        notes.append("one prompt for each response and criterion, of which those of the first criterion are shown")
+    elif alone:
+        notes.append("one prompt for each response")
+    k = _shown(manifest.spec, "examples").get("k")
+    notes += [f"before it came {k} worked examples, which are not shown here"] if isinstance(k, int) else []
     engine = str(manifest.spec.get("engine"))
     if engine not in ENGINES or ENGINES[engine].model != "server":
         notes.append("around it lay the model's chat template, and marks of its tokenizer in the texts were broken")

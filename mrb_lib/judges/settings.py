@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, get_args
 
 from mrb_lib.errors import InputError
+from mrb_lib.judges.context import LEVELS, MOST_EXAMPLES, RULES, Context, ExamplesBy, ReferenceLevel, context_of
 from mrb_lib.schema import CHOICES, DIMENSIONS, Task
 
 BLIND: Final = (
@@ -30,8 +32,15 @@ class Settings:
         prompt offers another, and another that a judge replies nevertheless is not read
     task, is_ordered, definitions : of the benchmark, set by the same code: whether one response a case is rated,
         whether its categories are in order from the lowest, and what dimensions and categories mean
+    labels : of the benchmark, set by the same code: those of each dimension in which several may apply
     seed : of everything that is drawn at random
     prompt : id of a prompt, or path of a template file
+    reference : the reference answer that any prompt shows: "none", "weak" or "strong"; None leaves that to the template
+    evidence : passages of evidence are shown
+    examples : how many worked examples are shown, drawn from training cases, which are not judged then
+    examples_by : whether they are the nearest by their texts, or drawn at random
+    shown : of reference, evidence and examples those that are shown, each with a digest, set by the code that runs
+        judges: what a run records of them
     temperature : of sampling; 0 is greedy
     max_new_tokens : at which a reply is cut off
     max_pixels : an image with more is made smaller before a judge sees it
@@ -60,8 +69,14 @@ class Settings:
     task: Task = "preference"
     is_ordered: bool = False
     definitions: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
     seed: int = 0
     prompt: str | None = None
+    reference: ReferenceLevel | None = None
+    evidence: bool = False
+    examples: int = 0
+    examples_by: ExamplesBy = "nearest"
+    shown: dict[str, object] = field(default_factory=dict)
     temperature: float | None = None
     max_new_tokens: int | None = None
     max_pixels: int | None = None
@@ -90,10 +105,29 @@ class Settings:
         return self.task == "rating"
 
     @property
+    def one_choice(self) -> tuple[str, ...]:
+        """The dimensions in which a case has one category: all but those of `labels`."""
+        return tuple(name for name in self.dimensions if name not in self.labels)
+
+    @property
     def of_benchmark(self) -> dict[str, object]:
-        """What the benchmark says that shapes a prompt besides its dimensions and choices, as a run records it."""
+        """What shapes a prompt of the benchmark's besides its dimensions and choices, as a run records it."""
         rating = {"task": "rating", "choices": list(self.choices), "ordered": self.is_ordered} if self.is_rating else {}
-        return {**rating, **({"definitions": dict(self.definitions)} if self.definitions else {})}
+        rating |= {"labels": {name: list(own) for name, own in self.labels.items()}} if self.labels else {}
+        defined = {"definitions": dict(self.definitions)} if self.definitions else {}
+        return {**rating, **defined, **({"shown": dict(self.shown)} if self.shown else {})}
+
+    @property
+    def shows(self) -> tuple[str, ...]:
+        """The names of those of `reference`, `evidence` and `examples` that the user sets."""
+        is_set = {"reference": self.reference is not None, "evidence": self.evidence, "examples": self.examples > 0}
+        return tuple(name for name, is_there in is_set.items() if is_there)
+
+    def context_of(self, row: Mapping[str, object]) -> Context | None:
+        """What is shown beside the case of a row; see `mrb_lib.judges.context.context_of`."""
+        if self.reference in (None, "none") and not self.evidence and not self.examples:
+            return None
+        return context_of(row, self.reference, evidence=self.evidence, examples=self.examples)
 
     def __post_init__(self) -> None:
         positive = (
@@ -112,8 +146,19 @@ class Settings:
             raise InputError(f"quantize {self.quantize!r}: use 4bit or 8bit.")
         if self.budget is not None and None in (self.price_prompt, self.price_completion):
             raise InputError("a budget needs what tokens cost; pass --price-prompt and --price-completion.")
+        if self.reference is not None:
+            _check_named("reference", self.reference, LEVELS)
+        _check_named("examples_by", self.examples_by, RULES)
+        if not 0 <= self.examples <= MOST_EXAMPLES:
+            raise InputError(f"examples {self.examples}: show 1 to {MOST_EXAMPLES}, or 0 for none.")
         if self.scale not in (5, 10):
             raise InputError(f"scale {self.scale}: ratings go from 1 to 5 or from 1 to 10.")
+
+
+def _check_named(key: str, value: str, allowed: Sequence[str]) -> None:
+    """Raise `InputError` unless a value is one of those allowed."""
+    if value not in allowed:
+        raise InputError(f"{key} {value!r}: use {', '.join(allowed[:-1])} or {allowed[-1]}.")
 
 
 def for_repeats(settings: Settings, repeats: int) -> Settings:

@@ -37,6 +37,7 @@ from mrb_lib.stats.ratings.crossed import crossed
 from mrb_lib.stats.resampling.bootstrap import Estimates, bootstrap
 from mrb_lib.stats.resampling.clusters import resampling_unit
 from mrb_lib.verdicts.manifest import Manifest
+from mrb_lib.verdicts.prompts import run_prompts
 from mrb_lib.verdicts.training import seen_notes, training_records
 
 COLUMNS: Final = ("organ", "department", "modality", "dataset", "model_pair")
@@ -312,6 +313,8 @@ class Workspace:
             chosen.setdefault("training", self.training)
         if "records" in TABLES[table].parameters:
             chosen.setdefault("records", training_records(self.manifests))
+        if "prompts" in TABLES[table].parameters:
+            chosen.setdefault("prompts", run_prompts(self.manifests))
         if chosen["gold"] == ADJUDICATED:
             chosen.setdefault("adjudications", self.reviews().adjudications)
         frame = tables.analyze(self.benchmark, chosen.pop("verdicts", self._panels), table, **chosen)

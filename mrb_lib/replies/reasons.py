@@ -27,7 +27,8 @@ _SAYS_NOTHING: Final = word_set(
     "assistant candidate option first second tie tied equal equally draw better best worse superior stronger preferred "
     "prefer verdict judgment judgement winner wins win choice decision rating score category overall final "
     "finally therefore thus so hence json object format output result results evaluation assessment quality "
-    "reason reasons reasoning rationale explanation justification analysis conclusion boxed text none null"
+    "reason reasons reasoning rationale explanation justification analysis conclusion boxed text none null how judge "
+    "two hope helps happy"
 )
 _LOOSE: Final = re.compile(
     rf"[\"'\u201c\u2018]?\b(?:{'|'.join(sorted(KEYS))})[\"'\u201d\u2019]?\s{{0,20}}[:=]\s{{0,20}}"

@@ -26,7 +26,9 @@ from mrb_lib.judges.jury import Jury, is_jury
 from mrb_lib.judges.roster.roster import check_name, resolve
 from mrb_lib.judges.settings import Settings, for_repeats
 from mrb_lib.probes import ProbedImages
+from mrb_lib.runs.beside import beside
 from mrb_lib.runs.interruption import InterruptedRunError, stop_on_signals
+from mrb_lib.runs.items import by_items
 from mrb_lib.runs.juries import check_members, common_dimensions, convene
 from mrb_lib.runs.local import Backend, Job, free, run_locally
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, ReportOutcome, RunSummary
@@ -53,6 +55,7 @@ class _Call:
     benchmark: Benchmark
     runs: Path
     plan: Plan
+    n_cases: int
     limit: int | None
     settings: Settings
     make: Callable[[str], Judge]
@@ -130,10 +133,10 @@ def judge(
     _check(benchmark, names, probed=probes is not None and bool(probes.names or probes.files))
     _check_prompt(benchmark, settings)
     check_retry(retry)
-    seed = (settings or Settings()).seed
+    shown = beside(benchmark, settings or Settings())
     plan = make_plan(
         benchmark.cases, benchmark.meta.dimensions, orders=orders, repeats=repeats, limit=limit, probes=probes,
-        seed=seed, ratings=_ratings(benchmark),
+        seed=(settings or Settings()).seed, ratings=_ratings(benchmark), labels=benchmark.meta.labels, beside=shown,
     )  # fmt: skip
     for name in names:
         check_name(name, extra)
@@ -143,7 +146,8 @@ def judge(
         budget = Budget(chosen.budget)
     images = benchmark.images if plan.probing is None else ProbedImages(benchmark.images, benchmark.cases)
     make = partial(resolve, runs=runs, images=images, settings=chosen, extra=extra, budget=budget)
-    call = _Call(benchmark, runs, plan, limit, chosen, make, backend, progress, benchmark.case_fingerprint())
+    n_cases = len(shown.judged(benchmark.cases))
+    call = _Call(benchmark, runs, plan, n_cases, limit, chosen, make, backend, progress, benchmark.case_fingerprint())
 
     def redo(held: pd.DataFrame) -> np.ndarray:
         return held["status"].isin(list(retry)).to_numpy()
@@ -173,7 +177,7 @@ def is_complete(
     repeats: int = 1,
     limit: int | None = None,
     probes: ProbeOptions | None = None,
-    seed: int = 0,
+    settings: Settings | None = None,
     retry: Sequence[str] = (),
 ) -> bool:
     """Whether the run of a judge holds all that these options ask for, so that nobody need be asked; see `judge`."""
@@ -182,7 +186,8 @@ def is_complete(
         return False
     plan = make_plan(
         benchmark.cases, benchmark.meta.dimensions, orders=orders, repeats=repeats, limit=limit, probes=probes,
-        seed=seed, ratings=_ratings(benchmark),
+        seed=(settings or Settings()).seed, ratings=_ratings(benchmark), labels=benchmark.meta.labels,
+        beside=beside(benchmark, settings or Settings()),
     )  # fmt: skip
     plan = _restricted(plan, judge.name, judge.dimensions)
     parts = iter_run(folder, _HELD, without=damaged_parts(folder))
@@ -195,7 +200,7 @@ def _ratings(benchmark: Benchmark) -> tuple[str, ...]:
 
 
 def settings_for(benchmark: Benchmark, settings: Settings, repeats: int) -> Settings:
-    """The settings with which judges work on a benchmark: its dimensions and choices, and repeats that differ."""
+    """The settings with which judges work on a benchmark: what it says of itself, and repeats that differ."""
     meta = benchmark.meta
     return replace(
         for_repeats(settings, repeats),
@@ -204,6 +209,8 @@ def settings_for(benchmark: Benchmark, settings: Settings, repeats: int) -> Sett
         task=meta.task,
         is_ordered=meta.level != "nominal",
         definitions=dict(meta.definitions),
+        shown=dict(beside(benchmark, settings).shown),
+        labels=dict(meta.labels),
     )
 
 
@@ -287,7 +294,7 @@ def _run_jury(call: _Call, unseated: Jury, redo: Redo) -> RunSummary:
 
     folder = call.folder(jury)
     damaged = damaged_parts(folder)
-    check_covers(folder, plan, len(call.benchmark.cases), damaged)
+    check_covers(folder, plan, call.n_cases, damaged)
     held = read_run(folder, [*_HELD, "reply"], without=damaged)
     lacking = np.setdiff1d(everything, plan.numbers(held[~redo_or_outdated(held)]))
     asked = []
@@ -326,6 +333,7 @@ def _execute(
     """Make those of the wanted verdicts that the judge's run does not hold, or that are to be made again."""
     start = time.perf_counter()
     folder = call.folder(judge)
+    plan = by_items(plan, judge, call.benchmark.cases)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -335,7 +343,7 @@ def _execute(
     with exclusive(folder):
         clear_leftovers(folder)
         damaged = damaged_parts(folder)
-        check_covers(folder, plan, len(call.benchmark.cases), damaged)
+        check_covers(folder, plan, call.n_cases, damaged)
         check_probes(folder, plan, call.settings.seed)
         # A jury holds its members' verdicts in memory, and looks them up for all of its own at once.
         is_jury = isinstance(judge, Jury)

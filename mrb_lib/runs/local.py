@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from mrb_lib.verdicts.orders import to_case_frame, to_shown_frame
 from mrb_lib.verdicts.protocol import BatchAnswer, Judge
 
 _KEY = list(KEYS["verdicts"][1:])
-_TEXTS = ("reply", "error", "finish", "p_a_bound", "p_categories")
+_TEXTS = ("reply", "error", "finish", "p_a_bound", "p_categories", "criteria")
 _CASES_ESTIMATED: Final = 50
 
 
@@ -100,7 +100,7 @@ def run_locally(job: Job, approve: Approve | None = None) -> Generator[pd.DataFr
 def _estimate(judge: StreamingJudge, job: Job) -> Estimate | None:
     """What a job may cost, from cases that are evenly spread over it."""
     numbers = np.concatenate(job.batches)
-    case = numbers // job.plan.per_case
+    case = job.plan.units(numbers)
     cases = np.unique(case)
     spread = np.linspace(0, len(cases) - 1, min(len(cases), _CASES_ESTIMATED)).round().astype(np.int64)
     some = numbers[np.isin(case, cases[spread])]
@@ -111,7 +111,7 @@ def _streamed(judge: StreamingJudge, job: Job) -> Generator[pd.DataFrame, None, 
     shown = (to_shown_frame(job.plan.rows(numbers)) for numbers in job.batches)
     with closing(judge.stream(shown)) as answers:
         for rows, verdicts in answers:
-            yield answer_rows(job.judge, Prepared(rows, verdicts.copy, 0.0), job.plan.ratings)
+            yield answer_rows(job.judge, Prepared(rows, verdicts.copy, 0.0), job.plan.ratings, job.plan.labels)
 
 
 def _answers(job: Job) -> Generator[pd.DataFrame, None, None]:
@@ -125,7 +125,7 @@ def _answers(job: Job) -> Generator[pd.DataFrame, None, None]:
             prepared = ahead.result()
             if following is not None:
                 ahead = background.submit(prepare, following)
-            yield answer_rows(job.judge, prepared, job.plan.ratings)
+            yield answer_rows(job.judge, prepared, job.plan.ratings, job.plan.labels)
 
 
 def prepare_rows(judge: Judge, rows: pd.DataFrame) -> Prepared:
@@ -135,8 +135,10 @@ def prepare_rows(judge: Judge, rows: pd.DataFrame) -> Prepared:
     return Prepared(shown, judge.prepare(shown), time.perf_counter() - start)
 
 
-def answer_rows(judge: Judge, prepared: Prepared, ratings: Sequence[str] = ()) -> pd.DataFrame:
-    """The verdicts about the rows prepared, as a table that conforms; `ratings` are those of `Plan`.
+def answer_rows(
+    judge: Judge, prepared: Prepared, ratings: Sequence[str] = (), labels: Mapping[str, Sequence[str]] | None = None
+) -> pd.DataFrame:
+    """The verdicts about the rows prepared, as a table that conforms; `ratings` and `labels` are those of `Plan`.
 
     Raises
     ------
@@ -154,7 +156,7 @@ def answer_rows(judge: Judge, prepared: Prepared, ratings: Sequence[str] = ()) -
     texts = [name for name in _TEXTS if name in verdicts.columns]
     task: Task = "rating" if ratings else "preference"
     stated = verdicts.astype(dict.fromkeys(texts, "str"))
-    return conform(stated, "verdicts", f"judge {judge.name}", categories=ratings or None, task=task)
+    return conform(stated, "verdicts", f"judge {judge.name}", categories=ratings or None, task=task, labels=labels)
 
 
 def _check_keys(judge: Judge, shown: pd.DataFrame, verdicts: pd.DataFrame) -> None:

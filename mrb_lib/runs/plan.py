@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,9 @@ from mrb_lib.errors import InputError
 from mrb_lib.probes import ProbeId, Probing, parse_probes
 from mrb_lib.probes.apply import applicable, sample
 from mrb_lib.probes.from_file import FileProbe, file_probes
+from mrb_lib.runs.beside import Beside
 from mrb_lib.schema import ANSWERED_STATUSES, NO_PROBE, ORDERS, STATUSES
+from mrb_lib.verdicts.orders import CONTEXT
 
 RETRIABLE = tuple(status for status in STATUSES if status not in ANSWERED_STATUSES)
 
@@ -57,8 +59,11 @@ class Plan:
     probes : as in the verdicts, `none` among them
     probing : applies them; None where there is only `none`
     applies : bool of shape (cases, probes), where a probe applies to a case; None for all
+    items : int of shape (cases,), the item of each case where all cases of an item must share a batch; see
+        `mrb_lib.runs.items`
     notices : to how many cases each probe does not apply, and why; how many cases of a file there are not
     ratings : the categories of a rating, of which a verdict is one; empty where two responses are compared
+    labels : of a rating, those of each dimension in which several may apply
     """
 
     cases: pd.DataFrame
@@ -70,6 +75,8 @@ class Plan:
     applies: np.ndarray | None = field(default=None, compare=False)
     notices: tuple[str, ...] = ()
     ratings: tuple[str, ...] = ()
+    items: np.ndarray | None = field(default=None, compare=False)
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         check_orders(self.orders, self.repeats)
@@ -116,7 +123,8 @@ class Plan:
     def longest_first(self, numbers: np.ndarray) -> np.ndarray:
         """The same numbers, case by case, those of the cases with the longest texts first."""
         case = numbers // self.per_case
-        texts = [name for name in ("question", "response_a", "response_b", "reference") if name in self.cases.columns]
+        shown = ("question", "response_a", "response_b", "reference", *CONTEXT)
+        texts = [name for name in shown if name in self.cases.columns]
         length = np.sum([self.cases[name].str.len().fillna(0).to_numpy() for name in texts], axis=0)
         return numbers[np.lexsort((numbers, -length[case]))]
 
@@ -146,16 +154,27 @@ class Plan:
         out = out.assign(**{name: keys[name] for name in keys.columns})
         return out if self.probing is None else self.probing.rows(out)
 
+    def units(self, numbers: np.ndarray) -> np.ndarray:
+        """What each verdict shares its work with: the case, or the item where its cases must share a batch."""
+        case: np.ndarray = numbers // self.per_case
+        return case if self.items is None else self.items[case]
+
     def batches(self, numbers: np.ndarray, cases: int) -> Iterator[np.ndarray]:
         """Split verdict numbers so that each batch holds whole cases, at most `cases` of them.
 
         Under a probe a case counts as another. All of a case stay in a batch, where work can be shared between them, if
-        they are no more than twice as many.
+        they are no more than twice as many. Where the plan knows items, a batch holds at most so many whole items.
 
         Parameters
         ----------
         numbers : those of one case together, as in `pending` and `longest_first`
         """
+        if self.items is not None:
+            met = pd.factorize(self.units(numbers))[0]
+            together = np.argsort(met, kind="stable")
+            cuts_of_items = np.flatnonzero(np.diff(met[together] // cases)) + 1
+            yield from (batch for batch in np.split(numbers[together], cuts_of_items) if len(batch))
+            return
         starts = np.flatnonzero(np.diff(numbers // self._per_probe, prepend=-1))
         case = numbers[starts] // self.per_case
         cuts, held = list[int](), 0
@@ -183,6 +202,8 @@ def make_plan(
     probes: ProbeOptions | None = None,
     seed: int = 0,
     ratings: Sequence[str] = (),
+    beside: Beside | None = None,
+    labels: Mapping[str, Sequence[str]] | None = None,
 ) -> Plan:
     """The plan of a run over a benchmark's cases; with probes, of the plain cases and of each as it is probed.
 
@@ -191,15 +212,19 @@ def make_plan(
     cases : of the whole benchmark; a probe may borrow a picture from any
     limit : the first so many; None for all
     seed : of what the probes draw
-    ratings : see `Plan`; of the orders asked for only AB is made then
+    ratings, labels : see `Plan`; of the orders asked for only AB is made then
+    beside : what is shown beside the cases, and which of them are judged; None shows nothing, and judges all
     """
     check_limit(limit)
-    kept = cases.head(limit) if limit else cases
+    beside = beside or Beside()
+    kept = beside.judged(cases)
+    kept = kept.head(limit) if limit else kept
     names = tuple(dimensions)
     if ratings:
         orders = [order for order in orders if order == "AB"] or orders
     if probes is None or not (probes.names or probes.files):
-        return Plan(kept, names, tuple(orders), repeats, ratings=tuple(ratings))
+        labels = labels or {}
+        return Plan(kept, names, tuple(orders), repeats, notices=beside.notices, ratings=tuple(ratings), labels=labels)
     files = file_probes(probes.files)
     ids = {str(probe): probe for probe in parse_probes(",".join(probes.names))}
     ids |= {name: ProbeId(name) for name in files}
@@ -207,7 +232,7 @@ def make_plan(
     probing, kept = Probing(cases, seed, files), sample(kept, probes.cases, seed)
     reasons = {name: applicable(probing, list(kept["case_id"]), probe) for name, probe in ids.items()}
     applies = np.column_stack([np.ones(len(kept), dtype=bool), *(why.isna().to_numpy() for why in reasons.values())])
-    notices = tuple(_not_applied(name, why) for name, why in reasons.items() if why.notna().any())
+    notices = beside.notices + tuple(_not_applied(name, why) for name, why in reasons.items() if why.notna().any())
     notices += tuple(filter(None, strangers))
     return Plan(kept, names, tuple(orders), repeats, (NO_PROBE, *reasons), probing, applies, notices, tuple(ratings))
 

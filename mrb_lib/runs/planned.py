@@ -28,7 +28,7 @@ from mrb_lib.runs.preflight import problems
 from mrb_lib.runs.progress import ReportProgress
 from mrb_lib.schema import ORDERS
 
-_NOT_HERE: Final = ("dimensions", "choices", "task", "is_ordered", "definitions")
+_NOT_HERE: Final = ("dimensions", "choices", "task", "is_ordered", "definitions", "labels", "shown")
 """Settings that follow from the benchmark."""
 
 
@@ -266,7 +266,7 @@ def _problems(benchmark: Benchmark, runs: Path, one: PlannedJudge, extra: Sequen
     make = partial(resolve, runs=runs, images=benchmark.images, settings=kept, extra=extra)
     is_complete = partial(
         execute.is_complete, benchmark, runs, orders=one.orders, repeats=one.repeats, limit=one.limit,
-        probes=one.probes, seed=one.settings.seed, retry=one.retry,
+        probes=one.probes, settings=one.settings, retry=one.retry,
     )  # fmt: skip
     return problems(
         one.name, settings, runs=runs, make=make, extra=extra, here=one.spread == "local", is_complete=is_complete

@@ -27,7 +27,7 @@ from mrb_lib.verdicts.manifest import (
 from mrb_lib.verdicts.parts import sync_folder
 from mrb_lib.verdicts.protocol import Judge
 
-_IN_SPEC = ("task", "is_ordered", "definitions")  # what the benchmark says, where it shapes a verdict
+_IN_SPEC = ("task", "is_ordered", "definitions", "shown")  # what the benchmark says, where it shapes a verdict
 _SESSION = ("device", "versions", "git_commit", "options")
 
 
@@ -91,7 +91,7 @@ def check_covers(folder: Path, plan: Plan, n_cases: int, damaged: Mapping[Path, 
 
     Parameters
     ----------
-    n_cases : of the whole benchmark
+    n_cases : of the whole benchmark that may be judged
     damaged : see `mrb_lib.verdicts.parts.damaged_parts`
     """
     if not damaged or not (folder / FILE_NAME).is_file():

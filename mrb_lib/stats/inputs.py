@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, cast
 
@@ -15,8 +15,9 @@ from mrb_lib.data.votes import gold as gold_labels
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.core.options import check_choice
-from mrb_lib.stats.core.panel import Panel, panels
+from mrb_lib.stats.core.panel import Panel, as_panel, panels
 from mrb_lib.stats.core.subfields import By
+from mrb_lib.stats.multi_label.rows import ANSWERS, label_rows, names_of
 
 _ORDERED_PREFERENCE = ("A", "tie", "B")
 POSTERIOR: Final = "posterior"
@@ -36,7 +37,7 @@ class Inputs:
     probes : the verdicts of every probe
     probe : the one that `verdicts` is of
     adjudications : what reviewers said; None where nobody was asked
-    groups, training, records, pairs : as of `analyze`
+    groups, training, records, pairs, prompts, marks : as of `analyze`
     others : the options of `analyze`
     """
 
@@ -59,6 +60,8 @@ class Inputs:
     training: pd.DataFrame | None = None
     records: pd.DataFrame | None = None
     pairs: Sequence[tuple[str, str]] | None = None
+    prompts: pd.DataFrame | None = None
+    marks: pd.DataFrame | None = None
 
     @property
     def verdicts(self) -> Panel | None:
@@ -108,6 +111,11 @@ class Inputs:
         return self.benchmark.meta.acceptable
 
     @property
+    def label_sets(self) -> Mapping[str, Sequence[str]]:
+        """The labels of each dimension in which several may apply."""
+        return self.benchmark.meta.labels
+
+    @property
     def annotated_gold(self) -> pd.DataFrame:
         """The gold labels that the annotators' votes give, before any reviewer looked at them."""
         return labels(self.benchmark, "majority" if self.rule == ADJUDICATED else self.rule)
@@ -150,7 +158,19 @@ def read_panels(
             yield frame
 
     case_ids = benchmark.cases["case_id"]
-    by_probe = panels(checked(), case_ids, meta.dimensions, meta.categories if meta.is_rating else CHOICES)
+    several = list[pd.DataFrame]()
+
+    def of_one_choice() -> Iterable[pd.DataFrame]:
+        for frame in checked():
+            has_labels = frame["dimension"].isin(list(meta.labels))
+            several.append(label_rows(frame[has_labels], meta.labels))
+            yield frame[~has_labels]
+
+    categories = meta.categories if meta.is_rating else CHOICES
+    by_probe = panels(of_one_choice() if meta.labels else checked(), case_ids, meta.one_choice, categories)
+    for probe, panel in panels(several, case_ids, names_of(meta.labels), ANSWERS).items():
+        own = by_probe.get(probe) or as_panel(several[0].iloc[:0], case_ids, meta.one_choice, categories)
+        by_probe[probe] = replace(own, labels=panel)
     return {probe: panel.without_seen(training, case_ids) for probe, panel in by_probe.items()}
 
 
@@ -163,6 +183,7 @@ def labels(benchmark: Benchmark, rule: str = "majority") -> pd.DataFrame:
         The rule is unknown.
     """
     check_choice("gold rule", rule, RULES)
+    benchmark = benchmark.of_one_choice
     if rule != POSTERIOR:
         return gold_labels(benchmark, cast(GoldRule, rule))
     from mrb_lib.stats.gold.posterior import posterior  # only this rule fits a model

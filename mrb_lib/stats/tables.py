@@ -89,6 +89,8 @@ def analyze(
     training: pd.DataFrame | None = None,
     records: pd.DataFrame | None = None,
     pairs: Sequence[tuple[str, str]] | None = None,
+    prompts: pd.DataFrame | None = None,
+    marks: pd.DataFrame | None = None,
     **options: float,
 ) -> pd.DataFrame:
     """Make one of the registered tables, `TABLES`.
@@ -128,6 +130,10 @@ def analyze(
         nobody knows. What a judge says of such a case is left out of every table, see `read_panels`
     records : how judges were trained, as of `mrb_lib.verdicts.training.training_records`; None where nobody knows
     pairs : (base, tuned) judges for the table `gains`; None takes those that `records` and `groups` know
+    prompts : the prompt of each run, as of `mrb_lib.verdicts.prompts.run_prompts`; None tells runs of one judge from
+        their names alone
+    marks : `item_id`, `model`, `correct`: which model answered which item right, for the table `knowledge`; None where
+        no model answered
     options : those that the table alone has, such as `margin` of `significance`; `mrb analyze --explain T`
         names them
 
@@ -147,7 +153,14 @@ def analyze(
     check_choice("intervals", intervals, INTERVALS)
     if training is not None and isinstance(verdicts, pd.DataFrame):
         verdicts = mark_seen(verdicts, training)
-    dimensions = list(benchmark.meta.dimensions) if dimension is None else [dimension]
+    if _reads_labels(benchmark, table, dimension):
+        own = list(benchmark.meta.labels)
+    else:
+        if isinstance(verdicts, pd.DataFrame) and benchmark.meta.labels:
+            verdicts = verdicts[~verdicts["dimension"].isin(list(benchmark.meta.labels))]
+        benchmark = benchmark.of_one_choice
+        own = list(benchmark.meta.dimensions)
+    dimensions = own if dimension is None else [dimension]
     inputs = Inputs(
         benchmark=benchmark,
         probes={},
@@ -168,6 +181,8 @@ def analyze(
         training=training,
         records=records,
         pairs=pairs,
+        prompts=prompts,
+        marks=marks,
     )
     _check_options(inputs)
     _check_task(benchmark, table, policy)
@@ -219,6 +234,22 @@ def _check_options(given: Inputs) -> None:
     resampling_unit(cases, given.cluster)
 
 
+def _reads_labels(benchmark: Benchmark, table: str, dimension: str | None) -> bool:
+    """Whether a table is of the dimensions of several labels; `InputError` where the dimension is of the other kind."""
+    meta, reads = benchmark.meta, "label_sets" in asks_for(table)
+    if reads and meta.is_rating and not meta.labels:
+        raise InputError(
+            f"table {table}: benchmark {meta.name} has no dimension of several labels; name their labels under "
+            "[labels] in benchmark.toml."
+        )
+    if dimension in meta.dimensions and meta.labels and (dimension in meta.labels) != reads:
+        has, other = ("several labels", "labels") if dimension in meta.labels else ("one category", "accuracy")
+        raise InputError(
+            f"table {table}: dimension {dimension!r} has {has} a case; choose another, or the table {other}."
+        )
+    return reads
+
+
 def _check_task(benchmark: Benchmark, table: str, policy: str) -> None:
     """Raise `InputError` where a table or a policy says nothing about what the benchmark's labels are."""
     meta, spec = benchmark.meta, TABLES[table]
@@ -268,6 +299,8 @@ def _probes(
     found = read_panels(benchmark, [verdicts]) if isinstance(verdicts, pd.DataFrame) else verdicts
     if probe not in found:
         raise InputError(f"table {table}: no verdict is of probe {probe!r}; use one of {', '.join(sorted(found))}.")
+    if "label_sets" in asks_for(table):
+        return found
     judged = _judged(found[probe])
     if len(dimensions) == 1 and dimensions[0] not in judged:
         raise InputError(

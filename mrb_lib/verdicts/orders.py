@@ -5,8 +5,10 @@ A judge sees `first` and `second`. The tables hold A and B, the case's own frame
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -18,7 +20,14 @@ SECOND: Final = "second"
 TIE: Final = "tie"
 
 KEYS: Final = ("case_id", "dimension", "order", "repeat", "probe")
-SHOWN: Final = (*KEYS, *(name for name in SEEN_BY_JUDGES if name not in ("response_a", "response_b")))
+ITEM_RESPONSES: Final = "item_responses"
+"""The column of rows shown with all responses to the item, for a judge that ranks them; see `mrb_lib.runs.items`."""
+SHOWN: Final = (*KEYS, ITEM_RESPONSES, *(name for name in SEEN_BY_JUDGES if name not in ("response_a", "response_b")))
+WEAK: Final = "context_reference"
+EVIDENCE: Final = "context_evidence"
+EXAMPLES: Final = "context_examples"
+CONTEXT: Final = (WEAK, EVIDENCE, EXAMPLES)
+"""Columns of what a prompt shows beside the case, which the plan of a run adds; see `mrb_lib.judges.context`."""
 _NOTE: Final = "probe_note"
 _PHRASING: Final = {_NOTE: "", "probe_labels": "", "probe_wording": 0, "probe_instruction": ""}
 
@@ -26,6 +35,10 @@ _PHRASING: Final = {_NOTE: "", "probe_labels": "", "probe_wording": 0, "probe_in
 PICKS: Final = {"A": FIRST, "B": SECOND, TIE: TIE}
 
 _TO_CASE = {("AB", FIRST): "A", ("AB", SECOND): "B", ("BA", FIRST): "B", ("BA", SECOND): "A"}
+_OF_SHOWN: Final = (
+    "p_first", "p_first_bound", "score_first", "score_second", "criteria_first", "criteria_second",
+)  # fmt: skip
+_EXCHANGED: Final = {"A": "B", "B": "A"}
 _OPPOSITE: Final = {"at least": "at most", "at most": "at least"}
 _TO_SHOWN = {(order, choice): pick for (order, pick), choice in _TO_CASE.items()}
 
@@ -48,10 +61,11 @@ def to_shown_frame(rows: pd.DataFrame) -> pd.DataFrame:
         Columns `first` and `second` in place of the responses, and of the other
         columns only `SHOWN`: who wrote a response, and whatever else a source
         carries along (labels, for one), is not for a judge to see. `probe_note`, `probe_labels`,
-        `probe_wording` and `probe_instruction` stay, and the note names the responses as they are shown.
+        `probe_wording` and `probe_instruction` stay, and the note names the responses as they are shown. So do the
+        columns `CONTEXT`, and worked examples are shown in the same order as the case.
     """
     is_ab = (rows["order"] == "AB").to_numpy()
-    shown = rows[[name for name in SHOWN if name in rows.columns]].copy()
+    shown = rows[[name for name in (*SHOWN, *CONTEXT) if name in rows.columns]].copy()
     shown["first"] = rows["response_a"].where(is_ab, rows["response_b"])
     shown["second"] = rows["response_b"].where(is_ab, rows["response_a"])
     if "probe" in rows.columns:  # what a plain case carries under such a name comes from its source
@@ -62,7 +76,21 @@ def to_shown_frame(rows: pd.DataFrame) -> pd.DataFrame:
     if _NOTE in shown.columns:
         notes = [_named(note, order) for note, order in zip(shown[_NOTE], shown["order"], strict=True)]
         shown[_NOTE] = pd.Series(notes, index=rows.index, dtype="str")
+    if EXAMPLES in shown.columns:
+        turned = {text: _turned(text) for text in shown[EXAMPLES][~is_ab].dropna().unique()}
+        shown[EXAMPLES] = shown[EXAMPLES].where(is_ab, shown[EXAMPLES].map(turned))
     return shown
+
+
+def exchanged(example: Mapping[str, Any]) -> dict[str, Any]:
+    """A worked example with its two responses exchanged, and what was decided of them; a tie stays."""
+    choices = {name: _EXCHANGED.get(choice, choice) for name, choice in example["choices"].items()}
+    sides = {"response_a": example["response_b"], "response_b": example["response_a"]}
+    return {**example, **sides, "choices": choices}
+
+
+def _turned(examples: str) -> str:
+    return json.dumps([exchanged(one) for one in json.loads(examples)])
 
 
 def _named(note: str, order: str) -> str:
@@ -78,17 +106,17 @@ def to_case_frame(verdicts: pd.DataFrame) -> pd.DataFrame:
     ----------
     verdicts : DataFrame with `order` and `pick` (`first`, `second`, `tie` or null) or, of ratings, `category`, and
         optionally `p_first` (probability that the first is better), `p_first_bound` ("at least" or "at most" where
-        that is a bound), `score_first`, `score_second`
+        that is a bound), `score_first`, `score_second`, `criteria_first`, `criteria_second` (JSON lists)
 
     Returns
     -------
     DataFrame
-        The same rows with `choice`, `p_a`, `p_a_bound`, `score_a`, `score_b` in place of those
-        columns; null stays null.
+        The same rows with `choice`, `p_a`, `p_a_bound`, `score_a`, `score_b`, `criteria` (JSON: the lists of `a` and
+        `b`) in place of those columns; null stays null.
     """
     order = verdicts["order"]
     is_ab = (order == "AB").to_numpy()
-    out = verdicts.drop(columns=["pick", "p_first", "p_first_bound", "score_first", "score_second"], errors="ignore")
+    out = verdicts.drop(columns=["pick", *_OF_SHOWN], errors="ignore")
     if "category" in verdicts.columns:
         out = out.drop(columns="category").assign(choice=verdicts["category"].astype("str"))
     else:
@@ -103,6 +131,10 @@ def to_case_frame(verdicts: pd.DataFrame) -> pd.DataFrame:
     elif "score_first" in verdicts.columns:
         out["score_a"] = verdicts["score_first"].where(is_ab, verdicts["score_second"])
         out["score_b"] = verdicts["score_second"].where(is_ab, verdicts["score_first"])
+    if "criteria_first" in verdicts.columns:
+        a = verdicts["criteria_first"].where(is_ab, verdicts["criteria_second"])
+        b = verdicts["criteria_second"].where(is_ab, verdicts["criteria_first"])
+        out["criteria"] = ('{"a": ' + a + ', "b": ' + b + "}").astype("str")
     return out
 
 

@@ -91,7 +91,9 @@ class Judge(Protocol):
             optionally `p_first, score_first, score_second, reply,
             prompt_tokens, completion_tokens, latency_s, cost_usd, error` (why a status is
             `error`), `finish` ("length" where an answer was cut off), `p_first_bound` ("at least"
-            or "at most" where `p_first` is a bound). A row that cannot be
+            or "at most" where `p_first` is a bound), `criteria_first, criteria_second` (JSON lists of
+            what was decided of each criterion of the rubric: 1 met, 0 not met, or the
+            probability that it is, null where nothing was decided). A row that cannot be
             judged yet is left out and stays pending; one
             that failed has a null pick and its status.
         """
@@ -133,7 +135,10 @@ class PromptlessJudge(ABC):
         """See `Judge.judge`."""
 
 
-_TEXTS: Final = ("pick", "category", "status", "reply", "error", "finish", "p_first_bound", "p_categories")
+_TEXTS: Final = (
+    "pick", "category", "status", "reply", "error", "finish", "p_first_bound", "p_categories", "criteria_first",
+    "criteria_second",
+)  # fmt: skip
 _NUMBERS: Final = (
     "p_first",
     "score_first",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -30,9 +30,11 @@ from mrb_lib.verdicts.parts import next_path, part_paths, read_part, sync_folder
 _ARROW = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
 SCHEMA = pa.schema([pa.field(column.name, _ARROW[column.type]) for column in VERDICTS])
 COSTS = ("latency_s", "prompt_tokens", "completion_tokens")
-ANALYSIS_COLUMNS = [*KEYS["verdicts"], "choice", "p_a", "p_a_bound", "p_categories", "score_a", "score_b", "status"]
+ANALYSIS_COLUMNS = [
+    *KEYS["verdicts"], "choice", "p_a", "p_a_bound", "p_categories", "score_a", "score_b", "criteria", "status",
+]  # fmt: skip
 
-_LATER = ("p_a_bound", "p_categories")  # columns that parts written before there were any lack
+_LATER = ("p_a_bound", "p_categories", "criteria")  # columns that parts written before there were any lack
 
 
 def empty_verdicts() -> pd.DataFrame:
@@ -340,12 +342,14 @@ def save_imported(
     kind: str,
     source: str,
     ratings: Sequence[str] = (),
+    labels: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Path]:
     """Write verdicts that were made elsewhere as one run a judge.
 
     Parameters
     ----------
     ratings : the categories that they choose from, where they rate one response a case
+    labels : those of the dimensions in which several may apply
 
     Returns
     -------
@@ -353,16 +357,18 @@ def save_imported(
         The folders written, in order of the judges' names.
     """
     task: Task = "rating" if ratings else "preference"
-    verdicts = conform(verdicts, "verdicts", source, categories=ratings or None, task=task)
+    verdicts = conform(verdicts, "verdicts", source, categories=ratings or None, task=task, labels=labels)
     folders = []
     for judge, rows in verdicts.groupby("judge", sort=True):
         folder = runs / slug(str(judge))
         folder.mkdir(parents=True)
         append_part(folder, rows)
+        prompts = rows["prompt_id"].dropna().unique().tolist() if "prompt_id" in rows else []
         manifest = Manifest(
             run_id=folder.name,
             judge=str(judge),
             spec={"choices": list(ratings)} if ratings else {},
+            prompt_id=str(prompts[0]) if len(prompts) == 1 else "",
             benchmark=benchmark,
             kind=kind,
             source=source,

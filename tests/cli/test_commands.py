@@ -18,6 +18,7 @@ from mrb_lib.notebook.places import write_simulated_runs
 from mrb_lib.stats.tables import TABLES, asks_for
 from mrb_lib.verdicts.manifest import read_manifest, write_manifest
 from mrb_lib.verdicts.store import load_verdicts
+from tests.stats.small_tables import OF_PREFERENCES
 from tests.tables_once import make_tables_once
 
 
@@ -91,7 +92,7 @@ def trained(demo: Path) -> Path:
     return runs
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", OF_PREFERENCES)
 def test_every_table_comes_as_text_json_csv_and_latex_with_the_same_rows(mrb: Callable, demo: Path, table: str) -> None:
     by = ("--by", "dataset") if "by" in asks_for(table) else ()
     one = () if table == "composition" else ("--dimension", "overall")
@@ -304,7 +305,7 @@ def test_the_help_lists_every_table_with_its_question_and_options(mrb: Callable)
         )
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", OF_PREFERENCES)
 def test_a_text_table_fits_a_hundred_columns_and_says_what_it_leaves_out(mrb: Callable, demo: Path, table: str) -> None:
     """Issue 12, point 15: lines had up to 943 characters, and `difficulty` 5,878 of them."""
     shown = mrb("analyze", demo, "--table", table, "--resamples", "40")

@@ -55,7 +55,8 @@ def test_runs_on_a_full_simulated_benchmark_and_says_so(
     path: Path, full: Path, rated: Path, trained: Path, paper_files: dict[str, str], forked: str, tmp_path: Path
 ) -> None:
     own = {
-        "08_judging": {"limit": 2}, "25_ratings": {"benchmark": rated}, "19_paper": paper_files, "24_comparison": {"other_benchmark": full},
+        "08_judging": {"limit": 2}, "19_paper": paper_files, "24_comparison": {"other_benchmark": full},
+        "25_ratings": {"benchmark": rated},
         **{name: {"benchmark": trained} for name in OF_TRAINING},
     }  # fmt: skip
     parameters = {"benchmark": full, "dimension": "creativity", "out": tmp_path, **own.get(path.stem, {})}

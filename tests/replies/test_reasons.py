@@ -20,6 +20,10 @@ STATED = {
     "before a fence": (f'{FRACTURE}\n```json\n{{"accuracy": "A", "overall": "A"}}\n```', FRACTURE),
     "after the object": (f'{{"overall": "A"}}\nExplanation: {FRACTURE}', f"Explanation: {FRACTURE}"),
     "a lead-in is none": (f'Here is my verdict:\n{{"overall": "A", "reason": "{FRACTURE}"}}', FRACTURE),
+    "chat around it is none": (
+        f'Here is how I judge the two answers:\n{{"overall": "A", "reason": "{FRACTURE}"}}\nI hope this helps.',
+        FRACTURE,
+    ),
     "by dimension": (
         '{"accuracy": {"choice": "A", "reason": "names it"}, "overall": {"choice": "B", "reason": "short"}}',
         "accuracy: names it\n\noverall: short",

@@ -13,7 +13,10 @@ from mrb_lib.stats.ceiling.alttest import alt_test_rows
 from mrb_lib.stats.ceiling.table import COLUMNS
 from mrb_lib.stats.core.options import typed
 from mrb_lib.stats.core.panel import ABSENT
+from mrb_lib.stats.tables import TABLES
 
+OF_PREFERENCES = [name for name, spec in TABLES.items() if not spec.why_no_preferences]
+OF_RATINGS = [name for name, spec in TABLES.items() if not spec.why_no_ratings]
 CHOICE = {"A": "A", "B": "B", "T": "tie", "?": None}
 
 
@@ -59,6 +62,12 @@ def groups_of(groups: Mapping[str, str], bases: Mapping[str, str] | None = None)
     """Each judge as a roster entry of its own name, in a group; and the judge that some were trained from."""
     rows = [(judge, group, judge, judge, (bases or {}).get(judge)) for judge, group in groups.items()]
     return pd.DataFrame(rows, columns=["judge", "group", "model", "entry", "base"]).astype("str")
+
+
+def prompts_of(names: Mapping[str, str]) -> pd.DataFrame:
+    """Runs by name, as verdicts show them, each with a prompt of its own; values are the judges' own names."""
+    rows = [(run, name, f"prompt-{run}", f"hash-{run}", "{}") for run, name in names.items()]
+    return pd.DataFrame(rows, columns=["judge", "name", "prompt_id", "prompt_hash", "settings"]).astype("str")
 
 
 def random_verdicts(generator: np.random.Generator, n: int, judges: int, repeats: int = 1) -> pd.DataFrame:

@@ -11,14 +11,15 @@ import pytest
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.stats.core.multiplicity import adjust
-from mrb_lib.stats.tables import TABLES, analyze, asks_for
-from tests.stats.small_tables import annotations_of, cases_of, groups_of, verdicts_of
+from mrb_lib.stats.tables import analyze, asks_for
+from tests.stats.small_tables import OF_PREFERENCES, annotations_of, cases_of, groups_of, prompts_of, verdicts_of
 
 COLUMNS = ("organ", "department", "model_pair")
-BROKEN_DOWN = [table for table in TABLES if "by" in asks_for(table)]
+BROKEN_DOWN = [table for table in OF_PREFERENCES if "by" in asks_for(table)]
 ALL_HAVE_A_COLUMN = ("models", "dif", "transfer")
 OF_FIRST = {"accuracy": ["n_subfields", "macro_accuracy", "macro_accuracy_low", "macro_accuracy_high", "reason"]}
 GROUPS = groups_of({"j1": "medical", "j2": "open", "j3": "open", "j4": "medical"}, {"j1": "j2"})
+PROMPTS = prompts_of({"j1": "j", "j2": "j", "j3": "j", "j4": "k"})
 Given = tuple[Benchmark, pd.DataFrame]
 
 
@@ -62,7 +63,7 @@ def _without(rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
 @pytest.mark.parametrize("cluster", [None, "patient"])
 @pytest.mark.parametrize("table", BROKEN_DOWN)
 def test_the_rows_of_each_column_are_those_by_it_alone(given: Given, table: str, cluster: str | None) -> None:
-    options = {"resamples": 60, "seed": 3, "cluster": cluster, "groups": GROUPS}
+    options = {"resamples": 60, "seed": 3, "cluster": cluster, "groups": GROUPS, "prompts": PROMPTS}
     together = analyze(*given, table, by=COLUMNS, **options)
     subfields = 0
     for place, column in enumerate(COLUMNS):
@@ -111,7 +112,7 @@ def test_one_column_in_a_list_is_that_column_and_no_column_is_none(given: Given,
         pd.testing.assert_frame_equal(found, expected, check_exact=True)
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", OF_PREFERENCES)
 @pytest.mark.parametrize(
     ("by", "message"),
     [

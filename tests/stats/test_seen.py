@@ -15,16 +15,17 @@ from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.failures.failure_kinds import OUTCOMES, failure_kinds
 from mrb_lib.stats.inputs import labels
-from mrb_lib.stats.tables import ALL_SEEN, TABLES, analyze, asks_for, read_panels
+from mrb_lib.stats.tables import ALL_SEEN, analyze, asks_for, read_panels
 from mrb_lib.verdicts.training import mark_seen
-from tests.stats.small_tables import annotations_of, cases_of, groups_of, verdicts_of
+from tests.stats.small_tables import OF_PREFERENCES, annotations_of, cases_of, groups_of, prompts_of, verdicts_of
 from tests.training_records import recipes_of
 
 N = 60
+PROMPTS = prompts_of({"j1": "j", "j2": "j", "j3": "j"})
 GROUPS = groups_of({"j1": "medical", "j2": "open", "j3": "open"}, {"j1": "j2"})
 RECORDS = recipes_of({"j1": {"swap": True}, "j2": {"swap": False}, "j3": {"swap": True, "n_cases": 200}})
 SEEN = [f"c{i}" for i in range(0, N, 3)]
-READ_VERDICTS = [name for name in TABLES if "verdicts" in asks_for(name)]
+READ_VERDICTS = [name for name in OF_PREFERENCES if "verdicts" in asks_for(name)]
 COUNTED = {"n_seen", "reason", "in_training"}
 
 
@@ -60,7 +61,8 @@ def bench() -> tuple[Benchmark, pd.DataFrame]:
 
 
 def made(bench: Benchmark, verdicts: object, table: str, **options: object) -> pd.DataFrame:
-    return analyze(bench, verdicts, table, resamples=50, groups=GROUPS, records=RECORDS, intervals="all", **options)  # type: ignore[arg-type]
+    known = {"groups": GROUPS, "records": RECORDS, "prompts": PROMPTS}
+    return analyze(bench, verdicts, table, resamples=50, intervals="all", **known, **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("table", READ_VERDICTS)

@@ -9,7 +9,7 @@ import pytest
 from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.stats.tables import TABLES, analyze, asks_for, read_panels, unread, verdict_columns
-from tests.stats.small_tables import annotations_of, cases_of, groups_of, verdicts_of
+from tests.stats.small_tables import OF_PREFERENCES, annotations_of, cases_of, groups_of, prompts_of, verdicts_of
 from tests.training_records import recipes_of
 
 PROMISED = {
@@ -45,10 +45,34 @@ PROMISED = {
     "gains": "base tuned dimension subfield n accuracy_base accuracy_tuned gain low high p_value p_adjusted n_seen",
     "learning": "part judge_1 judge_2 dimension ingredient quantity difference low high n_training cases_needed",
     "groups": "group_1 group_2 dimension subfield n_judges_1 n_judges_2 difference low high p_value p_adjusted",
+    "templates": "judge judge_1 judge_2 prompt_1 prompt_2 dimension n accuracy_1 accuracy_2 difference low high "
+    "p_value p_adjusted flips flips_low repeat_flips order_flips excess_flips excess_flips_low shared_flips reason",
+    "contamination": "judge dimension cutoff n_before accuracy_before accuracy_before_low n_after accuracy_after "
+    "difference low high p_value p_adjusted n_undated n_imprecise reason",
+    "best_of_n": "judge dimension pick_by best_of n_items utility regret regret_low regret_high regret_random "
+    "regret_worst gain_share reason",
+    "ratings": "judge dimension n coverage "
+    + " ".join(
+        f"{name} {name}_low {name}_high"
+        for name in (
+            "exact",
+            "within_one",
+            "weighted_kappa",
+            "icc",
+            "spearman",
+            "pearson",
+            "mean_difference",
+            "sensitivity",
+            "specificity",
+            "f1_unacceptable",
+        )
+    ),
     "annotator_pairs": "dimension annotator_1 annotator_2 n percent_agreement cohen_kappa",
 }
 GROUPS = groups_of({"j1": "medical", "j2": "open", "j3": "open"}, {"j1": "j2"})
 RECORDS = recipes_of({"j1": {"swap": True}, "j2": {"swap": False}, "j3": {"swap": True, "n_cases": 200}})
+PROMPTS = prompts_of({"j1": "j", "j2": "j", "j3": "j"})
+KNOWN = {"groups": GROUPS, "records": RECORDS, "prompts": PROMPTS}
 ANNOTATIONS = {"a": "AABBTA", "b": "AABBTB", "c": "ABBBTA"}
 VERDICTS = {
     ("j1", "AB"): "AABBTA",
@@ -96,15 +120,15 @@ def letter(felt: np.ndarray) -> np.ndarray:
     return np.where(np.abs(felt) < 0.2, "T", np.where(felt > 0, "A", "B"))
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", OF_PREFERENCES)
 @pytest.mark.parametrize("by", [None, "organ"])
 def test_every_table_has_its_columns_and_types(
     full: tuple[Benchmark, pd.DataFrame], table: str, by: str | None
 ) -> None:
     spec = TABLES[table]
-    rows = analyze(*full, table, by=by, resamples=50, intervals="all", groups=GROUPS, records=RECORDS)
+    rows = analyze(*full, table, by=by, resamples=50, intervals="all", **KNOWN)
     assert set(rows.columns) == {*spec.columns, *spec.more}
-    assert set(analyze(*full, table, by=by, resamples=50, groups=GROUPS, records=RECORDS).columns) == set(spec.columns)
+    assert set(analyze(*full, table, by=by, resamples=50, **KNOWN).columns) == set(spec.columns)
     assert set(PROMISED.get(table, "").split()) <= set(spec.columns)
     assert len(rows)
     for name in rows.columns:
@@ -113,7 +137,7 @@ def test_every_table_has_its_columns_and_types(
         assert set(rows["subfield"].dropna()) == {"eye", "lung"}
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", OF_PREFERENCES)
 def test_a_benchmark_that_lacks_much_gets_rows_with_reasons_or_one_plain_message(table: str) -> None:
     """Six cases, one of them without an organ; no responders, probabilities or repeats."""
     for by in (None, "organ"):
@@ -128,15 +152,15 @@ def test_a_benchmark_that_lacks_much_gets_rows_with_reasons_or_one_plain_message
 
 @pytest.mark.slow
 def test_the_same_call_gives_the_same_table_to_the_last_digit(full: tuple[Benchmark, pd.DataFrame]) -> None:
-    for table in TABLES:
-        first, second = (analyze(*full, table, resamples=50, seed=4, groups=GROUPS, records=RECORDS) for _ in range(2))
+    for table in OF_PREFERENCES:
+        first, second = (analyze(*full, table, resamples=50, seed=4, **KNOWN) for _ in range(2))
         pd.testing.assert_frame_equal(first, second, check_exact=True)
 
 
 @pytest.mark.slow
 def test_a_table_from_panels_is_the_table_from_the_verdicts(full: tuple[Benchmark, pd.DataFrame]) -> None:
     made, verdicts = full
-    for table in TABLES:
+    for table in OF_PREFERENCES:
         columns = verdict_columns(table)
         if columns:
             kept = verdicts[[name for name in columns if name in verdicts.columns]]
@@ -156,14 +180,14 @@ def test_the_omnibus_rows_follow_the_pairs() -> None:
     assert set(only["reason"]) == {"there is one judge only"}
 
 
-@pytest.mark.parametrize("table", [name for name, spec in TABLES.items() if spec.needs_verdicts])
+@pytest.mark.parametrize("table", [name for name in OF_PREFERENCES if TABLES[name].needs_verdicts])
 @pytest.mark.parametrize("verdicts", [None, verdicts_of(VERDICTS).iloc[:0]])
 def test_a_table_of_verdicts_needs_verdicts(table: str, verdicts: pd.DataFrame | None) -> None:
     with pytest.raises(InputError, match="needs verdicts and there are none"):
         analyze(benchmark(), verdicts, table)
 
 
-@pytest.mark.parametrize("table", [name for name, spec in TABLES.items() if not spec.needs_verdicts])
+@pytest.mark.parametrize("table", [name for name in OF_PREFERENCES if not TABLES[name].needs_verdicts])
 def test_other_tables_need_none(table: str) -> None:
     assert len(analyze(benchmark(), None, table, resamples=40))
 
@@ -199,7 +223,7 @@ def test_a_wrong_option_is_named_with_what_is_allowed(options: dict[str, object]
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", OF_PREFERENCES)
 @pytest.mark.parametrize("option", ["by", "cluster"])
 def test_a_column_that_does_not_exist_is_refused_by_every_table(
     full: tuple[Benchmark, pd.DataFrame], table: str, option: str

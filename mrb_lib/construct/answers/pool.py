@@ -14,7 +14,9 @@ from mrb_lib.judges.prompts import Prompt, answering_ids, load_prompt
 from mrb_lib.judges.settings import Settings, for_repeats
 from mrb_lib.runs.record import without_secrets
 
-_NOT_HERE: Final = ("dimensions", "choices", "scale")
+_NOT_HERE: Final = (
+    "dimensions", "choices", "scale", "reference", "evidence", "examples", "examples_by", "shown",
+)  # fmt: skip
 _RECORDED: Final = (
     "temperature",
     "max_new_tokens",

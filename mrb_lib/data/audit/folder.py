@@ -125,7 +125,8 @@ def _table(folder: Path, table: TableName, meta: BenchmarkMeta | None, findings:
     if table == "annotations" and meta is None:
         categories = tuple(frame["choice"].dropna().astype("str").unique()) if "choice" in frame.columns else ()
     task = meta.task if meta is not None else "preference"
-    findings += inspect(frame, table, file, dimensions=dimensions, categories=categories, task=task)
+    labels = meta.labels if meta is not None else None
+    findings += inspect(frame, table, file, dimensions=dimensions, categories=categories, task=task, labels=labels)
     required = [column.name for column in COLUMNS[table] if column.required]
     return _comparable(frame, table) if set(required) <= set(frame.columns) else None
 

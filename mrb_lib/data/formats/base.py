@@ -138,7 +138,14 @@ def annotation_table(
     """
     listed = list(rows)
     frame = pd.DataFrame(listed, columns=list(ANNOTATION_COLUMNS), dtype="str") if listed else empty_annotations()
-    return conform(frame, "annotations", str(source), dimensions=meta.dimensions, categories=meta.categories)
+    return conform(
+        frame,
+        "annotations",
+        str(source),
+        dimensions=meta.dimensions,
+        categories=meta.categories,
+        labels=meta.labels,
+    )
 
 
 def verdict_table(rows: Iterable[Sequence[object]], source: str | Path) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from typing import Final
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CASES
 
-CARRIED: Final = (*(column.name for column in CASES if not column.required and column.type == "str"), "item")
+CARRIED: Final = (*(column.name for column in CASES if not column.required and column.type in ("str", "date")), "item")
 """Columns of the cases that any format can be given from a column it does not know."""
 _SHOWN = 12
 

@@ -92,7 +92,7 @@ def read(
     if verdicts_path is not None:
         verdicts = read_frame(verdicts_path, "verdicts", findings)
     meta = _meta(folder, kind, name, annotations, verdicts, findings)
-    own = partial(conform, dimensions=meta.dimensions, categories=meta.categories, task=meta.task)
+    own = partial(conform, dimensions=meta.dimensions, categories=meta.categories, task=meta.task, labels=meta.labels)
     cases = own(cases, "cases", str(cases_path))
     annotations = own(annotations, "annotations", str(annotations_path))
     verdicts = own(verdicts, "verdicts", str(verdicts_path))
@@ -190,7 +190,7 @@ def _from_text(values: pd.Series, column: Column | None, path: Path) -> pd.Serie
         return pd.Series(cells, index=values.index, dtype=object)
     if column is None or column.nullable or column.type != "str":
         values = values.mask(values == "")
-    if column is None or column.type == "str":
+    if column is None or column.type in ("str", "rubric"):
         return values
     try:
         # float() reads what repr() wrote to the last digit; pandas' own parser may not.

@@ -10,11 +10,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.items import ITEM as ITEM
+from mrb_lib.data.items import item_keys
 from mrb_lib.data.near_duplicates import ProgressCallback, components, near_duplicates
 from mrb_lib.errors import InputError
 
 CLUSTER: Final = "cluster"
-ITEM: Final = "item"
 MODEL_PAIR: Final = "model_pair"
 
 
@@ -91,9 +92,7 @@ def _values(benchmark: Benchmark, by: str) -> pd.Series:
     """The value of each case; null where it has none."""
     cases = benchmark.cases
     if by == ITEM:
-        images = benchmark.cases_by_image["images"].map("\n".join).astype("str")
-        shown = (cases["question"].str.strip() + "\n" + images).astype("str")
-        return cases[ITEM].fillna("\n" + shown) if ITEM in cases else shown
+        return item_keys(benchmark.cases_by_image)
     if by == MODEL_PAIR:
         responders = [_column(cases, name).astype("str") for name in ("model_a", "model_b")]
         first = responders[0].where(responders[0] < responders[1], responders[1])

@@ -29,12 +29,12 @@ from mrb_lib.judges.endpoint.reply import ChatReply, Probability, p_of_key, p_of
 from mrb_lib.judges.endpoint.requests import MAX_PIXELS, RequestWriter, Task, wants_only_json
 from mrb_lib.judges.endpoint.threaded_map import threaded_map
 from mrb_lib.judges.endpoint.transport import Transport
-from mrb_lib.judges.prompts import Prompt, load_prompt
+from mrb_lib.judges.prompts import RANKINGS, Prompt, load_prompt
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.answers import read_answer
-from mrb_lib.replies.categories import parse_categories
 from mrb_lib.replies.labels import LETTERS
+from mrb_lib.replies.multi import parse_ratings
 from mrb_lib.replies.reading import Reading, parse
 from mrb_lib.schema import ANSWERED_STATUSES
 from mrb_lib.verdicts.orders import PICKS
@@ -144,13 +144,12 @@ class EndpointJudge:
         if prompt.asks != "answer" and prompt.rates != settings.is_rating:
             has = "ratings of one response" if settings.is_rating else "two responses to compare"
             raise InputError(f"prompt {prompt.id}: does not ask for what the benchmark has, {has}; use {usual}.")
+        prompt.check_shows(settings.shows)
         self._prices = _prices(settings)
         server = address(entry, settings)
         sees, max_pixels = entry.vision is not False, settings.max_pixels or MAX_PIXELS
         max_tokens = settings.max_new_tokens or self._reply_length(prompt, entry)
-        options = RequestOptions(
-            wants_only_json(prompt), 0 if prompt.asks == "answer" or settings.is_rating else TOP_LOGPROBS
-        )
+        options = RequestOptions(wants_only_json(prompt), TOP_LOGPROBS if prompt.asks in ("all", "one") else 0)
         temperature = self._temperature(settings)
         fixed: dict[str, object] = {"model": entry.model or entry.name, "temperature": temperature}
         if template := entry.chat.get("template"):
@@ -175,14 +174,14 @@ class EndpointJudge:
             "top_logprobs": options.top_logprobs,
         }
         self._prompt, self._choices, self._concurrency = prompt, settings.choices, settings.concurrency
-        self._rated = settings.is_rating
+        self._rated, self._labels = settings.is_rating, settings.labels
         self._budget = budget or (Budget(settings.budget) if settings.budget else None)
         self._notices = Notices()
         if not (server.is_local or server.is_encrypted):
             self._notices.add(f"the connection to {server.host} is not encrypted: others may read the cases")
         self._cache = ReplyCache(runs / FILE_NAME, self._notices) if runs is not None else None
         self._n_replies = self._n_kept = 0
-        self._writer = RequestWriter(prompt, settings, images, sees, max_pixels)
+        self._writer = self._writer_type(prompt, settings, images, sees, max_pixels)
         self._client = ChatClient(
             Transport(server, connections=settings.concurrency, timeout_s=settings.timeout_s),
             fixed,
@@ -195,6 +194,10 @@ class EndpointJudge:
             sleep=sleep,
             clock=clock,
         )
+
+    @property
+    def _writer_type(self) -> type[RequestWriter]:
+        return RequestWriter
 
     @property
     def prompt_id(self) -> str:
@@ -372,8 +375,7 @@ class EndpointJudge:
 
     def _put(self, rows: VerdictRows, task: Task, reply: ChatReply, took: dict[str, object]) -> None:
         """Read a reply into its rows; what it took stands on the first of them."""
-        if reply.cut_off:
-            self._notices.add("replies were cut off at their longest length; --max-new-tokens raises it")
+        self._note_length(reply)
         if self._prompt.asks == "answer":
             for position, _ in task.rows:
                 rows.put_answer(position, reply.whole, is_cut_off=reply.cut_off, is_refused=reply.refused, **took)
@@ -392,9 +394,13 @@ class EndpointJudge:
                 rows.put(position, reading.status_of(dimension), pick, reply=reply.whole, **p_first, **took)
             took = {}
 
+    def _note_length(self, reply: ChatReply) -> None:
+        if reply.cut_off:
+            self._notices.add("replies were cut off at their longest length; --max-new-tokens raises it")
+
     def _reading(self, task: Task, reply: ChatReply) -> Reading:
         if self._rated:
-            return parse_categories(reply.content, task.asked, self._choices)
+            return parse_ratings(reply.content, task.asked, self._choices, self._labels)
         return parse(reply.content, task.asked, self._choices, task.labels)
 
     def _note_probabilities(self, reply: ChatReply) -> None:
@@ -416,6 +422,11 @@ class EndpointJudge:
             raise InputError(
                 f"prompt {prompt.id}: asks for a rating of one response, and a server is asked to compare two; "
                 "use plain, rubric, reasoned, reference or single, or another engine."
+            )
+        if prompt.asks in RANKINGS:
+            raise InputError(
+                f"prompt {prompt.id}: asks for a ranking of all responses to an item; name the judge "
+                f"{entry.name}+batch, or use another prompt."
             )
         return prompt
 

@@ -46,7 +46,8 @@ class Task:
 
 def wants_only_json(prompt: Prompt) -> bool:
     """Whether a prompt asks for "one JSON object and nothing else", in these words, so that a schema may enforce it."""
-    return prompt.asks in ("all", "categories") and _ONLY_JSON in " ".join(prompt.text.split())
+    kinds = ("all", "rankings", "categories", "criteria")
+    return prompt.asks in kinds and _ONLY_JSON in " ".join(prompt.text.split())
 
 
 @dataclass(frozen=True)
@@ -81,14 +82,16 @@ class RequestWriter:
             The template cannot be rendered. What is wrong with one case is said in its task.
         """
         urls: dict[str, str | InputError] = {}
-        for _, rows in shown.reset_index(drop=True).groupby(list(_SHARED), sort=False):
+        for _, rows in shown.reset_index(drop=True).groupby(list(self.shared), sort=False):
             wanted = [
                 (int(position), str(name))
                 for position, name in zip(rows.index.to_numpy(), rows["dimension"], strict=True)
             ]
             dimensions = tuple(dict.fromkeys((*self.settings.dimensions, *(name for _, name in wanted))))
-            if self.prompt.asks in ("all", "categories"):
+            if self.prompt.asks in ("all", "rankings", "categories"):
                 yield self._task(rows.iloc[0], wanted, dimensions, "", urls)
+            elif self.prompt.asks == "ranking":
+                yield self._task(rows.iloc[0], wanted, dimensions, wanted[0][1], urls)
             else:
                 for row in wanted:
                     yield self._task(rows.iloc[0], [row], dimensions, row[1], urls)
@@ -104,9 +107,12 @@ class RequestWriter:
         asked = (dimension,) if dimension else dimensions
         reference = case.get("reference")
         reference = reference if isinstance(reference, str) else None
+        before = case.get("before")
         try:
             if self.prompt.needs_reference and reference is None:
                 raise InputError(f"the case has no reference answer, which the prompt {self.prompt.id} shows.")
+            responses, criteria = self.responses(case), self.criteria(case)
+            context = self.settings.context_of({str(name): value for name, value in case.items()})
             pictures = [self._picture(name, urls) for name in self._named(case)]
         except InputError as error:
             return Task(str(case["case_id"]), tuple(rows), asked, None, str(error))
@@ -114,14 +120,18 @@ class RequestWriter:
         try:
             text = self.prompt.render(
                 str(case["question"]),
-                [str(case[FIRST])] if self.settings.is_rating else [str(case[FIRST]), str(case[SECOND])],
+                responses,
                 dimensions,
                 dimension,
                 reference=reference,
+                before=before if isinstance(before, str) else None,
+                label_sets=self.settings.labels,
                 n_images=len(pictures),
                 choices=self.settings.choices,
                 definitions=DEFINITIONS | self.settings.definitions,
                 ordered=self.settings.is_ordered,
+                criteria=criteria,
+                context=context,
                 **phrasing,
             ).text
         except InputError as error:
@@ -130,13 +140,32 @@ class RequestWriter:
             return Task(str(case["case_id"]), tuple(rows), asked, None, str(error))
         names = {} if self.settings.is_rating else dict(zip(LETTERS, phrasing["labels"], strict=True))
         offered = [names.get(choice, choice) for choice in self.settings.choices]
-        schema = _schema(asked, offered, gives_reason=self.prompt.gives_reason)
+        schema = _schema(
+            asked, self.value_schema(case, offered), self.settings.labels, gives_reason=self.prompt.gives_reason
+        )
         request = ChatRequest(
             content=[*pictures, {"type": "text", "text": text}] if pictures else text,
             schema=schema if wants_only_json(self.prompt) else None,
-            seed=_seed(str(self.settings.seed), *(str(case[name]) for name in _SHARED), dimension),
+            seed=_seed(str(self.settings.seed), *(str(case[name]) for name in self.shared), dimension),
         )
         return Task(str(case["case_id"]), tuple(rows), asked, request, labels=phrasing["labels"])
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """What the rows that one request answers have in common."""
+        return _SHARED
+
+    def responses(self, row: pd.Series) -> list[str]:
+        """The responses in the order shown; the one that is rated."""
+        return [str(row[FIRST])] if self.settings.is_rating else [str(row[FIRST]), str(row[SECOND])]
+
+    def criteria(self, row: pd.Series) -> list[str]:
+        """The criteria of the case's rubric, where the prompt shows them."""
+        return []
+
+    def value_schema(self, row: pd.Series, offered: Sequence[str]) -> Mapping[str, object]:
+        """What the reply may say of a dimension."""
+        return {"type": "string", "enum": list(offered)}
 
     def _named(self, case: pd.Series) -> list[str]:
         names = case.get("images")
@@ -162,9 +191,13 @@ class RequestWriter:
         return {"type": "image_url", "image_url": {"url": url}}
 
 
-def _schema(dimensions: Sequence[str], choices: Sequence[str], *, gives_reason: bool) -> Mapping[str, object]:
+def _schema(
+    dimensions: Sequence[str], value: Mapping[str, object], labels: Mapping[str, Sequence[str]], *, gives_reason: bool
+) -> Mapping[str, object]:
     """What a reply must be: a choice a dimension, then the reason where one is asked for; servers keep the order."""
-    properties: dict[str, object] = {name: {"type": "string", "enum": list(choices)} for name in dimensions}
+    properties: dict[str, object] = dict.fromkeys(dimensions, value)
+    for name in labels.keys() & properties.keys():
+        properties[name] = {"type": "array", "items": {"type": "string", "enum": list(labels[name])}}
     if gives_reason:
         properties["reason"] = {"type": "string"}
     return {

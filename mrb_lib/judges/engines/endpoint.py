@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from mrb_lib.judges.roster.engines import JudgeRequest, engine
+from mrb_lib.judges.roster.engines import JudgeRequest, asks_for_criteria, engine
 from mrb_lib.verdicts.protocol import Judge
 
 _server_engine = partial(engine, model="server", packages=("httpx", "jinja2"), install="mrb-workbench[judges]")
@@ -14,10 +14,10 @@ _server_engine = partial(engine, model="server", packages=("httpx", "jinja2"), i
 def build_endpoint(request: JudgeRequest) -> Judge:
     """Choosing by what the model replies."""
     from mrb_lib.judges.endpoint.judge import EndpointJudge
+    from mrb_lib.judges.endpoint.rubric import ServedRubricJudge
 
-    return EndpointJudge(
-        request.entry.name, request.entry, request.settings, request.images, request.runs, request.budget
-    )
+    kind = ServedRubricJudge if asks_for_criteria(request) else EndpointJudge
+    return kind(request.entry.name, request.entry, request.settings, request.images, request.runs, request.budget)
 
 
 @_server_engine("letters", about="the more probable of the letters A and B, one token a question, from such a server")
@@ -26,5 +26,25 @@ def build_letters(request: JudgeRequest) -> Judge:
     from mrb_lib.judges.endpoint.letters import LettersJudge
 
     return LettersJudge(
+        request.entry.name, request.entry, request.settings, request.images, request.runs, request.budget
+    )
+
+
+@_server_engine("served-batch", about="what batch does, from such a server", samples=True, is_internal=True)
+def build_served_batch(request: JudgeRequest) -> Judge:
+    """Choosing by a ranking that the model replies with."""
+    from mrb_lib.judges.endpoint.batch import ServedBatchJudge
+
+    return ServedBatchJudge(
+        request.entry.name, request.entry, request.settings, request.images, request.runs, request.budget
+    )
+
+
+@_server_engine("served-rubric", about="what rubric does, by replies of such a server", samples=True, is_internal=True)
+def build_served_rubric(request: JudgeRequest) -> Judge:
+    """Choosing by the points of a rubric, whose criteria the model decides in its reply."""
+    from mrb_lib.judges.endpoint.rubric import ServedRubricJudge
+
+    return ServedRubricJudge(
         request.entry.name, request.entry, request.settings, request.images, request.runs, request.budget
     )

@@ -44,10 +44,14 @@ class RandomJudge(PromptlessJudge):
 
 
 class RandomRatingJudge(RandomJudge):
-    """One of the categories, each as likely as the others, from the seed and the verdict's key alone."""
+    """One of the categories, each as likely as the others, from the seed and the verdict's key alone.
 
-    def __init__(self, seed: int, categories: Sequence[str]) -> None:
+    It says nothing in dimensions of several labels.
+    """
+
+    def __init__(self, seed: int, categories: Sequence[str], dimensions: tuple[str, ...] | None = None) -> None:
         super().__init__(seed)
+        self.dimensions = dimensions
         self._categories = np.array(categories, dtype=object)
         self.spec = {"seed": seed, "choices": list(categories)}
 
@@ -163,7 +167,7 @@ def build_heuristic(request: JudgeRequest) -> Judge:
             raise InputError(
                 f"judge {request.entry.name}: compares two responses, and the benchmark has ratings of one; use random."
             )
-        return RandomRatingJudge(request.settings.seed, request.settings.choices)
+        return RandomRatingJudge(request.settings.seed, request.settings.choices, request.settings.one_choice)
     judges = (
         RandomJudge(request.settings.seed),
         FirstJudge(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from mrb_lib.judges.roster.engines import JudgeRequest, engine
+from mrb_lib.judges.roster.engines import JudgeRequest, asks_for_criteria, engine
 from mrb_lib.verdicts.protocol import Judge
 
 _local_engine = partial(
@@ -24,8 +24,10 @@ _local_engine = partial(
 def build_generative(request: JudgeRequest) -> Judge:
     """Choosing by what the model writes."""
     from mrb_lib.judges.local.generative import GenerativeJudge
+    from mrb_lib.judges.local.rubric import WrittenRubricJudge
 
-    return GenerativeJudge(request.entry.name, request.entry, request.weights, request.settings, request.images)
+    kind = WrittenRubricJudge if asks_for_criteria(request) else GenerativeJudge
+    return kind(request.entry.name, request.entry, request.weights, request.settings, request.images)
 
 
 @_local_engine(
@@ -54,6 +56,33 @@ def build_rating(request: JudgeRequest) -> Judge:
 
     kind = NumberedCategoriesJudge if request.settings.is_rating else RatingJudge
     return kind(request.entry.name, request.entry, request.weights, request.settings, request.images)
+
+
+@_local_engine(
+    "batch",
+    about="a written ranking of all responses to an item, read as verdicts of its pairs",
+    samples=True,
+    reads_any_model=True,
+    served="served-batch",
+)
+def build_batch(request: JudgeRequest) -> Judge:
+    """Choosing by a ranking that the model writes."""
+    from mrb_lib.judges.local.batch import BatchJudge
+
+    return BatchJudge(request.entry.name, request.entry, request.weights, request.settings, request.images)
+
+
+@_local_engine(
+    "rubric",
+    about="points by the probability of each criterion of a rubric, each response alone; all of a case in one pass",
+    reads_any_model=True,
+    served="served-rubric",
+)
+def build_rubric(request: JudgeRequest) -> Judge:
+    """Choosing by the points of a rubric."""
+    from mrb_lib.judges.local.rubric import RubricJudge
+
+    return RubricJudge(request.entry.name, request.entry, request.weights, request.settings, request.images)
 
 
 @_local_engine("reward", about="the scalar reward of each response, from a model with a reward head")

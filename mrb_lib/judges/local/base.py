@@ -43,6 +43,12 @@ _ASKS: Final[Mapping[Asks, str]] = {
     "one": "one letter a dimension",
     "rating": "a rating of one response",
     "answer": "an answer to the question",
+    "rankings": "rankings of all responses to an item",
+    "ranking": "a ranking of all responses to an item in one dimension",
+    "categories": "a category of one response for each dimension",
+    "category": "the mark of one category",
+    "criteria": "all criteria of a rubric in one reply",
+    "criterion": "one letter a criterion of a rubric",
 }
 
 T = TypeVar("T")
@@ -97,6 +103,10 @@ class LocalJudge(ABC):
         prompt = settings.prompt or _trained_prompt(source.folder, trained, self.engine)
         usual, asks = self._prompts_for(settings)
         self._own_prompt = _fitting_prompt(name, prompt, usual, asks)
+        if self._own_prompt is not None:
+            self._own_prompt.check_shows(settings.shows)
+        elif settings.shows:
+            raise InputError(f"judge {name}: takes no prompt; leave out --{' and --'.join(settings.shows)}.")
         self._devices = choose_devices(settings.device)
         self._device = self._devices[0]
         self.cases_per_batch = settings.batch_size or (_CASES_ON_GPU if self._device.type == "cuda" else _CASES)
@@ -280,10 +290,18 @@ class LocalJudge(ABC):
         return pictures
 
     def _render(
-        self, row: Mapping[str, object], responses: Sequence[str], dimensions: Sequence[str], dimension: str = ""
+        self,
+        row: Mapping[str, object],
+        responses: Sequence[str],
+        dimensions: Sequence[str],
+        dimension: str = "",
+        *,
+        label: str = "",
+        criteria: Sequence[str] = (),
+        criterion: int = 0,
     ) -> Rendered:
-        """The prompt for a row; `InputError` where it needs a reference that the case lacks."""
-        reference = row.get("reference")
+        """The prompt for a row; `InputError` where it is to show what the case lacks."""
+        reference, before = row.get("reference"), row.get("before")
         if self._prompt.needs_reference and not isinstance(reference, str):
             raise InputError(f"prompt {self._prompt.id} needs a reference answer, and the case has none")
         return self._prompt.render(
@@ -292,6 +310,9 @@ class LocalJudge(ABC):
             dimensions,
             dimension,
             reference=reference if isinstance(reference, str) else None,
+            before=before if isinstance(before, str) else None,
+            label_sets=self._settings.labels,
+            label=label,
             n_images=0 if self._settings.without_images else len(image_names(row)),
             scale=self._settings.scale,
             choices=self._settings.choices,
@@ -299,6 +320,9 @@ class LocalJudge(ABC):
             ordered=self._settings.is_ordered,
             numbered=self.numbered,
             marks=self.weights.marks,
+            criteria=criteria,
+            criterion=criterion,
+            context=self._settings.context_of(row),
             **phrasing_of(row),
         )
 
@@ -374,7 +398,7 @@ def _fitting_prompt(judge: str, wanted: str | None, usual: str | None, asks: Seq
         if wanted is not None:
             raise InputError(f"judge {judge}: is a scalar reward model and takes no prompt; leave --prompt out.")
         return None
-    prompt = (load_prompt_of_one if asks in (("one",), ("category",)) else load_prompt)(wanted or usual)
+    prompt = (load_prompt_of_one if asks in (("one",), ("category",), ("criterion",)) else load_prompt)(wanted or usual)
     if prompt.asks not in asks:
         raise InputError(
             f"judge {judge}: prompt {prompt.id} asks for {_ASKS[prompt.asks]}, but this engine reads "

@@ -6,17 +6,22 @@ The categories are named by one character each, and the probability of each as t
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
+import pandas as pd
 
 from mrb_lib.errors import InputError
+from mrb_lib.judges.local.base import NO_NUMBER
 from mrb_lib.judges.local.packed import PackedJudge
-from mrb_lib.judges.prompts import Asks
+from mrb_lib.judges.prompts import Asks, Rendered
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.categories import marks_of
 from mrb_lib.replies.labels import Labels
-from mrb_lib.schema import category_numbers
+from mrb_lib.schema import category_numbers, joined_labels
+from mrb_lib.verdicts.orders import KEYS
+from mrb_lib.verdicts.protocol import BatchAnswer
 
 MOST_NUMBERS = 9
 
@@ -28,10 +33,70 @@ class CategoriesJudge(PackedJudge):
     of all of them together. Where the categories are ordered, `score_a` is the expectation over their numbers: the
     categories themselves where all are numbers, else 1, 2, ...
 
-    Validated by tests/judges/local/test_categories.py.
+    In a dimension of several labels each label is a question of its own in the same tree, whether it applies, and those
+    with a probability above one half do; `p_categories` holds the probability of each label, and `answer_mass` the
+    lowest probability of yes and no together.
+
+    Validated by tests/judges/local/test_categories.py and test_labels.py.
     """
 
     rates = ("single-rate", ("category",))
+
+    def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
+        """See `Judge.prepare`."""
+        labels = self._settings.labels
+        if not labels:
+            return super().prepare(shown)
+        asked = shown.assign(label=[labels.get(name, [""]) for name in shown["dimension"]]).explode("label")
+        several = asked["label"] != ""
+        # The keys of rows must differ.
+        named = asked["dimension"].where(~several, asked["dimension"] + "\n" + asked["label"])
+        answer = super().prepare(asked.assign(dimension=named).reset_index(drop=True))
+        return partial(self._joined, shown, answer)
+
+    def _joined(self, shown: pd.DataFrame, answer: BatchAnswer) -> pd.DataFrame:
+        """The answers to each label's question put together, beside the other verdicts."""
+        answers = answer()
+        parts = answers["dimension"].str.partition("\n")
+        several = parts[1] != ""
+        answers["dimension"] = parts[0]
+        keys = list(KEYS)
+        joined = [
+            {**dict(zip(keys, key, strict=True)), **self._of_labels(rows)}
+            for key, rows in answers[several].groupby(keys, sort=False)
+        ]
+        out = pd.concat([answers[~several], pd.DataFrame(joined).reindex(columns=answers.columns)], ignore_index=True)
+        return shown[keys].merge(out, on=keys, how="inner", sort=False)
+
+    def _of_labels(self, rows: pd.DataFrame) -> dict[str, object]:
+        """One verdict from those on each label, of which the first category was no and the second yes."""
+        failed = rows["status"] == "error"
+        if failed.any():
+            return {"status": "error", "error": rows.loc[failed, "error"].iloc[0]}
+        no, yes = np.array([json.loads(stated)[:2] for stated in rows["p_categories"]]).T
+        if not (no + yes).all():
+            return {"status": "error", "error": NO_NUMBER}
+        shares = yes / (no + yes)
+        labels = self._settings.labels[rows["dimension"].iloc[0]]
+        chosen = [name for name, share in zip(labels, shares, strict=True) if share > 0.5]
+        return {
+            "category": joined_labels(chosen, labels),
+            "status": "ok",
+            "p_categories": json.dumps([float(f"{share:.9g}") for share in shares]),
+            "answer_mass": float((rows["answer_mass"] * (no + yes)).min()),
+            "prompt_tokens": rows["prompt_tokens"].sum(min_count=1),
+        }
+
+    def _render(
+        self,
+        row: Mapping[str, object],
+        responses: Sequence[str],
+        dimensions: Sequence[str],
+        dimension: str = "",
+        label: str = "",
+    ) -> Rendered:
+        dimension, _, label = dimension.partition("\n")
+        return super()._render(row, responses, dimensions, dimension, label)
 
     def _groups(self) -> Sequence[Sequence[str]]:
         marks = self._marks()

@@ -19,8 +19,8 @@ from mrb_lib.judges.local.weights import Tensors, check_context, context_length
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
-from mrb_lib.replies.categories import parse_categories
 from mrb_lib.replies.labels import Labels, labels_of
+from mrb_lib.replies.multi import parse_ratings
 from mrb_lib.replies.reading import parse
 from mrb_lib.verdicts.orders import KEYS, PICKS
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
@@ -32,7 +32,7 @@ _LENGTH_OF_ANSWER: Final = 1024
 
 
 @dataclass(frozen=True)
-class _ReplyRequest:
+class ReplyRequest:
     """One prompt, the rows its reply answers, and the seed of its sampling."""
 
     inputs: Tensors
@@ -44,7 +44,9 @@ class _ReplyRequest:
 
 
 @dataclass(frozen=True)
-class _Reply:
+class Reply:
+    """What was written in answer to one prompt, and what it took."""
+
     text: str
     prompt_tokens: int
     tokens: int
@@ -78,7 +80,7 @@ class GenerativeJudge(LocalJudge):
     def _usual_length(self, entry: Entry) -> int:
         if entry.thinking == "always" or self._template.get("enable_thinking") is True:
             return _LENGTH_OF_THINKING
-        if self._prompt.is_of_one:
+        if self._prompt.is_of_one and not self._settings.labels:
             return _LENGTH_OF_LETTER
         if self._prompt.asks == "answer":
             return _LENGTH_OF_ANSWER
@@ -99,7 +101,7 @@ class GenerativeJudge(LocalJudge):
         keys = KEYS if self._prompt.is_of_one else _REPLY
         return partial(self._answer, rows, self.requests(rows, shown, keys, self._ask))
 
-    def _ask(self, positions: Positions, records: Records) -> _ReplyRequest:
+    def _ask(self, positions: Positions, records: Records) -> ReplyRequest:
         row = records[0]
         wanted = tuple(str(record["dimension"]) for record in records)
         pictures = self.pictures(image_names(row))
@@ -110,9 +112,9 @@ class GenerativeJudge(LocalJudge):
         seed = int.from_bytes(hashlib.blake2b(key.encode(), digest_size=7).digest(), "big")
         inputs = self.weights.encode([self._chat(rendered, len(pictures))], [pictures])
         check_context(inputs["input_ids"].shape[1], context_length(self.weights), self._length)
-        return _ReplyRequest(inputs, len(pictures), tuple(positions), wanted, seed, labels_of(row))
+        return ReplyRequest(inputs, len(pictures), tuple(positions), wanted, seed, labels_of(row))
 
-    def _answer(self, rows: VerdictRows, requests: Sequence[_ReplyRequest]) -> pd.DataFrame:
+    def _answer(self, rows: VerdictRows, requests: Sequence[ReplyRequest]) -> pd.DataFrame:
         # Some models take images a row of the batch, and so as many in each.
         for _, alike in groupby(sorted(requests, key=_n_images), _n_images):
             some = list(alike)
@@ -124,7 +126,7 @@ class GenerativeJudge(LocalJudge):
                     self._read(rows, one, reply)
         return rows.frame()
 
-    def _write(self, requests: Sequence[_ReplyRequest]) -> list[_Reply]:
+    def _write(self, requests: Sequence[ReplyRequest]) -> list[Reply]:
         """Let the model write the replies."""
         weights, start = self.weights, time.perf_counter()
         inputs = weights.collate([one.inputs for one in requests])
@@ -146,12 +148,12 @@ class GenerativeJudge(LocalJudge):
         for ids, length in zip(written, lengths, strict=True):
             stop = next((i for i, token in enumerate(ids) if token in weights.ends), len(ids))
             text = weights.tokenizer.decode(ids[:stop], skip_special_tokens=False)
-            replies.append(_Reply(str(text), int(length), min(stop + 1, len(ids)), seconds, stop == len(ids)))
+            replies.append(Reply(str(text), int(length), min(stop + 1, len(ids)), seconds, stop == len(ids)))
         return replies
 
-    def _read(self, rows: VerdictRows, requests: _ReplyRequest, reply: _Reply) -> None:
+    def _read(self, rows: VerdictRows, request: ReplyRequest, reply: Reply) -> None:
         if self._prompt.asks == "answer":
-            for position in requests.positions:
+            for position in request.positions:
                 rows.put_answer(
                     position,
                     reply.text,
@@ -161,14 +163,14 @@ class GenerativeJudge(LocalJudge):
                     latency_s=reply.seconds,
                 )
             return
-        dimensions = requests.dimensions if self._prompt.is_of_one else self._settings.dimensions
+        dimensions = request.dimensions if self._prompt.is_of_one else self._settings.dimensions
         offered, rated = self._settings.choices, self._settings.is_rating
         reading = (
-            parse_categories(reply.text, dimensions, offered)
+            parse_ratings(reply.text, dimensions, offered, self._settings.labels)
             if rated
-            else parse(reply.text, dimensions, offered, requests.labels)
+            else parse(reply.text, dimensions, offered, request.labels)
         )
-        for i, (position, dimension) in enumerate(zip(requests.positions, requests.dimensions, strict=True)):
+        for i, (position, dimension) in enumerate(zip(request.positions, request.dimensions, strict=True)):
             choice = reading.choices[dimension]
             rows.put(
                 position,
@@ -181,7 +183,7 @@ class GenerativeJudge(LocalJudge):
             )
 
 
-def _n_images(request: _ReplyRequest) -> int:
+def _n_images(request: ReplyRequest) -> int:
     return request.n_images
 
 

@@ -64,6 +64,7 @@ class Engine:
     samples : its replies can be drawn at random, so that repeats differ with a temperature
     reads_any_model : works with any model that chats, not only with models trained for it
     is_internal : used only by the library's own roster
+    served : the engine that does the same through a server, where this one is named for a model of a server
     """
 
     name: str
@@ -75,6 +76,7 @@ class Engine:
     samples: bool = False
     reads_any_model: bool = False
     is_internal: bool = False
+    served: str = ""
 
     def missing_packages(self) -> list[str]:
         """The packages it needs that are not installed."""
@@ -104,6 +106,7 @@ def engine(
     samples: bool = False,
     reads_any_model: bool = False,
     is_internal: bool = False,
+    served: str = "",
 ) -> Callable[[Build], Build]:
     """Register the decorated function, or class of judges, as an engine; see `Engine` for the parameters.
 
@@ -111,10 +114,20 @@ def engine(
     """
 
     def register(build: Build) -> Build:
-        ENGINES.add(name, Engine(name, about, build, model, packages, install, samples, reads_any_model, is_internal))
+        made = Engine(name, about, build, model, packages, install, samples, reads_any_model, is_internal, served)
+        ENGINES.add(name, made)
         return build
 
     return register
+
+
+def asks_for_criteria(request: JudgeRequest) -> bool:
+    """Whether the user's prompt asks which criteria of a rubric a response meets."""
+    if request.settings.prompt is None:
+        return False
+    from mrb_lib.judges.prompts import load_prompt  # reading templates costs time, and listing engines reads none
+
+    return load_prompt(request.settings.prompt).asks == "criteria"
 
 
 def public_engines() -> dict[str, Engine]:

@@ -44,7 +44,7 @@ JURY, OTHER = "jury", "other"
 EXACT, ENGINE, ENDPOINT, PATH, NORMALISED = "exact", "engine", "endpoint", "path", "normalised name"
 PUBLISHED, TUNED, FAMILY = "published name", "tuned from", "family name"
 FILE, BUILT_IN, OF_SIMULATION, UNMATCHED = "file", "built in", "simulated", "unmatched"
-COLUMNS: Final = ("judge", "group", "model", "entry", "how", "base", "alike")
+COLUMNS: Final = ("judge", "group", "model", "entry", "how", "base", "alike", "cutoff", "cutoff_of")
 
 _GROUP: Final = "group:"
 _OF_DOMAIN: Final[Mapping[str | None, str]] = {"medical": MEDICAL, "critic": CRITIC, "reward": CRITIC}
@@ -111,6 +111,8 @@ def judge_groups(
         - `base`: the roster entry whose weights it was trained further from, by the roster, by `training.json` or by
           its name; null where nobody says
         - `alike`: entries that the name could be of as well, which is no match; null elsewhere
+        - `cutoff`: until when its training data reach, YYYY-MM or YYYY-MM-DD, as the roster states it of the entry or
+          else of the base, `cutoff_of`; null where it states neither
 
     Raises
     ------
@@ -135,7 +137,10 @@ def judge_groups(
         if stated is not None:
             match = match._replace(group=stated, how=FILE)
         model = match.entry or _without_engine(manifest.judge)
-        rows.append((name, match.group, model, match.entry, match.how, match.base, " or ".join(match.alike) or None))
+        alike = " or ".join(match.alike) or None
+        dated = next((entry for entry in (match.entry, match.base) if entry in index.cutoffs), None)
+        cutoff = index.cutoffs.get(dated or "")
+        rows.append((name, match.group, model, match.entry, match.how, match.base, alike, cutoff, dated))
     frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype("str")
     if override is not None and FILE not in set(frame["how"]):
         there = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
@@ -218,6 +223,7 @@ class _Index:
 
     def __init__(self, judges: Sequence[Entry]) -> None:
         self.by_name = {entry.name: entry for entry in judges}
+        self.cutoffs = {entry.name: entry.cutoff for entry in judges if entry.cutoff is not None}
         self.by_model: dict[str, Entry] = {}
         self.by_key: dict[str, dict[str, Entry]] = defaultdict(dict)
         self.families: dict[str, set[str]] = defaultdict(set)

@@ -178,7 +178,7 @@ def resolve(
     ----------
     name : a name of the roster (`NAME`), with another engine (`NAME+ENGINE`), a folder of
         weights (`path:DIR` or `path:DIR+ENGINE`), a model of a server (`endpoint:MODEL` or
-        `endpoint:MODEL+letters`), or a jury
+        `endpoint:MODEL+letters`, `endpoint:MODEL+batch`), or a jury
     runs : the folder of runs, where a model finds the revision it had, and a server's earlier replies. A jury is
         returned without its members, whose runs `mrb_lib.runs.juries` finds.
     images : the benchmark's images, by name
@@ -233,6 +233,7 @@ def entry_of(name: str, extra: Sequence[Path] = ()) -> Entry:
     if base.startswith(FOLDER):
         return _folder_entry(name, Path(base.removeprefix(FOLDER)), engine)
     if base.startswith(SERVED) and len(base) > len(SERVED):
+        engine = _through_server(engine)
         if engine is not None and engine.model != "server":
             raise InputError(
                 f"judge {name!r}: a served model has no weights that {engine.name} could read; write {base}."
@@ -242,10 +243,16 @@ def entry_of(name: str, extra: Sequence[Path] = ()) -> Entry:
     if entry is None:
         hint = f"; the engines are {', '.join(public_engines())}" if plus and engine is None else ""
         raise InputError(f"judge {name!r} is not in the roster; `mrb judges` lists those there are{hint}.")
+    engine = _through_server(engine) if ENGINES[entry.engine].model == "server" else engine
     if engine is None:
         return entry
     _check_model(name, base, entry, engine)
     return replace(entry, name=name, engine=engine.name)
+
+
+def _through_server(engine: Engine | None) -> Engine | None:
+    """The engine that does the same through a server, where there is one."""
+    return ENGINES[engine.served] if engine is not None and engine.served else engine
 
 
 def _check_model(name: str, base: str, entry: Entry, engine: Engine) -> None:

@@ -31,7 +31,7 @@ from mrb_lib.runs.plan import Plan
 from mrb_lib.runs.ray.cluster import WorkerPool
 from mrb_lib.runs.ray.image_server import RESTARTS, ImageServer, RemoteImageServer, ServedImages
 from mrb_lib.verdicts.manifest import library_versions
-from mrb_lib.verdicts.orders import SHOWN
+from mrb_lib.verdicts.orders import CONTEXT, SHOWN
 from mrb_lib.verdicts.protocol import Judge
 
 GREETING: Final = -1
@@ -48,7 +48,7 @@ ANSWER: Final = pa.schema(
     }
 )
 _MEMORY: Final = ", as when the memory does not suffice; use fewer workers or a smaller --batch-size"
-_CASE_COLUMNS: Final = (*SHOWN, "response_a", "response_b")
+_CASE_COLUMNS: Final = (*SHOWN, *CONTEXT, "response_a", "response_b")
 _MATTERS: Final = (".safetensors", ".json", ".jinja", ".model")
 _BESIDE: Final = 1.2  # of the weights, with what is read beside them
 _SAMPLES, _SAMPLE_BYTES = 16, 64 * 1024
@@ -253,7 +253,7 @@ class Worker:
         with self._preparing:
             prepared = prepare_rows(self._judge, plan.rows(np.array(numbers, dtype=np.int64)))
         with self._answering:
-            return encode_frame(answer_rows(self._judge, prepared, plan.ratings))
+            return encode_frame(answer_rows(self._judge, prepared, plan.ratings, plan.labels))
 
     def _failed(self, number: int, error: Exception, what: str) -> pa.Table:
         if isinstance(error, MrbError):

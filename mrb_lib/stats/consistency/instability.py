@@ -14,6 +14,7 @@ from scipy import sparse
 from mrb_lib.stats.core.options import FloatArray, IntArray
 from mrb_lib.stats.core.panel import TIE
 from mrb_lib.stats.core.subfields import Group
+from mrb_lib.stats.resampling.clusters import clusters_of
 from mrb_lib.stats.resampling.robust import Layout, layout
 
 MOST_RESPONSES = 8
@@ -77,16 +78,7 @@ def questions(cases: pd.DataFrame, codes: IntArray) -> Questions:
         keys = [cases[name].map(str) for name in _QUESTION if name in cases.columns]
         of_case = pd.factorize(pd.MultiIndex.from_arrays(keys))[0].astype(np.int64)
     count = int(of_case.max(initial=-1)) + 1
-    clusters = np.zeros(count, dtype=np.int64)
-    if count == n:
-        clusters[of_case] = codes
-    elif n:
-        from scipy.sparse.csgraph import connected_components  # slow to load, and seldom all_questions for
-
-        size = count + int(codes.max()) + 1
-        links = sparse.csr_array((np.ones(n), (of_case, count + codes)), shape=(size, size))
-        clusters = pd.factorize(connected_components(links, directed=False)[1][:count])[0].astype(np.int64)
-    return Questions(count, of_case, clusters, _tournaments(cases, of_case))
+    return Questions(count, of_case, clusters_of(of_case, codes), _tournaments(cases, of_case))
 
 
 def _tournaments(cases: pd.DataFrame, of_case: IntArray) -> list[RoundRobin]:

@@ -16,13 +16,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mrb_lib.errors import InputError
-from mrb_lib.schema import CHOICES, NO_PROBE, ORDERS
+from mrb_lib.schema import CHOICES, KEYS, NO_PROBE, ORDERS
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, encode, pick_dimensions
 
 ABSENT, NULL = -2, -1
 TIE = CHOICES.index("tie")
+SCORE_COLUMNS = ("score_a", "score_b")
 COST_COLUMNS = ("latency_s", "prompt_tokens", "completion_tokens")
-_NO_COSTS = pd.DataFrame(columns=["judge", "dimension", "order", "repeat", "n_verdicts", *COST_COLUMNS])
+_DECIDED = dict.fromkeys(("judge", "case_id", "dimension", "order", "probe", "criteria"), "str")
+_NO_COSTS = pd.DataFrame(columns=["judge", "dimension", "order", "repeat", "n_verdicts", "n_counted", *COST_COLUMNS])
 
 
 @dataclass(frozen=True)
@@ -38,13 +40,19 @@ class Panel:
         where there is no verdict. Orders are AB, BA; cases are those of the cases table.
     p_a : float64 of the same shape, the judge's probability that A is better, in the
         case's own frame; of a rating, that of the category it chose; NaN where unknown. None where no verdict has one.
-    costs : one row a judge, dimension, order and repeat that has verdicts: `n_verdicts`, and the
+    costs : one row a judge, dimension, order and repeat that has verdicts: `n_verdicts`, the
         means of `latency_s`, `prompt_tokens`, `completion_tokens` over the verdicts that count
-        them; null where none does. Without rows where the verdicts have no such columns.
+        them, null where none does, and `n_counted`, how many do: a reply that answers several is counted in one.
+        Without rows where the verdicts have no such columns.
     seen : by judge, its choices on the cases that it was trained on, which are `ABSENT` in `choice`: shape
         (dimensions, cases, 2 orders, repeats), `ABSENT` on all other cases. A judge that has seen none is not there.
     is_bound : of the shape of `choice`, whether `p_a` is a bound, not the probability itself; None where none is
     categories : what a verdict may choose: A, B and tie, or the categories of a rating, from the lowest
+    labels : the verdicts on dimensions of several labels, see `mrb_lib.stats.multi_label.rows`; None where none is
+    scores : float64, the shape of `choice` and (2,): what the judge scored the responses A and B; NaN where it did not.
+        None where no verdict has a score, or where the table does not read them
+    criteria : the verdicts with decisions on a rubric, as they were read: `judge, case_id, dimension, order, repeat,
+        criteria`, also of judges, cases and dimensions that are not in the panel. None where no verdict has any
     """
 
     judges: list[str]
@@ -56,6 +64,9 @@ class Panel:
     seen: Mapping[str, NDArray[np.int8]] = field(default_factory=dict)
     is_bound: BoolArray | None = None
     categories: tuple[str, ...] = CHOICES
+    labels: Panel | None = None
+    scores: FloatArray | None = None
+    criteria: pd.DataFrame | None = None
 
     @property
     def tie(self) -> int:
@@ -103,9 +114,11 @@ class Panel:
                 cases = np.flatnonzero(case_ids.isin(rows["case_id"]))
                 if (self.choice[self.judges.index(str(judge))][:, cases] != ABSENT).any():
                     hidden[str(judge)] = cases
+        labels = self.labels and self.labels.without_seen(training, case_ids)
         if not hidden:
-            return self
+            return self if labels is None else replace(self, labels=labels)
         choice, p_a, seen = self.choice.copy(), None if self.p_a is None else self.p_a.copy(), dict(self.seen)
+        scores = None if self.scores is None else self.scores.copy()
         for judge, cases in hidden.items():
             i = self.judges.index(judge)
             own = seen[judge].copy() if judge in seen else np.full(choice.shape[1:], ABSENT, dtype=np.int8)
@@ -114,7 +127,9 @@ class Panel:
             choice[i][:, cases] = ABSENT
             if p_a is not None:
                 p_a[i][:, cases] = np.nan
-        return replace(self, choice=choice, p_a=p_a, seen=seen)
+            if scores is not None:
+                scores[i][:, cases] = np.nan
+        return replace(self, choice=choice, p_a=p_a, seen=seen, scores=scores, labels=labels)
 
     def with_seen(self) -> Panel:
         """The panel with the choices on cases that judges were trained on put back; not their probabilities."""
@@ -139,8 +154,10 @@ class Panel:
         p_a = None if self.p_a is None else self.p_a[:, :, kept]
         seen = {judge: own[:, kept] for judge, own in self.seen.items()}
         is_bound = None if p_a is None or self.is_bound is None else self.is_bound[:, :, kept]
+        scores = None if self.scores is None else self.scores[:, :, kept]
         choice, costs = self.choice[:, :, kept], self.costs.iloc[:0]
-        return replace(self, choice=choice, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound)
+        own = replace(self, choice=choice, labels=self.labels and self.labels.of_cases(kept))
+        return replace(own, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound, scores=scores)
 
     def of_judges(self, names: Sequence[str]) -> Panel:
         """The panel of some of its judges, in its own order."""
@@ -151,8 +168,10 @@ class Panel:
         seen = {judge: own for judge, own in self.seen.items() if judge in judges}
         costs = costs.reset_index(drop=True)
         is_bound = None if p_a is None or self.is_bound is None else self.is_bound[kept]
+        scores = None if self.scores is None else self.scores[kept]
         choice = self.choice[kept]
-        return replace(self, judges=judges, choice=choice, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound)
+        own = replace(self, judges=judges, choice=choice, labels=self.labels and self.labels.of_judges(names))
+        return replace(own, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound, scores=scores)
 
     def of_dimensions(self, names: Sequence[str]) -> Panel:
         """The panel of some dimensions, in that order; one that nobody judged is absent throughout."""
@@ -170,7 +189,13 @@ class Panel:
         costs = self.costs[self.costs["dimension"].isin(list(names))]
         costs = costs.reset_index(drop=True)
         is_bound = None if p_a is None or self.is_bound is None else self.is_bound[:, position]
-        return replace(self, dimensions=list(names), choice=choice, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound)
+        scores = None if self.scores is None else self.scores[:, position]
+        if scores is not None:
+            scores[:, position < 0] = np.nan
+        kept = list(names)
+        return replace(
+            self, dimensions=kept, choice=choice, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound, scores=scores
+        )
 
 
 def as_panel(
@@ -216,6 +241,7 @@ class _JudgeVerdicts(NamedTuple):
     choice: NDArray[np.int8]
     p_a: FloatArray | None
     is_bound: BoolArray | None
+    scores: FloatArray | None
 
 
 def panels(
@@ -246,7 +272,7 @@ def panels(
     names = None if dimensions is None else pick_dimensions([], dimensions)
     by_probe: dict[str, dict[str, _JudgeVerdicts]] = {}
     costs = [_NO_COSTS.assign(probe=None)]
-    seen = []
+    seen, decided = [], list[pd.DataFrame]()
     for frame in frames:
         if names is None:
             names = pick_dimensions(frame["dimension"].dropna().unique(), None)
@@ -258,6 +284,8 @@ def panels(
             judges[str(judge)] = _of_judge(str(judge), rows, ids, len(names))
         if any(name in frame.columns for name in COST_COLUMNS):
             costs.append(_mean_costs(coded, names))
+        if "criteria" in frame.columns and frame["criteria"].notna().any():
+            decided.append(frame.loc[frame["criteria"].notna(), [*KEYS["verdicts"], "criteria"]].astype(_DECIDED))
         if "seen" in frame.columns:
             seen.append(frame.loc[frame["seen"].eq(True), ["judge", "case_id"]].drop_duplicates().astype("str"))
     training = pd.concat(seen) if seen else None
@@ -268,6 +296,9 @@ def panels(
         )
         for probe, judges in by_probe.items()
     }
+    if decided:
+        of_probe = dict(iter(pd.concat(decided, ignore_index=True).groupby("probe")))
+        made = {probe: replace(panel, criteria=of_probe.get(probe)) for probe, panel in made.items()}
     return {probe: panel.without_seen(training, case_ids) for probe, panel in made.items()}
 
 
@@ -287,7 +318,8 @@ def _encode(frame: pd.DataFrame, ids: pd.Index, dimensions: Sequence[str], categ
         "choice": choice,
         "is_bound": frame["p_a_bound"].notna() if "p_a_bound" in frame.columns else False,
     }
-    numbers = frame.reindex(columns=["p_a", *COST_COLUMNS]).astype("float64")
+    scored = [name for name in SCORE_COLUMNS if set(SCORE_COLUMNS) <= set(frame.columns)]
+    numbers = frame.reindex(columns=["p_a", *scored, *COST_COLUMNS]).astype("float64")
     if categories != CHOICES and "p_categories" in frame.columns:
         numbers["p_a"] = _of_choice(frame["p_categories"], choice, len(categories))
     return numbers.assign(**codes).loc[dimension >= 0]
@@ -323,13 +355,18 @@ def _of_judge(judge: str, rows: pd.DataFrame, ids: pd.Index, n_dimensions: int) 
     if rows["is_bound"].any():
         is_bound = np.zeros(shape, dtype=bool)
         is_bound.ravel()[cell] = rows["is_bound"]
-    return _JudgeVerdicts(numbers.tolist(), choice, p_a, is_bound)
+    scores: FloatArray | None = None
+    if rows.filter(SCORE_COLUMNS).notna().to_numpy().any():
+        scores = np.full((*shape, 2), np.nan)
+        scores.reshape(-1, 2)[cell] = rows[list(SCORE_COLUMNS)]
+    return _JudgeVerdicts(numbers.tolist(), choice, p_a, is_bound, scores)
 
 
 def _mean_costs(coded: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFrame:
     """The costs of the verdicts of each probe, from rows of `_encode`; see `Panel`."""
     cells = coded.groupby(["probe", "judge", "dimension", "order", "repeat"], observed=True)
-    means = cells[list(COST_COLUMNS)].mean().assign(n_verdicts=cells.size()).reset_index()
+    counted = cells[list(COST_COLUMNS)].count().max(axis=1)
+    means = cells[list(COST_COLUMNS)].mean().assign(n_verdicts=cells.size(), n_counted=counted).reset_index()
     return means.assign(
         dimension=np.array(dimensions)[means["dimension"]],
         order=np.array(ORDERS)[means["order"]],
@@ -351,6 +388,8 @@ def _stack(
     choice = np.full(shape, ABSENT, dtype=np.int8)
     p_a = np.full(shape, np.nan) if any(each.p_a is not None for each in verdicts.values()) else None
     is_bound = np.zeros(shape, dtype=bool) if any(each.is_bound is not None for each in verdicts.values()) else None
+    has_scores = any(each.scores is not None for each in verdicts.values())
+    scores = np.full((*shape, 2), np.nan) if has_scores else None
     for i, judge in enumerate(judges):
         own = verdicts[judge]
         position = np.searchsorted(repeats, own.repeats)
@@ -359,5 +398,9 @@ def _stack(
             p_a[i][..., position] = own.p_a
         if is_bound is not None and own.is_bound is not None:
             is_bound[i][..., position] = own.is_bound
+        if scores is not None and own.scores is not None:
+            scores[i][..., position, :] = own.scores
     costs = costs.reset_index(drop=True)
-    return Panel(judges, dimensions, repeats, choice, p_a, costs, is_bound=is_bound, categories=categories)
+    return Panel(
+        judges, dimensions, repeats, choice, p_a, costs, is_bound=is_bound, categories=categories, scores=scores
+    )

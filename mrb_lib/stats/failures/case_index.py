@@ -256,7 +256,9 @@ def open_index(folder: Path) -> CaseIndex:
         labels = pd.read_parquet(folder / "gold.parquet")
         case_ids = stated["case_ids"]
         replies = open_replies(folder, case_ids) if stated["replies"] else Replies(case_ids, [])
-        costs = pd.DataFrame(columns=["judge", "dimension", "order", "repeat", "n_verdicts", *COST_COLUMNS])
+        costs = pd.DataFrame(
+            columns=["judge", "dimension", "order", "repeat", "n_verdicts", "n_counted", *COST_COLUMNS]
+        )
         laid_aside = {int(path.name.split(".")[1]): _mapped(path) for path in folder.glob("seen.*.npy")}
         seen = {stated["judges"][i]: own for i, own in sorted(laid_aside.items())}
         panel = Panel(stated["judges"], stated["dimensions"], stated["repeats"], choice, p_a, costs, seen)

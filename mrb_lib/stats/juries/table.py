@@ -74,8 +74,9 @@ def jury(
         `jury`, a row a `kind` of the jury of all judges (`size`): `majority`; `weighted` by log odds that the other
         folds give; `dawid_skene`, which sees no gold label; of ratings by ordered categories `median` and `mean`, the
         category nearest to that of the members' places (level interval: numbers), the lower one halfway; and
-        `best_single`, the judge that is best in the other folds, fold by fold. `accuracy` with its 95% interval `low`, `high`; `decisive_accuracy`, in which every
-        constant has one half, with its interval, see `mrb_lib.stats.accuracy.decisive.decisive`; `difference` to
+        `best_single`, the judge that is best in the other folds, fold by fold. `accuracy` with its 95% interval `low`,
+        `high`; `decisive_accuracy`, in which every constant has one half, with its interval, see
+        `mrb_lib.stats.accuracy.decisive.decisive` (null for ratings); `difference` to
         `best_judge`, the judge that is best over all cases and so flattered by having been chosen on them;
         `crossfit_difference` to `best_single`, which is not; both paired, over the `n_difference` and
         `n_crossfit_difference` cases that are scored for both.

@@ -54,8 +54,9 @@ class Moments(NamedTuple):
     @property
     def icc_agreement(self) -> FloatArray:
         """ICC(2,1) of two raters: absolute agreement, raters a random sample (Shrout and Fleiss 1979)."""
-        spread = divide(self.var_x + self.var_y - 2 * self.cov, self.n - 1)
-        return divide(2 * self.cov, self.var_x + self.var_y + self.difference**2 - spread)
+        apart = self.difference**2
+        rest = divide(self.var_x + self.var_y - 2 * self.cov + apart, self.n)
+        return divide(2 * self.cov, self.var_x + self.var_y + apart - rest)
 
     @property
     def icc_consistency(self) -> FloatArray:

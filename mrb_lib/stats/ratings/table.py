@@ -181,7 +181,10 @@ def ratings(
         columns["n_mean"], columns["why"] = n_mean, why
         for i, name in enumerate((*BY_LABEL, *BY_MEAN)):
             columns |= {name: value[i], f"{name}_low": low[i], f"{name}_high": high[i]}
-        frames.append(_frame(panel, columns).assign(**part.label()))
+        frame = _frame(panel, columns)
+        for name, value_of in part.label().items():
+            frame[name] = value_of
+        frames.append(frame)
     out = pd.concat(frames, ignore_index=True).assign(level=level)
     return typed(out.assign(reason=_reasons(out, len(categories), bool(acceptable))), COLUMNS)
 
@@ -254,8 +257,9 @@ def _shares(
         columns = {}
         for i, name in enumerate(each):
             at = slice(i * size, (i + 1) * size)
-            n, value, low, high = (array[at] for array in estimates[:4])
-            columns[name] = Ratios(n, value, low, high, estimates.reason[at])
+            columns[name] = Ratios(
+                estimates.n[at], estimates.value[at], estimates.low[at], estimates.high[at], estimates.reason[at]
+            )
         columns["f1_unacceptable"] = _as_f1(columns["f1_unacceptable"])
         out.append(columns)
     return out
@@ -283,12 +287,14 @@ def _coefficients(
         low, high = bootstrap_bounds(each.replicates, clusters.astype(np.float64))
         unknown = np.isnan(value) | (clusters < 2)
         low[unknown], high[unknown] = np.nan, np.nan
-        why = {
+        # ICC(2,1) may fall a little below -1 in a small resample, and correlations may not.
+        low[:-1] = np.maximum(low[:-1], np.minimum(value[:-1], -1.0))
+        texts = {
             text: None
             for n, m, v, a, b in zip(counted, clusters, value, low, high, strict=True)
             if np.isfinite(v) and (text := interval_reason(int(n), int(m), resamples, a, b))
         }
-        rows.append((value, low, high, int(counted[1]), "; ".join(why)))
+        rows.append((value, low, high, int(counted[1]), "; ".join(texts)))
     out: list[_Coefficients] = []
     for start in range(0, len(rows), max(1, len(cells))):
         value, low, high, n_mean, why = zip(*rows[start : start + len(cells)], strict=True)

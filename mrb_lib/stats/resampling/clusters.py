@@ -43,7 +43,8 @@ def resampling_unit(cases: pd.DataFrame, cluster: str | None = None) -> Resampli
     cluster : a column of it, "case_id" for the cases themselves. None takes the column `cluster` where a case has a
         value in it; else, of the columns `SHARED` (item, question text, images, source), the coarsest
         one that repeats: the one with the fewest different values among those with fewer values than there are
-        cases and with `FEWEST` at least, since fewer units show nothing of how they vary; else the cases
+        cases and with `FEWEST` at least, since fewer units show nothing of how they vary; else the cases, or the items
+        where cases are steps of items
 
     Returns
     -------
@@ -75,11 +76,12 @@ def resampling_unit(cases: pd.DataFrame, cluster: str | None = None) -> Resampli
     shared = {name: _codes(cases, name) for name in SHARED if name in cases.columns}
     repeated = {name: codes for name, codes in shared.items() if 1 < n_clusters(codes) < n}
     enough = {name: codes for name, codes in repeated.items() if n_clusters(codes) >= FEWEST}
-    unit = _unit(cases, min(enough, key=lambda each: n_clusters(enough[each]), default=CASE))
+    alone = "item" if "item" in repeated and "step" in cases.columns else CASE
+    unit = _unit(cases, min(enough, key=lambda each: n_clusters(enough[each]), default=alone))
     few = [
         f"the column {name} has only {n_clusters(codes)} values, too few to cluster by"
         for name, codes in repeated.items()
-        if name not in enough
+        if name not in enough and name != unit.name
     ]
     return unit._replace(statement="; ".join([unit.statement, *few]))
 
@@ -96,6 +98,32 @@ def _unit(cases: pd.DataFrame, name: str) -> ResamplingUnit:
 def cluster_codes(cases: pd.DataFrame, cluster: str | None = None) -> IntArray:
     """The unit that each case is resampled with, shape (n_cases,); see `resampling_unit`."""
     return resampling_unit(cases, cluster).codes
+
+
+def clusters_of(group: IntArray, codes: IntArray) -> IntArray:
+    """The cluster of each group of cases; clusters that share a group are one.
+
+    Parameters
+    ----------
+    group : shape (n_cases,), the group of each case, 0 to the number of groups - 1
+    codes : shape (n_cases,), the cluster of each case
+
+    Returns
+    -------
+    int array, shape (groups,), from 0 without gaps unless each case is a group of its own
+    """
+    n, count = len(group), int(group.max(initial=-1)) + 1
+    clusters = np.zeros(count, dtype=np.int64)
+    if count == n:
+        clusters[group] = codes
+    elif n:
+        from scipy import sparse  # slow to load, and seldom asked for
+        from scipy.sparse.csgraph import connected_components
+
+        size = count + n_clusters(codes)
+        links = sparse.csr_array((np.ones(n), (group, count + codes)), shape=(size, size))
+        clusters = pd.factorize(connected_components(links, directed=False)[1][:count])[0].astype(np.int64)
+    return clusters
 
 
 def n_clusters(codes: IntArray) -> int:

@@ -1,4 +1,4 @@
-"""The tables `ranking` and `ppi` in words."""
+"""The tables `ranking`, `ppi` and `item_ranking` in words."""
 
 from __future__ import annotations
 
@@ -62,6 +62,23 @@ MEANINGS_OF_PPI = {
 }
 
 
+MEANINGS_OF_ITEMS = {
+    "part": "order (of the responses to an item) or tokens | text",
+    "n_items": "items that the row rests on | count",
+    "n_undecided": "items with a response in no pair that gold and judge both decide | count",
+    "n_all_equal": "items whose responses gold or judge puts all on one place | count",
+    "n_responses": "different responses to an item, on average | number",
+    "kendall": "tau-b of the judge's and the gold labels' order, mean over items | coefficient | Kendall 1945",
+    "edit_distance": "steps from one order to the other over their length, mean over items; 0: the same | share 0-1"
+    " | Chen et al. 2024, arXiv 2402.04788",
+    "top_1": "share of the responses put first that the gold labels put first, too, mean over items | share 0-1",
+    "versus": "judge of the same model that compares pairs | text",
+    "tokens": "of prompts and replies, an item, over all its verdicts | tokens",
+    "tokens_versus": "the same of versus | tokens",
+    "token_ratio": "tokens over tokens_versus | number",
+}
+
+
 def sentence(table: pd.DataFrame) -> str:
     """Which responder annotators prefer, and which judge ranks responders as they do."""
     dimension = main_dimension(table)
@@ -108,3 +125,29 @@ def sentence_of_ppi(table: pd.DataFrame) -> str:
             f"would save {saved}"
         )
     return f"{opening(dimension)}, the verdicts of {best['judge']} save {saved}"
+
+
+def sentence_of_items(table: pd.DataFrame) -> str:
+    """Which judge orders an item's responses as the annotators do, and what one prompt for all saves."""
+    dimension = main_dimension(table)
+    known = main_rows(table, part="order").dropna(subset="kendall")
+    if known.empty:
+        said = (
+            f"{opening(dimension)}, no judge's order of the responses to an item can be compared with the gold labels'"
+        )
+    else:
+        best = known.nlargest(1, "kendall").iloc[0]
+        tau = f"{best['kendall']:.2f}{interval(best['kendall_low'], best['kendall_high'], scale=1, digits=2)}"
+        who = (
+            f"of {len(known)} judges {best['judge']} comes closest, with" if len(known) > 1 else f"{best['judge']} has"
+        )
+        said = (
+            f"{opening(dimension)}, {who} a Kendall's tau of {tau} with the gold labels' order of an item's responses "
+            f"(1: the same), on average over {best['n_items']:,} items; {best['top_1']:.0%} of what it puts first is "
+            "first there"
+        )
+    saving = table[table["part"] == "tokens"].dropna(subset="token_ratio")
+    if len(saving):
+        least = saving.nsmallest(1, "token_ratio").iloc[0]
+        said += f". {least['judge']} takes {least['token_ratio']:.0%} of the tokens of {least['versus']}"
+    return f"{said}."

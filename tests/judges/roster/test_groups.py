@@ -132,6 +132,17 @@ def test_what_a_tuned_judge_was_tuned_from_is_named() -> None:
     assert pd.isna(base["gpt-4o"])
 
 
+def test_the_cutoff_is_that_of_the_entry_or_of_its_base_and_says_which() -> None:
+    trained = folder("mine", training={"base": "meta-llama/Llama-3.2-11B-Vision-Instruct"})
+    names = ["gpt-4o", "mine", "gpt-4o@run", "first", "nobody-knows-it"]
+    grouped = judge_groups(names, [trained, Manifest("run", "gpt-4o")]).set_index("judge")
+    stated = {entry.name: entry.cutoff for entry in entries()}
+    for judge, of in (("gpt-4o", "gpt-4o"), ("gpt-4o@run", "gpt-4o"), ("mine", "llama-3.2-11b-vision")):
+        assert grouped.loc[judge, "cutoff_of"] == of
+        assert grouped.loc[judge, "cutoff"] == stated[of]
+    assert grouped.loc[["first", "nobody-knows-it"], ["cutoff", "cutoff_of"]].isna().all(axis=None)
+
+
 def test_a_name_that_two_groups_share_is_no_match_and_says_so() -> None:
     both = [entry for entry in entries() if entry.name in ("gpt-4o", "medgemma-4b")]
     alike = [replace(entry, name=f"x-{i}", model=f"owner-{i}/alike-7b") for i, entry in enumerate(both)]

@@ -228,7 +228,7 @@ def test_a_folder_is_packed_unless_the_user_says_otherwise(
         ("path:{tmp}/there+endpoint", "not a server"),
         ("nobody", "not in the roster"),
         ("", "not in the roster"),
-        ("qwen2-vl-7b+magic", "engines are endpoint, generative, letters, packed"),
+        ("qwen2-vl-7b+magic", "engines are batch, endpoint, generative, letters, packed"),
         ("first+packed", "no weights"),
         ("gpt-4o+generative", "no weights"),
         ("endpoint:", "not in the roster"),

@@ -1,0 +1,173 @@
+"""Worked examples for prompts: training cases with what annotators decided, none of them too like the case judged."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import product
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.near_duplicates import WORD
+from mrb_lib.data.splits.units import ITEM, split_units
+from mrb_lib.data.votes import gold
+from mrb_lib.errors import InputError
+from mrb_lib.judges.context import ExamplesBy
+from mrb_lib.schema import TRAIN
+from mrb_lib.verdicts.orders import exchanged
+
+SPLIT: Final = "split"
+_TEXTS: Final = ("question", "response_a", "response_b")
+_SIGNS: Final = {"A": 1, "B": -1}
+_CHUNK: Final = 500
+_DIGITS: Final = 12  # of similarities, so that equal ones tie
+
+
+class DrawnExamples(NamedTuple):
+    """The examples of each case that is judged.
+
+    Attributes
+    ----------
+    column : by the row of the case in the cases table, from 0, what `mrb_lib.judges.context.context_of` reads; null
+        where too few training cases are of other units than the case
+    n_left_out : training cases, which are not judged
+    sha256 : of all training cases that may be drawn, with what was decided of them, and of what was drawn
+    """
+
+    column: pd.Series
+    n_left_out: int
+    sha256: str
+
+
+def draw_examples(benchmark: Benchmark, k: int, by: ExamplesBy, seed: int) -> DrawnExamples:
+    """Draw worked examples for each case outside the training split, from those in it.
+
+    A training case may be drawn if annotators' majority decides it on every dimension, and not for nothing but ties. It
+    is not drawn for a case of its own unit: the same item, cluster or image, nearly the same texts or image, or linked
+    by a chain of these (see `mrb_lib.data.splits.units.split_units`), so that no example tells what is asked.
+
+    Parameters
+    ----------
+    k : examples a case
+    by : "nearest", by the cosine of the words of question and responses (TF-IDF of the training cases), the nearest
+        last, beside the case; or "random"
+    seed : of what is drawn, with the id of the case: the same for a case whatever others there are
+
+    Returns
+    -------
+    DrawnExamples
+        The two responses of an example are put so that as many letters are A as B, over examples and dimensions, as can
+        be, since a judge follows the more frequent letter (Zhao et al. 2021, arXiv:2102.09690).
+
+    Raises
+    ------
+    InputError
+        There are fewer than `k` such training cases, or none is left to judge.
+
+    Notes
+    -----
+    Validated by tests/judges/test_examples.py.
+    """
+    cases = benchmark.cases
+    is_train = (cases[SPLIT] == TRAIN).to_numpy(dtype=bool) if SPLIT in cases else np.zeros(len(cases), dtype=bool)
+    if not is_train.any():
+        raise InputError(
+            f"examples {k}: no case is in the split train, from which they are drawn; run `mrb split BENCH` first."
+        )
+    rows = np.flatnonzero(~is_train)
+    if not len(rows):
+        raise InputError(f"examples {k}: every case is in the split train, so that none is left to judge; split anew.")
+    pool, records = _decided(benchmark, np.flatnonzero(is_train))
+    if len(pool) < k:
+        raise InputError(
+            f"examples {k}: only {len(pool)} of {is_train.sum()} training cases are decided by annotators on every "
+            "dimension, and not all as ties; annotate more, or show fewer."
+        )
+    units = split_units(benchmark, ITEM).codes
+    ids = [str(name) for name in cases["case_id"]]
+    ranked = _nearest(cases, rows, pool) if by == "nearest" else _shuffled([ids[row] for row in rows], len(pool), seed)
+    digest = hashlib.sha256(json.dumps([[ids[row] for row in pool], records]).encode())
+    column: list[str | None] = []
+    for row, order in zip(rows.tolist(), ranked, strict=True):
+        eligible = order[units[pool[order]] != units[row]][:k]
+        chosen = [records[place] for place in eligible[::-1]]
+        column.append(json.dumps(_balanced(chosen, _generator(seed, "turn", ids[row]))) if len(chosen) == k else None)
+        digest.update(json.dumps([ids[row], column[-1]]).encode())
+    return DrawnExamples(pd.Series(column, index=rows, dtype="str"), int(is_train.sum()), digest.hexdigest())
+
+
+def _decided(benchmark: Benchmark, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[dict[str, Any]]]:
+    """Those of some cases that may be examples: their rows, and the examples."""
+    meta, cases = benchmark.meta, benchmark.cases
+    labels = gold(benchmark).pivot(index="case_id", columns="dimension", values="choice")
+    labels = labels.reindex(index=cases["case_id"].iloc[rows], columns=list(meta.dimensions))
+    decided = labels.notna().all(axis=1)
+    if not meta.is_rating:
+        decided &= labels.isin(list(_SIGNS)).any(axis=1)
+    names = _TEXTS[: 2 if meta.is_rating else 3]
+    pool = rows[decided.to_numpy(dtype=bool)]
+    texts = cases.iloc[pool][list(names)].fillna("").astype("str").to_dict("records")
+    choices = labels[decided].to_dict("records")
+    return pool, [
+        {**{str(name): one for name, one in text.items()}, "choices": own}
+        for text, own in zip(texts, choices, strict=True)
+    ]
+
+
+def _nearest(cases: pd.DataFrame, rows: NDArray[np.int64], pool: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """For each case the places in the pool, the most similar first; of two alike the earlier."""
+    names = [name for name in _TEXTS if name in cases]
+    joined = cases[names].fillna("").astype("str").agg("\n".join, axis=1)
+    words = TfidfVectorizer(analyzer=_words, sublinear_tf=True)
+    try:
+        known = words.fit_transform(joined.iloc[pool])
+        own = words.transform(joined.iloc[rows])
+    except ValueError:  # scikit-learn's word for "no words at all"
+        known, own = sparse.csr_array((len(pool), 1)), sparse.csr_array((len(rows), 1))
+    for start in range(0, len(rows), _CHUNK):
+        similarity = np.asarray((own[start : start + _CHUNK] @ known.T).todense(), dtype=np.float64)
+        yield from np.argsort(-similarity.round(_DIGITS), axis=1, kind="stable")
+
+
+def _words(text: str) -> list[str]:
+    words: list[str] = WORD.findall(text.casefold())
+    return words
+
+
+def _shuffled(ids: Sequence[str], n: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    for case_id in ids:
+        yield _generator(seed, "draw", case_id).permutation(n)
+
+
+def _generator(seed: int, what: str, case_id: str) -> np.random.Generator:
+    key = hashlib.sha256("\0".join(("examples", str(seed), what, case_id)).encode("utf-8", "surrogatepass")).digest()
+    return np.random.Generator(np.random.Philox(int.from_bytes(key[:8], "big")))
+
+
+def _balanced(examples: Sequence[dict[str, Any]], rng: np.random.Generator) -> list[dict[str, Any]]:
+    """The examples, some with their responses exchanged: of all ways with the fewest letters too many, any one."""
+    if "response_b" not in examples[0]:
+        return list(examples)
+    signs = np.array([_signs(one["choices"]) for one in examples])
+    ways = _ways(len(examples))
+    excess = np.abs(ways @ signs).sum(axis=1)
+    way = ways[rng.choice(np.flatnonzero(excess == excess.min()))]
+    return [exchanged(one) if sign < 0 else one for one, sign in zip(examples, way, strict=True)]
+
+
+def _signs(choices: Mapping[str, str]) -> list[int]:
+    return [_SIGNS.get(choice, 0) for choice in choices.values()]
+
+
+@lru_cache
+def _ways(k: int) -> NDArray[np.int64]:
+    """Every way to put k examples, 1 as they are and -1 exchanged; shape (2^k, k)."""
+    return np.array(list(product((1, -1), repeat=k)), dtype=np.int64)

@@ -1,0 +1,114 @@
+"""What the prompts of a run show beside the cases: the columns it adds to them, and what its record says of that."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.errors import InputError
+from mrb_lib.judges.context import wording_digest
+from mrb_lib.judges.settings import Settings
+from mrb_lib.schema import ANSWER
+from mrb_lib.verdicts.orders import CONTEXT, EVIDENCE, EXAMPLES, WEAK
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What is shown beside the cases.
+
+    Attributes
+    ----------
+    columns : of `mrb_lib.verdicts.orders.CONTEXT` those that are shown, by the row of the case from 0; only the cases
+        that are judged; None for all cases and no column
+    shown : what the judges' settings say of it, see `mrb_lib.judges.settings.Settings.shown`
+    notices : which cases are not judged, and why
+    """
+
+    columns: pd.DataFrame | None = None
+    shown: Mapping[str, object] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
+
+    def judged(self, cases: pd.DataFrame) -> pd.DataFrame:
+        """The cases that are judged, with the columns; what a source calls by their names is left out."""
+        cases = cases.drop(columns=list(CONTEXT), errors="ignore")
+        if self.columns is None:
+            return cases
+        kept = cases.iloc[self.columns.index.to_numpy()]
+        return kept.assign(**{str(name): self.columns[name].to_numpy(dtype=object) for name in self.columns}).astype(
+            dict.fromkeys(self.columns, "str")
+        )
+
+
+_LAST: list[tuple[Benchmark, tuple[object, ...], Beside]] = []  # the check before a run and the run ask for the same
+
+
+def beside(benchmark: Benchmark, settings: Settings) -> Beside:
+    """What judges are shown beside the cases of a benchmark, by their settings.
+
+    Raises
+    ------
+    InputError
+        No case has the column that is to be shown, examples cannot be drawn, or answers are wanted, not verdicts.
+    """
+    asked = settings.reference, settings.evidence, settings.examples, settings.examples_by, settings.seed
+    if settings.reference in (None, "none") and not settings.evidence and not settings.examples:
+        return Beside()
+    if benchmark.meta.dimensions == (ANSWER,):
+        raise InputError(
+            "reference, evidence and examples: are shown to judges, and answers are wanted; leave them out."
+        )
+    if _LAST and _LAST[0][0] is benchmark and _LAST[0][1] == asked:
+        return _LAST[0][2]
+    made = _beside(benchmark, settings)
+    _LAST[:] = [(benchmark, asked, made)]
+    return made
+
+
+def _beside(benchmark: Benchmark, settings: Settings) -> Beside:
+    cases, words = benchmark.cases, wording_digest()
+    columns = pd.DataFrame(index=np.arange(len(cases)))
+    shown: dict[str, object] = {}
+    if settings.reference in ("weak", "strong"):
+        name = "reference" if settings.reference == "strong" else "reference_weak"
+        column = _column(cases, name, f"reference {settings.reference}")
+        if settings.reference == "weak":
+            columns[WEAK] = column
+        shown["reference"] = {"level": settings.reference, "sha256": _digest(words, column)}
+    if settings.evidence:
+        columns[EVIDENCE] = _column(cases, "evidence", "evidence")
+        shown["evidence"] = {"sha256": _digest(words, columns[EVIDENCE])}
+    notices: tuple[str, ...] = ()
+    if settings.examples:
+        from mrb_lib.judges.examples import draw_examples  # scikit-learn is slow to load
+
+        drawn = draw_examples(benchmark, settings.examples, settings.examples_by, settings.seed)
+        columns = columns.loc[drawn.column.index].assign(**{EXAMPLES: drawn.column})
+        rule = {"k": settings.examples, "by": settings.examples_by, "seed": settings.seed}
+        shown["examples"] = {**rule, "sha256": hashlib.sha256((words + drawn.sha256).encode()).hexdigest()}
+        notices = _left_out(drawn.n_left_out, len(cases), int(drawn.column.isna().sum()))
+    return Beside(columns, shown, notices)
+
+
+def _left_out(n_train: int, n_cases: int, n_without: int) -> tuple[str, ...]:
+    one = f"{n_train} of {n_cases} cases are in the split train, from which examples are drawn, and are not judged"
+    if not n_without:
+        return (one,)
+    return one, f"{n_without} of {n_cases - n_train} cases have too few examples of other items, and are errors"
+
+
+def _column(cases: pd.DataFrame, name: str, what: str) -> pd.Series:
+    """A column of texts by the row of the case; `InputError` where no case has one."""
+    if name not in cases or cases[name].isna().all():
+        raise InputError(f"{what}: no case has a value in the column {name}, which is to be shown; fill it in.")
+    return cases[name].reset_index(drop=True).astype("str")
+
+
+def _digest(words: str, column: pd.Series) -> str:
+    values = [None if pd.isna(value) else str(value) for value in column]
+    return hashlib.sha256((words + json.dumps(values)).encode()).hexdigest()

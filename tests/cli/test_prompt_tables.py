@@ -1,0 +1,150 @@
+"""The tables `templates`, `contamination` and `best_of_n` from files on disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
+from mrb_lib.notebook import open_workspace
+from mrb_lib.verdicts.manifest import Manifest, read_manifest, write_manifest
+from mrb_lib.verdicts.store import append_part, save_imported
+
+ITEMS, SIZE = 40, 3
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Forty items with three responses, half of them from after a cut-off; runs of a judge by two prompts."""
+    rows, labels = [], []
+    for item in range(ITEMS):
+        worth = RNG.permutation(SIZE)
+        for a, b in combinations(range(SIZE), 2):
+            date = ["2020-05", "2025", "2023-10", None][item % 4]
+            rows.append((f"i{item}", f"q{item}", f"{item} r{a}", f"{item} r{b}", date))
+            labels.append("A" if worth[a] > worth[b] else "B")
+    cases = pd.DataFrame(rows, columns=["item", "question", "response_a", "response_b", "date"])
+    cases = cases.assign(case_id=[f"c{i}" for i in range(len(rows))], images=[[] for _ in rows])
+    votes = pd.DataFrame({"case_id": cases["case_id"], "annotator": "r", "dimension": "overall", "choice": labels})
+    folder = tmp_path_factory.mktemp("prompts") / "bench"
+    save(Benchmark(BenchmarkMeta("prompted", "simulated", ("overall",)), cases, votes), folder)
+    for run, prompt, right in (("one", "plain", 0.95), ("two", "reasoned", 0.6)):
+        write_run(folder / "runs" / run, Manifest(run, "gpt-4o", prompt_id=prompt, prompt_hash=prompt), votes, right)
+    write_run(folder / "runs" / "other", Manifest("other", "mine", prompt_id="plain"), votes, 1.0, scores=True)
+    return folder
+
+
+def write_run(folder: Path, manifest: Manifest, votes: pd.DataFrame, right: float, *, scores: bool = False) -> None:
+    frames = []
+    for order in ("AB", "BA"):
+        gold = votes["choice"].to_numpy()
+        choice = np.where(RNG.random(len(gold)) < right, gold, np.where(gold == "A", "B", "A"))
+        frame = votes[["case_id", "dimension"]].assign(judge=manifest.judge, order=order, repeat=0, probe="none")
+        frame = frame.assign(choice=choice, status="ok", prompt_id=manifest.prompt_id)
+        if scores:  # what a response wins, so that scores choose as wins do
+            frame = frame.assign(score_a=np.where(choice == "A", 1.0, 0.0), score_b=np.where(choice == "B", 1.0, 0.0))
+        frames.append(frame)
+    folder.mkdir(parents=True)
+    append_part(folder, pd.concat(frames, ignore_index=True))
+    write_manifest(folder, manifest)
+
+
+def rows_of(result: Any) -> list[dict[str, Any]]:
+    assert result.code == 0, result.err
+    rows: list[dict[str, Any]] = json.loads(result.out)["rows"]
+    return rows
+
+
+def test_templates_are_told_from_the_manifests(mrb: Callable, bench: Path) -> None:
+    pair, alone = rows_of(mrb("analyze", bench, "--table", "templates", "--json"))
+    assert (pair["judge"], pair["judge_1"], pair["judge_2"]) == ("gpt-4o", "gpt-4o@one", "gpt-4o@two")
+    assert (pair["prompt_1"], pair["prompt_2"]) == ("plain", "reasoned")
+    assert pair["p_adjusted"] < 0.05
+    assert pair["shared_flips"] == pytest.approx(0.35**2, abs=0.1)
+    assert pair["excess_flips"] is None
+    assert "without repeats by both prompts" in pair["reason"]
+    assert (alone["judge"], alone["judge_2"]) == ("mine", None)
+    text = mrb("analyze", bench, "--table", "templates")
+    assert "of 1 comparison of two prompts of a judge 1 shows a difference in accuracy" in " ".join(text.out.split())
+    assert text.err == ""
+
+
+def test_a_workspace_knows_the_prompts(bench: Path) -> None:
+    table = open_workspace(bench, resamples=40).analyze("templates")
+    assert table["prompt_1"].tolist() == ["plain", "plain"]
+
+
+def test_imported_verdicts_keep_the_prompt_that_their_rows_name(tmp_path: Path) -> None:
+    rows = pd.DataFrame({"judge": ["j", "j", "k", "k"], "case_id": ["1", "2"] * 2, "choice": "A", "order": "AB",
+                         "dimension": "overall", "prompt_id": ["p", "p", "p", "q"]})  # fmt: skip
+    one, two = save_imported(rows, tmp_path / "runs", benchmark="b", kind="general", source="s")
+    assert read_manifest(one).prompt_id == "p"
+    assert read_manifest(two).prompt_id == ""
+
+
+def test_contamination_reads_dates_and_the_rosters_cutoff(mrb: Callable, bench: Path) -> None:
+    rows = {row["judge"]: row for row in rows_of(mrb("analyze", bench, "--table", "contamination", "--json"))}
+    first = rows["gpt-4o@one"]
+    assert (first["cutoff"], first["cutoff_of"]) == ("2023-10", "gpt-4o")
+    assert [first[f"n_{name}"] for name in ("before", "after", "undated", "imprecise")] == [30, 30, 60, 30]
+    assert first["low"] <= first["difference"] <= first["high"]
+    assert "states no training cut-off" in rows["mine"]["reason"]
+    assert rows["mine"]["cutoff"] is None
+    assert "Of 2 judges" in mrb("analyze", bench, "--table", "contamination").out
+
+
+def test_best_of_n_by_wins_and_by_scores(mrb: Callable, bench: Path) -> None:
+    rows = rows_of(mrb("analyze", bench, "--table", "best_of_n", "--json"))
+    by = {(row["judge"], row["best_of"]): row for row in rows}
+    assert by["mine", 3]["pick_by"] == "score"
+    assert by["mine", 3]["regret"] == 0
+    assert by["gpt-4o@one", 3]["pick_by"] == "wins"
+    for judge in ("gpt-4o@one", "gpt-4o@two"):
+        assert 0 < by[judge, 2]["regret"] < by[judge, 2]["regret_random"] == pytest.approx(1 / 3)
+    assert by["gpt-4o@one", 3]["regret"] < by["gpt-4o@two", 3]["regret"]
+    refused = mrb("analyze", bench, "--table", "best_of_n", "--complete", "2")
+    assert (refused.code, refused.out) == (2, "")
+    assert "complete 2: must be 0 or 1" in refused.err
+
+
+@pytest.mark.parametrize("table", ["templates", "contamination", "best_of_n"])
+def test_every_column_is_explained(mrb: Callable, table: str) -> None:
+    result = mrb("analyze", "--explain", table)
+    assert result.code == 0
+    assert "the table does not say" not in result.out
+
+
+def test_a_bad_date_is_a_finding_and_one_line(mrb: Callable, bench: Path, tmp_path: Path) -> None:
+    csv = tmp_path / "tables"
+    csv.mkdir()
+    (csv / "cases.csv").write_text(
+        "case_id,question,response_a,response_b,date\n1,q,a,b,2023-05\n2,q2,a,b,\n3,q3,c,d,2023-5\n", encoding="utf-8"
+    )
+    (csv / "annotations.csv").write_text("case_id,annotator,dimension,choice\n1,r,overall,A\n", encoding="utf-8")
+    refused = mrb("import", "table", csv, tmp_path / "out")
+    assert refused.code == 2
+    assert "row 3, column date (case 3): '2023-5' is not a date; write a year, a month or a day" in refused.err
+    assert len(refused.err.strip().splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+    text = (csv / "cases.csv").read_text(encoding="utf-8")
+    (csv / "cases.csv").write_text(text.replace("2023-5", "2023-05-17"), encoding="utf-8")
+    assert mrb("import", "table", csv, tmp_path / "out").code == 0
+    kept = load(tmp_path / "out").cases["date"]
+    assert kept.tolist()[::2] == ["2023-05", "2023-05-17"]
+    assert kept.isna().tolist() == [False, True, False]
+    path = tmp_path / "out" / "cases.parquet"
+    pd.read_parquet(path).assign(date="last spring").to_parquet(path)
+    checked = mrb("check", tmp_path / "out")
+    assert checked.code == 2
+    assert "'last spring' is not a date" in checked.err
+    opened = mrb("analyze", tmp_path / "out", "--table", "composition")
+    assert opened.code == 2
+    assert "'last spring' is not a date" in opened.err

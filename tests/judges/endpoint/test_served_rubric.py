@@ -1,0 +1,212 @@
+"""A server is asked once a response which criteria it meets, and the replies become points."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
+from mrb_lib.errors import InputError
+from mrb_lib.judges.endpoint.rubric import ServedRubricJudge
+from mrb_lib.judges.prompts import load_prompt
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.sent import sent, shown_case
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.execute import judge as judge_all
+from mrb_lib.stats.tables import analyze
+from mrb_lib.verdicts.manifest import read_manifest
+from mrb_lib.verdicts.orders import to_case_frame
+from mrb_lib.verdicts.store import load_verdicts, run_folders
+from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message
+
+DIMENSIONS = ("accuracy", "overall")
+RUBRIC = json.dumps(
+    [
+        {"criterion": "names the left", "weight": 4},
+        {"criterion": "is rude", "weight": -2},
+        {"criterion": "cites nothing", "weight": 1, "dimension": "accuracy"},
+    ]
+)
+
+
+def shown(*cases: str, rubric: str | None = RUBRIC) -> pd.DataFrame:
+    """Rows as a judge is shown them: both orders, all dimensions."""
+    rows = [
+        {"case_id": case, "dimension": name, "order": order, "repeat": 0, "probe": "none"}
+        for case in cases
+        for order in ("AB", "BA")
+        for name in DIMENSIONS
+    ]
+    frame = pd.DataFrame(rows).assign(question="Where is the nodule?", rubric=rubric)
+    sides = [frame["case_id"] + ": left apex", frame["case_id"] + ": nowhere, you fool"]
+    is_ab = frame["order"] == "AB"
+    return frame.assign(first=sides[0].where(is_ab, sides[1]), second=sides[1].where(is_ab, sides[0]))
+
+
+def judge(url: str, runs: Path | None = None, **settings: object) -> ServedRubricJudge:
+    given = Settings(**{"dimensions": DIMENSIONS, "url": url, "concurrency": 4, **settings})
+    return ServedRubricJudge(
+        "served", Entry("served", "served-rubric", model="m"), given, {}, runs, sleep=lambda _: None
+    )
+
+
+def decide(received: Received) -> Response:
+    """What a careful reader says of the one response that is shown."""
+    said = re.search(r"<<<response \w+>>>\n(.*?)\n<<<end", received.text, re.DOTALL)[1]
+    return message(
+        json.dumps(
+            {"1": "met" if "left" in said else "not met", "2": "met" if "fool" in said else "not met", "3": "met"}
+        )
+    )
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with ChatServer(decide) as running:
+        yield running
+
+
+def test_one_request_a_response_answers_both_orders_and_is_counted_once(server: ChatServer) -> None:
+    judged = judge(server.url, price_prompt=1.0, price_completion=1.0).judge(shown("x", "y"))
+    assert len(server.received) == 4
+    assert judged["status"].eq("ok").all()
+    assert judged["prompt_tokens"].tolist()[:4] == pytest.approx([200, np.nan, np.nan, np.nan], nan_ok=True)
+    assert judged["cost_usd"].sum() == pytest.approx(4 * 110 / 1e6)
+    verdicts = to_case_frame(judged)
+    assert verdicts["choice"].eq("A").all()
+    by = verdicts.groupby("dimension")
+    assert by["score_a"].unique().map(list).to_dict() == {"accuracy": [1.0], "overall": [1.0]}
+    assert by["score_b"].unique().map(list).to_dict() == {"accuracy": [-0.2], "overall": [-0.5]}
+    assert verdicts["criteria"].map(json.loads).tolist() == [{"a": [1, 0, 1], "b": [0, 1, 1]}] * 8
+    assert "p_first" not in judged
+    assert judged["reply"].str.startswith("response shown first:\n{").all()
+
+
+def test_a_request_shows_one_response_all_criteria_and_the_form_of_the_reply(server: ChatServer) -> None:
+    judge(server.url).judge(shown("x"))
+    texts = [received.text for received in server.received]
+    assert sorted("left apex" in text for text in texts) == [False, True]
+    assert all(("left apex" in text) != ("nowhere" in text) for text in texts)
+    body = server.received[0].body
+    schema = body["response_format"]["json_schema"]["schema"]
+    assert schema["required"] == ["1", "2", "3"]
+    assert all(f"<<<criterion {i} " in texts[0] for i in (1, 2, 3))
+    assert not body.get("logprobs")
+
+
+def test_the_order_that_comes_first_changes_no_request(server: ChatServer) -> None:
+    rows = shown("x")
+    sent_in = []
+    for order in ("AB", "BA"):
+        server.received.clear()
+        judge(server.url).judge(rows[rows["order"] == order])
+        sent_in.append(sorted(json.dumps(received.body) for received in server.received))
+    assert sent_in[0] == sent_in[1]
+
+
+@pytest.mark.parametrize(
+    ("reply", "status"),
+    [
+        ("I cannot help with that.", "refused"),
+        ('{"1": "met", "2": "met"}', "unparsed"),
+        ('{"1": "partly", "2": "met"}', "unparsed"),
+    ],
+)
+def test_nothing_is_guessed(server: ChatServer, reply: str, status: str) -> None:
+    server.answer = lambda received: message(reply) if "left apex" in received.text else decide(received)
+    judged = judge(server.url).judge(shown("x"))
+    accuracy = judged[judged["dimension"] == "accuracy"]
+    assert accuracy["status"].eq(status).all()
+    assert accuracy["pick"].isna().all()
+    assert accuracy["error"].str.contains("no decision").all()
+
+
+def test_a_failed_request_leaves_no_half_verdict(server: ChatServer) -> None:
+    server.answer = lambda received: error(400, "no") if "left apex" in received.text else decide(received)
+    judged = judge(server.url).judge(shown("x"))
+    assert judged["status"].eq("error").all()
+    assert judged["pick"].isna().all()
+
+
+@pytest.mark.parametrize(("n_answered", "whole"), [(1, []), (3, ["x"])])
+def test_a_run_that_stops_in_the_middle_of_a_case_leaves_it_pending(
+    server: ChatServer, n_answered: int, whole: list[str]
+) -> None:
+    server.answer = lambda received: decide(received) if len(server.received) <= n_answered else error(401, "no")
+    done = list[pd.DataFrame]()
+    with pytest.raises(InputError):
+        done.extend(rows for _, rows in judge(server.url, concurrency=1).stream(iter([shown("x"), shown("y")])))
+    judged = to_case_frame(pd.concat(done))
+    assert judged["case_id"].drop_duplicates().tolist() == whole
+    assert judged["status"].eq("ok").all()
+    assert len(judged) == 4 * len(whole)
+
+
+def test_a_case_without_a_rubric_is_an_error_row_and_costs_nothing(server: ChatServer) -> None:
+    judged = judge(server.url).judge(shown("x", rubric=None))
+    assert judged["status"].eq("error").all()
+    assert judged["error"].str.contains("the case has none").all()
+    assert not server.received
+
+
+def test_forty_criteria_and_unicode(server: ChatServer) -> None:
+    stated = [{"criterion": f"criterión 肺 {i}", "weight": 1} for i in range(1, 41)]
+    server.answer = lambda received: message(
+        json.dumps({str(i): i % 2 == 0 or "left" in received.text.split("<<<response")[1] for i in range(1, 41)})
+    )
+    judged = judge(server.url).judge(shown("x", rubric=json.dumps(stated)))
+    assert to_case_frame(judged)["score_a"].eq(1.0).all()
+    assert to_case_frame(judged)["score_b"].eq(0.5).all()
+    assert "criterión 肺 40" in server.received[0].text
+
+
+def test_replies_are_kept_and_not_asked_for_again(server: ChatServer, tmp_path: Path) -> None:
+    first = judge(server.url, tmp_path).judge(shown("x"))
+    again = judge(server.url, tmp_path).judge(shown("x"))
+    assert len(server.received) == 2
+    assert first["pick"].tolist() == again["pick"].tolist()
+
+
+def test_ratings_and_prompts_that_compare_are_refused(server: ChatServer) -> None:
+    with pytest.raises(InputError, match="compares two responses"):
+        judge(server.url, task="rating", choices=("low", "high"))
+    with pytest.raises(InputError, match="does not ask which criteria"):
+        judge(server.url, prompt="plain")
+
+
+def test_a_judged_benchmark_keeps_decisions_and_analyses_them(server: ChatServer, tmp_path: Path) -> None:
+    cases = pd.DataFrame(
+        {
+            "case_id": ["x", "y"], "question": "Where?", "response_a": ["left apex", "you fool"],
+            "response_b": ["nowhere", "left, fool"], "rubric": RUBRIC,
+        }
+    )  # fmt: skip
+    labels = cases[["case_id"]].assign(annotator="one", choice=["A", "B"])
+    annotations = pd.concat([labels.assign(dimension=name) for name in DIMENSIONS], ignore_index=True)
+    save(Benchmark(BenchmarkMeta("two", "general", DIMENSIONS), cases, annotations), tmp_path / "bench")
+    benchmark = load(tmp_path / "bench")
+    settings = Settings(url=server.url, concurrency=2, prompt="criteria")
+    for name in ("endpoint:m", "endpoint:m+rubric"):
+        judge_all(benchmark, tmp_path / "runs", [name], settings=settings)
+    verdicts = load_verdicts(tmp_path / "runs", benchmark.cases)
+    assert verdicts["judge"].nunique() == 2
+    assert verdicts.groupby(["case_id", "dimension"])["choice"].unique().map(list).tolist() == [
+        ["A"],
+        ["A"],
+        ["B"],
+        ["B"],
+    ]
+    assert verdicts["criteria"].notna().all()
+    assert len(analyze(benchmark, verdicts, "accuracy", resamples=0))
+    manifest = read_manifest(run_folders(tmp_path / "runs")[0])
+    shown_as = {order: shown_case(benchmark.cases.iloc[0], order) for order in ("AB", "BA")}
+    known = sent(manifest, shown_as, "AB", "overall")
+    assert all(received.text in known.text for received in server.received if "left apex" in received.text)
+    assert "one prompt for each response" in known.note
+    assert manifest.prompt_hash == load_prompt("criteria").hash

@@ -1,0 +1,155 @@
+"""What is shown beside a case reaches tiny models in every engine, and what is read together is what is read alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import transformers
+
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.errors import InputError
+from mrb_lib.judges.context import context_of
+from mrb_lib.judges.local.base import LocalJudge
+from mrb_lib.judges.local.categories import CategoriesJudge
+from mrb_lib.judges.local.checkpoint import special_tokens
+from mrb_lib.judges.local.generative import GenerativeJudge
+from mrb_lib.judges.local.packed import PackedJudge
+from mrb_lib.judges.local.rating import RatingJudge
+from mrb_lib.judges.local.reward import RewardJudge
+from mrb_lib.judges.prompts import load_prompt, marks_pattern
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.source import WeightsSource
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.beside import beside
+from mrb_lib.runs.execute import settings_for
+from mrb_lib.runs.plan import Plan, make_plan
+from mrb_lib.verdicts.orders import KEYS, to_shown_frame
+from tests.judges.shown_benchmark import DIMENSIONS, rating_benchmark, shown_benchmark
+
+Tiny = Callable[[str], Path]
+SHOWN = Settings(reference="weak", evidence=True, examples=2, device="cpu", max_new_tokens=4)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    return shown_benchmark(tmp_path_factory.mktemp("shown") / "bench", n=17)
+
+
+def rows_of(bench: Benchmark, settings: Settings = SHOWN) -> pd.DataFrame:
+    """The rows that a judge is shown."""
+    plan: Plan = make_plan(
+        bench.cases,
+        DIMENSIONS,
+        beside=beside(bench, settings),
+        ratings=bench.meta.categories if bench.meta.is_rating else (),
+    )
+    return to_shown_frame(plan.rows(plan.all_numbers))
+
+
+def judge_of(kind: type[LocalJudge], folder: Path, bench: Benchmark, settings: Settings = SHOWN) -> LocalJudge:
+    own = settings_for(bench, settings, 1)
+    made = kind("tiny", Entry("tiny", kind.engine, path=folder), WeightsSource(folder, "sha256:0"), own, {})
+    made.load()
+    return made
+
+
+class Alone:
+    """Scores one prompt with transformers alone; the prompt is put together from the row."""
+
+    def __init__(self, folder: Path) -> None:
+        self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+        self.model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+        self.marks = marks_pattern(special_tokens(self.tokenizer))
+
+    @torch.inference_mode()
+    def p_first(self, row: dict[str, object]) -> float:
+        text = (
+            load_prompt("single")
+            .render(
+                str(row["question"]),
+                [str(row["first"]), str(row["second"])],
+                DIMENSIONS,
+                str(row["dimension"]),
+                marks=self.marks,
+                context=context_of(row, "weak", evidence=True, examples=2),
+            )
+            .text
+        )
+        assert all(part in text for part in ("weak-", "passage-", "Verdict on example 2"))
+        chat = self.tokenizer.apply_chat_template(
+            [{"role": "user", "content": text}], tokenize=False, add_generation_prompt=True
+        )
+        odds = self.model(**self.tokenizer([chat], return_tensors="pt")).logits[0, -1].float().softmax(-1)
+        first, second = (
+            sum(float(odds[self.tokenizer.convert_tokens_to_ids(spelling)]) for spelling in (letter, f"Ġ{letter}"))
+            for letter in "AB"
+        )
+        return first / (first + second)
+
+
+def test_packed_reads_what_it_reads_alone(tiny: Tiny, bench: Benchmark) -> None:
+    shown = rows_of(bench)
+    assert set(shown["case_id"]) == {"c14", "c15", "c16"}
+    rows = judge_of(PackedJudge, tiny("llama"), bench).judge(shown)
+    assert rows["status"].eq("ok").all()
+    alone = Alone(tiny("llama"))
+    truth = shown[list(KEYS)].assign(p=[alone.p_first(row) for row in shown.to_dict("records")])
+    both = rows.merge(truth, on=list(KEYS), validate="one_to_one")
+    assert truth["p"].std() > 0.005, "the probabilities must differ, or the test shows nothing"
+    assert (both["p_first"] - both["p"]).abs().max() < 1e-4
+    usual = judge_of(PackedJudge, tiny("llama"), bench, replace(SHOWN, reference=None, evidence=False, examples=0))
+    assert (usual.judge(shown)["p_first"].to_numpy() - rows["p_first"].to_numpy()).std() > 0.005
+
+
+def test_the_dimensions_of_an_order_share_the_examples(tiny: Tiny, bench: Benchmark) -> None:
+    """Both dimensions cost little more than one, since all but what is asked is read once."""
+    shown = rows_of(bench)
+    judge = judge_of(PackedJudge, tiny("llama"), bench)
+    one = judge.judge(shown[shown["dimension"] == "overall"])["prompt_tokens"].sum()
+    assert one < judge.judge(shown)["prompt_tokens"].sum() < 1.1 * one
+
+
+def test_a_reply_depends_on_what_is_shown(tiny: Tiny, bench: Benchmark) -> None:
+    shown = rows_of(bench)
+    rows = judge_of(GenerativeJudge, tiny("llama"), bench).judge(shown)
+    usual = judge_of(GenerativeJudge, tiny("llama"), bench, replace(SHOWN, reference=None, evidence=False, examples=0))
+    assert (
+        rows["prompt_tokens"].dropna().to_numpy() > 2 * usual.judge(shown)["prompt_tokens"].dropna().to_numpy()
+    ).all()
+
+
+def test_ratings_of_a_response_may_be_shown_a_reference_and_no_choices(tiny: Tiny, bench: Benchmark) -> None:
+    settings = replace(SHOWN, examples=0)
+    rows = judge_of(RatingJudge, tiny("llama"), bench, settings).judge(rows_of(bench, settings).head(4))
+    assert rows["status"].eq("ok").all()
+    with pytest.raises(InputError, match="prompt rating: asks for a rating of each response"):
+        judge_of(RatingJudge, tiny("llama"), bench)
+    with pytest.raises(InputError, match="takes no prompt; leave out --reference and --evidence and --examples"):
+        judge_of(RewardJudge, tiny("llama"), bench)
+
+
+def test_categories_are_read_after_examples_of_ratings(tiny: Tiny, tmp_path: Path) -> None:
+    rated = rating_benchmark(tmp_path)
+    rows = judge_of(CategoriesJudge, tiny("llama"), rated).judge(rows_of(rated))
+    assert rows["status"].eq("ok").all()
+    assert set(rows["category"]) <= {"low", "medium", "high"}
+    usual = judge_of(CategoriesJudge, tiny("llama"), rated, replace(SHOWN, reference=None, evidence=False, examples=0))
+    other = usual.judge(rows_of(rated))
+    one, two = (np.array(frame["p_categories"].map(json.loads).tolist()) for frame in (rows, other))
+    assert np.abs(one - two).max() > 0.01
+
+
+def test_a_case_that_lacks_what_is_shown_fails_alone(tiny: Tiny, bench: Benchmark) -> None:
+    cases = bench.cases.copy()
+    cases.loc[15, "reference_weak"] = None
+    changed = replace(bench, cases=cases)
+    for kind in (PackedJudge, GenerativeJudge):
+        rows = judge_of(kind, tiny("llama"), changed).judge(rows_of(changed))
+        assert set(rows[rows["status"] == "error"]["case_id"]) == {"c15"}

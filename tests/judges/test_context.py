@@ -1,0 +1,180 @@
+"""References, evidence and examples stand in fences of their own, in words that say what they are."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+
+import pytest
+
+from mrb_lib.errors import InputError
+from mrb_lib.judges.context import MOST_EXAMPLES, Context, Example, context_of, passages_of
+from mrb_lib.judges.prompts import builtin_ids, defuse, load_prompt, marks_pattern, rating_ids
+from mrb_lib.judges.settings import Settings
+from mrb_lib.schema import DIMENSIONS
+from mrb_lib.verdicts.orders import EVIDENCE, EXAMPLES, WEAK
+
+from .shown_benchmark import HOSTILE
+
+GENERIC = marks_pattern(())
+BEFORE = {
+    "official-form": "c687785c44361bda", "plain": "70e236c4ed1a5d5b", "rate": "d4ae7c2b750bb8e1",
+    "rating": "1a44801993885521", "reasoned": "8dad5e089c553142", "reference": "9abaf8336597092d",
+    "rubric": "a71dc4c89a29c0ac", "single": "cf85fea0d8b9051b", "single-rate": "22558a1c8a7130b6",
+    "single-reference": "afa011f525c3a229", "single-rubric": "851c709aa29cb555",
+}  # fmt: skip
+"""What each prompt rendered to before it could show anything beside the case."""
+
+
+def rendered(name: str, context: Context | None = None, **more: object) -> str:
+    prompt = load_prompt(name)
+    of_one = prompt.rates or prompt.asks == "rating"
+    responses = ["left apex"] if of_one else ["left apex", "nowhere <image>"]
+    return prompt.render(
+        "Where is the nodule? <|im_end|>",
+        responses,
+        DIMENSIONS,
+        "overall" if prompt.asks in ("one", "rating", "category") else "",
+        reference="In the left apex.",
+        n_images=1,
+        choices=("low", "medium", "high") if prompt.rates else ("A", "B", "tie"),
+        ordered=True,
+        context=context,
+        **more,
+    ).text
+
+
+def fenced(text: str) -> list[tuple[str, str]]:
+    """Names and contents of the fences, as one reads them who trusts the key alone."""
+    [key] = set(re.findall(r"marks that carry the key (\w{8}) is material", text))
+    found = re.findall(rf"<<<((?!end of )[^<>]*) {key}>>>\n(.*?)\n<<<end of \1 {key}>>>", text, re.DOTALL)
+    assert text.count(key) - 2 * len(found) == len(re.findall("marks that carry the key", text))
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(BEFORE))
+def test_without_anything_to_show_every_prompt_is_what_it_was(name: str) -> None:
+    assert set(BEFORE) <= {*builtin_ids(), *rating_ids()}
+    for context in (None, Context()):
+        assert hashlib.sha256(rendered(name, context).encode()).hexdigest()[:16] == BEFORE[name]
+
+
+@pytest.mark.parametrize("name", sorted(set(BEFORE) - {"reference", "single-reference", "rating"}))
+def test_hostile_texts_stay_in_their_fences(name: str) -> None:
+    n = 1 if load_prompt(name).rates else 2
+    choices = dict.fromkeys(DIMENSIONS, "low" if n == 1 else "A")
+    example = Example(f"q {HOSTILE}", tuple(f"r{i} {HOSTILE}" for i in range(n)), choices)
+    context = Context("weak", f"weak {HOSTILE}", (f"p {HOSTILE}", HOSTILE), (example, example))
+    fences = dict(fenced(rendered(name, context)))
+    broken = defuse(HOSTILE, GENERIC)
+    assert broken != HOSTILE
+    assert fences["reference answer of unknown quality"] == f"weak {broken}"
+    assert fences["passage 1"] == f"p {broken}"
+    assert fences["passage 2"] == broken
+    for number in (1, 2):
+        assert fences[f"question of example {number}"] == f"q {broken}"
+        titles = ["response"] if n == 1 else ["response A", "response B"]
+        assert [fences[f"{title} of example {number}"] for title in titles] == [f"r{i} {broken}" for i in range(n)]
+    [line] = set(re.findall(r"Verdict on example \d: (.*)", rendered(name, context)))
+    mark = ("a" if n == 1 else "A") if load_prompt(name).is_of_one else choices["overall"]
+    assert mark.casefold() in line.casefold()
+
+
+def test_examples_come_first_then_question_reference_and_evidence_then_responses() -> None:
+    example = Example("one question", ("one", "two"), dict.fromkeys(DIMENSIONS, "A"))
+    text = rendered("plain", Context("strong", "the reference", ("the passage",), (example,)))
+    places = [text.index(part) for part in ("one question", "The case to judge", "Where is", "the reference")]
+    places += [text.index(part) for part in ("the passage", "left apex", "Which response is better?")]
+    assert places == sorted(places)
+    assert "may be incomplete or wrong in parts" not in text
+    assert "may be incomplete or wrong in parts" in rendered("plain", Context("weak", "the reference"))
+
+
+def test_a_verdict_has_the_form_that_the_prompt_asks_for() -> None:
+    choices = dict.fromkeys(DIMENSIONS, "B") | {"accuracy": "A", "overall": "tie"}
+    example = Example("q", ("one", "two"), choices)
+
+    def verdict(name: str, **more: object) -> str:
+        return re.findall(r"Verdict on example 1: (.*)", rendered(name, Context(examples=(example,)), **more))[0]
+
+    assert json.loads(verdict("plain")) == choices
+    assert verdict("single").split("; ")[:2] == ["accuracy: A", "relevance: B"]
+    assert "overall" not in verdict("single"), "a letter cannot say that neither is better"
+    assert verdict("single", labels=("1", "2")).split("; ")[:2] == ["accuracy: 1", "relevance: 2"]
+    assert json.loads(verdict("plain", labels=("1", "2")))["relevance"] == "2"
+    rated = Example("q", ("one",), dict.fromkeys(DIMENSIONS, "medium"))
+    named = rendered("rate", Context(examples=(rated,)))
+    assert json.loads(re.findall(r"Verdict on example 1: (.*)", named)[0])["overall"] == "medium"
+    numbered = rendered("single-rate", Context(examples=(rated,)), numbered=True)
+    assert "Verdict on example 1: accuracy: 2;" in numbered
+
+
+def test_the_examples_of_a_prompt_for_one_letter_are_the_same_for_every_dimension() -> None:
+    example = Example("q", ("one", "two"), dict.fromkeys(DIMENSIONS, "A"))
+    prompt = load_prompt("single")
+    cases = {
+        prompt.render("q", ["a", "b"], DIMENSIONS, name, context=Context(examples=(example,))).case
+        for name in DIMENSIONS
+    }
+    assert len(cases) == 1
+
+
+def test_passages_are_a_list_or_one_text() -> None:
+    assert passages_of('["one", "two"]') == ("one", "two")
+    assert passages_of("[]") == ()
+    assert passages_of("[1] as Smith says") == ("[1] as Smith says",)
+    assert passages_of("[1, 2]") == ("[1, 2]",)
+    deep = "[" * 100_000
+    assert passages_of(deep) == (deep,)
+    for empty in (None, "", "  ", float("nan")):
+        assert passages_of(empty) is None
+    assert "none was found" in rendered("plain", Context(passages=()))
+
+
+def test_what_a_case_lacks_is_said() -> None:
+    row = {"reference": "strong", WEAK: None, EVIDENCE: None, EXAMPLES: None}
+    assert context_of(row, "strong", evidence=False, examples=0) == Context("strong", "strong")
+    assert context_of(row, "none", evidence=False, examples=0) == Context()
+    with pytest.raises(InputError, match="weak reference answer is to be shown, and the case has none"):
+        context_of(row, "weak", evidence=False, examples=0)
+    with pytest.raises(InputError, match=r"the case has none in its column evidence; \[\] states"):
+        context_of(row, None, evidence=True, examples=0)
+    with pytest.raises(InputError, match="3 worked examples are to be shown"):
+        context_of(row, None, evidence=False, examples=3)
+
+
+def test_a_judge_is_shown_only_what_it_is_set_to_be_shown() -> None:
+    row = {"reference": "strong", WEAK: "weak", EVIDENCE: "passage", EXAMPLES: "[]"}
+    assert Settings().context_of(row) is None
+    assert Settings(reference="none").context_of(row) is None
+    assert Settings(reference="weak").context_of(row) == Context("weak", "weak")
+    assert Settings(evidence=True).context_of(row) == Context(passages=("passage",))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"reference": "good"}, "reference 'good': use none, weak or strong."),
+        ({"examples_by": "far"}, "examples_by 'far': use nearest or random."),
+        ({"examples": MOST_EXAMPLES + 1}, "examples 11: show 1 to 10, or 0 for none."),
+        ({"examples": -1}, "examples -1: show 1 to 10"),
+    ],
+)
+def test_a_wrong_setting_is_said_in_one_line(wrong: dict[str, object], said: str) -> None:
+    with pytest.raises(InputError, match=re.escape(said)):
+        Settings(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "settings", "said"),
+    [
+        ("reference", Settings(reference="strong"), "shows the reference answer itself; leave out --reference"),
+        ("single-reference", Settings(reference="none"), "shows the reference answer itself"),
+        ("rating", Settings(examples=1), "of which choices between two are no examples"),
+    ],
+)
+def test_what_a_prompt_cannot_show_is_refused(prompt: str, settings: Settings, said: str) -> None:
+    load_prompt(prompt).check_shows(Settings().shows)
+    with pytest.raises(InputError, match=said):
+        load_prompt(prompt).check_shows(settings.shows)

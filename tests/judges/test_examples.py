@@ -1,0 +1,199 @@
+"""Worked examples come from training cases alone, tell nothing of the case judged, and favour no letter."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
+from mrb_lib.errors import InputError
+from mrb_lib.judges.examples import draw_examples
+from mrb_lib.verdicts.orders import EXAMPLES, to_shown_frame
+
+from .shown_benchmark import DIMENSIONS, rating_benchmark, shown_benchmark
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    return shown_benchmark(tmp_path_factory.mktemp("shown") / "bench")
+
+
+def number_of(example: dict[str, object]) -> int:
+    """Which case an example is."""
+    return int(str(example["question"]).split()[0].removeprefix("question-"))
+
+
+def drawn(bench: Benchmark, k: int, by: str = "nearest", seed: int = 0) -> dict[int, list[dict[str, object]]]:
+    column = draw_examples(bench, k, by, seed).column
+    return {int(row): json.loads(text) for row, text in column.dropna().items()}
+
+
+@pytest.mark.parametrize("by", ["nearest", "random"])
+def test_only_training_cases_of_other_items_are_drawn_with_what_annotators_decided(bench: Benchmark, by: str) -> None:
+    found = drawn(bench, 3, by)
+    assert sorted(found) == list(range(14, 24)), "training cases are not judged"
+    gold = bench.annotations.set_index(["case_id", "dimension"])["choice"].to_dict()
+    for examples in found.values():
+        assert len({number_of(one) for one in examples}) == 3
+        for one in examples:
+            i = number_of(one)
+            assert i < 14
+            is_turned = str(one["response_a"]).startswith("second-")
+            assert str(one["response_b"]).startswith("first-" if is_turned else "second-")
+            swap = {"A": "B", "B": "A"} if is_turned else {}
+            own = {name: gold[f"c{i}", name] for name in DIMENSIONS}
+            assert one["choices"] == {name: swap.get(choice, choice) for name, choice in own.items()}
+
+
+@pytest.mark.parametrize("by", ["nearest", "random"])
+def test_a_case_of_the_same_item_cluster_texts_or_image_is_never_drawn(tmp_path: Path, by: str) -> None:
+    """Every training case but one is like the case judged in one way; all that is left is drawn."""
+    texts = (
+        "the same long text of many words about a nodule in the left upper lobe which was seen by nobody before " * 2
+    )
+    plain = shown_benchmark(
+        tmp_path / "bench",
+        n=8,
+        n_train=6,
+        item=[f"i{number}" for number in (0, 1, 2, 3, 4, 5, 6, 0)],
+        cluster=["x0", "k", "x2", "x3", "x4", "x5", "x6", "k"],
+    )
+    stream = io.BytesIO()
+    Image.fromarray(np.random.default_rng(0).integers(0, 255, (64, 64), dtype=np.uint8)).save(stream, "PNG")
+    cases = plain.cases.copy()
+    for row in (2, 7):
+        cases.loc[row, ["question", "response_a", "response_b"]] = [
+            f"question-{row} {texts}",
+            f"{texts} {row}",
+            "short",
+        ]
+    cases["images"] = [["one.png"] if row == 3 else ["copy.png"] if row == 7 else [] for row in range(8)]
+    votes = [(f"c{i}", "r", name, "A") for i in range(8) for name in DIMENSIONS]
+    votes = pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"])
+    pictures = {"one.png": stream.getvalue(), "copy.png": stream.getvalue()}
+    bench = replace(plain, cases=cases, annotations=votes, images=pictures)
+    found = drawn(bench, 2, by)
+    assert {number_of(one) for one in found[7]} == {4, 5}
+    assert len(found[6]) == 2, "a case that is like none may have any"
+    column = draw_examples(bench, 3, by, 0).column
+    assert pd.isna(column[7]), "no case that is too like it fills a place"
+    assert isinstance(column[6], str)
+
+
+def test_the_nearest_is_last(bench: Benchmark) -> None:
+    like = min(number_of(one) for examples in drawn(bench, 5, "random").values() for one in examples)
+    cases = bench.cases.copy()
+    for name in ("question", "response_a", "response_b"):  # the same words in another sequence are no copy
+        cases.loc[15, name] = " ".join(reversed(cases[name][like].split()))
+    assert number_of(drawn(replace(bench, cases=cases), 2)[15][-1]) == like
+    assert number_of(drawn(bench, 2)[15][-1]) != like, "or the test shows nothing"
+
+
+def test_letters_are_as_even_as_can_be(bench: Benchmark) -> None:
+    """Gold is mostly A; with pairs of one letter each, as many letters are A as B."""
+    votes = [(f"c{i}", "r", name, "A") for i in range(24) for name in DIMENSIONS]
+    annotations = pd.DataFrame(votes, columns=bench.annotations.columns)
+    one_sided = replace(bench, annotations=annotations)
+    for k in (2, 3, 4):
+        for examples in drawn(one_sided, k).values():
+            letters = [choice for one in examples for choice in one["choices"].values()]
+            assert abs(letters.count("A") - letters.count("B")) == 2 * (k % 2)
+    firsts = [examples[0]["choices"]["overall"] for examples in drawn(one_sided, 2, "random").values()]
+    assert set(firsts) == {"A", "B"}, "which one is exchanged is drawn"
+
+
+def test_in_the_other_order_examples_are_exchanged_too(bench: Benchmark) -> None:
+    rows = bench.cases.loc[[20]].assign(**{EXAMPLES: draw_examples(bench, 3, "nearest", 0).column.loc[[20]]})
+    first, second = (json.loads(to_shown_frame(rows.assign(order=order))[EXAMPLES].iloc[0]) for order in ("AB", "BA"))
+    swap = {"A": "B", "B": "A", "tie": "tie"}
+    for one, other in zip(first, second, strict=True):
+        assert one["question"] == other["question"]
+        assert (one["response_a"], one["response_b"]) == (other["response_b"], other["response_a"])
+        assert one["choices"] == {name: swap[choice] for name, choice in other["choices"].items()}
+    letters = [choice for one in (*first, *second) for choice in one["choices"].values()]
+    assert letters.count("A") == letters.count("B")
+
+
+def test_another_process_draws_the_same_and_another_seed_others(bench: Benchmark) -> None:
+    for by in ("nearest", "random"):
+        code = (
+            "import sys; from mrb_lib.data.benchmark import load; from mrb_lib.judges.examples import draw_examples; "
+            f"print(draw_examples(load(sys.argv[1]), 3, {by!r}, 7).sha256)"
+        )
+        there = subprocess.run(
+            [sys.executable, "-c", code, str(bench.path)], capture_output=True, text=True, check=True
+        )
+        assert there.stdout.strip() == draw_examples(bench, 3, by, 7).sha256
+    assert drawn(bench, 3, "random", 7) != drawn(bench, 3, "random", 8)
+
+
+def test_what_is_drawn_for_a_case_does_not_depend_on_the_other_cases_judged(bench: Benchmark) -> None:
+    without = ["c16", "c18"]
+    cases, votes = (frame[~frame["case_id"].isin(without)] for frame in (bench.cases, bench.annotations))
+    fewer = replace(bench, cases=cases.reset_index(drop=True), annotations=votes)
+    for by in ("nearest", "random"):
+        assert drawn(fewer, 3, by)[14] == drawn(bench, 3, by)[14]
+
+
+def test_the_digest_changes_with_gold_and_texts_of_training_cases(bench: Benchmark) -> None:
+    usual = draw_examples(bench, 1, "nearest", 0).sha256
+    drawn_cases = {number_of(one) for examples in drawn(bench, 1).values() for one in examples}
+    row = next(i for i in range(14) if i not in drawn_cases and set(_gold(bench, i)) == {"A"})
+    other = bench.annotations.copy()
+    other.loc[(other["case_id"] == f"c{row}"), "choice"] = "B"
+    assert draw_examples(replace(bench, annotations=other), 1, "nearest", 0).sha256 != usual
+    texts = bench.cases.copy()
+    texts.loc[row, "response_b"] += " more"
+    assert draw_examples(replace(bench, cases=texts), 1, "nearest", 0).sha256 != usual
+    of_test = bench.annotations.copy()
+    of_test.loc[of_test["case_id"] == "c20", "choice"] = "B"
+    assert draw_examples(replace(bench, annotations=of_test), 1, "nearest", 0).sha256 == usual
+
+
+def _gold(bench: Benchmark, row: int) -> list[str]:
+    return bench.annotations.loc[bench.annotations["case_id"] == f"c{row}", "choice"].tolist()
+
+
+def test_ratings_have_one_response_and_their_category(tmp_path: Path) -> None:
+    bench = rating_benchmark(tmp_path)
+    gold = bench.annotations.set_index(["case_id", "dimension"])["choice"].to_dict()
+    for examples in drawn(bench, 4).values():
+        for one in examples:
+            assert set(one) == {"question", "response_a", "choices"}
+            assert one["choices"] == {name: gold[f"c{number_of(one)}", name] for name in DIMENSIONS}
+
+
+def test_undecided_cases_are_no_examples(bench: Benchmark) -> None:
+    undecided = bench.annotations.copy()
+    undecided.loc[(undecided["case_id"] == "c0") & (undecided["dimension"] == "overall"), "choice"] = "B"
+    second = undecided[undecided["case_id"] == "c0"].assign(annotator="r9", choice="A")
+    split = replace(bench, annotations=pd.concat([undecided, second], ignore_index=True))
+    assert 0 not in {number_of(one) for examples in drawn(split, 5, "random").values() for one in examples}
+    ties = bench.annotations.copy()
+    ties.loc[ties["case_id"].isin([f"c{i}" for i in range(12)]), "choice"] = "tie"
+    with pytest.raises(InputError, match=r"examples 3: only [012] of 14 training cases are decided by annotators"):
+        draw_examples(replace(bench, annotations=ties), 3, "nearest", 0)
+
+
+def test_without_training_cases_or_others_it_is_refused(bench: Benchmark) -> None:
+    with pytest.raises(InputError, match="no case is in the split train, from which they are drawn; run `mrb split"):
+        draw_examples(replace(bench, cases=bench.cases.drop(columns="split")), 1, "nearest", 0)
+    with pytest.raises(InputError, match="every case is in the split train"):
+        draw_examples(replace(bench, cases=bench.cases.assign(split="train")), 1, "nearest", 0)
+
+
+def test_texts_without_words_do_no_harm(bench: Benchmark) -> None:
+    cases = bench.cases.assign(question="?", response_a=[f"{'.' * i}" for i in range(24)], response_b="!")
+    cases["images"] = [[] for _ in range(24)]
+    votes = BenchmarkMeta("shown", "general", DIMENSIONS)
+    found = draw_examples(Benchmark(votes, cases, bench.annotations), 2, "nearest", 0)
+    assert found.n_left_out == 14

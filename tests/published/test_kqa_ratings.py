@@ -1,0 +1,145 @@
+"""K-QA as ratings, through the commands: SIMULATED judges whose leniency, noise and reversed scale are planted.
+
+The physicians' 1,197 labels are public (Manes et al., 2024, arXiv 2401.14493); the judges are drawn about
+their majority.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import ndtr
+from scipy.stats import ttest_1samp
+
+from mrb_lib.cli.main import main
+from mrb_lib.data.benchmark import load
+from mrb_lib.data.demo.ratings import JUDGES, RatingJudge, simulated_ratings
+from mrb_lib.data.votes import gold
+from tests.stats.small_tables import OF_RATINGS
+
+DATA = os.environ.get("MRB_REFERENCE_DATA", "")
+pytestmark = pytest.mark.skipif(not DATA, reason="MRB_REFERENCE_DATA is not set")
+
+
+def called(*arguments: object) -> tuple[int, str, str]:
+    """The exit code, stdout and stderr of the command."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", ["mrb", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+    return int(stop.value.code or 0), out.getvalue(), err.getvalue()
+
+
+def run(*arguments: object) -> str:
+    code, out, err = called(*arguments)
+    assert code == 0, err
+    return out
+
+
+def rows(bench: Path, table: str, *more: str) -> pd.DataFrame:
+    shown = run("analyze", bench, "--table", table, "--resamples", "300", "--json", *more)
+    return pd.DataFrame(json.loads(shown)["rows"])
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """K-QA imported, and imported again as a table together with the judges' verdicts."""
+    folder = tmp_path_factory.mktemp("kqa")
+    run("import", "kqa", Path(DATA) / "kqa", folder / "labels")
+    made = load(folder / "labels")
+    tables = folder / "tables"
+    tables.mkdir()
+    made.cases.drop(columns="images").to_csv(tables / "cases.csv", index=False)
+    made.annotations.to_csv(tables / "annotations.csv", index=False)
+    simulated_ratings(gold(made), made.meta.categories).to_csv(tables / "verdicts.csv", index=False)
+    (tables / "benchmark.toml").write_bytes((folder / "labels" / "benchmark.toml").read_bytes())
+    run("import", "table", tables, folder / "bench")
+    yield folder / "bench"
+
+
+def expected(judge: RatingJudge, place: np.ndarray, k: int) -> np.ndarray:
+    """The mean of the places that a judge of `mrb_lib.data.demo.ratings` gives to cases of these places."""
+    felt = (k + 1 - place if judge.reversed else place) + judge.leniency
+    edges = (np.arange(1, k) + 0.5 - felt[:, None]) / np.hypot(judge.noise, judge.jitter)
+    return k - ndtr(edges).sum(axis=1)
+
+
+def test_planted_faults_are_recovered_within_their_intervals(bench: Path) -> None:
+    found = rows(bench, "ratings", "--level", "ordinal").set_index("judge")
+    made = load(bench)
+    places = {name: place for place, name in enumerate(made.meta.categories, 1)}
+    label = gold(made).set_index("case_id")["choice"].map(places)
+    mean = made.annotations["choice"].map(places).groupby(made.annotations["case_id"]).mean()
+    for judge in JUDGES:
+        row = found.loc[judge.name]
+        planted = (expected(judge, label.to_numpy(), 3) - mean[label.index]).mean()
+        assert row["mean_difference_low"] - 0.02 < planted < row["mean_difference_high"] + 0.02, judge
+    assert (found["spearman_high"] < 0).to_dict() == {judge.name: judge.reversed for judge in JUDGES}
+    assert found["reason"].str.contains("upside down", na=False).sum() == 1
+    assert found.loc["simulated-careful", "weighted_kappa_low"] > found.loc["simulated-erratic", "weighted_kappa_high"]
+    assert found.loc["simulated-careful", "icc_consistency_low"] > found.loc["simulated-erratic", "icc_high"]
+    assert set(found["n_unacceptable"]) == {12}
+
+
+@pytest.mark.parametrize("table", OF_RATINGS)
+def test_every_table_that_speaks_of_ratings_is_made(bench: Path, table: str) -> None:
+    level = () if table in ("composition", "ranking") else ("--level", "ordinal")
+    if table == "ranking":
+        pytest.skip("its rows are of pairs")
+    found = rows(bench, table, *level)
+    assert len(found)
+    assert run("analyze", bench, "--table", table, "--resamples", "100", *level).count("\n") > 3
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+def test_the_alternative_annotator_test_is_a_loop(bench: Path, level: str) -> None:
+    """Accuracy for categories; minus the root mean squared distance, which orders as its square does, for numbers."""
+    found = rows(bench, "ceiling", "--level", level)
+    beside = found[found["part"] == "alt_test_annotator"].set_index(["judge", "annotator"])
+    made = load(bench)
+    places = {name: place for place, name in enumerate(made.meta.categories, 1)}
+    people = made.annotations.pivot_table(index="case_id", columns="annotator", values="choice", aggfunc="first")
+    said = pd.concat([pd.read_parquet(part) for part in (bench / "runs" / "simulated-strict").rglob("*.parquet")])
+    given = said.dropna(subset="choice").groupby("case_id")["choice"].agg(list)
+
+    def alignment(label: str, others: list[str]) -> float:
+        if level == "nominal":
+            return float(np.mean([label == other for other in others]))
+        return -float(np.sqrt(np.mean([(places[label] - places[other]) ** 2 for other in others])))
+
+    for annotator in people.columns:
+        judge_wins, person_wins = [], []
+        for case, choices in given.items():
+            others = people.loc[case].drop(annotator).tolist()
+            own = alignment(people.loc[case, annotator], others)
+            each = [alignment(choice, others) for choice in choices]
+            judge_wins.append(np.mean([one >= own - 1e-9 for one in each]))
+            person_wins.append(np.mean([own >= one - 1e-9 for one in each]))
+        row = beside.loc["simulated-strict", annotator]
+        assert row["advantage_probability"] == pytest.approx(np.mean(judge_wins), abs=1e-12)
+        assert row["annotator_probability"] == pytest.approx(np.mean(person_wins), abs=1e-12)
+        difference = np.subtract(person_wins, judge_wins)
+        expected_p = ttest_1samp(difference, 0.2, alternative="less").pvalue
+        assert row["p_value"] == pytest.approx(expected_p, abs=1e-9)
+
+
+def test_what_asks_for_an_order_or_for_two_responses_is_refused_in_a_line(bench: Path) -> None:
+    for arguments, message in (
+        (("ratings",), "--level ordinal"),
+        (("accuracy", "--policy", "strict"), "policy strict: asks for a verdict in both orders"),
+        (("bias",), "table bias: it is about choices between two responses"),
+        (("ppi",), "table ppi: it is about choices between two responses"),
+    ):
+        code, out, err = called("analyze", bench, "--table", *arguments)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert message in err

@@ -1,0 +1,93 @@
+"""Replies that name the labels of a dimension: read as a person does, and nothing guessed."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mrb_lib.replies.multi import parse_labels, parse_ratings
+from mrb_lib.schema import joined_labels
+
+LABELS = {"errors": ("fabricated finding", "omission", "wrong side")}
+TWO = {**LABELS, "tone": ("rude",)}
+BOTH = "fabricated finding; omission"
+
+READ = [
+    ('["omission", "fabricated finding"]', BOTH, "ok"),
+    ("[]", "none", "ok"),
+    ('```json\n["omission"]\n```', "omission", "ok"),
+    ('{"errors": []}', "none", "ok"),
+    ('```json\n{"errors": ["wrong side"]}\n```', "wrong side", "ok"),
+    ('<think>{"errors": ["omission"]}</think>{"errors": []}', "none", "ok"),
+    ('{"errors": ["omission", "omission"]}', "omission", "ok"),
+    ('The answer: ["Omission"].', "omission", "repaired"),
+    ('{"Errors": ["OMISSION", " fabricated  finding"]}', BOTH, "repaired"),
+    ('First {"errors": ["omission"]}, but on reflection {"errors": []}', "none", "repaired"),
+    ('{"errors": "omission"}', "omission", "repaired"),
+    ('{"errors": "omission; fabricated finding"}', BOTH, "repaired"),
+    ('{"errors": "none"}', "none", "repaired"),
+    ('{"errors": ["none"]}', "none", "repaired"),
+    ('{"errors": {"fabricated finding": true, "omission": true, "wrong side": false}}', BOTH, "repaired"),
+    ('{"reason": "x", "errors": ["wrong side"]} Hope that helps!', "wrong side", "repaired"),
+    ('["omission", "made up"]', None, "unparsed"),
+    ('{"errors": ["omission", "none"]}', None, "unparsed"),
+    ('{"errors": ["omission"], "errors": []}', None, "unparsed"),
+    ('{"errors": ["omission"], "Errors": []}', None, "unparsed"),
+    ('{"errors": {"omission": true}}', None, "unparsed"),
+    ('{"errors": {"fabricated finding": "yes", "omission": true, "wrong side": false}}', None, "unparsed"),
+    ('{"errors": [1, 2]}', None, "unparsed"),
+    ('{"errors": null}', None, "unparsed"),
+    ('{"errors": ""}', None, "unparsed"),
+    ("There is an omission.", None, "unparsed"),
+    ("", None, "unparsed"),
+    ('["omission"', None, "unparsed"),
+    ("I'm sorry, but I can't help with rating medical answers.", None, "refused"),
+]
+
+
+@pytest.mark.parametrize(("reply", "choice", "status"), READ)
+def test_a_reply_is_read_as_a_person_reads_it(reply: str, choice: str | None, status: str) -> None:
+    reading = parse_labels(reply, LABELS)
+    assert (reading.choices["errors"], reading.status) == (choice, status)
+
+
+def test_with_two_dimensions_a_list_alone_is_of_neither() -> None:
+    assert set(parse_labels('["omission"]', TWO).choices.values()) == {None}
+    one = parse_labels('{"errors": ["omission"]}', TWO)
+    assert (dict(one.choices), one.status) == ({"errors": "omission", "tone": None}, "repaired")
+
+
+def test_labels_and_categories_are_read_from_one_object() -> None:
+    asked, categories = ("risk", "errors"), ("low risk", "high risk")
+    read = parse_ratings('{"risk": "high risk", "errors": ["omission"]}', asked, categories, LABELS)
+    assert (dict(read.choices), read.status) == ({"risk": "high risk", "errors": "omission"}, "ok")
+    read = parse_ratings('{"risk": "high risk", "errors": ["x"]}', asked, categories, LABELS)
+    assert (dict(read.choices), read.status) == ({"risk": "high risk", "errors": None}, "repaired")
+    assert read.status_of("errors") == "unparsed"
+    read = parse_ratings("none", asked, categories, LABELS)
+    assert set(read.choices.values()) == {None}
+
+
+@given(st.lists(st.text(min_size=1, max_size=20).filter(lambda t: ";" not in t and t.strip() == t and t != "none"),
+                min_size=1, max_size=6, unique=True), st.data())  # fmt: skip
+def test_any_labels_come_back(labels: list[str], data: st.DataObject) -> None:
+    chosen = data.draw(st.lists(st.sampled_from(labels), unique=True))
+    reading = parse_labels(json.dumps({"errors": chosen}), {"errors": labels})
+    assert (reading.choices["errors"], reading.status) == (joined_labels(chosen, labels), "ok")
+
+
+@given(st.text(alphabet='[]{}",: omisner\\', max_size=80))
+def test_no_text_raises(reply: str) -> None:
+    choice = parse_labels(reply, TWO).choices["errors"]
+    assert choice is None or all(name in ("none", *LABELS["errors"]) for name in choice.split("; "))
+
+
+@pytest.mark.parametrize("part", ["[", "{", '{"errors": [', '["omission"] ', '"', "```", "[[[]", '{"a":'])
+def test_a_megabyte_takes_no_time(part: str) -> None:
+    start = time.perf_counter()
+    parse_labels(part * (2**20 // len(part)), LABELS)
+    assert time.perf_counter() - start < 5

@@ -1,0 +1,281 @@
+"""What a run shows beside the cases is in what a server is sent, in the run's record, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.cli.main import main
+from mrb_lib.data.benchmark import Benchmark, load, save
+from mrb_lib.errors import InputError
+from mrb_lib.judges.sent import sent, shown_case
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.beside import beside
+from mrb_lib.runs.execute import judge
+from mrb_lib.runs.outcomes import RunSummary
+from mrb_lib.runs.plan import ProbeOptions, make_plan
+from mrb_lib.schema import ORDERS
+from mrb_lib.verdicts.manifest import read_manifest
+from mrb_lib.verdicts.orders import to_shown_frame
+from mrb_lib.verdicts.store import read_run
+from tests.judges.endpoint.chat_server import ChatServer, message
+from tests.judges.shown_benchmark import DIMENSIONS, rating_benchmark, shown_benchmark
+
+REPLY = json.dumps(dict.fromkeys(DIMENSIONS, "A"))
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Benchmark:
+    return shown_benchmark(tmp_path / "bench")
+
+
+def asked(
+    bench: Benchmark, runs: Path, name: str = "endpoint:m", reply: str = REPLY, **settings: object
+) -> tuple[RunSummary, dict[str, list[str]]]:
+    """A run, and what the server was sent about each case, by what its question begins with."""
+    limit = settings.pop("limit", None)
+    with ChatServer(lambda _: message(reply)) as server:
+        [summary] = judge(bench, runs, [name], limit=limit, settings=Settings(url=server.url, **settings))
+        texts = sorted(received.text for received in server.received)
+    of_case: dict[str, list[str]] = {}
+    for text in texts:
+        of_case.setdefault(re.findall(r"<<<question \w{8}>>>\n(question-\d+)", text)[0], []).append(text)
+    return summary, of_case
+
+
+def shown_by(summary: RunSummary) -> dict[str, dict[str, object]]:
+    """What a run says that it showed beside the cases, a part of what its folder is called after."""
+    return read_manifest(summary.folder).spec["shown"]
+
+
+def test_a_level_shows_that_reference_and_no_other(bench: Benchmark, tmp_path: Path) -> None:
+    shown = {}
+    for level in ("none", "weak", "strong"):
+        _, of_case = asked(bench, tmp_path / level, reference=level)
+        assert len(of_case) == 24
+        for case, texts in of_case.items():
+            i = case.removeprefix("question-")
+            assert len(texts) == 2
+            for text in texts:
+                assert (f"weak-{i} " in text) == (level == "weak")
+                assert (f"strong-{i}\n" in text) == (level == "strong")
+                assert "passage-" not in text
+        shown[level] = of_case["question-3"]
+    _, usual = asked(bench, tmp_path / "usual")
+    assert usual["question-3"] == shown["none"]
+
+
+def test_another_level_is_another_run_and_none_is_the_usual_one(bench: Benchmark, tmp_path: Path) -> None:
+    with ChatServer(lambda _: message(REPLY)) as server:
+        folders = {}
+        for level in (None, "none", "weak", "strong"):
+            settings = Settings(url=server.url, reference=level)
+            [summary] = judge(bench, tmp_path / "runs", ["endpoint:m"], limit=1, settings=settings)
+            folders[level] = summary.folder
+        assert folders[None] == folders["none"]
+        assert len(set(folders.values())) == 3
+        plain, weak = read_manifest(folders[None]), read_manifest(folders["weak"])
+        assert "shown" not in plain.spec
+        assert weak.spec["shown"]["reference"]["level"] == "weak"
+        cases = bench.cases.copy()
+        cases.loc[20, "reference_weak"] = "another"
+        save(replace(bench, cases=cases), tmp_path / "changed")
+        changed = load(tmp_path / "changed")
+        for level in (None, "weak"):
+            settings = Settings(url=server.url, reference=level)
+            [summary] = judge(changed, tmp_path / "runs", ["endpoint:m"], limit=1, settings=settings)
+            assert (summary.folder == folders[level]) == (level is None), "only who is shown it judges anew"
+
+
+def test_evidence_is_shown_where_asked_for(bench: Benchmark, tmp_path: Path) -> None:
+    cases = bench.cases.copy()
+    cases.loc[1, "evidence"], cases.loc[2, "evidence"] = "[]", None
+    save(replace(bench, cases=cases), tmp_path / "some")
+    summary, of_case = asked(load(tmp_path / "some"), tmp_path / "runs", evidence=True, limit=4)
+    assert "passage-0\n" in of_case["question-0"][0]
+    assert "other-0\n" in of_case["question-0"][0]
+    assert "none was found" in of_case["question-1"][0]
+    assert "question-2" not in of_case
+    verdicts = read_run(summary.folder)
+    failed = verdicts[verdicts["case_id"] == "c2"]
+    assert set(failed["status"]) == {"error"}
+    assert failed["error"].str.contains("the case has none in its column evidence").all()
+    assert set(verdicts[verdicts["case_id"] != "c2"]["status"]) == {"ok"}
+
+
+def test_a_case_without_the_reference_asked_for_is_an_error(bench: Benchmark, tmp_path: Path) -> None:
+    cases = bench.cases.copy()
+    cases.loc[1, "reference_weak"] = None
+    save(replace(bench, cases=cases), tmp_path / "some")
+    summary, _ = asked(load(tmp_path / "some"), tmp_path / "runs", reference="weak", limit=2)
+    failed = read_run(summary.folder).query("status == 'error'")
+    assert set(failed["case_id"]) == {"c1"}
+    assert failed["error"].str.contains("weak reference answer is to be shown, and the case has none").all()
+
+
+def test_no_gold_of_a_case_that_is_judged_reaches_a_prompt(bench: Benchmark, tmp_path: Path) -> None:
+    """With all gold of test cases turned round, every request is the same, byte for byte."""
+    turned = bench.annotations.copy()
+    is_test = turned["case_id"].isin([f"c{i}" for i in range(14, 24)])
+    turned.loc[is_test, "choice"] = turned.loc[is_test, "choice"].map({"A": "B", "B": "A", "tie": "A"})
+    save(replace(bench, annotations=turned), tmp_path / "turned")
+    first, was = asked(bench, tmp_path / "runs", examples=3)
+    second, now = asked(load(tmp_path / "turned"), tmp_path / "others", examples=3)
+    assert was == now
+    assert shown_by(first) == shown_by(second)
+    assert sorted(was) == sorted(f"question-{i}" for i in range(14, 24)), "training cases are not judged"
+    for case, texts in was.items():
+        for text in texts:
+            others = set(re.findall(r"question-\d+", text)) - {case}
+            assert len(others) == 3
+            assert all(int(name.removeprefix("question-")) < 14 for name in others)
+            assert text.count("Verdict on example") == 3
+    assert "question-0 " not in was["question-23"][0], "its item is that of a training case"
+
+
+def test_both_orders_show_the_examples_exchanged(bench: Benchmark, tmp_path: Path) -> None:
+    _, of_case = asked(bench, tmp_path / "runs", examples=2)
+    for texts in of_case.values():
+        letters = "".join(
+            "".join(json.loads(one).values()) for text in texts for one in re.findall(r"example \d: (.*)", text)
+        )
+        assert letters.count("A") == letters.count("B")
+
+
+def test_what_is_left_out_is_said_and_recorded(bench: Benchmark, tmp_path: Path) -> None:
+    summary, _ = asked(bench, tmp_path / "runs", examples=2, examples_by="random", seed=4)
+    assert summary.notices[0].startswith("14 of 24 cases are in the split train, from which examples are drawn")
+    recorded = shown_by(summary)["examples"]
+    assert {name: recorded[name] for name in ("k", "by", "seed")} == {"k": 2, "by": "random", "seed": 4}
+    assert len(recorded["sha256"]) == 64
+    changed = bench.annotations.copy()
+    changed["choice"] = changed["choice"].map({"A": "B", "B": "A", "tie": "tie"})
+    save(replace(bench, annotations=changed), tmp_path / "changed")
+    other, _ = asked(load(tmp_path / "changed"), tmp_path / "runs", examples=2, examples_by="random", seed=4)
+    assert shown_by(other)["examples"]["sha256"] != recorded["sha256"], "other gold of training cases is another run"
+
+
+def test_letters_and_ratings_show_them_too(bench: Benchmark, tmp_path: Path) -> None:
+    _, of_case = asked(bench, tmp_path / "letters", "endpoint:m+letters", "A", examples=2, reference="weak")
+    assert all(len(texts) == 4 for texts in of_case.values())
+    for text in of_case["question-20"]:
+        assert re.search(r"Verdict on example 2: (accuracy|overall): [AB]", text)
+        assert "weak-20 " in text
+    reply = json.dumps(dict.fromkeys(DIMENSIONS, "low"))
+    _, rated = asked(rating_benchmark(tmp_path), tmp_path / "rated", reply=reply, examples=2, evidence=True)
+    text = rated["question-20"][0]
+    assert set(json.loads(re.findall(r"Verdict on example 1: (.*)", text)[0]).values()) <= {"low", "medium", "high"}
+    assert "second-" not in text
+    assert "passage-20" in text
+
+
+def test_what_was_asked_is_shown_or_said_not_to_be(bench: Benchmark, tmp_path: Path) -> None:
+    case = bench.cases.iloc[20]
+    shown = {order: shown_case(case, order) for order in ORDERS}
+    summary, of_case = asked(bench, tmp_path / "runs", reference="weak", evidence=True)
+    manifest = read_manifest(summary.folder)
+    assert {sent(manifest, shown, order, "overall").text for order in ORDERS} == set(of_case["question-20"])
+    summary, of_case = asked(bench, tmp_path / "runs", examples=2)
+    written = sent(read_manifest(summary.folder), shown, "AB", "overall")
+    assert "before it came 2 worked examples, which are not shown here" in written.note
+    assert any(text.endswith(written.text) for text in of_case["question-20"])
+    bare = {order: shown_case(case.drop(["reference_weak", "evidence"]), order) for order in ORDERS}
+    assert sent(manifest, bare, "AB", "overall").note.startswith("nothing was asked: the weak reference")
+
+
+def test_a_column_of_the_source_does_not_pass_for_what_is_shown(bench: Benchmark) -> None:
+    """A benchmark may come from anyone: its own column `context_examples` never reaches a judge."""
+    forged = replace(bench, cases=bench.cases.assign(context_examples="[]", context_reference="forged"))
+    plan = make_plan(forged.cases, DIMENSIONS, beside=beside(forged, Settings()))
+    assert not {"context_examples", "context_reference"} & set(to_shown_frame(plan.rows(np.arange(4))).columns)
+    weak = make_plan(forged.cases, DIMENSIONS, beside=beside(forged, Settings(reference="weak")))
+    assert weak.rows(np.arange(1))["context_reference"].iloc[0].startswith("weak-0")
+
+
+def test_a_batch_brings_them_along_to_another_machine(bench: Benchmark) -> None:
+    ray = pytest.importorskip("mrb_lib.runs.ray.remote")
+    settings = Settings(reference="weak", evidence=True, examples=2)
+    plan = make_plan(bench.cases, DIMENSIONS, beside=beside(bench, settings))
+    numbers = np.array([13, 3, 4])
+    [row] = ray.batch_table(plan, 0, numbers).to_pylist()
+    there = replace(plan, cases=ray.decode_frame(row["cases"])).rows(np.array(row["numbers"]))
+    pd.testing.assert_frame_equal(
+        to_shown_frame(there), to_shown_frame(plan.rows(numbers))[list(to_shown_frame(there))]
+    )
+    assert {"context_reference", "context_evidence", "context_examples"} <= set(there.columns)
+    assert not {"split", "item"} & set(there.columns)
+
+
+def test_a_case_changed_by_a_probe_has_the_same_examples(bench: Benchmark) -> None:
+    shown = beside(bench, Settings(examples=2))
+    plan = make_plan(bench.cases, DIMENSIONS, probes=ProbeOptions(("response/*",)), beside=shown)
+    rows = plan.rows(plan.all_numbers)
+    assert rows["probe"].nunique() > 2
+    assert set(rows["case_id"]) == {f"c{i}" for i in range(14, 24)}
+    assert (rows.groupby("case_id")["context_examples"].nunique() == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"reference": "weak"}, "reference weak: no case has a value in the column reference_weak"),
+        ({"evidence": True}, "evidence: no case has a value in the column evidence"),
+        ({"examples": 15}, "examples 15: show 1 to 10"),
+        (
+            {"examples": 2},
+            "examples 2: no case is in the split train, from which they are drawn; run `mrb split BENCH`",
+        ),
+    ],
+)
+def test_what_is_not_there_is_said_before_anything_is_written(
+    bench: Benchmark, tmp_path: Path, settings: dict[str, object], said: str
+) -> None:
+    bare = replace(bench, cases=bench.cases.drop(columns=["reference_weak", "evidence", "split"]))
+    with pytest.raises(InputError, match=re.escape(said)):
+        judge(bare, tmp_path / "runs", ["random"], settings=Settings(**settings))
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_run_that_is_damaged_is_made_again_though_training_cases_are_left_out(
+    bench: Benchmark, tmp_path: Path
+) -> None:
+    settings = Settings(examples=2)
+    [summary] = judge(bench, tmp_path / "runs", ["random"], settings=settings)
+    part = next(summary.folder.glob("*.parquet"))
+    part.write_bytes(part.read_bytes()[:-20])
+    [again] = judge(bench, tmp_path / "runs", ["random"], settings=settings)
+    assert again.made == 10 * 2 * len(DIMENSIONS)
+
+
+COMMANDS: dict[str, tuple[list[str], str]] = {
+    "level": (["--reference", "good"], "reference 'good': use none, weak or strong."),
+    "rule": (["--examples", "2", "--examples-by", "far"], "examples_by 'far': use nearest or random."),
+    "number": (["--examples", "99"], "examples 99: show 1 to 10"),
+    "few": (["--examples", "10"], "training cases are decided by annotators on every dimension"),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_command_says_what_is_wrong_in_one_line(
+    bench: Benchmark, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options, said = COMMANDS[name]
+    ties = bench.annotations.assign(choice="tie")
+    ties.loc[ties["case_id"].isin(["c1", "c2"]), "choice"] = "A"
+    save(replace(bench, annotations=ties), tmp_path / "ties")
+    command = ["mrb", "judge", str(tmp_path / "ties"), str(tmp_path / "runs"), "--judge", "random", *options]
+    monkeypatch.setattr(sys, "argv", command)
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.strip()]
+    assert len(lines) == 1
+    assert said in lines[0]
+    assert not (tmp_path / "runs").exists()

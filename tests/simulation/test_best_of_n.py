@@ -1,0 +1,32 @@
+"""The intervals of the regret of choosing by a judge. SIMULATED data."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mrb_lib.stats.selection.choosing import choose
+from mrb_lib.stats.selection.table import _estimates
+
+RNG = np.random.default_rng(9)
+
+
+def drawn(items: int) -> tuple[np.ndarray, np.ndarray]:
+    """The utilities of four responses to each item, from a noisy round robin, and a judge's noisy scores."""
+    worth = RNG.normal(size=(items, 4))
+    wins = worth[:, :, None] - worth[:, None, :] + RNG.normal(size=(items, 4, 4)) > 0
+    wins = np.triu(wins, 1) | np.triu(~wins, 1).transpose(0, 2, 1)
+    return wins.sum(axis=2) / 3, worth + RNG.normal(size=(items, 4))
+
+
+def test_the_intervals_hold_what_many_items_would_show() -> None:
+    chosen = choose(*drawn(200_000), 3, seed=0)
+    gained, possible = chosen.utility - chosen.random, chosen.best - chosen.random
+    truth = {
+        "regret": (chosen.best - chosen.utility).mean(), "picked_best": chosen.hit.mean(),
+        "gain_share": gained.mean() / possible.mean(),
+    }  # fmt: skip
+    draws = 3000
+    rows = [_estimates(choose(*drawn(100), 3, seed=0), np.arange(100)) for _ in range(draws)]
+    for name, value in truth.items():
+        held = np.mean([row[f"{name}_low"] <= value <= row[f"{name}_high"] for row in rows])
+        assert 0.935 <= held <= 0.97, name

@@ -1,0 +1,165 @@
+"""The table `criteria` against plain loops over verdicts."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
+from mrb_lib.errors import InputError
+from mrb_lib.stats.criteria import criteria
+from mrb_lib.stats.criteria.table import NEVER_SEPARATES, NO_CRITERIA, NONE_WRONG
+from mrb_lib.stats.tables import TABLES, analyze
+from tests.stats.small_tables import cases_of, gold_of
+
+WEIGHTS = {"side": 5.0, "size": 2.0, "rude": -3.0, "polite": 4.0}
+RUBRIC = [
+    {"criterion": "side", "weight": 5}, {"criterion": "size", "weight": 2}, {"criterion": "rude", "weight": -3},
+    {"criterion": "polite", "weight": 4, "dimension": "tone"},
+]  # fmt: skip
+
+
+def drawn(n: int, *, soft: bool, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Cases, gold on `overall`, and verdicts in two orders, by decisions or by probabilities."""
+    rng = np.random.default_rng(seed)
+    cases = cases_of(n, rubric=[json.dumps(RUBRIC)] * n)
+    rows = []
+    for case in cases["case_id"]:
+        met = rng.random((2, 4)) if soft else rng.integers(0, 2, (2, 4)).astype(float)
+        stated = json.dumps({"a": met[0].tolist(), "b": met[1].tolist()})
+        for order in ("AB", "BA"):
+            difference = sum(w * (met[0, i] - met[1, i]) for i, w in enumerate((5, 2, -3)))
+            choice = "A" if difference > 1e-9 else "B" if difference < -1e-9 else "tie"
+            rows.append(("j", case, "overall", order, 0, "none", choice, stated))
+    columns = ["judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "criteria"]
+    return cases, gold_of("".join(rng.choice(list("ABT?"), n))), pd.DataFrame(rows, columns=columns)
+
+
+def by_hand(gold: pd.DataFrame, verdicts: pd.DataFrame, name: str) -> dict[str, float]:
+    """The same, a verdict at a time; both orders are alike here, so one counts."""
+    label = gold.set_index("case_id")["choice"].to_dict()
+    names = ("side", "size", "rude")
+    k = names.index(name)
+    met, pull, kept, wrong, righted, before, after = [], 0.0, 0.0, 0, 0, [], []
+    for row in verdicts[verdicts["order"] == "AB"].itertuples():
+        sides = json.loads(row.criteria)
+        a, b = sides["a"], sides["b"]
+        met += [a[k], b[k]]
+        want = label[row.case_id]
+
+        def choose(a: list[float], b: list[float], without: int | None = None) -> str:
+            left = sum(WEIGHTS[other] * (a[i] - b[i]) for i, other in enumerate(names) if i != without)
+            return "A" if left > 1e-9 else "B" if left < -1e-9 else "tie"
+
+        if want in ("A", "B"):
+            own = WEIGHTS[name] * (a[k] - b[k])
+            pull += abs(own)
+            kept += max(own if want == "A" else -own, 0)
+            if row.choice != want:
+                wrong += 1
+                flipped = [([*a[:k], 1 - a[k], *a[k + 1 :]], b), (a, [*b[:k], 1 - b[k], *b[k + 1 :]])]
+                flipped.append((flipped[0][0], flipped[1][1]))
+                righted += any(choose(*each) == want for each in flipped)
+        if isinstance(want, str):
+            without = choose(a, b, k)
+            for choice, to in ((row.choice, before), (without, after)):
+                to.append(1.0 if choice == want else 0.5 if "tie" in (choice, want) else 0.0)
+    return {
+        "met_share": np.mean(met), "agreement": kept / pull, "n_wrong": wrong, "decisive_share": righted / wrong,
+        "accuracy": np.mean(before), "accuracy_without": np.mean(after), "difference": np.mean(after) - np.mean(before),
+        "n_scored": len(before),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("soft", [False, True])
+def test_equals_a_loop(soft: bool) -> None:
+    cases, gold, verdicts = drawn(60, soft=soft)
+    table = criteria(verdicts, gold, cases, dimensions=["overall"]).set_index("criterion")
+    assert list(table.index) == ["side", "size", "rude"]  # "polite" counts for another dimension
+    for name in table.index:
+        for column, value in by_hand(gold, verdicts, name).items():
+            assert table.loc[name, column] == pytest.approx(value, abs=1e-12), (name, column)
+        assert table.loc[name, "weight"] == WEIGHTS[name]
+    assert table["n"].eq(60).all()
+    assert (table["low"] <= table["difference"]).all()
+    assert (table["agreement_low"] < table["agreement"]).all()
+
+
+def test_a_criterion_that_is_not_decided_is_counted_and_its_verdict_comes_back_without_it() -> None:
+    cases, gold, verdicts = drawn(40, soft=False)
+    sides = verdicts["criteria"].map(json.loads)
+    holes = verdicts["case_id"].isin(cases["case_id"].head(10))
+    stated = [
+        json.dumps({**each, "b": [each["b"][0], None, *each["b"][2:]]}) if hole else json.dumps(each)
+        for each, hole in zip(sides, holes, strict=True)
+    ]
+    verdicts = verdicts.assign(criteria=stated, choice=verdicts["choice"].mask(holes))
+    table = criteria(verdicts, gold, cases, dimensions=["overall"]).set_index("criterion")
+    assert table["coverage"].to_dict() == {"side": 1.0, "size": 0.75, "rude": 1.0}
+    assert table["accuracy"].nunique() == 1
+    assert table.loc["size", "difference"] > table.loc[["side", "rude"], "difference"].max()
+
+
+def test_rare_criteria_share_a_row_and_none_is_lost() -> None:
+    cases, gold, verdicts = drawn(30, soft=False)
+    own = [json.dumps([{**RUBRIC[0], "criterion": f"only {i}"}, *RUBRIC[1:]]) for i in range(30)]
+    table = criteria(verdicts, gold, cases.assign(rubric=own), dimensions=["overall"])
+    assert table["criterion"].isna().tolist() == [False, False, True]
+    assert table["n_criteria"].tolist() == [1, 1, 30]
+    shared = criteria(verdicts, gold, cases, dimensions=["overall"]).set_index("criterion").loc["side"]
+    rare = table.iloc[-1]
+    for name in ("met_share", "agreement", "decisive_share", "accuracy_without", "difference"):
+        assert rare[name] == pytest.approx(shared[name]), name
+
+
+def test_without_a_tie_equal_points_are_no_verdict() -> None:
+    cases, gold, verdicts = drawn(60, soft=False)
+    gold = gold.replace({"choice": {"tie": "A"}})
+    with_tie, without = (
+        criteria(verdicts, gold, cases, offered, dimensions=["overall"])["accuracy_without"]
+        for offered in (("A", "B", "tie"), ("A", "B"))
+    )
+    assert (without <= with_tie).all()
+    assert (without < with_tie).any()
+
+
+def test_what_is_undefined_is_null_with_a_reason() -> None:
+    cases, gold, verdicts = drawn(30, soft=False)
+    alike = verdicts.assign(criteria=json.dumps({"a": [1, 1, 0, 0], "b": [0, 1, 0, 0]}), choice="A")
+    table = criteria(alike, gold_of("A" * 30), cases, dimensions=["overall"]).set_index("criterion")
+    assert math.isnan(table.loc["size", "agreement"])
+    assert NEVER_SEPARATES in table.loc["size", "reason"]
+    assert table["decisive_share"].isna().all()
+    assert table["reason"].str.contains(NONE_WRONG).all()
+    assert table.loc["side", "accuracy_without"] == 0.5
+    plain = criteria(verdicts.drop(columns="criteria"), gold, cases, dimensions=["overall"])
+    assert plain["reason"].tolist() == [NO_CRITERIA]
+    assert plain["n_criteria"].tolist() == [0]
+
+
+def test_a_rubric_that_was_changed_since_is_refused() -> None:
+    cases, gold, verdicts = drawn(12, soft=False)
+    with pytest.raises(InputError, match=r"4 criteria of case c0, and its rubric has 2"):
+        criteria(verdicts, gold, cases.assign(rubric=json.dumps(RUBRIC[:2])), dimensions=["overall"])
+    with pytest.raises(InputError, match="not two lists of numbers"):
+        criteria(verdicts.assign(criteria="[" * 100_000), gold, cases, dimensions=["overall"])
+
+
+def test_through_analyze_with_filter_and_policy() -> None:
+    cases, gold, verdicts = drawn(60, soft=False)
+    cases = cases.assign(organ=["eye", "lung"] * 30)
+    annotations = gold.dropna().assign(annotator="one")
+    made = Benchmark(BenchmarkMeta("made", "general", ("overall", "tone")), cases, annotations)
+    whole, part = (analyze(made, verdicts, "criteria", where=where) for where in ("", "organ == 'eye'"))
+    assert whole["n"].tolist() == [60, 60, 60]
+    assert part["n"].tolist() == [30, 30, 30]
+    strict = analyze(made, verdicts, "criteria", policy="official")
+    assert strict["accuracy"].ne(whole["accuracy"]).all()
+    assert "criteria decided by 1 judge" in TABLES["criteria"].says(whole)
+    rating = BenchmarkMeta("rated", "general", ("overall",), ("low", "high"), task="rating")
+    with pytest.raises(InputError, match="table criteria: it is about choices between two responses"):
+        analyze(Benchmark(rating, cases, annotations.iloc[:0]), verdicts, "criteria")

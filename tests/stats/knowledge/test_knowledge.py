@@ -1,0 +1,161 @@
+"""A judge that is better where its model knows the answer is found to be so by as much, and no other is."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as smf
+
+from mrb_lib.cli.main import main
+from mrb_lib.construct.tables import write_work_chunks
+from mrb_lib.construct.work import create_work
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
+from mrb_lib.errors import InputError
+from mrb_lib.stats.knowledge import table as made
+from mrb_lib.stats.knowledge.table import knowledge
+from mrb_lib.validation import conform
+from mrb_lib.verdicts.manifest import Manifest, write_manifest
+from mrb_lib.verdicts.store import append_part
+
+GROUPS = pd.DataFrame({"judge": ["small+packed", "other"], "model": ["small", "other"]})
+
+
+def drawn(
+    n_items: int, effect: float, seed: int, per_item: int = 2
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Cases of items, gold, verdicts of a judge that is right more often where its model is, and the marks.
+
+    The cases of an item share how hard it is, so that they are not independent.
+    """
+    rng = np.random.default_rng(seed)
+    right = rng.random(n_items) < 0.5
+    p = np.clip(0.55 + effect * right + rng.choice([-0.3, 0.3], n_items), 0, 1)
+    item = np.repeat(np.arange(n_items), per_item)
+    cases = pd.DataFrame({"case_id": [f"c{i}" for i in range(len(item))], "item": [f"i{i}" for i in item]})
+    gold = cases[["case_id"]].assign(dimension="overall", choice=rng.choice(["A", "B"], len(item)))
+    is_right = rng.random(len(item)) < p[item]
+    choice = np.where(is_right, gold["choice"], gold["choice"].map({"A": "B", "B": "A"}))
+    keys = {"judge": "small+packed", "order": "AB", "repeat": 0, "probe": "none", "dimension": "overall"}
+    verdicts = cases[["case_id"]].assign(choice=choice, status="ok", **keys)
+    marks = pd.DataFrame(
+        {"item_id": [f"i{i}" for i in range(n_items)], "model": "small", "correct": right.astype(float)}
+    )
+    return cases, gold, verdicts, marks
+
+
+def one_row(n_items: int = 60, effect: float = 0.3, seed: int = 0, **options: object) -> pd.Series:
+    cases, gold, verdicts, marks = drawn(n_items, effect, seed)
+    frame = knowledge(verdicts, gold, cases, GROUPS, marks=marks, cluster="item", **{"resamples": 200, **options})
+    [row] = [frame.iloc[i] for i in range(len(frame))]
+    return row
+
+
+def test_the_numbers_are_those_of_plain_arithmetic_and_of_a_robust_regression() -> None:
+    cases, gold, verdicts, marks = drawn(60, 0.3, 0)
+    row = one_row()
+    table = cases.merge(gold, on="case_id").merge(verdicts[["case_id", "choice"]], on="case_id", suffixes=("_gold", ""))
+    table = table.merge(marks, left_on="item", right_on="item_id")
+    table["y"] = (table["choice"] == table["choice_gold"]).astype(float)
+    means = table.groupby("correct")["y"].mean()
+    assert row["model"] == "small"
+    assert row["accuracy_right"] == pytest.approx(means[1.0])
+    assert row["accuracy_wrong"] == pytest.approx(means[0.0])
+    assert row["difference"] == pytest.approx(means[1.0] - means[0.0])
+    assert (row["n_right"], row["n_wrong"]) == (int((table["correct"] == 1).sum()), int((table["correct"] == 0).sum()))
+    fit = smf.ols("y ~ correct", table).fit(cov_type="cluster", cov_kwds={"groups": pd.factorize(table["item"])[0]})
+    assert row["standard_error"] == pytest.approx(fit.bse["correct"])
+    assert row["accuracy_right_low"] < row["accuracy_right"] < row["accuracy_right_high"]
+
+
+def test_a_planted_difference_is_covered_and_none_is_seldom_found() -> None:
+    def inference(effect: float, seed: int) -> dict[str, float]:
+        rng = np.random.default_rng(seed)
+        item = np.repeat(np.arange(60), 2)
+        right = (rng.random(60) < 0.5)[item]
+        p = 0.55 + effect * right + rng.choice([-0.3, 0.3], 60)[item]
+        return made._difference((rng.random(120) < p).astype(float), right.astype(float), item)[0]
+
+    inside = [one["low"] <= 0.15 <= one["high"] for one in (inference(0.15, seed) for seed in range(600))]
+    assert 0.93 <= np.mean(inside) <= 0.97, f"95% intervals that cover: {np.mean(inside):.3f}"
+    size = np.mean([inference(0.0, 1000 + seed)["p_value"] <= 0.05 for seed in range(600)])
+    assert 0.03 <= size <= 0.07, f"differences found where there are none: {size:.3f}"
+
+
+def test_an_item_that_is_answered_right_and_wrong_counts_by_the_majority() -> None:
+    cases, gold, verdicts, marks = drawn(20, 0.3, 1)
+    others = marks.assign(correct=1 - marks["correct"])
+    same = knowledge(verdicts, gold, cases, GROUPS, marks=pd.concat([marks, marks, others]), resamples=0)
+    plain = knowledge(verdicts, gold, cases, GROUPS, marks=marks, resamples=0)
+    pd.testing.assert_frame_equal(same, plain)
+    halves = knowledge(verdicts, gold, cases, GROUPS, marks=pd.concat([marks, others]), resamples=0)
+    assert (halves["n"].iloc[0], halves["n_excluded"].iloc[0]) == (0, 40)
+    assert halves["reason"].iloc[0] == made.NO_CASES
+    assert halves["difference"].isna().all()
+
+
+def test_what_is_not_known_is_null_with_a_reason() -> None:
+    cases, gold, verdicts, marks = drawn(20, 0.3, 2)
+
+    def reason(marks: pd.DataFrame | None, cases: pd.DataFrame = cases) -> str:
+        frame = knowledge(verdicts, gold, cases, GROUPS, marks=marks, resamples=0)
+        assert len(frame) == 1, "a judge is a row, whatever is known of it"
+        assert frame["p_value"].isna().all()
+        return str(frame["reason"].iloc[0])
+
+    assert reason(None) == made.NO_WORK
+    assert reason(marks.assign(model="stranger")) == made.NO_MODEL
+    assert reason(marks.assign(correct=np.nan)) == made.NO_CASES
+    assert reason(marks.assign(correct=1.0)) == "no difference: the model answered every item right"
+    assert reason(marks, cases.drop(columns="item")) in (made.NO_ITEM, made.NO_CASES)
+    with pytest.raises(InputError, match="must be 1 for right and 0 for wrong"):
+        reason(marks.assign(correct=0.5))
+
+
+def test_a_judge_is_known_by_its_model_whatever_its_engine_and_run() -> None:
+    cases, gold, verdicts, marks = drawn(20, 0.3, 3)
+    nobody = GROUPS.head(0)
+    for name in ("small", "small+packed", "small@run-1", "small+packed@run-1"):
+        frame = knowledge(verdicts.assign(judge=name), gold, cases, nobody, marks=marks, resamples=0)
+        assert frame["model"].tolist() == ["small"]
+    both = pd.concat([verdicts, verdicts.assign(judge="other")])
+    frame = knowledge(both, gold, cases, GROUPS, marks=marks, resamples=0)
+    assert frame.set_index("judge")["reason"]["other"] == made.NO_MODEL
+    assert frame.set_index("judge")["n"].to_dict() == {"small+packed": 40, "other": 0}
+
+
+def test_the_command_reads_the_marks_of_a_work_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cases, gold, verdicts, marks = drawn(30, 0.3, 4)
+    table = cases.assign(question=cases["item"], response_a="a", response_b="b")
+    meta = BenchmarkMeta("knows", "general", ("overall",))
+    save(Benchmark(meta, table, gold.assign(annotator="r")), tmp_path / "bench")
+    run = tmp_path / "runs" / "one"
+    run.mkdir(parents=True)
+    write_manifest(run, Manifest("one", "small+packed"))
+    append_part(run, conform(verdicts, "verdicts", "test"))
+    create_work(tmp_path / "work", "knows", "general")
+    command = ["mrb", "analyze", str(tmp_path / "bench"), str(tmp_path / "runs"), "--table", "knowledge", "--json"]
+    command += ["--work", str(tmp_path / "work")]
+    assert called(command, monkeypatch) == 2
+    assert "no model has answered its items; run `mrb construct filter" in capsys.readouterr().err
+    write_work_chunks(tmp_path / "work" / "answers.parquet", "answers", [marks.assign(sample=0)])
+    assert called(command, monkeypatch) == 0
+    [row] = json.loads(capsys.readouterr().out)["rows"]
+    assert row["n"] == 60
+    assert row["difference"] == pytest.approx(
+        knowledge(verdicts, gold, cases, GROUPS, marks=marks)["difference"].iloc[0]
+    )
+    assert called([*command[:4], "--work", str(tmp_path / "bench")], monkeypatch) == 2
+
+
+def called(command: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(sys, "argv", command)
+    with pytest.raises(SystemExit) as stop:
+        main()
+    return int(stop.value.code or 0)

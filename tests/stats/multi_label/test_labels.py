@@ -1,0 +1,267 @@
+"""The table `labels` against scikit-learn, and dimensions of several labels wherever a benchmark is read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import precision_recall_fscore_support
+
+from mrb_lib.data.audit.folder import audit
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, meta_from, meta_text, save
+from mrb_lib.data.merge import merge
+from mrb_lib.data.votes import gold
+from mrb_lib.errors import InputError
+from mrb_lib.schema import joined_labels, split_labels
+from mrb_lib.stats.inputs import read_panels
+from mrb_lib.stats.tables import analyze
+from mrb_lib.verdicts.store import load_verdicts, save_imported
+
+LABELS = ('fabricated, "finding"', "<b>omission</b>", "wrong side: {{ x }}", "None of it | 1,5", "Ω\u202e")
+RAW = {
+    "name": "errors",
+    "kind": "simulated",
+    "dimensions": ["risk", "errors"],
+    "categories": ["low", "high"],
+    "level": "ordinal",
+    "task": "rating",
+    "labels": {"errors": list(LABELS)},
+}
+META = meta_from(RAW, "benchmark.toml")
+MEASURES = ("precision", "recall", "f1")
+
+
+def drawn(n: int = 120, seed: int = 0, repeats: int = 1) -> tuple[Benchmark, pd.DataFrame]:
+    """Cases with three annotators, of whom some leave a case out, and a judge."""
+    rng = np.random.default_rng(seed)
+    cases = pd.DataFrame({"case_id": [f"c{i}" for i in range(n)], "question": "q", "response_a": "r"})
+    cases = cases.assign(response_b="", images=[[] for _ in range(n)], organ=np.where(np.arange(n) % 2, "eye", "lung"))
+    truth = rng.random((n, len(LABELS))) < 0.3
+
+    def text(row: np.ndarray, flip: float) -> str:
+        return joined_labels([LABELS[i] for i in np.flatnonzero(row ^ (rng.random(len(row)) < flip))], LABELS)
+
+    votes = [
+        (f"c{i}", name, dimension, text(truth[i], 0.1) if dimension == "errors" else str(rng.choice(["low", "high"])))
+        for i in range(n)
+        for name in "xyz"
+        for dimension in ("risk", "errors")
+        if rng.random() < 0.9
+    ]
+    annotations = pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"], dtype="str")
+    said = [
+        ("j", f"c{i}", dimension, "AB", repeat, "none", text(truth[i], 0.2) if dimension == "errors" else "low")
+        for i in range(n)
+        for repeat in range(repeats)
+        for dimension in ("risk", "errors")
+    ]
+    names = ["judge", "case_id", "dimension", "order", "repeat", "probe", "choice"]
+    verdicts = pd.DataFrame(said, columns=names).astype({"choice": "str"}).assign(status="ok")
+    return Benchmark(META, cases, annotations), verdicts
+
+
+def matrices(benchmark: Benchmark, verdicts: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """By a plain loop: what applies to each annotated case, and what the judge says."""
+    votes = benchmark.annotations[benchmark.annotations["dimension"] == "errors"].groupby("case_id")["choice"].agg(list)
+    given = verdicts[verdicts["dimension"] == "errors"].set_index("case_id")["choice"]
+    truth, said = [], []
+    for case in benchmark.cases["case_id"]:
+        if case in votes:
+            truth.append(
+                [sum(name in vote.split("; ") for vote in votes[case]) * 2 > len(votes[case]) for name in LABELS]
+            )
+            said.append([isinstance(given[case], str) and name in given[case].split("; ") for name in LABELS])
+    return np.array(truth), np.array(said)
+
+
+def test_the_table_equals_scikit_learn() -> None:
+    benchmark, verdicts = drawn()
+    verdicts.loc[verdicts.index[1::40], ["choice", "status"]] = [None, "unparsed"]
+    rows = analyze(benchmark, verdicts, "labels", resamples=100)
+    truth, said = matrices(benchmark, verdicts)
+    expected = np.array(precision_recall_fscore_support(truth, said, zero_division=np.nan)[:3]).T
+    assert rows["label"].tolist()[:-2] == list(LABELS)
+    np.testing.assert_allclose(rows[list(MEASURES)].to_numpy()[:-2], expected, atol=1e-12)
+    for average in ("micro", "macro"):
+        expected = precision_recall_fscore_support(truth, said, average=average, zero_division=np.nan)[:3]
+        row = rows[rows["average"] == average].iloc[0]
+        np.testing.assert_allclose(row[list(MEASURES)].astype(float), expected, atol=1e-12)
+    assert (rows["n"] == len(truth)).all()
+    assert (rows["n_excluded"] == 120 - len(truth)).all()
+    assert rows["n_positive"].tolist()[:-2] == truth.sum(axis=0).tolist()
+    assert rows["n_flagged"].tolist()[:-2] == said.sum(axis=0).tolist()
+    assert (rows["coverage"] < 1).all()
+    for name in MEASURES:
+        assert (rows[f"{name}_low"] < rows[name]).all()
+        assert (rows[name] < rows[f"{name}_high"]).all()
+
+
+def test_undefined_measures_are_null_with_a_reason() -> None:
+    benchmark, verdicts = drawn(30)
+    last = LABELS[-1]
+
+    def without(choices: pd.Series) -> pd.Series:
+        return choices.map(
+            lambda text: (
+                joined_labels(set(split_labels(text)) - {last}, LABELS) if text not in ("low", "high") else text
+            )
+        )
+
+    benchmark = replace(
+        benchmark, annotations=benchmark.annotations.assign(choice=without(benchmark.annotations["choice"]))
+    )
+    rows = analyze(benchmark, verdicts.assign(choice=without(verdicts["choice"])), "labels", resamples=100)
+    row = rows[rows["label"] == last].iloc[0]
+    assert row[list(MEASURES)].isna().all()
+    assert "it neither applies nor is given" in row["reason"]
+    macro = rows[rows["average"] == "macro"].iloc[0]
+    assert "f1 is the mean over 4 of 5 labels" in macro["reason"]
+    assert macro["f1"] == pytest.approx(rows["f1"].iloc[:4].mean())
+
+
+def test_a_row_by_subfield_is_that_of_its_cases_alone() -> None:
+    benchmark, verdicts = drawn()
+    rows = analyze(benchmark, verdicts, "labels", resamples=100, by="organ")
+    alone = analyze(benchmark, verdicts, "labels", resamples=100, where="organ == 'eye'")
+    pd.testing.assert_frame_equal(
+        rows[rows["subfield"] == "eye"][[*MEASURES, "n"]].reset_index(drop=True), alone[[*MEASURES, "n"]]
+    )
+
+
+def test_planted_rates_are_recovered_within_their_intervals() -> None:
+    """A judge that flips each of the annotators' labels with probability .2: recall .8, and precision by Bayes."""
+    held = {"recall": 0, "precision": 0}
+    for seed in range(20):
+        rng = np.random.default_rng(1000 + seed)
+        benchmark, verdicts = drawn(80, seed)
+        truth, _ = matrices(benchmark, verdicts)
+        said = truth ^ (rng.random(truth.shape) < 0.2)
+        texts = [joined_labels([LABELS[k] for k in np.flatnonzero(row)], LABELS) for row in said]
+        annotated = set(benchmark.annotations.loc[benchmark.annotations["dimension"] == "errors", "case_id"])
+        errors = verdicts["dimension"].eq("errors") & verdicts["case_id"].isin(annotated)
+        verdicts.loc[errors, "choice"] = texts
+        rows = analyze(benchmark, verdicts, "labels", resamples=100)
+        micro = rows[rows["average"] == "micro"].iloc[0]
+        share = truth.mean()
+        known = {"recall": 0.8, "precision": 0.8 * share / (0.8 * share + 0.2 * (1 - share))}
+        for name, value in known.items():
+            held[name] += micro[f"{name}_low"] <= value <= micro[f"{name}_high"]
+    assert min(held.values()) >= 16, held
+
+
+def test_other_tables_leave_these_dimensions_out() -> None:
+    benchmark, verdicts = drawn()
+    assert set(gold(benchmark)["dimension"]) == {"risk"}
+    for given in (verdicts, read_panels(benchmark, [verdicts])):
+        for table in ("accuracy", "agreement", "ratings"):
+            rows = analyze(benchmark, given, table, resamples=40)
+            assert set(rows["dimension"].dropna()) == {"risk"}, table
+    panel = read_panels(benchmark, [verdicts])["none"]
+    assert panel.dimensions == ["risk"]
+    pd.testing.assert_frame_equal(
+        analyze(benchmark, verdicts, "labels", resamples=40),
+        analyze(benchmark, {"none": panel}, "labels", resamples=40),
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "dimension", "message"),
+    [
+        ("labels", "risk", "dimension 'risk' has one category a case"),
+        ("accuracy", "errors", "dimension 'errors' has several labels a case; choose another, or the table labels"),
+    ],
+)
+def test_a_dimension_of_the_other_kind_is_refused(table: str, dimension: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        analyze(*drawn(20), table, dimension=dimension, resamples=40)
+
+
+def test_a_benchmark_without_labels_is_refused() -> None:
+    benchmark, verdicts = drawn(20)
+    with pytest.raises(InputError, match="has no dimension of several labels; name their labels under"):
+        analyze(benchmark.of_one_choice, verdicts.query("dimension == 'risk'"), "labels", resamples=40)
+
+
+def test_the_folder_and_the_runs_hold_what_was_put_in(tmp_path: Path) -> None:
+    benchmark, verdicts = drawn(20)
+    save(benchmark, tmp_path / "bench")
+    read = load(tmp_path / "bench")
+    assert read.meta == META
+    assert meta_from(RAW, "x").labels == {"errors": LABELS}
+    assert "errors = [" in meta_text(META)
+    pd.testing.assert_frame_equal(read.annotations, benchmark.annotations)
+    assert not [finding for finding in audit(tmp_path / "bench") if finding.severity == "error"]
+    given = {
+        "benchmark": "errors",
+        "kind": "simulated",
+        "source": "s",
+        "ratings": META.categories,
+        "labels": META.labels,
+    }
+    save_imported(verdicts, tmp_path / "runs", **given)
+    again = load_verdicts(tmp_path / "runs", read.cases)
+    pd.testing.assert_frame_equal(analyze(read, again, "labels"), analyze(benchmark, verdicts, "labels"))
+    merged = merge({"a": read, "b": read})
+    assert merged.meta.labels == META.labels
+
+
+@pytest.mark.parametrize(
+    "choice",
+    ["", "none; <b>omission</b>", "omission", "<b>omission</b>;Ω\u202e", "<b>omission</b>; <b>omission</b>", "high",
+     f"{LABELS[1]}; {LABELS[0]}", "x" * 10**6, "; " * 10**5],
+)  # fmt: skip
+def test_an_unknown_or_disordered_choice_is_refused_in_one_line(tmp_path: Path, choice: str) -> None:
+    benchmark, verdicts = drawn(5)
+    row = int(np.flatnonzero(benchmark.annotations["dimension"] == "errors")[0])
+    benchmark.annotations.loc[row, "choice"] = choice
+    with pytest.raises(
+        InputError, match=rf"row {row + 1}, column choice \(case c0\): .* is not a choice of labels"
+    ) as caught:
+        save(benchmark, tmp_path / "bench")
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 700
+    verdicts.loc[1, "choice"] = choice
+    with pytest.raises(InputError, match="is not a choice of labels of errors"):
+        save_imported(
+            verdicts, tmp_path / "runs", benchmark="", kind="", source="s", ratings=META.categories, labels=META.labels
+        )
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"labels": ["a"]}, "key labels: is not a table"),
+        ({"labels": {"errors": "a"}}, "key errors: a list of names is needed"),
+        ({"labels": {"errors": []}}, "key errors: a list of names is needed"),
+        ({"labels": {"errors": ["a", "a"]}}, "key errors: a name occurs twice"),
+        ({"labels": {"taste": ["a"]}}, "key labels: 'taste' is no dimension; use some of risk, errors"),
+        ({"labels": {"errors": ["a;b"]}}, "labels of errors: 'a;b' is not one line"),
+        ({"labels": {"errors": ["None"]}}, "labels of errors: 'None' is not one line"),
+        ({"labels": {"errors": [" a"]}}, "labels of errors: ' a' is not one line"),
+        ({"labels": {"errors": ["a\rb"]}}, "is not one line"),
+        ({"labels": {"errors": [f"l{i}" for i in range(27)]}}, "27 are too many"),
+        ({"labels": {"errors": ["a"], "risk": ["b"]}}, "leave no dimension for the categories"),
+        ({"dimensions": ["risk\n", "errors"]}, "a name is not one short line"),
+        ({"task": "preference", "categories": ["A", "B"]}, "key labels: only a rating has some"),
+    ],
+)  # fmt: skip
+def test_labels_that_cannot_be_are_refused_in_one_line(changed: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        meta_from({**RAW, **changed}, "benchmark.toml")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_merging_benchmarks_of_other_labels_is_refused() -> None:
+    one, _ = drawn(5)
+    other = replace(one, meta=replace(META, labels={"errors": LABELS[:2]}), annotations=one.annotations.iloc[:0])
+    with pytest.raises(InputError, match="are not of one kind"):
+        merge({"a": one, "b": other})
+
+
+def test_metadata_without_labels_is_written_as_before() -> None:
+    assert "labels" not in meta_text(BenchmarkMeta("b", "general"))

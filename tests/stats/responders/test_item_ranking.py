@@ -1,0 +1,179 @@
+"""Orders of the responses to an item against loops, and what one prompt for all of them takes."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from mrb_lib.errors import InputError
+from mrb_lib.stats.responders.item_orders import edit_distance, item_responses
+from mrb_lib.stats.responders.item_ranking import (
+    ALL_EQUAL,
+    COLUMNS,
+    NO_PAIRS,
+    NO_PAIRWISE,
+    OTHER_VERDICTS,
+    item_ranking,
+)
+from mrb_lib.stats.tables import TABLES
+from tests.judges.item_cases import item_cases
+from tests.stats.small_tables import CHOICE, gold_of, ids, verdicts_of
+
+
+def items_of(n_items: int, k: int, *, named: bool = True) -> pd.DataFrame:
+    cases = item_cases(n_items, k, named=named)
+    return cases.assign(case_id=ids(len(cases)))
+
+
+def order_row(frame: pd.DataFrame, judge: str = "j") -> pd.Series:
+    [row] = [row for _, row in frame.iterrows() if row["part"] == "order" and row["judge"] == judge]
+    return row
+
+
+def loop(cases: pd.DataFrame, gold: str, judge: dict[str, str]) -> list[tuple[float, float, float]]:
+    """Kendall's tau-b, edit distance and top-1 of each item, as one reads the docstring."""
+    out = []
+    for _, own in cases.groupby("item", sort=False):
+        wins = [dict[str, list[float]](), dict[str, list[float]]()]
+        for position, row in own.iterrows():
+            said = [letters[position] for letters in judge.values() if letters[position] in "ABT"]
+            if gold[position] not in "ABT" or not said:
+                continue
+            for side, letters in enumerate(([gold[position]], said)):
+                value = np.mean([{"A": 1.0, "B": 0.0, "T": 0.5}[letter] for letter in letters])
+                wins[side].setdefault(row["response_a"], []).append(float(value))
+                wins[side].setdefault(row["response_b"], []).append(float(1 - value))
+        responses = sorted({*own["response_a"], *own["response_b"]})
+        if any(text not in wins[0] for text in responses):
+            continue
+        x, y = ([float(np.mean(side[text])) for text in responses] for side in wins)
+        if len(set(x)) == 1 or len(set(y)) == 1:
+            continue
+        k, distances = len(responses), []
+        for sign in (1, -1):
+            one = sorted(range(k), key=lambda i: (-x[i], -sign * y[i]))
+            two = sorted(range(k), key=lambda i: (-y[i], -sign * x[i]))
+            table = np.zeros((k + 1, k + 1))
+            table[:, 0] = table[0, :] = range(k + 1)
+            for i, j in itertools.product(range(1, k + 1), repeat=2):
+                change = table[i - 1, j - 1] + (one[i - 1] != two[j - 1])
+                table[i, j] = min(table[i - 1, j] + 1, table[i, j - 1] + 1, change)
+            distances.append(table[-1, -1] / k)
+        best, chosen = ({i for i in range(k) if side[i] == max(side)} for side in (x, y))
+        out.append((stats.kendalltau(x, y).statistic, np.mean(distances), len(best & chosen) / len(chosen)))
+    return out
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_it_equals_a_loop_with_ties_missing_labels_and_missing_verdicts(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    cases = items_of(30, 4)
+    gold = "".join(generator.choice(list("AAABBBT?"), len(cases)))
+    said = {order: "".join(generator.choice(list("AABBT?-"), len(cases))) for order in ("AB", "BA")}
+    frame = item_ranking(
+        verdicts_of({("j", order): letters for order, letters in said.items()}), gold_of(gold), cases, resamples=50
+    )
+    row, expected = order_row(frame), np.array(loop(cases, gold, said))
+    assert row["n_items"] == len(expected)
+    assert row["n_items"] + row["n_undecided"] + row["n_all_equal"] == 30
+    np.testing.assert_allclose(row[["kendall", "edit_distance", "top_1"]].astype(float), expected.mean(axis=0))
+    assert row["kendall_low"] < row["kendall"] < row["kendall_high"]
+    assert list(frame.columns) == COLUMNS
+
+
+def test_the_edit_distance_is_that_of_the_paper_where_there_are_no_ties() -> None:
+    for first, second, distance in (("ABCD", "ABCD", 0), ("ABCD", "BACD", 2), ("ABCD", "BCDA", 2), ("ABCD", "DCBA", 4)):
+        assert edit_distance(first, second) == distance / 4
+
+
+def test_orders_by_hand() -> None:
+    """Pairs (01, 02, 12): gold says 0 > 1 > 2; the judge 1 > 0 > 2."""
+    cases = items_of(2, 3)
+    frame = item_ranking(verdicts_of({("j", "AB"): "BAABAA"}), gold_of("AAAAAA"), cases, resamples=40)
+    row = order_row(frame)
+    assert row[["kendall", "edit_distance", "top_1"]].tolist() == pytest.approx([1 / 3, 2 / 3, 0])
+    right = order_row(item_ranking(verdicts_of({("j", "AB"): "AAAAAA"}), gold_of("AAAAAA"), cases, resamples=40))
+    assert right[["kendall", "edit_distance", "top_1"]].tolist() == [1, 0, 1]
+    assert right["n_responses"] == 3
+    tied = order_row(item_ranking(verdicts_of({("j", "AB"): "TAATAA"}), gold_of("AAAAAA"), cases, resamples=40))
+    assert tied[["edit_distance", "top_1"]].tolist() == pytest.approx([1 / 3, 1 / 2]), "half of what a swap is"
+
+
+def test_naming_the_responses_the_other_way_round_changes_nothing() -> None:
+    generator = np.random.default_rng(3)
+    cases = items_of(12, 4)
+    gold, said = ("".join(generator.choice(list("AAABBT"), len(cases))) for _ in range(2))
+    turned = cases.assign(response_a=cases["response_b"], response_b=cases["response_a"])
+    swap = str.maketrans("AB", "BA")
+    first = item_ranking(verdicts_of({("j", "AB"): said}), gold_of(gold), cases, resamples=40)
+    other = verdicts_of({("j", "AB"): said.translate(swap)})
+    second = item_ranking(other, gold_of(gold.translate(swap)), turned, resamples=40)
+    pd.testing.assert_frame_equal(first, second)
+
+
+def test_items_are_those_of_the_column_or_of_question_and_images() -> None:
+    named, plain = items_of(3, 3), items_of(3, 3, named=False)
+    assert (item_responses(named).item == item_responses(plain).item).all()
+    assert item_responses(named).size.tolist() == [3, 3, 3]
+    pictured = plain.assign(images=[["x.png"]] * 5 + [["y.png"]] + [["z.png"]] * 3)
+    assert item_responses(pictured).size.tolist() == [3, 3, 2, 3]
+
+
+def test_what_is_undefined_is_null_with_a_reason() -> None:
+    cases = items_of(2, 3)
+    verdicts = verdicts_of({("j", "AB"): "AAAAAA"})
+    for gold, reason in (("TTTTTT", ALL_EQUAL), ("??A??A", NO_PAIRS)):
+        row = order_row(item_ranking(verdicts, gold_of(gold), cases, resamples=40))
+        assert row[["kendall", "edit_distance", "top_1", "n_responses"]].isna().all()
+        assert row["n_items"] == 0
+        assert reason in row["reason"]
+    alone = pd.DataFrame([("c0", "q", "x", "x")], columns=["case_id", "question", "response_a", "response_b"])
+    row = order_row(item_ranking(verdicts_of({("j", "AB"): "A"}), gold_of("A"), alone, resamples=40))
+    assert (row["n_items"], row["n_undecided"]) == (0, 0)
+    assert pd.isna(row["kendall"])
+
+
+def test_tokens_of_one_prompt_for_all_beside_those_of_pairs() -> None:
+    cases = items_of(2, 3)
+    letters = "AABABB"
+    verdicts = verdicts_of({(judge, order): letters for judge in ("m", "m+batch", "n+batch") for order in ("AB", "BA")})
+    is_batch = verdicts["judge"].str.endswith("+batch")
+    first = ~verdicts.duplicated(["judge", "order"]) | verdicts["case_id"].isin(["c3"])
+    verdicts["prompt_tokens"] = np.where(is_batch, np.where(first, 150.0, np.nan), 100.0)
+    verdicts["completion_tokens"] = np.where(is_batch, np.where(first, 15.0, np.nan), 10.0)
+    frame = item_ranking(verdicts, gold_of(letters), cases, resamples=40)
+    tokens = frame[frame["part"] == "tokens"].set_index("judge")
+    assert tokens.loc["m", "tokens"] == 12 * 110 / 2
+    assert tokens.loc["m+batch", ["tokens", "tokens_versus"]].tolist() == [4 * 165 / 2, 12 * 110 / 2]
+    assert tokens.loc["m+batch", "versus"] == "m"
+    assert tokens.loc["m+batch", "token_ratio"] == pytest.approx(4 * 165 / (12 * 110))
+    assert tokens.loc["n+batch", "reason"] == NO_PAIRWISE
+    assert "m+batch takes 50% of the tokens of m." in TABLES["item_ranking"].says(frame)
+    fewer = item_ranking(verdicts.drop(index=0), gold_of(letters), cases, resamples=40).set_index(["part", "judge"])
+    assert np.isnan(fewer.loc[("tokens", "m+batch"), "token_ratio"])
+    assert fewer.loc[("tokens", "m+batch"), "reason"] == OTHER_VERDICTS
+
+
+def test_clusters_of_items_are_drawn_together() -> None:
+    generator = np.random.default_rng(0)
+    cases = items_of(40, 3)
+    cases["cluster"] = cases["item"].str.split().str[1].astype(int).floordiv(4).astype(str)
+    gold = "".join(generator.choice(list("AB"), len(cases)))
+    kept = np.repeat(np.repeat(generator.random(10) < 0.5, 4), 3)
+    said = "".join(np.where(kept, list(gold), np.where(np.array(list(gold)) == "A", "B", "A")))
+    verdicts = verdicts_of({("j", "AB"): said})
+    rows = [
+        order_row(item_ranking(verdicts, gold_of(gold), cases, cluster=name, resamples=400)) for name in (None, "item")
+    ]
+    widths = [row["top_1_high"] - row["top_1_low"] for row in rows]
+    assert widths[0] > 1.4 * widths[1]
+
+
+def test_an_unknown_policy_is_one_line() -> None:
+    with pytest.raises(InputError, match="policy 'best' is unknown"):
+        item_ranking(verdicts_of({("j", "AB"): "A"}), gold_of("A"), items_of(1, 2), policy="best")
+    assert CHOICE["T"] == "tie"

@@ -1,0 +1,193 @@
+"""Choosing the best of n: an oracle loses nothing, a coin what chance loses, a reversed judge all there is to lose."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.stats.selection.choosing import MOST_SUBSETS, subsets
+from mrb_lib.stats.selection.table import NO_ITEMS, NONE_COMPLETE, SCORE, WINS, best_of_n
+from mrb_lib.stats.tables import TABLES
+from tests.stats.small_tables import cases_of, gold_of, verdicts_of
+
+SIZES = [2, 3, 4, 5] * 15
+
+
+class Bench:
+    """Items with 2 to 5 responses, all pairs of which are cases in a random order; gold has circles and ties."""
+
+    def __init__(self, seed: int = 0, tie: float = 0.1, noise: float = 0.7) -> None:
+        rng = np.random.default_rng(seed)
+        rows, labels, self.worth = [], [], [rng.normal(size=k) for k in SIZES]
+        for item, worth in enumerate(self.worth):
+            for pair in combinations(range(len(worth)), 2):
+                a, b = rng.permutation(pair).tolist()
+                rows.append((f"i{item}", f"q{item}", f"{item}-{a}", f"{item}-{b}", a, b, item))
+                felt = worth[a] - worth[b] + noise * rng.normal()
+                labels.append("T" if rng.random() < tie else "A" if felt > 0 else "B")
+        columns = ["item", "question", "response_a", "response_b", "a", "b", "number"]
+        self.rows = pd.DataFrame(rows, columns=columns)
+        self.cases = self.rows[columns[:4]].assign(case_id=[f"c{i}" for i in range(len(rows))])
+        self.letters = "".join(labels)
+        self.gold = gold_of(self.letters)
+
+    def utility(self) -> list[np.ndarray]:
+        """The share of its pairs that each response wins, counted one by one."""
+        out = [np.zeros(k) for k in SIZES]
+        for label, a, b, item in zip(self.letters, *(self.rows[n] for n in ("a", "b", "number")), strict=True):
+            out[item][a] += {"A": 1, "T": 0.5, "B": 0}[label] / (SIZES[item] - 1)
+            out[item][b] += {"A": 0, "T": 0.5, "B": 1}[label] / (SIZES[item] - 1)
+        return out
+
+    def scored(self, scores: list[np.ndarray], judge: str = "s") -> pd.DataFrame:
+        """Verdicts in both orders with these scores of the responses."""
+        both = [
+            [scores[item][place] for item, place in zip(self.rows["number"], self.rows[side], strict=True)]
+            for side in "ab"
+        ]
+        letters = "".join(np.where(np.array(both[0]) > both[1], "A", "B"))
+        made = verdicts_of({(judge, order): letters for order in ("AB", "BA")})
+        return made.assign(score_a=both[0] * 2, score_b=both[1] * 2)
+
+
+def turned(letters: str) -> str:
+    return letters.translate(str.maketrans("AB", "BA"))
+
+
+def test_oracle_coin_and_reversed_judge() -> None:
+    bench = Bench(tie=0.0, noise=0.0)  # gold is an order: the best wins every pair
+    said = {"oracle": bench.letters, "reversed": turned(bench.letters), "coin": "T" * len(bench.letters)}
+    table = best_of_n(verdicts_of({(name, "AB"): letters for name, letters in said.items()}), bench.gold, bench.cases)
+    assert table["best_of"].tolist() == [2, 3, 4, 5] * 3
+    assert table.loc[table["judge"] == "oracle", "n_items"].tolist() == [60, 45, 30, 15]
+    by = {name: rows.set_index("best_of") for name, rows in table.groupby("judge")}
+    np.testing.assert_allclose(by["oracle"]["regret"], 0, atol=1e-12)
+    np.testing.assert_allclose(by["oracle"]["gain_share"], 1)
+    np.testing.assert_allclose(by["coin"]["regret"], by["coin"]["regret_random"])
+    np.testing.assert_allclose(by["reversed"]["regret"], by["reversed"]["regret_worst"])
+    for n, rows in table.groupby("best_of"):
+        sizes = [k for k in SIZES if k >= n]
+        # Utilities of k responses in order are 0, 1/(k-1) to 1; the expected maximum of n of the ranks 1 to k is
+        # n (k+1) / (n+1), the mean (k+1) / 2.
+        best = np.mean([(n * (k + 1) / (n + 1) - 1) / (k - 1) for k in sizes])
+        np.testing.assert_allclose(rows["utility_best"], best)
+        np.testing.assert_allclose(rows["utility_random"], 0.5)
+        np.testing.assert_allclose(rows["regret_random"], best - 0.5)
+    said_of = TABLES["best_of_n"].says(table)
+    assert "picking the best of 5 by oracle (wins) loses 0.00 of utility over 15 items" in said_of
+    assert "a random choice loses 0.50: 1.00 of what an oracle gains" in said_of
+
+
+@pytest.mark.parametrize("by_scores", [True, False])
+def test_the_regret_is_that_of_a_loop_over_subsets(by_scores: bool) -> None:
+    bench = Bench(1)
+    rng = np.random.default_rng(2)
+    scores = [np.round(worth + rng.normal(0, 1, len(worth)), 0) for worth in bench.worth]  # with level ones
+    if by_scores:
+        verdicts = bench.scored(scores)
+    else:
+        letters = "".join(rng.choice(list("AABBT?"), len(bench.rows)))
+        verdicts = verdicts_of({("s", "AB"): letters})
+        ends = zip(*(bench.rows[name] for name in ("number", "a", "b")), strict=True)
+        place = dict(zip(ends, letters, strict=True))
+    rows = best_of_n(verdicts, bench.gold, bench.cases).set_index("best_of")
+    assert rows["pick_by"].eq(SCORE if by_scores else WINS).all()
+    utility = bench.utility()
+
+    def wins(item: int, one: int, other: int) -> float:
+        worth = {"A": 1.0, "B": 0.0, "T": 0.5, "?": 0.5}
+        return worth[place[item, one, other]] if (item, one, other) in place else 1 - worth[place[item, other, one]]
+
+    for n in range(2, 6):
+        regrets, hits = [], []
+        for item, k in enumerate(SIZES):
+            of_item = []
+            for subset in combinations(range(k), n):
+                by = [scores[item][i] if by_scores else sum(wins(item, i, j) for j in subset if j != i) for i in subset]
+                top = [i for i, value in zip(subset, by, strict=True) if value > max(by) - 1e-9]
+                best = max(utility[item][i] for i in subset)
+                hit = np.mean([utility[item][i] > best - 1e-9 for i in top])
+                of_item.append((best - np.mean([utility[item][i] for i in top]), hit))
+            if of_item:
+                regrets.append(np.mean([each[0] for each in of_item]))
+                hits.append(np.mean([each[1] for each in of_item]))
+        assert rows.loc[n, "n_items"] == len(regrets)
+        assert rows.loc[n, "regret"] == pytest.approx(np.mean(regrets))
+        assert rows.loc[n, "picked_best"] == pytest.approx(np.mean(hits))
+        assert rows.loc[n, "regret_low"] < rows.loc[n, "regret"] < rows.loc[n, "regret_high"]
+
+
+def test_who_stands_first_and_in_which_order_cases_come_changes_nothing() -> None:
+    bench = Bench(3)
+    verdicts = bench.scored(bench.worth)
+    swap = {"response_a": "response_b", "response_b": "response_a", "score_a": "score_b", "score_b": "score_a"}
+    flipped = verdicts.rename(columns=swap).assign(choice=verdicts["choice"].map({"A": "B", "B": "A"}))
+    again = best_of_n(flipped, gold_of(turned(bench.letters)), bench.cases.rename(columns=swap))
+    plain = best_of_n(verdicts, bench.gold, bench.cases)
+    pd.testing.assert_frame_equal(plain, again)
+    shuffled = bench.cases.sample(frac=1, random_state=1).reset_index(drop=True)
+    pd.testing.assert_frame_equal(plain, best_of_n(verdicts, bench.gold, shuffled))
+
+
+def test_items_that_lack_a_label_a_verdict_or_a_score_are_counted() -> None:
+    bench = Bench(4)
+    verdicts = bench.scored(bench.worth)
+    second = bench.cases.loc[bench.cases["item"] == "i1", "case_id"].iloc[0]  # of three responses
+    third = bench.cases.loc[bench.cases["item"] == "i2", "case_id"].iloc[0]
+    unlabelled = bench.gold[bench.gold["case_id"] != second]
+    row = best_of_n(verdicts, unlabelled, bench.cases).set_index("best_of")
+    assert row["n_items"].tolist() == [59, 44, 30, 15]
+    assert row["n_excluded"].tolist() == [1, 1, 0, 0]
+    some = best_of_n(verdicts, unlabelled, bench.cases, complete=0).set_index("best_of")
+    assert some["n_excluded"].tolist() == [0, 0, 0, 0]
+    missing = verdicts[verdicts["case_id"] != third]
+    assert best_of_n(missing, bench.gold, bench.cases)["n_excluded"].tolist() == [1, 1, 1, 0]
+    unscored = verdicts.assign(score_a=verdicts["score_a"].mask(verdicts["case_id"].isin(bench.cases["case_id"][:1])))
+    assert best_of_n(unscored, bench.gold, bench.cases)["n_excluded"].tolist() == [1, 0, 0, 0]
+    nothing = best_of_n(verdicts, bench.gold[:0], bench.cases).iloc[0]
+    assert (nothing["n_items"], nothing["n_excluded"], nothing["reason"]) == (0, 60, NONE_COMPLETE)
+    assert np.isnan(nothing["regret"])
+
+
+def test_without_two_different_responses_there_is_a_reason() -> None:
+    same = cases_of(3, item=["i"] * 3).assign(response_b="one two")
+    row = best_of_n(verdicts_of({("j", "AB"): "ABA"}), gold_of("ABA"), same).iloc[0]
+    assert (row["reason"], row["n_items"]) == (NO_ITEMS, 0)
+    assert pd.isna(row["best_of"])
+
+
+def test_without_an_item_the_question_and_without_texts_the_responders_tell() -> None:
+    bench = Bench(5)
+    verdicts = bench.scored(bench.worth)
+    named = bench.cases.rename(columns={"response_a": "model_a", "response_b": "model_b"})
+    expected = best_of_n(verdicts, bench.gold, bench.cases, cluster="question")
+    for cases in (bench.cases.drop(columns="item"), named, bench.cases.assign(item=None)):
+        pd.testing.assert_frame_equal(best_of_n(verdicts, bench.gold, cases, cluster="question"), expected)
+
+
+def test_an_unanswered_pair_is_a_tie_and_lowers_coverage() -> None:
+    bench = Bench(6)
+    row = best_of_n(verdicts_of({("j", "AB"): "?" * len(bench.rows)}), bench.gold, bench.cases).iloc[0]
+    assert row["coverage"] == 0
+    assert row["regret"] == pytest.approx(row["regret_random"])
+
+
+def test_clusters_are_of_items() -> None:
+    bench = Bench(7)
+    verdicts = bench.scored(bench.worth)
+    patient = bench.cases.assign(patient=(bench.rows["number"] // 10).astype("str"))
+    assert best_of_n(verdicts, bench.gold, patient, cluster="patient")["n_clusters"].iloc[0] == 6
+    assert best_of_n(verdicts, bench.gold, patient, cluster="case_id")["n_clusters"].iloc[0] == 60
+
+
+def test_many_subsets_are_drawn_by_the_seed() -> None:
+    assert len(subsets(12, 6, 0)) == 924
+    drawn = subsets(14, 7, 3)
+    assert drawn.shape == (MOST_SUBSETS, 14)
+    assert (drawn.sum(axis=1) == 7).all()
+    np.testing.assert_array_equal(drawn, subsets(14, 7, 3))
+    assert (drawn != subsets(14, 7, 4)).any()
+    assert drawn.mean(axis=0) == pytest.approx(np.full(14, 0.5), abs=0.06)

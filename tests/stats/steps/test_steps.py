@@ -1,0 +1,181 @@
+"""The table `steps` against a plain loop, and against planted rates of hits and false alarms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
+from mrb_lib.errors import InputError
+from mrb_lib.stats.tables import analyze
+
+META = BenchmarkMeta(
+    "steps", "simulated", ("correctness",), ("wrong", "poor", "right"), "ordinal", "rating", ("right",)
+)
+KEY = {"judge": "j", "dimension": "correctness", "order": "AB", "probe": "none"}
+
+
+def made(
+    labels: list[str | None], items: list[str], said: dict[int, list[str | None]]
+) -> tuple[Benchmark, pd.DataFrame]:
+    """A benchmark with one annotator; said are the verdicts by repeat, "-" where there is none."""
+    cases = pd.DataFrame({"case_id": [f"c{i}" for i in range(len(labels))], "item": items})
+    cases["step"] = cases.groupby("item").cumcount() + 1
+    cases = cases.assign(question=cases["item"], response_a="a step", response_b="", images=[[] for _ in items])
+    annotations = pd.DataFrame({"case_id": cases["case_id"], "annotator": "a", "dimension": "correctness"})
+    annotations = annotations.assign(choice=pd.Series(labels, dtype="str")).dropna()
+    frames = [
+        pd.DataFrame({**KEY, "case_id": cases["case_id"], "repeat": repeat, "choice": choices})
+        for repeat, choices in said.items()
+    ]
+    verdicts = pd.concat(frames, ignore_index=True).query("choice != '-'")
+    status = np.where(verdicts["choice"].isna(), "unparsed", "ok")
+    return Benchmark(META, cases, annotations), verdicts.astype({"choice": "str"}).assign(status=status)
+
+
+def row_of(benchmark: Benchmark, verdicts: pd.DataFrame, **options: object) -> pd.Series:
+    given = {"resamples": 200, **options}
+    return analyze(benchmark, verdicts, "steps", **given).iloc[0]
+
+
+def drawn(n_items: int, hit: float, alarm: float, seed: int, **shares: float) -> tuple[list[str], list[str], list[str]]:
+    """Items of 3 to 8 steps of which 20% are wrong, and what a judge with these rates says."""
+    rng = np.random.default_rng(seed)
+    items = [f"i{i}" for i in range(n_items) for _ in range(rng.integers(3, 9))]
+    wrong = rng.random(len(items)) < 0.2
+    flagged = rng.random(len(items)) < np.where(wrong, hit, alarm)
+    names = np.array(["right", "wrong", "poor"])
+    kind = rng.integers(1, 3, size=(2, len(items)))
+    return list(names[wrong * kind[0]]), items, list(names[flagged * kind[1]])
+
+
+def test_the_table_equals_a_plain_loop() -> None:
+    labels, items, one = drawn(60, 0.7, 0.1, 1)
+    rng = np.random.default_rng(2)
+    gold: list[str | None] = [None if rng.random() < 0.03 else label for label in labels]
+    said: dict[int, list[str | None]] = {
+        repeat: [
+            str(rng.choice([choice, "poor"])) if (u := rng.random()) > 0.08 else None if u > 0.03 else "-"
+            for choice in one
+        ]
+        for repeat in range(2)
+    }
+    row = row_of(*made(gold, items, said))
+    sums: dict[str, list[list[float]]] = {}
+    for place in range(len(items)):
+        for choices in said.values():
+            if gold[place] is None or choices[place] == "-":
+                continue
+            wrong, flagged = gold[place] != "right", choices[place] in ("wrong", "poor")
+            hit = wrong and flagged
+            add(sums, "coverage", place, choices[place] is not None, 1)
+            add(sums, "step_accuracy", place, choices[place] is not None and wrong == flagged, 1)
+            add(sums, "precision", place, hit, flagged)
+            add(sums, "recall", place, hit, wrong)
+            add(sums, "f1", place, 2 * hit, wrong + flagged)
+    loops = {name: ratio(sums[name]) for name in sums} | items_by_loop(gold, items, said)
+    for name, value in loops.items():
+        assert row[name] == pytest.approx(value, abs=1e-12), name
+    assert row["n_steps"] == len({place for place, *_ in sums["coverage"]})
+    assert row["n_steps"] + row["n_excluded"] == len(items)
+
+
+def items_by_loop(gold: list[str | None], items: list[str], said: dict[int, list[str | None]]) -> dict[str, float]:
+    sums: dict[str, list[list[float]]] = {}
+    for item in dict.fromkeys(items):
+        places = [i for i, name in enumerate(items) if name == item]
+        first = next((k for k, i in enumerate(places) if gold[i] in ("wrong", "poor")), None)
+        until = places if first is None else places[: first + 1]
+        for choices in said.values():
+            if any(gold[i] is None or choices[i] == "-" for i in until):
+                continue
+            own = next((k for k, i in enumerate(places) if choices[i] in ("wrong", "poor")), None)
+            right = own == first and all(choices[i] is not None for i in until)
+            add(sums, "first_error_accuracy", places[0], right, 1)
+            add(sums, "error_item_accuracy", places[0], right, first is not None)
+            add(sums, "clean_item_accuracy", places[0], right and first is None, first is None)
+            if first is not None and own is not None:
+                add(sums, "first_error_distance", places[0], abs(own - first), 1)
+            else:
+                add(sums, "first_error_distance", places[0], 0, 0)
+    out = {name: ratio(each) for name, each in sums.items()}
+    out["error_item_accuracy"] = ratio([[p, n * d, d] for p, n, d in sums["error_item_accuracy"]])
+    a, b = out["error_item_accuracy"], out["clean_item_accuracy"]
+    return {**out, "first_error_f1": 2 * a * b / (a + b)}
+
+
+def add(sums: dict[str, list[list[float]]], name: str, place: int, numerator: float, denominator: float) -> None:
+    sums.setdefault(name, []).append([place, float(numerator), float(denominator)])
+
+
+def ratio(rows: list[list[float]]) -> float:
+    """The ratio of sums of the means over the repeats of each place."""
+    mean = pd.DataFrame(rows, columns=["place", "top", "bottom"]).groupby("place").mean().sum()
+    return float(mean["top"] / mean["bottom"])
+
+
+@pytest.mark.parametrize(("hit", "alarm"), [(0.8, 0.1), (0.5, 0.3)])
+def test_planted_rates_are_recovered_within_their_intervals(hit: float, alarm: float) -> None:
+    """Of 40 draws, the truth lies within the 95% interval in 33 at least; fewer happen once in a thousand."""
+    held = dict.fromkeys(("recall", "precision", "step_accuracy", "clean_item_accuracy", "f1"), 0)
+    n_draws, lengths = 40, np.arange(3, 9)
+    clean = (0.8**lengths * (1 - alarm) ** lengths).sum() / (0.8**lengths).sum()
+    precision = 0.2 * hit / (0.2 * hit + 0.8 * alarm)
+    truth = {
+        "recall": hit,
+        "precision": precision,
+        "step_accuracy": 0.2 * hit + 0.8 * (1 - alarm),
+        "clean_item_accuracy": clean,
+        "f1": 2 * precision * hit / (precision + hit),
+    }
+    for seed in range(n_draws):
+        labels, items, said = drawn(80, hit, alarm, seed)
+        row = row_of(*made(labels, items, {0: said}), resamples=100)
+        for name, value in truth.items():
+            held[name] += row[f"{name}_low"] <= value <= row[f"{name}_high"]
+    assert min(held.values()) >= 33, held
+
+
+def test_a_judge_without_errors_to_find_has_nulls_and_reasons() -> None:
+    benchmark, verdicts = made(["right"] * 6, ["a", "a", "a", "b", "b", "b"], {0: ["right"] * 6})
+    row = row_of(benchmark, verdicts)
+    assert row[["recall", "precision", "f1", "error_item_accuracy", "first_error_f1"]].isna().all()
+    assert (row["step_accuracy"], row["first_error_accuracy"], row["n_items"]) == (1, 1, 2)
+    assert row["step_accuracy_low"] < 1
+    for name in ("recall", "precision", "f1", "error_item_accuracy"):
+        assert f"{name} is undefined" in row["reason"]
+
+
+def test_the_first_error_must_be_theirs_and_nothing_before_it_unanswered() -> None:
+    labels = ["right", "wrong", "right"] * 4
+    items = [name for name in "abcd" for _ in range(3)]
+    said = ["right", "poor", "wrong", "wrong", "wrong", "right", None, "wrong", "right", "right", "wrong", None]
+    row = row_of(*made(labels, items, {0: said}), resamples=100)
+    assert row["first_error_accuracy"] == 0.5  # a and d; b is too early, c does not say what step 1 is
+    assert row["first_error_distance"] == 0.25
+    assert row["erroneous"] == "wrong, poor"
+
+
+def test_without_acceptable_categories_the_lowest_is_erroneous() -> None:
+    labels = ["right", "poor", "wrong", "right"]
+    benchmark, verdicts = made(labels, list("aabb"), {0: labels})
+    plain = Benchmark(BenchmarkMeta(**{**vars(META), "acceptable": ()}), benchmark.cases, benchmark.annotations)
+    row = row_of(plain, verdicts)
+    assert (row["erroneous"], row["n_erroneous"], row["n_error_items"]) == ("wrong", 1, 1)
+
+
+def test_intervals_rest_on_items_even_where_they_are_few() -> None:
+    labels, items, said = drawn(6, 0.8, 0.1, 3)
+    assert row_of(*made(labels, items, {0: said}))["cluster"] == "item"
+    assert row_of(*made(labels, items, {0: said}))["n_clusters"] == 6
+
+
+def test_what_is_no_stepwise_benchmark_is_refused_in_one_line() -> None:
+    benchmark, verdicts = made(["right"] * 2, ["a", "a"], {0: ["right"] * 2})
+    without = Benchmark(META, benchmark.cases.drop(columns="step"), benchmark.annotations)
+    with pytest.raises(InputError, match="no case has an item and a step; make a benchmark of steps"):
+        row_of(without, verdicts)
+    pairs = Benchmark(BenchmarkMeta("pairs", "general", ("correctness",)), benchmark.cases, benchmark.annotations)
+    with pytest.raises(InputError, match="table steps: it is about the steps of one response"):
+        row_of(pairs, verdicts.assign(choice="A"))
