@@ -58,7 +58,9 @@ class Format(Generic[F]):
 
 
 READERS: Final[Registry[Format[Read]]] = Registry("format", "mrb_lib.data.formats")
-WRITERS: Final[Registry[Format[Write]]] = Registry("format", "mrb_lib.data.formats", "mrb_lib.training.formats")
+WRITERS: Final[Registry[Format[Write]]] = Registry(
+    "format", "mrb_lib.data.formats", "mrb_lib.verdicts.formats", "mrb_lib.training.formats"
+)
 
 
 def reads(name: str, *, about: str) -> Callable[[Read], Read]:

@@ -43,7 +43,8 @@ def test_a_folder_that_does_not_exist_is_one_message(name: str, tmp_path: Path) 
 def test_unknown_names_list_the_registered_ones() -> None:
     with pytest.raises(InputError, match=r"'word' is unknown; use one of .*official.*table"):
         READERS["word"]
-    with pytest.raises(InputError, match="'pandalm' is unknown; use one of dpo, official, reward, sft, steps, table"):
+    named = "dpo, official, rationales, reward, sft, steps, table"
+    with pytest.raises(InputError, match=f"'pandalm' is unknown; use one of {named}"):
         WRITERS["pandalm"]
 
 
@@ -54,6 +55,6 @@ def test_every_format_says_what_it_is_and_what_its_options_do() -> None:
     options = [option for function in functions for option in declared_options(function).values()]
     assert {option.name for option in options} == {
         "kind", "name", "unparsed_as_tie", "file_format", "split", "dimension", "prompt", "no_swap", "reference",
-        "per_annotator", "ties", "by_agreement", "seed",
+        "per_annotator", "ties", "by_agreement", "seed", "limit",
     }  # fmt: skip
     assert all(option.annotation.__metadata__[0] for option in options)

@@ -1,0 +1,213 @@
+"""The reasons that judges gave, as a benchmark: each is rated right, wrong or irrelevant by people and other judges."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Annotated, Final
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, BenchmarkWriter, empty_annotations
+from mrb_lib.data.formats.base import counted, writes
+from mrb_lib.data.votes import gold
+from mrb_lib.errors import InputError
+from mrb_lib.replies.reasons import stated_reason
+from mrb_lib.schema import NO_PROBE
+from mrb_lib.validation import Finding
+from mrb_lib.verdicts.orders import FIRST, SECOND, TIE, choice_to_shown, to_shown_frame
+
+DIMENSION: Final = "reason"
+RIGHT, WRONG, IRRELEVANT = "right", "wrong", "irrelevant"
+CATEGORIES: Final = (RIGHT, WRONG, IRRELEVANT)
+JUDGE, VERDICTS = "source_judge", "source_verdicts"
+_DEFINITIONS: Final = {
+    DIMENSION: "whether the reason that a judge gave for its verdict holds; the response to rate is that reason",
+    RIGHT: "what it says is seen in the image, or is true of the responses, and supports the verdict",
+    WRONG: "it says something that is not so, or that does not support the verdict",
+    IRRELEVANT: "it says nothing of the image or of what was asked",
+}
+_CARRIED: Final = ("images", "organ", "department", "modality", "question_type", "dataset", "split", "fold")
+_IN_WORDS: Final = {FIRST: "A is better", SECOND: "B is better", TIE: "neither is better (tie)"}
+_UNREAD: Final = "no verdict could be read"
+_REPLY: Final = ["judge", "case_id", "order", "repeat", "reply"]
+_FILE: Final = "verdicts"
+
+
+@writes("rationales", about="the judges' reasons as a benchmark of ratings: is each right, wrong or irrelevant")
+def write(
+    benchmark: Benchmark,
+    verdicts: pd.DataFrame,
+    out: Path,
+    *,
+    limit: Annotated[int, "write at most so many reasons, as many of each judge; 0 for all"] = 0,
+    seed: Annotated[int, "of the choice of reasons"] = 0,
+) -> list[Finding]:
+    """Write one case for each reply that states a reason, for `mrb annotate`, `mrb judge` and the table `rationales`.
+
+    Parameters
+    ----------
+    verdicts : with their replies; those of probes are left out
+    out : the folder to write the benchmark into
+
+    Returns
+    -------
+    list of Finding
+        How many verdicts and replies are left out, and why.
+
+    Raises
+    ------
+    InputError
+        The benchmark's labels are no preferences or ratings, no reply states a reason, or an option is negative.
+
+    Notes
+    -----
+    `question` shows the question, the responses as the judge saw them and its verdict; `response_a` is the reason. A
+    reply on several dimensions is one case. Who gave the reason (`source_judge`) and whether its verdict is the
+    majority's (`source_verdicts`: JSON, by dimension the `choice` and the `gold` label in the frame of the case, and
+    `score`, 1 where they are equal, null where either is missing) are shown to nobody. `source_case`, `source_order`
+    and `source_repeat` say which reply it is; `cluster` is that of the judged case, or its item, or the case. Cases
+    stand in an order, and have ids, that tell nothing of the judge. Validated by
+    tests/verdicts/formats/test_rationales.py.
+    """
+    meta = benchmark.meta
+    if limit < 0 or seed < 0:
+        raise InputError("export rationales: --limit and --seed must not be negative; 0 is all.")
+    if not meta.is_judged:
+        raise InputError(f"{meta.name}: its labels are no preferences or ratings, of which judges could give a reason.")
+    if verdicts.empty:
+        raise InputError("export rationales: needs the judges' replies; name the folder of their runs.")
+    findings: list[Finding] = []
+    replies = _replies(meta, verdicts, findings)
+    chosen = _sampled(replies, limit, seed)
+    findings += counted(len(replies) - len(chosen), "info", _FILE, "reasons were not drawn", "raise --limit for more")
+    cases = _cases(benchmark, chosen)
+    with BenchmarkWriter(out, _meta(meta, limit, seed)) as writer:
+        writer.add(cases, empty_annotations(), benchmark.images)
+    absent = {name for names in cases["images"] for name in names if name not in benchmark.images}
+    findings += counted(len(absent), "warning", "images", "images could not be found", "restore them and export again")
+    return findings
+
+
+def _replies(meta: BenchmarkMeta, verdicts: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
+    """One row a reply that states a reason: `case_id` (of the new case), `reason`, and the verdicts read from it."""
+    probed = verdicts["probe"] != NO_PROBE
+    findings += counted(int(probed.sum()), "info", _FILE, "verdicts are of probes", "they are left out", "probe")
+    plain = verdicts[~probed]
+    silent = plain["reply"].isna()
+    problem = "verdicts came without a reply, so that nobody knows the reason"
+    cure = "judge again where replies are wanted"
+    findings += counted(int(silent.sum()), "warning", _FILE, problem, cure, "reply")
+    rows: list[dict[str, object]] = []
+    n_replies = 0
+    for key, own in plain[~silent].groupby(_REPLY, sort=True):
+        n_replies += 1
+        reason = stated_reason(str(key[-1]), meta.dimensions, meta.categories)
+        if reason is not None:
+            digest = blake2b(json.dumps([str(part) for part in key]).encode("ascii"), digest_size=8).hexdigest()
+            said = dict(zip(own["dimension"], own["choice"], strict=True))
+            judge, source, order, repeat, _ = key
+            rows.append({"case_id": digest, "judge": judge, "source_case": source, "order": order, "repeat": repeat,
+                         "reason": reason, "said": said})  # fmt: skip
+    if not rows:
+        raise InputError(
+            f"export rationales: none of {n_replies:,} replies states a reason ({int(silent.sum()):,} verdicts have no "
+            "reply); judge with a prompt that asks for reasons, as mrb judge --prompt reasoned."
+        )
+    problem = f"of {n_replies:,} replies state no reason"
+    findings += counted(n_replies - len(rows), "info", _FILE, problem, "they are left out", "reply")
+    return pd.DataFrame(rows).sort_values("case_id", ignore_index=True)
+
+
+def _sampled(replies: pd.DataFrame, limit: int, seed: int) -> pd.DataFrame:
+    """At most `limit` of them, drawn so that each judge has as many as any other, as far as it gave so many."""
+    if not limit:
+        return replies
+    drawn = replies.iloc[np.random.default_rng(seed).permutation(len(replies))]
+    turn = drawn.groupby("judge").cumcount()
+    return drawn.iloc[np.argsort(turn.to_numpy(), kind="stable")[:limit]].sort_index().reset_index(drop=True)
+
+
+def _cases(benchmark: Benchmark, replies: pd.DataFrame) -> pd.DataFrame:
+    """The cases table of the new benchmark."""
+    meta = benchmark.meta
+    labelled = gold(benchmark).set_index(["case_id", "dimension"])["choice"].to_dict()
+    source = benchmark.cases.set_index("case_id", drop=False).loc[replies["source_case"]].reset_index(drop=True)
+    shown = to_shown_frame(source.assign(order=replies["order"]))
+    columns = {name: source[name] for name in _CARRIED if name in source}
+    cluster = source["case_id"]
+    for name in ("item", "cluster"):
+        cluster = source[name].fillna(cluster) if name in source else cluster
+    orders, said, ids = replies["order"], replies["said"], replies["source_case"]
+    return pd.DataFrame(
+        {
+            "case_id": replies["case_id"],
+            "question": [
+                _question(meta, row, _in_words(meta, order, choices))
+                for row, order, choices in zip(shown.to_dict("records"), orders, said, strict=True)
+            ],
+            "response_a": replies["reason"],
+            **columns,
+            "cluster": cluster,
+            JUDGE: replies["judge"],
+            "source_case": ids,
+            "source_order": orders,
+            "source_repeat": replies["repeat"].astype("str"),
+            VERDICTS: [_scored(meta, case, choices, labelled) for case, choices in zip(ids, said, strict=True)],
+        }
+    )
+
+
+def _question(meta: BenchmarkMeta, shown: Mapping[Hashable, object], verdict: str) -> str:
+    """The question, the responses as the judge saw them, and its verdict."""
+    names = {FIRST: "Response"} if meta.is_rating else {FIRST: "Response A", SECOND: "Response B"}
+    responses = [f"{name}:\n{shown[which]}" for which, name in names.items()]
+    return "\n\n".join([f"Question:\n{shown['question']}", *responses, f"Verdict of a judge:\n{verdict}"])
+
+
+def _in_words(meta: BenchmarkMeta, order: str, choices: Mapping[str, str | None]) -> str:
+    """What the judge decided of the responses as it saw them, a line a dimension."""
+    stated = pd.Series([choices[name] for name in meta.dimensions if name in choices], dtype="str")
+    if not meta.is_rating:
+        stated = choice_to_shown(pd.Series(order, stated.index), stated).map(_IN_WORDS)
+    words = stated.fillna(_UNREAD)
+    names = [name for name in meta.dimensions if name in choices]
+    return "\n".join(f"{name}: {text}" for name, text in zip(names, words, strict=True))
+
+
+def _scored(
+    meta: BenchmarkMeta, case: str, choices: Mapping[str, str | None], labelled: Mapping[Hashable, object]
+) -> str:
+    """By dimension the choice, the label, and whether they are equal, as JSON."""
+    out = {}
+    for name in meta.dimensions:
+        if name in choices:
+            choice, label = choices[name], labelled.get((case, name))
+            known = isinstance(choice, str) and isinstance(label, str)
+            out[name] = {
+                "choice": choice if isinstance(choice, str) else None,
+                "gold": label if isinstance(label, str) else None,
+                "score": int(choice == label) if known else None,
+            }
+    return json.dumps(out, ensure_ascii=False)
+
+
+def _meta(meta: BenchmarkMeta, limit: int, seed: int) -> BenchmarkMeta:
+    return BenchmarkMeta(
+        name=f"{meta.name} rationales",
+        kind=meta.kind,
+        dimensions=(DIMENSION,),
+        categories=CATEGORIES,
+        task="rating",
+        acceptable=(RIGHT,),
+        definitions=_DEFINITIONS,
+        description=f"The reasons that judges gave for their verdicts on {meta.name}.",
+        source=meta.source,
+        licence=meta.licence,
+        citation=meta.citation,
+        revision=meta.revision,
+        extra={"rationales": {"of": meta.name, "limit": limit, "seed": seed}},
+    )

@@ -1,0 +1,192 @@
+"""Hand counts of reasons and verdicts, and planted rates that lie in their intervals."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
+from mrb_lib.errors import InputError
+from mrb_lib.stats.tables import TABLES, analyze
+from mrb_lib.verdicts.formats.rationales import CATEGORIES
+
+META = BenchmarkMeta("why", "simulated", ("reason",), CATEGORIES, task="rating", acceptable=("right",))
+MARK = {"r": "right", "w": "wrong", "i": "irrelevant"}
+
+
+def reasons(scores: dict[str, str], people: str, cluster: list[str] | None = None) -> Benchmark:
+    """A reason a letter: of each judge, 1 is a right verdict, 0 a wrong one, ? neither; of people, "-" is no mark."""
+    judges = [judge for judge, letters in scores.items() for _ in letters]
+    known = {"1": 1, "0": 0, "?": None}
+    stated = [
+        json.dumps({"overall": {"choice": "A", "gold": "A", "score": known[s]}}) for s in "".join(scores.values())
+    ]
+    ids = [f"c{i}" for i in range(len(judges))]
+    cases = pd.DataFrame(
+        {"case_id": ids, "question": "q", "response_a": "because", "response_b": "", "cluster": cluster or ids,
+         "source_judge": judges, "source_verdicts": stated, "organ": ["eye", "lung"] * (len(ids) // 2)}
+    )  # fmt: skip
+    marks = [(case, "r1", "reason", MARK[m]) for case, m in zip(ids, people, strict=True) if m != "-"]
+    annotations = pd.DataFrame(marks, columns=["case_id", "annotator", "dimension", "choice"], dtype="str")
+    return Benchmark(META, cases, annotations, {})
+
+
+def second(marks: str, repeat: int = 0, judge: str = "second") -> pd.DataFrame:
+    rows = [(judge, f"c{i}", "reason", "AB", repeat, "none", MARK.get(m)) for i, m in enumerate(marks) if m != "-"]
+    columns = ["judge", "case_id", "dimension", "order", "repeat", "probe", "choice"]
+    return pd.DataFrame(rows, columns=columns).astype({name: "str" for name in columns if name != "repeat"})
+
+
+SMALL = reasons({"j1": "1111000?", "j2": "11"}, "rrwirw-iwi")
+
+
+def row(table: pd.DataFrame, **values: str) -> pd.Series:
+    kept = table[table["subfield"].isna()]
+    for name, value in values.items():
+        kept = kept[kept[name] == value]
+    [index] = kept.index
+    return kept.loc[index]
+
+
+def test_shares_are_those_counted_by_hand() -> None:
+    table = analyze(SMALL, None, "rationales", resamples=50)
+    j1 = row(table, judge="j1")
+    assert (j1["marker"], j1["dimension"]) == ("annotators", "overall")
+    assert (j1["n_reasons"], j1["n_marked"], j1["n_unscored"]) == (8, 7, 1)
+    assert (j1["n_right_verdicts"], j1["n_wrong_verdicts"]) == (4, 2)
+    assert j1[["share_right", "share_wrong", "share_irrelevant"]].tolist() == pytest.approx([3 / 7, 2 / 7, 2 / 7])
+    assert j1["right_for_wrong_reason"] == 2 / 4
+    assert j1["wrong_for_right_reason"] == 1 / 2
+    assert j1["reason_gap"] == 0
+    assert j1["right_for_wrong_reason_low"] < 0.5 < j1["right_for_wrong_reason_high"]
+
+
+def test_what_is_undefined_is_null_with_its_reason() -> None:
+    table = analyze(SMALL, None, "rationales", resamples=50)
+    j2 = row(table, judge="j2")
+    assert j2["right_for_wrong_reason"] == 1
+    assert np.isnan(j2["wrong_for_right_reason"])
+    assert np.isnan(j2["reason_gap"])
+    assert np.isnan(j2["cohen_kappa"])
+    for words in ("no marked reason is for a wrong verdict", "reason_gap is undefined", "cohen_kappa is of a second"):
+        assert words in j2["reason"]
+    nobody = analyze(reasons({"j1": "10"}, "--"), None, "rationales", resamples=50).iloc[0]
+    assert (nobody["n_reasons"], nobody["n_marked"]) == (2, 0)
+    assert nobody.filter(regex="share_|right_for|wrong_for|gap|kappa").isna().all()
+    assert "none of these reasons" in nobody["reason"]
+
+
+def test_a_second_judge_has_rows_of_its_own_and_a_kappa_with_people() -> None:
+    marks = "rrwiwr-iwr"
+    table = analyze(SMALL, pd.concat([second(marks), second("?" * 10, judge="mute")]), "rationales", resamples=50)
+    assert set(table["marker"]) == {"annotators", "second", "mute"}
+    j1 = row(table, judge="j1", marker="second")
+    assert j1["n_both"] == 7
+    assert j1["cohen_kappa"] == pytest.approx(cohen_kappa_score(list("rrwirwi"), list("rrwiwri")))
+    assert j1["right_for_wrong_reason"] == 0.5
+    mute = row(table, judge="j1", marker="mute")
+    assert (mute["n_marked"], mute["n_both"]) == (0, 0)
+    assert np.isnan(mute["cohen_kappa"])
+
+
+def test_without_people_the_second_judge_stands_alone() -> None:
+    bench = reasons({"j1": "10"}, "--")
+    table = analyze(bench, second("rw"), "rationales", resamples=50)
+    assert table["marker"].tolist() == ["second"]
+    assert "the annotators marked none" in table["reason"].iloc[0]
+
+
+def test_repeats_of_a_second_judge_share_a_mark_out() -> None:
+    bench = reasons({"j1": "1100"}, "----")
+    table = analyze(bench, pd.concat([second("rwrr"), second("wwr-", repeat=1)]), "rationales", resamples=50)
+    assert table["right_for_wrong_reason"].tolist() == [0.75]
+    assert table["share_right"].tolist() == [(0.5 + 0 + 1 + 1) / 4]
+
+
+def test_a_judge_that_marks_its_own_reasons_is_named() -> None:
+    table = analyze(reasons({"j1": "10", "j2": "11"}, "rwrw"), second("rwrw", judge="j1"), "rationales", resamples=50)
+    own = (table["judge"] == "j1") & (table["marker"] == "j1")
+    assert table["reason"].str.contains("marked its own reasons").tolist() == own.tolist()
+
+
+def test_subfields_are_counted_apart_and_swapping_marks_swaps_the_answer() -> None:
+    table = analyze(SMALL, None, "rationales", by="organ", resamples=50)
+    assert set(table["subfield"].dropna()) == {"eye", "lung"}
+    parts = table[table["judge"] == "j1"].set_index("subfield")["n_marked"]
+    assert parts["eye"] + parts["lung"] == 7
+    turned = reasons({"j1": "1111000?", "j2": "11"}, "rrwirw-iwi".translate(str.maketrans("rw", "wr")))
+    swapped = row(analyze(turned, None, "rationales", resamples=50), judge="j1")
+    assert (swapped["share_right"], swapped["share_wrong"]) == pytest.approx((2 / 7, 3 / 7))
+
+
+def planted(seed: int, n: int = 240) -> tuple[Benchmark, pd.DataFrame]:
+    """Sixty cases of four reasons each, of a judge right in 70%, then for a wrong reason in 20%; else right in 40%."""
+    rng = np.random.default_rng(seed)
+    right = rng.random(n) < 0.7
+    good = rng.random(n) < np.where(right, 0.8, 0.4)
+    marks = "".join(np.where(good, "r", np.where(rng.random(n) < 0.5, "w", "i")))
+    seconds = "".join(np.where(rng.random(n) < 0.9, list(marks), rng.choice(list("rwi"), n)))
+    scores = "".join(np.where(right, "1", "0"))
+    return reasons({"j": scores}, marks, cluster=[f"s{i // 4}" for i in range(n)]), second(seconds)
+
+
+@pytest.mark.slow
+def test_planted_rates_lie_in_their_intervals() -> None:
+    """The second judge gives the same mark in 28 of 30 reasons, where chance alone gives it in .496."""
+    truth = {
+        "right_for_wrong_reason": 0.2, "wrong_for_right_reason": 0.4, "reason_gap": 0.4, "share_right": 0.68,
+        "cohen_kappa": (28 / 30 - 0.4955) / (1 - 0.4955),
+    }  # fmt: skip
+    runs, inside = 60, dict.fromkeys(truth, 0)
+    for seed in range(runs):
+        table = analyze(*planted(seed), "rationales", resamples=200)
+        people, other = row(table, marker="annotators"), row(table, marker="second")
+        assert people["n_clusters"] == 60
+        for name, value in truth.items():
+            found = other if name == "cohen_kappa" else people
+            inside[name] += bool(found[f"{name}_low"] <= value <= found[f"{name}_high"])
+    assert all(0.87 * runs <= count <= runs for count in inside.values()), inside
+
+
+def test_intervals_rest_on_cases_not_on_reasons() -> None:
+    """The same reason eight times is no more than one."""
+    marks, scores = "rwrrirwrrwriirrwrrrw", "1" * 20
+    once = analyze(reasons({"j": scores}, marks), None, "rationales", resamples=400).iloc[0]
+    copies = reasons({"j": scores * 8}, marks * 8, cluster=[f"s{i}" for i in range(20)] * 8)
+    often = analyze(copies, None, "rationales", resamples=400).iloc[0]
+    width = [each["right_for_wrong_reason_high"] - each["right_for_wrong_reason_low"] for each in (once, often)]
+    assert width[1] > 0.8 * width[0]
+
+
+def test_the_sentence_names_who_is_right_for_wrong_reasons() -> None:
+    said = TABLES["rationales"].says
+    table = analyze(SMALL, second("r" * 10), "rationales", resamples=0)
+    assert said(table) == (
+        "Overall, 100% [34, 100] of 2 right verdicts of j2 rest on a reason that the annotators marked wrong or "
+        "irrelevant, the most of 2 judges."
+    )
+    assert "nothing is known yet" in said(analyze(reasons({"j1": "10"}, "--"), None, "rationales", resamples=0))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"overall": 1}', '{"overall": {"score": "x"}}', "[" * 100_000])
+def test_verdicts_that_were_not_exported_are_refused(text: str) -> None:
+    broken = SMALL.cases.assign(source_verdicts=[text, *SMALL.cases["source_verdicts"][1:]])
+    with pytest.raises(InputError, match=r"case c0.*export again"):
+        analyze(Benchmark(META, broken, SMALL.annotations, {}), None, "rationales")
+
+
+def test_other_benchmarks_are_told_how_to_make_one() -> None:
+    plain = Benchmark(META, SMALL.cases.drop(columns="source_verdicts"), SMALL.annotations, {})
+    pairs = Benchmark(
+        BenchmarkMeta("pairs", "general", ("overall",)),
+        SMALL.cases.assign(response_b="b"),
+        SMALL.annotations.iloc[:0],
+        {},
+    )
+    for bench in (plain, pairs):
+        with pytest.raises(InputError, match="mrb export rationales"):
+            analyze(bench, None, "rationales")
