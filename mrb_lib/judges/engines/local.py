@@ -39,11 +39,14 @@ def build_generative(request: JudgeRequest) -> Judge:
 )
 def build_packed(request: JudgeRequest) -> Judge:
     """Choosing by the probabilities of two letters."""
-    from mrb_lib.judges.local.categories import CategoriesJudge
+    parts = request.entry.name, request.entry, request.weights, request.settings, request.images
+    if request.settings.is_rating:
+        from mrb_lib.judges.local.categories import CategoriesJudge
+
+        return CategoriesJudge(*parts)
     from mrb_lib.judges.local.packed import PackedJudge
 
-    kind = CategoriesJudge if request.settings.is_rating else PackedJudge
-    return kind(request.entry.name, request.entry, request.weights, request.settings, request.images)
+    return PackedJudge(*parts)
 
 
 @_local_engine(
@@ -53,11 +56,14 @@ def build_packed(request: JudgeRequest) -> Judge:
 )
 def build_rating(request: JudgeRequest) -> Judge:
     """Choosing by ratings of each response alone."""
-    from mrb_lib.judges.local.categories import NumberedCategoriesJudge
+    parts = request.entry.name, request.entry, request.weights, request.settings, request.images
+    if request.settings.is_rating:
+        from mrb_lib.judges.local.categories import NumberedCategoriesJudge
+
+        return NumberedCategoriesJudge(*parts)
     from mrb_lib.judges.local.rating import RatingJudge
 
-    kind = NumberedCategoriesJudge if request.settings.is_rating else RatingJudge
-    return kind(request.entry.name, request.entry, request.weights, request.settings, request.images)
+    return RatingJudge(*parts)
 
 
 @_local_engine(
