@@ -108,8 +108,8 @@ def labels(
     by_cell = []
     for dimension in label_sets if dimensions is None else dimensions:
         own = [i for i, pair in enumerate(pairs) if pair[0] == dimension]
-        for j, judge in enumerate(panel.judges if panel is not None else []):
-            said = panel.choice[j, own][:, :, 0] if panel is not None else np.zeros(0)
+        for judge, choice in zip(panel.judges, panel.choice, strict=True) if panel is not None else ():
+            said = choice[own][:, :, 0]
             if not (said != ABSENT).any():
                 continue
             counted = _counted(gold[own], said)
