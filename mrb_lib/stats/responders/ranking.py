@@ -13,7 +13,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.stats.core.options import FloatArray, divide, join_reasons, pick_dimensions
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
-from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.core.table import ABOUT_PAIRS, register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
 from mrb_lib.stats.responders import bradley_terry as models
 from mrb_lib.stats.responders import comparisons as compared
@@ -80,6 +80,7 @@ OF_TIES = [
     meanings=reading.MEANINGS,
     headline=("win_rate", "strength", "rank", "kendall"),
     sentence=reading.sentence,
+    why_no_ratings=ABOUT_PAIRS,
 )
 def ranking(
     verdicts: pd.DataFrame | Panel | None,
