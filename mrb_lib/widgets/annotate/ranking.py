@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Final
 
@@ -101,7 +101,7 @@ class RankedAnnotation(Annotation):
         return {"answers": self._answers(assigned)}
 
     def _keep(
-        self, assigned: AssignedCase, cells: list[tuple[str, str, str | None, str]], seconds: float | None
+        self, assigned: AssignedCase, cells: Sequence[tuple[str, str, str | None, str]], seconds: float | None
     ) -> None:
         """Store choices or reasons to skip, all or none; the time was spent once, and is the first one's."""
         item = self._items[assigned.case_id]
@@ -127,7 +127,7 @@ class RankedAnnotation(Annotation):
     def _far(self, annotator: str) -> tuple[pd.DataFrame, dict[str, Any]]:
         """The items of an annotator with how far each is; an item is done where all its pairs are."""
         dimensions, mine = self._benchmark.meta.dimensions, self._assigned(annotator)
-        every = mine.assign(item=mine["case_id"], case_id=[self._items[case].case_ids for case in mine["case_id"]])
+        every = mine.assign(item=mine["case_id"], case_id=mine["case_id"].map(lambda case: self._items[case].case_ids))
         every = every.explode("case_id", ignore_index=True).astype({"case_id": "str"})
         answers = self._store.answers(self._benchmark.meta.name, annotator=annotator)
         states = case_states(every, answers, dimensions)

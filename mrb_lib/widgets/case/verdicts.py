@@ -197,8 +197,9 @@ def shares_of(row: VerdictRow, scale: Scale) -> list[float] | None:
         found = json.loads(stated) if isinstance(stated, str) else None
     except (ValueError, RecursionError):
         return None
-    is_list = isinstance(found, list) and len(found) == len(scale.categories)
-    return found if is_list and all(isinstance(one, int | float) for one in found) else None
+    if not isinstance(found, list) or len(found) != len(scale.categories):
+        return None
+    return found if all(isinstance(one, int | float) for one in found) else None
 
 
 def _of_choice(row: VerdictRow, scale: Scale) -> float | None:
