@@ -53,7 +53,7 @@ def write_rating(
     )
     meta = BenchmarkMeta(
         "risk of responses", "simulated", ("overall",), categories, "ordinal", "rating", acceptable,
-        MEANINGS if definitions is None else definitions,
+        definitions=MEANINGS if definitions is None else definitions,
     )  # fmt: skip
     save(Benchmark(meta, cases, annotations.reset_index(drop=True), demo.images), folder / "bench")
     rows = []
