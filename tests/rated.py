@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
+from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.data.demo.build import write_demo
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.verdicts.store import save_imported
 
 RISK = ("No risk", "Low risk", "Moderate risk", "High risk")

@@ -9,8 +9,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations, load, save
+from mrb_lib.data.benchmark import Benchmark, empty_annotations, load, save
 from mrb_lib.data.formats.table import read as read_rubric_table
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.rubrics import LONGEST_CRITERION, MOST_CRITERIA, Criterion, read_rubric, rubric_fault
 from mrb_lib.validation import conform

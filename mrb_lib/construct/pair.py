@@ -27,7 +27,8 @@ from mrb_lib.construct.pairing.design import Assumptions, design
 from mrb_lib.construct.record import RECORD
 from mrb_lib.construct.tables import ABOUT
 from mrb_lib.construct.work import Step, Work, begin, open_work
-from mrb_lib.data.benchmark import BenchmarkMeta, empty_annotations, write_meta
+from mrb_lib.data.benchmark import empty_annotations
+from mrb_lib.data.meta import BenchmarkMeta, write_meta
 from mrb_lib.errors import InputError
 from mrb_lib.files import write_atomic
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray

@@ -21,7 +21,8 @@ from mrb_lib.construct.answers.answering import asked_question
 from mrb_lib.construct.answers.keep_rules import check_rule, kept_by, rule_table, why_left_out
 from mrb_lib.construct.tables import SCHEMAS
 from mrb_lib.construct.work import Work, begin
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, FolderImages, empty_annotations
+from mrb_lib.data.benchmark import Benchmark, FolderImages, empty_annotations
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
 
 CRITERIA: Final[Mapping[str, str]] = {

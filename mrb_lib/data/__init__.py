@@ -4,7 +4,8 @@
 `images` decodes pictures, `audit` checks a folder, and `demo` draws the embedded benchmark.
 """
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
+from mrb_lib.data.benchmark import Benchmark, load, save
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.data.votes import gold
 
 __all__ = ["Benchmark", "BenchmarkMeta", "gold", "load", "save"]

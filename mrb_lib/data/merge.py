@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES, CONSENSUS, Kind
 

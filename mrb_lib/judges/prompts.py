@@ -11,19 +11,18 @@ import hashlib
 import re
 import string
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
-from importlib.resources.abc import Traversable
-from pathlib import Path
-from typing import Final, Literal, TypedDict, cast, get_args
+from typing import Final, Literal, TypedDict
 
 from jinja2 import StrictUndefined, Template, TemplateError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from mrb_lib.errors import InputError
 from mrb_lib.judges.context import Context, names_of_choices
+from mrb_lib.judges.fences import GENERIC, defuse, fence_key, fence_of
 from mrb_lib.replies.categories import marks_of
 from mrb_lib.replies.labels import LETTERS, Labels, labels_of, names_letters, relabelled
 from mrb_lib.schema import CHOICES
@@ -46,19 +45,8 @@ DEFINITIONS: Final[dict[str, str]] = {
     "responsiveness": "it does what the question asks, directly and in usable form",
     "overall": "all things considered, the one a clinician would rather be given",
 }
-_HEADER = re.compile(r"\A\{#-?\s*asks:\s*(\w+)(\s+and\s+reason)?\s*-?#\}\n?")
-_BREAK: Final = "\u200b"  # zero-width space
 _MEASURE: Final = ", measured by the reference answer"
-_FOLDER = resources.files("mrb_lib.judges").joinpath("templates")
-_ANSWERING, _RATINGS, _RANKING, _CRITERIA = (
-    _FOLDER.joinpath(name) for name in ("answering", "ratings", "ranking", "criteria")
-)
-# Text that some chat template or processor takes for a mark of its own; a tokenizer's own marks are added to these.
-_MARKS: Final = (
-    r"<\|[^<>|\s]{1,40}\|>|</?s>|\[/?INST\]|\[IMG(?:_[A-Z]{1,8})?\]|<</?SYS>>|◁/?think▷|"
-    r"</?(?:image|video|img|audio|bos|eos|pad|unk|think|start_of_turn|end_of_turn|start_of_image|end_of_image|"
-    r"image_soft_token|image_placeholder)>"
-)
+FOLDER: Final = resources.files("mrb_lib.judges").joinpath("templates")
 
 
 class Phrasing(TypedDict):
@@ -243,10 +231,10 @@ class Prompt:
         beside = context.texts if context else ()
         # Where each response is checked alone, all that stands before it is the same for both, the key too if it can.
         if self.checks:
-            key = _key([question, *criteria], "\0".join(texts), *beside)
+            key = fence_key([question, *criteria], "\0".join(texts), *beside)
         else:
-            key = _key(texts, note + (before or ""), *beside)
-        defused = [defuse(text, marks or _GENERIC) for text in texts]
+            key = fence_key(texts, note + (before or ""), *beside)
+        defused = [defuse(text, marks or GENERIC) for text in texts]
         options = _options(choices, definitions, numbered=numbered) if self.rates else []
         variables: dict[str, object] = {
             "question": defused[0],
@@ -261,17 +249,17 @@ class Prompt:
             "ordered": ordered,
             "labels": _labels(label_sets or {}, definitions),
             "labelled": list(label_sets or {}),
-            "label": defuse(label, _GENERIC),
+            "label": defuse(label, GENERIC),
             "dimension": dimension,
             "reference": defused[-1] if reference is not None else None,
-            "before": defuse(before, marks or _GENERIC) if before else None,
+            "before": defuse(before, marks or GENERIC) if before else None,
             "n_images": n_images,
             "scale": scale,
             "choices": list(choices),
             "offer": offer(choices),
             "key": key,
-            "fence": _fence(key, labels),
-            **_checklist([defuse(text, marks or _GENERIC) for text in criteria], criterion),
+            "fence": fence_of(key, labels),
+            **_checklist([defuse(text, marks or GENERIC) for text in criteria], criterion),
         }
         blocks = self._blocks(variables)
         if wording:
@@ -288,11 +276,11 @@ class Prompt:
         if instruction:
             blocks[-1] = f"{instruction}\n{blocks[-1]}"
         if note and self.asks in ("all", "one"):
-            blocks[-1] = f"{_fence(key, labels)('note', defuse(note, marks or _GENERIC))}\n\n{blocks[-1]}"
+            blocks[-1] = f"{fence_of(key, labels)('note', defuse(note, marks or GENERIC))}\n\n{blocks[-1]}"
         if context:
 
             def enclosed(name: str, text: str) -> str:
-                return _fence(key, LETTERS)(name, defuse(text, marks or _GENERIC))
+                return fence_of(key, LETTERS)(name, defuse(text, marks or GENERIC))
 
             mark = [option["mark"] for option in options]
             names = names_of_choices(choices, labels, mark, rates=self.rates, is_of_one=self.is_of_one)
@@ -325,94 +313,6 @@ class Prompt:
         return blocks
 
 
-def builtin_ids() -> tuple[str, ...]:
-    """The ids of the prompts that come with the library."""
-    return _ids(_FOLDER)
-
-
-def answering_ids() -> tuple[str, ...]:
-    """The ids of the prompts that come with the library and ask for an answer, not for a verdict."""
-    return _ids(_ANSWERING)
-
-
-def rating_ids() -> tuple[str, ...]:
-    """The ids of the prompts that come with the library and ask for the category of one response."""
-    return _ids(_RATINGS)
-
-
-def ranking_ids() -> tuple[str, ...]:
-    """The ids of the prompts that come with the library and show all responses to an item."""
-    return _ids(_RANKING)
-
-
-def criteria_ids() -> tuple[str, ...]:
-    """The ids of the prompts that come with the library and ask which criteria of a rubric a response meets."""
-    return _ids(_CRITERIA)
-
-
-def _ids(folder: Traversable) -> tuple[str, ...]:
-    return tuple(sorted(path.name.removesuffix(".jinja") for path in folder.iterdir() if path.name.endswith(".jinja")))
-
-
-def load_prompt(id_or_file: str) -> Prompt:
-    """A prompt by its id, or from a template file, whose name without its ending becomes the id.
-
-    The file's first line is `{# asks: all #}` (or another of `Asks`; `all and reason` where the reply's object is to
-    end with a key `reason`), then come the blocks `case`, `responses` and `ask`. They may use `question, first, second,
-    dimensions, definitions, dimension, reference, before, n_images, scale`, `choices` (those of A, B and tie that the
-    benchmark has, or its categories), `options` (the categories, each with `mark`, `name` and `meaning`), `marks`,
-    `ordered`, `labels` (each with `dimension`, `name` and `meaning`), `labelled` (their dimensions), `label` (one
-    alone), `criteria` (of the rubric, each with `mark` and `text`), `criterion`, `responses` (letters and texts),
-    `offer` (the choices in words, quoted), `keys` (of the reply's object, in order) and
-    `fence(name, text)`, which encloses a text so that it cannot end its enclosure.
-
-    Raises
-    ------
-    InputError
-        There is no such prompt or file, or it is not such a template.
-    """
-    for folder in (_FOLDER, _ANSWERING, _RATINGS, _RANKING, _CRITERIA):
-        if id_or_file in _ids(folder):
-            return prompt_from_text(id_or_file, folder.joinpath(f"{id_or_file}.jinja").read_text(encoding="utf-8"))
-    path = Path(id_or_file)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        ids = ", ".join((*builtin_ids(), *answering_ids(), *rating_ids(), *ranking_ids(), *criteria_ids()))
-        raise InputError(
-            f"prompt {id_or_file!r}: is none of {ids} and cannot be read as a file; "
-            "name one of these or a template file."
-        ) from error
-    return prompt_from_text(path.stem, text)
-
-
-def load_prompt_of_one(id_or_file: str) -> Prompt:
-    """As `load_prompt`; of this library's prompts that ask for all dimensions at once, the one that asks for one."""
-    prompt, single = load_prompt(id_or_file), f"single-{id_or_file}"
-    known = (*builtin_ids(), *rating_ids(), *criteria_ids())
-    return load_prompt(single) if prompt.asks in ("all", "categories", "criteria") and single in known else prompt
-
-
-def prompt_from_text(name: str, text: str) -> Prompt:
-    """A prompt from its template's source, as a run keeps it.
-
-    Raises
-    ------
-    InputError
-        It is not such a template; see `load_prompt`.
-    """
-    header = _HEADER.match(text)
-    if header is None or header.group(1) not in get_args(Asks):
-        listed = ", ".join(f"{{# asks: {asks} #}}" for asks in get_args(Asks))
-        raise InputError(f"prompt {name}, row 1: must be one of {listed}.")
-    asks, gives_reason = cast(Asks, header.group(1)), header.group(2) is not None
-    if gives_reason and asks != "all":
-        raise InputError(
-            f"prompt {name}, row 1: a reason is a key beside all dimensions; write {{# asks: all and reason #}}."
-        )
-    return Prompt(name, text, asks, gives_reason)
-
-
 def offer(choices: Sequence[str]) -> str:
     """The values that a reply in JSON may have, in words; a tie, where there is one, is said to need a reason."""
     letters = [f'"{name}"' for name in choices if name != TIE]
@@ -425,7 +325,7 @@ def _options(choices: Sequence[str], definitions: Mapping[str, str], *, numbered
     """The categories with their marks and meanings, in which nothing is taken for a mark of a chat template."""
     marks = [str(number) for number in range(1, len(choices) + 1)] if numbered else marks_of(choices)
     return [
-        {"mark": mark, "name": defuse(name, _GENERIC), "meaning": defuse(definitions.get(name, ""), _GENERIC)}
+        {"mark": mark, "name": defuse(name, GENERIC), "meaning": defuse(definitions.get(name, ""), GENERIC)}
         for mark, name in zip(marks, choices, strict=True)
     ]
 
@@ -441,8 +341,8 @@ def _labels(label_sets: Mapping[str, Sequence[str]], definitions: Mapping[str, s
     return [
         {
             "dimension": dimension,
-            "name": defuse(name, _GENERIC),
-            "meaning": defuse(definitions.get(name, ""), _GENERIC),
+            "name": defuse(name, GENERIC),
+            "meaning": defuse(definitions.get(name, ""), GENERIC),
         }
         for dimension, names in label_sets.items()
         for name in names
@@ -460,28 +360,8 @@ def _worded(prompt: Prompt, wording: int) -> Template:
 @lru_cache
 def _wordings() -> Mapping[str, Sequence[Template]]:
     """By what a prompt asks for."""
-    stated = tomllib.loads(_FOLDER.joinpath("wordings.toml").read_text(encoding="utf-8"))
+    stated = tomllib.loads(FOLDER.joinpath("wordings.toml").read_text(encoding="utf-8"))
     return {kind: [sandbox().from_string(text) for text in texts] for kind, texts in stated.items()}
-
-
-def marks_pattern(tokens: Iterable[str]) -> re.Pattern[str]:
-    """A pattern of a tokenizer's special tokens and of the usual marks of chat templates."""
-    own = sorted((token for token in tokens if len(token.strip()) > 1 and _BREAK not in token), key=len, reverse=True)
-    return re.compile("|".join([*map(re.escape, own), _MARKS]))
-
-
-def defuse(text: str, marks: re.Pattern[str]) -> str:
-    """Break every mark in a text with a zero-width space, so that a tokenizer reads it as plain text.
-
-    Otherwise a response that holds a chat template's end mark would end the user's turn and speak for the judge.
-    """
-    while True:
-        text, n_broken = marks.subn(lambda match: f"{match[0][0]}{_BREAK}{match[0][1:]}", text)
-        if not n_broken:
-            return text
-
-
-_GENERIC = marks_pattern(())
 
 
 def sandbox() -> ImmutableSandboxedEnvironment:
@@ -493,22 +373,3 @@ def sandbox() -> ImmutableSandboxedEnvironment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-
-
-def _key(texts: Sequence[str], *others: str) -> str:
-    """A short key that no text holds, the same for both orders of the responses and, but by chance, with any others."""
-    material = "\0".join(sorted(texts)).encode("utf-8", "surrogatepass")
-    number = 0
-    while True:
-        key = hashlib.sha256(number.to_bytes(4, "big") + material).hexdigest()[:8]
-        if not any(key in text for text in (*texts, *others)):
-            return key
-        number += 1
-
-
-def _fence(key: str, labels: Labels) -> Callable[[str, str], str]:
-    def fence(name: str, text: str) -> str:
-        name = relabelled(name, labels)
-        return f"<<<{name} {key}>>>\n{text}\n<<<end of {name} {key}>>>"
-
-    return fence

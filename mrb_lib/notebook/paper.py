@@ -14,7 +14,7 @@ import pandas as pd
 from mrb_lib.data.benchmark import Benchmark, read_table
 from mrb_lib.data.votes import vote_columns
 from mrb_lib.errors import InputError
-from mrb_lib.judges.prompts import load_prompt
+from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.groups import JURY
 from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.notebook.absent import Absent, Frame

@@ -29,7 +29,7 @@ RATING_CASES = 400
 DEMO_SEED = 0
 
 _STAMP = "stamp.json"
-_BENCHMARK_CODE = ("data/demo/**/*.py", "data/benchmark.py", "schema.py")
+_BENCHMARK_CODE = ("data/demo/**/*.py", "data/benchmark.py", "data/meta.py", "schema.py")
 _RUNS_CODE = ("judges/**/*.py", "judges/**/*.toml", "replies/*.py", "runs/*.py", "verdicts/*.py",
                "data/demo/judges.py")  # fmt: skip
 

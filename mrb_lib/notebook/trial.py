@@ -154,6 +154,7 @@ def _names(judge: str) -> tuple[str, ...]:
 
 
 def _compared_engines() -> list[str]:
-    """The engines that any model's weights can be asked with, the default one first."""
-    names = [name for name, engine in ENGINES.items() if engine.model == "weights" and engine.reads_any_model]
+    """The engines that any model's weights can be asked with about any case, the default one first."""
+    weights = {name: engine for name, engine in ENGINES.items() if engine.model == "weights"}
+    names = [name for name, engine in weights.items() if engine.reads_any_model and not engine.takes]
     return sorted(names, key=lambda name: name != DEFAULT_ENGINE)

@@ -11,7 +11,8 @@ from typing import Any, Final, cast
 import numpy as np
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.data.votes import vote_columns
 from mrb_lib.judges.roster.group_file import GroupFile
 from mrb_lib.judges.roster.groups import chosen_judges, group_notes, judge_groups

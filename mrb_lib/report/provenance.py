@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import mrb_lib
-from mrb_lib.data.benchmark import Benchmark, FolderImages, empty_annotations, read_meta
+from mrb_lib.data.benchmark import Benchmark, FolderImages, empty_annotations
+from mrb_lib.data.meta import read_meta
 from mrb_lib.errors import InputError
 from mrb_lib.files import sha256_of
 from mrb_lib.verdicts.manifest import FILE_NAME, library_versions, read_manifest

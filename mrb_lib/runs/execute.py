@@ -242,15 +242,16 @@ def _check_prompt(benchmark: Benchmark, settings: Settings | None) -> None:
     """Raise `InputError` where a prompt that asks for answers meets responses to judge, or the other way round."""
     if settings is None or settings.prompt is None:
         return
-    from mrb_lib.judges.prompts import answering_ids, load_prompt
+    from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
 
     prompt, answers = load_prompt(settings.prompt), benchmark.meta.dimensions == (ANSWER,)
     if prompt.asks == "answer" and not answers:
         raise InputError(f"prompt {prompt.id}: asks for an answer, and responses are to be judged; name another.")
     if prompt.asks != "answer" and answers:
+        known = " or ".join(builtin_ids("answering"))
         raise InputError(
-            f"prompt {prompt.id}: asks for verdicts, and answers are wanted; name {' or '.join(answering_ids())}, or a "
-            "template that begins {# asks: answer #}."
+            f"prompt {prompt.id}: asks for verdicts, and answers are wanted; name {known}, or a template that begins "
+            "{# asks: answer #}."
         )
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from mrb_lib.errors import InputError
 from mrb_lib.judges.endpoint.address import address
 from mrb_lib.judges.jury import parse_jury
-from mrb_lib.judges.prompts import load_prompt
+from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.machine import Machine, inspect_machine

@@ -18,7 +18,7 @@ from mrb_lib.data.splits import FOLD, SPLIT, check_split
 from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError
 from mrb_lib.files import slug
-from mrb_lib.judges.prompts import load_prompt
+from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.roster import entry_of
 from mrb_lib.judges.roster.source import locate_weights, trained_as
 from mrb_lib.judges.settings import Settings

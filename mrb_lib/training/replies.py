@@ -48,7 +48,7 @@ def reply_rows(
     Parameters
     ----------
     prompts : the one without and the one with the reference answer
-    marks : of the model, see `mrb_lib.judges.prompts.defuse`; None for the usual ones
+    marks : of the model, see `mrb_lib.judges.fences.defuse`; None for the usual ones
     sees_images : a model that reads text only is not told of images
 
     Returns

@@ -12,7 +12,7 @@ from typing import Final
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.files import staged_folder, write_atomic
-from mrb_lib.judges.prompts import load_prompt
+from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.source import TRAINING, provenance_of
 from mrb_lib.judges.settings import Settings
 from mrb_lib.training.letters import LetterTrainee

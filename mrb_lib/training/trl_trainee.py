@@ -14,7 +14,8 @@ from trl.trainer.sft_trainer import SFTTrainer
 from mrb_lib.errors import InputError
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
-from mrb_lib.judges.prompts import Prompt, load_prompt
+from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.prompts import Prompt
 from mrb_lib.training.examples import Examples
 from mrb_lib.training.loop import CurvePoint, ExactResume, Report, fit
 from mrb_lib.training.plan import Plan, drawn

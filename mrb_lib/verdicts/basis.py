@@ -14,7 +14,8 @@ from typing import Final
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark, empty_annotations, read_meta, read_table, write_meta
+from mrb_lib.data.benchmark import Benchmark, empty_annotations, read_table
+from mrb_lib.data.meta import read_meta, write_meta
 from mrb_lib.errors import InputError
 from mrb_lib.files import write_atomic
 from mrb_lib.schema import CONSENSUS, KEYS, NO_PROBE

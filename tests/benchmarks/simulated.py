@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
+from mrb_lib.data.benchmark import Benchmark, save
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.schema import CHOICES, DIMENSIONS, ORDERS, ORGAN_DEPARTMENT, ORGANS
 from mrb_lib.verdicts.store import save_imported
 

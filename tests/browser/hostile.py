@@ -14,7 +14,8 @@ import pandas as pd
 from PIL import Image
 from playwright.sync_api import Frame, Page
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
+from mrb_lib.data.benchmark import Benchmark, load, save
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.reviews.marks import Adjudication, AnnotatorAnswer
 from mrb_lib.reviews.store import open_store
 from mrb_lib.schema import ORDERS

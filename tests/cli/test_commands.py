@@ -12,8 +12,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
+from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.data.demo import write_demo
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.notebook.places import write_simulated_runs
 from mrb_lib.stats.tables import TABLES, asks_for
 from mrb_lib.verdicts.manifest import read_manifest, write_manifest

@@ -20,7 +20,8 @@ from typing import Annotated
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.data.votes import gold
 from mrb_lib.data.formats import Imported, annotation_table, import_tables, reads, writes
 

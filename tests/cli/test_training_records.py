@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
+from mrb_lib.data.benchmark import Benchmark, load, save
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.notebook import open_workspace
 from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.failures.case_index import build_index, open_index

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from PIL import Image, ImageDraw, ImageEnhance
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations
+from mrb_lib.data.benchmark import Benchmark, empty_annotations
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.validation import conform
 
 WORDS = np.array([f"word{i}" for i in range(400)])

@@ -12,17 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mrb_lib.data.audit.folder import audit
-from mrb_lib.data.benchmark import (
-    Benchmark,
-    BenchmarkMeta,
-    BenchmarkWriter,
-    empty_annotations,
-    load,
-    meta_from,
-    read_meta,
-    save,
-    write_meta,
-)
+from mrb_lib.data.benchmark import Benchmark, BenchmarkWriter, empty_annotations, load, save
+from mrb_lib.data.meta import BenchmarkMeta, meta_from, read_meta, write_meta
 from mrb_lib.data.votes import gold, votes_behind
 from mrb_lib.errors import InputError
 

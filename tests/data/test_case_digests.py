@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations
+from mrb_lib.data.benchmark import Benchmark, empty_annotations
 from mrb_lib.data.case_digests import case_digests
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.validation import conform
 
 IMAGES = {"1.png": b"one", "2.png": b"two"}

@@ -11,9 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 from mrb_lib.cli.app import app
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
+from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.data.case_digests import case_digests
 from mrb_lib.data.merge import merge
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest

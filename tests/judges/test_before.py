@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mrb_lib.judges.prompts import load_prompt, rating_ids
+from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
 from mrb_lib.verdicts.orders import to_shown_frame
 
 RATED = {"choices": ("wrong", "right"), "ordered": True}
@@ -23,13 +23,13 @@ def text_of(name: str, before: str | None) -> str:
     return prompt(name).render("Where?", ["In the lung."], ["overall"], dimension, before=before, **RATED).text
 
 
-@pytest.mark.parametrize("name", rating_ids())
+@pytest.mark.parametrize("name", builtin_ids("ratings"))
 def test_a_case_without_earlier_steps_is_asked_as_it_was(name: str) -> None:
     assert text_of(name, None) == text_of(name, "")
     assert "earlier" not in text_of(name, None)
 
 
-@pytest.mark.parametrize("name", rating_ids())
+@pytest.mark.parametrize("name", builtin_ids("ratings"))
 @given(before=st.text(min_size=1))
 def test_earlier_steps_stand_in_a_fence_of_their_own_before_the_response(name: str, before: str) -> None:
     text = text_of(name, before)

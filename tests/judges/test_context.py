@@ -10,7 +10,8 @@ import pytest
 
 from mrb_lib.errors import InputError
 from mrb_lib.judges.context import MOST_EXAMPLES, Context, Example, context_of, passages_of
-from mrb_lib.judges.prompts import builtin_ids, defuse, load_prompt, marks_pattern, rating_ids
+from mrb_lib.judges.fences import defuse, marks_pattern
+from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
 from mrb_lib.judges.settings import Settings
 from mrb_lib.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import EVIDENCE, EXAMPLES, WEAK
@@ -55,7 +56,7 @@ def fenced(text: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("name", sorted(BEFORE))
 def test_without_anything_to_show_every_prompt_is_what_it_was(name: str) -> None:
-    assert set(BEFORE) <= {*builtin_ids(), *rating_ids()}
+    assert set(BEFORE) <= {*builtin_ids(), *builtin_ids("ratings")}
     for context in (None, Context()):
         assert hashlib.sha256(rendered(name, context).encode()).hexdigest()[:16] == BEFORE[name]
 

@@ -14,7 +14,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.judges.examples import draw_examples
 from mrb_lib.verdicts.orders import EXAMPLES, to_shown_frame

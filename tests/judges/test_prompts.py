@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mrb_lib.errors import InputError
-from mrb_lib.judges import prompts
-from mrb_lib.judges.prompts import Prompt, answering_ids, builtin_ids, defuse, load_prompt, marks_pattern
+from mrb_lib.judges import fences, prompt_files, prompts
+from mrb_lib.judges.fences import defuse, marks_pattern
+from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
+from mrb_lib.judges.prompts import Prompt
 from mrb_lib.schema import DIMENSIONS
 
 PAIRS = ("official-form", "plain", "reasoned", "reference", "rubric", "single", "single-reference")
@@ -86,7 +88,7 @@ class TestFences:
         assert given_back == [(name, defuse(text, GENERIC)) for name, text in texts]
 
     def test_a_question_that_is_asked_as_it_is_holds_no_mark_of_a_model(self) -> None:
-        for name in answering_ids():
+        for name in builtin_ids("answering"):
             prompt = load_prompt(name)
             text = _render(prompt, " ".join(HOSTILE), ["", ""], "reference" if prompt.needs_reference else None)
             assert prompt.asks == "answer" and not [mark for mark in HOSTILE if mark in text]
@@ -118,7 +120,7 @@ class TestFences:
 
     def test_avoid_a_key_that_a_text_holds(self) -> None:
         texts = ["question", "first", "second"]
-        usual = prompts._key(texts)
+        usual = fences.fence_key(texts)
 
         class Sly(str):
             """A text whose bytes never change and that claims to hold the key first tried."""
@@ -126,7 +128,7 @@ class TestFences:
             def __contains__(self, part: object) -> bool:
                 return part == usual
 
-        assert prompts._key([*texts[:2], Sly("second")]) != usual
+        assert fences.fence_key([*texts[:2], Sly("second")]) != usual
 
     def test_have_the_same_key_in_both_orders(self) -> None:
         prompt = load_prompt("single")
@@ -203,7 +205,7 @@ class TestHash:
     def test_changes_with_the_fences(self, monkeypatch: pytest.MonkeyPatch) -> None:
         before = load_prompt("plain").hash
         monkeypatch.setattr(
-            prompts, "_fence", lambda key, labels: lambda name, text: f"[{name} {key}]{text}[end {key}]"
+            prompts, "fence_of", lambda key, labels: lambda name, text: f"[{name} {key}]{text}[end {key}]"
         )
         assert load_prompt("plain").hash != before
 
@@ -263,7 +265,11 @@ class TestChoices:
 
     def test_a_template_that_ignores_the_categories_would_be_noticed(self) -> None:
         careless = load_prompt("plain").text.replace("{{ offer }}", '"A", "B" or "tie"')
-        text = prompts.prompt_from_text("careless", careless).render("q", ["x", "y"], DIMENSIONS, choices=TASKS[0]).text
+        text = (
+            prompt_files.prompt_from_text("careless", careless)
+            .render("q", ["x", "y"], DIMENSIONS, choices=TASKS[0])
+            .text
+        )
         assert TIE_WORDS.search(text)
 
     def test_change_the_text_and_not_the_hash(self) -> None:
@@ -285,7 +291,7 @@ class TestTheOfficialForm:
 
     def test_a_reason_goes_with_all_dimensions_only(self) -> None:
         with pytest.raises(InputError, match="a reason is a key beside all dimensions"):
-            prompts.prompt_from_text("mine", GOOD.replace("asks: one", "asks: one and reason"))
+            prompt_files.prompt_from_text("mine", GOOD.replace("asks: one", "asks: one and reason"))
 
 
 GOOD = (

@@ -8,8 +8,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
-from mrb_lib.judges.prompts import load_prompt
+from mrb_lib.data.benchmark import Benchmark, load, save
+from mrb_lib.data.meta import BenchmarkMeta
+from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations
+from mrb_lib.data.benchmark import Benchmark, empty_annotations
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.notebook.absent import Absent, missing, reason_of
 from mrb_lib.notebook.publish import untimed
 

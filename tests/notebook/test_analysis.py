@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 import mrb_lib
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations
+from mrb_lib.data.benchmark import Benchmark, empty_annotations
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.notebook.absent import Absent, reason_of
 from mrb_lib.notebook.live import figures

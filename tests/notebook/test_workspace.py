@@ -10,8 +10,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
+from mrb_lib.data.benchmark import Benchmark, save
 from mrb_lib.data.demo.judges import JUDGES, REPEATS
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.notebook import open_workspace, places
 from mrb_lib.notebook.places import DEMO_JUDGES, home, make_demo
@@ -22,7 +23,8 @@ WRITE_DEMO = """
 import os, sys, time
 from pathlib import Path
 import pandas as pd
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
+from mrb_lib.data.benchmark import Benchmark, save
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.notebook import places
 from mrb_lib.notebook import open_workspace
 

@@ -15,8 +15,9 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
+from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.data.demo.ratings import RatingJudge, simulated_ratings
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.preloaded import KERNEL, preloaded, write_kernel
 from mrb_lib.reviews.marks import Adjudication
 from mrb_lib.reviews.store import open_store

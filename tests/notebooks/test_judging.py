@@ -11,7 +11,8 @@ import pandas as pd
 import papermill
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
+from mrb_lib.data.benchmark import Benchmark, save
+from mrb_lib.data.meta import BenchmarkMeta
 
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "08_judging.ipynb"
 pytestmark = [

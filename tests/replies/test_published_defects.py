@@ -22,7 +22,7 @@ from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.formats.official import read, write
 from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError, RunError
-from mrb_lib.judges.prompts import builtin_ids, load_prompt
+from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.roster import entries, resolve
 from mrb_lib.judges.settings import Settings

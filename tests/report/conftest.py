@@ -10,7 +10,8 @@ from typing import Any, TypedDict, Unpack
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
+from mrb_lib.data.benchmark import Benchmark, save
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.files import staged_folder
 from mrb_lib.report import pipeline, provenance
 from mrb_lib.report.execute import EXECUTED, NotebookFailure, Value

@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
+from mrb_lib.data.benchmark import Benchmark, load, save
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.data.votes import gold
 from mrb_lib.files import staged_folder
 from mrb_lib.notebook.places import home

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
+from mrb_lib.data.benchmark import Benchmark, save
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge

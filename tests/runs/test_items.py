@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from mrb_lib.cli.main import main
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
+from mrb_lib.data.benchmark import Benchmark, load, save
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.settings import Settings

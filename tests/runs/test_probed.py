@@ -11,7 +11,8 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
-from mrb_lib.judges.prompts import load_prompt, phrasing_of
+from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.prompts import phrasing_of
 from mrb_lib.judges.settings import Settings
 from mrb_lib.probes import PROBES, Case, Probe, Probing, target
 from mrb_lib.runs.execute import judge

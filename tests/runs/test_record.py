@@ -9,7 +9,7 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.errors import InputError
-from mrb_lib.judges.prompts import load_prompt
+from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.record import without_secrets

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.failures.failure_kinds import OUTCOMES, failure_kinds

@@ -17,7 +17,7 @@ from mrb_lib.data.demo import write_demo
 from mrb_lib.data.formats import WRITERS
 from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError
-from mrb_lib.judges.prompts import load_prompt
+from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.replies.reading import parse
 from mrb_lib.verdicts.orders import to_shown_frame
 from mrb_lib.verdicts.store import empty_verdicts

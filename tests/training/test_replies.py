@@ -16,7 +16,7 @@ from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError
 from mrb_lib.judges.local.packed import PackedJudge
-from mrb_lib.judges.prompts import load_prompt
+from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.settings import Settings
 from mrb_lib.training.plan import Plan
 from mrb_lib.training.recipe import Recipe, recipe_from

@@ -9,7 +9,8 @@ import papermill
 import pytest
 from rich.console import Console
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations, save
+from mrb_lib.data.benchmark import Benchmark, empty_annotations, save
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.runs.progress import RunProgress
 from mrb_lib.widgets import progress
 

@@ -17,7 +17,8 @@ from typing import Final, Literal
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, FolderImages
+from mrb_lib.data.benchmark import Benchmark, FolderImages
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.files import sha256_of
 from mrb_lib.judges.jury import is_jury

@@ -10,7 +10,8 @@ from typing import Final, cast, get_args, get_type_hints
 from mrb_lib.construct.answers.answering import Answerer, Spread
 from mrb_lib.errors import InputError
 from mrb_lib.judges.plan_file import checked, read_plan
-from mrb_lib.judges.prompts import Prompt, answering_ids, load_prompt
+from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
+from mrb_lib.judges.prompts import Prompt
 from mrb_lib.judges.settings import Settings, for_repeats
 from mrb_lib.runs.record import without_secrets
 
@@ -63,7 +64,7 @@ def _answerer(table: Mapping[str, object], where: str, folder: Path, usual: Answ
         raise InputError(f"{where}, key engine: {engine!r} is unknown; use {' or '.join(get_args(Spread))}.")
     spread = {key: values.pop(key) for key in ("workers", "gpus_per_worker") if key in values}
     prompt = values.get("prompt")
-    if isinstance(prompt, str) and prompt not in answering_ids():
+    if isinstance(prompt, str) and prompt not in builtin_ids("answering"):
         values["prompt"] = str(folder / prompt)
     changed = replace(usual.settings, **values)  # type: ignore[arg-type]  # checked above, key by key
     return replace(usual, name=str(name), settings=changed, spread=cast("Spread", engine), **spread)  # type: ignore[arg-type]  # likewise
@@ -79,9 +80,10 @@ def prompt_of(one: Answerer) -> Prompt:
     """
     prompt = load_prompt(one.settings.prompt or "")
     if prompt.asks != "answer":
+        known = " or ".join(builtin_ids("answering"))
         raise InputError(
-            f"prompt {prompt.id}: asks for verdicts, and answers are wanted; name {' or '.join(answering_ids())}, or a "
-            "template that begins {# asks: answer #}."
+            f"prompt {prompt.id}: asks for verdicts, and answers are wanted; name {known}, or a template that begins "
+            "{# asks: answer #}."
         )
     return prompt
 

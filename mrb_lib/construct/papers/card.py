@@ -12,7 +12,8 @@ from typing import Any, Final
 import pandas as pd
 from huggingface_hub import DatasetCardData
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.data.votes import gold
 from mrb_lib.schema import SIMULATED
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mrb_lib.data.benchmark import BenchmarkMeta
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.files import sha256_of, slug
 from mrb_lib.schema import SIMULATED
 

@@ -18,7 +18,8 @@ from mrb_lib.data.audit.report import ANNOTATIONS_FILE, CASES_FILE
 from mrb_lib.data.audit.splits import split_findings
 from mrb_lib.data.audit.text import text_findings
 from mrb_lib.data.audit.vocabulary import displaced_rows, vocabulary_findings, word_sets
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, FolderImages, empty_annotations, read_meta
+from mrb_lib.data.benchmark import Benchmark, FolderImages, empty_annotations
+from mrb_lib.data.meta import BenchmarkMeta, read_meta
 from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError
 from mrb_lib.files import is_safe_name

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mrb_lib.data.benchmark import BenchmarkMeta, BenchmarkWriter
+from mrb_lib.data.benchmark import BenchmarkWriter
 from mrb_lib.data.demo.annotators import vote
 from mrb_lib.data.demo.canvas import FIELD, MARGIN, WIDTH
 from mrb_lib.data.demo.pictures import draw_picture
@@ -20,6 +20,7 @@ from mrb_lib.data.demo.questions import SimulatedQuestion, ask, site_name
 from mrb_lib.data.demo.responders import Responder, ResponsePlan, choose_pair, make_plan, quality
 from mrb_lib.data.demo.scenes import Facts, Scene, draw_scene, organ_of
 from mrb_lib.data.demo.wording import reference_answer, write_response
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.schema import DIMENSIONS, ORGAN_DEPARTMENT
 

@@ -17,12 +17,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from mrb_lib.data.benchmark import BenchmarkMeta, BenchmarkWriter
+from mrb_lib.data.benchmark import BenchmarkWriter
 from mrb_lib.data.demo.pictures import draw_picture
 from mrb_lib.data.demo.questions import ask
 from mrb_lib.data.demo.responders import RESPONDERS, ResponsePlan, make_plan
 from mrb_lib.data.demo.scenes import Scene, draw_scene, organ_of
 from mrb_lib.data.demo.wording import reference_answer, write_response
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.schema import NO_PROBE, ORGAN_DEPARTMENT, SIMULATED, category_numbers
 

@@ -11,8 +11,9 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations
+from mrb_lib.data.benchmark import Benchmark, empty_annotations
 from mrb_lib.data.formats.mapping import mapped_columns
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.registry import Registry
 from mrb_lib.validation import Finding, Severity, check_references, conform

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import BenchmarkMeta
 from mrb_lib.data.formats.base import Imported, annotation_table, counted, import_tables, reads
 from mrb_lib.data.formats.sources import SourceRow, by_id, read_jsonl, text_id
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CONSENSUS
 from mrb_lib.validation import Finding

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import BenchmarkMeta
 from mrb_lib.data.formats.base import Imported, annotation_table, import_tables, reads
 from mrb_lib.data.formats.sources import SourceRow, csv_records, text_id
+from mrb_lib.data.meta import BenchmarkMeta
 
 FILE_NAME = "NLI_medical_annotator.csv"
 ANNOTATORS = ("label_0", "label_1", "label_2")

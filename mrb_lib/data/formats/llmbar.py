@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import BenchmarkMeta
 from mrb_lib.data.formats.base import Imported, annotation_table, counted, import_tables, reads, verdict_table
 from mrb_lib.data.formats.sources import SourceRow, only_folder, read_json_array
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CONSENSUS
 from mrb_lib.validation import Finding

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import BenchmarkMeta
 from mrb_lib.data.formats.base import (
     PREFERENCE,
     Imported,
@@ -23,6 +22,7 @@ from mrb_lib.data.formats.base import (
     verdict_table,
 )
 from mrb_lib.data.formats.sources import SourceRow, by_id, csv_records, only_folder, read_jsonl
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.validation import Finding
 
 PAIRS, CROWD = "pairs-crowd.jsonl", "crowd-comparisons.csv"

@@ -16,7 +16,6 @@ from typing import Annotated
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import BenchmarkMeta
 from mrb_lib.data.formats.base import (
     PREFERENCE,
     Imported,
@@ -28,6 +27,7 @@ from mrb_lib.data.formats.base import (
     verdict_table,
 )
 from mrb_lib.data.formats.sources import SourceRow, only_folder, read_json_array
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.validation import Finding
 
 TEST_SET = "testset-v1.json"

@@ -11,8 +11,9 @@ from typing import Final
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations, save
+from mrb_lib.data.benchmark import Benchmark, empty_annotations, save
 from mrb_lib.data.formats.base import counted, writes
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.validation import Finding
 

@@ -25,17 +25,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mrb_lib.data.benchmark import (
-    Benchmark,
-    BenchmarkMeta,
-    FolderImages,
-    empty_annotations,
-    read_meta,
-    read_table,
-    write_meta,
-)
+from mrb_lib.data.benchmark import Benchmark, FolderImages, empty_annotations, read_table
 from mrb_lib.data.formats.base import Imported, counted, import_tables, reads, verdict_table, writes
 from mrb_lib.data.formats.sources import SourceRow, only_folder, read_csv, read_jsonl, renamed_columns
+from mrb_lib.data.meta import BenchmarkMeta, read_meta, write_meta
 from mrb_lib.errors import InputError
 from mrb_lib.files import inside
 from mrb_lib.schema import CHOICES, COLUMNS, DIMENSIONS, KINDS, Column, Kind, TableName

@@ -10,7 +10,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mrb_lib.data.benchmark import Benchmark, meta_text
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.meta import meta_text
 from mrb_lib.errors import InputError
 from mrb_lib.files import replace_files
 

@@ -29,7 +29,8 @@ from mrb_lib.judges.endpoint.reply import ChatReply, Probability, p_of_key, p_of
 from mrb_lib.judges.endpoint.requests import MAX_PIXELS, RequestWriter, Task, wants_only_json
 from mrb_lib.judges.endpoint.threaded_map import threaded_map
 from mrb_lib.judges.endpoint.transport import Transport
-from mrb_lib.judges.prompts import RANKINGS, Prompt, load_prompt
+from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.prompts import RANKINGS, Prompt
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.answers import read_answer

@@ -13,7 +13,8 @@ from mrb_lib.errors import InputError
 from mrb_lib.judges.endpoint.judge import EndpointJudge, thinks
 from mrb_lib.judges.endpoint.reply import ChatReply, Probability, p_of_first
 from mrb_lib.judges.endpoint.requests import Task
-from mrb_lib.judges.prompts import Prompt, load_prompt_of_one
+from mrb_lib.judges.prompt_files import load_prompt_of_one
+from mrb_lib.judges.prompts import Prompt
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.labels import LETTERS

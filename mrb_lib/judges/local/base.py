@@ -21,7 +21,8 @@ from mrb_lib.files import is_safe_name
 from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.memory import PassMemory
 from mrb_lib.judges.local.weights import Weights, choose_devices, choose_dtype, describe
-from mrb_lib.judges.prompts import DEFINITIONS, Asks, Prompt, Rendered, load_prompt, load_prompt_of_one, phrasing_of
+from mrb_lib.judges.prompt_files import load_prompt, load_prompt_of_one
+from mrb_lib.judges.prompts import DEFINITIONS, Asks, Prompt, Rendered, phrasing_of
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource, names_code, provenance_of, trained_as
 from mrb_lib.judges.settings import BLIND, Settings

@@ -44,7 +44,7 @@ class BatchJudge(GenerativeJudge):
     engine = "batch"
     usual_prompt = "batch"
     rates = None
-    asks = RANKINGS  # type: ignore[assignment]  # a tuple of other literals than the base class has
+    asks = RANKINGS  # a tuple of other literals than the base class has
     ranks_items: Literal[True] = True
 
     def _usual_length(self, entry: Entry) -> int:

@@ -31,9 +31,9 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_
 from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
 
 from mrb_lib.errors import InputError, RunError
+from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.local.attention import use_own_attention
 from mrb_lib.judges.local.weights import Weights
-from mrb_lib.judges.prompts import marks_pattern
 from mrb_lib.judges.roster.machine import ROOM
 from mrb_lib.judges.roster.source import adapter_base, loaded_bytes
 from mrb_lib.judges.settings import Quantization

@@ -22,6 +22,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
 from mrb_lib.errors import InputError
+from mrb_lib.judges.fences import defuse
 from mrb_lib.judges.local.base import (
     NO_NUMBER,
     TOO_LARGE,
@@ -32,7 +33,6 @@ from mrb_lib.judges.local.base import (
     responses_of,
 )
 from mrb_lib.judges.local.weights import Tensors, Weights, check_context, context_length
-from mrb_lib.judges.prompts import defuse
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings

@@ -40,7 +40,7 @@ class Weights:
     ----------
     processor : None for a model that reads text only
     devices : that hold its weights
-    marks : the marks of its tokenizer, for `mrb_lib.judges.prompts.defuse`
+    marks : the marks of its tokenizer, for `mrb_lib.judges.fences.defuse`
     """
 
     model: PreTrainedModel

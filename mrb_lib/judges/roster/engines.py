@@ -65,6 +65,7 @@ class Engine:
     reads_any_model : works with any model that chats, not only with models trained for it
     is_internal : used only by the library's own roster
     served : the engine that does the same through a server, where this one is named for a model of a server
+    takes : the column of the cases that it asks by; empty for one that asks about any case
     """
 
     name: str
@@ -77,6 +78,7 @@ class Engine:
     reads_any_model: bool = False
     is_internal: bool = False
     served: str = ""
+    takes: str = ""
 
     def missing_packages(self) -> list[str]:
         """The packages it needs that are not installed."""
@@ -107,6 +109,7 @@ def engine(
     reads_any_model: bool = False,
     is_internal: bool = False,
     served: str = "",
+    takes: str = "",
 ) -> Callable[[Build], Build]:
     """Register the decorated function, or class of judges, as an engine; see `Engine` for the parameters.
 
@@ -114,7 +117,9 @@ def engine(
     """
 
     def register(build: Build) -> Build:
-        made = Engine(name, about, build, model, packages, install, samples, reads_any_model, is_internal, served)
+        made = Engine(
+            name, about, build, model, packages, install, samples, reads_any_model, is_internal, served, takes
+        )
         ENGINES.add(name, made)
         return build
 
@@ -125,7 +130,7 @@ def asks_for_criteria(request: JudgeRequest) -> bool:
     """Whether the user's prompt asks which criteria of a rubric a response meets."""
     if request.settings.prompt is None:
         return False
-    from mrb_lib.judges.prompts import load_prompt  # reading templates costs time, and listing engines reads none
+    from mrb_lib.judges.prompt_files import load_prompt
 
     return load_prompt(request.settings.prompt).asks == "criteria"
 

@@ -21,7 +21,7 @@ from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.failures.changed import ChangedByProbe
 
 if TYPE_CHECKING:
-    from mrb_lib.data.benchmark import BenchmarkMeta
+    from mrb_lib.data.meta import BenchmarkMeta
 
 WRONG: Final = "wrong"
 INCONSISTENT: Final = "inconsistent"

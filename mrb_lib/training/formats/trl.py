@@ -14,7 +14,9 @@ from mrb_lib.data.formats import writes
 from mrb_lib.data.formats.base import Write
 from mrb_lib.data.splits import SPLIT, check_split
 from mrb_lib.errors import InputError
-from mrb_lib.judges.prompts import Prompt, defuse, load_prompt, marks_pattern
+from mrb_lib.judges.fences import defuse, marks_pattern
+from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.prompts import Prompt
 from mrb_lib.schema import SPLITS, TRAIN
 from mrb_lib.training.examples import ExampleOptions, Examples, References, Ties, examples
 from mrb_lib.training.formats.rows import RowFormat, readable, write_rows

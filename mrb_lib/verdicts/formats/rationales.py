@@ -11,8 +11,9 @@ from typing import Annotated, Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, BenchmarkWriter, empty_annotations
+from mrb_lib.data.benchmark import Benchmark, BenchmarkWriter, empty_annotations
 from mrb_lib.data.formats.base import counted, writes
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError
 from mrb_lib.replies.reasons import stated_reason

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import BenchmarkMeta
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES
 from mrb_lib.widgets.annotate.blinded import NAMES, as_shown, blinded_html, in_case_frame, item_html, rated_html

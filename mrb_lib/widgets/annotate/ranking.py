@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.reviews.marks import AnnotatorAnswer, case_fingerprint
 from mrb_lib.reviews.progress import DONE, OPEN, SKIPPED, case_states

@@ -11,7 +11,7 @@ from typing import Final
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import BenchmarkMeta
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.failures.failure_kinds import scale_of
 from mrb_lib.verdicts.manifest import Manifest

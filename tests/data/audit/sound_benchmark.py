@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 from mrb_lib.data.audit.folder import audit
-from mrb_lib.data.benchmark import BenchmarkMeta, write_meta
+from mrb_lib.data.meta import BenchmarkMeta, write_meta
 from mrb_lib.schema import ORGAN_DEPARTMENT, ORGANS
 from mrb_lib.validation import Finding
 

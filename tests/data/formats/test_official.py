@@ -14,9 +14,10 @@ import pytest
 from pandas.testing import assert_frame_equal
 from PIL import Image
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
+from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.data.formats.base import Imported
 from mrb_lib.data.formats.official import read, write
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError
 from mrb_lib.schema import DIMENSIONS, ORGANS

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mrb_lib.data.audit.folder import audit
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations, load, save
+from mrb_lib.data.benchmark import Benchmark, empty_annotations, load, save
 from mrb_lib.data.formats import WRITERS
 from mrb_lib.data.formats.steps import MOST_STEPS, split_steps
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.verdicts.store import empty_verdicts
 from tests.data.formats.conftest import png

@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations
+from mrb_lib.data.benchmark import Benchmark, empty_annotations
 from mrb_lib.data.formats import read_source
 from mrb_lib.data.formats.base import verdict_table
 from mrb_lib.data.formats.table import read, write
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES
 from mrb_lib.validation import conform

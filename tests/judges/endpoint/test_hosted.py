@@ -17,7 +17,8 @@ from threading import Event
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
+from mrb_lib.data.benchmark import Benchmark, load, save
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.budget import Estimate
 from mrb_lib.judges.endpoint import cache

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
+from mrb_lib.data.benchmark import Benchmark, load, save
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.judges.endpoint.batch import ServedBatchJudge
 from mrb_lib.judges.endpoint.judge import EndpointJudge

@@ -14,11 +14,12 @@ import transformers
 from PIL import Image
 from transformers import PreTrainedModel, PreTrainedTokenizerFast, ProcessorMixin
 
+from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.local import tiny as makes
 from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
-from mrb_lib.judges.prompts import load_prompt, marks_pattern
+from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings

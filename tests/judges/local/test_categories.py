@@ -15,12 +15,15 @@ import torch
 import transformers
 from PIL import Image
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
+from mrb_lib.data.benchmark import Benchmark, load, save
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
+from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.local.categories import CategoriesJudge, NumberedCategoriesJudge
 from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
 from mrb_lib.judges.local.reward import RewardJudge
-from mrb_lib.judges.prompts import DEFINITIONS, load_prompt, marks_pattern
+from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.prompts import DEFINITIONS
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings

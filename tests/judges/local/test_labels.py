@@ -13,12 +13,15 @@ import pytest
 import torch
 import transformers
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, save
+from mrb_lib.data.benchmark import Benchmark, load, save
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.judges.endpoint.requests import RequestWriter
+from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.local.categories import CategoriesJudge, NumberedCategoriesJudge
 from mrb_lib.judges.local.checkpoint import special_tokens
 from mrb_lib.judges.local.generative import GenerativeJudge
-from mrb_lib.judges.prompts import DEFINITIONS, load_prompt, marks_pattern
+from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.prompts import DEFINITIONS
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.sent import sent, shown_case

@@ -22,6 +22,7 @@ from PIL import Image
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError, RunError
+from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.local import reader
 from mrb_lib.judges.local.attention import Masked, TreeLayout
 from mrb_lib.judges.local.base import group_rows
@@ -29,7 +30,8 @@ from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.tree import Packed, Texts, Tree, grow, pack
 from mrb_lib.judges.local.weights import Weights
-from mrb_lib.judges.prompts import load_prompt, marks_pattern, phrasing_of
+from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.prompts import phrasing_of
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings

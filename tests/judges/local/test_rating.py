@@ -19,7 +19,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.judges.local import tiny as tiny_models
 from mrb_lib.judges.local.rating import RatingJudge, probability_higher
 from mrb_lib.judges.local.reader import TreeReader
-from mrb_lib.judges.prompts import load_prompt
+from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings

@@ -18,7 +18,7 @@ from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.judges.engines.local import build_generative, build_rubric
 from mrb_lib.judges.local.rubric import MOST_SUMS, RubricJudge, WrittenRubricJudge, probability_of_more
-from mrb_lib.judges.prompts import load_prompt
+from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource

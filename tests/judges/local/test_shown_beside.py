@@ -16,6 +16,7 @@ import transformers
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.judges.context import context_of
+from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.local.base import LocalJudge
 from mrb_lib.judges.local.categories import CategoriesJudge
 from mrb_lib.judges.local.checkpoint import special_tokens
@@ -23,7 +24,7 @@ from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.rating import RatingJudge
 from mrb_lib.judges.local.reward import RewardJudge
-from mrb_lib.judges.prompts import load_prompt, marks_pattern
+from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings

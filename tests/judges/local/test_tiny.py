@@ -13,7 +13,7 @@ import torch
 from mrb_lib.errors import InputError
 from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.tiny import Architecture, write_tiny
-from mrb_lib.judges.prompts import load_prompt
+from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.source import check_folder
 
 ARCHITECTURES = get_args(Architecture)

@@ -13,10 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.local.checkpoint import load_checkpoint, special_tokens
 from mrb_lib.judges.local.tree import Tree, grow, pack
 from mrb_lib.judges.local.weights import Weights, common, join
-from mrb_lib.judges.prompts import Prompt, load_prompt, marks_pattern
+from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.prompts import Prompt
 
 Tiny = Callable[[str], Path]
 CPU = torch.device("cpu")

@@ -7,7 +7,8 @@ import itertools
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.notebook.absent import Absent
 from mrb_lib.notebook.live.probes import ProbedVerdicts
 from mrb_lib.notebook.live.telling import telling_cases

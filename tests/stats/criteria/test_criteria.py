@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.stats.criteria import criteria
 from mrb_lib.stats.criteria.table import NEVER_SEPARATES, NO_CRITERIA, NONE_WRONG

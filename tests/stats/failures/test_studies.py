@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.data.votes import gold
 from mrb_lib.stats.accuracy import correctness
 from mrb_lib.stats.failures.studies import FAILURE, RULE, SUCCESS, case_studies

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, empty_annotations
+from mrb_lib.data.benchmark import Benchmark, empty_annotations
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.stats.gains.table import NO_RECORD, gains
 from mrb_lib.stats.significance.paired import significance

@@ -14,7 +14,8 @@ import statsmodels.formula.api as smf
 from mrb_lib.cli.main import main
 from mrb_lib.construct.tables import write_work_chunks
 from mrb_lib.construct.work import create_work
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, save
+from mrb_lib.data.benchmark import Benchmark, save
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.stats.knowledge import table as made
 from mrb_lib.stats.knowledge.table import knowledge

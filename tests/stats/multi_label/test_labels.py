@@ -11,8 +11,9 @@ import pytest
 from sklearn.metrics import precision_recall_fscore_support
 
 from mrb_lib.data.audit.folder import audit
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load, meta_from, meta_text, save
+from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.data.merge import merge
+from mrb_lib.data.meta import BenchmarkMeta, meta_from, meta_text
 from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError
 from mrb_lib.schema import joined_labels, split_labels

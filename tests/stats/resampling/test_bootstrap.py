@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 import mrb_lib
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.stats.accuracy import correctness
 from tests.stats.small_tables import annotations_of, cases_of, verdicts_of

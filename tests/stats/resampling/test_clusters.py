@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.stats.resampling.clusters import n_clusters, resampling_unit
 from mrb_lib.stats.tables import TABLES, analyze

@@ -9,7 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, BenchmarkMeta, load
+from mrb_lib.data.benchmark import Benchmark, load
+from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.schema import SEEN_BY_JUDGES
 from mrb_lib.validation import Finding, conform

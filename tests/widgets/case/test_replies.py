@@ -9,7 +9,7 @@ import sys
 import pandas as pd
 import pytest
 
-from mrb_lib.judges.prompts import load_prompt
+from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.widgets.annotate.blinded import blinded_html

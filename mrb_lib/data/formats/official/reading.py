@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from mrb_lib.data.benchmark import BenchmarkMeta, meta_from
 from mrb_lib.data.formats.base import Imported, annotation_table, counted, import_tables, reads
 from mrb_lib.data.formats.official.cases import OrganFile, combine, read_organ
 from mrb_lib.data.formats.official.results import read_results, result_files
 from mrb_lib.data.formats.sources import SourceRow, by_id, read_jsonl
+from mrb_lib.data.meta import BenchmarkMeta, meta_from
 from mrb_lib.errors import InputError
 from mrb_lib.replies.reading import plain_choice
 from mrb_lib.schema import CONSENSUS, DIMENSIONS

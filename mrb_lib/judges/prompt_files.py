@@ -1,0 +1,82 @@
+"""The prompts that come with the library, and those of the user's own files."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+from pathlib import Path
+from typing import Literal, cast, get_args
+
+from mrb_lib.errors import InputError
+from mrb_lib.judges.prompts import FOLDER, Asks, Prompt
+
+PromptKind = Literal["", "answering", "ratings", "ranking", "criteria"]
+"""What prompts ask for: preferences, answers, the category of one response, an order of all, or a rubric's criteria."""
+_HEADER = re.compile(r"\A\{#-?\s*asks:\s*(\w+)(\s+and\s+reason)?\s*-?#\}\n?")
+
+
+def builtin_ids(kind: PromptKind = "") -> tuple[str, ...]:
+    """The ids of the prompts of a kind that come with the library; without one, of those that ask for preferences."""
+    paths = FOLDER.joinpath(kind).iterdir() if kind else FOLDER.iterdir()
+    return tuple(sorted(path.name.removesuffix(".jinja") for path in paths if path.name.endswith(".jinja")))
+
+
+def load_prompt(id_or_file: str) -> Prompt:
+    """A prompt by its id, or from a template file, whose name without its ending becomes the id.
+
+    The file's first line is `{# asks: all #}` (or another of `Asks`; `all and reason` where the reply's object is to
+    end with a key `reason`), then come the blocks `case`, `responses` and `ask`. They may use `question, first, second,
+    dimensions, definitions, dimension, reference, before, n_images, scale`, `choices` (those of A, B and tie that the
+    benchmark has, or its categories), `options` (the categories, each with `mark`, `name` and `meaning`), `marks`,
+    `ordered`, `labels` (each with `dimension`, `name` and `meaning`), `labelled` (their dimensions), `label` (one
+    alone), `criteria` (of the rubric, each with `mark` and `text`), `criterion`, `responses` (letters and texts),
+    `offer` (the choices in words, quoted), `keys` (of the reply's object, in order) and
+    `fence(name, text)`, which encloses a text so that it cannot end its enclosure.
+
+    Raises
+    ------
+    InputError
+        There is no such prompt or file, or it is not such a template.
+    """
+    by_kind = {kind: builtin_ids(kind) for kind in get_args(PromptKind)}
+    for kind, ids in by_kind.items():
+        if id_or_file in ids:
+            own = FOLDER.joinpath(kind, f"{id_or_file}.jinja")
+            return prompt_from_text(id_or_file, own.read_text(encoding="utf-8"))
+    path = Path(id_or_file)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        known = ", ".join(chain.from_iterable(by_kind.values()))
+        raise InputError(
+            f"prompt {id_or_file!r}: is none of {known} and cannot be read as a file; "
+            "name one of these or a template file."
+        ) from error
+    return prompt_from_text(path.stem, text)
+
+
+def load_prompt_of_one(id_or_file: str) -> Prompt:
+    """As `load_prompt`; of this library's prompts that ask for all dimensions at once, the one that asks for one."""
+    prompt, single = load_prompt(id_or_file), f"single-{id_or_file}"
+    known = chain.from_iterable(builtin_ids(kind) for kind in get_args(PromptKind))
+    return load_prompt(single) if prompt.asks in ("all", "categories", "criteria") and single in known else prompt
+
+
+def prompt_from_text(name: str, text: str) -> Prompt:
+    """A prompt from its template's source, as a run keeps it.
+
+    Raises
+    ------
+    InputError
+        It is not such a template; see `load_prompt`.
+    """
+    header = _HEADER.match(text)
+    if header is None or header.group(1) not in get_args(Asks):
+        listed = ", ".join(f"{{# asks: {asks} #}}" for asks in get_args(Asks))
+        raise InputError(f"prompt {name}, row 1: must be one of {listed}.")
+    asks, gives_reason = cast(Asks, header.group(1)), header.group(2) is not None
+    if gives_reason and asks != "all":
+        raise InputError(
+            f"prompt {name}, row 1: a reason is a key beside all dimensions; write {{# asks: all and reason #}}."
+        )
+    return Prompt(name, text, asks, gives_reason)
