@@ -113,10 +113,10 @@ def write_labels(folder: Path, *, n: int = 6, labels: tuple[str, ...] = ERRORS, 
 
 
 def write_steps(folder: Path, *, before: str = "") -> Path:
-    """Two responses of three and two steps, whose cases stand in no order."""
+    """Two responses of three and two steps, whose cases stand between each other."""
     demo = _demo(folder, 5)
     steps = pd.DataFrame(
-        [("one", 3), ("two", 2), ("one", 1), ("two", 1), ("one", 2)], columns=["item", "step"], index=demo.cases.index
+        [("one", 1), ("two", 1), ("one", 2), ("two", 2), ("one", 3)], columns=["item", "step"], index=demo.cases.index
     ).astype({"step": "Int64"})
     cases = demo.cases.drop(columns=["model_b"]).assign(
         case_id=[f"{item}-{step}" for item, step in zip(steps["item"], steps["step"], strict=True)], **steps,

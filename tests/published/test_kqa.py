@@ -54,7 +54,7 @@ def test_the_authors_majority(imported: Imported) -> None:
 
 def test_claims_about_one_question_are_not_independent(imported: Imported) -> None:
     rows = analyze(imported.benchmark, None, "agreement", cluster="case_id").iloc[0]
-    clustered = analyze(imported.benchmark, None, "agreement", cluster="question").iloc[0]
+    clustered = analyze(imported.benchmark, None, "agreement", cluster="question_id").iloc[0]
     for name in ("percent_agreement", "gwet_ac1"):
         assert clustered[name] == rows[name]
         width = clustered[f"{name}_high"] - clustered[f"{name}_low"]
@@ -62,8 +62,8 @@ def test_claims_about_one_question_are_not_independent(imported: Imported) -> No
 
 
 @pytest.mark.parametrize("table", ["accuracy", "consistency", "significance"])
-def test_labels_that_are_not_preferences_cannot_be_scored(imported: Imported, table: str) -> None:
-    with pytest.raises(InputError, match="not preferences"):
+def test_without_verdicts_nobody_is_scored(imported: Imported, table: str) -> None:
+    with pytest.raises(InputError, match="needs verdicts and there are none"):
         analyze(imported.benchmark, imported.verdicts, table)
 
 

@@ -10,7 +10,7 @@ from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows, open
 _SHAPLEY = "Shapley 1953; Castro et al. 2009"
 MEANINGS = {
     "part": "jury (of all judges), single, member or curve (accuracy by size) | text",
-    "kind": "majority, weighted, dawid_skene, median, mean, or best_single (the best of other folds) | text"
+    "kind": "majority, weighted, dawid_skene, median, mean; best_single: of other folds | text"
     " | Nitzan & Paroush 1982; Dawid & Skene 1979",
     "order": "how juries of a size are formed: random, or greedy on the other folds | text",
     "size": "members | count",

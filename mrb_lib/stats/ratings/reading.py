@@ -21,7 +21,7 @@ MEANINGS: Final = {
     "weighted_kappa": "agreement with the clinicians' label beyond chance, quadratic weights of the places"
     " | coefficient | Cohen 1968, doi:10.1037/h0026256",
     "icc": "ICC(2,1), absolute agreement with the mean of the clinicians' numbers | coefficient"
-    " | Shrout and Fleiss 1979, doi:10.1037/0033-2909.86.2.420",
+    " | Shrout and Fleiss 1979",
     "icc_consistency": "ICC(3,1), the same with a constant distance forgiven | coefficient | Shrout and Fleiss 1979",
     "spearman": "rank correlation with the mean of the clinicians' numbers | coefficient | Spearman 1904",
     "pearson": "correlation with the mean of the clinicians' numbers | coefficient | Pearson 1895",

@@ -32,8 +32,8 @@ MEANINGS = {
     "n_ordered": "cases with a choice by both prompts in both orders | cases",
     "order_flips": "share of pairs of verdicts of one prompt, one in each order, that differ: order and repeats"
     " | share 0-1",
-    "shared_flips": "flips across prompts and orders less order_flips: what the prompt changes in both orders alike;"
-    " below 0: it turns the orders apart | difference",
+    "shared_flips": "flips across prompts and orders less order_flips: what the prompt changes in both orders alike"
+    " | difference",
     "shared_p": "test of shared_flips being 0, by Student's t over clusters; two-sided | p 0-1",
 }
 

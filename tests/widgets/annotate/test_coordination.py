@@ -104,10 +104,10 @@ def test_answers_about_what_is_gone_do_not_count(pictured: Benchmark, store: Sto
     )
 
 
-def test_ratings_are_refused_and_the_plain_view_is_whole(
+def test_labels_that_nobody_can_give_are_refused_and_the_plain_view_is_whole(
     pictured: Benchmark, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(InputError, match="not ratings"):
+    with pytest.raises(InputError, match="only preferences"):
         coordinate(replace(pictured, meta=replace(pictured.meta, categories=("1", "2"))), store)
     monkeypatch.setenv("MRB_STATIC", "1")
     shown = coordinate(pictured, store)._repr_mimebundle_()

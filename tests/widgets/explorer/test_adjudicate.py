@@ -144,7 +144,7 @@ def test_reviewers_see_each_other(answers: ExplorerAnswers, pictured: Benchmark)
         ({"verdict": ""}, "no verdict is chosen"),
         ({"choice": ""}, "choose the right label"),
         ({"verdict": "odd"}, "unknown"),
-        ({"choice": "C"}, "unknown"),
+        ({"choice": "C"}, "not one of this benchmark"),
         ({"adjudication_id": ""}, "load it again"),
         ({"adjudication_id": "'; drop"}, "load it again"),
         ({"note": "x" * 100_001}, "100,001 characters"),

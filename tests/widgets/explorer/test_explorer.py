@@ -321,7 +321,7 @@ def test_labels_that_are_no_preference_are_shown_and_not_adjudicated(pictured: B
     votes = pictured.annotations.assign(choice=words)
     meta = replace(pictured.meta, categories=("yes", "no", "maybe"))
     shown = explore(replace(pictured, meta=meta, annotations=votes))
-    assert "not preferences" in shown.answer({"what": "initial_state"})["store"]
+    assert "neither preferences nor ratings" in shown.answer({"what": "initial_state"})["store"]
 
 
 def test_rows_of_a_case_are_found_by_its_position() -> None:
