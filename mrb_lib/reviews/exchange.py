@@ -175,8 +175,8 @@ def annotations_of(benchmark: Benchmark, store: Store) -> tuple[pd.DataFrame, in
     -------
     frame : `case_id, annotator, dimension, choice`, in the order of the cases, dimensions and names; choices in the
         cases' own frame
-    left_out : answers that are not in it, since the benchmark has no such case, dimension, category or label (any more);
-        skipped dimensions are not answers
+    left_out : answers that are not in it, since the benchmark has no such case, dimension, category or label (any
+        more); skipped dimensions are not answers
     """
     meta = benchmark.meta
     answers = store.annotations(meta.name)

@@ -276,7 +276,7 @@ def _counts(cast: Iterable[object], categories: Sequence[str]) -> str:
 def meanings_html(meta: BenchmarkMeta) -> str:
     """What dimensions, categories and labels mean, to open; empty where the benchmark does not say."""
     labels = [name for own in meta.labels.values() for name in own]
-    named = [name for name in (*meta.dimensions, *meta.categories, *dict.fromkeys(labels))]
+    named = (*meta.dimensions, *meta.categories, *dict.fromkeys(labels))
     each = "".join(
         f"<div><dt>{isolated(name)}</dt><dd>{isolated(meta.definitions[name])}</dd></div>"
         for name in named
