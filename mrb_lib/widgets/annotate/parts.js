@@ -69,10 +69,13 @@ const mrbAnnotate = (() => {
     return element("span", { class: "mrb-described" }, ...words);
   }
 
+  // Whether one dimension alone has the categories.
+  const single = ({ listed, dimensions }) => Boolean(listed) && dimensions.filter(({ labels }) => !labels).length === 1;
+
   // What the categories mean, once for all dimensions; with one of these it stands beside each category.
   function meanings(page) {
     const told = page.about.picks.filter(({ hint }) => hint);
-    if (!page.about.listed || page.about.dimensions.length === 1 || !told.length) return null;
+    if (!page.about.listed || single(page.about) || !told.length) return null;
     const each = told.map(({ name, hint }) => element("div", {}, element("dt", {}, element("bdi", { dir: "auto" }, name)), element("dd", { dir: "auto" }, hint)));
     return element("details", { class: "mrb-legend-of", open: true }, element("summary", {}, "What the categories mean"), element("dl", { tabindex: "0" }, ...each));
   }
@@ -83,7 +86,7 @@ const mrbAnnotate = (() => {
     const name = human(dimension.shown);
     const label = `${page.prefix}-${index}`;
     const { listed } = page.about;
-    const only = listed && page.about.dimensions.length === 1;
+    const whole = single(page.about) || Boolean(dimension.labels);
     const several = Boolean(dimension.labels);
     const group = element("div", { class: listed ? "mrb-choices mrb-listed" : "mrb-choices", role: several ? "group" : "radiogroup", "aria-labelledby": label });
     const inputs = {};
@@ -91,7 +94,7 @@ const mrbAnnotate = (() => {
       const input = element("input", { type: several ? "checkbox" : "radio", name: label, value: one.pick, class: "mrb-out-of-sight" });
       input.addEventListener("change", () => (several ? mrbLabels.toggle(page, index, one.pick) : page.choose(index, one.pick, false)));
       input.addEventListener("click", (event) => { if (event.detail && !several) page.advance(index); });
-      group.append(element("label", { class: "mrb-pick" }, input, element("span", {}, ...(listed ? [one.key ? key(one.key) : null, described(one, only || several)] : [one.name, one.name === one.key ? null : key(one.key)]))));
+      group.append(element("label", { class: "mrb-pick" }, input, element("span", {}, ...(listed ? [one.key ? key(one.key) : null, described(one, whole)] : [one.name, one.name === one.key ? null : key(one.key)]))));
       inputs[one.pick] = input;
     }
     const state = element("span", { class: "mrb-state" });
@@ -104,11 +107,11 @@ const mrbAnnotate = (() => {
     }
     let meaning = null;
     if (hint) {
-      const about = element("p", { class: "mrb-hint", id: `${label}-hint`, hidden: !only, dir: "auto" }, /[.?!]$/.test(hint) ? human(hint) : `${human(hint)}.`);
+      const about = element("p", { class: "mrb-hint", id: `${label}-hint`, hidden: !whole, dir: "auto" }, /[.?!]$/.test(hint) ? human(hint) : `${human(hint)}.`);
       meaning = button("?", () => {
         about.hidden = !about.hidden;
         meaning.setAttribute("aria-expanded", String(!about.hidden));
-      }, { class: "mrb-ask", "aria-expanded": String(Boolean(only)), "aria-controls": about.id, "aria-label": `what ${name} means`, title: "what it means" });
+      }, { class: "mrb-ask", "aria-expanded": String(whole), "aria-controls": about.id, "aria-label": `what ${name} means`, title: "what it means" });
       head.append(meaning);
       head.after(about);
     }

@@ -154,7 +154,8 @@ def test_a_case_shows_who_gave_each_label_and_its_probability(of_labels: Explore
     for position, case in enumerate(data.benchmark.cases["case_id"]):
         rows = _label_rows(_case(of_labels, position)["html"])
         assert list(rows) == list(ERRORS)
-        own = data.benchmark.annotations.query("case_id == @case and dimension == 'errors'")
+        own = data.benchmark.annotations
+        own = own[(own["case_id"] == case) & (own["dimension"] == "errors")]
         truth = set(own["choice"].iloc[0].split("; "))
         for name, (label, people, judge) in rows.items():
             assert label == ("yes" if name in truth else "no")
