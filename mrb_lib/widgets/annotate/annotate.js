@@ -149,9 +149,10 @@ class MrbAnnotatePage {
     this.nextLine.textContent = mrbAnnotate.next(this);
     this.why.textContent = mrbAnnotate.whySkipped(this);
     this.why.hidden = !this.why.textContent;
-    this.nextLine.classList.toggle("mrb-complete", this.left().length === 0);
-    this.forward.classList.toggle("mrb-first", this.left().length === 0);
-    this.forward.firstChild.textContent = this.left().length === 0 && !this.progress.open ? "Finish " : "Next case ";
+    const whole = this.left().length === 0 && mrbLabels.unsaved(this) < 0;
+    this.nextLine.classList.toggle("mrb-complete", whole);
+    this.forward.classList.toggle("mrb-first", whole);
+    this.forward.firstChild.textContent = whole && !this.progress.open ? "Finish " : "Next case ";
     this.root.querySelector(".mrb-back").disabled = this.number === 1;
   }
 

@@ -128,6 +128,7 @@ const mrbAnnotate = (() => {
     const chosen = page.about.dimensions[index].labels ? mrbLabels.shown(page, index) : [given.pick];
     for (const [pick, input] of Object.entries(inputs)) input.checked = chosen.includes(pick);
     if (save) save.disabled = !isDraft;
+    save?.classList.toggle("mrb-first", isDraft);
     state.textContent = isDraft ? "not saved yet" : given.pick ? "✓ done" : given.skipped ? "skipped" : index === page.at ? "◂ now" : "open";
   }
 
