@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -12,7 +13,8 @@ import pandas as pd
 from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.data.demo.build import write_demo
 from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.verdicts.store import save_imported
+from mrb_lib.schema import joined_labels
+from mrb_lib.verdicts.store import load_verdicts, save_imported
 
 RISK = ("No risk", "Low risk", "Moderate risk", "High risk")
 MEANINGS = {
@@ -71,6 +73,44 @@ def write_rating(
         verdicts, folder / "bench" / "runs", benchmark=meta.name, kind=meta.kind, source="simulated", ratings=categories
     )
     return folder / "bench"
+
+
+ERRORS = ("wrong side", "omitted finding", "made-up finding", "overconfident")
+
+
+def write_labels(folder: Path, *, n: int = 6, labels: tuple[str, ...] = ERRORS, annotated: bool = True) -> Path:
+    """A rating of risk beside error categories, of which several may apply: annotators, and a judge that adds one."""
+    bench = load(write_rating(folder, n=n))
+    rng = np.random.default_rng(4)
+    truth = rng.random((n, len(labels))) < 0.4
+    ids = bench.cases["case_id"].tolist()
+    choices = [joined_labels([name for name, one in zip(labels, row, strict=True) if one], labels) for row in truth]
+    rows = pd.DataFrame(
+        {"case_id": case, "annotator": who, "dimension": "errors", "choice": said}
+        for case, said in zip(ids, choices, strict=True)
+        for who in ("Dr A", "Dr B", "Dr C")
+    )
+    meta = replace(
+        bench.meta, name="errors of responses", dimensions=("overall", "errors"), labels={"errors": labels},
+        definitions={**MEANINGS, "errors": "what is wrong in it", labels[0]: "left where the image shows right"},
+    )  # fmt: skip
+    annotations = pd.concat([bench.annotations, rows], ignore_index=True)
+    save(replace(bench, meta=meta, annotations=annotations if annotated else rows.head(0)), folder / "labels")
+    said = truth | (np.arange(len(labels)) == 0)  # the judge gives the first label to every case
+    verdicts = pd.concat([
+        load_verdicts(folder / "bench" / "runs", bench.cases),
+        pd.DataFrame({
+            "judge": "near", "case_id": ids, "dimension": "errors", "order": "AB", "repeat": 0, "probe": "none",
+            "choice": [joined_labels([name for name, one in zip(labels, row, strict=True) if one], labels)
+                       for row in said],
+            "status": "ok", "p_categories": [json.dumps(np.where(row, 0.75, 0.125).tolist()) for row in said],
+        }),
+    ])  # fmt: skip
+    save_imported(
+        verdicts, folder / "labels" / "runs", benchmark=meta.name, kind=meta.kind, source="simulated",
+        ratings=meta.categories, labels=meta.labels,
+    )  # fmt: skip
+    return folder / "labels"
 
 
 def write_steps(folder: Path, *, before: str = "") -> Path:

@@ -16,16 +16,18 @@ if TYPE_CHECKING:
 
 
 def show_until(benchmark: Benchmark, store: Store, target: Target, *, as_json: bool = False) -> None:
-    """Print what is wanted of the agreement on each dimension, what it is, and what would help."""
+    """Print what is wanted of the agreement on each dimension of one choice, what it is, and what would help."""
     from mrb_lib.cli import render
     from mrb_lib.reviews.exchange import annotations_of
     from mrb_lib.stats.agreement import agreement
     from mrb_lib.stats.agreement.until import until
 
-    meta = benchmark.meta
     annotations, _ = annotations_of(benchmark, store)
+    several = list(benchmark.meta.labels)
+    benchmark = replace(benchmark, annotations=annotations).of_one_choice
+    meta = benchmark.meta
     estimates = agreement(
-        annotations, benchmark.cases, categories=meta.categories, level=meta.level, dimensions=meta.dimensions
+        benchmark.annotations, benchmark.cases, categories=meta.categories, level=meta.level, dimensions=meta.dimensions
     )
     table = until(estimates, target)
     simulated = meta.kind == "simulated"
@@ -35,6 +37,8 @@ def show_until(benchmark: Benchmark, store: Store, target: Target, *, as_json: b
     typer.echo(f"{meta.name}{f' ({render.MARK} data)' if simulated else ''}: {target.measure} >= {target.value:g}")
     shown = table[["dimension", "n_cases", "annotators_per_case", "value", "low", "high", "state", "reliability"]]
     typer.echo(render.as_text(shown))
+    if several:
+        typer.echo(f"left out, as several labels may apply: {', '.join(several)}")
     for row in table.itertuples():
         typer.echo(f"{row.dimension}: {row.advice}")
 

@@ -23,6 +23,8 @@ from mrb_lib.schema import (
     Level,
     Task,
     category_numbers,
+    joined_labels,
+    split_labels,
 )
 
 LONGEST_CATEGORY: Final = 80
@@ -82,6 +84,13 @@ class BenchmarkMeta:
     def one_choice(self) -> tuple[str, ...]:
         """The dimensions in which a case has one category: all but those of `labels`."""
         return tuple(name for name in self.dimensions if name not in self.labels)
+
+    def offers(self, dimension: str, choice: object) -> bool:
+        """Whether the benchmark has the dimension, and an annotator may make the choice on it."""
+        own = self.labels.get(dimension)
+        if own is None:
+            return dimension in self.dimensions and choice in self.categories
+        return isinstance(choice, str) and joined_labels(split_labels(choice), own) == choice
 
     @property
     def is_judged(self) -> bool:

@@ -48,9 +48,8 @@ def answer_log(benchmark: Benchmark, store: Store) -> tuple[pd.DataFrame, int]:
         skipped_reason=answers["skipped_reason"].mask(answers["choice"].notna()),
         counts=last,
     )
-    known = answers["dimension"].isin(meta.dimensions) & (
-        answers["choice"].isna() | answers["choice"].isin(meta.categories)
-    )
+    offered = pd.Series(list(map(meta.offers, answers["dimension"], answers["choice"])), answers.index, dtype=bool)
+    known = answers["dimension"].isin(meta.dimensions) & (answers["choice"].isna() | offered)
     comments = store.comments(meta.name).rename(columns={"text": "comment"}).assign(kind=COMMENT, counts=True)
     rows = pd.concat([answers[known], comments], ignore_index=True).reindex(columns=list(LOG_COLUMNS))
     rows = rows[rows["case_id"].isin(benchmark.cases["case_id"])]

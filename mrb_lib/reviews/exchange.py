@@ -175,14 +175,15 @@ def annotations_of(benchmark: Benchmark, store: Store) -> tuple[pd.DataFrame, in
     -------
     frame : `case_id, annotator, dimension, choice`, in the order of the cases, dimensions and names; choices in the
         cases' own frame
-    left_out : answers that are not in it, since the benchmark has no such case, dimension or category (any more);
-        skipped dimensions are not answers
+    left_out : answers that are not in it, since the benchmark has no such case, dimension, category or label (any
+        more); skipped dimensions are not answers
     """
     meta = benchmark.meta
     answers = store.annotations(meta.name)
     case = pd.Index(benchmark.cases["case_id"]).get_indexer(pd.Index(answers["case_id"]))
     dimension = pd.Index(meta.dimensions).get_indexer(pd.Index(answers["dimension"]))
-    belongs = (case >= 0) & (dimension >= 0) & answers["choice"].isin(meta.categories).to_numpy(dtype=bool)
+    offered = map(meta.offers, answers["dimension"], answers["choice"])
+    belongs = (case >= 0) & np.fromiter(offered, dtype=bool, count=len(answers))
     rows = answers.assign(_case=case, _dimension=dimension)[belongs]
     rows = rows.sort_values(["_case", "annotator", "_dimension"], ignore_index=True)
     return rows.drop(columns=["_case", "_dimension"]), int((~belongs).sum())

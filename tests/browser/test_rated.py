@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from mrb_lib.data.benchmark import load
 from mrb_lib.reviews.exchange import annotations_of
 from mrb_lib.reviews.store import open_store
-from tests.rated import write_ranking, write_rating, write_steps
+from tests.rated import ERRORS, write_labels, write_ranking, write_rating, write_steps
 
 from .axe import violations
 from .hostile import harm
@@ -74,6 +74,83 @@ def test_a_rating_by_keyboard_may_be_undone(page: Page, tmp_path: Path) -> None:
     assert sorted(_kept(bench).values()) == ["High risk", "No risk"]
 
 
+def test_several_labels_by_keyboard_are_kept_once_they_are_confirmed(page: Page, tmp_path: Path) -> None:
+    bench = write_labels(tmp_path, n=2, annotated=False)
+    with Served("annotate", bench, "--annotators", "Dr Keys") as served:
+        _enter(page, served, total=2)
+        labels, state = page.get_by_role("checkbox"), page.locator(".mrb-row").nth(1).locator(".mrb-state")
+        expect(labels).to_have_count(len(ERRORS) + 1)
+        expect(page.locator(".mrb-row").nth(1)).to_contain_text("left where the image shows right")
+        page.keyboard.press("d")  # of the other dimension: it leads there, and chooses nothing
+        _said(page, "Now on Errors: press D again")
+        for key in "daba":  # the first is taken away again
+            page.keyboard.press(key)
+        expect(state).to_have_text("not saved yet")
+        assert _rows(bench) == {}
+        page.keyboard.press("a")
+        page.keyboard.press("Enter")
+        _said(page, "Saved: Errors, wrong side, omitted finding, overconfident")
+        page.keyboard.press("3")
+        _said(page, "Saved: Overall, Moderate risk")
+        page.keyboard.press("u")
+        _said(page, "Overall: choose again")
+        page.reload(timeout=PATIENT)
+        _at(page, 1, 2)
+        checked = page.locator(".mrb-row input:checked")
+        expect(checked).to_have_count(4)
+        page.keyboard.press("a")  # no row is open, so that the first one is in hand
+        page.keyboard.press("a")
+        expect(state).to_have_text("not saved yet")
+        page.reload(timeout=PATIENT)
+        _at(page, 1, 2)
+        expect(state).to_have_text("not saved yet")
+        assert violations(page) == []
+        page.locator(".mrb-annotate").focus()
+        page.keyboard.press("Enter")
+        _said(page, "Not saved yet: Errors")
+        page.keyboard.press("u")
+        _said(page, "As it was saved")
+        page.keyboard.press("0")
+        _said(page, "Saved: Errors, none of these")
+        page.keyboard.press("u")
+        _said(page, "Saved: Errors, wrong side, omitted finding, overconfident")
+        page.keyboard.press("Enter")
+        _at(page, 2, 2)
+        page.keyboard.press("1")
+        _said(page, "Saved: Overall, No risk")
+        page.keyboard.press("Enter")
+        _said(page, "Still open: Errors")
+        page.keyboard.press("0")
+        _said(page, "Saved: Errors, none of these")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="That was all")).to_be_visible(timeout=SOON)
+    kept = sorted(_rows(bench).items())
+    assert [choice for (_, name), choice in kept if name == "overall"].count("No risk") == 1
+    assert sorted(choice for (_, name), choice in kept if name == "errors") == [
+        "none",
+        "wrong side; omitted finding; overconfident",
+    ]
+
+
+def test_hostile_labels_are_words_on_both_pages(new_page: NewPage, tmp_path: Path) -> None:
+    bench = write_labels(tmp_path, n=3, labels=(HOSTILE, "'fine' & \"good\""))
+    page = new_page()
+    with Served("annotate", bench, "--annotators", "Dr Keys") as served:
+        _enter(page, served, total=3)
+        for key in ("a", "a", "Enter"):
+            page.keyboard.press(key)
+        _said(page, "Saved: Errors, <script>")
+        assert harm(page) == []
+    page = new_page()
+    with Served("review", bench) as served:
+        page.goto(f"{served.address}#judge=near", wait_until="domcontentloaded")
+        table = page.locator('.mrb-case [data-mrb="labels"]').first
+        expect(table).to_contain_text("<script>window.__pwned=1</script>", timeout=PATIENT)
+        expect(table).to_contain_text("0.75")
+        assert harm(page) == []
+        assert violations(page) == []
+
+
 def test_steps_come_in_order_below_those_before_them(page: Page, tmp_path: Path) -> None:
     bench = write_steps(tmp_path, before=HOSTILE + "\n")
     with Served("annotate", bench, "--annotators", "Dr Keys") as served:
@@ -120,6 +197,15 @@ def test_a_ranking_by_keyboard_is_kept_as_all_pairs(page: Page, tmp_path: Path) 
     item = f"i{seen[0][1]}"
     expected = {f"{item}-{a}{b}": "A" if place[a] < place[b] else "B" for a, b in ("01", "02", "12")}
     assert _kept(bench) == expected
+
+
+def _rows(bench: Path) -> dict[tuple[str, str], str]:
+    """The choices kept, by case and dimension."""
+    with open_store(bench / "reviews.sqlite", create=False) as store:
+        found, _ = annotations_of(load(bench), store)
+    return {
+        (case, name): choice for case, name, choice in found[["case_id", "dimension", "choice"]].itertuples(index=False)
+    }
 
 
 @pytest.fixture(scope="module")

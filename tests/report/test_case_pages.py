@@ -19,7 +19,7 @@ from mrb_lib.report.records import PageRecord
 from mrb_lib.stats.failures.case_index import build_index, open_index
 from mrb_lib.stats.failures.failure_kinds import failure_kinds
 from mrb_lib.verdicts.store import save_imported
-from tests.rated import RISK, write_rating
+from tests.rated import ERRORS, RISK, write_labels, write_rating
 
 IDS = ("all", "sure", "turns", "split", "silent", "fine")
 
@@ -142,3 +142,13 @@ def test_the_listed_cases_are_those_of_the_table_of_failures(tmp_path: Path) -> 
     (tmp_path / "tables" / "failures.csv").write_text("data_kind,case_id\ngeneral,c 1\ngeneral,\ngeneral,c2\n")
     assert listed_cases(tmp_path, [PageRecord("07", "key", tables=[{"id": "failures"}])]) == ["c 1", "c2"]
     assert listed_cases(tmp_path, [PageRecord("07", "key", tables=[{"id": "others"}])]) == []
+
+
+def test_pages_of_a_benchmark_with_labels_show_them_and_are_about_another_dimension(tmp_path: Path) -> None:
+    bench = write_labels(tmp_path)
+    for dimension in ("overall", "errors"):
+        pages = case_pages(CaseSource(bench, bench / "runs", dimension, "balanced", 3), tmp_path / dimension)
+        assert len(pages) == 3
+        for page in pages:
+            table = page.html.split('data-mrb="labels"')[1].split("</table>")[0]
+            assert all(name in table for name in ERRORS)

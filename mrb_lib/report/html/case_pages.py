@@ -200,7 +200,7 @@ def case_pages(source: CaseSource, out: Path, listed: Sequence[str] = ()) -> lis
     if not source.most or source.runs is None:
         return []
     benchmark = load(source.benchmark)
-    dimensions = benchmark.meta.dimensions
+    dimensions = benchmark.meta.one_choice
     if not benchmark.meta.is_judged:
         return []
     own = hashlib.sha256(str(out.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]

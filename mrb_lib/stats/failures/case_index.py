@@ -191,7 +191,7 @@ def _write(
     training: pd.DataFrame,
     progress: StepProgress | None,
 ) -> None:
-    cases, dimensions = benchmark.cases, list(benchmark.meta.dimensions)
+    cases, dimensions = benchmark.cases, list(benchmark.meta.one_choice)
     scale = scale_of(benchmark.meta)
     if not benchmark.meta.is_judged:
         labels = labels.assign(choice=pd.Series(None, index=labels.index, dtype="str"))
@@ -274,7 +274,8 @@ def open_index(folder: Path) -> CaseIndex:
         seen = {stated["judges"][i]: own for i, own in sorted(laid_aside.items())}
         named = stated["scale"]
         scale = None if named is None else Scale(
-            tuple(named["categories"]), named["is_ordered"], tuple(named["acceptable"])
+            tuple(named["categories"]), named["is_ordered"], tuple(named["acceptable"]),
+            {name: tuple(own) for name, own in named["labels"].items()},
         )  # fmt: skip
         offered = CHOICES if scale is None else scale.categories
         panel = Panel(

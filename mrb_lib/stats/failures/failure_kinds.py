@@ -5,8 +5,8 @@ Everything is laid out by judge, dimension and case once, so that a filter is a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -56,16 +56,20 @@ class Scale:
     ----------
     is_ordered : whether it means something how many categories lie between two
     acceptable : those that count as safe; empty where nobody says
+    labels : of the dimensions in which several may apply, which are of no kind of failure, by dimension
     """
 
     categories: tuple[str, ...]
     is_ordered: bool = False
     acceptable: tuple[str, ...] = ()
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def scale_of(meta: BenchmarkMeta) -> Scale | None:
     """The scale of a benchmark's ratings; None where its labels are not ratings."""
-    return Scale(meta.categories, meta.level != "nominal", meta.acceptable) if meta.is_rating else None
+    if not meta.is_rating:
+        return None
+    return Scale(meta.categories, meta.level != "nominal", meta.acceptable, dict(meta.labels))
 
 
 @dataclass(frozen=True)

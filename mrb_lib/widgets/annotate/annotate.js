@@ -149,9 +149,10 @@ class MrbAnnotatePage {
     this.nextLine.textContent = mrbAnnotate.next(this);
     this.why.textContent = mrbAnnotate.whySkipped(this);
     this.why.hidden = !this.why.textContent;
-    this.nextLine.classList.toggle("mrb-complete", this.left().length === 0);
-    this.forward.classList.toggle("mrb-first", this.left().length === 0);
-    this.forward.firstChild.textContent = this.left().length === 0 && !this.progress.open ? "Finish " : "Next case ";
+    const whole = this.left().length === 0 && mrbLabels.unsaved(this) < 0;
+    this.nextLine.classList.toggle("mrb-complete", whole);
+    this.forward.classList.toggle("mrb-first", whole);
+    this.forward.firstChild.textContent = whole && !this.progress.open ? "Finish " : "Next case ";
     this.root.querySelector(".mrb-back").disabled = this.number === 1;
   }
 
@@ -212,8 +213,7 @@ class MrbAnnotatePage {
         if (this.me !== me || this.number !== number) return;
         this.count(index, this.saved[index]);
         this.saved[index] = chosen;
-        const one = this.about.picks.find((each) => each.pick === pick);
-        this.fine(`Saved: ${mrbAnnotate.human(shown)}, ${one.said ?? one.name.toLowerCase()}`);
+        this.fine(`Saved: ${mrbAnnotate.human(shown)}, ${mrbAnnotate.said(this, index, pick)}`);
         this.paint();
       },
       (error) => {
@@ -232,6 +232,7 @@ class MrbAnnotatePage {
 
   // The last choice once more: what stood there before counts again; where nothing did, another may be chosen.
   async undo() {
+    if (mrbLabels.takeBack(this, this.at)) return undefined;
     const last = this.taken.at(-1);
     if (!last || last.me !== this.me) return this.fine("Nothing to undo: nothing was chosen since this page was opened.");
     if (last.number !== this.number) await this.show({ number: last.number });
@@ -275,6 +276,7 @@ class MrbAnnotatePage {
       this.arrived();
       throw error;
     }
+    mrbLabels.forget(this);
     done();
     await this.show({ after: number });
   }
@@ -296,6 +298,11 @@ class MrbAnnotatePage {
     this.leaving();
     await this.settled();
     const left = this.left();
+    const draft = mrbLabels.unsaved(this);
+    if (draft >= 0) {
+      this.arrived(() => this.focus(draft));
+      return this.fine(`Not saved yet: ${mrbAnnotate.human(this.about.dimensions[draft].shown)}. ${mrbLabels.waiting(this, draft)}; U takes it back.`);
+    }
     if (left.length === 0 && this.remarks.unsaved()) {
       this.arrived(() => this.remarks.open());
       return this.fine("Your comment is not saved yet: Ctrl + Enter saves it; empty it to go on without.");
@@ -304,6 +311,12 @@ class MrbAnnotatePage {
     this.arrived(() => this.focus(left[0]));
     const names = left.map((index) => mrbAnnotate.human(this.about.dimensions[index].shown));
     return this.fine(`Still open: ${names.join(", ")}. Answer, or skip with X.`);
+  }
+
+  // A key of another dimension than the one in hand leads there, and chooses nothing yet.
+  point(index, key) {
+    this.focus(index);
+    this.fine(`Now on ${mrbAnnotate.human(this.about.dimensions[index].shown)}: press ${key} again to choose.`);
   }
 
   step(by) {
@@ -341,13 +354,17 @@ class MrbAnnotatePage {
       this.fine("That key was not taken: the case was about to change. Look, and press it again.");
       return;
     }
-    const pick = this.about.picks.find((one) => one.key === pressed);
+    const several = Boolean(this.about.dimensions[this.at].labels);
+    const pick = several ? undefined : this.about.picks.find((one) => one.key === pressed);
     const digit = Number(pressed) - 1;
     const row = this.about.ranking ? this.called(pressed) : -1;
     const inButton = event.target instanceof Element && event.target.closest("button, summary, a");
     if (pick) this.choose(this.at, pick.pick, true);
+    else if (several && mrbLabels.key(this, this.at, pressed));
     else if (row >= 0) this.focus(row);
+    else if (mrbLabels.rowOf(this, pressed) >= 0) this.point(mrbLabels.rowOf(this, pressed), pressed);
     else if (this.numbered && Number.isInteger(digit) && this.rows[digit]) this.focus(digit);
+    else if (pressed === "Enter" && !inButton && mrbLabels.confirm(this, this.at));
     else if (pressed === "Enter" && !inButton) this.forwards();
     else if (pressed === "X") this.askSkip();
     else if (pressed === "U") this.undo();

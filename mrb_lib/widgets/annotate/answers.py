@@ -64,6 +64,7 @@ class Annotation:
     def initial_state(self, _: Mapping[str, Any]) -> dict[str, Any]:
         """What the page is about, and who may sign in."""
         meta = self._benchmark.meta
+        labels = self._form.labels(meta)
         people = sorted(set(self._assigned(None)["annotator"]))
         return {
             "benchmark": visible(meta.name),
@@ -71,6 +72,7 @@ class Annotation:
             "annotators": [{"name": name, "shown": visible(name)} for name in people],
             "dimensions": [
                 {"name": name, "shown": visible(name), "hint": visible(self._hints.get(name, ""))}
+                | ({"labels": labels[name]} if name in labels else {})
                 for name in meta.dimensions
             ],
             "picks": self._form.picks(meta),
@@ -112,7 +114,7 @@ class Annotation:
         if dimension not in self._benchmark.meta.dimensions:
             raise InputError(f"dimension {dimension!r}: is not a dimension of this benchmark; load the page again.")
         choice = self._form.choice(assigned.order, pick)
-        if choice not in self._benchmark.meta.categories:
+        if not self._benchmark.meta.offers(dimension, choice):
             raise InputError(f"{pick!r}: is not a choice of this benchmark; load the page again.")
         if self._answers_of(assigned).get(dimension, {}).get("pick") != pick:
             self._store.answer(self._answer(assigned, dimension, choice, "", question.get("seconds")))

@@ -39,6 +39,7 @@ class Annotator(Shell):
             scripts=(
                 *SCRIPTS,
                 "annotate/parts",
+                "annotate/labels",
                 "annotate/comments",
                 "annotate/jump",
                 "annotate/annotate",

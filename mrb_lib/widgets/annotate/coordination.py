@@ -18,6 +18,7 @@ from mrb_lib.reviews.people import PEOPLE, read_people
 from mrb_lib.reviews.progress import OPEN, by_annotator, by_dimension, case_states, skipped_cases
 from mrb_lib.reviews.store import Store
 from mrb_lib.stats.agreement import agreement
+from mrb_lib.stats.multi_label.rows import ANSWERS, label_rows, names_of
 from mrb_lib.widgets.annotate.forms import PREFERENCE, Form
 from mrb_lib.widgets.annotate.quality import comments_html, defined_reasons, drift_html, pace_html, pairs_html
 from mrb_lib.widgets.annotate.tables import NOT_SAID, estimate, muted, quiet, records, sentence, table, when
@@ -37,7 +38,9 @@ _FILES = {"annotations": "annotations", "log": "annotation-log"}
 
 
 def agreement_so_far(benchmark: Benchmark, annotations: pd.DataFrame, *, resamples: int = 2000) -> pd.DataFrame:
-    """Agreement on each dimension as text, from `mrb_lib.stats.agreement.agreement`.
+    """Agreement on each dimension, and on each label where several may apply, as text.
+
+    From `mrb_lib.stats.agreement.agreement`; a label is a yes or a no of its own, "dimension: label".
 
     Parameters
     ----------
@@ -49,11 +52,18 @@ def agreement_so_far(benchmark: Benchmark, annotations: pd.DataFrame, *, resampl
         `dimension`; `cases` that two annotators or more have answered; `alone` with one; a column a measure (see
         `MEASURES`), an estimate with its 95% interval or "not yet"; `reason` why something is not yet there.
     """
-    meta = benchmark.meta
+    meta, has_labels = benchmark.meta, annotations["dimension"].isin(list(benchmark.meta.labels))
     estimates = agreement(
-        annotations, benchmark.cases, categories=meta.categories, level=meta.level, dimensions=meta.dimensions,
-        resamples=resamples,
+        annotations[~has_labels], benchmark.cases, categories=meta.categories, level=meta.level,
+        dimensions=meta.one_choice, resamples=resamples,
     )  # fmt: skip
+    if meta.labels:
+        of_labels = agreement(
+            label_rows(annotations[has_labels], meta.labels), benchmark.cases, categories=ANSWERS, level="nominal",
+            dimensions=names_of(meta.labels), resamples=resamples,
+        )  # fmt: skip
+        titles = of_labels["dimension"].str.replace("\n", ": ", regex=False)
+        estimates = pd.concat([estimates, of_labels.assign(dimension=titles)], ignore_index=True)
     out = pd.DataFrame(
         {"dimension": estimates["dimension"], "cases": estimates["n_cases"], "alone": estimates["n_unpaired"]}
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Final, Protocol
 
 import pandas as pd
 
 from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
-from mrb_lib.schema import CHOICES
+from mrb_lib.schema import CHOICES, NO_LABEL
 from mrb_lib.widgets.annotate.blinded import NAMES, as_shown, blinded_html, in_case_frame, item_html, rated_html
 from mrb_lib.widgets.text import visible
 
@@ -31,6 +32,9 @@ class Form(Protocol):
         """Everything that may be picked, in its sequence: `pick`, `key`, `name`, and perhaps `hint`, what it means, and
         `said`, the name in a sentence.
         """
+
+    def labels(self, meta: BenchmarkMeta) -> dict[str, list[dict[str, str]]]:
+        """By dimension in which several labels may apply, these labels as of `picks`, and at last that none does."""
 
     def words(self, meta: BenchmarkMeta) -> dict[str, object]:
         """The texts of the page: `title`, `lead`, `nobody`, `signed` (before the name of who is there), `heading`,
@@ -68,6 +72,10 @@ class Preference:
             for pick, name in NAMES.items()
             if in_case_frame("AB", pick) in meta.categories
         ]
+
+    def labels(self, meta: BenchmarkMeta) -> dict[str, list[dict[str, str]]]:
+        """See `Form.labels`; preferences have none."""
+        return {}
 
     def words(self, meta: BenchmarkMeta) -> dict[str, object]:
         """See `Form.words`."""
@@ -109,6 +117,20 @@ class Rating:
              "hint": visible(meta.definitions.get(label, ""))}
             for label, key in zip(meta.categories, keys_of(meta.categories), strict=True)
         ]  # fmt: skip
+
+    def labels(self, meta: BenchmarkMeta) -> dict[str, list[dict[str, str]]]:
+        """See `Form.labels`; keys are none of the categories', and labels beyond the last free key have none."""
+        taken = keys_of(meta.categories)
+        none, *free = [key for key in ("0", *FREE_LETTERS, *"987654321") if key not in taken]
+        return {
+            dimension: [
+                *({"pick": label, "key": key, "name": visible(label), "said": visible(label),
+                   "hint": visible(meta.definitions.get(label, ""))}
+                  for label, key in zip_longest(own, free[: len(own)], fillvalue="")),
+                {"pick": NO_LABEL, "key": none, "name": "None of these", "said": "none of these", "hint": ""},
+            ]
+            for dimension, own in meta.labels.items()
+        }  # fmt: skip
 
     def words(self, meta: BenchmarkMeta) -> dict[str, object]:
         """See `Form.words`."""

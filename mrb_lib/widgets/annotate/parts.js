@@ -69,10 +69,13 @@ const mrbAnnotate = (() => {
     return element("span", { class: "mrb-described" }, ...words);
   }
 
+  // Whether one dimension alone has the categories.
+  const single = ({ listed, dimensions }) => Boolean(listed) && dimensions.filter(({ labels }) => !labels).length === 1;
+
   // What the categories mean, once for all dimensions; with one of these it stands beside each category.
   function meanings(page) {
     const told = page.about.picks.filter(({ hint }) => hint);
-    if (!page.about.listed || page.about.dimensions.length === 1 || !told.length) return null;
+    if (!page.about.listed || single(page.about) || !told.length) return null;
     const each = told.map(({ name, hint }) => element("div", {}, element("dt", {}, element("bdi", { dir: "auto" }, name)), element("dd", { dir: "auto" }, hint)));
     return element("details", { class: "mrb-legend-of", open: true }, element("summary", {}, "What the categories mean"), element("dl", { tabindex: "0" }, ...each));
   }
@@ -83,50 +86,70 @@ const mrbAnnotate = (() => {
     const name = human(dimension.shown);
     const label = `${page.prefix}-${index}`;
     const { listed } = page.about;
-    const only = listed && page.about.dimensions.length === 1;
-    const group = element("div", { class: listed ? "mrb-choices mrb-listed" : "mrb-choices", role: "radiogroup", "aria-labelledby": label });
+    const whole = single(page.about) || Boolean(dimension.labels);
+    const several = Boolean(dimension.labels);
+    const group = element("div", { class: listed ? "mrb-choices mrb-listed" : "mrb-choices", role: several ? "group" : "radiogroup", "aria-labelledby": label });
     const inputs = {};
-    for (const one of page.about.picks) {
-      const input = element("input", { type: "radio", name: label, value: one.pick, class: "mrb-out-of-sight" });
-      input.addEventListener("change", () => page.choose(index, one.pick, false));
-      input.addEventListener("click", (event) => { if (event.detail) page.advance(index); });
-      group.append(element("label", { class: "mrb-pick" }, input, element("span", {}, ...(listed ? [key(one.key), described(one, only)] : [one.name, one.name === one.key ? null : key(one.key)]))));
+    for (const one of several ? dimension.labels : page.about.picks) {
+      const input = element("input", { type: several ? "checkbox" : "radio", name: label, value: one.pick, class: "mrb-out-of-sight" });
+      input.addEventListener("change", () => (several ? mrbLabels.toggle(page, index, one.pick) : page.choose(index, one.pick, false)));
+      input.addEventListener("click", (event) => { if (event.detail && !several) page.advance(index); });
+      group.append(element("label", { class: "mrb-pick" }, input, element("span", {}, ...(listed ? [one.key ? key(one.key) : null, described(one, whole)] : [one.name, one.name === one.key ? null : key(one.key)]))));
       inputs[one.pick] = input;
     }
     const state = element("span", { class: "mrb-state" });
     const head = element("div", { class: "mrb-row-head" }, page.numbered ? key(String(index + 1)) : dimension.key ? key(dimension.key) : null, element("span", { class: "mrb-name", id: label }, element("bdi", { dir: "auto" }, name)), state);
     const made = element("div", { class: "mrb-row" }, head, group);
+    const foot = several ? mrbLabels.foot(page, index) : null;
+    if (foot) {
+      group.before(foot.hint);
+      group.after(foot.save);
+    }
     let meaning = null;
     if (hint) {
-      const about = element("p", { class: "mrb-hint", id: `${label}-hint`, hidden: !only, dir: "auto" }, /[.?!]$/.test(hint) ? human(hint) : `${human(hint)}.`);
+      const about = element("p", { class: "mrb-hint", id: `${label}-hint`, hidden: !whole, dir: "auto" }, /[.?!]$/.test(hint) ? human(hint) : `${human(hint)}.`);
       meaning = button("?", () => {
         about.hidden = !about.hidden;
         meaning.setAttribute("aria-expanded", String(!about.hidden));
-      }, { class: "mrb-ask", "aria-expanded": String(Boolean(only)), "aria-controls": about.id, "aria-label": `what ${name} means`, title: "what it means" });
+      }, { class: "mrb-ask", "aria-expanded": String(whole), "aria-controls": about.id, "aria-label": `what ${name} means`, title: "what it means" });
       head.append(meaning);
-      group.before(about);
+      head.after(about);
     }
     made.addEventListener("focusin", () => page.look(index));
-    return { made, inputs, state, meaning };
+    return { made, inputs, state, meaning, save: foot?.save };
   }
 
   function paintRow(page, index) {
-    const { made, inputs, state } = page.rows[index];
+    const { made, inputs, state, save } = page.rows[index];
     const given = page.answers[index];
+    const isDraft = mrbLabels.draft(page, index) !== undefined;
     made.classList.toggle("mrb-now", index === page.at);
-    made.classList.toggle("mrb-answered", Boolean(given.pick));
-    for (const [pick, input] of Object.entries(inputs)) input.checked = given.pick === pick;
-    state.textContent = given.pick ? "✓ done" : given.skipped ? "skipped" : index === page.at ? "◂ now" : "open";
+    made.classList.toggle("mrb-answered", Boolean(given.pick) && !isDraft);
+    const chosen = page.about.dimensions[index].labels ? mrbLabels.shown(page, index) : [given.pick];
+    for (const [pick, input] of Object.entries(inputs)) input.checked = chosen.includes(pick);
+    if (save) save.disabled = !isDraft;
+    save?.classList.toggle("mrb-first", isDraft);
+    state.textContent = isDraft ? "not saved yet" : given.pick ? "✓ done" : given.skipped ? "skipped" : index === page.at ? "◂ now" : "open";
   }
 
   // What the annotator does next, in one sentence.
   function next(page) {
     const left = page.left();
+    const unsaved = mrbLabels.unsaved(page);
+    if (unsaved >= 0) return mrbLabels.waiting(page, unsaved);
     const of = page.about.dimensions.length;
     if (left.length === of) return page.about.ranking ? `${plural(of, "answer")} to place` : `${plural(of, "dimension")} to answer`;
     if (left.length) return `${left.length} of ${of} still open`;
     const what = page.answers.some((given) => given.skipped) ? "Skipped" : "All answered";
     return `${what} – press Enter ${page.progress.open ? "for the next case" : "to finish"}`;
+  }
+
+  // What was picked, within a sentence.
+  function said(page, index, pick) {
+    const dimension = page.about.dimensions[index];
+    if (dimension.labels) return mrbLabels.said(dimension, pick);
+    const one = page.about.picks.find((each) => each.pick === pick);
+    return one.said ?? one.name.toLowerCase();
   }
 
   function whySkipped(page) {
@@ -245,5 +268,5 @@ const mrbAnnotate = (() => {
     } };
   }
 
-  return { kept, keep, button, stopwatch, signIn, panel, paintRow, next, whySkipped, bar, paintBar, finished, skipping, human, element };
+  return { kept, keep, button, stopwatch, signIn, panel, paintRow, next, said, whySkipped, bar, paintBar, finished, skipping, human, element };
 })();

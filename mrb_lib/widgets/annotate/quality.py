@@ -35,14 +35,15 @@ def defined_reasons(reasons: pd.Series) -> list[str]:
 
 def pairs_html(benchmark: Benchmark, annotations: pd.DataFrame, *, resamples: int = 2000) -> str:
     """Every two annotators on the cases that both answered, from `mrb_lib.stats.agreement.annotator_pairs`."""
-    meta = benchmark.meta
+    meta, several = benchmark.meta, list(benchmark.meta.labels)
     found = annotator_pairs(
-        annotations, benchmark.cases, categories=meta.categories, level=meta.level, dimensions=meta.dimensions,
-        resamples=resamples,
+        annotations[~annotations["dimension"].isin(several)], benchmark.cases, categories=meta.categories,
+        level=meta.level, dimensions=meta.one_choice, resamples=resamples,
     )  # fmt: skip
+    left_out = f" Without dimensions of several labels: {', '.join(map(isolated, several))}." if several else ""
     found = found.assign(reason=defined_reasons(found["reason"])).dropna(subset="annotator_1")
     if found.empty:
-        return "<p>No two annotators have answered the same case yet.</p>"
+        return f"<p>No two annotators have answered the same case yet.{left_out}</p>"
     rows = []
     for row in records(found.sort_values(["annotator_1", "annotator_2"], kind="stable")):
         measures = [
@@ -59,7 +60,7 @@ def pairs_html(benchmark: Benchmark, annotations: pd.DataFrame, *, resamples: in
         "Cohen's kappa",
         "why undefined, or how far to trust it",
     )
-    return table(head, rows, "agreement of each pair of annotators") + quiet(_PAIRS)
+    return table(head, rows, "agreement of each pair of annotators") + quiet(_PAIRS + left_out)
 
 
 def pace_html(log: pd.DataFrame) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 import pandas as pd
 
 from mrb_lib.replies import parse
-from mrb_lib.replies.categories import parse_categories
+from mrb_lib.replies.multi import parse_ratings
 from mrb_lib.schema import CHOICES, NO_PROBE
 from mrb_lib.stats.failures.failure_kinds import Scale
 from mrb_lib.verdicts.manifest import Manifest
@@ -191,7 +191,7 @@ def _reading(rows: Sequence[VerdictRow], reply: str | None, manifest: Manifest |
     if scale is None:
         choices = parse(reply, asked, CHOICES if manifest is None else manifest.choices).choices
     else:
-        choices = parse_categories(reply, asked, scale.categories).choices
+        choices = parse_ratings(reply, asked, scale.categories, scale.labels).choices
     read = ", ".join(f"{name} {_SHOWN.get(choice, choice)}" for name in own if (choice := choices[name]) is not None)
     unread = ", ".join(name for name in own if choices[name] is None)
     found = [f"the parser reads {read}" if read else "", f"it finds nothing for {unread}" if unread else ""]

@@ -47,8 +47,11 @@ def verdicts_html(verdicts: pd.DataFrame, labels: pd.DataFrame, scale: Scale | N
 
     Parameters
     ----------
-    scale : of ratings; None of preferences
+    scale : of ratings; None of preferences. Dimensions of several labels are left to
+        `mrb_lib.widgets.case.label_sets`
     """
+    if scale is not None and scale.labels:
+        verdicts = verdicts[~verdicts["dimension"].isin(list(scale.labels))]
     if verdicts.empty:
         return "<p>none</p>"
     gold = gold_of(labels)
@@ -106,7 +109,7 @@ def cell_html(row: VerdictRow | None, gold: object, scale: Scale | None = None) 
     kind, agreement = "", ""
     if is_text(gold):
         kind = ' class="mrb-right"' if choice == gold else ' class="mrb-wrong"'
-        agreement = _agreement(choice == gold) + _off(choice, gold, scale)
+        agreement = agreement_html(choice == gold) + _off(choice, gold, scale)
     return f"<td{kind}>{choice_html(choice)}{small}{agreement}{mark}</td>"
 
 
@@ -116,7 +119,8 @@ def _probability(choice: object, p_a: object) -> float | None:
     return {"A": p_a, "B": 1 - p_a}.get(str(choice))
 
 
-def _agreement(right: bool) -> str:
+def agreement_html(right: bool) -> str:
+    """The sign that says whether a verdict agrees with gold."""
     sign, words, kind = ("✓", "agrees with gold", "yes") if right else ("✗", "disagrees with gold", "no")
     return f' <span class="mrb-{kind}" role="img" aria-label="{words}">{sign}</span>'
 

@@ -18,6 +18,7 @@ from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.widgets.bundle import style as style_of
 from mrb_lib.widgets.case.facts import FactMark, Stretch, marks, word_differences
 from mrb_lib.widgets.case.images import SIDE, image_html
+from mrb_lib.widgets.case.label_sets import label_sets_html
 from mrb_lib.widgets.case.markdown import MarkdownText, marked_html, read_markdown
 from mrb_lib.widgets.case.replies import replies_html
 from mrb_lib.widgets.case.verdicts import choice_html, gold_of, is_text, verdicts_html
@@ -92,11 +93,13 @@ def case_html(
     if not blind:
         votes, labels, own_verdicts = (rows_of(table, here) for table in (annotations, gold, verdicts))
         replies = replies_html(case, own_verdicts, heading, manifests or {}, scale)
-        categories = CHOICES if meta is None else meta.categories
+        categories, several = (CHOICES, []) if meta is None else (meta.categories, list(meta.labels))
+        of_one = votes[~votes["dimension"].isin(several)]
         body += [
-            f"<{heading}>Annotators</{heading}>{votes_html(votes, labels, categories)}",
+            f"<{heading}>Annotators</{heading}>{votes_html(of_one, labels, categories)}",
             meanings_html(meta) if meta is not None and rated else "",
-            f"<{heading}>Judges</{heading}>{verdicts_html(own_verdicts, labels, scale)}{replies}",
+            f"<{heading}>Judges</{heading}>{verdicts_html(own_verdicts, labels, scale)}"
+            f"{label_sets_html(votes, own_verdicts, scale, heading)}{replies}",
         ]
     name = escaped(here)
     return (
@@ -271,12 +274,18 @@ def _counts(cast: Iterable[object], categories: Sequence[str]) -> str:
 
 
 def meanings_html(meta: BenchmarkMeta) -> str:
-    """What the dimensions and the categories mean, to open; empty where the benchmark does not say."""
-    named = [name for name in (*meta.dimensions, *meta.categories) if meta.definitions.get(name)]
-    each = "".join(f"<div><dt>{isolated(name)}</dt><dd>{isolated(meta.definitions[name])}</dd></div>" for name in named)
+    """What dimensions, categories and labels mean, to open; empty where the benchmark does not say."""
+    labels = [name for own in meta.labels.values() for name in own]
+    named = (*meta.dimensions, *meta.categories, *dict.fromkeys(labels))
+    each = "".join(
+        f"<div><dt>{isolated(name)}</dt><dd>{isolated(meta.definitions[name])}</dd></div>"
+        for name in named
+        if meta.definitions.get(name)
+    )
     if not each:
         return ""
+    what = "categories and labels" if meta.labels else "categories"
     return (
-        f"<details><summary {OWN_KEYS}>What the categories mean</summary>"
+        f"<details><summary {OWN_KEYS}>What the {what} mean</summary>"
         f'<dl class="mrb-meanings" tabindex="0" {OWN_KEYS}>{each}</dl></details>'
     )

@@ -203,12 +203,13 @@ def explorer_data(
     texts = {name: table[name].astype(object).where(table[name].notna(), None) for name in _TEXTS if name in table}
     table = table.assign(**(dict.fromkeys(_TEXTS) | texts))
     table = table.assign(probe=table["probe"].fillna(NO_PROBE))
-    labels, dimensions = gold(benchmark), list(benchmark.meta.dimensions)
+    labels, dimensions = gold(benchmark), list(benchmark.meta.one_choice)
     scored = labels if benchmark.meta.is_judged else labels.assign(choice=pd.Series(None, index=labels.index))
     case_ids = benchmark.cases["case_id"]
     scale = scale_of(benchmark.meta)
     offered = CHOICES if scale is None else scale.categories
-    by_probe = panels([table], case_ids, dimensions, offered)
+    of_one = table[~table["dimension"].isin(list(benchmark.meta.labels))]
+    by_probe = panels([of_one], case_ids, dimensions, offered)
     panel = by_probe.get(NO_PROBE, as_panel(table.head(0), case_ids, dimensions, offered))
     hard = None  # the model of difficulty is one of preferences
     if scale is None:

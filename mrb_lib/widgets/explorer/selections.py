@@ -89,7 +89,7 @@ class Selections:
                 gold=self.data.labels.frame,
                 kinds=lambda: self.data.kinds,
                 reviewers=lambda: reviewed_by(self.history().iloc[: scope[1]]),
-                dimensions=self.data.benchmark.meta.dimensions,
+                dimensions=self.data.kinds.dimensions,
                 tags=lambda: self.tags.seen_by(self.beholder(scope), scope[2]),
             )
         if query.review:

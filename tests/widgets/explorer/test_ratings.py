@@ -20,7 +20,7 @@ from mrb_lib.widgets.explorer.adjudicate import Reviews
 from mrb_lib.widgets.explorer.answers import ExplorerAnswers
 from mrb_lib.widgets.explorer.app import explore
 from mrb_lib.widgets.explorer.data import explorer_data
-from tests.rated import RISK, write_rating
+from tests.rated import ERRORS, RISK, write_labels, write_rating
 
 HOSTILE = '<script>window.__pwned=1</script>"><img src=x onerror=alert(1)>'
 
@@ -131,3 +131,78 @@ def test_probabilities_that_are_no_list_are_left_out(bench: Path) -> None:
             benchmark, data.kinds, data.labels, data.votes, lambda _, rows=broken: rows.head(2)
         ).case_html(0)
         assert "always-safe" in shown and 'data-mrb="probabilities"' not in shown, stated
+
+
+@pytest.fixture
+def of_labels(tmp_path: Path) -> ExplorerAnswers:
+    bench = write_labels(tmp_path)
+    benchmark = load(bench)
+    index = open_index(build_index(bench / "runs", benchmark, tmp_path / "index"))
+    reviews = Reviews(benchmark.meta.name, tmp_path / "reviews.sqlite", categories=benchmark.meta.choices)
+    return ExplorerAnswers(explorer_data(benchmark, index), reviews)
+
+
+def _label_rows(html: str) -> dict[str, list[str]]:
+    """By label, the words of its cells."""
+    table = html.split('data-mrb="labels"')[1].split("</table>")[0]
+    rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in table.split("<tr>")[2:]]
+    return {re.sub("<[^>]*>", "", name): [re.sub("<[^>]*>", "", cell) for cell in cells] for name, *cells in rows}
+
+
+def test_a_case_shows_who_gave_each_label_and_its_probability(of_labels: ExplorerAnswers) -> None:
+    data = of_labels.data
+    for position, case in enumerate(data.benchmark.cases["case_id"]):
+        rows = _label_rows(_case(of_labels, position)["html"])
+        assert list(rows) == list(ERRORS)
+        own = data.benchmark.annotations
+        own = own[(own["case_id"] == case) & (own["dimension"] == "errors")]
+        truth = set(own["choice"].iloc[0].split("; "))
+        for name, (label, people, judge) in rows.items():
+            assert label == ("yes" if name in truth else "no")
+            assert people == ("3 of 3: Dr A, Dr B, Dr C" if name in truth else "0 of 3")
+            given = name in truth or name == ERRORS[0]
+            assert judge == f"{'yes 0.75' if given else 'no 0.12'} {'✓' if given == (name in truth) else '✗'}"
+    shown = _case(of_labels, 0)["html"]
+    assert "left where the image shows right" in shown, "what a label means"
+    votes = shown.split("Annotators</h")[1].split("Judges</h")[0]
+    assert "overall" in votes and ERRORS[0] not in votes.split("<details")[0], "not among the votes for a category"
+
+
+def test_dimensions_of_several_labels_are_no_failures_and_nobody_adjudicates_them(of_labels: ExplorerAnswers) -> None:
+    about = of_labels.initial_state({"fragment": "#dimension=errors"})
+    assert about["dimensions"] == ["overall"]
+    assert "errors" in about["trouble"]
+    benchmark = of_labels.data.benchmark
+    runs = benchmark.path / "runs" if benchmark.path else Path()
+    table = explorer_data(benchmark, load_verdicts(runs, benchmark.cases))
+    assert table.kinds.scale == of_labels.data.kinds.scale
+    for kind in table.kinds.names:
+        assert (table.kinds.of(kind) == of_labels.data.kinds.of(kind)).all(), kind
+        of_labels.select({"query": {"judge": "near", "kind": [kind]}})
+    case = _case(of_labels, 2, judge="near")
+    assert "wrong side" not in case["view"]
+    entries = {"position": 2, "case_id": case["case_id"], "version": case["version"], "reviewer": "Dr R",
+               "verdict": "ambiguous", "adjudication_id": "a" * 12}  # fmt: skip
+    with pytest.raises(InputError, match="'errors' is not one of this benchmark"):
+        of_labels.save(entries | {"dimension": "errors"})
+    assert of_labels.save(entries | {"dimension": "overall"})["saved"]
+    name = of_labels.export({"query": {"judge": "near"}, "format": "csv"})["export"]
+    assert "gold errors" not in of_labels.more({"export": name})["piece"]
+
+
+def test_a_reply_about_labels_is_read_by_them(tmp_path: Path) -> None:
+    bench = write_labels(tmp_path)
+    benchmark = load(bench)
+    verdicts = load_verdicts(bench / "runs", benchmark.cases).assign(status="repaired")
+    text = '{"overall": "Low risk", "errors": ["made-up finding", "wrong side"]}'
+    verdicts = verdicts[verdicts["judge"] == "near"].assign(reply=text)
+    shown = explorer_data(benchmark, verdicts).case_html(0)
+    assert "errors wrong side; made-up finding" in re.sub("<[^>]*>", "", shown)
+
+
+def test_hostile_labels_are_shown_as_words(tmp_path: Path) -> None:
+    bench = write_labels(tmp_path, labels=(HOSTILE, "fine"))
+    benchmark = load(bench)
+    shown = explorer_data(benchmark, load_verdicts(bench / "runs", benchmark.cases)).case_html(0)
+    assert "<script" not in shown and "<img src=x" not in shown
+    assert next(iter(_label_rows(shown))).startswith("&lt;script&gt;")

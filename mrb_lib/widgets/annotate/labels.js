@@ -1,0 +1,102 @@
+// Dimensions in which several labels may apply: toggles make a draft, which Enter stores; that none applies is stored at once.
+const mrbLabels = (() => {
+  const { element } = mrbShell;
+  const none = ({ labels }) => labels.at(-1).pick;
+  const listed = (dimension, pick) => (!pick || pick === none(dimension) ? [] : pick.split("; ")); // no label has a semicolon
+  const place = (page, index) => page.placeOf(page.about.dimensions[index].name);
+
+  // Drafts outlive the page, as what is typed does.
+  const name = (page) => `mrb-unsaved:labels:${page.about.benchmark}`;
+  function drafts(page) {
+    page.drafts ??= JSON.parse(mrbShell.recall("sessionStorage", name(page)) || "{}");
+    return page.drafts;
+  }
+  const draft = (page, index) => (page.about.dimensions[index].labels ? drafts(page)[place(page, index)] : undefined);
+  function keep(page, index, pick) {
+    if (pick === undefined) delete drafts(page)[place(page, index)];
+    else drafts(page)[place(page, index)] = pick;
+    mrbShell.keep("sessionStorage", name(page), JSON.stringify(drafts(page)));
+  }
+
+  // The row whose labels are chosen and not saved; -1 where there is none.
+  const unsaved = (page) => page.about.dimensions.findIndex((_, index) => draft(page, index) !== undefined);
+
+  // What such a row waits for, in one sentence.
+  function waiting(page, index) {
+    const { labels } = page.about.dimensions[index];
+    return draft(page, index) ? "Press Enter to save the labels you chose" : `Choose labels, or ${labels.at(-1).key} where none of these applies`;
+  }
+
+  // What a row shows as chosen.
+  function shown(page, index) {
+    const dimension = page.about.dimensions[index];
+    const pick = draft(page, index) ?? page.answers[index].pick;
+    return pick === none(dimension) ? [pick] : listed(dimension, pick);
+  }
+
+  const asSaved = (page, index) => (page.answers[index].pick ? "As it was saved." : "Nothing is chosen.");
+
+  function toggle(page, index, label) {
+    const dimension = page.about.dimensions[index];
+    if (label === none(dimension)) return store(page, index, label);
+    const on = new Set(listed(dimension, draft(page, index) ?? page.answers[index].pick));
+    if (!on.delete(label)) on.add(label);
+    const pick = dimension.labels.map((one) => one.pick).filter((one) => on.has(one)).join("; ");
+    keep(page, index, pick === (page.answers[index].pick ?? "") ? undefined : pick);
+    page.at = index;
+    page.paint();
+    const { key } = dimension.labels.at(-1);
+    return page.fine(draft(page, index) === undefined ? asSaved(page, index) : pick ? `Not saved yet: ${on.size} chosen. Enter saves.` : `Nothing is chosen: press ${key} where none of these applies.`);
+  }
+
+  function store(page, index, pick) {
+    keep(page, index, undefined);
+    page.choose(index, pick, true);
+  }
+
+  // Whether there was something to save, or to say about it.
+  function confirm(page, index) {
+    const pick = draft(page, index);
+    if (pick) store(page, index, pick);
+    else if (pick === "") page.fine(`Nothing is chosen: press ${page.about.dimensions[index].labels.at(-1).key} where none of these applies.`);
+    return pick !== undefined;
+  }
+
+  // Whether there was a draft to take back.
+  function takeBack(page, index) {
+    if (draft(page, index) === undefined) return false;
+    keep(page, index, undefined);
+    page.paint();
+    page.fine(asSaved(page, index));
+    return true;
+  }
+
+  function forget(page) {
+    page.about.dimensions.forEach((_, index) => draft(page, index) !== undefined && keep(page, index, undefined));
+  }
+
+  // The nearest row that has a choice under a key; -1 where none has.
+  function rowOf(page, pressed) {
+    const has = ({ labels }) => (labels ?? page.about.picks).some((one) => one.key === pressed);
+    const rows = page.about.dimensions.flatMap((one, index) => (has(one) ? [index] : []));
+    return rows.sort((a, b) => Math.abs(a - page.at) - Math.abs(b - page.at))[0] ?? -1;
+  }
+
+  // What a key does in such a row, and whether it does something.
+  function key(page, index, pressed) {
+    const label = page.about.dimensions[index].labels.find((one) => one.key === pressed);
+    if (label) toggle(page, index, label.pick);
+    return Boolean(label);
+  }
+
+  function foot(page, index) {
+    const { labels } = page.about.dimensions[index];
+    const save = mrbAnnotate.button(["Save labels ", element("kbd", { "aria-hidden": "true" }, "Enter")], () => confirm(page, index), { class: "mrb-save-labels" });
+    const hint = element("p", { class: "mrb-hint" }, "Several may apply: choose, then ", element("kbd", {}, "Enter"), "; ", element("kbd", {}, labels.at(-1).key), " where none does.");
+    return { save, hint };
+  }
+
+  const said = ({ labels }, pick) => labels.filter((one) => one.pick === pick || pick.split("; ").includes(one.pick)).map((one) => one.said).join(", ");
+
+  return { draft, unsaved, waiting, rowOf, shown, toggle, confirm, takeBack, forget, key, foot, said };
+})();
