@@ -70,6 +70,10 @@ class _Open:
     pairs: int = 0
 
 
+# After a value: another that could stand in its place, so that neither is stated.
+_ALTERNATIVE = re.compile(r"\s{0,3}(?:\||/|or\b)\s{0,3}[\"'A-Za-z]")
+
+
 @dataclass(frozen=True)
 class _Closed:
     """What a container passes on to the one around it."""
@@ -213,6 +217,8 @@ class _ObjectReader:
         key = frame.key or ""
         frame.key, frame.waiting = None, False
         frame.pairs += 1
+        if _ALTERNATIVE.match(self._text, end):
+            value = ""
         role, name = self._names.role(key)
         if role == "dimension" and name is not None:
             self._state(frame, name, self._choice(value), end)

@@ -121,3 +121,25 @@ def test_corrections_lists_and_quotations_take_time_in_proportion(unit: str) -> 
             taken.append(time.process_time() - start)
         seconds.append(min(taken))
     assert seconds[1] < 24 * max(seconds[0], 0.02)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"accuracy": "A"|"B"|"tie"}',
+        '{"accuracy": "A" | "B" | "tie", "overall": "A" | "B" | "tie"}',
+        '{"accuracy": "A" or "B"}',
+        "{'accuracy': 'A' / 'B'}",
+        '{"accuracy": A | B}',
+    ],
+)
+def test_alternatives_under_a_key_are_a_template_and_no_verdict(reply: str) -> None:
+    for dimensions in (("accuracy",), ("accuracy", "overall")):
+        assert not any(parse(reply, dimensions).choices.values())
+
+
+def test_a_comment_after_a_value_is_no_alternative() -> None:
+    assert parse('{"accuracy": "A", // not B\n"overall": "B" /* B */}', ("accuracy", "overall")).choices == {
+        "accuracy": "A",
+        "overall": "B",
+    }
