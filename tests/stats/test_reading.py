@@ -121,6 +121,7 @@ def test_consistency_names_the_most_and_the_least_consistent() -> None:
         {"judge": "b", "consistency": 0.41, "consistency_low": 0.4, "consistency_high": 0.5, "position_bias_low": 0.2},
         {"judge": "c", "consistency": NAN},
         dimension="quality", subfield=None, n=80, position_bias_low=-0.1, position_bias_high=0.3,
+        repeat_agreement=NAN, repeat_agreement_low=NAN, repeat_agreement_high=NAN,
     )  # fmt: skip
     spec = TABLES["consistency"]
     assert spec.says(table) == (
@@ -129,6 +130,8 @@ def test_consistency_names_the_most_and_the_least_consistent() -> None:
     )
     assert spec.says(table.head(1)).endswith(", the only judge asked in both orders.")
     assert spec.says(table.tail(1)) == "On quality, no judge was asked about a case in both orders of its responses."
+    again = table.tail(1).assign(repeat_agreement=0.75, repeat_agreement_low=0.7, repeat_agreement_high=0.8)
+    assert spec.says(again).startswith("On quality, asked again, c says the same 75%")
     alike = spec.says(table.assign(consistency=1.0))
     assert "all 3 judges make the same choice" in alike
     assert "least" not in alike
