@@ -17,7 +17,7 @@ import pandas as pd
 from mrb_lib.errors import InputError
 from mrb_lib.judges.prompts import RANKED
 from mrb_lib.replies.rankings import RankingReading
-from mrb_lib.verdicts.orders import FIRST, ITEM_RESPONSES, SECOND, TIE, pick_of
+from mrb_lib.verdicts.orders import EVIDENCE, FIRST, ITEM_RESPONSES, SECOND, TIE, WEAK, pick_of
 from mrb_lib.verdicts.protocol import VerdictRows
 
 LINEUP: Final = "lineup"
@@ -64,7 +64,8 @@ def _about(row: Mapping[object, object]) -> list[str]:
     """What the prompts of an item show besides the responses."""
     images = row.get("images")
     named = images if isinstance(images, (list, tuple, np.ndarray)) else []
-    return [str(row["question"]), str(row.get("reference")), *map(str, named)]
+    beside = (row.get(name) for name in ("reference", WEAK, EVIDENCE))
+    return [str(row["question"]), *map(str, beside), *map(str, named)]
 
 
 def _digest(*texts: str) -> str:

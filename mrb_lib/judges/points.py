@@ -74,7 +74,8 @@ def put_points(
     places = counted(criteria, dimension)
     weights = [criteria[place].weight for place in places]
     if not any(weight > 0 for weight in weights):
-        rows.fail([position], f"no criterion of the rubric has a positive weight and counts for {dimension}")
+        why = f"no criterion of the rubric has a positive weight and counts for {dimension}"
+        rows.put(position, "error", None, error=why, **values)
         return
     first, second = ([float(f"{each:.9g}") if each is not None else None for each in met] for met in shown)
     values |= {"criteria_first": _json(first), "criteria_second": _json(second)}

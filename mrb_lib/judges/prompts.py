@@ -162,10 +162,10 @@ class Prompt:
             raise InputError(
                 f"prompt {self.id}: shows the reference answer itself; leave out --reference, or use another prompt."
             )
-        if "examples" in names and self.asks == "rating":
+        if "examples" in names and (self.asks == "rating" or self.asks in RANKINGS or self.checks):
             raise InputError(
-                f"prompt {self.id}: asks for a rating of each response, of which choices between two are no examples; "
-                "leave out --examples, or use another engine."
+                f"prompt {self.id}: does not ask for what annotators decided of two responses, so that this is no "
+                "example of it; leave out --examples, or use another engine."
             )
 
     def render(
@@ -265,6 +265,11 @@ class Prompt:
         if wording:
             blocks[-1] = _worded(self, wording).render(
                 {**variables, "measure": _MEASURE if self.needs_reference else ""}
+            )
+        if self.checks and (note or labels != LETTERS):
+            raise InputError(
+                f"prompt {self.id}: shows each response alone, so that nothing can be said of two, or of what they are "
+                "called."
             )
         if labels != LETTERS and self.asks in ("all", "one"):
             plain = self._blocks({**variables, "first": "", "second": "", "fence": lambda name, text: ""})

@@ -32,6 +32,7 @@ class Settings:
         prompt offers another, and another that a judge replies nevertheless is not read
     task, is_ordered, definitions : of the benchmark, set by the same code: whether one response a case is rated,
         whether its categories are in order from the lowest, and what dimensions and categories mean
+    items : of the benchmark, set by the same code: a digest of which cases are of one item
     labels : of the benchmark, set by the same code: those of each dimension in which several may apply
     seed : of everything that is drawn at random
     prompt : id of a prompt, or path of a template file
@@ -69,6 +70,7 @@ class Settings:
     task: Task = "preference"
     is_ordered: bool = False
     definitions: dict[str, str] = field(default_factory=dict)
+    items: str = ""
     labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
     seed: int = 0
     prompt: str | None = None

@@ -28,7 +28,7 @@ from mrb_lib.judges.settings import Settings, for_repeats
 from mrb_lib.probes import ProbedImages
 from mrb_lib.runs.beside import beside
 from mrb_lib.runs.interruption import InterruptedRunError, stop_on_signals
-from mrb_lib.runs.items import by_items
+from mrb_lib.runs.items import by_items, digest_of_items
 from mrb_lib.runs.juries import check_members, common_dimensions, convene
 from mrb_lib.runs.local import Backend, Job, free, run_locally
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, ReportOutcome, RunSummary
@@ -210,6 +210,7 @@ def settings_for(benchmark: Benchmark, settings: Settings, repeats: int) -> Sett
         is_ordered=meta.level != "nominal",
         definitions=dict(meta.definitions),
         shown=dict(beside(benchmark, settings).shown),
+        items=digest_of_items(benchmark.cases) if "item" in benchmark.cases else "",
         labels=dict(meta.labels),
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, Protocol, runtime_checkable
 
@@ -10,7 +12,7 @@ import pandas as pd
 from mrb_lib.data.items import item_keys
 from mrb_lib.errors import InputError
 from mrb_lib.runs.plan import Plan
-from mrb_lib.verdicts.orders import ITEM_RESPONSES
+from mrb_lib.verdicts.orders import EVIDENCE, ITEM_RESPONSES, WEAK
 from mrb_lib.verdicts.protocol import Judge
 
 
@@ -32,8 +34,8 @@ def by_items(plan: Plan, judge: Judge, cases: pd.DataFrame) -> Plan:
     Returns
     -------
     Plan
-        Cases are of one item where they share `item` (see `mrb_lib.data.items.item_keys`) and all else that a prompt
-        shows of them: question, images and reference.
+        Cases are of one item where they share what `items_of` names, and the weak reference and the evidence where
+        the plan shows these.
 
     Raises
     ------
@@ -47,13 +49,32 @@ def by_items(plan: Plan, judge: Judge, cases: pd.DataFrame) -> Plan:
             f"judge {judge.name}: ranks all responses to an item together, and a probe changes one case alone; "
             "leave out the probes, or name the judge without +batch."
         )
-    shown = pd.DataFrame({"item": item_keys(cases), "question": cases["question"]})
-    shown["images"] = cases["images"].map("\n".join, na_action="ignore") if "images" in cases else None
-    shown["reference"] = cases.get("reference")
-    item = pd.Series(shown.groupby(list(shown), sort=False, dropna=False).ngroup().to_numpy(), index=cases["case_id"])
+    beside = {WEAK: "reference_weak", EVIDENCE: "evidence"}
+    item = items_of(cases, [column for name, column in beside.items() if name in plan.cases])
     texts = pd.concat([cases["response_a"], cases["response_b"]]).to_numpy()
     responses = pd.Series(texts).groupby([*item, *item]).agg(lambda own: sorted(set(own)))
     own_items = plan.cases["case_id"].map(item)
     return replace(
         plan, cases=plan.cases.assign(**{ITEM_RESPONSES: own_items.map(responses)}), items=own_items.to_numpy()
     )
+
+
+def items_of(cases: pd.DataFrame, beside: Sequence[str] = ()) -> pd.Series:
+    """The item of each case, as a number, by `case_id`.
+
+    Cases are of one item where they share `item` (see `mrb_lib.data.items.item_keys`) and all else that a prompt shows
+    of them: question, images, reference, and the columns `beside`.
+    """
+    shown = pd.DataFrame({"item": item_keys(cases), "question": cases["question"]})
+    shown["images"] = cases["images"].map("\n".join, na_action="ignore") if "images" in cases else None
+    for name in ("reference", *beside):
+        shown[name] = cases.get(name)
+    codes = shown.groupby(list(shown), sort=False, dropna=False).ngroup()
+    return pd.Series(codes.to_numpy(), index=cases["case_id"])
+
+
+def digest_of_items(cases: pd.DataFrame) -> str:
+    """A digest of which cases are of one item: a run of a judge that ranks items is of this grouping."""
+    items = items_of(cases)
+    text = "\0".join(f"{case}\t{item}" for case, item in zip(items.index, items, strict=True))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -28,7 +28,7 @@ from mrb_lib.runs.preflight import problems
 from mrb_lib.runs.progress import ReportProgress
 from mrb_lib.schema import ORDERS
 
-_NOT_HERE: Final = ("dimensions", "choices", "task", "is_ordered", "definitions", "labels", "shown")
+_NOT_HERE: Final = ("dimensions", "choices", "task", "is_ordered", "definitions", "items", "labels", "shown")
 """Settings that follow from the benchmark."""
 
 

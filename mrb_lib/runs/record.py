@@ -27,7 +27,8 @@ from mrb_lib.verdicts.manifest import (
 from mrb_lib.verdicts.parts import sync_folder
 from mrb_lib.verdicts.protocol import Judge
 
-_IN_SPEC = ("task", "is_ordered", "definitions", "shown")  # what the benchmark says, where it shapes a verdict
+# What the benchmark says, where it shapes a verdict.
+_IN_SPEC = ("task", "is_ordered", "definitions", "items", "labels", "shown")
 _SESSION = ("device", "versions", "git_commit", "options")
 
 

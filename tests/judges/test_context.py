@@ -172,7 +172,8 @@ def test_a_wrong_setting_is_said_in_one_line(wrong: dict[str, object], said: str
     [
         ("reference", Settings(reference="strong"), "shows the reference answer itself; leave out --reference"),
         ("single-reference", Settings(reference="none"), "shows the reference answer itself"),
-        ("rating", Settings(examples=1), "of which choices between two are no examples"),
+        *((name, Settings(examples=1), "no example of it") for name in ("batch", "single-batch", "criteria")),
+        ("rating", Settings(examples=1), "does not ask for what annotators decided of two"),
     ],
 )
 def test_what_a_prompt_cannot_show_is_refused(prompt: str, settings: Settings, said: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -13,13 +14,14 @@ from mrb_lib.cli.main import main
 from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
+from mrb_lib.judges.lineup import with_lineups
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs.execute import judge
-from mrb_lib.runs.items import by_items
+from mrb_lib.runs.execute import judge, settings_for
+from mrb_lib.runs.items import by_items, digest_of_items
 from mrb_lib.runs.plan import ProbeOptions, make_plan
 from mrb_lib.schema import KEYS
-from mrb_lib.verdicts.orders import ITEM_RESPONSES
+from mrb_lib.verdicts.orders import EVIDENCE, ITEM_RESPONSES, to_shown_frame
 from mrb_lib.verdicts.protocol import Judge
 from mrb_lib.verdicts.store import load_verdicts
 from tests.judges.item_cases import better_of, item_cases
@@ -130,3 +132,25 @@ def test_the_command_runs_it(tmp_path: Path, tiny: object, monkeypatch: pytest.M
     assert set(
         load_verdicts(tmp_path / "runs", bench.cases, replies=True)["reply"].groupby(held["case_id"]).size()
     ) == {2}
+
+
+def test_material_of_one_case_is_not_shown_for_another_of_its_item() -> None:
+    """Cases of one question with other evidence are apart in the plan, and in the prompts that answer them."""
+    cases = item_cases(1, 3, named=True)
+    cases = cases.assign(evidence=["one", "two", "two"][: len(cases)])
+    plan = make_plan(cases, ("overall",))
+    assert len(set(by_items(plan, Ranker(), cases).items)) == 1, "evidence that is not shown does not count"
+    shown = replace(plan, cases=cases.assign(**{EVIDENCE: cases["evidence"]}))
+    parted = by_items(shown, Ranker(), cases)
+    assert parted.items.tolist() == [0, 1, 1]
+    rows = with_lineups(to_shown_frame(parted.rows(parted.all_numbers)), 0)
+    assert rows.groupby("prompt_key")[EVIDENCE].nunique().max() == 1
+
+
+def test_another_grouping_into_items_is_another_run(tmp_path: Path) -> None:
+    cases = item_cases(2, 3, named=True)
+    regrouped = cases.assign(item=[f"{item}-{i % 2}" for i, item in enumerate(cases["item"])])
+    digests = {digest_of_items(cases), digest_of_items(cases.copy()), digest_of_items(regrouped)}
+    assert len(digests) == 2
+    bench = benchmark(tmp_path / "bench", cases)
+    assert settings_for(bench, Settings(), 1).items == digest_of_items(bench.cases)

@@ -71,7 +71,7 @@ def test_every_setting_may_stand_in_a_plan(tmp_path: Path) -> None:
         allow_remote=True, concurrency=5, timeout_s=6.0, scale=10, price_prompt=1.0, price_completion=2.0,
     )  # fmt: skip
     values = {field.name: getattr(chosen, field.name) for field in fields(Settings)}
-    of_benchmark = ("dimensions", "choices", "task", "is_ordered", "definitions", "labels", "shown")
+    of_benchmark = ("dimensions", "choices", "task", "is_ordered", "definitions", "items", "labels", "shown")
     written = {name: value for name, value in values.items() if name not in of_benchmark}
 
     def toml(value: object) -> str:

@@ -15,6 +15,7 @@ from mrb_lib.judges.endpoint.requests import RequestWriter, Task
 from mrb_lib.judges.lineup import PROMPT_KEY, lineup_of, pair_of, put_pairs, with_lineups
 from mrb_lib.judges.prompts import RANKED, RANKINGS, Prompt
 from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.rankings import RankingReading, parse_rankings
 from mrb_lib.verdicts.orders import TIE
 from mrb_lib.verdicts.protocol import VerdictRows
@@ -39,6 +40,9 @@ class ServedBatchJudge(EndpointJudge):
     @property
     def _writer_type(self) -> type[RequestWriter]:
         return _RankingWriter
+
+    def _own_spec(self, settings: Settings) -> Mapping[str, object]:
+        return {"items": settings.items}
 
     def _checked(self, prompt: Prompt, entry: Entry) -> Prompt:
         if prompt.asks not in RANKINGS:

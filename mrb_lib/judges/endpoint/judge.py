@@ -166,6 +166,7 @@ class EndpointJudge:
             "dimensions": list(settings.dimensions),
             "choices": list(settings.choices),
             **settings.of_benchmark,
+            **self._own_spec(settings),
             "seed": settings.seed,
             "max_tokens": max_tokens,
             "max_pixels": max_pixels,
@@ -417,12 +418,21 @@ class EndpointJudge:
         frame = batch.rows.frame(partial=True)
         return frame.assign(cost_usd=np.nan) if self._prices is not None and "cost_usd" not in frame else frame
 
+    def _own_spec(self, settings: Settings) -> Mapping[str, object]:
+        """What shapes the verdicts of this way of judging besides what shapes those of all."""
+        return {}
+
     def _checked(self, prompt: Prompt, entry: Entry) -> Prompt:
         """The prompt, if this way of judging can use it."""
         if prompt.asks == "rating":
             raise InputError(
                 f"prompt {prompt.id}: asks for a rating of one response, and a server is asked to compare two; "
                 "use plain, rubric, reasoned, reference or single, or another engine."
+            )
+        if prompt.checks:
+            raise InputError(
+                f"prompt {prompt.id}: asks about one criterion of a rubric; use criteria, or name the judge "
+                f"{entry.name}+rubric."
             )
         if prompt.asks in RANKINGS:
             raise InputError(

@@ -52,8 +52,8 @@ class BatchJudge(GenerativeJudge):
 
     @property
     def spec(self) -> Mapping[str, object]:
-        """What shapes the verdicts besides the prompt; the seed, by which the responses are ordered, always."""
-        return {**super().spec, "seed": self._settings.seed}
+        """What shapes the verdicts besides the prompt: the seed, by which responses are ordered, and the items, too."""
+        return {**super().spec, "seed": self._settings.seed, "items": self._settings.items}
 
     def prepare(self, shown: pd.DataFrame) -> BatchAnswer:
         """See `Judge.prepare`."""

@@ -7,7 +7,7 @@ all criteria of both responses, and each response once for all criteria.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import lcm
@@ -66,6 +66,11 @@ class RubricJudge(TreeJudge):
     def _prompts_for(self, settings: Settings) -> tuple[str | None, tuple[Asks, ...]]:
         _check_compares(self.name, settings)
         return super()._prompts_for(settings)
+
+    @property
+    def spec(self) -> Mapping[str, object]:
+        """What shapes the verdicts besides the prompt: equal points are a tie where the benchmark has one."""
+        return {**super().spec, "choices": list(self._settings.choices)}
 
     def _groups(self) -> Sequence[Sequence[str]]:
         return [["Y", " Y"], ["N", " N"]]

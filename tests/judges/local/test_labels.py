@@ -19,7 +19,7 @@ from mrb_lib.judges.endpoint.requests import RequestWriter
 from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.local.categories import CategoriesJudge, NumberedCategoriesJudge
 from mrb_lib.judges.local.checkpoint import special_tokens
-from mrb_lib.judges.local.generative import GenerativeJudge
+from mrb_lib.judges.local.generative import GenerativeJudge, Reply
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.prompts import DEFINITIONS
 from mrb_lib.judges.roster.entry import Entry
@@ -130,10 +130,9 @@ def test_a_written_reply_is_asked_for_a_list_and_read(tiny: Tiny, monkeypatch: p
     asked = []
 
     def write(requests: list) -> list:
-        from mrb_lib.judges.local.generative import _Reply
 
         asked.extend(requests)
-        return [_Reply(next(replies), 1, 1, 0.0, False) for _ in requests]
+        return [Reply(next(replies), 1, 1, 0.0, False) for _ in requests]
 
     monkeypatch.setattr(written, "_write", write)
     answers = written.judge(shown())

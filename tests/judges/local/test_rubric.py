@@ -259,6 +259,11 @@ class TestPrompts:
         )
         assert one.case == two.case
 
+    def test_what_is_said_of_two_responses_has_no_place(self) -> None:
+        for name in ("criteria", "single-criteria"):
+            with pytest.raises(InputError, match="shows each response alone"):
+                load_prompt(name).render("q", ["r"], DIMENSIONS, "overall", criteria=["c"], note="A is better")
+
     def test_weights_are_not_shown(self) -> None:
         for name in ("criteria", "single-criteria"):
             text = load_prompt(name).render("q", ["r"], DIMENSIONS, criteria=["names the side"]).text

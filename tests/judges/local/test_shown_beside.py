@@ -130,7 +130,7 @@ def test_ratings_of_a_response_may_be_shown_a_reference_and_no_choices(tiny: Tin
     settings = replace(SHOWN, examples=0)
     rows = judge_of(RatingJudge, tiny("llama"), bench, settings).judge(rows_of(bench, settings).head(4))
     assert rows["status"].eq("ok").all()
-    with pytest.raises(InputError, match="prompt rating: asks for a rating of each response"):
+    with pytest.raises(InputError, match="prompt rating: does not ask for what annotators decided"):
         judge_of(RatingJudge, tiny("llama"), bench)
     with pytest.raises(InputError, match="takes no prompt; leave out --reference and --evidence and --examples"):
         judge_of(RewardJudge, tiny("llama"), bench)
