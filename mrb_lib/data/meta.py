@@ -49,7 +49,7 @@ class BenchmarkMeta:
     labels : of a rating, the labels of each dimension in which several may apply at once; such a dimension is not rated
         by the categories, see `mrb_lib.schema.joined_labels`
     definitions : what a dimension, a category or a label means, by its name, in words that judges and annotators are
-        shown
+        shown, each on one line
     source, licence, citation, revision : where the data came from
     extra : keys this version does not know, carried along
     """
@@ -135,7 +135,7 @@ def meta_from(raw: Mapping[str, object], source: str) -> BenchmarkMeta:
                 raise InputError(
                     f'{source}, key {name}: a table of texts is needed; write name = "..." under [{name}].'
                 )
-            values[name] = dict(value)
+            values[name] = {key: " ".join(text.split()) for key, text in value.items()}
         elif name in ("dimensions", "categories", "acceptable"):
             values[name] = _names(value, name, source)
         elif name == "labels":

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, cast, get_args
 
 from mrb_lib.errors import InputError
 from mrb_lib.replies.labels import LETTERS, Labels
+from mrb_lib.schema import split_labels
 from mrb_lib.verdicts.orders import EVIDENCE, EXAMPLES, TIE, WEAK
 
 ReferenceLevel = Literal["none", "weak", "strong"]
@@ -81,6 +82,8 @@ class Context:
         dimensions: Sequence[str],
         *,
         is_of_one: bool,
+        labelled: Collection[str] = (),
+        written: Callable[[str], str] = str,
     ) -> str:
         """The worked examples, for before the case; empty where there are none.
 
@@ -93,6 +96,8 @@ class Context:
         dimensions : those a reply speaks of, in order
         is_of_one : a reply is one mark on one dimension, not an object; such a reply has no word for a tie, which is
             left out then
+        labelled : the dimensions in which several labels may apply, stated as a list
+        written : how the name of a dimension or a label is written in the prompt
         """
         if not self.examples:
             return ""
@@ -109,7 +114,14 @@ class Context:
                 fence(f"{title} of example {number}", text)
                 for title, text in zip(titles, example.responses, strict=True)
             ]
-            parts.append(f"Verdict on example {number}: {_verdict(example, names, dimensions, is_of_one=is_of_one)}")
+            stated = {
+                written(name): [written(one) for one in split_labels(example.choices[name])]
+                if name in labelled
+                else names.get(example.choices[name])
+                for name in dimensions
+                if name in example.choices
+            }
+            parts.append(f"Verdict on example {number}: {_verdict(stated, is_of_one=is_of_one)}")
         return "\n\n".join([*parts, "The case to judge:\n\n"])
 
     def after(self, fence: Fence) -> str:
@@ -124,25 +136,26 @@ class Context:
         return "".join(f"{part}\n\n" for part in parts)
 
 
-def _verdict(example: Example, names: Mapping[str, str], dimensions: Sequence[str], *, is_of_one: bool) -> str:
-    """What a reply to an example would be; of a prompt that asks for one mark, the mark of each dimension."""
-    stated = {name: names.get(example.choices[name]) for name in dimensions if name in example.choices}
+def _verdict(stated: Mapping[str, str | list[str] | None], *, is_of_one: bool) -> str:
+    """What a reply would be that states this; of a prompt that asks for one mark, the reply on each dimension."""
     if not is_of_one:
         return json.dumps(stated, ensure_ascii=False)
-    return "; ".join(f"{name}: {mark}" for name, mark in stated.items() if mark is not None)
+    marks = {name: mark if isinstance(mark, str) else json.dumps(mark, ensure_ascii=False)
+             for name, mark in stated.items() if mark is not None}  # fmt: skip
+    return "; ".join(f"{name}: {mark}" for name, mark in marks.items())
 
 
 def names_of_choices(
-    choices: Sequence[str], labels: Labels, marks: Sequence[str], *, rates: bool, is_of_one: bool
+    choices: Sequence[str], labels: Labels, called: Sequence[str], *, rates: bool, is_of_one: bool
 ) -> dict[str, str]:
     """What a reply calls each choice.
 
     Parameters
     ----------
-    marks : of the categories of a rating
+    called : what the prompt calls the categories of a rating
     """
     if rates:
-        return dict(zip(choices, marks if is_of_one else choices, strict=True))
+        return dict(zip(choices, called, strict=True))
     return dict(zip(LETTERS, labels, strict=True)) | ({} if is_of_one else {TIE: TIE})
 
 

@@ -11,7 +11,7 @@ import hashlib
 import re
 import string
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
@@ -234,29 +234,34 @@ class Prompt:
             key = fence_key([question, *criteria], "\0".join(texts), *beside)
         else:
             key = fence_key(texts, note + (before or ""), *beside)
-        defused = [defuse(text, marks or GENERIC) for text in texts]
-        options = _options(choices, definitions, numbered=numbered) if self.rates else []
+
+        def written(text: str) -> str:
+            return defuse(text, marks or GENERIC)
+
+        defused = [written(text) for text in texts]
+        options = _options(choices, definitions, written, numbered=numbered) if self.rates else []
+        named, offered = [written(name) for name in dimensions], [option["name"] for option in options] or choices
         variables: dict[str, object] = {
             "question": defused[0],
             "first": defused[1],
             "second": defused[2] if len(responses) == 2 else None,
             "responses": list(zip(RANKED, defused[1 : len(responses) + 1], strict=False)),
-            "dimensions": list(dimensions),
-            "keys": [*dimensions, *(["reason"] if self.gives_reason else [])],
-            "definitions": {name: definitions[name] for name in dimensions if name in definitions},
+            "dimensions": named,
+            "keys": [*named, *(["reason"] if self.gives_reason else [])],
+            "definitions": {written(name): written(definitions[name]) for name in dimensions if name in definitions},
             "options": options,
             "marks": [option["mark"] for option in options],
             "ordered": ordered,
-            "labels": _labels(label_sets or {}, definitions),
-            "labelled": list(label_sets or {}),
-            "label": defuse(label, GENERIC),
-            "dimension": dimension,
+            "labels": _labels(label_sets or {}, definitions, written),
+            "labelled": [written(name) for name in label_sets or {}],
+            "label": written(label),
+            "dimension": written(dimension),
             "reference": defused[-1] if reference is not None else None,
             "before": defuse(before, marks or GENERIC) if before else None,
             "n_images": n_images,
             "scale": scale,
-            "choices": list(choices),
-            "offer": offer(choices),
+            "choices": list(offered),
+            "offer": offer(offered),
             "key": key,
             "fence": fence_of(key, labels),
             **_checklist([defuse(text, marks or GENERIC) for text in criteria], criterion),
@@ -285,11 +290,14 @@ class Prompt:
         if context:
 
             def enclosed(name: str, text: str) -> str:
-                return fence_of(key, LETTERS)(name, defuse(text, marks or GENERIC))
+                return fence_of(key, LETTERS)(name, written(text))
 
-            mark = [option["mark"] for option in options]
-            names = names_of_choices(choices, labels, mark, rates=self.rates, is_of_one=self.is_of_one)
-            before = context.before(enclosed, key, labels, names, dimensions, is_of_one=self.is_of_one)
+            called = [option["mark" if self.is_of_one else "name"] for option in options]
+            names = names_of_choices(choices, labels, called, rates=self.rates, is_of_one=self.is_of_one)
+            before = context.before(
+                enclosed, key, labels, names, dimensions,
+                is_of_one=self.is_of_one, labelled=label_sets or (), written=written,
+            )  # fmt: skip
             blocks[0] = before + blocks[0] + context.after(enclosed)
         return Rendered(*blocks)
 
@@ -326,11 +334,13 @@ def offer(choices: Sequence[str]) -> str:
     return " or ".join(letters)
 
 
-def _options(choices: Sequence[str], definitions: Mapping[str, str], *, numbered: bool) -> list[dict[str, str]]:
+def _options(
+    choices: Sequence[str], definitions: Mapping[str, str], written: Callable[[str], str], *, numbered: bool
+) -> list[dict[str, str]]:
     """The categories with their marks and meanings, in which nothing is taken for a mark of a chat template."""
     marks = [str(number) for number in range(1, len(choices) + 1)] if numbered else marks_of(choices)
     return [
-        {"mark": mark, "name": defuse(name, GENERIC), "meaning": defuse(definitions.get(name, ""), GENERIC)}
+        {"mark": mark, "name": written(name), "meaning": written(definitions.get(name, ""))}
         for mark, name in zip(marks, choices, strict=True)
     ]
 
@@ -341,13 +351,15 @@ def _checklist(criteria: Sequence[str], criterion: int) -> dict[str, object]:
     return {"criteria": listed, "criterion": criteria[criterion] if criteria else ""}
 
 
-def _labels(label_sets: Mapping[str, Sequence[str]], definitions: Mapping[str, str]) -> list[dict[str, str]]:
+def _labels(
+    label_sets: Mapping[str, Sequence[str]], definitions: Mapping[str, str], written: Callable[[str], str]
+) -> list[dict[str, str]]:
     """The labels of all dimensions, with their meanings, in which nothing is taken for a mark of a chat template."""
     return [
         {
-            "dimension": dimension,
-            "name": defuse(name, GENERIC),
-            "meaning": defuse(definitions.get(name, ""), GENERIC),
+            "dimension": written(dimension),
+            "name": written(name),
+            "meaning": written(definitions.get(name, "")),
         }
         for dimension, names in label_sets.items()
         for name in names

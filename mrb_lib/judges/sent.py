@@ -23,7 +23,7 @@ from mrb_lib.judges.prompts import DEFINITIONS, RANKINGS, Prompt, sandbox
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.schema import NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
-from mrb_lib.verdicts.orders import EVIDENCE, FIRST, SECOND, WEAK, to_shown_frame
+from mrb_lib.verdicts.orders import EVIDENCE, FIRST, OF_PLAN, SECOND, WEAK, to_shown_frame
 
 LONGEST: Final = 50_000
 """Characters of a template that are looked at."""
@@ -58,8 +58,9 @@ def shown_case(case: pd.Series, order: str) -> pd.Series:
 
     The weak reference and the evidence are there for judges that are shown them; worked examples are not.
     """
+    own = case.drop(list(OF_PLAN), errors="ignore")
     beside = {name: case.get(column) for name, column in _BESIDE.items()}
-    row: pd.Series = to_shown_frame(pd.DataFrame([{**case, **beside}]).assign(order=order)).iloc[0]
+    row: pd.Series = to_shown_frame(pd.DataFrame([{**own, **beside}]).assign(order=order)).iloc[0]
     return row
 
 

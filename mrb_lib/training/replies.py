@@ -60,7 +60,7 @@ def reply_rows(
     shown = {
         (row["case_id"], order): row
         for order in made.rows["order"].unique()
-        for row in to_shown_frame(benchmark.cases.assign(order=order)).to_dict("records")
+        for row in to_shown_frame(benchmark.cases.assign(order=order), planned=False).to_dict("records")
     }
     meta = benchmark.meta
     learnt = [name for name in meta.dimensions if made.rows["dimension"].eq(name).any()]

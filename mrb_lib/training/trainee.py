@@ -62,7 +62,7 @@ class Trainee(ABC):
         sums = labels.assign(wanted=labels["p_first"] * labels["weight"]).groupby(keys)[["wanted", "weight"]].sum()
         sums = rows[keys].join(sums, on=keys)
         weight = sums["weight"].fillna(0.0)
-        shown = to_shown_frame(rows)
+        shown = to_shown_frame(rows, planned=False)
         shows = rows["case_id"].map(labels.groupby("case_id")["shows_reference"].first())
         p_first = (sums["wanted"] / sums["weight"]).fillna(0.0)
         return shown.assign(weight=weight, p_first=p_first, shows_reference=shows)
@@ -223,7 +223,9 @@ def accuracy_and_consistency(
     rows = prompts_of(cases, case_ids, [dimension], ORDERS)
     size = len(ORDERS) * judge.cases_per_batch
     verdicts = [
-        to_case_frame(judge.judge(to_shown_frame(rows.iloc[start : start + size].reset_index(drop=True))))
+        to_case_frame(
+            judge.judge(to_shown_frame(rows.iloc[start : start + size].reset_index(drop=True), planned=False))
+        )
         for start in range(0, len(rows), size)
     ]
     judged = pd.concat(verdicts, ignore_index=True)

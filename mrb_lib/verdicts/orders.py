@@ -28,6 +28,8 @@ EVIDENCE: Final = "context_evidence"
 EXAMPLES: Final = "context_examples"
 CONTEXT: Final = (WEAK, EVIDENCE, EXAMPLES)
 """Columns of what a prompt shows beside the case, which the plan of a run adds; see `mrb_lib.judges.context`."""
+OF_PLAN: Final = (ITEM_RESPONSES, *CONTEXT)
+"""Columns that only the plan of a run adds; one of such a name in a source is not shown to a judge."""
 _NOTE: Final = "probe_note"
 _PHRASING: Final = {_NOTE: "", "probe_labels": "", "probe_wording": 0, "probe_instruction": ""}
 
@@ -48,12 +50,13 @@ def pick_of(first: float, second: float) -> str:
     return FIRST if first > second else SECOND if first < second else TIE
 
 
-def to_shown_frame(rows: pd.DataFrame) -> pd.DataFrame:
+def to_shown_frame(rows: pd.DataFrame, *, planned: bool = True) -> pd.DataFrame:
     """Put the responses into the order in which a judge is to see them.
 
     Parameters
     ----------
     rows : DataFrame with `order`, `response_a`, `response_b` and other columns of cases
+    planned : the rows are of a plan, which adds `OF_PLAN`; in other cases such columns are the source's, and left out
 
     Returns
     -------
@@ -65,6 +68,8 @@ def to_shown_frame(rows: pd.DataFrame) -> pd.DataFrame:
         columns `CONTEXT`, and worked examples are shown in the same order as the case.
     """
     is_ab = (rows["order"] == "AB").to_numpy()
+    if not planned:
+        rows = rows.drop(columns=list(OF_PLAN), errors="ignore")
     shown = rows[[name for name in (*SHOWN, *CONTEXT) if name in rows.columns]].copy()
     shown["first"] = rows["response_a"].where(is_ab, rows["response_b"])
     shown["second"] = rows["response_b"].where(is_ab, rows["response_a"])

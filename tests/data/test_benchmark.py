@@ -241,3 +241,10 @@ def test_text_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
 def test_a_folder_that_is_no_benchmark_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not a benchmark"):
         load(tmp_path / "nowhere")
+
+
+def test_a_definition_is_read_as_one_line() -> None:
+    """It stands within a line of a prompt, which it must not end."""
+    stated = {"overall": " as a\n\nclinician\u2028sees\tit ", "accuracy": "true"}
+    meta = meta_from({"name": "b", "kind": "general", "definitions": stated}, "benchmark.toml")
+    assert meta.definitions == {"overall": "as a clinician sees it", "accuracy": "true"}

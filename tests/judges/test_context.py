@@ -111,6 +111,48 @@ def test_a_verdict_has_the_form_that_the_prompt_asks_for() -> None:
     assert "Verdict on example 1: accuracy: 2;" in numbered
 
 
+def test_an_example_states_the_labels_of_its_dimensions_as_a_list() -> None:
+    sets = {"errors": ("omission", "wrong side"), "tone": ("rude",)}
+    decided = {"risk": "low", "errors": "omission; wrong side", "tone": "none"}
+    context = Context(examples=(Example("q", ("one",), decided),))
+
+    def verdict(name: str) -> str:
+        one = "errors" if load_prompt(name).is_of_one else ""
+        text = load_prompt(name).render(
+            "q", ["r"], list(decided), one, label_sets=sets, choices=("low", "high"), context=context
+        )
+        return re.findall(r"Verdict on example 1: (.*)", text.text)[0]
+
+    assert json.loads(verdict("rate")) == {"risk": "low", "errors": ["omission", "wrong side"], "tone": []}
+    assert verdict("single-rate") == 'risk: A; errors: ["omission", "wrong side"]; tone: []'
+
+
+OWN_MARK = "<own>"
+
+
+@pytest.mark.parametrize("name", ["rate", "single-rate", "plain", "rubric", "single"])
+@pytest.mark.parametrize("label", ["", f"label {OWN_MARK}"])
+def test_no_text_of_the_benchmark_holds_a_mark_of_the_model(name: str, label: str) -> None:
+    """Names and definitions come with the data: an end of turn among them would speak for the user."""
+    prompt, mark = load_prompt(name), f"{OWN_MARK}<|im_end|>"
+    dimensions, category = [f"risk {mark}", f"errors {mark}"], f"low {mark}"
+    choices = (category, "high") if prompt.rates else ("A", "B")
+    sets = {dimensions[1]: (f"label {OWN_MARK}",)} if prompt.rates else {}
+    definitions = {known: f"means {mark}" for known in (*dimensions, category, f"label {OWN_MARK}")}
+    decided = {dimensions[0]: choices[0], dimensions[1]: f"label {OWN_MARK}" if prompt.rates else "B"}
+    example = Example("q", ("r",) if prompt.rates else ("r", "s"), decided)
+    text = prompt.render(
+        "q", ["r"] if prompt.rates else ["r", "s"], dimensions, dimensions[1] if prompt.is_of_one else "",
+        label_sets=sets, label=label, choices=choices, definitions=definitions, context=Context(examples=(example,)),
+        marks=marks_pattern([OWN_MARK]),
+    ).text  # fmt: skip
+    assert OWN_MARK not in text
+    assert "<|im_end|>" not in text
+    assert text.count("risk <\u200bown><\u200b|im_end|>") >= 2, "broken the same way in the list and in the example"
+    if name == "rate":
+        assert text.count("low <\u200bown><\u200b|im_end|>") == 2
+
+
 def test_the_examples_of_a_prompt_for_one_letter_are_the_same_for_every_dimension() -> None:
     example = Example("q", ("one", "two"), dict.fromkeys(DIMENSIONS, "A"))
     prompt = load_prompt("single")

@@ -51,6 +51,14 @@ def benchmark(tmp_path: Path) -> Benchmark:
     return load(tmp_path / "bench")
 
 
+def test_columns_of_a_source_that_are_called_as_a_plans_are_left_out() -> None:
+    forged = {"context_examples": "not JSON", "context_reference": "x", "context_evidence": "x", "item_responses": "x"}
+    for order in ORDERS:
+        pd.testing.assert_series_equal(
+            shown_case(pd.Series({**CASE, **forged}), order), shown_case(CASE, order), check_names=False
+        )
+
+
 @pytest.mark.parametrize("categories", [("A", "tie", "B"), ("A", "B")])
 @pytest.mark.parametrize("prompt", ["official-form", "plain", "reasoned", "single"])
 def test_it_is_what_the_server_was_sent(

@@ -43,6 +43,17 @@ READ = [
     ('{"errors": null}', None, "unparsed"),
     ('{"errors": ""}', None, "unparsed"),
     ("There is an omission.", None, "unparsed"),
+    ("errors: []", "none", "repaired"),
+    ('It leaves out the nodule [1] [sic].\n["omission"]', "omission", "repaired"),
+    ('{"severity": "low", "errors": ["omission"]}\nOther findings: []', "omission", "repaired"),
+    ('{"errors": ["made up"]}\n[]', None, "unparsed"),
+    ("{'severity': 'low', 'errors': ['omission'], 'notes': []}", None, "unparsed"),
+    ('{"errors": ["omission"], "notes": []', None, "unparsed"),
+    ('errors: ["omission"]\nlimits: []', None, "unparsed"),
+    ("It leaves out the nodule.\nlimits: []", None, "unparsed"),
+    ('["omission"]\n[]', None, "unparsed"),
+    ('["omission"] is what the student said, and it is not so.', None, "unparsed"),
+    ('["omission", ["wrong side"]', None, "unparsed"),
     ("", None, "unparsed"),
     ('["omission"', None, "unparsed"),
     ("I'm sorry, but I can't help with rating medical answers.", None, "refused"),
@@ -68,6 +79,9 @@ def test_labels_and_categories_are_read_from_one_object() -> None:
     read = parse_ratings('{"risk": "high risk", "errors": ["x"]}', asked, categories, LABELS)
     assert (dict(read.choices), read.status) == ({"risk": "high risk", "errors": None}, "repaired")
     assert read.status_of("errors") == "unparsed"
+    for reply in ("[]", '["omission"]', "high risk\n[]", "errors: []"):
+        assert parse_ratings(reply, asked, categories, LABELS).choices["errors"] is None, "of which, it does not say"
+    assert parse_ratings("[]", ("errors",), categories, LABELS).status == "ok"
     read = parse_ratings("none", asked, categories, LABELS)
     assert set(read.choices.values()) == {None}
 

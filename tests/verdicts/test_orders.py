@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.verdicts.orders import choice_to_shown, to_case_frame, to_shown_frame
+from mrb_lib.verdicts.orders import OF_PLAN, choice_to_shown, to_case_frame, to_shown_frame
 
 
 def test_the_response_of_the_order_is_shown_first_and_nothing_tells_who_wrote_it() -> None:
@@ -40,3 +40,11 @@ def test_answers_come_back_to_the_frame_of_the_case() -> None:
     assert (
         choice_to_shown(answers["order"], back["choice"]).fillna("-").tolist() == answers["pick"].fillna("-").tolist()
     )
+
+
+def test_a_sources_columns_that_are_called_as_a_plans_are_not_shown() -> None:
+    case = {"order": "BA", "question": "q", "response_a": "a", "response_b": "b"}
+    forged = pd.DataFrame([case | dict.fromkeys(OF_PLAN, "[")])
+    assert not set(OF_PLAN) & set(to_shown_frame(forged, planned=False).columns)
+    kept = to_shown_frame(forged.assign(context_examples="[]"))
+    assert set(OF_PLAN) <= set(kept.columns)

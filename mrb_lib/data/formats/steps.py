@@ -34,7 +34,7 @@ _ABBREVIATIONS: Final = frozenset(
     ("approx.", "ca.", "cf.", "dr.", "e.g.", "etc.", "fig.", "i.e.", "mr.", "mrs.", "ms.", "no.", "prof.", "st.", "vs.")
 )
 _LEFT_OUT: Final = frozenset(
-    ("case_id", "response_a", "response_b", "model_a", "model_b", "item", "step", "before", "split", "fold")
+    ("case_id", "response_a", "response_b", "model_a", "model_b", "item", "step", "before", "split", "fold", "rubric")
 )
 
 
@@ -60,9 +60,9 @@ def write(benchmark: Benchmark, verdicts: pd.DataFrame, out: Path) -> list[Findi
     Notes
     -----
     Responses are distinct if their question, images or text differ. An item is named `CASE-a` or `CASE-b`, a case of it
-    `CASE-a-1`; `from_case` names the first case that has the response, `before` holds the earlier steps. The items that
-    the cases name become clusters, where these are not stated. A split is left out, since short steps are alike across
-    its parts. One dimension, `correctness`, with the ordered
+    `CASE-a-1`; `from_case` names the first case that has the response, `before` holds the earlier steps. Where a case
+    states no cluster, its item becomes one, or the case. A split is left out, since short steps are alike across
+    its parts, and so are rubrics, which are about whole responses. One dimension, `correctness`, with the ordered
     categories "wrong", "right"; "right" is acceptable. How responses are split stands under `[steps]` in
     `benchmark.toml`; see `split_steps`. Validated by tests/data/formats/test_steps.py.
     """
@@ -82,9 +82,11 @@ def write(benchmark: Benchmark, verdicts: pd.DataFrame, out: Path) -> list[Findi
     save(Benchmark(_meta(benchmark.meta), pd.DataFrame(rows), empty_annotations(), benchmark.images), out)
     again = "label the steps with `mrb annotate`"
     about = "are about whole responses and left out"
+    n_rubrics = int(benchmark.cases["rubric"].notna().sum()) if "rubric" in benchmark.cases else 0
     return [
         *counted(len(benchmark.annotations), "info", "annotations", f"annotations {about}", again),
         *counted(int("split" in benchmark.cases), "info", "cases", "split is left out", "make one with `mrb split`"),
+        *counted(n_rubrics, "info", "cases", f"rubrics {about}", "rate the steps by what their dimension means"),
         *counted(len(verdicts), "info", "verdicts", f"verdicts {about}", "judge the steps with `mrb judge`"),
         *counted(cut, "warning", "cases", f"responses have {MOST_STEPS} steps or more", "look at their last step"),
     ]
@@ -93,8 +95,8 @@ def write(benchmark: Benchmark, verdicts: pd.DataFrame, out: Path) -> list[Findi
 def _cases(case: dict[str, object], side: str, steps: list[str]) -> Iterator[dict[str, object]]:
     """The rows of one response."""
     shared = {name: value for name, value in case.items() if name not in _LEFT_OUT}
-    if "cluster" not in case and "item" in case:
-        shared["cluster"] = case["item"]
+    named = [case.get(name) for name in ("cluster", "item", "case_id")]
+    shared["cluster"] = next(name for name in named if isinstance(name, str))
     if f"model_{side}" in case:
         shared["model_a"] = case[f"model_{side}"]
     item = f"{case['case_id']}-{side}"

@@ -61,6 +61,7 @@ class ServedBatchJudge(EndpointJudge):
         return not reply.refused and None not in read and (TIE in self._choices or not has_ties)
 
     def _put(self, rows: VerdictRows, task: Task, reply: ChatReply, took: dict[str, object]) -> None:
+        self._note_length(reply)
         reading = _reading(task, reply)
         if reply.refused:
             reading = RankingReading(dict.fromkeys(task.asked), "refused")

@@ -146,7 +146,7 @@ class EndpointJudge:
             has = "ratings of one response" if settings.is_rating else "two responses to compare"
             raise InputError(f"prompt {prompt.id}: does not ask for what the benchmark has, {has}; use {usual}.")
         prompt.check_shows(settings.shows)
-        self._prices = _prices(settings)
+        self._prices, self._labels = _prices(settings), settings.labels
         server = address(entry, settings)
         sees, max_pixels = entry.vision is not False, settings.max_pixels or MAX_PIXELS
         max_tokens = settings.max_new_tokens or self._reply_length(prompt, entry)
@@ -176,7 +176,7 @@ class EndpointJudge:
             "top_logprobs": options.top_logprobs,
         }
         self._prompt, self._choices, self._concurrency = prompt, settings.choices, settings.concurrency
-        self._rated, self._labels = settings.is_rating, settings.labels
+        self._rated = settings.is_rating
         self._budget = budget or (Budget(settings.budget) if settings.budget else None)
         self._notices = Notices()
         if not (server.is_local or server.is_encrypted):
@@ -449,7 +449,7 @@ class EndpointJudge:
         if thinks(entry):
             return _TOKENS_OF_THOUGHT
         if prompt.is_of_one:
-            return _TOKENS_OF_A_LETTER
+            return _TOKENS_OF_JSON if self._labels else _TOKENS_OF_A_LETTER
         if prompt.asks == "answer":
             return _TOKENS_OF_AN_ANSWER
         return _TOKENS_OF_JSON if wants_only_json(prompt) and not prompt.gives_reason else _TOKENS_OF_REASONS

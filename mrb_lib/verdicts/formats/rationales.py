@@ -66,8 +66,8 @@ def write(
 
     Notes
     -----
-    `question` shows the question, the responses as the judge saw them and its verdict; `response_a` is the reason. A
-    reply on several dimensions is one case. Who gave the reason (`source_judge`) and whether its verdict is the
+    `question` shows the question, the earlier steps if any, the responses as the judge saw them and its verdict;
+    `response_a` is the reason. A reply on several dimensions is one case. Who gave the reason (`source_judge`) and whether its verdict is the
     majority's (`source_verdicts`: JSON, by dimension the `choice` and the `gold` label in the frame of the case, and
     `score`, 1 where they are equal, null where either is missing) are shown to nobody. `source_case`, `source_order`
     and `source_repeat` say which reply it is; `cluster` is that of the judged case, or its item, or the case. Cases
@@ -137,7 +137,7 @@ def _cases(benchmark: Benchmark, replies: pd.DataFrame) -> pd.DataFrame:
     meta = benchmark.meta
     labelled = gold(benchmark).set_index(["case_id", "dimension"])["choice"].to_dict()
     source = benchmark.cases.set_index("case_id", drop=False).loc[replies["source_case"]].reset_index(drop=True)
-    shown = to_shown_frame(source.assign(order=replies["order"]))
+    shown = to_shown_frame(source.assign(order=replies["order"]), planned=False)
     columns = {name: source[name] for name in _CARRIED if name in source}
     cluster = source["case_id"]
     for name in ("item", "cluster"):
@@ -163,10 +163,12 @@ def _cases(benchmark: Benchmark, replies: pd.DataFrame) -> pd.DataFrame:
 
 
 def _question(meta: BenchmarkMeta, shown: Mapping[Hashable, object], verdict: str) -> str:
-    """The question, the responses as the judge saw them, and its verdict."""
+    """The question, the earlier steps if any, the responses as the judge saw them, and its verdict."""
     names = {FIRST: "Response"} if meta.is_rating else {FIRST: "Response A", SECOND: "Response B"}
     responses = [f"{name}:\n{shown[which]}" for which, name in names.items()]
-    return "\n\n".join([f"Question:\n{shown['question']}", *responses, f"Verdict of a judge:\n{verdict}"])
+    before = shown.get("before")
+    earlier = [f"Earlier steps:\n{before}"] if isinstance(before, str) else []
+    return "\n\n".join([f"Question:\n{shown['question']}", *earlier, *responses, f"Verdict of a judge:\n{verdict}"])
 
 
 def _in_words(meta: BenchmarkMeta, order: str, choices: Mapping[str, str | None]) -> str:

@@ -37,7 +37,7 @@ def blinded_html(
         A `<section>` of the class `mrb-case`, without a style sheet.
         Validated by tests/widgets/annotate/test_annotate.py.
     """
-    shown = to_shown_frame(pd.DataFrame([case]).assign(order=order)).iloc[0]
+    shown = to_shown_frame(pd.DataFrame([case]).assign(order=order), planned=False).iloc[0]
     answers = "".join(
         answer_box(shown[position], title, key=key, place=position)
         for (position, title), key in zip(POSITIONS.items(), ("A", "B"), strict=True)

@@ -96,6 +96,24 @@ def test_distinct_responses_become_items_whose_steps_join_to_them(tmp_path: Path
     assert not [finding for finding in audit(tmp_path) if finding.severity == "error"]
 
 
+def test_rubrics_are_left_out_and_counted(tmp_path: Path) -> None:
+    rubric = '[{"criterion": "names the side", "weight": 5, "dimension": "accuracy"}]'
+    findings = WRITERS["steps"].convert(pairs(rubric=[rubric, None]), empty_verdicts(), tmp_path)
+    assert "rubric" not in load(tmp_path).cases
+    [found] = [one for one in findings if "rubric" in one.problem]
+    assert "1 " in found.problem
+
+
+def test_a_step_is_in_the_cluster_of_its_case_or_item_or_in_one_of_the_case(tmp_path: Path) -> None:
+    columns = {"cluster": pd.Series(["k", None], dtype="str"), "item": pd.Series([None, "i"], dtype="str")}
+    WRITERS["steps"].convert(pairs(**columns), empty_verdicts(), tmp_path / "partly")
+    made = load(tmp_path / "partly").cases.set_index("item")["cluster"].to_dict()
+    assert made == {"one-a": "k", "one-b": "k", "two-b": "i"}
+    bare = pairs(item=pd.Series([None, None], dtype="str"))
+    WRITERS["steps"].convert(bare, empty_verdicts(), tmp_path / "bare")
+    assert list(load(tmp_path / "bare").cases["cluster"]) == ["one", "one", "one", "two", "two"]
+
+
 def test_steps_are_not_split_again(tmp_path: Path) -> None:
     WRITERS["steps"].convert(pairs(), empty_verdicts(), tmp_path)
     with pytest.raises(InputError, match="its cases are steps already"):

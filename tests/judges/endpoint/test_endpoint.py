@@ -208,6 +208,13 @@ def test_a_tie_that_was_not_offered_is_no_choice_and_the_rest_of_the_reply_count
         assert set(judged.loc[~overall, "status"]) == {others}
 
 
+def test_a_reply_that_may_list_labels_has_room_for_them(server: ChatServer) -> None:
+    rated = {"task": "rating", "choices": ("low", "high"), "prompt": "single-rate"}
+    labelled = {**rated, "labels": {"overall": ("an omission", "a finding that is nowhere in the image")}}
+    lengths = [judge(server.url, **settings).spec["max_tokens"] for settings in (rated, labelled)]
+    assert lengths == [8, 512]
+
+
 def test_a_rating_prompt_is_refused_and_the_message_names_what_works(server: ChatServer) -> None:
     with pytest.raises(InputError, match="single"):
         judge(server.url, prompt="rating")

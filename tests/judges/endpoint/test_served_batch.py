@@ -83,6 +83,15 @@ def test_refusals_and_what_cannot_be_read(server: ChatServer) -> None:
     assert rows.loc[rows["dimension"] == "overall", "pick"].notna().all()
 
 
+def test_a_reply_that_was_cut_off_is_said(server: ChatServer) -> None:
+    cut = message('{"accuracy": ["A", "B", "C"], "overall": ["A"')
+    cut.body["choices"][0]["finish_reason"] = "length"  # type: ignore[index]  # as `message` makes it
+    server.answer = lambda received: cut
+    judge_of_items = served(server.url)
+    judge_of_items.judge(shown_to_batch(item_cases(1, 3), DIMENSIONS))
+    assert [one for one in judge_of_items.notices if one.startswith("replies were cut off")]
+
+
 def test_the_same_name_is_of_weights_or_of_a_server(tmp_path: Path) -> None:
     assert entry_of("endpoint:m+batch").engine == "served-batch"
     assert entry_of("endpoint:m+batch").model == "m"

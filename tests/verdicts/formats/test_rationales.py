@@ -87,6 +87,16 @@ def test_a_reason_is_a_case_with_what_the_judge_saw_and_said(tmp_path: Path) -> 
     assert made.annotations.empty
 
 
+def test_a_reason_for_a_verdict_on_a_step_comes_with_the_earlier_steps(tmp_path: Path) -> None:
+    cases = CASES.assign(before=pd.Series(["The foot is seen. ", None, None], dtype="str"))
+    stated = reply(WHY, overall="A")
+    rows = [("j", case, "overall", "AB", 0, "none", "A", stated) for case in ("c1", "c2")]
+    made, _ = exported(verdicts_of(*rows), tmp_path, replace(PAIRS, cases=cases))
+    asked = made.cases.set_index("source_case")["question"]
+    assert "What is seen?\n\nEarlier steps:\nThe foot is seen. \n\nResponse A:" in asked["c1"]
+    assert "Earlier steps" not in asked["c2"]
+
+
 def test_the_new_benchmark_says_what_it_is_and_whose_data_it_holds(tmp_path: Path) -> None:
     made, _ = exported(verdicts_of(("j", "c1", "overall", "AB", 0, "none", "A", reply(WHY, overall="A"))), tmp_path)
     meta = made.meta

@@ -68,6 +68,13 @@ def _choices(store: Store, benchmark: Benchmark) -> dict[tuple[str, str], str]:
     return {(row["case_id"], row["dimension"]): row["choice"] for row in found.to_dict("records")}
 
 
+def test_columns_that_are_called_as_a_plans_do_not_stop_a_page(benchmark: Benchmark) -> None:
+    case = benchmark.cases.iloc[0]
+    forged = pd.Series({**case, "context_examples": "not JSON", "item_responses": "x"})
+    pages = [blinded_html(one, "BA", images=benchmark.images, number=1, total=3) for one in (case, forged)]
+    assert pages[0] == pages[1]
+
+
 def test_what_is_first_cannot_be_told(benchmark: Benchmark) -> None:
     case = benchmark.cases.iloc[0]
     turned = case.copy()
