@@ -18,7 +18,9 @@ from scipy.special import ndtr, stdtrit
 
 from mrb_lib.stats.core.options import FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.quantiles import CONFIDENCE, quantiles
-from mrb_lib.stats.resampling.resample import Resampled, Summands
+from mrb_lib.stats.resampling.resample import NO_VARIATION, Resampled, Summands, interval_reason
+
+ALIKE = "no interval: the cases do not differ"
 
 _STEP = 1e-5
 _UPPER = (1 + CONFIDENCE) / 2
@@ -125,6 +127,31 @@ def bootstrap_bounds(replicates: FloatArray, clusters: FloatArray) -> FloatArray
     """
     beyond = _reach(np.maximum(clusters, 2.0))
     return quantiles(replicates, np.asarray(ndtr(np.stack([-beyond, beyond]))))
+
+
+def reasoned_bounds(
+    replicates: FloatArray, value: FloatArray, n: IntArray, clusters: IntArray
+) -> tuple[FloatArray, list[str]]:
+    """As `bootstrap_bounds`, but NaN where fewer than two clusters count or the ends would meet; and why.
+
+    Parameters
+    ----------
+    replicates : shape (resamples, m)
+    value, n, clusters : shape (m,), the estimates, and the cases and clusters that each rests on
+
+    Returns
+    -------
+    Both ends, shape (2, m), and m reasons why they are NaN; empty where they are not or the estimate is undefined.
+    """
+    ends = bootstrap_bounds(replicates, clusters.astype(np.float64))
+    ends[:, np.isnan(value) | (clusters < 2)] = np.nan
+    reasons = []
+    for at, known in enumerate(np.isfinite(value).tolist()):
+        why = interval_reason(int(n[at]), int(clusters[at]), len(replicates), *ends[:, at].tolist()) if known else ""
+        if why == NO_VARIATION:
+            ends[:, at], why = np.nan, ALIKE
+        reasons.append(why)
+    return ends, reasons
 
 
 def _reach(clusters: FloatArray) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -138,3 +138,12 @@ def mean_of_defined(values: FloatArray) -> FloatArray:
 def join_reasons(*reasons: str) -> str | None:
     """Reasons why something is undefined as one text; None if there is none."""
     return "; ".join(reason for reason in reasons if reason) or None
+
+
+def by_column(reasons: Mapping[str, str]) -> str:
+    """Reasons of columns as one text, each once and after the columns that it is of; empty where there is none."""
+    columns: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        if reason:
+            columns.setdefault(reason, []).append(name)
+    return "; ".join(f"{', '.join(names)}: {reason}" for reason, names in columns.items())

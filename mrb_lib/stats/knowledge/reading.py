@@ -16,7 +16,7 @@ MEANINGS = {
     "accuracy_right": "accuracy where the model answered the item right itself | share 0-1",
     "accuracy_wrong": "accuracy where it answered the item wrong | share 0-1",
     "difference": "accuracy_right less accuracy_wrong | difference",
-    "p_value": "two-sided p of no difference, by a t test robust to clusters | p 0-1",
+    "p_value": "two-sided p of no difference, by Welch's t test over clusters | p 0-1",
 }
 
 

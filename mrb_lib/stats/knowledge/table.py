@@ -7,17 +7,26 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
-from scipy import stats
-from statsmodels.regression.linear_model import OLS
 
 from mrb_lib.errors import InputError
+from mrb_lib.stats.contamination.sides import gap
 from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES, adjust_families
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_choice, join_reasons, typed, with_ends
+from mrb_lib.stats.core.options import (
+    TINY,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_choice,
+    join_reasons,
+    typed,
+    with_ends,
+)
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.knowledge import reading
 from mrb_lib.stats.resampling.resample import Ratios, cluster_codes, ratios
+from mrb_lib.stats.resampling.robust import t_interval, t_test
 
 NO_WORK: Final = "no marks: name the work folder whose items were filtered (--work)"
 NO_ITEM: Final = "no marks: the cases do not name their items"
@@ -25,16 +34,13 @@ NO_MODEL: Final = "no marks: the judge's model did not answer the items"
 NO_CASES: Final = "no case that can be scored is about an item that the model answered"
 ONE_SIDE: Final = "no difference: the model answered every item {}"
 FEW: Final = "no interval: fewer than two clusters where the model was right, or where it was wrong"
-NO_SPREAD: Final = (
-    "no interval: the judge is as accurate on each case where its model was right, and where it was wrong"
-)
+NO_SPREAD: Final = "no interval: the judge is as accurate on each case where its model was {}"
 ITEM: Final = "item"
 COLUMNS = [
     "judge", "model", "dimension", "policy", "n", "n_right", "n_wrong", "n_excluded", "n_clusters",
     *with_ends("accuracy_right", "accuracy_wrong"), "difference", "low", "high", "standard_error", "df", "p_value",
     "p_adjusted", "correction", "family", "family_scope", "reason",
 ]  # fmt: skip
-_FLAT: Final = 1e-12
 _TEXT = dict.fromkeys(("model", "correction", "family_scope"), "str")
 
 
@@ -79,7 +85,8 @@ def knowledge(
         answers are right, wrong where fewer are; where just half are, it counts as neither. `accuracy_right` and
         `accuracy_wrong` have the intervals of the table `accuracy`; `difference` has an interval and a two-sided
         `p_value` by Student's t with a standard error that is robust to clusters, of which a cluster may be on both
-        sides. A judge without marks has a row whose `reason` says so.
+        sides; both are null where a side has fewer than two clusters or its scores do not vary. A judge without marks
+        has a row whose `reason` says so.
 
     Raises
     ------
@@ -90,8 +97,9 @@ def knowledge(
     -----
     Right and wrong items differ in how hard they are, for judging too, so a difference does not say that knowing the
     answer is what helps: compare it with that of judges for whom other items are right.
-    The difference is the slope of an ordinary regression on being right, with statsmodels' cluster-robust covariance
-    (Liang and Zeger 1986, doi:10.1093/biomet/73.1.13). Validated by tests/stats/knowledge/test_knowledge.py.
+    The variance is that of the difference of two means over clusters, each side with its own m / (m - 1), and degrees
+    of freedom are Welch's (see `mrb_lib.stats.contamination.sides.gap`), since few items on one side make many on the
+    other no surer. Validated by tests/stats/knowledge/test_knowledge.py.
     """
     check_choice("correction", correction, CORRECTIONS)
     check_choice("family", family, FAMILIES)
@@ -161,11 +169,11 @@ def _rows(
     [found] = ratios(
         [(np.arange(len(right)), worth, counted.astype(np.float64))], codes, shares=True, resamples=resamples, seed=seed
     )
-    return [_row(value[i], right, codes, sides[0][i], sides[1][i], found, i, len(value)) for i in range(len(value))]
+    return [_row(value[i], codes, sides[0][i], sides[1][i], found, i, len(value)) for i in range(len(value))]
 
 
 def _row(
-    value: FloatArray, right: FloatArray, codes: IntArray, is_right: BoolArray, is_wrong: BoolArray, found: Ratios,
+    value: FloatArray, codes: IntArray, is_right: BoolArray, is_wrong: BoolArray, found: Ratios,
     i: int, n_dimensions: int,
 ) -> dict[str, object]:  # fmt: skip
     used = is_right | is_wrong
@@ -187,21 +195,22 @@ def _row(
         return row | {"reason": NO_CASES}
     if not n_right or not n_wrong:
         return row | {"reason": ONE_SIDE.format("right" if n_right else "wrong")}
-    difference, reason = _difference(value[used], right[used], codes[used])
+    difference, reason = _difference(value, is_right, is_wrong, codes)
     return row | difference | {"reason": join_reasons(reason)}
 
 
-def _difference(value: FloatArray, right: FloatArray, codes: IntArray) -> tuple[dict[str, float], str]:
+def _difference(
+    value: FloatArray, is_right: BoolArray, is_wrong: BoolArray, codes: IntArray
+) -> tuple[dict[str, float], str]:
     """The difference of two means, with what robust inference says of it, or why it says nothing."""
-    difference = float(value[right == 1].mean() - value[right == 0].mean())
-    if min(len(np.unique(codes[right == side])) for side in (0, 1)) < 2:
-        return {"difference": difference}, FEW
-    design = np.column_stack([np.ones(len(right)), right])
-    fit = OLS(value, design).fit(cov_type="cluster", cov_kwds={"groups": codes}, use_t=True)
-    error, df = float(fit.bse[1]), float(len(np.unique(codes)) - 1)
-    if not error > _FLAT:
-        return {"difference": difference}, NO_SPREAD
-    half = float(stats.t.ppf(0.975, df)) * error
-    p_value = float(2 * stats.t.sf(abs(difference) / error, df))
-    ends = {"low": max(difference - half, -1.0), "high": min(difference + half, 1.0)}
-    return {"difference": difference, **ends, "standard_error": error, "df": df, "p_value": p_value}, ""
+    made = gap(value[None], is_right[None], is_wrong[None], codes)
+    difference = {"difference": float(made.difference.value[0])}
+    if min(len(np.unique(codes[side])) for side in (is_right, is_wrong)) < 2:
+        return difference, FEW
+    alike = [name for name, side in (("right", made.first), ("wrong", made.second)) if not side.error[0] > TINY]
+    if alike:
+        return difference, NO_SPREAD.format(", and where it was ".join(alike))
+    low, high = t_interval(made.difference, -1.0, 1.0)
+    found = {"low": low, "high": high, "standard_error": made.difference.error, "df": made.difference.clusters - 1,
+             "p_value": t_test(made.difference)}  # fmt: skip
+    return difference | {name: float(each[0]) for name, each in found.items()}, ""

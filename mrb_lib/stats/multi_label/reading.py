@@ -9,8 +9,10 @@ from mrb_lib.stats.core.phrases import main_dimension, main_rows, opening, perce
 MEANINGS = {
     "label": "the label; null in rows that average over labels | text",
     "average": "micro: all decisions about labels together; macro: mean over labels; null: one label | text",
-    "n": "cases with annotations and a verdict | cases",
+    "n": "cases with a verdict for which it is decided whether the label, or some label, applies | cases",
     "n_excluded": "other cases | cases",
+    "n_undecided": "times a case with a verdict does not count for a label, which just half of its annotators give"
+    " | count",
     "n_positive": "times the label applies, by more than half of the annotators | count",
     "n_flagged": "times the judge gives the label, in some repeat | count",
     "n_labels": "labels that the row is of | count",

@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.schema import split_labels
-from mrb_lib.stats.core.options import FloatArray
+from mrb_lib.stats.core.options import FloatArray, divide
 
 ANSWERS: Final = ("no", "yes")
 YES: Final = ANSWERS.index("yes")
+EVEN: Final = 0.5
 
 
 def pairs_of(labels: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
@@ -60,8 +61,8 @@ def _no_and_yes(stated: object, place: int) -> str | None:
     return json.dumps([1 - share, share])
 
 
-def label_gold(annotations: pd.DataFrame, case_ids: pd.Series, labels: Mapping[str, Sequence[str]]) -> FloatArray:
-    """Whether each label applies: 1 where more than half of the annotators say so, else 0; NaN where nobody labelled.
+def label_shares(annotations: pd.DataFrame, case_ids: pd.Series, labels: Mapping[str, Sequence[str]]) -> FloatArray:
+    """The share of a case's annotators that give each label; NaN where nobody labelled.
 
     Parameters
     ----------
@@ -77,4 +78,14 @@ def label_gold(annotations: pd.DataFrame, case_ids: pd.Series, labels: Mapping[s
     votes = np.zeros((2, len(names_of(labels)), len(case_ids)))
     np.add.at(votes[0], tuple(cell), (rows["choice"] == ANSWERS[YES]).to_numpy(dtype=np.float64))
     np.add.at(votes[1], tuple(cell), 1.0)
-    return np.where(votes[1] > 0, votes[0] > votes[1] / 2, np.nan)
+    return divide(*votes)
+
+
+def majority(shares: FloatArray) -> FloatArray:
+    """Whether labels apply: 1 where more than half of the annotators say so, 0 where fewer; NaN where just half do."""
+    return np.where(np.isnan(shares) | (shares == EVEN), np.nan, shares > EVEN)
+
+
+def label_gold(annotations: pd.DataFrame, case_ids: pd.Series, labels: Mapping[str, Sequence[str]]) -> FloatArray:
+    """Whether each label applies, as of `majority`; NaN also where nobody labelled. Else as `label_shares`."""
+    return majority(label_shares(annotations, case_ids, labels))

@@ -3,33 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from mrb_lib.data.votes import voting
-from mrb_lib.stats.core.options import FloatArray, IntArray, divide, join_reasons, mean_of_defined, typed, with_ends
+from mrb_lib.stats.agreement.intervals import reasoned_bounds
+from mrb_lib.stats.core.options import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    by_column,
+    divide,
+    join_reasons,
+    typed,
+    with_ends,
+)
 from mrb_lib.stats.core.panel import ABSENT, Panel
 from mrb_lib.stats.core.subfields import By, Group, groups
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.multi_label import reading
-from mrb_lib.stats.multi_label.rows import YES, label_gold, pairs_of
+from mrb_lib.stats.multi_label.rows import EVEN, YES, label_shares, majority, pairs_of
 from mrb_lib.stats.resampling.resample import (
     Ratios,
     block,
     cluster_codes,
     clusters_counted,
-    interval,
     n_clusters,
     ratios,
     resampled,
 )
 
 MEASURES: Final = ("precision", "recall", "f1")
+_F1: Final = MEASURES.index("f1")
 MICRO, MACRO = "micro", "macro"
-NO_CASES = "no case has both annotations and a verdict"
+NO_CASES = "no case has both a verdict and annotations that decide"
 UNDEFINED = {
     "precision": "precision is undefined: the judge never gives it",
     "recall": "recall is undefined: it never applies",
@@ -37,8 +48,8 @@ UNDEFINED = {
 }
 SOME_UNDEFINED = "{} is the mean over {} of {} labels, of which it is defined"
 COLUMNS = [
-    "judge", "dimension", "label", "average", "subfield", "by", "n", "n_excluded", "n_positive", "n_flagged",
-    "n_labels", "n_unassigned", "n_clusters", "coverage", *with_ends(*MEASURES), "reason",
+    "judge", "dimension", "label", "average", "subfield", "by", "n", "n_excluded", "n_seen", "n_undecided",
+    "n_positive", "n_flagged", "n_labels", "n_unassigned", "n_clusters", "coverage", *with_ends(*MEASURES), "reason",
 ]  # fmt: skip
 
 
@@ -47,14 +58,19 @@ class Counted(NamedTuple):
 
     Attributes
     ----------
-    numerator, denominator : shape (cases, 3, L), of `MEASURES`
-    answered, judged : shape (cases,), the share of verdicts with a choice, and whether the case counts
+    numerator, denominator : shape (cases, 3, L), of precision, recall, and the share of the times that judge or
+        annotators give a label in which both do, of which `_as_f1` makes F1
+    answered : shape (cases, L), the share of verdicts with a choice; 0 where the case does not count
+    judged, undecided : shape (cases, L), whether the case counts, and whether an even split is why it does not
+    seen : shape (cases,), whether a verdict is left out since the judge was trained on the case
     """
 
     numerator: FloatArray
     denominator: FloatArray
     answered: FloatArray
-    judged: FloatArray
+    judged: BoolArray
+    undecided: BoolArray
+    seen: BoolArray
 
 
 @register_table(
@@ -84,7 +100,8 @@ def labels(
     Parameters
     ----------
     verdicts : the panel of one probe, whose `labels` are read
-    annotations : the annotations table; a label applies where more than half of a case's annotators give it
+    annotations : the annotations table; a label applies where more than half of a case's annotators give it, does not
+        where fewer do, and is undecided where just half do
     label_sets : the labels of each dimension in which several may apply
     by, dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`
 
@@ -93,10 +110,16 @@ def labels(
     DataFrame
         One row a judge, dimension and `label`, and two in which `label` is null: `average` "micro", over all decisions
         about labels together, and "macro", the unweighted mean over the labels for which a measure is defined; overall
-        (`subfield` null) and by subfield. Over the `n` cases with annotations and a verdict (`n_excluded` others):
-        `precision`, `recall` and `f1`, each the mean over the judge's repeats with a 95% interval, and how often the
-        label applies (`n_positive`) and is given (`n_flagged`). A verdict without a choice gives no label; `coverage`
-        is the share of verdicts that have one. A measure without anything to divide by is null, and `reason` says so.
+        (`subfield` null) and by subfield. Over the `n` cases with a verdict for which the label (in averages: some
+        label) is decided (`n_excluded` others, of which the judge was trained on `n_seen`): `precision`, `recall` and
+        `f1`, each the mean over the judge's repeats with a 95% interval, and how often the label applies
+        (`n_positive`), is given (`n_flagged`) and is undecided (`n_undecided`). A verdict without a choice gives no
+        label; `coverage` is the share of verdicts that have one. A measure without anything to divide by is null.
+
+        Intervals are the recommended ones of `mrb_lib.stats.resampling.shares`; F1's is that of the share of agreement
+        where judge or annotators give the label, carried over. Those of macro averages are of the cluster bootstrap
+        (`mrb_lib.stats.agreement.intervals.reasoned_bounds`), in which a resample without one of the labels averaged
+        over is undefined. `reason` says why a value is null. A judge trained on every case has rows without values.
 
     Notes
     -----
@@ -104,15 +127,14 @@ def labels(
     """
     parts, codes = groups(cases, by), cluster_codes(cases, cluster)
     pairs, panel = pairs_of(label_sets), verdicts.labels
-    gold = label_gold(voting(annotations), cases["case_id"], label_sets)
+    shares = label_shares(voting(annotations), cases["case_id"], label_sets)
     by_cell = []
     for dimension in label_sets if dimensions is None else dimensions:
         own = [i for i, pair in enumerate(pairs) if pair[0] == dimension]
         for j, judge in enumerate(panel.judges if panel is not None else []):
-            said = panel.choice[j, own][:, :, 0] if panel is not None else np.zeros(0, dtype=np.int8)
-            if not (said != ABSENT).any():
+            if panel is None or not panel.takes_part()[j, own].any():
                 continue
-            counted = _counted(gold[own], said)
+            counted = _counted(shares[own], panel.choice[j, own][:, :, 0], panel.saw()[j, own].any(axis=0))
             found = _rows(counted, [pairs[i][1] for i in own], parts, codes, resamples, seed)
             shared = {"judge": judge, "dimension": dimension}
             by_cell.append(
@@ -122,85 +144,123 @@ def labels(
     return typed(pd.DataFrame(rows, columns=COLUMNS), COLUMNS, average="str")
 
 
-def _counted(gold: FloatArray, said: NDArray[np.int8]) -> Counted:
-    """Compare verdicts, shape (labels, cases, repeats), with gold, shape (labels, cases)."""
-    there = (said[0] != ABSENT) & np.isfinite(gold[0])[:, None]
+def _counted(shares: FloatArray, said: NDArray[np.int8], seen: BoolArray) -> Counted:
+    """Compare verdicts, shape (labels, cases, repeats), with the annotators' shares, shape (labels, cases)."""
+    gold, present = majority(shares), said[0] != ABSENT
+    there = present & np.isfinite(gold)[..., None]
     applies, given = (gold == 1)[..., None] & there, (said == YES) & there
-    hit, missed = applies & given, applies != given
-    times = there.sum(axis=1)
+    times = there.sum(axis=2)
 
-    def mean(values: NDArray[np.bool_] | FloatArray) -> FloatArray:
-        return np.nan_to_num(divide(values.sum(axis=-1).astype(np.float64), times))
+    def mean(values: BoolArray) -> FloatArray:
+        return np.nan_to_num(divide(values.sum(axis=2).astype(np.float64), times)).T
 
-    top = np.stack([mean(hit)] * len(MEASURES))
-    bottom = np.stack([mean(given), mean(applies), mean(hit + missed / 2)])
-    answered = mean((said[0] >= 0) & there)
-    return Counted(np.moveaxis(top, 2, 0), np.moveaxis(bottom, 2, 0), answered, (times > 0).astype(np.float64))
+    top = np.stack([mean(applies & given)] * len(MEASURES), axis=1)
+    bottom = np.stack([mean(given), mean(applies), mean(applies | given)], axis=1)
+    undecided = (shares == EVEN) & present.any(axis=1)
+    return Counted(top, bottom, mean((said >= 0) & there), (times > 0).T, undecided.T, seen)
 
 
 def _rows(
     counted: Counted, names: Sequence[str], parts: Sequence[Group], codes: IntArray, resamples: int, seed: int
 ) -> list[list[dict[str, object]]]:
     """The rows of one judge and dimension, labels first, by group of cases."""
-    n_labels, m = len(names), len(MEASURES)
-    # Of the micro average a case counts as much as of one label, whose weight is the mean over labels.
-    top, bottom = (np.dstack([each, each.mean(axis=2)]) for each in (counted.numerator, counted.denominator))
-    flat = [each.reshape(len(codes), m * (n_labels + 1)) for each in (top, bottom)]
-    found = ratios(
-        [(part.cases, flat[0][part.cases], flat[1][part.cases]) for part in parts],
-        codes, shares=True, resamples=resamples, seed=seed,
-    )  # fmt: skip
-    sums = np.hstack([each.reshape(len(codes), m * n_labels) for each in (counted.numerator, counted.denominator)])
-
-    def macro(values: FloatArray) -> FloatArray:
-        each = divide(*np.hsplit(values, 2)).reshape(len(values), m, n_labels)
-        return np.hstack([mean_of_defined(each[:, i]) for i in range(m)])
-
-    blocks = [block(codes[part.cases], sums[part.cases], macro) for part in parts]
-    drawn = resampled(blocks, n_clusters(codes), resamples=resamples, seed=seed)
+    n_cases, m, n_labels = counted.numerator.shape
+    by_label = [each.reshape(n_cases, m * n_labels) for each in counted[:2]]
+    # In the micro average every decision about a label counts once, in the cluster of its case.
+    by_decision = [each.swapaxes(1, 2) for each in counted[:2]]
+    of_labels, of_all = (
+        ratios(data, codes, shares=True, resamples=resamples, seed=seed)
+        for data in (
+            [(part.cases, *(each[part.cases] for each in by_label)) for part in parts],
+            [
+                (part.cases.repeat(n_labels), *(each[part.cases].reshape(-1, m) for each in by_decision))
+                for part in parts
+            ],
+        )
+    )
+    macros = _macro(counted, np.hstack(by_label), parts, codes, resamples, seed)
     out = []
-    for part, ratio, draws in zip(parts, found, drawn, strict=True):
-        own = bottom[part.cases] > 0
-        judged = counted.judged[part.cases] > 0
-        shared = {
-            "n": int(judged.sum()),
-            "n_excluded": int((~judged).sum()),
-            "n_clusters": int(clusters_counted(codes[part.cases], judged[:, None])[0]),
-            "coverage": float(divide(counted.answered[part.cases].sum(), np.array(float(judged.sum())))),
-        }
-        counts = [own[:, i, :n_labels].sum(axis=0) for i in (1, 0)]
+    for part, label, micro, macro in zip(parts, of_labels, of_all, macros, strict=True):
         rows = [
-            {
-                **shared, **_measured(ratio, i, n_labels + 1), "label": name, "n_labels": 1,
-                **dict(zip(("n_positive", "n_flagged"), (int(each[i]) for each in counts), strict=True)),
-            }
+            {**_counts(counted, part.cases, codes, [i]), **_measured(label, i, n_labels), "label": name}
             for i, name in enumerate(names)
-        ]  # fmt: skip
-        whole = {**shared, "n_labels": n_labels, "n_positive": int(counts[0].sum()), "n_flagged": int(counts[1].sum())}
-        micro = {**whole, **_measured(ratio, n_labels, n_labels + 1), "average": MICRO}
-        ends = [macro(draws.total)[0], *interval(draws.replicates)]
-        values = {name + end: each[i] for i, name in enumerate(MEASURES)
-                  for end, each in zip(("", "_low", "_high"), ends, strict=True)}  # fmt: skip
-        defined = {name: int(np.any(own[:, i, :n_labels], axis=0).sum()) for i, name in enumerate(MEASURES)}
-        for row in (*rows, micro):
-            row["reason"] = _reason(row)
-        said = [SOME_UNDEFINED.format(name, n, n_labels) for name, n in defined.items() if n < n_labels]
-        why = join_reasons(*said) if shared["n"] else NO_CASES
-        out.append([*rows, micro, {**whole, **values, "average": MACRO, "reason": why}])
+        ]
+        whole = _counts(counted, part.cases, codes, list(range(n_labels)))
+        averages = [{**whole, **_measured(micro, 0, 1), "average": MICRO}, {**whole, **macro, "average": MACRO}]
+        out.append([row | {"reason": _reason(row)} for row in (*rows, *averages)])
     return out
 
 
-def _measured(ratio: Ratios, i: int, width: int) -> dict[str, float]:
-    """The measures with their intervals of the label at place i of each `width` columns."""
+def _counts(counted: Counted, cases: IntArray, codes: IntArray, labels: list[int]) -> dict[str, object]:
+    """What is counted of some labels in a group of cases."""
+    given, applies = (counted.denominator[cases][:, place][:, labels] > 0 for place in (0, 1))
+    judged = counted.judged[cases][:, labels].any(axis=1)
+    answered = counted.answered[cases][:, labels].max(axis=1).sum()
     return {
-        name + end: values[place * width + i]
-        for place, name in enumerate(MEASURES)
-        for end, values in (("", ratio.value), ("_low", ratio.low), ("_high", ratio.high))
+        "n": int(judged.sum()),
+        "n_excluded": int((~judged).sum()),
+        "n_seen": int(counted.seen[cases].sum()),
+        "n_undecided": int(counted.undecided[cases][:, labels].sum()),
+        "n_positive": int(applies.sum()),
+        "n_flagged": int(given.sum()),
+        "n_labels": len(labels),
+        "n_clusters": int(clusters_counted(codes[cases], judged[:, None])[0]),
+        "coverage": float(divide(answered, np.array(float(judged.sum())))),
     }
 
 
-def _reason(row: Mapping[str, object]) -> str | None:
+def _macro(
+    counted: Counted, sums: FloatArray, parts: Sequence[Group], codes: IntArray, resamples: int, seed: int
+) -> list[dict[str, object]]:
+    """The means over labels with their intervals, by group of cases, from sums of shape (cases, 2 * 3 * L)."""
+    kept = [counted.denominator[part.cases].sum(axis=0) > 0 for part in parts]
+    blocks = [
+        block(codes[part.cases], sums[part.cases], partial(_mean_of_labels, kept=own))
+        for part, own in zip(parts, kept, strict=True)
+    ]
+    drawn = resampled(blocks, n_clusters(codes), resamples=resamples, seed=seed)
+    out = []
+    for part, own, draws in zip(parts, kept, drawn, strict=True):
+        used = (counted.denominator[part.cases] > 0).any(axis=2)
+        value = _mean_of_labels(draws.total, own)[0]
+        ends, why = reasoned_bounds(
+            draws.replicates, value, used.sum(axis=0), clusters_counted(codes[part.cases], used)
+        )
+        row: dict[str, object] = {}
+        for name, *three in zip(MEASURES, value.tolist(), *ends.tolist(), strict=True):
+            row |= dict(zip(with_ends(name), three, strict=True))
+        defined = dict(zip(MEASURES, own.sum(axis=1).tolist(), strict=True))
+        some = [SOME_UNDEFINED.format(name, n, own.shape[1]) for name, n in defined.items() if n < own.shape[1]]
+        out.append({**row, "why": join_reasons(*some, by_column(dict(zip(MEASURES, why, strict=True))))})
+    return out
+
+
+def _mean_of_labels(sums: FloatArray, kept: BoolArray) -> FloatArray:
+    """The mean of each measure over the labels that are kept, shape (3, L); NaN where one of them is undefined."""
+    each = divide(*np.hsplit(sums, 2)).reshape(len(sums), *kept.shape)
+    each[:, _F1] = _as_f1(each[:, _F1])
+    return divide(np.where(kept, each, 0.0).sum(axis=2), kept.sum(axis=1))
+
+
+def _as_f1(overlap: FloatArray) -> FloatArray:
+    """F1 from found / (found + missed + false alarms), of which it is a rising function."""
+    return 2 * overlap / (1 + overlap)
+
+
+def _measured(ratio: Ratios, i: int, width: int) -> dict[str, object]:
+    """The measures with their intervals at place i of each `width` columns, and why one is null."""
+    row: dict[str, object] = {}
+    why = {}
+    for place, name in enumerate(MEASURES):
+        at = place * width + i
+        three = np.array([ratio.value[at], ratio.low[at], ratio.high[at]])
+        row |= dict(zip(with_ends(name), (_as_f1(three) if place == _F1 else three).tolist(), strict=True))
+        why[name] = ratio.reason[at]
+    return {**row, "why": by_column(why)}
+
+
+def _reason(row: Mapping[str, Any]) -> str | None:
     if not row["n"]:
         return NO_CASES
-    nulls = [name for name in MEASURES if np.isnan(float(str(row[name])))]
-    return join_reasons(*(UNDEFINED[name] for name in nulls))
+    nulls = [] if row.get("average") == MACRO else [name for name in MEASURES if np.isnan(row[name])]
+    return join_reasons(*(UNDEFINED[name] for name in nulls), row["why"])

@@ -17,6 +17,7 @@ from mrb_lib.stats.core.options import (
     BoolArray,
     FloatArray,
     IntArray,
+    by_column,
     check_choice,
     divide,
     encode,
@@ -287,11 +288,11 @@ def _coefficients(
         # ICC(2,1) may fall a little below -1 in a small resample, and correlations may not.
         low[:-1] = np.maximum(low[:-1], np.minimum(value[:-1], -1.0))
         texts = {
-            text: None
-            for n, m, v, a, b in zip(counted, clusters, value, low, high, strict=True)
-            if np.isfinite(v) and (text := interval_reason(int(n), int(m), resamples, a, b))
+            name: interval_reason(int(n), int(m), resamples, a, b)
+            for name, n, m, v, a, b in zip((*BY_LABEL, *BY_MEAN), counted, clusters, value, low, high, strict=True)
+            if np.isfinite(v)
         }
-        rows.append((value, low, high, int(counted[1]), "; ".join(texts)))
+        rows.append((value, low, high, int(counted[1]), by_column(texts)))
     out: list[_Coefficients] = []
     for start in range(0, len(rows), max(1, len(cells))):
         value, low, high, n_mean, why = zip(*rows[start : start + len(cells)], strict=True)
@@ -348,7 +349,9 @@ def _columns(
     for name in SHARES:
         for end, values in zip(("", "_low", "_high"), shares[name][1:4], strict=True):
             out[name + end] = np.full_like(values, np.nan) if name in hidden else values
-    out["why_shares"] = np.array(shares["exact"].reason, dtype=object)
+    shown = [name for name in SHARES if name not in hidden]
+    each = zip(*(shares[name].reason for name in shown), strict=True)
+    out["why_shares"] = np.array([by_column(dict(zip(shown, why, strict=True))) for why in each], dtype=object)
     return out
 
 

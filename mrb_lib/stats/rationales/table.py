@@ -12,10 +12,14 @@ import pandas as pd
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.accuracy.confusion import cohen_kappa
-from mrb_lib.stats.agreement.intervals import bootstrap_bounds
+from mrb_lib.stats.agreement.intervals import reasoned_bounds
+from mrb_lib.stats.contamination.sides import gap
 from mrb_lib.stats.core.options import (
+    TINY,
     BoolArray,
     FloatArray,
+    IntArray,
+    by_column,
     divide,
     join_reasons,
     pick_dimensions,
@@ -32,17 +36,16 @@ from mrb_lib.stats.resampling.resample import (
     block,
     cluster_codes,
     clusters_counted,
-    interval_reason,
     n_clusters,
     ratios,
     resampled,
 )
+from mrb_lib.stats.resampling.robust import t_interval
 from mrb_lib.verdicts.formats.rationales import CATEGORIES, DIMENSION, JUDGE, RIGHT, VERDICTS
 
 SHARES: Final = (
     "share_right", "share_wrong", "share_irrelevant", "right_for_wrong_reason", "wrong_for_right_reason",
 )  # fmt: skip
-DRAWN: Final = ("reason_gap", "cohen_kappa")
 COLUMNS: Final = (
     "judge", "dimension", "marker", "subfield", "by", "n_reasons", "n_marked", "n_unscored", "n_unassigned",
     "n_clusters", *with_ends(*SHARES[:3]), "n_right_verdicts", *with_ends("right_for_wrong_reason"),
@@ -53,6 +56,8 @@ UNMARKED = "the marker has marked none of these reasons"
 NO_RIGHT = "right_for_wrong_reason is undefined: no marked reason is for a right verdict"
 NO_WRONG = "wrong_for_right_reason is undefined: no marked reason is for a wrong verdict"
 NO_GAP = "reason_gap is undefined: it takes reasons for right and for wrong verdicts"
+FEW_GAP = "no interval: fewer than two clusters have reasons for right verdicts, or for wrong ones"
+ALIKE_GAP = "no interval: the reasons for right verdicts do not differ in it, or those for wrong ones"
 OF_SECOND = "cohen_kappa is of a second judge with the annotators"
 NOT_BOTH = "cohen_kappa is undefined: the annotators marked none of the reasons that the second judge did"
 ONE_MARK = "cohen_kappa is undefined: both give one and the same mark throughout"
@@ -100,12 +105,10 @@ class _Cell(NamedTuple):
         counted = np.stack([self.marked] * _K + [self.scored(1), self.scored(0)], axis=1).astype(np.float64)
         return np.stack([*mark, 1 - mark[_RIGHT], mark[_RIGHT]], axis=1) * counted, counted
 
-    def summands(self) -> FloatArray:
-        """What each case adds to the sums of `_drawn`, shape (n, 13)."""
+    def pairs(self) -> FloatArray:
+        """What each case adds to the table of the annotators' marks by the second judge's, shape (n, 9)."""
         mark, people = np.nan_to_num(self.mark), np.nan_to_num(self.people)
-        sides = [np.stack([mark[_RIGHT] * on, on]) for on in (self.scored(1), self.scored(0))]
-        meet = (people[:, None] * mark[None] * self.both).reshape(_K * _K, -1)
-        return np.vstack([*sides, meet]).T
+        return (people[:, None] * mark[None] * self.both).reshape(_K * _K, -1).T
 
 
 @register_table(
@@ -150,9 +153,10 @@ def rationales(
         reasons are for neither. `cohen_kappa` compares a second judge with the annotators over `n_both` reasons.
 
         A reason for verdicts on several dimensions counts on each. A second judge's repeats share a reason's mark out.
-        Each value has `_low` and `_high`, of shares the recommended interval of `mrb_lib.stats.resampling.shares`, of
-        the others percentiles of the cluster bootstrap, farther out where clusters are few. `reason` says why a value
-        is null.
+        Each value has `_low` and `_high`: of shares the recommended interval of `mrb_lib.stats.resampling.shares`; of
+        `reason_gap` Student's t of `mrb_lib.stats.contamination.sides.gap`, null where the reasons for right or for
+        wrong verdicts are in fewer than two clusters or do not vary; of `cohen_kappa` the cluster bootstrap's
+        (`mrb_lib.stats.agreement.intervals.reasoned_bounds`). `reason` says why a value is null.
 
     Raises
     ------
@@ -170,16 +174,20 @@ def rationales(
     shares = [np.stack(each, axis=1).reshape(len(cases), -1) for each in zip(*(c.shares() for c in cells), strict=True)]
     data = [(part.cases, shares[0][part.cases], shares[1][part.cases]) for part in parts]
     found = ratios(data, codes, shares=True, resamples=resamples, seed=seed)
-    summands = np.hstack([cell.summands() for cell in cells])
-    blocks = [block(codes[part.cases], summands[part.cases], partial(_drawn, n_cells=len(cells))) for part in parts]
+    pairs = np.hstack([cell.pairs() for cell in cells])
+    blocks = [block(codes[part.cases], pairs[part.cases], partial(_kappas, n_cells=len(cells))) for part in parts]
     drawn = resampled(blocks, n_clusters(codes), resamples=resamples, seed=seed)
     rows: list[dict[str, object]] = []
-    for part, share, item, each in zip(parts, found, blocks, drawn, strict=True):
-        values = _of_draws(cells, part.cases, codes, item.statistic(each.total)[0], each.replicates, resamples)
-        rows += [
-            _counts(cell, part.cases, codes) | _of_shares(share, i) | values[i] | part.label()
-            for i, cell in enumerate(cells)
-        ]
+    for part, share, each in zip(parts, found, drawn, strict=True):
+        unit, both = codes[part.cases], np.stack([cell.both[part.cases] for cell in cells], axis=1)
+        kappa = _kappas(each.total, len(cells))[0]
+        ends, whys = reasoned_bounds(each.replicates, kappa, both.sum(axis=0), clusters_counted(unit, both))
+        for i, cell in enumerate(cells):
+            values = dict(zip(with_ends("cohen_kappa"), (kappa[i], *ends[:, i]), strict=True))
+            columns, why = _of_shares(share, i)
+            of_gap, why_gap = _gap(cell, part.cases, unit)
+            why |= {"reason_gap": why_gap, "cohen_kappa": whys[i]}
+            rows.append(_counts(cell, part.cases, codes) | columns | of_gap | values | part.label() | {"why": why})
     given = [row | {"reason": _reason(row)} for row in rows if row["n_reasons"]]
     return typed(pd.DataFrame(given), COLUMNS, marker="str")
 
@@ -251,34 +259,25 @@ def _second_judges(
     return dict(zip(panel.judges, divide(counts, counts.sum(axis=1, keepdims=True)), strict=True))
 
 
-def _drawn(sums: FloatArray, n_cells: int) -> FloatArray:
-    """`DRAWN` of every cell, from weighted sums of shape (b, cells * 13), shape (b, cells * 2)."""
-    each = sums.reshape(len(sums), n_cells, -1)
-    gap = divide(each[..., 0], each[..., 1]) - divide(each[..., 2], each[..., 3])
-    kappa = cohen_kappa(each[..., 4:].reshape(len(sums), n_cells, _K, _K))
-    return np.stack([gap, kappa], axis=2).reshape(len(sums), -1)
+def _kappas(sums: FloatArray, n_cells: int) -> FloatArray:
+    """Cohen's kappa of every cell, shape (b, cells), from weighted sums of shape (b, cells * 9)."""
+    return cohen_kappa(sums.reshape(len(sums), n_cells, _K, _K))
 
 
-def _of_draws(
-    cells: Sequence[_Cell], cases: np.ndarray, codes: np.ndarray, value: FloatArray, replicates: FloatArray,
-    resamples: int,
-) -> list[dict[str, object]]:  # fmt: skip
-    """The columns of `DRAWN` of each cell, and why an interval is null."""
-    used = np.stack([on for c in cells for on in (np.isfinite(c.score) & c.marked, c.both)], axis=1)[cases]
-    n, clusters = used.sum(axis=0), clusters_counted(codes[cases], used)
-    low, high = bootstrap_bounds(replicates, clusters.astype(np.float64))
-    unknown = np.isnan(value) | (clusters < 2)
-    low[unknown], high[unknown] = np.nan, np.nan
-    out: list[dict[str, object]] = []
-    for start in range(0, len(value), len(DRAWN)):
-        row: dict[str, object] = {}
-        why = []
-        for at, name in enumerate(DRAWN, start=start):
-            row |= {name: value[at], f"{name}_low": low[at], f"{name}_high": high[at]}
-            if np.isfinite(value[at]):
-                why.append(interval_reason(int(n[at]), int(clusters[at]), resamples, low[at], high[at]))
-        out.append({**row, "why_drawn": why})
-    return out
+def _gap(cell: _Cell, cases: IntArray, unit: IntArray) -> tuple[dict[str, object], str]:
+    """The columns of `reason_gap` of one cell in a group of cases, and why the interval is null."""
+    right, wrong = (cell.scored(score)[cases] for score in (1, 0))
+    made = gap(cell.mark[_RIGHT][None, cases], right[None], wrong[None], unit)
+    value = made.difference.value[0]
+    row: dict[str, object] = {"reason_gap": value}
+    if np.isnan(value):
+        return row, ""
+    if min(len(np.unique(unit[side])) for side in (right, wrong)) < 2:
+        return row, FEW_GAP
+    if not min(made.first.error[0], made.second.error[0]) > TINY:
+        return row, ALIKE_GAP
+    low, high = t_interval(made.difference, -1.0, 1.0)
+    return {**row, "reason_gap_low": low[0], "reason_gap_high": high[0]}, ""
 
 
 def _counts(cell: _Cell, cases: np.ndarray, codes: np.ndarray) -> dict[str, object]:
@@ -293,14 +292,14 @@ def _counts(cell: _Cell, cases: np.ndarray, codes: np.ndarray) -> dict[str, obje
     }  # fmt: skip
 
 
-def _of_shares(share: Ratios, cell: int) -> dict[str, object]:
-    """The columns of `SHARES` of one cell, and why an interval is null."""
+def _of_shares(share: Ratios, cell: int) -> tuple[dict[str, object], dict[str, str]]:
+    """The columns of `SHARES` of one cell, and why the interval of each is null."""
     out: dict[str, object] = {}
-    why = []
+    why = {}
     for at, name in enumerate(SHARES, start=cell * len(SHARES)):
-        out |= {name: share.value[at], f"{name}_low": share.low[at], f"{name}_high": share.high[at]}
-        why.append(share.reason[at])
-    return {**out, "why_shares": why}
+        out |= dict(zip(with_ends(name), (share.value[at], share.low[at], share.high[at]), strict=True))
+        why[name] = share.reason[at]
+    return out, why
 
 
 def _reason(row: Mapping[str, Any]) -> str | None:
@@ -316,5 +315,5 @@ def _reason(row: Mapping[str, Any]) -> str | None:
         NOT_BOTH if not people and not row["n_both"] else "",
         ONE_MARK if row["n_both"] and np.isnan(row["cohen_kappa"]) else "",
         OWN_MARKS if row["marker"] == row["judge"] else "",
-        *dict.fromkeys([*row["why_shares"], *row["why_drawn"]]),
+        by_column(row["why"]),
     )

@@ -8,7 +8,17 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.errors import InputError
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, join_reasons, typed, with_ends
+from mrb_lib.stats.agreement.intervals import reasoned_bounds
+from mrb_lib.stats.core.options import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    by_column,
+    divide,
+    join_reasons,
+    typed,
+    with_ends,
+)
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.subfields import By, Group, groups
@@ -17,7 +27,6 @@ from mrb_lib.stats.resampling.resample import (
     block,
     cluster_codes,
     clusters_counted,
-    interval,
     n_clusters,
     ratios,
     resampled,
@@ -39,7 +48,7 @@ _SHOWN = ("step_accuracy", "precision", "recall", "f1", "first_error_accuracy", 
           "clean_item_accuracy", "first_error_f1", "first_error_distance")  # fmt: skip
 COLUMNS = [
     "judge", "dimension", "subfield", "by", "erroneous", "n_items", "n_error_items", "n_steps", "n_erroneous",
-    "n_flagged", "n_excluded", "n_unassigned", "n_clusters", "coverage", *with_ends(*_SHOWN), "reason",
+    "n_flagged", "n_excluded", "n_seen", "n_unassigned", "n_clusters", "coverage", *with_ends(*_SHOWN), "reason",
 ]  # fmt: skip
 
 
@@ -84,9 +93,10 @@ def steps(
         One row a judge and dimension it has a verdict on, overall (`subfield` null) and by subfield. `erroneous`: the
         categories that count as erroneous. Every quantity is a mean over the judge's repeats, with a 95% interval.
 
-        Of the `n_steps` with a gold label and a verdict (`n_excluded` others), of which annotators call `n_erroneous`
-        erroneous and the judge `n_flagged`: `coverage`, the share of verdicts that have a choice; `step_accuracy`, the
-        share that both call erroneous or neither does; `precision`, `recall` and `f1` of erroneous steps.
+        Of the `n_steps` with a gold label and a verdict (`n_excluded` others, of which the judge was trained on
+        `n_seen`), of which annotators call `n_erroneous` erroneous and the judge `n_flagged`: `coverage`, the share of
+        verdicts that have a choice; `step_accuracy`, the share that both call erroneous or neither does; `precision`,
+        `recall` and `f1` of erroneous steps.
         A verdict without a choice (unparsed, refused) is wrong for `step_accuracy`, and calls nothing erroneous.
 
         Of the `n_items` whose steps all have a gold label and a verdict, up to the annotators' first error where there
@@ -95,7 +105,10 @@ def steps(
         `clean_item_accuracy`, and the harmonic mean of these two, `first_error_f1`. A verdict without a choice at or
         before that step is not right. `first_error_distance`: the mean distance in steps between the judge's first
         erroneous step and the annotators', where both have one.
-        `reason` says why a value is null.
+
+        Intervals are those of `mrb_lib.stats.resampling.resample.ratios`; that of `first_error_f1` is of the cluster
+        bootstrap, `mrb_lib.stats.agreement.intervals.reasoned_bounds`, and null where its items with or without an
+        error are in fewer than two clusters. `reason` says why a value is null.
 
     Raises
     ------
@@ -123,7 +136,13 @@ def steps(
         sums = measured(labels[dimension, laid.cases], said, is_error, laid, len(cases))
         own = {"judge": panel.judges[judge], "dimension": panel.dimensions[dimension], "erroneous": named}
         found = _estimates(sums, parts, codes, resamples, seed)
-        by_cell.append([{**own, **part.label(), **each} for part, each in zip(parts, found, strict=True)])
+        seen = panel.saw()[judge, dimension] & is_step
+        by_cell.append(
+            [
+                {**own, **part.label(), **each, "n_seen": seen[part.cases].sum()}
+                for part, each in zip(parts, found, strict=True)
+            ]
+        )
     rows = pd.DataFrame([row for of_part in zip(*by_cell, strict=True) for row in of_part], columns=COLUMNS)
     n_steps = np.repeat([int(is_step[part.cases].sum()) for part in parts], len(by_cell))
     return typed(rows.assign(n_excluded=n_steps - rows["n_steps"].to_numpy(dtype=np.int64)), COLUMNS, erroneous="str")
@@ -160,12 +179,12 @@ def _estimates(
         }
         for i, name in enumerate(MEASURES):
             row |= dict(zip(with_ends(name), (ratio.value[i], ratio.low[i], ratio.high[i]), strict=True))
-        low, high = interval(item_draws.replicates)
-        value = _harmonic(item_draws.total)
-        known = np.isfinite(value[0, 0])
-        ends = (value[0, 0], *(end[0] if known else np.nan for end in (low, high)))
-        row |= dict(zip(with_ends("first_error_f1"), ends, strict=True))
-        out.append({**row, "reason": _reason(n, ratio.reason[MEASURES.index("step_accuracy")])})
+        value, counted = _harmonic(item_draws.total)[0], den[:, of_items] > 0
+        fewest = clusters_counted(codes[own], counted).min(keepdims=True)
+        ends, [of_f1] = reasoned_bounds(item_draws.replicates, value, counted.any(axis=1).sum(keepdims=True), fewest)
+        row |= dict(zip(with_ends("first_error_f1"), (value[0], *ends[:, 0]), strict=True))
+        why = dict(zip(MEASURES, ratio.reason, strict=True)) | {"first_error_f1": of_f1}
+        out.append({**row, "reason": _reason(n, by_column({name: why[name] for name in _SHOWN}))})
     return out
 
 

@@ -15,9 +15,9 @@ from mrb_lib.widgets.case.verdicts import SEEN_MARK, agreement_html, choice_html
 from mrb_lib.widgets.text import OWN_KEYS, escaped, isolated
 
 _LEGEND = (
-    '<p class="mrb-legend">Each label: whether more than half of the annotators gave it (gold), which of them did, and '
-    'for each judge whether it did, the probability it gave the label, and <span class="mrb-yes">✓</span> agrees or '
-    '<span class="mrb-no">✗</span> disagrees with gold.</p>'
+    '<p class="mrb-legend">Each label: whether more than half of the annotators gave it (gold; unknown where just half '
+    "did), which of them did, and for each judge whether it did, the probability it gave the label, and "
+    '<span class="mrb-yes">✓</span> agrees or <span class="mrb-no">✗</span> disagrees with gold.</p>'
 )
 
 

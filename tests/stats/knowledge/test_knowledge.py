@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.formula.api as smf
 
 from mrb_lib.cli.main import main
 from mrb_lib.construct.tables import write_work_chunks
@@ -56,7 +55,7 @@ def one_row(n_items: int = 60, effect: float = 0.3, seed: int = 0, **options: ob
     return row
 
 
-def test_the_numbers_are_those_of_plain_arithmetic_and_of_a_robust_regression() -> None:
+def test_the_numbers_are_those_of_plain_arithmetic() -> None:
     cases, gold, verdicts, marks = drawn(60, 0.3, 0)
     row = one_row()
     table = cases.merge(gold, on="case_id").merge(verdicts[["case_id", "choice"]], on="case_id", suffixes=("_gold", ""))
@@ -68,8 +67,12 @@ def test_the_numbers_are_those_of_plain_arithmetic_and_of_a_robust_regression() 
     assert row["accuracy_wrong"] == pytest.approx(means[0.0])
     assert row["difference"] == pytest.approx(means[1.0] - means[0.0])
     assert (row["n_right"], row["n_wrong"]) == (int((table["correct"] == 1).sum()), int((table["correct"] == 0).sum()))
-    fit = smf.ols("y ~ correct", table).fit(cov_type="cluster", cov_kwds={"groups": pd.factorize(table["item"])[0]})
-    assert row["standard_error"] == pytest.approx(fit.bse["correct"])
+    variance = 0.0
+    for _, side in table.groupby("correct"):
+        by_item = (side["y"] - side["y"].mean()).groupby(side["item"]).sum()
+        m = len(by_item)
+        variance += m / (m - 1) * (by_item**2).sum() / len(side) ** 2
+    assert row["standard_error"] == pytest.approx(np.sqrt(variance))
     assert row["accuracy_right_low"] < row["accuracy_right"] < row["accuracy_right_high"]
 
 
@@ -79,12 +82,32 @@ def test_a_planted_difference_is_covered_and_none_is_seldom_found() -> None:
         item = np.repeat(np.arange(60), 2)
         right = (rng.random(60) < 0.5)[item]
         p = 0.55 + effect * right + rng.choice([-0.3, 0.3], 60)[item]
-        return made._difference((rng.random(120) < p).astype(float), right.astype(float), item)[0]
+        return made._difference((rng.random(120) < p).astype(float), right, ~right, item)[0]
 
     inside = [one["low"] <= 0.15 <= one["high"] for one in (inference(0.15, seed) for seed in range(600))]
     assert 0.93 <= np.mean(inside) <= 0.97, f"95% intervals that cover: {np.mean(inside):.3f}"
     size = np.mean([inference(0.0, 1000 + seed)["p_value"] <= 0.05 for seed in range(600)])
     assert 0.03 <= size <= 0.07, f"differences found where there are none: {size:.3f}"
+
+
+def test_a_side_of_two_alike_says_nothing_however_many_are_on_the_other() -> None:
+    value, right = np.r_[1.0, 1.0, np.tile([0.0, 1.0], 50)], np.arange(102) < 2
+    found, why = made._difference(value, right, ~right, np.arange(102))
+    assert found == {"difference": 0.5}
+    assert why == made.NO_SPREAD.format("right")
+    assert made._difference(value[1:], right[1:], ~right[1:], np.arange(101)) == ({"difference": 0.5}, made.FEW)
+
+
+@pytest.mark.parametrize("per_item", [1, 4])
+def test_three_items_on_a_side_seldom_show_a_difference_that_is_not_there(per_item: int) -> None:
+    """At a level of .05; a regression with cluster-robust errors and all clusters as degrees rejects a quarter."""
+    rng = np.random.default_rng(per_item)
+    item = np.repeat(np.arange(103), per_item)
+    right, rejected = item < 3, 0
+    for _ in range(400):
+        value = (rng.random(len(item)) < rng.choice([0.3, 0.7], 103)[item]).astype(float)
+        rejected += made._difference(value, right, ~right, item)[0].get("p_value", 1.0) <= 0.05
+    assert rejected / 400 <= 0.07
 
 
 def test_an_item_that_is_answered_right_and_wrong_counts_by_the_majority() -> None:

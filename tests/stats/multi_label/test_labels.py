@@ -17,7 +17,9 @@ from mrb_lib.data.meta import BenchmarkMeta, meta_from, meta_text
 from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError
 from mrb_lib.schema import joined_labels, split_labels
+from mrb_lib.stats.agreement.intervals import ALIKE
 from mrb_lib.stats.inputs import read_panels
+from mrb_lib.stats.resampling.resample import FEW_DEFINED, ONE_CLUSTER
 from mrb_lib.stats.tables import analyze
 from mrb_lib.verdicts.store import load_verdicts, save_imported
 
@@ -65,17 +67,21 @@ def drawn(n: int = 120, seed: int = 0, repeats: int = 1) -> tuple[Benchmark, pd.
 
 
 def matrices(benchmark: Benchmark, verdicts: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """By a plain loop: what applies to each annotated case, and what the judge says."""
+    """By a plain loop: what applies to each annotated case, NaN where half say so, and what the judge says."""
     votes = benchmark.annotations[benchmark.annotations["dimension"] == "errors"].groupby("case_id")["choice"].agg(list)
     given = verdicts[verdicts["dimension"] == "errors"].set_index("case_id")["choice"]
     truth, said = [], []
     for case in benchmark.cases["case_id"]:
         if case in votes:
             truth.append(
-                [sum(name in vote.split("; ") for vote in votes[case]) * 2 > len(votes[case]) for name in LABELS]
+                [decided(sum(name in vote.split("; ") for vote in votes[case]) / len(votes[case])) for name in LABELS]
             )
             said.append([isinstance(given[case], str) and name in given[case].split("; ") for name in LABELS])
     return np.array(truth), np.array(said)
+
+
+def decided(share: float) -> float:
+    return float("nan") if share == 0.5 else float(share > 0.5)
 
 
 def test_the_table_equals_scikit_learn() -> None:
@@ -83,17 +89,25 @@ def test_the_table_equals_scikit_learn() -> None:
     verdicts.loc[verdicts.index[1::40], ["choice", "status"]] = [None, "unparsed"]
     rows = analyze(benchmark, verdicts, "labels", resamples=100)
     truth, said = matrices(benchmark, verdicts)
-    expected = np.array(precision_recall_fscore_support(truth, said, zero_division=np.nan)[:3]).T
+    known = np.isfinite(truth)
+    assert 0 < (~known).sum() < known.sum()
+    expected = np.array(
+        [
+            precision_recall_fscore_support(truth[own, i], said[own, i], average="binary", zero_division=np.nan)[:3]
+            for i, own in enumerate(known.T)
+        ]
+    )
     assert rows["label"].tolist()[:-2] == list(LABELS)
     np.testing.assert_allclose(rows[list(MEASURES)].to_numpy()[:-2], expected, atol=1e-12)
-    for average in ("micro", "macro"):
-        expected = precision_recall_fscore_support(truth, said, average=average, zero_division=np.nan)[:3]
+    pooled = precision_recall_fscore_support(truth[known], said[known], average="binary", zero_division=np.nan)[:3]
+    for average, values in (("micro", pooled), ("macro", expected.mean(axis=0))):
         row = rows[rows["average"] == average].iloc[0]
-        np.testing.assert_allclose(row[list(MEASURES)].astype(float), expected, atol=1e-12)
-    assert (rows["n"] == len(truth)).all()
-    assert (rows["n_excluded"] == 120 - len(truth)).all()
-    assert rows["n_positive"].tolist()[:-2] == truth.sum(axis=0).tolist()
-    assert rows["n_flagged"].tolist()[:-2] == said.sum(axis=0).tolist()
+        np.testing.assert_allclose(row[list(MEASURES)].astype(float), values, atol=1e-12)
+    assert rows["n"].tolist() == [*known.sum(axis=0), *[known.any(axis=1).sum()] * 2]
+    assert (rows["n"] + rows["n_excluded"] == 120).all()
+    assert rows["n_undecided"].tolist() == [*(~known).sum(axis=0), *[(~known).sum()] * 2]
+    assert rows["n_positive"].tolist()[:-2] == np.nansum(truth, axis=0).tolist()
+    assert rows["n_flagged"].tolist()[:-2] == (said & known).sum(axis=0).tolist()
     assert (rows["coverage"] < 1).all()
     for name in MEASURES:
         assert (rows[f"{name}_low"] < rows[name]).all()
@@ -139,18 +153,100 @@ def test_planted_rates_are_recovered_within_their_intervals() -> None:
         rng = np.random.default_rng(1000 + seed)
         benchmark, verdicts = drawn(80, seed)
         truth, _ = matrices(benchmark, verdicts)
-        said = truth ^ (rng.random(truth.shape) < 0.2)
+        said = (truth == 1) ^ (rng.random(truth.shape) < 0.2)
         texts = [joined_labels([LABELS[k] for k in np.flatnonzero(row)], LABELS) for row in said]
         annotated = set(benchmark.annotations.loc[benchmark.annotations["dimension"] == "errors", "case_id"])
         errors = verdicts["dimension"].eq("errors") & verdicts["case_id"].isin(annotated)
         verdicts.loc[errors, "choice"] = texts
         rows = analyze(benchmark, verdicts, "labels", resamples=100)
         micro = rows[rows["average"] == "micro"].iloc[0]
-        share = truth.mean()
+        share = np.nanmean(truth)
         known = {"recall": 0.8, "precision": 0.8 * share / (0.8 * share + 0.2 * (1 - share))}
         for name, value in known.items():
             held[name] += micro[f"{name}_low"] <= value <= micro[f"{name}_high"]
     assert min(held.values()) >= 16, held
+
+
+def small(votes: list[list[str]], said: list[str | None], **cases: object) -> tuple[Benchmark, pd.DataFrame]:
+    """Cases by their annotators' choices, and what a judge says; labels are named by their place: 0, 1, ..."""
+    benchmark, verdicts = drawn(len(said))
+    cases = {"case_id": [f"c{i}" for i in range(len(said))], **cases}
+    rows = [(f"c{i}", f"r{k}", "errors", text(vote)) for i, each in enumerate(votes) for k, vote in enumerate(each)]
+    annotations = pd.DataFrame(rows, columns=["case_id", "annotator", "dimension", "choice"], dtype="str")
+    verdicts = verdicts[verdicts["dimension"] == "errors"].assign(choice=[text(each) for each in said])
+    return Benchmark(META, benchmark.cases.assign(**cases), annotations), verdicts
+
+
+def text(places: str | None) -> str | None:
+    return None if places is None else joined_labels([LABELS[int(i)] for i in places], LABELS)
+
+
+def averages(benchmark: Benchmark, verdicts: pd.DataFrame, **options: object) -> tuple[pd.Series, pd.Series]:
+    rows = analyze(benchmark, verdicts, "labels", **{"resamples": 400, **options})
+    micro, macro = (rows[rows["average"] == name].iloc[0] for name in ("micro", "macro"))
+    return micro, macro
+
+
+def test_micro_intervals_count_every_decision_and_clusters() -> None:
+    """Sixty times a label applies, of which 45 are found: Wilson's interval is [.628, .842] where no case has two."""
+    found = np.arange(60) % 4 > 0
+    votes = [[str(i % 3)] for i in range(60)]
+    said = [str(i % 3) if found[i] else "" for i in range(60)]
+    micro, _ = averages(*small(votes, said))
+    assert micro["recall"] == 0.75
+    assert micro[["recall_low", "recall_high"]].tolist() == pytest.approx([0.628, 0.842], abs=0.025)
+    copies, _ = averages(*small(votes * 4, said * 4, cluster=[f"s{i}" for i in range(60)] * 4))
+    assert copies[["recall_low", "recall_high"]].tolist() == pytest.approx([0.628, 0.842], abs=0.03)
+    assert copies["n_clusters"] == 60
+
+
+def test_macro_averages_are_over_the_same_labels_in_every_resample() -> None:
+    """The label 1 applies to one case of 12 alone, and is missing from (11/12)^12 = 35% of resamples."""
+    votes = [["01"]] + [["0"]] * 11
+    said = ["01", *["0" if i % 2 else "" for i in range(11)]]
+    _, macro = averages(*small(votes, said))
+    assert macro["recall"] == pytest.approx(((1 + 5) / 12 + 1) / 2)
+    assert macro["recall_low"] > 0.5, "a resample without the label is not one in which only the other counts"
+    rare = [[str(i)] for i in range(5)] + [["0"]] * 7
+    _, macro = averages(*small(rare, [vote[0] for vote in rare[:-1]] + [""]))
+    assert macro[["recall_low", "recall_high"]].isna().all()
+    assert f"precision, recall, f1: {FEW_DEFINED}" in macro["reason"]
+
+
+def test_macro_intervals_are_null_with_a_reason_where_nothing_is_known() -> None:
+    perfect = small([["0"], ["1"]] * 10, ["0", "1"] * 10)
+    _, macro = averages(*perfect)
+    assert macro["f1"] == 1
+    assert macro[["f1_low", "f1_high"]].isna().all()
+    assert ALIKE in macro["reason"]
+    one = small([["0"]] * 10, ["0", ""] * 5, cluster=["same"] * 10)
+    for row in averages(*one):
+        assert row["recall"] == 0.5
+        assert row[["recall_low", "recall_high"]].isna().all()
+        assert f"precision, recall, f1: {ONE_CLUSTER}" in row["reason"]
+
+
+def test_an_even_split_is_undecided() -> None:
+    rows = analyze(*small([["0", "0"], ["0", ""], ["01", "0"], ["", ""]], ["0", "0", "0", "0"]), "labels")
+    first, second = rows.iloc[0], rows.iloc[1]
+    assert (first["n"], first["n_undecided"], first["n_excluded"], first["n_positive"]) == (3, 1, 1, 2)
+    assert first["precision"] == pytest.approx(2 / 3)
+    assert (second["n"], second["n_undecided"], second["n_positive"]) == (3, 1, 0)
+    assert rows.loc[rows["average"] == "micro", ["n", "n_undecided"]].to_numpy().tolist() == [[4, 2]]
+
+
+def test_a_judge_trained_on_every_case_keeps_its_rows() -> None:
+    benchmark, verdicts = drawn(20)
+    both = pd.concat([verdicts, verdicts.assign(judge="k")])
+    seen = pd.DataFrame({"judge": "j", "case_id": benchmark.cases["case_id"]})
+    rows = analyze(benchmark, both, "labels", resamples=40, training=seen).groupby("judge")
+    own, other = rows.get_group("j"), rows.get_group("k")
+    assert len(own) == len(other) == len(LABELS) + 2
+    assert (own["n_seen"] == 20).all()
+    assert (own["n_excluded"] == 20).all()
+    assert (other["n_seen"] == 0).all()
+    assert own[list(MEASURES)].isna().all(axis=None)
+    assert own["reason"].str.contains("was trained on every case that it judged").all()
 
 
 def test_other_tables_leave_these_dimensions_out() -> None:

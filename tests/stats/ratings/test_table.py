@@ -14,6 +14,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.schema import category_numbers
 from mrb_lib.stats.ratings import reading
 from mrb_lib.stats.ratings import table as ratings_table
+from mrb_lib.stats.resampling.resample import FEW_CASES
 from mrb_lib.stats.tables import analyze
 from tests.stats.ratings.rated import SCALE, benchmark, simulated, verdicts
 
@@ -110,6 +111,19 @@ def test_what_is_undefined_is_null_with_its_reason() -> None:
     assert (nobody["n"], nobody["coverage"]) == (0, 0)
     assert nobody[["exact", "mean_difference", "sensitivity"]].isna().all()
     assert ratings_table.NO_CASES in nobody["reason"]
+
+
+def test_every_null_interval_is_told_with_its_column() -> None:
+    """One unacceptable case of nine: sensitivity is 1 of 1, which no interval can be given for."""
+    made = benchmark({"a": ["no"] * 8 + ["yes"]}, categories=("no", "yes"), acceptable=("no",))
+    said = verdicts({"j": ["no"] * 7 + ["yes", "yes"]})
+    row = analyze(made, said, "ratings", resamples=100).iloc[0]
+    assert (row["n_unacceptable"], row["sensitivity"]) == (1, 1)
+    assert row[["sensitivity_low", "sensitivity_high"]].isna().all()
+    assert f"sensitivity: {FEW_CASES}" in row["reason"]
+    for name in ratings_table.SHARES[2:]:
+        told = f"{name}:" in row["reason"] or f"{name}," in row["reason"]
+        assert told == bool(np.isnan(row[f"{name}_low"])), name
 
 
 def test_rows_are_by_subfield_and_the_best_judge_first() -> None:

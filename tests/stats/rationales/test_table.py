@@ -7,11 +7,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
+from mrb_lib.stats.rationales.table import ALIKE_GAP, FEW_GAP
 from mrb_lib.stats.tables import TABLES, analyze
 from mrb_lib.verdicts.formats.rationales import CATEGORIES
 
@@ -151,6 +153,21 @@ def test_planted_rates_lie_in_their_intervals() -> None:
             found = other if name == "cohen_kappa" else people
             inside[name] += bool(found[f"{name}_low"] <= value <= found[f"{name}_high"])
     assert all(0.87 * runs <= count <= runs for count in inside.values()), inside
+
+
+def test_a_gap_needs_both_sides_to_vary() -> None:
+    """Two right verdicts with right reasons, and a hundred wrong verdicts of which half have one."""
+    few = analyze(reasons({"j": "11" + "0" * 100}, "rr" + "rw" * 50), None, "rationales", resamples=200).iloc[0]
+    assert few["reason_gap"] == 0.5
+    assert few[["reason_gap_low", "reason_gap_high"]].isna().all()
+    assert f"reason_gap: {ALIKE_GAP}" in few["reason"]
+    one = analyze(reasons({"j": "1" + "0" * 99}, "r" + "rw" * 49 + "w"), None, "rationales", resamples=200).iloc[0]
+    assert f"reason_gap: {FEW_GAP}" in one["reason"]
+    nine = analyze(reasons({"j": "1" * 9 + "0" * 99}, "rrw" * 36), None, "rationales", resamples=0).iloc[0]
+    right, wrong = 2 / 9 / 8, 2 / 9 / 98
+    df = (right + wrong) ** 2 / (right**2 / 8 + wrong**2 / 98)
+    half = stats.t.ppf(0.975, df) * np.sqrt(right + wrong)
+    assert nine[["reason_gap_low", "reason_gap_high"]].tolist() == pytest.approx([-half, half], abs=1e-5)
 
 
 def test_intervals_rest_on_cases_not_on_reasons() -> None:

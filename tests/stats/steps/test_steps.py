@@ -9,6 +9,8 @@ import pytest
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
+from mrb_lib.stats.agreement.intervals import ALIKE
+from mrb_lib.stats.resampling.resample import ONE_CLUSTER
 from mrb_lib.stats.tables import analyze
 
 META = BenchmarkMeta(
@@ -146,6 +148,44 @@ def test_a_judge_without_errors_to_find_has_nulls_and_reasons() -> None:
     assert row["step_accuracy_low"] < 1
     for name in ("recall", "precision", "f1", "error_item_accuracy"):
         assert f"{name} is undefined" in row["reason"]
+
+
+def test_no_interval_of_first_error_f1_is_without_width_or_from_one_cluster() -> None:
+    """Items a to d have an error, e to h none; whatever is found throughout is not certain to be found."""
+    labels = ["right", "wrong"] * 4 + ["right", "right"] * 4
+    items = [name for name in "abcdefgh" for _ in range(2)]
+    whole = row_of(*made(labels, items, {0: labels}))
+    assert whole["first_error_f1"] == 1
+    assert whole[["first_error_f1_low", "first_error_f1_high"]].isna().all()
+    assert f"first_error_f1: {ALIKE}" in whole["reason"]
+    single = row_of(*made(labels[6:], items[6:], {0: ["right", "wrong", "right", "wrong", *labels[10:]]}))
+    assert single["n_error_items"] == 1
+    assert np.isfinite(single["first_error_f1"])
+    assert np.isnan(single["first_error_f1_low"])
+    assert f"first_error_f1: {ONE_CLUSTER}" in single["reason"]
+    assert "error_item_accuracy" in single["reason"], "its own null interval is told as well"
+
+
+def test_first_error_f1_of_few_items_is_covered() -> None:
+    """Of 60 draws of 14 items, the interval holds the truth in 57 at least; percentiles alone hold it in 55."""
+    held = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        right = rng.random(14) < 0.6
+        labels = ["wrong", "right"] * 7
+        said = [str(each) for each in np.where(right, labels, labels[::-1])]
+        row = row_of(*made(labels, [f"i{i}" for i in range(14)], {0: said}), resamples=400)
+        held += not row["first_error_f1_low"] > 0.6 and not row["first_error_f1_high"] < 0.6
+    assert held >= 57
+
+
+def test_a_judge_trained_on_every_step_keeps_its_row() -> None:
+    benchmark, verdicts = made(*(drawn(5, 0.8, 0.1, 4)[:2]), {0: drawn(5, 0.8, 0.1, 4)[2]})
+    seen = pd.DataFrame({"judge": "j", "case_id": benchmark.cases["case_id"]})
+    row = row_of(benchmark, verdicts, training=seen)
+    assert (row["n_steps"], row["n_seen"], row["n_excluded"]) == (0, len(verdicts), len(verdicts))
+    assert "was trained on every case that it judged" in row["reason"]
+    assert row_of(benchmark, verdicts, training=seen.head(3))["n_seen"] == 3
 
 
 def test_the_first_error_must_be_theirs_and_nothing_before_it_unanswered() -> None:
