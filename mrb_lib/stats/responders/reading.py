@@ -73,6 +73,8 @@ MEANINGS_OF_ITEMS = {
     " | Chen et al. 2024, arXiv 2402.04788",
     "top_1": "share of the responses put first that the gold labels put first, too, mean over items | share 0-1",
     "versus": "judge of the same model that compares pairs | text",
+    "n_verdicts": "verdicts of the judge, also on cases that it was trained on | count",
+    "n_counted": "those of n_verdicts with tokens; a reply that answers several is counted in one | count",
     "tokens": "of prompts and replies, an item, over all its verdicts | tokens",
     "tokens_versus": "the same of versus | tokens",
     "token_ratio": "tokens over tokens_versus | number",

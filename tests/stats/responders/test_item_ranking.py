@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from mrb_lib.errors import InputError
+from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.responders.item_orders import edit_distance, item_responses
 from mrb_lib.stats.responders.item_ranking import (
     ALL_EQUAL,
@@ -177,3 +178,23 @@ def test_an_unknown_policy_is_one_line() -> None:
     with pytest.raises(InputError, match="policy 'best' is unknown"):
         item_ranking(verdicts_of({("j", "AB"): "A"}), gold_of("A"), items_of(1, 2), policy="best")
     assert CHOICE["T"] == "tie"
+
+
+def test_cases_that_a_judge_was_trained_on_cost_tokens_and_are_items() -> None:
+    cases = items_of(10, 2)
+    verdicts = verdicts_of({("m", "AB"): "A" * 10}).assign(prompt_tokens=300, completion_tokens=30, latency_s=1.0)
+    training = pd.DataFrame({"judge": "m", "case_id": ids(5)}, dtype="str")
+    panel = as_panel(verdicts, cases["case_id"]).without_seen(training, cases["case_id"])
+    for given in (panel, verdicts.assign(seen=verdicts["case_id"].isin(ids(5)))):
+        [row] = [row for _, row in item_ranking(given, gold_of("A" * 10), cases, resamples=40).iterrows()
+                 if row["part"] == "tokens"]  # fmt: skip
+        assert row[["tokens", "n_items", "n_verdicts", "n_counted"]].tolist() == [330, 10, 10, 10]
+
+
+def test_tokens_are_counted_where_they_are_counted_whatever_else_is() -> None:
+    cases = items_of(2, 2)
+    verdicts = verdicts_of({("m", "AB"): "AA"}).assign(latency_s=1.0)
+    verdicts["prompt_tokens"], verdicts["completion_tokens"] = [300.0, np.nan], [30.0, np.nan]
+    frame = item_ranking(verdicts, gold_of("AA"), cases, resamples=40)
+    [row] = [row for _, row in frame.iterrows() if row["part"] == "tokens"]
+    assert row[["tokens", "n_verdicts", "n_counted"]].tolist() == [165, 2, 1]
