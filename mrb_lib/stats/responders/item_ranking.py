@@ -14,6 +14,7 @@ from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_rea
 from mrb_lib.stats.core.panel import COST_COLUMNS, COUNTS, Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.resampling.clusters import clusters_of
 from mrb_lib.stats.resampling.resample import Ratios, cluster_codes, ratios
 from mrb_lib.stats.responders import reading
 from mrb_lib.stats.responders.comparisons import from_labels, from_verdicts
@@ -27,8 +28,8 @@ OTHER_VERDICTS = "the run of pairs does not hold the same verdicts"
 NO_TOKENS = "tokens are not counted"
 QUANTITIES = ("kendall", "edit_distance", "top_1")
 COLUMNS = [
-    "part", "judge", "dimension", "policy", "n_items", "n_undecided", "n_all_equal", "n_responses",
-    *with_ends(*QUANTITIES), "versus", "n_verdicts", "n_counted", "tokens", "tokens_versus",
+    "part", "judge", "dimension", "policy", "n_items", "n_undecided", "n_all_equal", "n_clusters",
+    "n_responses",    *with_ends(*QUANTITIES), "versus", "n_verdicts", "n_counted", "tokens", "tokens_versus",
     "token_ratio", "reason",
 ]  # fmt: skip
 
@@ -74,7 +75,8 @@ def item_ranking(
         tie being half a win, and equal shares are equal places; both orders are made from the pairs that gold and judge
         both decide. `n_items` that count; `n_undecided` items with two responses at least of which one is in no such
         pair; `n_all_equal` items of which either side puts all responses on one place, so that there is no order;
-        `n_responses` of an item on average. Means over items with 95% intervals of the cluster bootstrap:
+        `n_responses` of an item on average. Means over items with 95% intervals of the cluster bootstrap, over the
+        `n_clusters` of the items that count; clusters that share an item are one, and fewer than two give no interval:
         `kendall` (tau-b); `edit_distance`, the Levenshtein distance of the two orders, written as strings, divided by
         their length (0 the same, 1 nothing in place; a tie of one side is half a swap, without ties it is that of
         MLLM-as-a-Judge); `top_1`, the share of the responses that the judge puts first that gold puts first, too.
@@ -103,20 +105,15 @@ def item_ranking(
     takes_part = panel.takes_part()
     cells = [(i, j) for i in range(len(panel.judges)) for j in range(len(panel.dimensions)) if takes_part[i, j]]
     agreed = [compare_orders(items, labels[j], outcomes[i, j]) for i, j in cells]
-    estimates = _means(agreed, _codes_of_items(items, cluster_codes(cases, cluster)), resamples=resamples, seed=seed)
+    codes = clusters_of(items.item, cluster_codes(cases, cluster))
+    estimates = _means(agreed, codes, resamples=resamples, seed=seed)
     rows = [
-        {"judge": panel.judges[i], "dimension": panel.dimensions[j], **_order_row(items, one, means)}
+        {"judge": panel.judges[i], "dimension": panel.dimensions[j], **_order_row(items, one, means, codes)}
         for (i, j), one, means in zip(cells, agreed, estimates, strict=True)
     ]
     rows += list(_token_rows(panel, items))
     frame = pd.DataFrame(rows, columns=COLUMNS).assign(policy=policy)
     return typed(frame, COLUMNS, counts="Int64", n_responses="float64")
-
-
-def _codes_of_items(items: ItemResponses, codes: IntArray) -> IntArray:
-    """The cluster of each item: that of its first case."""
-    first = np.unique(items.item, return_index=True)[1]
-    return pd.factorize(codes[first])[0].astype(np.int64)
 
 
 def _means(agreed: Sequence[OrderAgreement], codes: IntArray, *, resamples: int, seed: int) -> list[Ratios]:
@@ -130,7 +127,7 @@ def _means(agreed: Sequence[OrderAgreement], codes: IntArray, *, resamples: int,
     return ratios(parts, codes, shares=[is_share] * len(parts), resamples=resamples, seed=seed) if parts else []
 
 
-def _order_row(items: ItemResponses, one: OrderAgreement, means: Ratios) -> dict[str, object]:
+def _order_row(items: ItemResponses, one: OrderAgreement, means: Ratios, codes: IntArray) -> dict[str, object]:
     counted = np.isfinite(one.kendall)
     n_all_equal = int((one.is_compared & ~counted).sum())
     ends = {
@@ -144,6 +141,7 @@ def _order_row(items: ItemResponses, one: OrderAgreement, means: Ratios) -> dict
         "n_items": int(counted.sum()),
         "n_undecided": int(((items.size >= 2) & ~one.is_compared).sum()),
         "n_all_equal": n_all_equal,
+        "n_clusters": len(np.unique(codes[counted])),
         "n_responses": float(items.size[counted].mean()) if counted.any() else np.nan,
         **ends,
         "reason": join_reasons(why, *dict.fromkeys(means.reason)),

@@ -67,6 +67,7 @@ MEANINGS_OF_ITEMS = {
     "n_items": "items that the row rests on | count",
     "n_undecided": "items with a response in no pair that gold and judge both decide | count",
     "n_all_equal": "items whose responses gold or judge puts all on one place | count",
+    "n_clusters": "clusters of the items that count, those that share an item taken as one | count",
     "n_responses": "different responses to an item, on average | number",
     "kendall": "tau-b of the judge's and the gold labels' order, mean over items | coefficient | Kendall 1945",
     "edit_distance": "steps from one order to the other over their length, mean over items; 0: the same | share 0-1"

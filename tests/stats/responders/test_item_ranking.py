@@ -11,6 +11,7 @@ from scipy import stats
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.core.panel import as_panel
+from mrb_lib.stats.resampling.resample import ONE_CLUSTER
 from mrb_lib.stats.responders.item_orders import edit_distance, item_responses
 from mrb_lib.stats.responders.item_ranking import (
     ALL_EQUAL,
@@ -198,3 +199,21 @@ def test_tokens_are_counted_where_they_are_counted_whatever_else_is() -> None:
     frame = item_ranking(verdicts, gold_of("AA"), cases, resamples=40)
     [row] = [row for _, row in frame.iterrows() if row["part"] == "tokens"]
     assert row[["tokens", "n_verdicts", "n_counted"]].tolist() == [165, 2, 1]
+
+
+def test_clusters_that_share_an_item_are_one() -> None:
+    cases, gold, said = items_of(8, 3), "AABABBAAABBB" * 2, "AABABBBAABBA" * 2
+    verdicts = verdicts_of({("j", "AB"): said})
+
+    def row_by(clusters: list[str]) -> pd.Series:
+        made = item_ranking(verdicts, gold_of(gold), cases.assign(site=clusters), cluster="site", resamples=100)
+        return order_row(made)
+
+    apart = row_by([f"s{i // 3 // 2}" for i in range(24)])
+    assert apart["n_clusters"] == 4
+    assert apart["kendall_low"] < apart["kendall_high"]
+    linked = row_by([f"s{(i + 1) // 3}" for i in range(24)])
+    assert linked["n_clusters"] == 1
+    assert linked[["kendall_low", "kendall_high", "edit_distance_low", "top_1_high"]].isna().all()
+    assert linked["reason"] == ONE_CLUSTER
+    assert linked["kendall"] == apart["kendall"]
