@@ -89,8 +89,9 @@ def templates(
           repeats: how often the two orders of one prompt differ, and how much more often one order of one prompt and
           the other order of the other prompt do
 
-        `_low`, `_high` are 95% intervals over clusters; `excess_p`, `shared_p` test for 0, each `_adjusted` within the
-        family of the row. `reason` says why a value is null, and where runs differ in more than the prompt.
+        `_low`, `_high` are 95% intervals over clusters; `excess_p`, `shared_p` test for 0, and `_adjusted` corrects
+        both together: a family is both tests of all rows whose `p_value` is one, so that a change that either of them
+        shows is shown. `reason` says why a value is null, and where runs differ in more than the prompt.
 
     Raises
     ------
@@ -128,8 +129,10 @@ def templates(
     families: IntArray = np.zeros(len(out), dtype=np.int64)
     if family == "dimension":
         families = np.asarray(out.groupby(["by", "subfield", "dimension"], dropna=False).ngroup(), dtype=np.int64)
-    for p_value, _ in _SIGNED.values():
-        out[f"{p_value}_adjusted"], _ = adjust_families(out[p_value].to_numpy(np.float64), families, correction)
+    tests = [p_value for p_value, _ in _SIGNED.values()]
+    each = np.concatenate([out[name].to_numpy(np.float64) for name in tests])
+    adjusted, _ = adjust_families(each, np.tile(families, len(tests)), correction)
+    out[[f"{name}_adjusted" for name in tests]] = adjusted.reshape(len(tests), -1).T
     out["reason"] = [
         join_reasons(text if isinstance(text, str) else "", more)
         for text, more in zip(rows["reason"], out["reason"], strict=True)
