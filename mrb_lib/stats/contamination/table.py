@@ -35,9 +35,9 @@ NO_SPREAD: Final = "no interval or test of the difference: on one side fewer tha
 IMPRECISE: Final = "{} dated cases are too imprecise to tell the side and count as undated"
 COLUMNS = [
     "judge", "dimension", "subfield", "by", "policy", "cutoff", "cutoff_of", "n", "n_excluded", "n_seen",
-    "n_unassigned", "n_clusters", "coverage", "n_undated", "n_imprecise", "n_before", *with_ends("accuracy_before"), "n_after",
-    *with_ends("accuracy_after"), "difference", "low", "high", "standard_error", "df", "p_value", "p_adjusted",
-    "correction", "family", "family_scope", "reason",
+    "n_unassigned", "n_clusters", "coverage", "n_undated", "n_imprecise", "n_before", *with_ends("accuracy_before"),
+    "n_after", *with_ends("accuracy_after"), "difference", "low", "high", "standard_error", "df", "p_value",
+    "p_adjusted", "correction", "family", "family_scope", "reason",
 ]  # fmt: skip
 
 
@@ -48,6 +48,7 @@ COLUMNS = [
     meanings=reading.MEANINGS,
     headline=("cutoff", "difference", "low", "high", "p_adjusted", "n_before", "n_after", "n_undated"),
     sentence=reading.sentence,
+    why_no_ratings="",
 )
 def contamination(
     verdicts: pd.DataFrame | Panel,
@@ -78,9 +79,9 @@ def contamination(
         `n_before` and `n_after` cases scored on either side (see `mrb_lib.stats.contamination.sides.sides`) and the
         accuracy over them; `n` their sum, `n_undated` scored cases on no side, of which `n_imprecise` have a date that
         does not tell, `n_excluded` cases that are not scored, `n_seen` among them: together all cases of the row.
-        `coverage`: the share of the verdicts that have a choice, as in the table `accuracy`. `difference`, before less after, unpaired, with the 95%
-        interval, `standard_error` and test by Student's t over clusters (see `mrb_lib.stats.contamination.sides.gap`).
-        `reason` says why a value is null.
+        `coverage`: the share of the verdicts that have a choice, as in the table `accuracy`. `difference`, before less
+        after, unpaired, with the 95% interval, `standard_error` and test by Student's t over clusters (see
+        `mrb_lib.stats.contamination.sides.gap`). `reason` says why a value is null.
 
     Raises
     ------
@@ -97,7 +98,7 @@ def contamination(
     check_choice("correction", correction, CORRECTIONS)
     check_choice("family", family, FAMILIES)
     panel = as_panel(verdicts, cases["case_id"], dimensions)
-    scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy)
+    scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories), policy)
     parts, codes = groups(cases, by), cluster_codes(cases, cluster)
     stated = judge_groups.drop_duplicates("judge").set_index("judge").reindex(panel.judges)
     known = {name: _texts(stated, name) for name in ("cutoff", "cutoff_of", "entry")}
