@@ -11,7 +11,15 @@ import pandas as pd
 from mrb_lib.stats.contamination import reading
 from mrb_lib.stats.contamination.sides import Sides, gap, sides
 from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES, adjust_families
-from mrb_lib.stats.core.options import FloatArray, IntArray, check_choice, join_reasons, typed, with_ends
+from mrb_lib.stats.core.options import (
+    FloatArray,
+    IntArray,
+    check_choice,
+    join_reasons,
+    mean_of_defined,
+    typed,
+    with_ends,
+)
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.subfields import By, Group, groups
@@ -27,9 +35,9 @@ NO_SPREAD: Final = "no interval or test of the difference: on one side fewer tha
 IMPRECISE: Final = "{} dated cases are too imprecise to tell the side and count as undated"
 COLUMNS = [
     "judge", "dimension", "subfield", "by", "policy", "cutoff", "cutoff_of", "n", "n_excluded", "n_seen",
-    "n_unassigned", "n_clusters", "n_undated", "n_imprecise", "n_before", *with_ends("accuracy_before"), "n_after",
-    *with_ends("accuracy_after"), "difference", "low", "high", "standard_error", "df", "p_value", "p_adjusted",
-    "correction", "family", "family_scope", "reason",
+    "n_unassigned", "n_clusters", "coverage", "n_undated", "n_imprecise", "n_before", *with_ends("accuracy_before"),
+    "n_after", *with_ends("accuracy_after"), "difference", "low", "high", "standard_error", "df", "p_value",
+    "p_adjusted", "correction", "family", "family_scope", "reason",
 ]  # fmt: skip
 
 
@@ -40,6 +48,7 @@ COLUMNS = [
     meanings=reading.MEANINGS,
     headline=("cutoff", "difference", "low", "high", "p_adjusted", "n_before", "n_after", "n_undated"),
     sentence=reading.sentence,
+    why_no_ratings="",
 )
 def contamination(
     verdicts: pd.DataFrame | Panel,
@@ -69,9 +78,10 @@ def contamination(
         One row a judge, dimension and subfield (null: overall), also of a judge without a cut-off, with the reason.
         `n_before` and `n_after` cases scored on either side (see `mrb_lib.stats.contamination.sides.sides`) and the
         accuracy over them; `n` their sum, `n_undated` scored cases on no side, of which `n_imprecise` have a date that
-        does not tell, `n_excluded` cases that are not scored. `difference`, before less after, unpaired, with the 95%
-        interval, `standard_error` and test by Student's t over clusters (see `mrb_lib.stats.contamination.sides.gap`).
-        `reason` says why a value is null.
+        does not tell, `n_excluded` cases that are not scored, `n_seen` among them: together all cases of the row.
+        `coverage`: the share of the verdicts that have a choice, as in the table `accuracy`. `difference`, before less
+        after, unpaired, with the 95% interval, `standard_error` and test by Student's t over clusters (see
+        `mrb_lib.stats.contamination.sides.gap`). `reason` says why a value is null.
 
     Raises
     ------
@@ -88,7 +98,7 @@ def contamination(
     check_choice("correction", correction, CORRECTIONS)
     check_choice("family", family, FAMILIES)
     panel = as_panel(verdicts, cases["case_id"], dimensions)
-    value = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy).score
+    scores = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories), policy)
     parts, codes = groups(cases, by), cluster_codes(cases, cluster)
     stated = judge_groups.drop_duplicates("judge").set_index("judge").reindex(panel.judges)
     known = {name: _texts(stated, name) for name in ("cutoff", "cutoff_of", "entry")}
@@ -99,10 +109,13 @@ def contamination(
         named = {name: known[name][i] for name in ("cutoff", "cutoff_of")}
         further = OF_BASE.format(named["cutoff_of"]) if cutoff and named["cutoff_of"] != known["entry"][i] else ""
         for part in parts:
-            rows = _rows(value[i, on], side, part, codes, why=NO_CUTOFF if cutoff is None else further)
+            rows = _rows(scores.score[i, on], side, part, codes, why=NO_CUTOFF if cutoff is None else further)
+            coverage = mean_of_defined(scores.answered[i, on][:, part.cases])[:, 0]
             seen = saw[i, on][:, part.cases].sum(axis=1)
-            labels = {"judge": panel.judges[i], "dimension": np.array(panel.dimensions)[on], "n_seen": seen}
-            frames.append(pd.DataFrame({**rows, **labels, **named, **part.label()}))
+            names = {"judge": panel.judges[i], "dimension": np.array(panel.dimensions)[on]}
+            frames.append(
+                pd.DataFrame({**rows, **names, "n_seen": seen, "coverage": coverage, **named, **part.label()})
+            )
     out = pd.concat([frame for frame in frames if len(frame)] or frames, ignore_index=True)
     families: IntArray = np.zeros(len(out), dtype=np.int64)
     if family == "dimension":

@@ -24,7 +24,10 @@ TIE = CHOICES.index("tie")
 SCORE_COLUMNS = ("score_a", "score_b")
 COST_COLUMNS = ("latency_s", "prompt_tokens", "completion_tokens")
 _DECIDED = dict.fromkeys(("judge", "case_id", "dimension", "order", "probe", "criteria"), "str")
-_NO_COSTS = pd.DataFrame(columns=["judge", "dimension", "order", "repeat", "n_verdicts", "n_counted", *COST_COLUMNS])
+COUNTS = {name: f"n_{name}" for name in COST_COLUMNS}
+NO_COSTS = pd.DataFrame(
+    columns=["judge", "dimension", "order", "repeat", "n_verdicts", *COUNTS.values(), *COST_COLUMNS]
+)
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,9 @@ class Panel:
         case's own frame; of a rating, that of the category it chose; NaN where unknown. None where no verdict has one.
     costs : one row a judge, dimension, order and repeat that has verdicts: `n_verdicts`, the
         means of `latency_s`, `prompt_tokens`, `completion_tokens` over the verdicts that count
-        them, null where none does, and `n_counted`, how many do: a reply that answers several is counted in one.
-        Without rows where the verdicts have no such columns.
+        them, null where none does, and how many do, each under its own name with `n_` before it: a reply that answers
+        several is counted in one. Those on cases that a judge was trained on are among them. Without rows where the
+        verdicts have no such columns.
     seen : by judge, its choices on the cases that it was trained on, which are `ABSENT` in `choice`: shape
         (dimensions, cases, 2 orders, repeats), `ABSENT` on all other cases. A judge that has seen none is not there.
     is_bound : of the shape of `choice`, whether `p_a` is a bound, not the probability itself; None where none is
@@ -231,7 +235,7 @@ def as_panel(
         raise InputError(f"verdicts: several probes are mixed ({names}); keep one, {NO_PROBE!r} for the plain cases.")
     if by_probe:
         return next(iter(by_probe.values()))
-    return _stack({}, pick_dimensions([], dimensions), len(case_ids), _NO_COSTS, tuple(categories))
+    return _stack({}, pick_dimensions([], dimensions), len(case_ids), NO_COSTS, tuple(categories))
 
 
 class _JudgeVerdicts(NamedTuple):
@@ -271,7 +275,7 @@ def panels(
     ids = pd.Index(case_ids)
     names = None if dimensions is None else pick_dimensions([], dimensions)
     by_probe: dict[str, dict[str, _JudgeVerdicts]] = {}
-    costs = [_NO_COSTS.assign(probe=None)]
+    costs = [NO_COSTS.assign(probe=None)]
     seen, decided = [], list[pd.DataFrame]()
     for frame in frames:
         if names is None:
@@ -292,7 +296,7 @@ def panels(
     every = pd.concat(costs, ignore_index=True).sort_values("judge", kind="stable", ignore_index=True)
     made = {
         probe: _stack(
-            judges, names or [], len(ids), every.loc[every["probe"] == probe, list(_NO_COSTS)], tuple(categories)
+            judges, names or [], len(ids), every.loc[every["probe"] == probe, list(NO_COSTS)], tuple(categories)
         )
         for probe, judges in by_probe.items()
     }
@@ -365,8 +369,8 @@ def _of_judge(judge: str, rows: pd.DataFrame, ids: pd.Index, n_dimensions: int) 
 def _mean_costs(coded: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFrame:
     """The costs of the verdicts of each probe, from rows of `_encode`; see `Panel`."""
     cells = coded.groupby(["probe", "judge", "dimension", "order", "repeat"], observed=True)
-    counted = cells[list(COST_COLUMNS)].count().max(axis=1)
-    means = cells[list(COST_COLUMNS)].mean().assign(n_verdicts=cells.size(), n_counted=counted).reset_index()
+    counted = cells[list(COST_COLUMNS)].count().rename(columns=COUNTS)
+    means = cells[list(COST_COLUMNS)].mean().assign(n_verdicts=cells.size()).join(counted).reset_index()
     return means.assign(
         dimension=np.array(dimensions)[means["dimension"]],
         order=np.array(ORDERS)[means["order"]],

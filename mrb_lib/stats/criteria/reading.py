@@ -22,6 +22,7 @@ MEANINGS = {
     "decisive_share": "wrong verdicts that the other decision on one response, or both, would right | share 0-1",
     "accuracy_without": "mean score over the same cases with verdicts by all other criteria | share 0-1",
     "difference": "accuracy_without less accuracy; above zero: the criterion does harm | difference",
+    "p_value": "test of difference being 0, by Student's t over clusters; two-sided | p 0-1",
 }
 
 
@@ -34,7 +35,7 @@ def sentence(table: pd.DataFrame) -> str:
         return f"{opening(dimension)}, no criterion can be told from the others by what verdicts were without it."
     said = f"{opening(dimension)}, of {len(rows)} criteria decided by {rows['judge'].nunique()} judge"
     said += "s" if rows["judge"].nunique() > 1 else ""
-    harmful = rows[rows["low"] > 0]
+    harmful = rows[(rows["p_adjusted"] <= 0.05) & (rows["difference"] > 0)]
     if harmful.empty:
         return f"{said}, none is shown to do harm: verdicts without it are not shown to be more accurate."
     most = harmful.nlargest(1, "difference").iloc[0]

@@ -11,19 +11,29 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mrb_lib.schema import CHOICES
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, join_reasons, typed, with_ends
+from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES, adjust_families
+from mrb_lib.stats.core.options import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_choice,
+    divide,
+    join_reasons,
+    typed,
+    with_ends,
+)
 from mrb_lib.stats.core.panel import NULL, TIE, Panel, as_panel
 from mrb_lib.stats.core.scoring import NO_GOLD, encode_gold, score
 from mrb_lib.stats.core.table import Option, register_table
 from mrb_lib.stats.criteria import reading
 from mrb_lib.stats.criteria.decisions import Decisions, decisions
 from mrb_lib.stats.resampling.resample import cluster_codes, mean_over_clusters
-from mrb_lib.stats.resampling.robust import share_interval, t_interval
+from mrb_lib.stats.resampling.robust import share_interval, t_interval, t_test
 
 NO_CRITERIA: Final = "no verdict says what was decided of a rubric: `mrb judge --judge NAME+rubric` keeps it"
 NEVER_SEPARATES: Final = "agreement is undefined: it never separates two responses of which gold prefers one"
 NONE_WRONG: Final = "decisive_share is undefined: no verdict is wrong"
-NO_SPREAD: Final = "no interval of the difference: fewer than two clusters count, or all are alike"
+NO_SPREAD: Final = "no interval or test of the difference: fewer than two clusters count, or all are alike"
 _SHARES: Final = ("met_share", "agreement", "decisive_share")
 _NOTHING: Final = {
     **dict.fromkeys(("n_criteria", "n", "n_scored", "n_wrong", "n_clusters"), 0),
@@ -34,7 +44,8 @@ _AT_ONCE: Final = 100
 COLUMNS = [
     "judge", "dimension", "criterion", "n_criteria", "policy", "n", "n_scored", "coverage", "weight",
     *with_ends("met_share"), "separation", *with_ends("agreement"), "n_wrong", *with_ends("decisive_share"),
-    "accuracy", "accuracy_without", "difference", "low", "high", "n_clusters", "reason",
+    "accuracy", "accuracy_without", "difference", "low", "high", "p_value", "p_adjusted", "correction",
+    "family", "family_scope", "n_clusters", "reason",
 ]  # fmt: skip
 
 
@@ -44,7 +55,7 @@ COLUMNS = [
     columns=COLUMNS,
     reads=("criteria",),
     meanings=reading.MEANINGS,
-    headline=("criterion", "n", "weight", "met_share", "agreement", "decisive_share", "difference", "low", "high"),
+    headline=("criterion", "n", "weight", "agreement", "decisive_share", "difference", "low", "high", "p_adjusted"),
     sentence=reading.sentence,
     options={"least": Option("the fewest cases that give a criterion a row of its own", least=1)},
 )
@@ -55,6 +66,8 @@ def criteria(
     offered: Sequence[str] = CHOICES,
     *,
     policy: str = "balanced",
+    correction: str = "holm",
+    family: str = "dimension",
     dimensions: Sequence[str] | None = None,
     cluster: str | None = None,
     least: float = 10,
@@ -65,6 +78,8 @@ def criteria(
     ----------
     verdicts : with the column `criteria`, as rubric judges write it
     gold, policy, dimensions, cluster : as in `mrb_lib.stats.accuracy.accuracy`
+    correction, family : as in `mrb_lib.stats.significance.significance`; a family is of the judges and criteria on one
+        dimension
     cases : with the column `rubric`; criteria are the same where their texts are
     offered : the choices of the benchmark; without a tie equal points give none
     least : criteria in the rubrics of fewer cases share a row, in which `criterion` is null
@@ -78,8 +93,9 @@ def criteria(
         `decisive_share`, of the wrong verdicts those that would be right had the criterion been decided the other way
         for one response or for both (probabilities p become 1 - p), the other criteria as they are; with 95% intervals
         over clusters. Over the `n_scored` cases that the policy can score: `accuracy`, `accuracy_without` when the
-        verdicts are by all other criteria, equal points being a tie, and the `difference` with its paired interval by
-        Student's t over clusters. `reason` says why a value is null.
+        verdicts are by all other criteria, equal points being a tie, and the `difference` with its paired interval and
+        test of 0 by Student's t over clusters; of a criterion whose `difference` is the same in every cluster there is
+        no test, and it counts in the family as one that is not rejected. `reason` says why a value is null.
 
     Raises
     ------
@@ -92,6 +108,8 @@ def criteria(
     beside `agreement` and `difference`. Validated by tests/stats/criteria/test_criteria.py against plain loops, and by
     tests/simulation/test_rubrics.py.
     """
+    check_choice("correction", correction, CORRECTIONS)
+    check_choice("family", family, FAMILIES)
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     labels, codes = encode_gold(gold, cases["case_id"], panel.dimensions), cluster_codes(cases, cluster)
     equal = TIE if CHOICES[TIE] in offered else NULL
@@ -109,7 +127,23 @@ def criteria(
         rows["reason"] = [_reason(*each) for each in zip(*(rows[name] for name in _REASONS), strict=True)]
         frames.append(pd.DataFrame({**rows, **texts, **names}))
     out = pd.concat([frame for frame in frames if len(frame)] or frames, ignore_index=True)
-    return typed(out.assign(policy=policy), COLUMNS, criterion="str")
+    return typed(
+        _corrected(out.assign(policy=policy), correction, family), COLUMNS, criterion="str", family_scope="str"
+    )
+
+
+def _corrected(rows: pd.DataFrame, correction: str, family: str) -> pd.DataFrame:
+    """The rows with p values corrected; an undefined one of two clusters or more counts as 1, and stays null."""
+    families: IntArray = np.zeros(len(rows), dtype=np.int64)
+    if family == "dimension":
+        families = np.asarray(rows.groupby("dimension").ngroup(), dtype=np.int64)
+    p_value = rows["p_value"].to_numpy(np.float64) if "p_value" in rows else np.full(len(rows), np.nan)
+    is_tested = np.asarray(rows["n_clusters"] >= 2) & np.asarray(rows["n_scored"] >= 2)
+    adjusted, size = adjust_families(np.where(np.isnan(p_value) & is_tested, 1.0, p_value), families, correction)
+    adjusted[np.isnan(p_value)] = np.nan
+    return rows.assign(
+        p_value=p_value, p_adjusted=adjusted, correction=correction, family=size, family_scope=family
+    ).reindex(columns=COLUMNS)
 
 
 def _groups(made: Decisions, least: float) -> tuple[IntArray, dict[str, object]]:
@@ -218,7 +252,7 @@ def _without(made: Decisions, groups: IntArray, scores: FloatArray, codes: IntAr
     means = [divide(np.where(counts, each, 0.0).sum(axis=0), counts.sum(axis=0)) for each in (before, after)]
     return {
         "n_scored": counts.sum(axis=0), "accuracy": means[0], "accuracy_without": means[1],
-        "difference": estimate.value, "low": low, "high": high,
+        "difference": estimate.value, "low": low, "high": high, "p_value": t_test(estimate),
     }  # fmt: skip
 
 

@@ -54,6 +54,7 @@ MORE = (
     meanings=reading.MEANINGS_OF_DIF,
     headline=("accuracy_inside", "expected", "excess", "ets_class"),
     sentence=reading.sentence_of_dif,
+    why_no_ratings="",
 )
 def dif(
     verdicts: pd.DataFrame | Panel,

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
+from mrb_lib.data.votes import vote_columns
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, join_reasons, typed
@@ -28,6 +29,7 @@ NO_GOLD = "no gold label"
 NO_OTHER = "no suspicion: no judge gave another label"
 NO_SPREAD = "no difficulty: judges fail together no more often than chance makes them"
 NOT_CONVERGED = "no model: the fit did not converge"
+OF_CHOICES = "gold_first is of choices between two responses, not of ratings"
 NO_2PL = "no 2PL model: its fit did not converge"
 _DIGITS = 9
 COLUMNS = [
@@ -52,6 +54,7 @@ MORE = ("se", "difficulty_2pl", "difficulty_2pl_low", "difficulty_2pl_high", "ab
     meanings=reading.MEANINGS,
     headline=("gold", "alternative", "suspicion", "ability"),
     sentence=reading.sentence,
+    why_no_ratings="",
 )
 def difficulty(
     verdicts: pd.DataFrame | Panel,
@@ -86,8 +89,8 @@ def difficulty(
         posterior probability that `alternative`, not `gold`, is right; `rank` from 1 within the dimension.
         Then, `part` "judge", one row a judge and dimension: `n` cases scored, `accuracy`, `ability` with its `se`
         and 95% interval, `ability_2pl`; `gold_first` by how much the gold response being shown first rather than second
-        raises the judge's log odds, with its interval; ability is half-way. `n_excluded` are the cases, or
-        judges, that are not scored.
+        raises the judge's log odds, with its interval, null of ratings; ability is half-way. `n_excluded` are the
+        cases, or judges, that are not scored.
         `reason` says why a value is null.
 
     Raises
@@ -125,12 +128,16 @@ def difficulty(
         both = [Shown(one.score[judged], one.n[judged], one.kind) for one in (by_order[index], otherwise[index])]
         value = scores.score[judged, index]
         by_case, by_judge = _dimension(value, both, labels[index], alternative[index], votes[index], prior)
+        for column in ("gold", "alternative"):
+            by_case[column] = [panel.categories[code] if code >= 0 else None for code in by_case[column]]
+        if panel.categories != CHOICES:
+            by_judge["reason"] = [join_reasons(text or "", OF_CHOICES) for text in by_judge["reason"]]
         case_frames.append(by_case.assign(dimension=name, case_id=cases["case_id"].to_numpy()[by_case["case"]]))
         judges = [judge for judge, kept in zip(panel.judges, judged, strict=True) if kept]
         judge_frames.append(by_judge.assign(dimension=name, judge=judges))
     if not case_frames:
         return _finished(pd.DataFrame(columns=COLUMNS))
-    first = _with_annotators(pd.concat(case_frames, ignore_index=True), gold)
+    first = _with_annotators(pd.concat(case_frames, ignore_index=True), gold, panel.categories)
     frame = pd.concat([first.assign(part=CASE), pd.concat(judge_frames).assign(part=JUDGE)], ignore_index=True)
     return _finished(frame.assign(policy=policy).reindex(columns=COLUMNS))
 
@@ -143,9 +150,8 @@ def _finished(frame: pd.DataFrame) -> pd.DataFrame:
 
 def label_counts(panel: Panel) -> IntArray:
     """How many verdicts, of all judges, orders and repeats, gave each label, shape (D, N, labels)."""
-    return np.stack([(panel.choice == code).sum(axis=(0, 3, 4)) for code in range(len(CHOICES))], axis=-1).astype(
-        np.int64
-    )
+    counts = [(panel.choice == code).sum(axis=(0, 3, 4)) for code in range(len(panel.categories))]
+    return np.stack(counts, axis=-1).astype(np.int64)
 
 
 def other_label(votes: IntArray, labels: IntArray) -> IntArray:
@@ -176,10 +182,10 @@ def _dimension(
     n, total = is_scored.sum(axis=0), np.where(is_scored, value, 0.0)
     many = int(is_scored.any(axis=1).sum()) >= 2
     rows: dict[str, object] = {"case": case, "n": n[case], "n_excluded": len(value) - n[case]}
-    rows |= {"accuracy": divide(total.sum(axis=0), n)[case], "gold": _names(label[case])}
+    rows |= {"accuracy": divide(total.sum(axis=0), n)[case], "gold": label[case]}
     votes_of_case = votes[case]
     chosen = np.where(alternative[case] >= 0, votes_of_case[np.arange(len(case)), alternative[case]], 0)
-    rows |= {"alternative": _names(alternative[case]), "n_alternative": chosen, "n_verdicts": votes_of_case.sum(axis=1)}
+    rows |= {"alternative": alternative[case], "n_alternative": chosen, "n_verdicts": votes_of_case.sum(axis=1)}
     rows["alternative_share"] = divide(chosen.astype(np.float64), votes_of_case.sum(axis=1))
     judges: dict[str, object] = {"n": is_scored.sum(axis=1), "n_excluded": value.shape[1] - is_scored.sum(axis=1)}
     judges["accuracy"] = divide(total.sum(axis=1), is_scored.sum(axis=1))
@@ -261,10 +267,6 @@ def _spread(values: FloatArray, where: BoolArray) -> FloatArray:
     return out
 
 
-def _names(codes: IntArray) -> list[str | None]:
-    return [CHOICES[code] if code >= 0 else None for code in codes]
-
-
 def _reasons(flaw: str, n: IntArray, alternative: IntArray) -> list[str | None]:
     if flaw == FEW_JUDGES:
         return [FEW_JUDGES] * len(n)
@@ -274,13 +276,13 @@ def _reasons(flaw: str, n: IntArray, alternative: IntArray) -> list[str | None]:
     ]
 
 
-def _with_annotators(frame: pd.DataFrame, gold: pd.DataFrame) -> pd.DataFrame:
+def _with_annotators(frame: pd.DataFrame, gold: pd.DataFrame, categories: tuple[str, ...]) -> pd.DataFrame:
     """Add how many annotators there were and how many chose the gold label, where the gold table says so."""
-    votes = [f"votes_{name.lower()}" for name in CHOICES]
+    votes = list(vote_columns(categories).values())
     if not {"n_annotators", *votes} <= set(gold.columns):
         return frame
     keys = ["case_id", "dimension"]
     values = frame[keys].merge(gold[[*keys, "n_annotators", *votes]], on=keys, how="left")
-    index = frame["gold"].map({name: i for i, name in enumerate(CHOICES)}).to_numpy(dtype=np.int64)
+    index = frame["gold"].map({name: i for i, name in enumerate(categories)}).to_numpy(dtype=np.int64)
     votes_of_case = values[votes].to_numpy()[np.arange(len(values)), index]
     return frame.assign(n_annotators=values["n_annotators"].to_numpy(), gold_votes=votes_of_case)

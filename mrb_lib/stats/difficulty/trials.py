@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
-from mrb_lib.stats.core.panel import ABSENT, TIE, Panel
+from mrb_lib.stats.core.panel import ABSENT, Panel
 from mrb_lib.stats.core.scoring import BINARY_POLICIES, columns_used, score
 
-# The kinds of trial: the gold response was shown first, or second; or neither, where the label is a tie.
+# The kinds of trial: the gold response was shown first, or second; or neither, where the label is a tie or a rating.
 _SHIFT = np.array([0.5, -0.5, 0.0])
 NEITHER = 2
 
@@ -81,7 +81,8 @@ def shown(panel: Panel, labels: IntArray, policy: str) -> list[Shown]:
         counted = alone >= 0 if policy == "answered" else alone != ABSENT
         counts[order] = np.where(np.isfinite(values[order]), counted.sum(axis=(3, 4)), 0)
     second = np.stack([labels == 1, labels == 0]).astype(np.int64)
-    kind = np.where((labels == TIE) | (labels < 0) | together, NEITHER, second)
+    no_order = together or panel.tie < 0
+    kind = np.where((labels == panel.tie) | (labels < 0) | no_order, NEITHER, second)
     return [
         Shown(np.swapaxes(values[:, :, d], 0, 1), np.swapaxes(counts[:, :, d], 0, 1), kind[:, d])
         for d in range(dimensions)

@@ -25,7 +25,7 @@ from mrb_lib.data.votes import gold
 from mrb_lib.errors import InputError
 from mrb_lib.schema import CHOICES, NO_PROBE
 from mrb_lib.stats.core.options import FloatArray
-from mrb_lib.stats.core.panel import COST_COLUMNS, Panel, as_panel
+from mrb_lib.stats.core.panel import NO_COSTS, Panel, as_panel
 from mrb_lib.stats.difficulty.table import difficulty
 from mrb_lib.stats.failures.changed import ChangedByProbe, changed_by_probe
 from mrb_lib.stats.failures.failure_kinds import Kinds, Scale, difficulty_of, failure_kinds, scale_of
@@ -267,9 +267,6 @@ def open_index(folder: Path) -> CaseIndex:
         labels = pd.read_parquet(folder / "gold.parquet")
         case_ids = stated["case_ids"]
         replies = open_replies(folder, case_ids) if stated["replies"] else Replies(case_ids, [])
-        costs = pd.DataFrame(
-            columns=["judge", "dimension", "order", "repeat", "n_verdicts", "n_counted", *COST_COLUMNS]
-        )
         laid_aside = {int(path.name.split(".")[1]): _mapped(path) for path in folder.glob("seen.*.npy")}
         seen = {stated["judges"][i]: own for i, own in sorted(laid_aside.items())}
         named = stated["scale"]
@@ -279,7 +276,7 @@ def open_index(folder: Path) -> CaseIndex:
         )  # fmt: skip
         offered = CHOICES if scale is None else scale.categories
         panel = Panel(
-            stated["judges"], stated["dimensions"], stated["repeats"], choice, p_a, costs, seen, categories=offered
+            stated["judges"], stated["dimensions"], stated["repeats"], choice, p_a, NO_COSTS, seen, categories=offered
         )
         changed = ChangedByProbe(stated["probes"], _mapped(folder / "kinds.changed.npy"))
         training = pd.read_parquet(folder / "training.parquet")

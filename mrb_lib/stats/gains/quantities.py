@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from mrb_lib.schema import CHOICES
 from mrb_lib.stats.bias.measures import chosen, preferred_share
 from mrb_lib.stats.bias.style_markers import length_difference
 from mrb_lib.stats.consistency.order_effects import case_values
@@ -22,6 +23,12 @@ NOT_BOTH: Final[Mapping[str, str]] = {
     "longer_rate": "no case with responses of different length is answered by both judges",
 }
 """The quantities of `case_quantities`, and why one may be null for a pair."""
+OF_CHOICES: Final = "{} is of choices between two responses, not of ratings"
+
+
+def why_none(panel: Panel, quantity: str) -> str:
+    """Why one of the quantities is null for a pair of judges on some cases."""
+    return NOT_BOTH[quantity] if panel.categories == CHOICES else OF_CHOICES.format(quantity)
 
 
 def case_quantities(panel: Panel, labels: IntArray, cases: pd.DataFrame, policy: str) -> dict[str, FloatArray]:
@@ -41,11 +48,13 @@ def case_quantities(panel: Panel, labels: IntArray, cases: pd.DataFrame, policy:
         - brier: the squared error of the probability, a mean over verdicts, where gold is A or B
         - longer_rate: the share choosing the longer response, ties a half, where the two differ in length
 
-        NaN where the verdicts do not say.
+        NaN where the verdicts do not say; ratings of one response say nothing of these.
     """
+    none = np.full(panel.shape, np.nan)
+    if panel.categories != CHOICES:
+        return dict.fromkeys(NOT_BOTH, none)
     by_case = case_values(panel.choice.reshape(-1, *panel.choice.shape[3:]))
     same, leaning = (divide(*by_case[name]).reshape(panel.shape) for name in ("consistency", "position_bias"))
-    none = np.full(panel.shape, np.nan)
     longer = np.sign(length_difference(cases)) if {"response_a", "response_b"} <= set(cases.columns) else none[0]
     return {
         "consistency": same,

@@ -16,7 +16,7 @@ from mrb_lib.stats.core.subfields import groups as groups_of
 from mrb_lib.stats.core.table import Option, register_table
 from mrb_lib.stats.gains import reading
 from mrb_lib.stats.gains.pairs import check_pairs, known_pairs, recorded_pairs
-from mrb_lib.stats.gains.quantities import ACCURACY, NOT_BOTH, case_quantities
+from mrb_lib.stats.gains.quantities import ACCURACY, case_quantities, why_none
 from mrb_lib.stats.resampling.resample import cluster_codes, indicator
 from mrb_lib.stats.resampling.robust import Layout, layout, ratio_of_sums, share_interval
 from mrb_lib.stats.significance.paired import NO_CASES, PairOptions, pair_rows
@@ -41,6 +41,7 @@ _NAMES = {"difference": "gain", "only_1": "only_tuned", "only_2": "only_base"}
     meanings=reading.MEANINGS,
     headline=("gain", "low", "high", "p_adjusted", "n", "n_seen", "value_base", "value_tuned"),
     sentence=reading.sentence,
+    why_no_ratings="",
 )
 def gains(
     verdicts: pd.DataFrame | Panel,
@@ -121,7 +122,7 @@ def gains(
         for part, value in case_quantities(panel, labels, cases, policy).items():
             rows = _part_rows(part, value, others, plain)
             none = rows["n"] == 0
-            rows["reason"] = rows["reason"].mask(none, rows["reason"].str.replace(NO_CASES, NOT_BOTH[part]))
+            rows["reason"] = rows["reason"].mask(none, rows["reason"].str.replace(NO_CASES, why_none(panel, part)))
             rows["policy"] = policy if part == "longer_rate" else None
             out = pd.concat([out, rows], ignore_index=True)
     has_record = set() if training is None else set(training["judge"])

@@ -53,6 +53,7 @@ class _Model(NamedTuple):
     meanings=reading.MEANINGS,
     headline=("difference", "low", "high", "p_adjusted", "n_judges_1", "n_judges_2", "accuracy_1", "accuracy_2"),
     sentence=reading.sentence,
+    why_no_ratings="",
 )
 def groups(
     verdicts: pd.DataFrame | Panel,

@@ -13,7 +13,7 @@ from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.subfields import groups
 from mrb_lib.stats.core.table import Option, register_table
-from mrb_lib.stats.gains.quantities import ACCURACY, NOT_BOTH, case_quantities
+from mrb_lib.stats.gains.quantities import ACCURACY, case_quantities, why_none
 from mrb_lib.stats.learning import reading
 from mrb_lib.stats.learning.fit import FARTHEST, FEWEST_SIZES, fit_power_law
 from mrb_lib.stats.learning.recipes import Contrast, SizeSeries, contrasts, size_series
@@ -55,6 +55,7 @@ COLUMNS = [
     meanings=reading.MEANINGS,
     headline=("difference", "accuracy", "low", "high", "p_adjusted", "n_training", "cases_needed"),
     sentence=reading.sentence,
+    why_no_ratings="",
 )
 def learning(
     verdicts: pd.DataFrame | Panel,
@@ -147,7 +148,7 @@ def _ingredients(
     rows = pair_rows(value[order], panel.takes_part()[order], judges, panel.dimensions, whole, codes, options, only)
     pair = rows["judge_1"].str.split(" ", n=1).str[0].astype(int) // 2
     named = pd.DataFrame(pairs).loc[pair].reset_index(drop=True)
-    none = NOT_BOTH.get(quantity, NO_CASES)
+    none = NO_CASES if quantity == ACCURACY else why_none(panel, quantity)
     reasons = [
         join_reasons(text.replace(NO_CASES, none) if isinstance(text, str) else "", note)
         for text, note in zip(rows["reason"], named["note"], strict=True)

@@ -55,6 +55,7 @@ MORE: Final = [
     meanings=reading.MEANINGS,
     headline=("changed", "accuracy_change", "kept_expectation"),
     sentence=reading.sentence,
+    why_no_ratings="probes change pairs of responses",
 )
 def probes(
     verdicts: pd.DataFrame | Panel,

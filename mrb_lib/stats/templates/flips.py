@@ -32,20 +32,21 @@ class Flips(NamedTuple):
     shared: FloatArray
 
 
-def flips(first: Choices, second: Choices) -> Flips:
+def flips(first: Choices, second: Choices, categories: int = len(CHOICES)) -> Flips:
     """Compare the verdicts of two prompts.
 
     Parameters
     ----------
-    first, second : shape (..., cases, 2 orders, repeats), codes of `CHOICES` in the case's own frame, negative where
-        there is no choice
+    first, second : shape (..., cases, 2 orders, repeats), codes of `CHOICES` in the case's own frame, or of the
+        categories of a rating, negative where there is no choice
+    categories : how many codes there are
 
     Notes
     -----
     See `mrb_lib.stats.templates.table.templates` for what the differences estimate. Of a case with several repeats,
     `between` pairs different repeats only: repeats of one number may share a seed, which those of one prompt never do.
     """
-    votes, others = _votes(first), _votes(second)
+    votes, others = _votes(first, categories), _votes(second, categories)
     n, m = votes.sum(axis=-1), others.sum(axis=-1)
     both = (first >= 0) & (second >= 0)
     at_once, alike = both.sum(axis=-1), (both & (first == second)).sum(axis=-1)
@@ -64,9 +65,9 @@ def flips(first: Choices, second: Choices) -> Flips:
     )
 
 
-def _votes(choice: Choices) -> FloatArray:
+def _votes(choice: Choices, categories: int) -> FloatArray:
     """How often each choice was made, shape (..., cases, 2 orders, choices)."""
-    return np.stack([(choice == code).sum(axis=-1) for code in range(len(CHOICES))], axis=-1).astype(np.float64)
+    return np.stack([(choice == code).sum(axis=-1) for code in range(categories)], axis=-1).astype(np.float64)
 
 
 def _differ(agree: FloatArray, pairs: FloatArray) -> FloatArray:

@@ -34,12 +34,14 @@ MEANINGS = {
     " | share 0-1",
     "shared_flips": "flips across prompts and orders less order_flips: what the prompt changes in both orders alike"
     " | difference",
+    "excess_p_adjusted": "excess_p corrected for the number of tests, with shared_p in one family | p 0-1",
     "shared_p": "test of shared_flips being 0, by Student's t over clusters; two-sided | p 0-1",
+    "shared_p_adjusted": "shared_p corrected for the number of tests, with excess_p in one family | p 0-1",
 }
 
 
 def sentence(table: pd.DataFrame) -> str:
-    """How many comparisons of prompts show a change of accuracy, and of choices beyond noise."""
+    """How many comparisons of prompts show a change of accuracy, and by either test, corrected together, of choices."""
     rows, dimension = main_rows(table).dropna(subset="judge_2"), main_dimension(table)
     if rows.empty:
         return f"{opening(dimension)}, no judge was asked by two prompts: run one again with another (--prompt)."

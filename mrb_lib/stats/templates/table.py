@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from mrb_lib.schema import CHOICES
 from mrb_lib.stats.core.multiplicity import adjust_families
 from mrb_lib.stats.core.options import FloatArray, IntArray, divide, join_reasons, typed, with_ends
 from mrb_lib.stats.core.panel import ABSENT, Panel, as_panel
@@ -24,6 +25,7 @@ from mrb_lib.stats.templates.runs import PromptPair, alone, prompt_pairs
 ONE_PROMPT: Final = "asked by one prompt only: nothing to compare"
 NO_REPEATS: Final = "no excess_flips: without repeats by both prompts, noise of asking again cannot be told apart"
 NO_ORDERS: Final = "no shared_flips: without both orders by both prompts, the pull of the order cannot be told apart"
+ONE_ORDER: Final = "no shared_flips: a rating of one response has no order"
 NO_SPREAD: Final = "no interval or test of {}: it is the same in every cluster"
 COLUMNS = [
     "judge", "judge_1", "judge_2", "prompt_1", "prompt_2", "dimension", "subfield", "by", "policy", "n", "n_excluded",
@@ -48,6 +50,7 @@ _SIGNED: Final = {"excess_flips": ("excess_p", "n_repeated"), "shared_flips": ("
     meanings=reading.MEANINGS,
     headline=("difference", "low", "high", "p_adjusted", "n", "flips", "excess_flips", "shared_flips"),
     sentence=reading.sentence,
+    why_no_ratings="",
 )
 def templates(
     verdicts: pd.DataFrame | Panel,
@@ -89,8 +92,9 @@ def templates(
           repeats: how often the two orders of one prompt differ, and how much more often one order of one prompt and
           the other order of the other prompt do
 
-        `_low`, `_high` are 95% intervals over clusters; `excess_p`, `shared_p` test for 0, each `_adjusted` within the
-        family of the row. `reason` says why a value is null, and where runs differ in more than the prompt.
+        `_low`, `_high` are 95% intervals over clusters; `excess_p`, `shared_p` test for 0, and `_adjusted` corrects
+        both together: a family is both tests of all rows whose `p_value` is one, so that a change that either of them
+        shows is shown. `reason` says why a value is null, and where runs differ in more than the prompt.
 
     Raises
     ------
@@ -119,7 +123,7 @@ def templates(
     lone = _alone(panel, alone(panel.judges, pairs), prompts)
     if not pairs:
         return _typed(lone.assign(policy=policy))
-    value = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions), policy).score
+    value = score(panel, encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories), policy).score
     parts, codes = groups(cases, by), cluster_codes(cases, cluster)
     only = [(pair.first, pair.second) for pair in pairs]
     rows = pair_rows(value, panel.takes_part(), panel.judges, panel.dimensions, parts, codes, options, only)
@@ -128,8 +132,10 @@ def templates(
     families: IntArray = np.zeros(len(out), dtype=np.int64)
     if family == "dimension":
         families = np.asarray(out.groupby(["by", "subfield", "dimension"], dropna=False).ngroup(), dtype=np.int64)
-    for p_value, _ in _SIGNED.values():
-        out[f"{p_value}_adjusted"], _ = adjust_families(out[p_value].to_numpy(np.float64), families, correction)
+    tests = [p_value for p_value, _ in _SIGNED.values()]
+    each = np.concatenate([out[name].to_numpy(np.float64) for name in tests])
+    adjusted, _ = adjust_families(each, np.tile(families, len(tests)), correction)
+    out[[f"{name}_adjusted" for name in tests]] = adjusted.reshape(len(tests), -1).T
     out["reason"] = [
         join_reasons(text if isinstance(text, str) else "", more)
         for text, more in zip(rows["reason"], out["reason"], strict=True)
@@ -153,7 +159,7 @@ def _rates(panel: Panel, value: FloatArray, pair: PromptPair, parts: Sequence[Gr
     """Accuracies and flip rates of one pair: a row a dimension and group of cases."""
     sides = [pair.first, pair.second]
     both = np.isfinite(value[sides]).all(axis=0)
-    by_case = flips(*panel.choice[sides])._asdict()
+    by_case = flips(*panel.choice[sides], len(panel.categories))._asdict()
     frames = []
     for part in parts:
         kept, unit = part.cases, codes[part.cases]
@@ -170,7 +176,7 @@ def _rates(panel: Panel, value: FloatArray, pair: PromptPair, parts: Sequence[Gr
         for name, field in _RATES.items():
             columns |= _mean(name, by_case[field][:, kept], unit)
         columns["n_flips"] = np.isfinite(by_case["between"][:, kept]).sum(axis=1)
-        columns["reason"] = _reasons(columns, pair)
+        columns["reason"] = _reasons(columns, pair, NO_ORDERS if panel.categories == CHOICES else ONE_ORDER)
         frames.append(pd.DataFrame(columns))
     return pd.concat(frames, ignore_index=True)
 
@@ -186,10 +192,10 @@ def _mean(name: str, values: FloatArray, unit: IntArray) -> dict[str, object]:
     return {**dict(ends), p_value: t_test(estimate), count: defined.sum(axis=1)}
 
 
-def _reasons(columns: dict[str, object], pair: PromptPair) -> list[str]:
+def _reasons(columns: dict[str, object], pair: PromptPair, no_orders: str) -> list[str]:
     """What is missing in the rows of a pair, by dimension, and what else may have changed."""
     out = [pair.reason] * len(np.asarray(columns["n_flips"]))
-    for name, none in (("excess_flips", NO_REPEATS), ("shared_flips", NO_ORDERS)):
+    for name, none in (("excess_flips", NO_REPEATS), ("shared_flips", no_orders)):
         p_value, count = _SIGNED[name]
         for i, (n, p) in enumerate(zip(np.asarray(columns[count]), np.asarray(columns[p_value]), strict=True)):
             why = none if n == 0 else NO_SPREAD.format(name) if np.isnan(p) else ""

@@ -50,6 +50,7 @@ _Z = float(special.ndtri(0.975))
     meanings=reading.MEANINGS,
     headline=("accuracy", "prediction_low", "prediction_high", "kendall_tau"),
     sentence=reading.sentence,
+    why_no_ratings="",
 )
 def transfer(
     verdicts: pd.DataFrame | Panel,

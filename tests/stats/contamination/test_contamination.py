@@ -66,6 +66,8 @@ def test_the_accuracies_are_those_of_the_table_accuracy_on_either_side(policy: s
         assert row["n_imprecise"] > 0
         assert row["n"] + row["n_undated"] + row["n_excluded"] == N
         assert row["n"] == rows.loc[judge, "n"].iloc[1:].sum()
+        every = accuracy(VERDICTS, GOLD, CASES, policy=policy, resamples=0)
+        assert row["coverage"] == every[every["kind"] == "judge"].set_index("judge").loc[judge, "coverage"]
     assert rows.xs(np.nan, level="subfield")["family"].eq(2).all()
 
 

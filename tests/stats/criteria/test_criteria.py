@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from statsmodels.stats.multitest import multipletests
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.meta import BenchmarkMeta
@@ -15,7 +16,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.stats.criteria import criteria
 from mrb_lib.stats.criteria.table import NEVER_SEPARATES, NO_CRITERIA, NONE_WRONG
 from mrb_lib.stats.tables import TABLES, analyze
-from tests.stats.small_tables import cases_of, gold_of
+from tests.stats.small_tables import cases_of, gold_of, verdicts_of
 
 WEIGHTS = {"side": 5.0, "size": 2.0, "rude": -3.0, "polite": 4.0}
 RUBRIC = [
@@ -164,3 +165,27 @@ def test_through_analyze_with_filter_and_policy() -> None:
     rating = BenchmarkMeta("rated", "general", ("overall",), ("low", "high"), task="rating")
     with pytest.raises(InputError, match="table criteria: it is about choices between two responses"):
         analyze(Benchmark(rating, cases, annotations.iloc[:0]), verdicts, "criteria")
+
+
+def test_harm_is_said_of_what_stays_after_correction_alone() -> None:
+    """Forty criteria that are noise: some intervals lie above 0 by chance, and nothing is said to do harm."""
+    rng = np.random.default_rng(3)
+    texts = [f"noise {i}" for i in range(40)]
+    cases = cases_of(60, rubric=[json.dumps([{"criterion": text, "weight": 1} for text in texts])] * 60)
+    met = rng.integers(0, 2, (60, 2, 40))
+    lead = (met[:, 0] - met[:, 1]).sum(axis=1)
+    verdicts = verdicts_of({("j", "AB"): "".join(np.select([lead > 0, lead < 0], ["A", "B"], "T"))})
+    verdicts["criteria"] = [json.dumps({"a": a.tolist(), "b": b.tolist()}) for a, b in met]
+    gold = gold_of("".join(rng.choice(list("AB"), 60)))
+    table = criteria(verdicts, gold, cases)
+    assert (table["low"] > 0).any()
+    assert "none is shown to do harm" in TABLES["criteria"].says(table)
+    expected = multipletests(table["p_value"], method="holm")[1]
+    np.testing.assert_allclose(table["p_adjusted"], expected)
+    assert table[["correction", "family", "family_scope"]].drop_duplicates().to_numpy().tolist() == [
+        ["holm", 40, "dimension"]
+    ]
+    plain = criteria(verdicts, gold, cases, correction="none")
+    assert "shown to do harm; without 'noise" in TABLES["criteria"].says(plain)
+    with pytest.raises(InputError, match="correction 'most'"):
+        criteria(verdicts, gold, cases, correction="most")

@@ -10,6 +10,8 @@ import pytest
 from scipy import stats
 
 from mrb_lib.errors import InputError
+from mrb_lib.stats.core.panel import as_panel
+from mrb_lib.stats.resampling.resample import ONE_CLUSTER
 from mrb_lib.stats.responders.item_orders import edit_distance, item_responses
 from mrb_lib.stats.responders.item_ranking import (
     ALL_EQUAL,
@@ -177,3 +179,41 @@ def test_an_unknown_policy_is_one_line() -> None:
     with pytest.raises(InputError, match="policy 'best' is unknown"):
         item_ranking(verdicts_of({("j", "AB"): "A"}), gold_of("A"), items_of(1, 2), policy="best")
     assert CHOICE["T"] == "tie"
+
+
+def test_cases_that_a_judge_was_trained_on_cost_tokens_and_are_items() -> None:
+    cases = items_of(10, 2)
+    verdicts = verdicts_of({("m", "AB"): "A" * 10}).assign(prompt_tokens=300, completion_tokens=30, latency_s=1.0)
+    training = pd.DataFrame({"judge": "m", "case_id": ids(5)}, dtype="str")
+    panel = as_panel(verdicts, cases["case_id"]).without_seen(training, cases["case_id"])
+    for given in (panel, verdicts.assign(seen=verdicts["case_id"].isin(ids(5)))):
+        [row] = [row for _, row in item_ranking(given, gold_of("A" * 10), cases, resamples=40).iterrows()
+                 if row["part"] == "tokens"]  # fmt: skip
+        assert row[["tokens", "n_items", "n_verdicts", "n_counted"]].tolist() == [330, 10, 10, 10]
+
+
+def test_tokens_are_counted_where_they_are_counted_whatever_else_is() -> None:
+    cases = items_of(2, 2)
+    verdicts = verdicts_of({("m", "AB"): "AA"}).assign(latency_s=1.0)
+    verdicts["prompt_tokens"], verdicts["completion_tokens"] = [300.0, np.nan], [30.0, np.nan]
+    frame = item_ranking(verdicts, gold_of("AA"), cases, resamples=40)
+    [row] = [row for _, row in frame.iterrows() if row["part"] == "tokens"]
+    assert row[["tokens", "n_verdicts", "n_counted"]].tolist() == [165, 2, 1]
+
+
+def test_clusters_that_share_an_item_are_one() -> None:
+    cases, gold, said = items_of(8, 3), "AABABBAAABBB" * 2, "AABABBBAABBA" * 2
+    verdicts = verdicts_of({("j", "AB"): said})
+
+    def row_by(clusters: list[str]) -> pd.Series:
+        made = item_ranking(verdicts, gold_of(gold), cases.assign(site=clusters), cluster="site", resamples=100)
+        return order_row(made)
+
+    apart = row_by([f"s{i // 3 // 2}" for i in range(24)])
+    assert apart["n_clusters"] == 4
+    assert apart["kendall_low"] < apart["kendall_high"]
+    linked = row_by([f"s{(i + 1) // 3}" for i in range(24)])
+    assert linked["n_clusters"] == 1
+    assert linked[["kendall_low", "kendall_high", "edit_distance_low", "top_1_high"]].isna().all()
+    assert linked["reason"] == ONE_CLUSTER
+    assert linked["kendall"] == apart["kendall"]

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from statsmodels.stats.multitest import multipletests
 
 from mrb_lib.stats.significance.paired import significance
 from mrb_lib.stats.tables import TABLES
@@ -129,3 +130,21 @@ def test_the_sentence_names_the_largest_change() -> None:
     assert said.startswith("Overall, of 2 comparisons of two prompts of a judge 1 shows a difference in accuracy (larg")
     assert "largest: x, +" in said
     assert said.endswith("changes choices beyond what repeats and orders explain.")
+
+
+def test_both_tests_of_choices_are_corrected_in_one_family() -> None:
+    rows = templates(VERDICTS, GOLD, CASES, prompts=PROMPTS, by="organ", resamples=0).dropna(subset="judge_2")
+    for _, own in rows.groupby(["by", "subfield"], dropna=False):
+        p = own[["excess_p", "shared_p"]].to_numpy(float)
+        assert p.shape == (3, 2)
+        expected = multipletests(p.ravel(), method="holm")[1].reshape(p.shape)
+        np.testing.assert_allclose(own[["excess_p_adjusted", "shared_p_adjusted"]].to_numpy(float), expected)
+
+
+def test_one_of_two_tests_that_would_pass_alone_is_not_enough() -> None:
+    verdicts = random_verdicts(np.random.default_rng(44), N, 2, repeats=2)
+    table = templates(verdicts.replace({"judge": NAMES}), GOLD, CASES, prompts=PROMPTS, cluster="case_id", resamples=0)
+    [row] = table.to_dict("records")
+    assert 0.025 < row["excess_p"] <= 0.05 < row["shared_p"]
+    assert row["excess_p_adjusted"] == pytest.approx(2 * row["excess_p"])
+    assert TABLES["templates"].says(table).endswith("; none changes choices beyond what repeats and orders explain.")

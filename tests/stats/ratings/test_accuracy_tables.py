@@ -1,0 +1,124 @@
+"""Tables about accuracy alone say of ratings what the table `accuracy` says of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.data.demo.ratings import RatingJudge
+from mrb_lib.data.votes import gold
+from mrb_lib.errors import InputError
+from mrb_lib.stats.difficulty.table import OF_CHOICES
+from mrb_lib.stats.tables import TABLES, analyze
+from mrb_lib.stats.templates.table import ONE_ORDER
+from tests.stats.ratings.rated import SCALE, simulated
+from tests.stats.small_tables import groups_of, prompts_of
+from tests.training_records import recipes_of
+
+N = 120
+JUDGES = (RatingJudge("good"), RatingJudge("lenient", leniency=0.8), RatingJudge("wild", noise=2.0))
+GROUPS = groups_of({"good": "medical", "lenient": "open", "wild": "open"}, {"good": "lenient"}).assign(
+    cutoff="2023-12", cutoff_of=["good", "lenient", "wild"]
+)
+GIVEN = {
+    "groups": GROUPS,
+    "records": recipes_of({"good": {"swap": True}, "lenient": {"swap": False}}),
+    "prompts": prompts_of({"good": "j", "lenient": "j", "wild": "w"}),
+    "resamples": 40,
+}
+
+
+@pytest.fixture(scope="module")
+def made() -> tuple[Benchmark, pd.DataFrame]:
+    made, said = simulated(N, 5, JUDGES)
+    made.cases["date"] = ["2022", "2025"] * (N // 2)
+    made.cases["department"] = ["eye", "eye", "lung", "lung"] * (N // 4)
+    made.cases["dataset"] = made.cases["department"]
+    return made, said
+
+
+def accuracies(made: tuple[Benchmark, pd.DataFrame], by: str | None = None) -> pd.Series:
+    rows = analyze(*made, "accuracy", by=by, resamples=0)
+    return rows[rows["kind"] == "judge"].set_index(["judge", "subfield"])["accuracy"]
+
+
+def test_every_accuracy_is_that_of_the_table_accuracy(made: tuple[Benchmark, pd.DataFrame]) -> None:
+    whole, by = accuracies(made), accuracies(made, "date")
+    known = whole.droplevel("subfield")
+    cut = analyze(*made, "contamination", **GIVEN).set_index("judge")
+    for judge in known.index:
+        assert cut.loc[judge, "accuracy_before"] == pytest.approx(by[judge, "2022"])
+        assert cut.loc[judge, "accuracy_after"] == pytest.approx(by[judge, "2025"])
+        assert 0.9 < cut.loc[judge, "coverage"] <= 1
+    subfields = accuracies(made, "department")
+    domains = analyze(*made, "transfer", **GIVEN)
+    for row in domains[domains["part"] == "domain"].itertuples():
+        assert row.accuracy == pytest.approx(subfields[row.judge, row.subfield])
+    inside = analyze(*made, "dif", by="department")
+    for row in inside.itertuples():
+        assert row.accuracy_inside == pytest.approx(subfields[row.judge, row.subfield], abs=0.05)
+    hard = analyze(*made, "difficulty")
+    pd.testing.assert_series_equal(
+        hard[hard["part"] == "judge"].set_index("judge")["accuracy"].sort_index(), known.sort_index()
+    )
+    contrast = analyze(*made, "groups", **GIVEN)
+    first = contrast[contrast["part"] == "contrast"].set_index("group_2").loc["medical"]
+    assert first["accuracy_2"] == pytest.approx(known["good"], abs=0.02)
+    gain = analyze(*made, "gains", **GIVEN, pairs=[("lenient", "good")]).set_index("part").loc["accuracy", "gain"]
+    assert gain == pytest.approx(known["good"] - known["lenient"], abs=0.02)
+
+
+def test_difficulty_names_categories_and_counts_annotators_votes(made: tuple[Benchmark, pd.DataFrame]) -> None:
+    rows = analyze(*made, "difficulty")
+    cases = rows[rows["part"] == "case"].set_index("case_id")
+    labels = gold(made[0]).set_index("case_id").dropna(subset="choice")
+    assert set(cases["gold"]) == set(SCALE)
+    assert cases["gold"].to_dict() == labels["choice"].to_dict()
+    for case, row in cases.iterrows():
+        assert row["gold_votes"] == labels.loc[case, f"votes_{row['gold']}"]
+        own = made[1].loc[made[1]["case_id"].eq(case), "choice"].dropna()
+        assert row["n_verdicts"] == len(own)
+        others = own[own != row["gold"]].value_counts()
+        assert row["n_alternative"] == (others.max() if len(others) else 0)
+        assert pd.isna(row["alternative"]) or others[row["alternative"]] == others.max()
+    judges = rows[rows["part"] == "judge"]
+    assert judges["gold_first"].isna().all()
+    assert judges["reason"].str.contains(OF_CHOICES).all()
+    assert judges["ability"].notna().all()
+
+
+@pytest.mark.parametrize("table", ["gains", "learning"])
+def test_what_is_of_two_responses_is_null_with_a_reason(made: tuple[Benchmark, pd.DataFrame], table: str) -> None:
+    benchmark, said = made
+    records = recipes_of({"good": {"swap": True}, "lenient": {"swap": False}})
+    records["bases"] = [("lenient",), ()]
+    rows = analyze(benchmark, said.assign(p_a=0.5), table, **{**GIVEN, "records": records})
+    others = rows[rows["part" if table == "gains" else "quantity"] != "accuracy"]
+    assert len(rows) > len(others) > 0
+    for name, row in zip(others["part" if table == "gains" else "quantity"], others.to_dict("records"), strict=True):
+        assert f"{name} is of choices between two responses, not of ratings" in row["reason"]
+        assert np.isnan(row["gain" if table == "gains" else "difference"])
+
+
+def test_flips_of_prompts_are_counted_in_every_category(made: tuple[Benchmark, pd.DataFrame]) -> None:
+    benchmark, said = made
+    rows = analyze(benchmark, said, "templates", **GIVEN)
+    row = rows.set_index("judge_1").loc["good"]
+    wide = said.pivot_table(index="case_id", columns=["judge", "repeat"], values="choice", aggfunc="first")
+    both = wide[["good", "lenient"]].dropna()
+    assert set(SCALE) == set(both["good"][0])
+    within = np.mean([(both[name][0] != both[name][1]).mean() for name in ("good", "lenient")])
+    across = np.mean([(both["good"][i] != both["lenient"][1 - i]).mean() for i in (0, 1)])
+    assert row["n_repeated"] == len(both)
+    assert row["excess_flips"] == pytest.approx(across - within)
+    assert pd.isna(row["shared_flips"])
+    assert ONE_ORDER in row["reason"]
+
+
+def test_probes_say_why_they_are_not_of_ratings(made: tuple[Benchmark, pd.DataFrame]) -> None:
+    with pytest.raises(InputError, match="table probes: probes change pairs of responses, and benchmark"):
+        analyze(*made, "probes")
+    for table in ("contamination", "difficulty", "dif", "gains", "groups", "learning", "templates", "transfer"):
+        assert not TABLES[table].why_no_ratings
