@@ -138,7 +138,7 @@ def test_no_text_of_the_benchmark_holds_a_mark_of_the_model(name: str, label: st
     dimensions, category = [f"risk {mark}", f"errors {mark}"], f"low {mark}"
     choices = (category, "high") if prompt.rates else ("A", "B")
     sets = {dimensions[1]: (f"label {OWN_MARK}",)} if prompt.rates else {}
-    definitions = {known: f"means {mark}" for known in (*dimensions, category, f"label {OWN_MARK}")}
+    definitions = dict.fromkeys((*dimensions, category, f"label {OWN_MARK}"), f"means {mark}")
     decided = {dimensions[0]: choices[0], dimensions[1]: f"label {OWN_MARK}" if prompt.rates else "B"}
     example = Example("q", ("r",) if prompt.rates else ("r", "s"), decided)
     text = prompt.render(
