@@ -134,7 +134,7 @@ def labels(
         for j, judge in enumerate(panel.judges if panel is not None else []):
             if panel is None or not panel.takes_part()[j, own].any():
                 continue
-            counted = _counted(shares[own], panel.choice[j, own][:, :, 0], panel.saw()[j, own].any(axis=0))
+            counted = _counted(shares[own], panel.choice[j, own][:, :, 0], np.asarray(panel.saw()[j, own].any(axis=0)))
             found = _rows(counted, [pairs[i][1] for i in own], parts, codes, resamples, seed)
             shared = {"judge": judge, "dimension": dimension}
             by_cell.append(
@@ -165,20 +165,19 @@ def _rows(
 ) -> list[list[dict[str, object]]]:
     """The rows of one judge and dimension, labels first, by group of cases."""
     n_cases, m, n_labels = counted.numerator.shape
-    by_label = [each.reshape(n_cases, m * n_labels) for each in counted[:2]]
+    top, bottom = (each.reshape(n_cases, m * n_labels) for each in counted[:2])
+    of_labels = ratios(
+        [(part.cases, top[part.cases], bottom[part.cases]) for part in parts],
+        codes, shares=True, resamples=resamples, seed=seed,
+    )  # fmt: skip
     # In the micro average every decision about a label counts once, in the cluster of its case.
-    by_decision = [each.swapaxes(1, 2) for each in counted[:2]]
-    of_labels, of_all = (
-        ratios(data, codes, shares=True, resamples=resamples, seed=seed)
-        for data in (
-            [(part.cases, *(each[part.cases] for each in by_label)) for part in parts],
-            [
-                (part.cases.repeat(n_labels), *(each[part.cases].reshape(-1, m) for each in by_decision))
-                for part in parts
-            ],
-        )
-    )
-    macros = _macro(counted, np.hstack(by_label), parts, codes, resamples, seed)
+    found, of = (each.swapaxes(1, 2) for each in counted[:2])
+    of_all = ratios(
+        [(part.cases.repeat(n_labels), found[part.cases].reshape(-1, m), of[part.cases].reshape(-1, m))
+         for part in parts],
+        codes, shares=True, resamples=resamples, seed=seed,
+    )  # fmt: skip
+    macros = _macro(counted, np.hstack([top, bottom]), parts, codes, resamples, seed)
     out = []
     for part, label, micro, macro in zip(parts, of_labels, of_all, macros, strict=True):
         rows = [
@@ -194,7 +193,7 @@ def _rows(
 def _counts(counted: Counted, cases: IntArray, codes: IntArray, labels: list[int]) -> dict[str, object]:
     """What is counted of some labels in a group of cases."""
     given, applies = (counted.denominator[cases][:, place][:, labels] > 0 for place in (0, 1))
-    judged = counted.judged[cases][:, labels].any(axis=1)
+    judged = np.asarray(counted.judged[cases][:, labels].any(axis=1))
     answered = counted.answered[cases][:, labels].max(axis=1).sum()
     return {
         "n": int(judged.sum()),
@@ -221,7 +220,7 @@ def _macro(
     drawn = resampled(blocks, n_clusters(codes), resamples=resamples, seed=seed)
     out = []
     for part, own, draws in zip(parts, kept, drawn, strict=True):
-        used = (counted.denominator[part.cases] > 0).any(axis=2)
+        used = np.asarray((counted.denominator[part.cases] > 0).any(axis=2))
         value = _mean_of_labels(draws.total, own)[0]
         ends, why = reasoned_bounds(
             draws.replicates, value, used.sum(axis=0), clusters_counted(codes[part.cases], used)
