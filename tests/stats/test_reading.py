@@ -121,7 +121,7 @@ def test_consistency_names_the_most_and_the_least_consistent() -> None:
         {"judge": "b", "consistency": 0.41, "consistency_low": 0.4, "consistency_high": 0.5, "position_bias_low": 0.2},
         {"judge": "c", "consistency": NAN},
         dimension="quality", subfield=None, n=80, position_bias_low=-0.1, position_bias_high=0.3,
-        repeat_agreement=NAN, repeat_agreement_low=NAN, repeat_agreement_high=NAN,
+        repeat_agreement=NAN, repeat_agreement_low=NAN, repeat_agreement_high=NAN, reason=None,
     )  # fmt: skip
     spec = TABLES["consistency"]
     assert spec.says(table) == (

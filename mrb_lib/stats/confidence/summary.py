@@ -50,6 +50,7 @@ OF_CHOICE = "temperature and n_contradicting are of choices between two response
 NO_FORECAST = "no verdict with a probability is on a case whose gold label is A or B"
 INFINITE = "log_loss is infinite: the gold label was given probability 0"
 ONE_OUTCOME = "auroc is undefined: gold is the same everywhere"
+ALWAYS = "auroc is undefined: the judge is always right, or always wrong"
 ALL_RIGHT = "auroc_confidence is undefined: all are right, or all wrong"
 NONE_HIGH = "wrong_at_high_confidence is undefined: no confidence reaches .9"
 NO_TEMPERATURE = "temperature has no best value"
@@ -301,7 +302,7 @@ def _reasons(
         NO_PROBABILITIES: silent,
         (NO_LABEL if summary.of_choice else NO_FORECAST): ~some & ~silent,
         INFINITE: summary.n_zero > 0,
-        ONE_OUTCOME: some & np.isnan(summary.estimates["auroc"].value),
+        (ALWAYS if summary.of_choice else ONE_OUTCOME): some & np.isnan(summary.estimates["auroc"].value),
         ALL_RIGHT: some & np.isnan(summary.estimates["auroc_confidence"].value),
         NONE_HIGH: some & (summary.n_high == 0),
         (OF_CHOICE if summary.of_choice else NO_TEMPERATURE): some & np.isnan(measures["temperature"]),

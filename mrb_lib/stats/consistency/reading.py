@@ -6,6 +6,7 @@ import pandas as pd
 
 from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows, opening
 
+RATINGS = "ratings of one response have one order: only repeat_agreement is of them"
 _SAGE = "Feng et al. 2025, arXiv 2512.16041"
 MEANINGS = {
     "n": "cases answered in both orders of the responses; of ratings, in two repeats | cases",
@@ -63,7 +64,9 @@ def _asked_again(table: pd.DataFrame) -> str:
     """How often judges that were never asked in both orders choose the same when asked again."""
     known, dimension = main_rows(table).dropna(subset="repeat_agreement"), main_dimension(table)
     if known.empty:
-        return f"{opening(dimension)}, no judge was asked about a case in both orders of its responses."
+        are_ratings = main_rows(table)["reason"].astype("str").str.startswith(RATINGS).any()
+        how = "twice" if are_ratings else "in both orders of its responses"
+        return f"{opening(dimension)}, no judge was asked about a case {how}."
     most, least = known.nlargest(1, "repeat_agreement").iloc[0], known.nsmallest(1, "repeat_agreement").iloc[0]
     ends = interval(most["repeat_agreement_low"], most["repeat_agreement_high"])
     said = f"{opening(dimension)}, asked again, {most['judge']} says the same {most['repeat_agreement']:.0%}{ends}"

@@ -29,7 +29,6 @@ from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
 from mrb_lib.stats.resampling.robust import Layout, by_group, layout
 
-RATINGS = "ratings of one response have one order: only repeat_agreement is of them"
 ONE_ORDER = "no case was presented in both orders"
 NOT_ANSWERED = "no case was answered in both orders"
 NO_DECISIVE = "consistency_decisive is undefined: every case has a tie in one of the orders"
@@ -273,7 +272,7 @@ def _columns(
     for name, each in estimates.items():
         out |= {name: each.value, f"{name}_low": each.low, f"{name}_high": each.high}
     absent = (
-        {RATINGS: n_presented >= 0, ONE_REPEAT: n == 0}
+        {reading.RATINGS: n_presented >= 0, ONE_REPEAT: n == 0}
         if are_ratings
         else {
             ONE_ORDER: n_presented == 0,

@@ -8,12 +8,14 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.errors import InputError
+from mrb_lib.schema import LEVELS
 from mrb_lib.stats.agreement.intervals import reasoned_bounds
 from mrb_lib.stats.core.options import (
     BoolArray,
     FloatArray,
     IntArray,
     by_column,
+    check_choice,
     divide,
     join_reasons,
     typed,
@@ -69,6 +71,7 @@ def steps(
     *,
     offered: Sequence[str] = (),
     acceptable: Sequence[str] = (),
+    level: str = "ordinal",
     by: By = None,
     dimensions: Sequence[str] | None = None,
     cluster: str | None = None,
@@ -84,6 +87,7 @@ def steps(
     cases : with `item` and `step`; cases without are left out
     offered : the categories, from the lowest
     acceptable : the categories of a step that is not erroneous; where none is named, all but the lowest
+    level : of the categories; at "nominal" there is no lowest, so that `acceptable` has to name some
     by, dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`. Items are resampled, or what
         they share, never single steps
 
@@ -113,7 +117,7 @@ def steps(
     Raises
     ------
     InputError
-        No case is a step, or an option is unknown.
+        No case is a step, an option is unknown, or nothing says which categories are erroneous.
 
     Notes
     -----
@@ -125,7 +129,7 @@ def steps(
     laid = steps_of(cases)
     panel = as_panel(verdicts, cases["case_id"], dimensions, offered)
     labels = encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories)
-    is_error = erroneous(panel.categories, acceptable)
+    is_error = erroneous(panel.categories, acceptable, level)
     parts, codes = groups(cases, by), cluster_codes(cases, cluster)
     named = ", ".join(name for name, error in zip(panel.categories, is_error, strict=True) if error)
     is_step = np.zeros(len(cases), dtype=bool)
@@ -148,8 +152,14 @@ def steps(
     return typed(rows.assign(n_excluded=n_steps - rows["n_steps"].to_numpy(dtype=np.int64)), COLUMNS, erroneous="str")
 
 
-def erroneous(categories: Sequence[str], acceptable: Sequence[str]) -> BoolArray:
+def erroneous(categories: Sequence[str], acceptable: Sequence[str], level: str) -> BoolArray:
     """Which categories are erroneous: those that are not acceptable, or, where none is named, the lowest."""
+    check_choice("level", level, LEVELS)
+    if level == "nominal" and not acceptable:
+        raise InputError(
+            "table steps: the categories are nominal, so that none is the lowest; name those of a step without error "
+            "as acceptable in benchmark.toml, or add --level ordinal where they are listed from the lowest."
+        )
     if not categories:
         raise InputError("table steps: there are no categories; name them, from the lowest.")
     good = acceptable or categories[1:]

@@ -13,7 +13,7 @@ from mrb_lib.errors import InputError
 from mrb_lib.stats.difficulty.table import OF_CHOICES
 from mrb_lib.stats.tables import TABLES, analyze
 from mrb_lib.stats.templates.table import ONE_ORDER
-from tests.stats.ratings.rated import SCALE, simulated
+from tests.stats.ratings.rated import SCALE, benchmark, simulated, verdicts
 from tests.stats.small_tables import groups_of, prompts_of
 from tests.training_records import recipes_of
 
@@ -91,10 +91,10 @@ def test_difficulty_names_categories_and_counts_annotators_votes(made: tuple[Ben
 
 @pytest.mark.parametrize("table", ["gains", "learning"])
 def test_what_is_of_two_responses_is_null_with_a_reason(made: tuple[Benchmark, pd.DataFrame], table: str) -> None:
-    benchmark, said = made
+    rated, said = made
     records = recipes_of({"good": {"swap": True}, "lenient": {"swap": False}})
     records["bases"] = [("lenient",), ()]
-    rows = analyze(benchmark, said.assign(p_a=0.5), table, **{**GIVEN, "records": records})
+    rows = analyze(rated, said.assign(p_a=0.5), table, **{**GIVEN, "records": records})
     others = rows[rows["part" if table == "gains" else "quantity"] != "accuracy"]
     assert len(rows) > len(others) > 0
     for name, row in zip(others["part" if table == "gains" else "quantity"], others.to_dict("records"), strict=True):
@@ -103,8 +103,8 @@ def test_what_is_of_two_responses_is_null_with_a_reason(made: tuple[Benchmark, p
 
 
 def test_flips_of_prompts_are_counted_in_every_category(made: tuple[Benchmark, pd.DataFrame]) -> None:
-    benchmark, said = made
-    rows = analyze(benchmark, said, "templates", **GIVEN)
+    rated, said = made
+    rows = analyze(rated, said, "templates", **GIVEN)
     row = rows.set_index("judge_1").loc["good"]
     wide = said.pivot_table(index="case_id", columns=["judge", "repeat"], values="choice", aggfunc="first")
     both = wide[["good", "lenient"]].dropna()
@@ -122,3 +122,23 @@ def test_probes_say_why_they_are_not_of_ratings(made: tuple[Benchmark, pd.DataFr
         analyze(*made, "probes")
     for table in ("contamination", "difficulty", "dif", "gains", "groups", "learning", "templates", "transfer"):
         assert not TABLES[table].why_no_ratings
+
+
+def test_consistency_without_repeats_says_that_nobody_was_asked_twice(made: tuple[Benchmark, pd.DataFrame]) -> None:
+    rated, said = made
+    once = analyze(rated, said[said["repeat"] == 0], "consistency")
+    assert TABLES["consistency"].says(once) == "On risk, no judge was asked about a case twice."
+    assert "asked again" in TABLES["consistency"].says(analyze(rated, said, "consistency"))
+
+
+def test_calibration_of_a_judge_that_is_always_right_says_so() -> None:
+    labels = [*SCALE, *SCALE]
+    people = benchmark({"one": labels, "two": labels})
+    said = verdicts({"right": labels, "off": [*SCALE[1:], SCALE[0]] * 2}).assign(p_categories="[0.7, 0.1, 0.1, 0.1]")
+    rows = analyze(people, said, "calibration", resamples=0)
+    rows = rows[rows["part"] == "summary"].set_index("judge")
+    for judge, accuracy in (("right", 1), ("off", 0)):
+        assert rows.loc[judge, "accuracy"] == accuracy
+        assert np.isnan(rows.loc[judge, "auroc"])
+        assert "auroc is undefined: the judge is always right, or always wrong" in rows.loc[judge, "reason"]
+        assert "gold is the same" not in rows.loc[judge, "reason"]

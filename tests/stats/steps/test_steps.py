@@ -206,6 +206,18 @@ def test_without_acceptable_categories_the_lowest_is_erroneous() -> None:
     assert (row["erroneous"], row["n_erroneous"], row["n_error_items"]) == ("wrong", 1, 1)
 
 
+def test_without_acceptable_categories_nominal_ones_are_refused() -> None:
+    labels = ["right", "poor", "wrong", "right"]
+    benchmark, verdicts = made(labels, list("aabb"), {0: labels})
+    meta = BenchmarkMeta(**{**vars(META), "acceptable": (), "level": "nominal"})
+    plain = Benchmark(meta, benchmark.cases, benchmark.annotations)
+    with pytest.raises(InputError, match=r"categories are nominal.*as acceptable in benchmark.toml.*\.$"):
+        row_of(plain, verdicts)
+    assert row_of(plain, verdicts, level="ordinal")["erroneous"] == "wrong"
+    named = Benchmark(BenchmarkMeta(**{**vars(META), "level": "nominal"}), benchmark.cases, benchmark.annotations)
+    assert row_of(named, verdicts)["erroneous"] == "wrong, poor"
+
+
 def test_intervals_rest_on_items_even_where_they_are_few() -> None:
     labels, items, said = drawn(6, 0.8, 0.1, 3)
     assert row_of(*made(labels, items, {0: said}))["cluster"] == "item"
