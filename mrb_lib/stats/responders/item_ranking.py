@@ -193,4 +193,5 @@ def _tokens(panel: Panel) -> tuple[FloatArray, FloatArray]:
     counted = panel.costs[[COUNTS[name] for name in names]].to_numpy(dtype=np.float64)
     totals = (panel.costs[names] * counted).sum(axis=1, min_count=1)
     made = pd.DataFrame({"total": totals, "n": counted.max(axis=1)}).groupby(panel.costs["judge"]).sum(min_count=1)
-    return tuple(made.reindex(panel.judges).to_numpy(dtype=np.float64).T)
+    total, n = made.reindex(panel.judges).to_numpy(dtype=np.float64).T
+    return total, n

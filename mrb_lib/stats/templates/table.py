@@ -159,7 +159,7 @@ def _rates(panel: Panel, value: FloatArray, pair: PromptPair, parts: Sequence[Gr
     """Accuracies and flip rates of one pair: a row a dimension and group of cases."""
     sides = [pair.first, pair.second]
     both = np.isfinite(value[sides]).all(axis=0)
-    by_case = flips(*panel.choice[sides], len(panel.categories))._asdict()
+    by_case = flips(panel.choice[pair.first], panel.choice[pair.second], len(panel.categories))._asdict()
     frames = []
     for part in parts:
         kept, unit = part.cases, codes[part.cases]

@@ -68,9 +68,9 @@ def write(
     -----
     `question` shows the question, the earlier steps if any, the responses as the judge saw them and its verdict;
     `response_a` is the reason. A reply on several dimensions is one case. Who gave the reason (`source_judge`) and
-    whether its verdict is the majority's (`source_verdicts`: JSON, by dimension the `choice` and the `gold` label in the frame of the case, and
-    `score`, 1 where they are equal, null where either is missing) are shown to nobody. `source_case`, `source_order`
-    and `source_repeat` say which reply it is; `cluster` is that of the judged case, or its item, or the case. Cases
+    whether its verdict is the majority's (`source_verdicts`: JSON, by dimension the `choice` and the `gold` label in
+    the frame of the case, and `score`, 1 where they are equal, null where either is missing) are shown to nobody.
+    `source_case`, `source_order` and `source_repeat` say which reply it is; `cluster` is that of the judged case, or its item, or the case. Cases
     stand in an order, and have ids, that tell nothing of the judge. Validated by
     tests/verdicts/formats/test_rationales.py.
     """
