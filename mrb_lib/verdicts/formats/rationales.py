@@ -70,8 +70,8 @@ def write(
     `response_a` is the reason. A reply on several dimensions is one case. Who gave the reason (`source_judge`) and
     whether its verdict is the majority's (`source_verdicts`: JSON, by dimension the `choice` and the `gold` label in
     the frame of the case, and `score`, 1 where they are equal, null where either is missing) are shown to nobody.
-    `source_case`, `source_order` and `source_repeat` say which reply it is; `cluster` is that of the judged case, or its item, or the case. Cases
-    stand in an order, and have ids, that tell nothing of the judge. Validated by
+    `source_case`, `source_order` and `source_repeat` say which reply it is; `cluster` is that of the judged case, or
+    its item, or the case. Cases stand in an order, and have ids, that tell nothing of the judge. Validated by
     tests/verdicts/formats/test_rationales.py.
     """
     meta = benchmark.meta
