@@ -29,7 +29,8 @@ NO_TOKENS = "tokens are not counted"
 QUANTITIES = ("kendall", "edit_distance", "top_1")
 COLUMNS = [
     "part", "judge", "dimension", "policy", "n_items", "n_undecided", "n_all_equal", "n_clusters",
-    "n_responses",    *with_ends(*QUANTITIES), "versus", "n_verdicts", "n_counted", "tokens", "tokens_versus",
+    "n_responses",
+    *with_ends(*QUANTITIES), "versus", "n_verdicts", "n_counted", "tokens", "tokens_versus",
     "token_ratio", "reason",
 ]  # fmt: skip
 
