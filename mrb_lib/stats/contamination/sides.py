@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.dates import day_span
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.resample import cluster_sums, mean_over_clusters
 from mrb_lib.stats.resampling.robust import Estimate
 
@@ -79,7 +79,7 @@ def gap(value: FloatArray, first: BoolArray, second: BoolArray, codes: IntArray)
         moved += residual * (sign * np.sqrt(clusters / np.maximum(clusters - 1, 1)) / np.maximum(n, 1))
         means.append(estimate)
     square = (np.asarray(cluster_sums(codes, moved).values) ** 2).sum(axis=0)
-    varies = (means[0].error > 0) & (means[1].error > 0)
+    varies = (means[0].error > TINY) & (means[1].error > TINY)
     one, other = means
     welch = (one.error**2 + other.error**2) ** 2
     welch = divide(welch, one.error**4 / (one.clusters - 1) + other.error**4 / (other.clusters - 1))
