@@ -71,8 +71,8 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def expected(judge: RatingJudge, place: np.ndarray, k: int) -> np.ndarray:
     """The mean of the places that a judge of `mrb_lib.data.demo.ratings` gives to cases of these places.
 
-    It chooses the place with the largest share of a normal variable about what it feels, whose spread is that of its own
-    errors over `sharpness`; what it feels is drawn on a fine grid of quantiles.
+    It chooses the place with the largest share of a normal variable about what it feels, whose spread is that of its
+    own errors over `sharpness`; what it feels is drawn on a fine grid of quantiles.
     """
     felt = (k + 1 - place if judge.reversed else place) + judge.leniency
     error = np.hypot(judge.noise, judge.jitter)
