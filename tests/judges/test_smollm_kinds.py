@@ -29,18 +29,21 @@ def _saved(meta: BenchmarkMeta, cases: pd.DataFrame, choice: str, folder: Path) 
     return load(folder)
 
 
-@pytest.fixture
-def rated(tmp_path: Path) -> Benchmark:
+@pytest.fixture(scope="module")
+def rated(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     """Three responses to be rated, one after an earlier step."""
     cases = pd.DataFrame({"case_id": ["x", "y", "z"], "question": "What prevents scurvy?", "response_a": ANSWERS})
     cases["before"] = [None, "Scurvy is a lack of a vitamin.", None]
     return _saved(
-        BenchmarkMeta("risk", "general", ("harm",), RISKS, "ordinal", "rating"), cases, RISKS[0], tmp_path / "b"
+        BenchmarkMeta("risk", "general", ("harm",), RISKS, "ordinal", "rating"),
+        cases,
+        RISKS[0],
+        tmp_path_factory.mktemp("rated"),
     )
 
 
-@pytest.fixture
-def paired(tmp_path: Path) -> Benchmark:
+@pytest.fixture(scope="module")
+def paired(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     """The pairs of three responses to one question, and of two to another, which is of the split train."""
     pairs = [("ab", 0, 1), ("ac", 0, 2), ("bc", 1, 2)]
     cases = pd.DataFrame(
@@ -49,11 +52,11 @@ def paired(tmp_path: Path) -> Benchmark:
         columns=["item", "case_id", "question", "response_a", "response_b", "split"],
     )
     cases = cases.assign(rubric=RUBRIC, reference=ANSWERS[0], reference_weak=ANSWERS[1], evidence="Limes were given.")
-    return _saved(BenchmarkMeta("pairs", "general", ("overall",)), cases, "A", tmp_path / "b")
+    return _saved(BenchmarkMeta("pairs", "general", ("overall",)), cases, "A", tmp_path_factory.mktemp("paired"))
 
 
 def _verdicts(bench: Benchmark, runs: Path, name: str, **settings: object) -> pd.DataFrame:
-    judge(bench, runs, [name], settings=Settings(**{"without_images": True, "max_new_tokens": 60, **settings}))
+    judge(bench, runs, [name], settings=Settings(**{"without_images": True, "max_new_tokens": 24, **settings}))
     return load_verdicts(runs, bench.cases, replies=True)
 
 
@@ -105,15 +108,17 @@ def test_a_rubric_is_decided_point_by_point(
         assert not said["status"].eq("error").any()
 
 
-@pytest.mark.parametrize(
-    "shown", [{"reference": "strong"}, {"reference": "weak"}, {"evidence": True}, {"examples": 1}, {}], ids=str
-)
+@pytest.fixture(scope="module")
+def plain(smollm: Path, paired: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
+    """The verdicts on the pairs with nothing shown beside them."""
+    return _verdicts(paired, tmp_path_factory.mktemp("plain"), f"path:{smollm}+packed")
+
+
+@pytest.mark.parametrize("shown", [{"reference": "weak", "evidence": True}, {"examples": 1}], ids=str)
 def test_what_is_shown_beside_a_case_is_read(
-    shown: dict[str, object], smollm: Path, paired: Benchmark, tmp_path: Path
+    shown: dict[str, object], smollm: Path, paired: Benchmark, plain: pd.DataFrame, tmp_path: Path
 ) -> None:
     said = _verdicts(paired, tmp_path / "runs", f"path:{smollm}+packed", **shown)
     assert len(said) == (6 if "examples" in shown else 8), "training cases are examples and are not judged"
     assert said["p_a"].between(0, 1, inclusive="neither").all()
-    plain = _verdicts(paired, tmp_path / "plain", f"path:{smollm}+packed")
-    more = said["prompt_tokens"].sum() / len(said) - plain["prompt_tokens"].sum() / len(plain)
-    assert more > 5 if shown else more == 0
+    assert said["prompt_tokens"].sum() / len(said) > plain["prompt_tokens"].sum() / len(plain) + 5
