@@ -46,7 +46,7 @@ def drawn(n: int, seed: int, per_cluster: int) -> pd.DataFrame:
 
 @pytest.mark.parametrize(("n", "per_cluster"), [(120, 1), (180, 3)])
 def test_intervals_hold_the_truth(n: int, per_cluster: int) -> None:
-    truth = drawn(20_000, 0, per_cluster)
+    truth = drawn(21_000, 0, per_cluster)
     studies = [drawn(n, seed, per_cluster) for seed in range(1, 36)]
     held = {
         name: np.mean([
