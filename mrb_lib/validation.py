@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -165,10 +165,10 @@ def _columns(table: TableName, task: Task) -> tuple[Column, ...]:
     if task != "rating":
         return COLUMNS[table]
     of_rating = {
-        "response_b": {"required": False, "nullable": True, "values": ("",), "default": ""},
-        "order": {"values": ("AB",)},
+        "response_b": Column("response_b", required=False, nullable=True, values=("",), default=""),
+        "order": Column("order", values=("AB",)),
     }
-    return tuple(replace(column, **of_rating.get(column.name, {})) for column in COLUMNS[table])  # type: ignore[arg-type]
+    return tuple(of_rating.get(column.name, column) for column in COLUMNS[table])
 
 
 def _rows(mask: pd.Series | np.ndarray) -> Iterator[int]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from inspect import signature
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -34,7 +34,6 @@ from mrb_lib.stats.core.table import TABLES
 from mrb_lib.stats.failures.cells import failing_cases
 from mrb_lib.stats.gold.adjudicated import adjudicated_gold
 from mrb_lib.stats.inputs import ADJUDICATED, labels, read_panels, rule_in_words
-from mrb_lib.stats.ratings.crossed import crossed
 from mrb_lib.stats.resampling.bootstrap import Estimates, bootstrap
 from mrb_lib.stats.resampling.clusters import resampling_unit
 from mrb_lib.verdicts.manifest import Manifest
@@ -86,15 +85,6 @@ class Workspace:
         """The verdicts as tables read them, laid out once for all of a notebook's."""
         readable = self.benchmark.meta.is_judged and len(self.verdicts)
         return read_panels(self.benchmark, [self.verdicts]) if readable else self.verdicts
-
-    def crossed(self) -> Frame:
-        """What each judge calls the responses of each label; see `mrb_lib.stats.ratings.crossed.crossed`."""
-        reason = self.missing("ratings", "annotations", "verdicts")
-        if reason:
-            return Absent(reason)
-        panel = cast("Mapping[str, Panel]", self._panels)[NO_PROBE]
-        categories = self.benchmark.meta.categories
-        return crossed(panel, self.labels(), self.benchmark.cases_by_image, categories=categories)
 
     @property
     def simulated(self) -> bool:

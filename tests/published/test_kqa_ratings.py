@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
@@ -26,9 +25,6 @@ from mrb_lib.data.demo.ratings import JUDGES, RatingJudge, simulated_ratings
 from mrb_lib.data.votes import gold
 from mrb_lib.stats.tables import analyze
 from tests.stats.small_tables import OF_RATINGS
-
-DATA = os.environ.get("MRB_REFERENCE_DATA", "")
-pytestmark = pytest.mark.skipif(not DATA, reason="MRB_REFERENCE_DATA is not set")
 
 
 def called(*arguments: object) -> tuple[int, str, str]:
@@ -53,10 +49,10 @@ def rows(bench: Path, table: str, *more: str) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def bench(reference_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """K-QA imported, and imported again as a table together with the judges' verdicts."""
     folder = tmp_path_factory.mktemp("kqa")
-    run("import", "kqa", Path(DATA) / "kqa", folder / "labels")
+    run("import", "kqa", reference_data / "kqa", folder / "labels")
     made = load(folder / "labels")
     tables = folder / "tables"
     tables.mkdir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -15,7 +16,7 @@ from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
 from mrb_lib.judges.lineup import with_lineups
-from mrb_lib.judges.local.generative import GenerativeJudge
+from mrb_lib.judges.local.generative import GenerativeJudge, Reply, ReplyRequest
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge, settings_for
 from mrb_lib.runs.items import by_items, digest_of_items
@@ -87,10 +88,10 @@ def test_a_probe_is_refused_in_one_line() -> None:
 
 
 def test_a_run_that_dies_or_is_widened_and_goes_on_equals_one_run(
-    tmp_path: Path, tiny: object, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = benchmark(tmp_path / "bench", item_cases(6, 3))
-    name = f"path:{tiny('llama')}+batch"  # type: ignore[operator]
+    name = f"path:{tiny('llama')}+batch"
     settings = Settings(device="cpu", max_new_tokens=6, batch_size=1)
     judge(bench, tmp_path / "whole", [name], settings=settings, repeats=2)
     whole = comparable(tmp_path / "whole", bench)
@@ -99,11 +100,11 @@ def test_a_run_that_dies_or_is_widened_and_goes_on_equals_one_run(
 
     write, calls = GenerativeJudge._write, list[int]()
 
-    def dies(self: GenerativeJudge, requests: object) -> object:
+    def dies(self: GenerativeJudge, requests: Sequence[ReplyRequest]) -> list[Reply]:
         calls.append(1)
         if len(calls) > 3:
             raise RuntimeError("power cut")
-        return write(self, requests)  # type: ignore[arg-type]
+        return write(self, requests)
 
     with monkeypatch.context() as patch:
         patch.setattr(GenerativeJudge, "_write", dies)
@@ -118,9 +119,9 @@ def test_a_run_that_dies_or_is_widened_and_goes_on_equals_one_run(
     pd.testing.assert_frame_equal(comparable(tmp_path / "parts", bench), whole)
 
 
-def test_the_command_runs_it(tmp_path: Path, tiny: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_runs_it(tmp_path: Path, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
     bench = benchmark(tmp_path / "bench", item_cases(2, 3))
-    name = f"path:{tiny('llama')}+batch"  # type: ignore[operator]
+    name = f"path:{tiny('llama')}+batch"
     options = ("--judge", name, "--device", "cpu", "--max-new-tokens", "6")
     monkeypatch.setattr("sys.argv", ["mrb", "judge", str(bench.path), str(tmp_path / "runs"), *options])
     with pytest.raises(SystemExit) as stop:

@@ -9,7 +9,10 @@ from mrb_lib.notebook.absent import Absent, Frame
 from mrb_lib.notebook.opening import open_workspace
 from mrb_lib.notebook.places import DEMO, RATINGS, home
 from mrb_lib.notebook.workspace import Workspace
+from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.core.table import TABLES
+from mrb_lib.stats.inputs import read_panels
+from mrb_lib.stats.ratings.crossed import crossed
 
 
 def open_ratings(
@@ -37,13 +40,17 @@ def unacceptable(w: Workspace) -> str | Absent:
     return " or ".join(name for name in meta.categories if name not in meta.acceptable)
 
 
-def by_agreement(crossed: Frame, ratings: Frame) -> Frame:
-    """The rows of `Workspace.crossed` in the order in which judges agree with clinicians, the nearest first."""
-    if isinstance(crossed, Absent) or isinstance(ratings, Absent):
-        return crossed if isinstance(crossed, Absent) else ratings
+def by_agreement(w: Workspace, ratings: Frame) -> Frame:
+    """What each judge calls the responses of each label, see `mrb_lib.stats.ratings.crossed`; the nearest judge first."""
+    reason = w.missing("ratings", "annotations", "verdicts")
+    if reason or isinstance(ratings, Absent):
+        return Absent(reason) if reason else ratings
+    plain = w.verdicts[w.verdicts["probe"] == NO_PROBE]
+    panel = read_panels(w.benchmark, [plain])[NO_PROBE]
+    found = crossed(panel, w.labels(), w.benchmark.cases_by_image, categories=w.benchmark.meta.categories)
     near = ratings.sort_values(["weighted_kappa", "judge"], ascending=[False, True])["judge"].tolist()
     place = {name: i for i, name in enumerate(near)}
-    return crossed.sort_values("judge", key=lambda names: names.map(place), kind="stable")
+    return found.sort_values("judge", key=lambda names: names.map(place), kind="stable")
 
 
 def conclusion(ratings: Frame, *, dimension: str) -> str:

@@ -57,7 +57,7 @@ def central(choice: Choices, numbers: FloatArray) -> tuple[Choices, Choices]:
     values = np.ma.masked_array(numbers[choice], ~given)
     half = (numbers[1:] + numbers[:-1]) / 2
     out = []
-    for middle in (np.ma.median(values, axis=0), values.mean(axis=0)):  # type: ignore[no-untyped-call]
+    for middle in (np.ma.median(values, axis=0), values.mean(axis=0)):  # type: ignore[no-untyped-call]  # numpy's
         nearest = np.searchsorted(half, np.ma.filled(middle, numbers[0]) - _ROUNDING).astype(np.int8)
         out.append(np.select([(choice == ABSENT).all(axis=0), ~given.any(axis=0)], [ABSENT, NULL], nearest))
     return out[0].astype(np.int8), out[1].astype(np.int8)

@@ -296,8 +296,8 @@ def _coefficients(
     out: list[_Coefficients] = []
     for start in range(0, len(rows), max(1, len(cells))):
         value, low, high, n_mean, why = zip(*rows[start : start + len(cells)], strict=True)
-        ends = (np.stack(each, axis=1) for each in (value, low, high))
-        out.append((*ends, np.array(n_mean, dtype=np.int64), np.array(why, dtype=object)))  # type: ignore[arg-type]
+        at, below, above = (np.stack(each, axis=1) for each in (value, low, high))
+        out.append((at, below, above, np.array(n_mean, dtype=np.int64), np.array(why, dtype=object)))
     return out
 
 

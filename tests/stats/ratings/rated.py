@@ -31,7 +31,7 @@ def benchmark(
         tuple(categories),
         level,
         "rating",
-        tuple(acceptable),  # type: ignore[arg-type]
+        tuple(acceptable),
     )
     cases = pd.DataFrame({"case_id": [f"c{i}" for i in range(n)], "question": "q", "response_a": "r", **columns})
     rows = [
