@@ -41,7 +41,7 @@ def unacceptable(w: Workspace) -> str | Absent:
 
 
 def by_agreement(w: Workspace, ratings: Frame) -> Frame:
-    """What each judge calls the responses of each label, see `mrb_lib.stats.ratings.crossed`; the nearest judge first."""
+    """What each judge calls the responses of each label, see `mrb_lib.stats.ratings.crossed`; the nearest first."""
     reason = w.missing("ratings", "annotations", "verdicts")
     if reason or isinstance(ratings, Absent):
         return Absent(reason) if reason else ratings
