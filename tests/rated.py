@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -113,8 +114,13 @@ def write_labels(folder: Path, *, n: int = 6, labels: tuple[str, ...] = ERRORS, 
     return folder / "labels"
 
 
-def write_steps(folder: Path, *, before: str = "") -> Path:
-    """Two responses of three and two steps, whose cases stand between each other."""
+def _annotated_by_three(labels: Mapping[str, str]) -> pd.DataFrame:
+    rows = [(case, who, "overall", choice) for case, choice in labels.items() for who in ("Dr A", "Dr B", "Dr C")]
+    return pd.DataFrame(rows, columns=["case_id", "annotator", "dimension", "choice"], dtype="str")
+
+
+def write_steps(folder: Path, *, before: str = "", labels: Mapping[str, str] | None = None) -> Path:
+    """Two responses of three and two steps, whose cases stand between each other; labels are those of three people."""
     demo = _demo(folder, 5)
     steps = pd.DataFrame(
         [("one", 1), ("two", 1), ("one", 2), ("two", 2), ("one", 3)], columns=["item", "step"], index=demo.cases.index
@@ -129,12 +135,12 @@ def write_steps(folder: Path, *, before: str = "") -> Path:
     meta = BenchmarkMeta(
         "steps", "simulated", ("overall",), ("wrong", "neutral", "right"), "ordinal", "rating", ("neutral", "right")
     )
-    save(Benchmark(meta, cases, demo.annotations.head(0), demo.images), folder / "bench")
+    save(Benchmark(meta, cases, _annotated_by_three(labels or {}), demo.images), folder / "bench")
     return folder / "bench"
 
 
-def write_ranking(folder: Path, *, ties: bool = False, k: int = 4) -> Path:
-    """Two items with all pairs of `k` responses each."""
+def write_ranking(folder: Path, *, ties: bool = False, k: int = 4, labels: Mapping[str, str] | None = None) -> Path:
+    """Two items with all pairs of `k` responses each; labels are those of three people."""
     demo = _demo(folder, 2)
     rows = []
     for item, (_, case) in enumerate(demo.cases.iterrows()):
@@ -145,5 +151,5 @@ def write_ranking(folder: Path, *, ties: bool = False, k: int = 4) -> Path:
                    "response_b": f"Response number {b} of {item}.", "model_a": f"model-{a}", "model_b": f"model-{b}"}
             )  # fmt: skip
     meta = BenchmarkMeta("ranked", "simulated", ("overall",), ("A", "B", "tie") if ties else ("A", "B"))
-    save(Benchmark(meta, pd.DataFrame(rows), demo.annotations.head(0), demo.images), folder / "bench")
+    save(Benchmark(meta, pd.DataFrame(rows), _annotated_by_three(labels or {}), demo.images), folder / "bench")
     return folder / "bench"

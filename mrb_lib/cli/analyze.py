@@ -63,6 +63,11 @@ def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
+def _is_typed(ctx: typer.Context, option: str) -> bool:
+    source = ctx.get_parameter_source(option)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def _number(flag: str, text: str) -> float:
     from mrb_lib.errors import InputError
 
@@ -108,6 +113,15 @@ def analyze(
         Path | None,
         typer.Option(metavar="FILE", help='Groups of judges: CSV (judge,group) or TOML ("judge" = "group").'),
     ] = None,
+    rosters: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--roster",
+            metavar="FILE",
+            envvar="MRB_ROSTER",
+            help="More judges, with their groups and training cut-offs, in a TOML file; repeatable.",
+        ),
+    ] = None,
     base: Annotated[
         list[str] | None, typer.Option(metavar="JUDGE", help="Table gains: compare this judge; repeatable.")
     ] = None,
@@ -118,7 +132,7 @@ def analyze(
         Path | None,
         typer.Option(
             metavar="WORK",
-            help="Table knowledge: the work folder whose items models answered (`mrb construct filter`).",
+            help="Table models: the work folder whose items models answered (`mrb construct filter`).",
         ),
     ] = None,
     correction: Annotated[
@@ -174,13 +188,13 @@ def analyze(
     if as_json + as_csv + as_latex > 1:
         raise InputError("--json, --csv and --latex: choose one.")
     if explain:
-        source = ctx.get_parameter_source("table")
-        is_named = source is not None and source.name == "COMMANDLINE"
-        typer.echo(explained(tables.TABLES[table if is_named or bench is None or bench.exists() else str(bench)]))
+        is_named = _is_typed(ctx, "table") or bench is None or bench.exists()
+        typer.echo(explained(tables.TABLES[table if is_named else str(bench)]))
         return
     if bench is None:
         raise InputError("BENCH: name the folder of a benchmark; `mrb demo DIR` makes one.")
     spec = tables.TABLES[table]
+    parameters = spec.parameters_read(has_marks=work is not None)
     benchmark = load(bench)
     if runs is None and (bench / "runs").is_dir():
         runs = bench / "runs"
@@ -192,10 +206,10 @@ def analyze(
         verdicts = tables.read_panels(benchmark, iter_verdicts(runs, benchmark.cases, columns), training)
     echo_stale_runs(runs, benchmark)
     pairs, stated = named_pairs(base or [], tuned or []), None
-    if verdicts and (judges or groups is not None or "judge_groups" in spec.parameters):
-        stated = grouped(verdicts, manifests, groups)
+    if verdicts and (judges or groups is not None or "judge_groups" in parameters):
+        stated = grouped(verdicts, manifests, groups, rosters or ())
         verdicts = of_judges(verdicts, judges, stated)
-        if judges or "judge_groups" in spec.parameters:
+        if judges or "judge_groups" in parameters:
             echo_groups(stated)
     if verdicts and training is not None:
         names = dict.fromkeys(name for panel in verdicts.values() for name in panel.judges)
@@ -228,19 +242,20 @@ def analyze(
     common = set(inspect.signature(tables.analyze).parameters) & set(ctx.params)
     if judges:
         common -= {"groups"}  # the file says whom --judges names
-    unread = tables.unread(table, [*sorted(common - {"adjudications"}), *own])
+    unread = tables.unread(table, [*sorted(common - {"adjudications"}), *own], has_marks=work is not None)
     if pairs and "pairs" not in spec.parameters:
         typer.echo(f"warning: --base and --tuned change nothing: table {table} does not read them", err=True)
     if work is not None and "marks" not in spec.parameters:
         typer.echo(f"warning: --work changes nothing: table {table} does not read it", err=True)
-    if "judge_groups" in spec.parameters and frame.empty:
+    if stated is None and _is_typed(ctx, "rosters"):
+        typer.echo(f"warning: --roster changes nothing: table {table} does not read it", err=True)
+    if "judge_groups" in parameters and frame.empty:
         hint = "no judge here is known to be trained from another; --base A --tuned B names a pair"
         if "pairs" not in spec.parameters:
             hint = "the judges are of fewer than two groups; --groups FILE states others"
         typer.echo(f"note: {hint}", err=True)
     for name in unread:
-        source = ctx.get_parameter_source(name)
-        if name in own or (source is not None and source.name == "COMMANDLINE"):
+        if name in own or _is_typed(ctx, name):
             typer.echo(f"warning: {_flag(name)} changes nothing: table {table} does not read it", err=True)
     scored_by = None if "policy" in unread else policy
     simulated = benchmark.meta.kind == "simulated"

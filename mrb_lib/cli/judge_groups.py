@@ -17,18 +17,23 @@ if TYPE_CHECKING:
     from mrb_lib.verdicts.manifest import Manifest
 
 
-def grouped(panels: Mapping[str, Panel], manifests: Sequence[Manifest], file: Path | None) -> pd.DataFrame:
+def grouped(
+    panels: Mapping[str, Panel], manifests: Sequence[Manifest], file: Path | None, rosters: Sequence[Path]
+) -> pd.DataFrame:
     """The group of every judge with verdicts, see `mrb_lib.judges.roster.groups.judge_groups`.
 
     Parameters
     ----------
     file : states groups; None for no file
+    rosters : files of further judges
     """
     from mrb_lib.judges.roster.group_file import read_group_file
     from mrb_lib.judges.roster.groups import judge_groups
+    from mrb_lib.judges.roster.roster import entries
 
     names = [name for panel in panels.values() for name in panel.judges]
-    return judge_groups(names, manifests, override=None if file is None else read_group_file(file))
+    stated = None if file is None else read_group_file(file)
+    return judge_groups(names, manifests, roster_entries=entries(tuple(rosters)), override=stated)
 
 
 def training_of(runs: Path, benchmark: Benchmark) -> tuple[list[Manifest], pd.DataFrame]:

@@ -299,7 +299,8 @@ class Workspace:
             "policy": self.policy, "gold": self.gold, "cluster": self.cluster or None, "resamples": self.resamples,
             "seed": self.seed, **options,
         }  # fmt: skip
-        if "judge_groups" in TABLES[table].parameters:
+        has_marks = options.get("marks") is not None
+        if "judge_groups" in TABLES[table].parameters_read(has_marks=has_marks):
             chosen.setdefault("groups", self.groups())
             chosen.setdefault("training", self.training)
         if "records" in TABLES[table].parameters:
@@ -309,7 +310,7 @@ class Workspace:
         if chosen["gold"] == ADJUDICATED:
             chosen.setdefault("adjudications", self.reviews().adjudications)
         frame = tables.analyze(self.benchmark, chosen.pop("verdicts", self._panels), table, **chosen)
-        unread = tables.unread(table, ("policy", "gold"))
+        unread = tables.unread(table, ("policy", "gold"), has_marks=has_marks)
         frame.attrs = {name: chosen[name] for name in ("policy", "gold") if name not in unread}
         return frame
 

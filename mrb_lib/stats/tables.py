@@ -44,10 +44,10 @@ def asks_for(table: str) -> tuple[str, ...]:
     return tuple(name for name in TABLES[table].parameters if name in NAMES)
 
 
-def unread(table: str, options: Iterable[str]) -> list[str]:
-    """Those of some options of `analyze`, by name, that a table does not read."""
+def unread(table: str, options: Iterable[str], *, has_marks: bool = False) -> list[str]:
+    """Those of some options of `analyze`, by name, that a table does not read, with marks or without."""
     spec = TABLES[table]
-    parameters = set(asks_for(table)) | set(spec.options)
+    parameters = set(asks_for(table)).intersection(spec.parameters_read(has_marks=has_marks)) | set(spec.options)
     reads = {_READ_AS.get(name, name) for name in parameters} | parameters
     if "categories" in parameters:
         reads.add("level")
@@ -132,8 +132,8 @@ def analyze(
     pairs : (base, tuned) judges for the table `gains`; None takes those that `records` and `groups` know
     prompts : the prompt of each run, as of `mrb_lib.verdicts.prompts.run_prompts`; None tells runs of one judge from
         their names alone
-    marks : `item_id`, `model`, `correct`: which model answered which item right, for the table `knowledge`; None where
-        no model answered
+    marks : `item_id`, `model`, `correct`: which model answered which item right, for the part `knowledge` of the table
+        `models`; None where no model answered, which gives no such rows
     options : those that the table alone has, such as `margin` of `significance`; `mrb analyze --explain T`
         names them
 
@@ -185,7 +185,7 @@ def analyze(
         marks=marks,
     )
     _check_options(inputs)
-    _check_task(benchmark, table, policy)
+    _check_task(benchmark, table, policy, has_marks=marks is not None)
     if where:
         benchmark, verdicts = restricted(
             benchmark, verdicts, where, policy=policy, adjudications=adjudications, tags=tags
@@ -196,8 +196,9 @@ def analyze(
     inputs = replace(inputs, probes=probes)
     if adjudications is None:
         inputs = replace(inputs, adjudications=pd.DataFrame(columns=ADJUDICATION_COLUMNS, dtype="str"))
-    left_to_table = ("correction",) if correction is None else ()
-    arguments = {name: getattr(inputs, name) for name in asks_for(table) if name not in left_to_table}
+    left_to_table = set() if correction is not None else {"correction"}
+    given = set(spec.parameters_read(has_marks=marks is not None)) - left_to_table
+    arguments = {name: getattr(inputs, name) for name in asks_for(table) if name in given}
     with threadpool_limits(1, user_api="blas"):  # small products wait for each other where cores are busy
         frame = spec.make(**arguments, **own_options)
     if inputs.verdicts is not None:
@@ -250,7 +251,7 @@ def _reads_labels(benchmark: Benchmark, table: str, dimension: str | None) -> bo
     return reads
 
 
-def _check_task(benchmark: Benchmark, table: str, policy: str) -> None:
+def _check_task(benchmark: Benchmark, table: str, policy: str, *, has_marks: bool) -> None:
     """Raise `InputError` where a table or a policy says nothing about what the benchmark's labels are."""
     meta, spec = benchmark.meta, TABLES[table]
     why = spec.why_no_ratings if meta.is_rating else spec.why_no_preferences if meta.is_preference else ""
@@ -264,7 +265,7 @@ def _check_task(benchmark: Benchmark, table: str, policy: str) -> None:
         raise InputError(
             f"table {table}: {why}, and benchmark {meta.name} has {has}; use {', '.join(fit[:-1])} or {fit[-1]}."
         )
-    if meta.is_rating and policy in BOTH_ORDERS and "policy" in spec.parameters:
+    if meta.is_rating and policy in BOTH_ORDERS and "policy" in spec.parameters_read(has_marks=has_marks):
         others = [name for name in POLICIES if name not in BOTH_ORDERS]
         raise InputError(
             f"policy {policy}: asks for a verdict in both orders, and a rating of one response has one; "

@@ -102,6 +102,21 @@ def test_contamination_reads_dates_and_the_rosters_cutoff(mrb: Callable, bench: 
     assert "Of 2 judges" in mrb("analyze", bench, "--table", "contamination").out
 
 
+def test_a_roster_of_ones_own_states_a_cutoff(mrb: Callable, bench: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text('[[judge]]\nname = "mine"\nengine = "endpoint"\nmodel = "mine-1"\ncutoff = "2021-01"\n')
+    asked = ("analyze", bench, "--table", "contamination", "--json", "--roster", own)
+    found = next(row for row in rows_of(mrb(*asked)) if row["judge"] == "mine")
+    assert (found["cutoff"], found["cutoff_of"]) == ("2021-01", "mine")
+    assert [found[f"n_{name}"] for name in ("before", "after")] == [30, 60]
+    said = mrb("analyze", bench, "--table", "accuracy", "--roster", own)
+    assert "--roster changes nothing: table accuracy does not read it" in said.err
+    own.write_text('[[judge]]\nname = "mine"\nengine = "endpoint"\nmodel = "mine-1"\ncutoff = "soon"\n')
+    refused = mrb(*asked)
+    assert refused.code == 2
+    assert "cutoff" in refused.err
+
+
 def test_best_of_n_by_wins_and_by_scores(mrb: Callable, bench: Path) -> None:
     rows = rows_of(mrb("analyze", bench, "--table", "best_of_n", "--json"))
     by = {(row["judge"], row["best_of"]): row for row in rows}

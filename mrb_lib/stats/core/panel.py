@@ -22,6 +22,9 @@ from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, encode, 
 ABSENT, NULL = -2, -1
 TIE = CHOICES.index("tie")
 SCORE_COLUMNS = ("score_a", "score_b")
+BATCH = "+batch"
+"""Ends the names of judges that answer several cases in one reply, whose cost stands in one of its verdicts."""
+
 COST_COLUMNS = ("latency_s", "prompt_tokens", "completion_tokens")
 _DECIDED = dict.fromkeys(("judge", "case_id", "dimension", "order", "probe", "criteria"), "str")
 COUNTS = {name: f"n_{name}" for name in COST_COLUMNS}

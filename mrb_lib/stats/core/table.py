@@ -52,6 +52,7 @@ class TableSpec:
     meanings : what its columns mean, by name, besides the shared ones; see `mrb_lib.stats.core.columns`
     headline : columns that answer the question, which a narrow text table shows before others, in this order
     sentence : what its rows, one or more, say, in one sentence for a clinician
+    with_marks : parameters of `make` that change nothing where no marks are given
     make : makes it. What its parameters name is given to it, see `mrb_lib.stats.inputs.Inputs`
     """
 
@@ -68,11 +69,16 @@ class TableSpec:
     make: Callable[..., pd.DataFrame] = field(default=pd.DataFrame, repr=False)
     why_no_ratings: str = ""
     why_no_preferences: str = ""
+    with_marks: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names of the parameters of `make`."""
         return tuple(inspect.signature(self.make).parameters)
+
+    def parameters_read(self, *, has_marks: bool) -> tuple[str, ...]:
+        """Those that may change the table, with marks or without."""
+        return tuple(name for name in self.parameters if has_marks or name not in self.with_marks)
 
     def meaning(self, column: str) -> Meaning | None:
         """What one of the columns holds, see `mrb_lib.stats.core.columns.meaning`."""
@@ -153,6 +159,7 @@ def register_table(
     sentence: Sentence | None = None,
     why_no_ratings: str | None = None,
     why_no_preferences: str = "",
+    with_marks: Sequence[str] = (),
 ) -> Callable[[Make], Make]:
     """Register the function below as what makes a table of `mrb analyze`; see `TableSpec`.
 
@@ -166,6 +173,7 @@ def register_table(
             name, question, shown, tuple(more), needs_verdicts, tuple(reads), dict(options or {}),
             dict(meanings or {}), tuple(headline), sentence, make,
             (ABOUT_PAIRS if needs_verdicts else "") if why_no_ratings is None else why_no_ratings, why_no_preferences,
+            tuple(with_marks),
         )  # fmt: skip
         TABLES.add(name, spec)
         return make

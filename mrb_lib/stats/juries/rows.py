@@ -12,7 +12,7 @@ from scipy import special
 from mrb_lib.schema import ORDERS
 from mrb_lib.stats.accuracy.decisive import NO_DECISIVE, ONE_SIDE, RARE_SIDE, RATINGS
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, join_reasons
-from mrb_lib.stats.core.panel import ABSENT, COST_COLUMNS, Panel
+from mrb_lib.stats.core.panel import ABSENT, BATCH, COST_COLUMNS, COUNTS, Panel
 from mrb_lib.stats.core.scoring import columns_used
 from mrb_lib.stats.juries.scores import BEST_SINGLE, JuryScores
 from mrb_lib.stats.resampling.resample import CONFIDENCE, ratios
@@ -81,22 +81,25 @@ def costs(panel: Panel, policy: str) -> FloatArray:
     """Seconds and tokens a case of each judge, shape (2, judges, dimensions); NaN where unknown.
 
     Those of the verdicts that the panel still has and the policy reads: the mean a verdict of a dimension, order and
-    repeat, times the verdicts in it, over the cases that have one.
+    repeat, times the verdicts in it, over the cases that have one. A judge `NAME+batch` answers several cases in a
+    reply, which one of them counts, so what it counts is all.
     """
     used = columns_used(panel, policy)
     present = np.asarray(panel.choice[..., *used] != ABSENT)
-    each = np.full((len(COST_COLUMNS), *panel.choice.shape[:2], *panel.choice.shape[3:]), np.nan)
+    each = np.full((2 * len(COST_COLUMNS), *panel.choice.shape[:2], *panel.choice.shape[3:]), np.nan)
     keys: dict[str, Sequence[object]] = {
         "judge": panel.judges, "dimension": panel.dimensions, "order": ORDERS, "repeat": panel.repeats
     }  # fmt: skip
     if len(panel.costs):
         positions = np.stack([_positions(panel.costs[key].tolist(), names) for key, names in keys.items()])
         rows = (positions >= 0).all(axis=0)
-        each[:, *positions[:, rows]] = panel.costs[list(COST_COLUMNS)].to_numpy(dtype=np.float64)[rows].T
-    seconds, prompt, completion = each[..., *used]
+        names = [*COST_COLUMNS, *COUNTS.values()]
+        each[:, *positions[:, rows]] = panel.costs[names].to_numpy(dtype=np.float64)[rows].T
+    seconds, prompt, completion, n_seconds, n_prompt, _ = each[..., *used]
     cells = np.stack([seconds, prompt + completion])
-    count = present.sum(axis=2)
-    total = np.where(count > 0, cells * count, 0.0).sum(axis=(3, 4))
+    in_batches = np.array([f"{BATCH}@" in f"{judge}@" for judge in panel.judges])[:, None, None, None]  # or judge@run
+    count = np.where(in_batches, np.stack([n_seconds, n_prompt]), present.sum(axis=2))
+    total = np.where(present.any(axis=2), cells * count, 0.0).sum(axis=(3, 4))
     return divide(total, present.any(axis=(3, 4)).sum(axis=2))
 
 

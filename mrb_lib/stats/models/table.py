@@ -1,4 +1,4 @@
-"""What makes a verdict right: the judge, the subfield, the order, or which response is longer."""
+"""What makes a verdict right: the judge, the subfield, the order, the longer response, or knowing the answer."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import pandas as pd
 
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES, adjust_families
-from mrb_lib.stats.core.options import BoolArray, IntArray, check_choice, typed
+from mrb_lib.stats.core.options import BoolArray, IntArray, check_choice, check_policy, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.models import reading
+from mrb_lib.stats.models.knowledge import knowledge
 from mrb_lib.stats.models.model_rows import ALL, all_judges, each_judge
 from mrb_lib.stats.models.observations import Observations, counts, log_length_ratio
 from mrb_lib.stats.models.terms import Covariates
@@ -24,37 +25,50 @@ from mrb_lib.stats.resampling.resample import cluster_codes
 DEFAULT_BY = "department"
 NO_VERDICTS = "no verdict on a case with a decisive gold label"
 COLUMNS = [
-    "dimension", "part", "model", "judge", "term", "level", "by", "n", "n_clusters", "n_excluded", "n_gold_tie",
+    "dimension", "part", "model", "judge", "answered_by", "term", "level", "by", "policy", "n", "n_clusters",
+    "n_excluded", "n_gold_tie", "n_right", "n_wrong", "n_unscored", "n_seen",
     "estimate", "se", "low", "high", "p_value", "p_adjusted", "correction", "family", "family_scope", "marginal_effect",
-    "marginal_effect_low", "marginal_effect_high", "statistic", "df", "reason",
+    "marginal_effect_low", "marginal_effect_high", *with_ends("accuracy_right", "accuracy_wrong", "difference"),
+    "difference_se", "statistic", "df", "reason",
 ]  # fmt: skip
-MORE = ("se",)
+MORE = ("se", "difference_se")
 _LOG = logging.getLogger(__name__)
-_TEXT = dict.fromkeys(("part", "model", "term", "level", "correction", "family_scope"), "str")
+_TEXT = dict.fromkeys(("part", "model", "answered_by", "term", "level", "policy", "correction", "family_scope"), "str")
+_OF_KNOWLEDGE = dict.fromkeys(("n_right", "n_wrong", "n_unscored", "n_seen"), "Int64")
+"""Counts that are null in all other rows."""
 
 
 @register_table(
     "models",
-    question="what does correctness depend on: judge, subfield, order, length",
+    question="what does correctness depend on: judge, subfield, order, length, knowing the answer",
     columns=[name for name in COLUMNS if name not in MORE],
     more=MORE,
     meanings=reading.MEANINGS,
-    headline=("marginal_effect",),
+    headline=("marginal_effect", "difference", "accuracy_right", "accuracy_wrong"),
     sentence=reading.sentence,
     why_no_ratings="",
+    with_marks=("judge_groups", "policy", "resamples", "seed"),
 )
 def models(
     verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,
     cases: pd.DataFrame,
+    judge_groups: pd.DataFrame | None = None,
     *,
+    marks: pd.DataFrame | None = None,
+    policy: str = "balanced",
     by: By = None,
     dimensions: Sequence[str] | None = None,
     cluster: str | None = None,
     correction: str = "holm",
     family: str = "dimension",
+    resamples: int = 2000,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Regress the correctness of every verdict on judge, subfield, order and length difference.
+
+    Where it is known which items the judges' own models answer right, also compare accuracy on these with that on items
+    that they answer wrong.
 
     A verdict (one judge, case, order and repeat) is right (1) if its choice is the gold label; a tie or a
     missing choice is wrong (0). Cases whose gold label is a tie are left out and counted: neither which
@@ -65,6 +79,10 @@ def models(
     verdicts : the verdicts table of one probe, or a panel
     gold : `case_id, dimension, choice`
     cases : the cases table; lengths are those of its responses, in characters
+    judge_groups, policy, resamples, seed : for part "knowledge" alone, see `mrb_lib.stats.models.knowledge.knowledge`;
+        of judges that no group names the model is told from the name
+    marks : which model answered which item right, for part "knowledge"; None where no model answered, which gives no
+        such rows
     by : the cases column that is the subfield, or `model_pair`; None takes `department` where the cases
         have it, and otherwise no subfield; of several columns each has models of its own
     dimensions : the dimensions to report, in order; None reports all that were judged
@@ -84,7 +102,9 @@ def models(
         "interaction" (whether a term differs between judges, see
         `mrb_lib.stats.models.model_tests.interactions`: `statistic` the mean square of what the judges' verdicts
         leave over in units of their cluster-robust standard errors, 1 on average by chance; `df` the contrasts
-        tested; `reason` counts the verdicts that are uninformative).
+        tested; `reason` counts the verdicts that are uninformative); "knowledge" (of one judge, accuracy where
+        its own model answers the item right and where it does not, by `policy`, see
+        `mrb_lib.stats.models.knowledge.knowledge`; its `n` counts cases).
         `term`, `level`: "judge" and "subfield", each level against the mean of all levels with five
         clusters or more, equally weighted (sum-to-zero coding); "order", shown BA rather than AB; "gold_first",
         the gold response shown first rather than second (position bias); "length_difference", per standard
@@ -116,11 +136,14 @@ def models(
     cases; their marginal effects can be compared. Where "mixed" is without "judge_case_sd" it takes a judge's verdicts
     on a case as independent given the case, which its robust `se` makes up for.
     A "subfield" row of one judge mixes how hard the subfield is with how the judge does there: see
-    `mrb_lib.stats.difficulty.dif_table`. Published fits: `tests/published/test_gee.py`; coverage, size and planted
-    effects: `tests/simulation/test_models.py`.
+    `mrb_lib.stats.difficulty.dif_table`. Rows of part "knowledge" mix knowing the answer with the item being easy:
+    items that a model answers right may be easier to judge too, so compare judges for whom other items are right.
+    Published fits: `tests/published/test_gee.py`; coverage, size and planted effects:
+    `tests/simulation/test_models.py`, of knowledge `tests/stats/models/test_knowledge.py`.
     """
     check_choice("correction", correction, CORRECTIONS)
     check_choice("family", family, FAMILIES)
+    check_policy(policy)
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     labels = encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories)
     by_default = DEFAULT_BY if DEFAULT_BY in cases.columns and cases[DEFAULT_BY].notna().any() else None
@@ -135,12 +158,17 @@ def models(
                 {"dimension": name, "by": column, **row}
                 for row in _dimension(panel.of_dimensions([name]), label, shared)
             )
+    if marks is not None:
+        groups = pd.DataFrame(columns=["judge", "model"]) if judge_groups is None else judge_groups
+        rows.extend(
+            knowledge(panel, labels, cases, codes, groups, marks, policy=policy, resamples=resamples, seed=seed)
+        )
     frame = pd.DataFrame(rows, columns=COLUMNS).assign(correction=correction, family_scope=family)
     together = ["part", "model", *(["by", "dimension"] if family == "dimension" else [])]
     families = np.asarray(frame.groupby(together, dropna=False).ngroup(), dtype=np.int64)
     p_values = frame["p_value"].to_numpy(np.float64)
     frame["p_adjusted"], frame["family"] = adjust_families(p_values, families, correction)
-    plain = typed(frame, [name for name in COLUMNS if name not in _TEXT])
+    plain = typed(frame, [name for name in COLUMNS if name not in _TEXT], **_OF_KNOWLEDGE)
     return plain.join(frame[list(_TEXT)].astype(_TEXT))[COLUMNS]
 
 

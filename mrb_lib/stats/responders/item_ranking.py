@@ -1,6 +1,6 @@
 """Does a judge order the responses to an item as the annotators do; and what does ranking them in one prompt save?
 
-A table of its own beside `ranking`, whose rows are of responders over all items: an item's responses need no names.
+Rows of the table `ranking` beside those of responders over all items: an item's responses need no names.
 """
 
 from __future__ import annotations
@@ -11,16 +11,14 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons, typed, with_ends
-from mrb_lib.stats.core.panel import COST_COLUMNS, COUNTS, Panel, as_panel
+from mrb_lib.stats.core.panel import BATCH, COUNTS, Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
-from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.clusters import clusters_of
 from mrb_lib.stats.resampling.resample import Ratios, cluster_codes, ratios
-from mrb_lib.stats.responders import reading
 from mrb_lib.stats.responders.comparisons import from_labels, from_verdicts
 from mrb_lib.stats.responders.item_orders import ItemResponses, OrderAgreement, compare_orders, item_responses
 
-BATCH, GENERATIVE = "+batch", "+generative"
+GENERATIVE = "+generative"
 NO_PAIRS = "no item whose responses are all in pairs that gold and judge both decide"
 ALL_EQUAL = "gold or judge puts all responses of every item on one place"
 NO_PAIRWISE = "no run of the same model that compares pairs"
@@ -35,15 +33,6 @@ COLUMNS = [
 ]  # fmt: skip
 
 
-@register_table(
-    "item_ranking",
-    question="does a judge order the responses to an item as the annotators do, and what does one prompt for all save",
-    columns=COLUMNS,
-    reads=COST_COLUMNS,
-    meanings=reading.MEANINGS_OF_ITEMS,
-    headline=("n_items", "kendall", "kendall_low", "kendall_high", "edit_distance", "top_1", "tokens", "token_ratio"),
-    sentence=reading.sentence_of_items,
-)
 def item_ranking(
     verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,
@@ -72,7 +61,7 @@ def item_ranking(
     Returns
     -------
     DataFrame
-        Rows `part` "order", one a judge and dimension. An order is by the share of its pairs that a response wins, a
+        Rows `part` "items", one a judge and dimension. An order is by the share of its pairs that a response wins, a
         tie being half a win, and equal shares are equal places; both orders are made from the pairs that gold and judge
         both decide. `n_items` that count; `n_undecided` items with two responses at least of which one is in no such
         pair; `n_all_equal` items of which either side puts all responses on one place, so that there is no order;
@@ -138,7 +127,7 @@ def _order_row(items: ItemResponses, one: OrderAgreement, means: Ratios, codes: 
     }
     why = "" if counted.any() else ALL_EQUAL if n_all_equal else NO_PAIRS
     return {
-        "part": "order",
+        "part": "items",
         "n_items": int(counted.sum()),
         "n_undecided": int(((items.size >= 2) & ~one.is_compared).sum()),
         "n_all_equal": n_all_equal,

@@ -11,7 +11,7 @@ import pandas as pd
 
 from mrb_lib.errors import InputError
 from mrb_lib.stats.core.options import FloatArray, divide, join_reasons, pick_dimensions
-from mrb_lib.stats.core.panel import Panel, as_panel
+from mrb_lib.stats.core.panel import COST_COLUMNS, Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.table import ABOUT_PAIRS, register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
@@ -19,6 +19,8 @@ from mrb_lib.stats.responders import bradley_terry as models
 from mrb_lib.stats.responders import comparisons as compared
 from mrb_lib.stats.responders import reading
 from mrb_lib.stats.responders.comparisons import ANNOTATIONS, GOLD, JUDGE, NO_RESPONDERS, Responders, Source
+from mrb_lib.stats.responders.item_ranking import COLUMNS as OF_ITEMS
+from mrb_lib.stats.responders.item_ranking import item_ranking
 from mrb_lib.stats.responders.rank_agreement import (
     FEWEST_RANKED,
     LEAST_ERROR,
@@ -44,7 +46,7 @@ FEW_RANKED = f"no interval of a correlation: fewer than {FEWEST_RANKED} responde
 NO_SPREAD = "differences without a standard error, because all clusters say the same, leave ranks open"
 NO_SPREAD_BETWEEN = "no interval of a correlation: all clusters say the same, so that a difference has no error"
 CLINICIANS = 2
-_TEXT = ("part", "dimension", "source", "judge", "responder", "policy", "reason")
+_TEXT = ("part", "dimension", "source", "judge", "responder", "policy", "versus", "reason")
 _COUNTS = (
     "n",
     "n_excluded",
@@ -56,13 +58,21 @@ _COUNTS = (
     "k",
     "n_pairs",
     "n_told_apart",
+    "n_items",
+    "n_undecided",
+    "n_all_equal",
+    "n_clusters",
+    "n_verdicts",
+    "n_counted",
 )
 COLUMNS = [
     "part", "dimension", "source", "judge", "responder", "policy", "n", "n_excluded", "n_unpaired", "wins", "losses",
     "ties", "win_rate", "strength", "low", "high", "log_strength", "standard_error", "rank", "rank_low", "rank_high",
     "n_responders", "kendall", "kendall_low", "kendall_high", "spearman", "spearman_low", "spearman_high",
     "pearson_of_ranks", "top_k_overlap", "top_k_overlap_low", "top_k_overlap_high", "k", "n_pairs", "n_told_apart",
-    "reason",
+    "n_items", "n_undecided", "n_all_equal", "n_clusters", "n_responses", "edit_distance", "edit_distance_low",
+    "edit_distance_high", "top_1", "top_1_low", "top_1_high", "versus", "n_verdicts", "n_counted", "tokens",
+    "tokens_versus", "token_ratio", "reason",
 ]  # fmt: skip
 OF_TIES = [
     "davidson_strength", "davidson_strength_low", "davidson_strength_high", "davidson_tie", "davidson_tie_low",
@@ -73,12 +83,13 @@ OF_TIES = [
 
 @register_table(
     "ranking",
-    question="would the verdicts rank the responders as the annotators do",
+    question="would the verdicts rank the responders, and the responses to an item, as the annotators do",
     columns=COLUMNS,
     more=OF_TIES,
+    reads=COST_COLUMNS,
     needs_verdicts=False,
     meanings=reading.MEANINGS,
-    headline=("win_rate", "strength", "rank", "kendall"),
+    headline=("win_rate", "strength", "rank", "kendall", "edit_distance", "top_1", "token_ratio"),
     sentence=reading.sentence,
     why_no_ratings=ABOUT_PAIRS,
 )
@@ -130,6 +141,9 @@ def ranking(
         which a larger benchmark would show (Spearman's serves `pearson_of_ranks` too); `n_pairs` of responders and
         `n_told_apart`, those that both sources tell apart, null where a standard error is unknown, see
         `rank_agreement`.
+        Rows `part` "items" and "tokens": each judge's order of the responses to an item against that of the gold
+        labels, and what ranking them in one prompt saves, see `item_ranking`; there are none without verdicts.
+        `kendall` is then the mean over items, with the interval of that mean.
         `reason` says why a value is null.
 
     Raises
@@ -180,6 +194,10 @@ def ranking(
             for name, kept in zip(names, who_is, strict=True)
             for source in kept
         ]
+    if panel is not None:
+        of_items = item_ranking(panel, gold, cases, policy=policy, cluster=cluster, resamples=resamples, seed=seed)
+        values = of_items.astype("object")
+        rows += [{"source": JUDGE, **dict(zip(OF_ITEMS, row, strict=True))} for row in values.to_numpy()]
     frame = pd.DataFrame(rows, columns=[*COLUMNS, *OF_TIES]).assign(policy=policy, n_unpaired=int((~who.paired).sum()))
     types = dict.fromkeys(frame.columns, "float64") | dict.fromkeys(_TEXT, "str") | dict.fromkeys(_COUNTS, "Int64")
     return frame.astype(types)

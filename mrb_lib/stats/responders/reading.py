@@ -1,4 +1,4 @@
-"""The tables `ranking`, `ppi` and `item_ranking` in words."""
+"""The tables `ranking` and `ppi` in words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ _RAO = "Rao & Kupper 1967, doi:10.1080/01621459.1967.10482901"
 _PPI = "Angelopoulos et al. 2023, arXiv 2311.01453"
 KEPT = 0.2  # of the labels, in the what-if that is spoken of
 MEANINGS = {
-    "part": "strength (of a responder) or agreement (of two rankings) | text",
+    "part": "strength (of a responder), agreement (of two rankings), items (order of an item's responses) or tokens"
+    " | text",
     "source": "whose choices: gold, annotations or judge | text",
     "n": "comparisons of the responder | count",
     "n_excluded": "cases with the responder that the source did not decide | cases",
@@ -27,7 +28,8 @@ MEANINGS = {
     "rank_low": "best place that it may have, at 95% confidence | rank | Mogstad et al. 2024",
     "rank_high": "worst place that it may have, at 95% confidence | rank | Mogstad et al. 2024",
     "n_responders": "responders ranked by both | count",
-    "kendall": "agreement of the two rankings, tau-b; its interval is of the true ones | coefficient | Kendall 1945",
+    "kendall": "tau-b: in rows agreement of responders over all items (interval: true tau); in rows items the mean over"
+    " items | coefficient | Kendall 1945",
     "spearman": "the same, as correlation of ranks | coefficient | Spearman 1904",
     "pearson_of_ranks": "the same of competition ranks | coefficient",
     "top_k_overlap": "share of the k best of one that are among the k best of the other | share 0-1",
@@ -38,6 +40,20 @@ MEANINGS = {
     "davidson_tie": f"how common ties are, nu | number | {_DAVIDSON}",
     "rao_kupper_strength": f"strength where near responders tie | share 0-1 | {_RAO}",
     "rao_kupper_threshold": f"how near they must be, theta; 1: no ties | number | {_RAO}",
+    "n_items": "items that the row rests on | count",
+    "n_undecided": "items with a response in no pair that gold and judge both decide | count",
+    "n_all_equal": "items whose responses gold or judge puts all on one place | count",
+    "n_clusters": "clusters of the items that count, those that share an item taken as one | count",
+    "n_responses": "different responses to an item, on average | number",
+    "edit_distance": "steps from one order to the other over their length, mean over items; 0: the same | share 0-1"
+    " | Chen et al. 2024, arXiv 2402.04788",
+    "top_1": "share of the responses put first that the gold labels put first, too, mean over items | share 0-1",
+    "versus": "judge of the same model that compares pairs | text",
+    "n_verdicts": "verdicts of the judge, also on cases that it was trained on | count",
+    "n_counted": "those of n_verdicts with tokens; a reply that answers several is counted in one | count",
+    "tokens": "of prompts and replies, an item, over all its verdicts | tokens",
+    "tokens_versus": "the same of versus | tokens",
+    "token_ratio": "tokens over tokens_versus | number",
 }
 MEANINGS_OF_PPI = {
     "part": "estimate, or what_if: had only some labels been made | text",
@@ -62,27 +78,14 @@ MEANINGS_OF_PPI = {
 }
 
 
-MEANINGS_OF_ITEMS = {
-    "part": "order (of the responses to an item) or tokens | text",
-    "n_items": "items that the row rests on | count",
-    "n_undecided": "items with a response in no pair that gold and judge both decide | count",
-    "n_all_equal": "items whose responses gold or judge puts all on one place | count",
-    "n_clusters": "clusters of the items that count, those that share an item taken as one | count",
-    "n_responses": "different responses to an item, on average | number",
-    "kendall": "tau-b of the judge's and the gold labels' order, mean over items | coefficient | Kendall 1945",
-    "edit_distance": "steps from one order to the other over their length, mean over items; 0: the same | share 0-1"
-    " | Chen et al. 2024, arXiv 2402.04788",
-    "top_1": "share of the responses put first that the gold labels put first, too, mean over items | share 0-1",
-    "versus": "judge of the same model that compares pairs | text",
-    "n_verdicts": "verdicts of the judge, also on cases that it was trained on | count",
-    "n_counted": "those of n_verdicts with tokens; a reply that answers several is counted in one | count",
-    "tokens": "of prompts and replies, an item, over all its verdicts | tokens",
-    "tokens_versus": "the same of versus | tokens",
-    "token_ratio": "tokens over tokens_versus | number",
-}
-
-
 def sentence(table: pd.DataFrame) -> str:
+    """Which responder annotators prefer, which judge ranks responders as they do, and what one prompt for all saves."""
+    said = sentence_of_responders(table)
+    tokens = table[table["part"] == "tokens"]
+    return f"{said} {sentence_of_items(table)}" if len(tokens) and tokens["token_ratio"].notna().any() else said
+
+
+def sentence_of_responders(table: pd.DataFrame) -> str:
     """Which responder annotators prefer, and which judge ranks responders as they do."""
     dimension = main_dimension(table)
     strong = main_rows(table, part="strength", source="gold").dropna(subset="rank")
@@ -133,7 +136,7 @@ def sentence_of_ppi(table: pd.DataFrame) -> str:
 def sentence_of_items(table: pd.DataFrame) -> str:
     """Which judge orders an item's responses as the annotators do, and what one prompt for all saves."""
     dimension = main_dimension(table)
-    known = main_rows(table, part="order").dropna(subset="kendall")
+    known = main_rows(table, part="items").dropna(subset="kendall")
     if known.empty:
         said = (
             f"{opening(dimension)}, no judge's order of the responses to an item can be compared with the gold labels'"

@@ -371,6 +371,18 @@ def test_verdicts_that_do_not_count_their_cost_cost_what_the_others_do() -> None
     assert found["j"] == 2.0 and np.isnan(found["k"])
 
 
+def test_a_reply_about_several_cases_is_counted_once() -> None:
+    """Two prompts of 100 tokens about two cases each; another judge asks of each case alone and counts half of them."""
+    verdicts = verdicts_of({("j+batch@run", "AB"): "AABA", ("k", "AB"): "AABA", ("l+batch", "AB"): "AABA"})
+    verdicts["latency_s"] = [1.0, np.nan, 3.0, np.nan] * 2 + [np.nan] * 4
+    tokens = [100.0, np.nan, 100.0, np.nan] * 2 + [np.nan] * 4
+    verdicts = verdicts.assign(prompt_tokens=tokens, completion_tokens=np.array(tokens) / 10)
+    kept = part(jury(verdicts, gold_of("AAAA"), cases_of(4), resamples=0), "single").set_index("judge")
+    assert kept["seconds"].drop("l+batch").to_dict() == {"j+batch@run": 1.0, "k": 2.0}
+    assert kept["tokens"].drop("l+batch").to_dict() == {"j+batch@run": 55.0, "k": 110.0}
+    assert kept.loc["l+batch", ["seconds", "tokens"]].isna().all()
+
+
 def test_the_best_single_judge_costs_what_those_cost_that_were_chosen() -> None:
     """Two judges, each right on one half of the cases; the folds choose now one, now the other."""
     letters = {"j": "A" * 10 + "B" * 10, "k": "B" * 10 + "A" * 10}

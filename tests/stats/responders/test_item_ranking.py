@@ -21,7 +21,8 @@ from mrb_lib.stats.responders.item_ranking import (
     OTHER_VERDICTS,
     item_ranking,
 )
-from mrb_lib.stats.tables import TABLES
+from mrb_lib.stats.responders.ranking import ranking
+from mrb_lib.stats.responders.reading import sentence, sentence_of_items
 from tests.judges.item_cases import item_cases
 from tests.stats.small_tables import CHOICE, gold_of, ids, verdicts_of
 
@@ -32,7 +33,7 @@ def items_of(n_items: int, k: int, *, named: bool = True) -> pd.DataFrame:
 
 
 def order_row(frame: pd.DataFrame, judge: str = "j") -> pd.Series:
-    [row] = [row for _, row in frame.iterrows() if row["part"] == "order" and row["judge"] == judge]
+    [row] = [row for _, row in frame.iterrows() if row["part"] == "items" and row["judge"] == judge]
     return row
 
 
@@ -154,10 +155,38 @@ def test_tokens_of_one_prompt_for_all_beside_those_of_pairs() -> None:
     assert tokens.loc["m+batch", "versus"] == "m"
     assert tokens.loc["m+batch", "token_ratio"] == pytest.approx(4 * 165 / (12 * 110))
     assert tokens.loc["n+batch", "reason"] == NO_PAIRWISE
-    assert "m+batch takes 50% of the tokens of m." in TABLES["item_ranking"].says(frame)
+    assert "m+batch takes 50% of the tokens of m." in sentence_of_items(frame)
+    annotations = gold_of(letters).assign(annotator="r1")
+    table = ranking(verdicts, gold_of(letters), annotations, cases, resamples=40)
+    assert sentence(table).endswith(sentence_of_items(frame))
+    rows = table[table["part"].isin(["items", "tokens"])].reset_index(drop=True)
+    assert rows["source"].eq("judge").all()
+    pd.testing.assert_frame_equal(rows[list(frame)], frame, check_dtype=False)
     fewer = item_ranking(verdicts.drop(index=0), gold_of(letters), cases, resamples=40).set_index(["part", "judge"])
     assert np.isnan(fewer.loc[("tokens", "m+batch"), "token_ratio"])
     assert fewer.loc[("tokens", "m+batch"), "reason"] == OTHER_VERDICTS
+
+
+@pytest.mark.parametrize("names_responders", [True, False])
+def test_the_table_ranking_holds_the_rows_of_items_where_there_are_verdicts(*, names_responders: bool) -> None:
+    cases = items_of(8, 3)
+    if names_responders:
+        cases["model_a"], cases["model_b"] = ["m0", "m0", "m1"] * 8, ["m1", "m2", "m2"] * 8
+    said = "AABABBATB?AB"
+    gold, verdicts = (
+        pd.concat([made, made.assign(dimension="relevance")], ignore_index=True)
+        for made in (gold_of("AABBTB" * 4), verdicts_of({("j", "AB"): said * 2, ("k", "BA"): said[::-1] * 2}))
+    )
+    nobody = gold.head(0).assign(annotator="r1")
+    for wanted in (None, ["relevance"]):
+        expected = item_ranking(verdicts, gold, cases, dimensions=wanted, cluster="item", resamples=60, seed=3)
+        table = ranking(verdicts, gold, nobody, cases, dimensions=wanted, cluster="item", resamples=60, seed=3)
+        rows = table[table["part"] == "items"].reset_index(drop=True)
+        assert len(rows) == 2 * len(wanted or gold["dimension"].unique())
+        assert rows["kendall_low"].notna().all()
+        pd.testing.assert_frame_equal(rows[COLUMNS], expected, check_dtype=False)
+        assert ("agreement" in set(table["part"])) == names_responders
+    assert set(ranking(None, gold, nobody, cases, resamples=0)["part"]) == {"strength"}
 
 
 def test_clusters_of_items_are_drawn_together() -> None:

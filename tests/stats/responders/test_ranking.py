@@ -47,7 +47,7 @@ def test_columns_types_and_order() -> None:
     verdicts = verdicts_of({("j", "AB"): CIRCLE[2]})
     frame = ranking(verdicts, gold, NOBODY, cases, resamples=50)
     assert list(frame.columns) == [*COLUMNS, *OF_TIES]
-    assert frame["part"].tolist() == ["strength"] * 9 + ["agreement"] * 2
+    assert frame["part"].tolist() == ["strength"] * 9 + ["agreement"] * 2 + ["items"]
     assert str(frame["n"].dtype) == str(frame["rank"].dtype) == "Int64"
     assert frame["strength"].dtype == np.float64
 
@@ -136,7 +136,9 @@ def test_cases_with_one_responder_twice_or_unknown_compare_nothing() -> None:
 
 
 def test_cases_that_do_not_name_their_responders_are_said_to() -> None:
-    frame = ranking(verdicts_of({("j", "AB"): "AB"}), gold_of("AB"), NOBODY, cases_of(2))
+    table = ranking(verdicts_of({("j", "AB"): "AB"}), gold_of("AB"), NOBODY, cases_of(2))
+    frame = table[table["part"] == "strength"]
+    assert table["part"].tolist() == ["strength"] * 3 + ["items"]
     assert frame["source"].tolist() == ["gold", "annotations", "judge"]
     assert frame["reason"].str.contains("model_a and model_b").all()
     assert frame["strength"].isna().all()

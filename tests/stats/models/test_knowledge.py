@@ -16,8 +16,12 @@ from mrb_lib.construct.work import create_work
 from mrb_lib.data.benchmark import Benchmark, save
 from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.errors import InputError
-from mrb_lib.stats.knowledge import table as made
-from mrb_lib.stats.knowledge.table import knowledge
+from mrb_lib.stats.core.panel import as_panel
+from mrb_lib.stats.core.scoring import encode_gold
+from mrb_lib.stats.models import knowledge as made
+from mrb_lib.stats.models.table import COLUMNS, models
+from mrb_lib.stats.resampling.resample import cluster_codes
+from mrb_lib.stats.tables import TABLES, unread
 from mrb_lib.validation import conform
 from mrb_lib.verdicts.manifest import Manifest, write_manifest
 from mrb_lib.verdicts.store import append_part
@@ -48,6 +52,18 @@ def drawn(
     return cases, gold, verdicts, marks
 
 
+def knowledge(
+    verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, groups: pd.DataFrame, *, marks: pd.DataFrame,
+    cluster: str | None = None, training: pd.DataFrame | None = None, resamples: int = 0,
+) -> pd.DataFrame:  # fmt: skip
+    """The rows of the part alone, without the regressions."""
+    panel = as_panel(verdicts, cases["case_id"]).without_seen(training, cases["case_id"])
+    labels = encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories)
+    codes = cluster_codes(cases, cluster)
+    rows = made.knowledge(panel, labels, cases, codes, groups, marks, resamples=resamples)
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
 def one_row(n_items: int = 60, effect: float = 0.3, seed: int = 0, **options: object) -> pd.Series:
     cases, gold, verdicts, marks = drawn(n_items, effect, seed)
     frame = knowledge(verdicts, gold, cases, GROUPS, marks=marks, cluster="item", **{"resamples": 200, **options})
@@ -62,7 +78,7 @@ def test_the_numbers_are_those_of_plain_arithmetic() -> None:
     table = table.merge(marks, left_on="item", right_on="item_id")
     table["y"] = (table["choice"] == table["choice_gold"]).astype(float)
     means = table.groupby("correct")["y"].mean()
-    assert row["model"] == "small"
+    assert row["answered_by"] == "small"
     assert row["accuracy_right"] == pytest.approx(means[1.0])
     assert row["accuracy_wrong"] == pytest.approx(means[0.0])
     assert row["difference"] == pytest.approx(means[1.0] - means[0.0])
@@ -72,7 +88,7 @@ def test_the_numbers_are_those_of_plain_arithmetic() -> None:
         by_item = (side["y"] - side["y"].mean()).groupby(side["item"]).sum()
         m = len(by_item)
         variance += m / (m - 1) * (by_item**2).sum() / len(side) ** 2
-    assert row["standard_error"] == pytest.approx(np.sqrt(variance))
+    assert row["difference_se"] == pytest.approx(np.sqrt(variance))
     assert row["accuracy_right_low"] < row["accuracy_right"] < row["accuracy_right_high"]
 
 
@@ -84,7 +100,10 @@ def test_a_planted_difference_is_covered_and_none_is_seldom_found() -> None:
         p = 0.55 + effect * right + rng.choice([-0.3, 0.3], 60)[item]
         return made._difference((rng.random(120) < p).astype(float), right, ~right, item)[0]
 
-    inside = [one["low"] <= 0.15 <= one["high"] for one in (inference(0.15, seed) for seed in range(600))]
+    inside = [
+        one["difference_low"] <= 0.15 <= one["difference_high"]
+        for one in (inference(0.15, seed) for seed in range(600))
+    ]
     assert 0.93 <= np.mean(inside) <= 0.97, f"95% intervals that cover: {np.mean(inside):.3f}"
     size = np.mean([inference(0.0, 1000 + seed)["p_value"] <= 0.05 for seed in range(600)])
     assert 0.03 <= size <= 0.07, f"differences found where there are none: {size:.3f}"
@@ -125,17 +144,16 @@ def test_an_item_that_is_answered_right_and_wrong_counts_by_the_majority() -> No
 def test_what_is_not_known_is_null_with_a_reason() -> None:
     cases, gold, verdicts, marks = drawn(20, 0.3, 2)
 
-    def reason(marks: pd.DataFrame | None, cases: pd.DataFrame = cases) -> str:
+    def reason(marks: pd.DataFrame, cases: pd.DataFrame = cases) -> str:
         frame = knowledge(verdicts, gold, cases, GROUPS, marks=marks, resamples=0)
         assert len(frame) == 1, "a judge is a row, whatever is known of it"
         assert frame["p_value"].isna().all()
         return str(frame["reason"].iloc[0])
 
-    assert reason(None) == made.NO_WORK
     assert reason(marks.assign(model="stranger")) == made.NO_MODEL
     assert reason(marks.assign(correct=np.nan)) == made.NO_CASES
     assert reason(marks.assign(correct=1.0)) == "no difference: the model answered every item right"
-    assert reason(marks, cases.drop(columns="item")) in (made.NO_ITEM, made.NO_CASES)
+    assert reason(marks, cases.drop(columns="item")) == made.NO_ITEM
     with pytest.raises(InputError, match="must be 1 for right and 0 for wrong"):
         reason(marks.assign(correct=0.5))
 
@@ -145,7 +163,7 @@ def test_a_judge_is_known_by_its_model_whatever_its_engine_and_run() -> None:
     nobody = GROUPS.head(0)
     for name in ("small", "small+packed", "small@run-1", "small+packed@run-1"):
         frame = knowledge(verdicts.assign(judge=name), gold, cases, nobody, marks=marks, resamples=0)
-        assert frame["model"].tolist() == ["small"]
+        assert frame["answered_by"].tolist() == ["small"]
     both = pd.concat([verdicts, verdicts.assign(judge="other")])
     frame = knowledge(both, gold, cases, GROUPS, marks=marks, resamples=0)
     assert frame.set_index("judge")["reason"]["other"] == made.NO_MODEL
@@ -164,18 +182,91 @@ def test_the_command_reads_the_marks_of_a_work_folder(
     write_manifest(run, Manifest("one", "small+packed"))
     append_part(run, conform(verdicts, "verdicts", "test"))
     create_work(tmp_path / "work", "knows", "general")
-    command = ["mrb", "analyze", str(tmp_path / "bench"), str(tmp_path / "runs"), "--table", "knowledge", "--json"]
+    command = ["mrb", "analyze", str(tmp_path / "bench"), str(tmp_path / "runs"), "--table", "models", "--json"]
     command += ["--work", str(tmp_path / "work")]
     assert called(command, monkeypatch) == 2
     assert "no model has answered its items; run `mrb construct filter" in capsys.readouterr().err
     write_work_chunks(tmp_path / "work" / "answers.parquet", "answers", [marks.assign(sample=0)])
     assert called(command, monkeypatch) == 0
-    [row] = json.loads(capsys.readouterr().out)["rows"]
+    [row] = [row for row in json.loads(capsys.readouterr().out)["rows"] if row["part"] == "knowledge"]
     assert row["n"] == 60
     assert row["difference"] == pytest.approx(
         knowledge(verdicts, gold, cases, GROUPS, marks=marks)["difference"].iloc[0]
     )
+    assert called(command[:-2], monkeypatch) == 0
+    plain = json.loads(capsys.readouterr().out)
+    assert "knowledge" not in {row["part"] for row in plain["rows"]}
+    assert plain["policy"] is None
     assert called([*command[:4], "--work", str(tmp_path / "bench")], monkeypatch) == 2
+
+
+def test_cases_that_are_unscored_or_trained_on_are_counted_apart() -> None:
+    """Items i0 right, i1 wrong, i2 unmarked, i3 half, of four cases each."""
+    cases = pd.DataFrame({"case_id": [f"c{i}" for i in range(16)], "item": [f"i{i // 4}" for i in range(16)]})
+    gold = cases[["case_id"]].assign(dimension="overall", choice="A")
+    gold.loc[gold["case_id"].isin(["c0", "c8"]), "choice"] = None
+    gold.loc[gold["case_id"].isin(["c3", "c9"]), "choice"] = "tie"
+    keys = {"judge": "small", "order": "AB", "repeat": 0, "probe": "none", "dimension": "overall"}
+    verdicts = cases[["case_id"]].assign(choice="A", **keys)
+    verdicts = verdicts[~verdicts["case_id"].isin(["c4", "c9", "c12"])]
+    training = pd.DataFrame({"judge": "small", "case_id": ["c0", "c1", "c5", "c8", "c13"]})
+    answers = [("i0", 1.0), ("i1", 0.0), ("i2", np.nan), ("i3", 1.0), ("i3", 0.0)]
+    marks = pd.DataFrame(answers, columns=["item_id", "correct"]).assign(model="small")
+    row = knowledge(verdicts, gold, cases, GROUPS, marks=marks).iloc[0]
+    own = knowledge(verdicts, gold, cases, GROUPS, marks=marks, training=training).iloc[0]
+    assert own[["n_right", "n_wrong"]].tolist() == [2, 2], "c2, c3 and c6, c7"
+    assert own["n_unscored"] == 2, "c4 and c12 have no verdict; c9 has none either, but no mark"
+    assert own["n_seen"] == 5
+    assert own["n_excluded"] == 16 - own["n"] == 12
+    assert own["n_gold_tie"] == 1, "c9; c3 is scored"
+    assert row[["n_right", "n_wrong", "n_unscored", "n_seen"]].tolist() == [3, 3, 3, 0], "c0 has no label"
+
+
+@pytest.fixture(scope="module")
+def both_tables() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The whole table without marks, and with them, of two judges of which one's model answered."""
+    cases, gold, verdicts, marks = drawn(40, 0.3, 5)
+    verdicts = pd.concat([verdicts, verdicts.assign(judge="other", choice=verdicts["choice"].iloc[::-1].to_numpy())])
+    cases = cases.assign(response_a="a", response_b="b")
+    plain = models(verdicts, gold, cases, GROUPS)
+    return plain, models(verdicts, gold, cases, GROUPS, marks=marks, resamples=50)
+
+
+def test_the_rows_follow_those_of_the_regressions_which_do_not_change(
+    both_tables: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
+    plain, full = both_tables
+    assert "knowledge" not in set(plain["part"])
+    pd.testing.assert_frame_equal(full.head(len(plain)), plain)
+    own = full[len(plain) :]
+    assert own["part"].eq("knowledge").all()
+    assert own["judge"].tolist() == ["other", "small+packed"]
+    assert own["policy"].tolist() == ["balanced"] * 2
+    assert own[["model", "term", "level", "estimate", "marginal_effect"]].isna().all(axis=None)
+    assert plain[["answered_by", "policy", "n_right", "n_wrong", "n_unscored", "n_seen"]].isna().all(axis=None)
+    assert own["n_right"].dtype == "Int64"
+
+
+def test_its_tests_are_a_family_of_their_own(both_tables: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    row = both_tables[1].set_index("judge").query("part == 'knowledge'").loc["small+packed"]
+    assert row["family"] == 1
+    assert row["p_adjusted"] == row["p_value"]
+    assert np.isfinite(row["p_value"])
+
+
+def test_the_sentence_tells_of_knowledge_only_where_it_is_in_the_table(
+    both_tables: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
+    plain, full = (TABLES["models"].says(table) for table in both_tables)
+    assert full.startswith(f"{plain} The only judge is")
+    assert "where their model answers the question right itself" in full
+    assert "answers the question right" not in plain
+
+
+def test_options_of_the_part_are_read_only_with_marks() -> None:
+    options = ("policy", "resamples", "seed", "groups", "cluster")
+    assert unread("models", options) == ["policy", "resamples", "seed", "groups"]
+    assert unread("models", options, has_marks=True) == []
 
 
 def called(command: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
