@@ -37,7 +37,7 @@ from mrb_lib.replies.answers import read_answer
 from mrb_lib.replies.labels import LETTERS
 from mrb_lib.replies.multi import parse_ratings
 from mrb_lib.replies.reading import Reading, parse
-from mrb_lib.schema import ANSWERED_STATUSES
+from mrb_lib.schema import ANSWERED_STATUSES, Status
 from mrb_lib.verdicts.orders import PICKS
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
@@ -183,6 +183,7 @@ class EndpointJudge:
             self._notices.add(f"the connection to {server.host} is not encrypted: others may read the cases")
         self._cache = ReplyCache(runs / FILE_NAME, self._notices) if runs is not None else None
         self._n_replies = self._n_kept = 0
+        self._is_local = server.is_local
         self._writer = self._writer_type(prompt, settings, images, sees, max_pixels)
         self._client = ChatClient(
             Transport(server, connections=settings.concurrency, timeout_s=settings.timeout_s),
@@ -222,7 +223,8 @@ class EndpointJudge:
         if not self._n_kept:
             return self._notices.all()
         kept = f"{self._n_kept} of {self._n_replies} replies were there from earlier requests and cost nothing"
-        return [*self._notices.all(), f"{kept} (remove {FILE_NAME} from the folder of runs to ask anew)"]
+        other = ", as after loading other weights under the same name" if self._is_local else ""
+        return [*self._notices.all(), f"{kept} (remove {FILE_NAME} from the folder of runs to ask anew{other})"]
 
     def load(self) -> None:
         """Nothing to read: the weights are the server's."""
@@ -349,7 +351,6 @@ class EndpointJudge:
         """Put what came of a chain into the rows of its batch; what was not asked stays open."""
         batch.n_open -= 1
         for one in answered:
-            positions = [position for position, _ in one.task.rows]
             if one.answer is None:
                 continue
             batch.n_stated += 1
@@ -357,11 +358,17 @@ class EndpointJudge:
                 self._n_replies += 1
                 self._n_kept += one.is_kept
                 self._put(batch.rows, one.task, one.answer, self._took(one.answer, is_kept=one.is_kept))
-            elif one.answer.refused:
-                for position in positions:
-                    batch.rows.put(position, "refused", None, error=one.answer.reason)
             else:
-                batch.rows.fail(positions, one.answer.reason)
+                self._put_failure(batch.rows, one.task, one.answer)
+
+    def _put_failure(
+        self, rows: VerdictRows, task: Task, failure: Failure, took: Mapping[str, object] | None = None
+    ) -> None:
+        """State in the rows that waited for a request why it got no reply, and on the first what others of it took."""
+        for position, _ in task.rows:
+            status: Status = "refused" if failure.refused else "error"
+            rows.put(position, status, None, error=failure.reason, **(took or {}))
+            took = None
 
     def _took(self, reply: ChatReply, *, is_kept: bool) -> dict[str, object]:
         """What a reply took, for the first of its rows."""

@@ -9,6 +9,7 @@ from typing import cast
 import pandas as pd
 
 from mrb_lib.errors import InputError
+from mrb_lib.judges.endpoint.client import Failure
 from mrb_lib.judges.endpoint.judge import EndpointJudge
 from mrb_lib.judges.endpoint.reply import ChatReply
 from mrb_lib.judges.endpoint.requests import RequestWriter, Task
@@ -27,14 +28,18 @@ _TOKENS_OF_CRITERIA = 1024
 
 @dataclass(frozen=True)
 class _Answers:
-    """The replies about the responses of a case, as they come in, and the rows that wait for all of them."""
+    """The replies about the responses of a case, as they come in, and the rows that wait for all of them.
+
+    `took` is what the replies took so far; `failures` are the requests that came to nothing.
+    """
 
     criteria: tuple[Criterion, ...]
     rows: tuple[tuple[int, str, str], ...]
     order: str
     n: int
     replies: dict[int, Checked] = field(default_factory=dict)
-    took: dict[str, float | None] = field(default_factory=dict)
+    took: dict[str, object] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -48,8 +53,8 @@ class _ResponseTask(Task):
 class ServedRubricJudge(EndpointJudge):
     """A judge behind a server that decides criteria of each response alone; see `EndpointJudge` for the parameters.
 
-    Both orders share the replies, of which `reply` holds both. What they took stands in the first row of the case. A
-    case of which one request failed has no verdict. No probabilities are read.
+    Both orders share the replies, of which `reply` holds both. What they took stands in the first row of the case, also
+    where a request failed, so that the case has no verdict. No probabilities are read.
 
     Validated by tests/judges/endpoint/test_served_rubric.py.
     """
@@ -81,12 +86,22 @@ class ServedRubricJudge(EndpointJudge):
         answers = one.answers
         answers.replies[one.place] = _checks(task, reply)
         for name, value in took.items():
-            number = cast("float | None", value)
-            before = answers.took.get(name, 0.0)
+            number, before = cast("float | None", value), cast("float | None", answers.took.get(name, 0.0))
             answers.took[name] = None if number is None or before is None else before + number
-        if len(answers.replies) == answers.n:
+        if answers.failures:
+            super()._put_failure(rows, task, answers.failures[-1], answers.took)
+        elif len(answers.replies) == answers.n:
             checked = [answers.replies[place] for place in range(answers.n)]
             put_replies(rows, answers.rows, answers.criteria, checked, answers.order, self._choices, answers.took)
+
+    def _put_failure(
+        self, rows: VerdictRows, task: Task, failure: Failure, took: Mapping[str, object] | None = None
+    ) -> None:
+        """See `EndpointJudge._put_failure`."""
+        if isinstance(task, _ResponseTask):
+            task.answers.failures.append(failure)
+            took = task.answers.took
+        super()._put_failure(rows, task, failure, took)
 
 
 class _ChecklistWriter(RequestWriter):

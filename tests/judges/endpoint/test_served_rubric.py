@@ -128,11 +128,15 @@ def test_nothing_is_guessed(server: ChatServer, reply: str, status: str) -> None
     assert accuracy["error"].str.contains("no decision").all()
 
 
-def test_a_failed_request_leaves_no_half_verdict(server: ChatServer) -> None:
-    server.answer = lambda received: error(400, "no") if "left apex" in received.text else decide(received)
-    judged = judge(server.url).judge(shown("x"))
+@pytest.mark.parametrize("failing", ["left apex", "nowhere"])
+def test_a_failed_request_leaves_no_half_verdict_and_hides_no_cost(server: ChatServer, failing: str) -> None:
+    """Whether the first request fails or the second."""
+    server.answer = lambda received: error(400, "no") if failing in received.text else decide(received)
+    judged = judge(server.url, price_prompt=1.0, price_completion=1.0, concurrency=1).judge(shown("x"))
     assert judged["status"].eq("error").all()
     assert judged["pick"].isna().all()
+    assert judged["prompt_tokens"].tolist() == pytest.approx([100, *[np.nan] * 3], nan_ok=True)
+    assert judged["cost_usd"].sum() == pytest.approx(110 / 1e6)
 
 
 @pytest.mark.parametrize(("n_answered", "whole"), [(1, []), (3, ["x"])])

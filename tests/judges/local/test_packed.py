@@ -419,6 +419,29 @@ class TestAModelThatCannotShare:
         monkeypatch.setattr(TreeLayout, "masked", causal)
         self._falls_back(tiny(architecture), asked)
 
+    @pytest.mark.parametrize(
+        ("noise", "largest", "everywhere", "shares"),
+        [(0.126, 0.405, False, True), (0.126, 0.6, False, False), (0.3, 0.8, False, True), (0.3, 0.8, True, False)],
+    )
+    def test_is_told_from_one_whose_arithmetic_rounds(
+        self, noise: float, largest: float, everywhere: bool, shares: bool, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        judge = _judge(tiny("llama"))
+        judge.load()
+        alone = [judge.reader.read_alone(judge.reader._alone(*case)) for case in judge.reader._samples()]
+
+        def off(by: float, whole: bool) -> list[list[list[list[float]]]]:
+            odds = torch.tensor(alone, dtype=torch.float64)
+            moved = odds if whole else odds[:1, :1, :1]
+            moved[..., 0] *= math.exp(by)
+            return odds.tolist()
+
+        reads = iter([*alone, *off(noise, False)])
+        monkeypatch.setattr(reader.TreeReader, "read_alone", lambda *_: next(reads))
+        monkeypatch.setattr(reader.TreeReader, "read_trees", lambda *_: off(largest, everywhere))
+        judge.reader._check()
+        assert (not judge.reader.why_alone) == shares
+
     def test_is_found_out_when_its_code_fails(
         self, tiny: Tiny, asked: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
     ) -> None:
