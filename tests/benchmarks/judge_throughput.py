@@ -41,6 +41,7 @@ from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge as run
+from mrb_lib.runs.local import prepare_rows
 from mrb_lib.runs.plan import Plan
 from mrb_lib.runs.progress import RunProgress
 from mrb_lib.verdicts.orders import to_shown_frame
@@ -126,6 +127,17 @@ def timed(judge: LocalJudge, cases: pd.DataFrame, benchmark: Benchmark, batch: i
     start = time.perf_counter()
     for numbers in batches:
         judge.judge(to_shown_frame(plan.rows(numbers)))
+    return len(cases) / (time.perf_counter() - start)
+
+
+def answered(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark, batch: int) -> float:
+    """Cases per second of what the device does, with every case made ready beforehand, as a pool of workers has it."""
+    plan = Plan(cases, benchmark.meta.dimensions, ("AB", "BA"))
+    ready = [prepare_rows(judge, plan.rows(numbers)) for numbers in plan.batches(np.arange(len(plan)), batch)]
+    ready[0].answer()
+    start = time.perf_counter()
+    for prepared in ready:
+        prepared.answer()
     return len(cases) / (time.perf_counter() - start)
 
 
@@ -250,8 +262,10 @@ def compare(n: int, batch: int, tokens: int | None, words: int | None) -> None:
         print(f"(c) packed: {fastest:.3f} cases/s, from {min(speeds):.3f} to {max(speeds):.3f}", flush=True)
         rate = matmul_rate(packed._device, held.model.dtype)
         body = parameters - held.model.get_input_embeddings().weight.numel()
-        share = n_tokens * 2 * body * fastest / rate
-        print(f"matmul {rate / 1e12:.2f} TFLOP/s; packed reads its unique tokens at {share:.0%} of that")
+        share = n_tokens * 2 * body / rate
+        print(f"matmul {rate / 1e12:.2f} TFLOP/s; packed reads its unique tokens at {share * fastest:.0%} of that")
+        alone = answered(packed, cases, benchmark, batch)
+        print(f"with cases made ready beforehand: {alone:.3f} cases/s, {share * alone:.0%}", flush=True)
         if on_gpu:
             print(
                 f"peak memory {torch.cuda.max_memory_allocated() / 1e9:.1f} GB; {_kernel_gap(packed, cases, benchmark)}"
