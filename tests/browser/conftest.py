@@ -78,16 +78,33 @@ class Watched:
         page.on("dialog", self._asks)
 
 
+def _unhurried(page: Page, patch: pytest.MonkeyPatch) -> None:
+    """Press a key only when what is in sight is painted, as a person does: until then the apps refuse it on purpose."""
+    press = page.keyboard.press
+
+    def press_when_painted(key: str, **options: Any) -> None:
+        expect(page.locator(".mrb-changing")).to_have_count(0)
+        press(key, **options)
+
+    patch.setattr(page.keyboard, "press", press_when_painted)
+
+
 @pytest.fixture
-def new_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
-    """Makes pages, each in a context of its own (a reviewer of their own); options are those of a context."""
+def new_page(chromium: Browser, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Page]]:
+    """Makes pages, each in a context of its own (a reviewer of their own); options are those of a context.
+
+    Whoever is `hasty` presses keys whatever the page is about to show.
+    """
     made: list[Watched] = []
 
-    def make(**options: Any) -> Page:
+    def make(*, hasty: bool = False, **options: Any) -> Page:
         given: dict[str, Any] = {"viewport": {"width": 1280, "height": 860}, "accept_downloads": True, **options}
         watched = Watched(chromium.new_context(**given))
         made.append(watched)
-        return watched.context.new_page()
+        page = watched.context.new_page()
+        if not hasty:
+            _unhurried(page, monkeypatch)
+        return page
 
     yield make
     complaints = [complaint for watched in made for complaint in watched.complaints]

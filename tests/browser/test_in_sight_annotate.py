@@ -19,6 +19,11 @@ STALLED = "Dr Stalled"
 PICKS = {"a": "first", "b": "second", "t": "tie"}
 
 
+@pytest.fixture
+def page(new_page: Callable[..., Page]) -> Page:
+    return new_page(hasty=True)
+
+
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     return hasty_benchmark(tmp_path_factory.mktemp("sight"))

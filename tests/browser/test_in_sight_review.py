@@ -18,6 +18,11 @@ from .server import Served
 VERDICTS = {"1": "gold_right", "3": "ambiguous", "4": "image_unusable"}
 
 
+@pytest.fixture
+def page(new_page: Callable[..., Page]) -> Page:
+    return new_page(hasty=True)
+
+
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     return hasty_benchmark(tmp_path_factory.mktemp("sight"))
@@ -60,7 +65,7 @@ def test_reviews_are_of_the_case_in_sight(page: Page, served: Served, bench: Ben
         rows = store.adjudications(bench.meta.name, history=True)
     assert len(actions) >= ACTIONS
     assert len(rows) > ACTIONS // 50, "most of what is pressed is stored"
-    assert rows["verdict"].nunique() == len(VERDICTS)
+    assert set(rows["verdict"]) >= set(VERDICTS.values())  # a click may choose "gold_wrong", which no key above does
     wrong = [row for row in rows.to_dict("records") if not _meant(row, actions)]
     assert wrong == []
     images = dict(zip(bench.cases["case_id"], bench.cases["images"], strict=True))

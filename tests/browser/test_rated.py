@@ -6,12 +6,14 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
 from mrb_lib.data.benchmark import load
 from mrb_lib.reviews.exchange import annotations_of
 from mrb_lib.reviews.store import open_store
+from mrb_lib.verdicts.store import save_imported
 from tests.rated import ERRORS, write_labels, write_ranking, write_rating, write_steps
 
 from .axe import violations
@@ -35,7 +37,6 @@ def _enter(page: Page, served: Served, *, total: int) -> None:
 def _at(page: Page, number: int, total: int) -> None:
     expect(page.get_by_role("heading", name=f"Case {number} of {total}")).to_be_visible(timeout=SOON)
     expect(page.locator(".mrb-view.mrb-live").first).to_be_visible(timeout=SOON)
-    expect(page.locator(".mrb-annotate")).not_to_have_class(re.compile("mrb-changing"), timeout=SOON)
 
 
 def _said(page: Page, words: str) -> None:
@@ -241,6 +242,62 @@ def test_a_rating_is_reviewed_by_keyboard(page: Page, reviewed: tuple[Path, Serv
     out = bench / "kept.csv"
     mrb(bench, "adjudications", "export", bench, out)
     assert f"{case},overall,Dr Keys,gold_wrong,Low risk" in out.read_text(encoding="utf-8")
+
+
+def _judged(bench: Path, judge: str, said: dict[tuple[str, str], str], reply: str) -> None:
+    """Store what a judge chose, by case and order."""
+    rows = pd.DataFrame([(*key, choice) for key, choice in said.items()], columns=["case_id", "order", "choice"])
+    rows = rows.assign(judge=judge, dimension="overall", repeat=0, probe="none", status="ok", reply=reply)
+    meta = load(bench).meta
+    save_imported(
+        rows, bench / "runs", benchmark=meta.name, kind=meta.kind, source="simulated",
+        ratings=meta.categories if meta.task == "rating" else (),
+    )  # fmt: skip
+
+
+def _signed_in(page: Page, served: Served, fragment: str) -> None:
+    page.goto(f"{served.address}#{fragment}", wait_until="domcontentloaded")
+    expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
+    page.get_by_label("Your name").fill("Dr Keys")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Signed in as Dr Keys")).to_be_visible(timeout=SOON)
+    page.locator(".mrb-explorer").focus()
+
+
+def test_a_step_is_reviewed_below_those_before_it(page: Page, tmp_path: Path) -> None:
+    gold = {"one-1": "right", "one-2": "wrong", "one-3": "wrong", "two-1": "right", "two-2": "right"}
+    bench = write_steps(tmp_path, before=HOSTILE + "\n", labels=gold)
+    # It finds the first error one step too late.
+    _judged(bench, "late", {(case, "AB"): "right" if case == "one-2" else label for case, label in gold.items()}, "r")
+    with Served("review", bench) as served:
+        _signed_in(page, served, "kind=wrong&judge=late")
+        expect(page.locator(".mrb-of-case bdi")).to_have_text("one-2")
+        expect(page.locator(".mrb-shown").get_by_role("heading", name="Step 2")).to_be_visible()
+        before = page.locator(".mrb-shown .mrb-before-it")
+        expect(before).to_contain_text("Step 1 of response one.")
+        expect(before).to_contain_text("<script>window.__pwned=1</script>")
+        assert harm(page) == []
+        page.keyboard.press("1")
+        page.keyboard.press("s")
+        expect(page.locator(".mrb-history")).to_contain_text("Gold is right", timeout=SOON)
+        assert violations(page) == []
+
+
+def test_a_pair_of_a_ranking_is_reviewed_with_the_ranking_that_decided_it(page: Page, tmp_path: Path) -> None:
+    pairs = [f"i{item}-{a}{b}" for item in (0, 1) for a, b in ("01", "02", "12")]
+    bench = write_ranking(tmp_path, k=3, labels=dict.fromkeys(pairs, "A"))
+    said = {(case, order): "B" if case == "i1-12" else "A" for case in pairs for order in ("AB", "BA")}
+    _judged(bench, "one+batch", said, f'{{"ranking": ["A", "C", "B"]}} {HOSTILE}')
+    with Served("review", bench) as served:
+        _signed_in(page, served, "kind=wrong&judge=one%2Bbatch")
+        expect(page.locator(".mrb-of-case bdi")).to_have_text("i1-12")
+        expect(page.locator(".mrb-shown")).to_contain_text('"ranking": ["A", "C", "B"]')
+        assert harm(page) == []
+        page.keyboard.press("b")
+        expect(page.get_by_role("radio", name="Gold is wrong")).to_be_checked()
+        page.keyboard.press("s")
+        expect(page.locator(".mrb-history")).to_contain_text("Gold is wrong", timeout=SOON)
+        assert violations(page) == []
 
 
 def test_hostile_categories_are_words_on_both_pages(new_page: NewPage, tmp_path: Path) -> None:
