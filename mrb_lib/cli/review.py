@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,6 +39,10 @@ def review(
     open_opinions: Annotated[
         bool, typer.Option("--open", help="Show what others say of a case before one's own review is saved.")
     ] = False,
+    probe_files: Annotated[
+        list[Path] | None,
+        typer.Option("--probe-file", metavar="FILE", help="Show what this file of `mrb judge --probe-file` changes."),
+    ] = None,
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="The port; default: a free one.")] = None,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     allow_remote: Annotated[bool, typer.Option("--allow-remote", help="Let other machines reach it.")] = False,
@@ -55,9 +60,11 @@ def review(
     from mrb_lib.cli.servers import check_app, serve_app
     from mrb_lib.data.benchmark import load
     from mrb_lib.notebook.places import locate
+    from mrb_lib.probes.from_file import file_probes
     from mrb_lib.stats.failures.query import from_fragment, to_fragment
 
     check_app(host, port, allow_remote)
+    file_probes(probe_files or [])
     wanted, case = from_fragment(_WRONG if query is None else query)
     folders = locate(bench, "" if runs is None else str(runs))
     benchmark = load(folders.benchmark)
@@ -74,6 +81,7 @@ def review(
         "MRB_REVIEW_BENCHMARK": str(folders.benchmark.absolute()),
         "MRB_REVIEW_INDEX": str(index),
         "MRB_REVIEW_BLIND": "0" if open_opinions else "1",
+        "MRB_REVIEW_PROBE_FILES": json.dumps([str(path.absolute()) for path in probe_files or ()]),
         "MRB_REVIEW_STORE": chosen if "://" in chosen else str(Path(chosen).absolute()),
     }
     typer.echo(f"reviews are kept in {_shown(chosen)}", err=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from mrb_lib.data.benchmark import Benchmark
@@ -98,7 +97,7 @@ def check_covers(folder: Path, plan: Plan, n_cases: int, damaged: Mapping[Path, 
     if not damaged or not (folder / FILE_NAME).is_file():
         return
     manifest = read_manifest(folder)
-    sessions: list[Any] = [manifest.options, *(session.get("options", {}) for session in manifest.resumed)]
+    sessions = manifest.sessions
     cases = max(min(options.get("cases") or options.get("limit") or n_cases, n_cases) for options in sessions)
     orders = [order for order in ORDERS if any(order in options.get("orders", ORDERS) for options in sessions)]
     repeats = max(options.get("repeats", 1) for options in sessions)
@@ -133,18 +132,15 @@ def check_probes(folder: Path, plan: Plan, seed: int) -> None:
     if plan.probing is None or not (folder / FILE_NAME).is_file():
         return
     manifest = read_manifest(folder)
-    sessions: list[Any] = [manifest.options, *(session.get("options", {}) for session in manifest.resumed)]
-    seeds = {options.get("seed", 0) for options in sessions if options.get("probes")}
+    seeds = {options.get("seed", 0) for options in manifest.sessions if options.get("probes")}
     if seeds - {seed}:
         raise InputError(
             f"{folder}: its probes were drawn with --seed {min(seeds - {seed})}; use that seed, or another RUNS."
         )
-    held = [item for options in sessions for item in options.get("probe_files", {}).items()]
-    for name, sha256 in held:
-        one = plan.probing.files.get(name)
-        if one is not None and one.sha256 != sha256:
+    for name, one in plan.probing.files.items():
+        for sha256 in sorted(manifest.probe_files(name) - {one.sha256}):
             raise InputError(
-                f"{folder}: its probe {name} was a file of SHA-256 {str(sha256)[:12]!r}..., which is now "
+                f"{folder}: its probe {name} was a file of SHA-256 {sha256[:12]!r}..., which is now "
                 f"{one.sha256[:12]!r}...; restore that file, give this one another name, or use another RUNS."
             )
 

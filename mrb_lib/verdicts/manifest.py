@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from mrb_lib.errors import InputError
 from mrb_lib.files import slug, write_atomic
@@ -91,6 +92,17 @@ class Manifest:
         """The choices that the judge was offered, see `mrb_lib.judges.settings.Settings`; all, where it names none."""
         named = self.spec.get("choices")
         return tuple(str(name) for name in named) if isinstance(named, list | tuple) else CHOICES
+
+    @property
+    def sessions(self) -> list[Mapping[str, Any]]:
+        """The options of every session that made verdicts of the run."""
+        every = [self.options, *(session.get("options") for session in self.resumed)]
+        return [options for options in every if isinstance(options, Mapping)]
+
+    def probe_files(self, name: str) -> set[str]:
+        """The SHA-256 of the files that a probe of a name was in the run; none where it was none of a file."""
+        of_sessions = [options.get("probe_files") for options in self.sessions]
+        return {str(files[name]) for files in of_sessions if isinstance(files, Mapping) and name in files}
 
 
 def run_id(judge: Judge, fingerprint: str) -> str:

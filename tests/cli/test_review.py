@@ -15,7 +15,7 @@ from mrb_lib.data.votes import gold
 from mrb_lib.reviews.store import REVIEW, open_store
 from mrb_lib.stats.accuracy.table import correctness
 from mrb_lib.verdicts.store import load_verdicts
-from mrb_lib.widgets.explorer.app import BENCHMARK, BLIND, INDEX, STORE, review_app
+from mrb_lib.widgets.explorer.app import BENCHMARK, BLIND, INDEX, PROBE_FILES, STORE, review_app
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_the_app_opens_on_what_was_prepared(
     assert (served["port"], served["browse"], served["host"]) == (8123, False, "127.0.0.1")
     assert not served["allow_remote"]
     assert str(bench) not in "".join(served["cells"])
-    assert set(served["environment"]) == {BENCHMARK, BLIND, INDEX, STORE}
+    assert set(served["environment"]) == {BENCHMARK, BLIND, INDEX, PROBE_FILES, STORE}
     assert served["environment"][BLIND] == "1"
     first = _opened(served["environment"], monkeypatch)
     assert (first["n"], first["judges"], first["store"]) == (18, [], "")
@@ -160,6 +160,21 @@ def test_a_password_is_not_printed(mrb: Callable[..., Any], bench: Path, served:
     assert done.code == 0
     assert "secret" not in done.out + done.err
     assert served["environment"][STORE] == "postgresql://me:secret@host/name"
+
+
+def test_the_texts_of_a_file_that_judges_were_shown_are_on_the_page(
+    mrb: Callable[..., Any], bench: Path, served: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = bench / "french.csv"
+    load(bench).cases[["case_id"]].assign(response_a="poumon").to_csv(file, index=False)
+    assert mrb("judge", bench, bench / "runs", "--judge", "longer", "--probe-file", file).code == 0
+    assert mrb("review", bench, "--probe-file", file).code == 0
+    _opened(served["environment"], monkeypatch)
+    page = review_app().answer({"what": "probed", "position": 0, "probe": "response/file-french"})["html"]
+    assert "<ins>poumon</ins>" in page
+    missing = mrb("review", bench, "--probe-file", bench / "gone.csv")
+    assert (missing.code, missing.err.count("\n")) == (2, 1)
+    assert "gone.csv: cannot be read" in missing.err
 
 
 def test_what_cannot_be_reviewed_is_said_in_one_message(mrb: Callable[..., Any], bench: Path, tmp_path: Path) -> None:

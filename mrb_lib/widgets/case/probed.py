@@ -11,6 +11,7 @@ import pandas as pd
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
 from mrb_lib.probes import PROBES, Case, ProbedImages, ProbeId, Probing, parse_probes, target
+from mrb_lib.probes.from_file import FileProbe, is_file_probe
 from mrb_lib.probes.marking import spans
 from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.failures.failure_kinds import Scale, scale_of
@@ -43,6 +44,7 @@ def probed_html(
     verdicts: pd.DataFrame | None = None,
     gold: pd.DataFrame | None = None,
     manifests: Mapping[str, Manifest] | None = None,
+    files: Mapping[str, FileProbe] | None = None,
     level: int = 3,
     style: bool = True,
     side: int = SIDE,
@@ -56,6 +58,8 @@ def probed_html(
     seed : that of the run, see `probe_seed`; None where nobody knows it, which is shown as 0 draws it and said
     verdicts : the verdicts table, of any cases and probes; None for none. Those with `reply` show it on demand
     gold : the gold labels; None leaves open which verdicts agree with them
+    files : the probes of files that are at hand, see `mrb_lib.probes.from_file.file_probes`. Where a judge's run had
+        another file of the probe's name, the page says so
     manifests, level, style, side : as of `mrb_lib.widgets.case.view.case_html`
 
     Returns
@@ -68,7 +72,8 @@ def probed_html(
     InputError
         The benchmark has no such case.
     """
-    probing, about = Probing(benchmark.cases, seed or 0), _named(probe)
+    files = files or {}
+    probing, about = Probing(benchmark.cases, seed or 0, files), _named(probe, files)
     before, heading = probing.case(case_id), f"h{level + 1}"
     note, scale = kind_note(benchmark.meta.kind), scale_of(benchmark.meta)
     body = [
@@ -79,7 +84,9 @@ def probed_html(
     if isinstance(about, str):
         body.append(_why_not(f"What it changes cannot be shown: {about}"))
     else:
-        body.append(_about(about, case_id, seed, rated=scale is not None))
+        body.append(_about(about, files, case_id, seed, rated=scale is not None))
+        if about.probe in files:
+            body += [_why_not(words) for words in _judged_otherwise(files[about.probe], manifests or {})]
         after = probing.probed(case_id, about)
         if isinstance(after, str):
             body.append(_why_not(f"{probe} does not apply to this case: {after}."))
@@ -102,8 +109,7 @@ def probe_seed(manifest: Manifest | None) -> int | None:
     """The seed that the probes of a run were drawn with; None where it does not say."""
     if manifest is None:
         return None
-    options = [manifest.options, *(session.get("options") for session in manifest.resumed)]
-    seeds = [each.get("seed", 0) for each in options if isinstance(each, Mapping) and each.get("probes")]
+    seeds = [options.get("seed", 0) for options in manifest.sessions if options.get("probes")]
     one = seeds[0] if seeds and all(seed == seeds[0] for seed in seeds) else None
     return one if isinstance(one, int) else None
 
@@ -183,8 +189,12 @@ def _table(dimensions: Sequence[str], rows: Sequence[str]) -> str:
     )
 
 
-def _named(text: str) -> ProbeId | str:
+def _named(text: str, files: Mapping[str, FileProbe]) -> ProbeId | str:
     """The probe of a name, or why it is not one."""
+    if text in files:
+        return ProbeId(text)
+    if is_file_probe(text):
+        return "its texts are in a file, which `mrb review --probe-file FILE` is to be told."
     try:
         ids = parse_probes(text)
     except InputError as error:
@@ -196,16 +206,27 @@ def _why_not(words: str) -> str:
     return f'<p class="mrb-missing">{isolated(words)}</p>'
 
 
-def _about(about: ProbeId, case_id: str, seed: int | None, *, rated: bool) -> str:
+def _judged_otherwise(file: FileProbe, manifests: Mapping[str, Manifest]) -> list[str]:
+    """Which judges were shown the texts of another file than this one, a sentence each."""
+    return [
+        f"{judge} was shown another file of this name (SHA-256 {digest[:12]}...): what it read is not what stands here."
+        for judge, manifest in manifests.items()
+        for digest in sorted(manifest.probe_files(file.probe.name) - {file.sha256})
+    ]
+
+
+def _about(about: ProbeId, files: Mapping[str, FileProbe], case_id: str, seed: int | None, *, rated: bool) -> str:
     """What the probe does, what should follow, and how it was drawn."""
-    probe, stated = PROBES[about.probe], known(str(about))
+    is_file = about.probe in files
+    probe, stated = files[about.probe].probe if is_file else PROBES[about.probe], known(str(about))
     words = [f"{probe.does}."]
     words += [f"Severity {about.severity} of {probe.severities}."] if probe.severities > 1 else []
     if probe.response is not None and not rated:
         side = target(case_id)
         words.append("It changes both responses." if about.both else f"Of the responses it changes {side}.")
     words.append(_EXPECTED.get(stated.expected or "", f"{stated.reason}."))
-    words += [_NO_SEED] if seed is None else [f"Drawn with seed {seed}."]
+    if not is_file:
+        words += [_NO_SEED] if seed is None else [f"Drawn with seed {seed}."]
     words += [f"Source: {probe.source}."] if probe.source else []
     return f'<p class="mrb-does">{isolated(" ".join(words))}</p>'
 

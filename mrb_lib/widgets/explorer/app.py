@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +12,7 @@ import pandas as pd
 import traitlets
 
 from mrb_lib.data.benchmark import Benchmark, load
+from mrb_lib.probes.from_file import file_probes
 from mrb_lib.stats.failures.case_index import POLICY, CaseIndex, open_index
 from mrb_lib.stats.failures.query import Query, to_fragment
 from mrb_lib.widgets.bundle import script, style
@@ -25,7 +26,7 @@ from mrb_lib.widgets.shell import Shell
 from mrb_lib.widgets.text import escaped
 
 BENCHMARK, INDEX, STORE = "MRB_REVIEW_BENCHMARK", "MRB_REVIEW_INDEX", "MRB_REVIEW_STORE"
-BLIND = "MRB_REVIEW_BLIND"
+BLIND, PROBE_FILES = "MRB_REVIEW_BLIND", "MRB_REVIEW_PROBE_FILES"
 _OWN = ("list", "filters", "form", "tags", "views", "probed", "explorer")
 SCRIPTS: Final = (*CASE_SCRIPTS, *(f"explorer/{name}" for name in _OWN))
 STYLES: Final = (*CASE_STYLES, "explorer/explorer")
@@ -72,6 +73,7 @@ def explore(
     reviewer: str = "",
     blind: bool = False,
     policy: str = POLICY,
+    probe_files: Sequence[str | Path] = (),
 ) -> Explorer:
     """Look at the cases that judges got wrong, and say what is wrong with them.
 
@@ -86,6 +88,7 @@ def explore(
     reviewer : the name to offer at sign-in. It does not prove who someone is.
     blind : what others say of a case is shown once one's own review is stored, and not before
     policy : the scoring policy that says what is wrong
+    probe_files : the files of `mrb judge --probe-file`, whose changed texts are shown beside the stored ones
 
     Returns
     -------
@@ -95,13 +98,13 @@ def explore(
     Raises
     ------
     InputError
-        The query or the policy is unknown, or the verdicts are not of this benchmark.
+        The query or the policy is unknown, the verdicts are not of this benchmark, or a file is not one of a probe.
 
     Notes
     -----
     Validated by tests/widgets/explorer/test_explorer.py and tests/browser/test_review.py.
     """
-    data = explorer_data(benchmark, verdicts, policy=policy)
+    data = explorer_data(benchmark, verdicts, policy=policy, files=file_probes([Path(file) for file in probe_files]))
     start = (query or Query(), case)
     answers = ExplorerAnswers(data, _reviews(benchmark, store), start=start, reviewer=reviewer, blind=blind)
     answers.selections.of(start[0])
@@ -111,7 +114,8 @@ def explore(
 def review_app() -> Explorer:
     """The explorer of `mrb review`, from the environment that it starts its server with."""
     benchmark = load(Path(os.environ[BENCHMARK]))
-    data = explorer_data(benchmark, open_index(Path(os.environ[INDEX])))
+    files = file_probes([Path(file) for file in json.loads(os.environ[PROBE_FILES])])
+    data = explorer_data(benchmark, open_index(Path(os.environ[INDEX])), files=files)
     answers = ExplorerAnswers(data, _reviews(benchmark, os.environ[STORE]), blind=os.environ[BLIND] == "1")
     return Explorer(answers, addressed=True, static=lambda: first_view(answers))
 

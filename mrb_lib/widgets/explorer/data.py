@@ -11,6 +11,7 @@ import pandas as pd
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.data.votes import gold
+from mrb_lib.probes.from_file import FileProbe
 from mrb_lib.schema import CHOICES, NO_PROBE
 from mrb_lib.stats.core.panel import as_panel, panels
 from mrb_lib.stats.difficulty.table import difficulty
@@ -86,6 +87,7 @@ class ExplorerData:
     votes : the annotations, by case
     verdicts : the verdicts on the case at a position, with replies where there are any
     manifests : of the runs, by the judge's name; none where the verdicts came as a table
+    files : the probes of files that are at hand, by name
     """
 
     benchmark: Benchmark
@@ -94,6 +96,7 @@ class ExplorerData:
     votes: ByCase
     verdicts: Callable[[int], pd.DataFrame]
     manifests: Mapping[str, Manifest] = field(default_factory=dict)
+    files: Mapping[str, FileProbe] = field(default_factory=dict)
 
     @property
     def judges(self) -> list[str]:
@@ -161,7 +164,8 @@ class ExplorerData:
                 seed=seed,
                 verdicts=verdicts[verdicts["judge"].isin(own)],
                 gold=self.labels.of(position),
-                manifests=self.manifests,
+                manifests={name: self.manifests[name] for name in own if name in self.manifests},
+                files=self.files,
                 level=level,
                 style=False,
             )
@@ -178,7 +182,11 @@ class ExplorerData:
 
 
 def explorer_data(
-    benchmark: Benchmark, verdicts: pd.DataFrame | CaseIndex | None = None, *, policy: str = POLICY
+    benchmark: Benchmark,
+    verdicts: pd.DataFrame | CaseIndex | None = None,
+    *,
+    policy: str = POLICY,
+    files: Mapping[str, FileProbe] | None = None,
 ) -> ExplorerData:
     """Lay out what the explorer shows.
 
@@ -186,17 +194,19 @@ def explorer_data(
     ----------
     verdicts : the verdicts table, or the index of `mrb_lib.stats.failures.case_index`; None where nobody judged
     policy : the scoring policy that says what is wrong
+    files : the probes of files that are at hand, see `mrb_lib.probes.from_file.file_probes`; None for none
 
     Raises
     ------
     InputError
         The policy is unknown, or the verdicts are not of this benchmark.
     """
+    files = files or {}
     ids = benchmark.cases["case_id"].tolist()
     votes = ByCase(benchmark.annotations, ids)
     if isinstance(verdicts, CaseIndex):
         kinds, labelled = verdicts.kinds(policy), ByCase(verdicts.gold, ids)
-        return ExplorerData(benchmark, kinds, labelled, votes, verdicts.verdicts, verdicts.manifests)
+        return ExplorerData(benchmark, kinds, labelled, votes, verdicts.verdicts, verdicts.manifests, files)
     table = verdicts if verdicts is not None else pd.DataFrame({name: pd.Series(dtype="str") for name in _COLUMNS})
     table = table.reindex(columns=[*table.columns, *(name for name in _COLUMNS if name not in table.columns)])
     # Texts that are missing are None, as in an index: equal to each other, which NaN is not.
@@ -217,7 +227,7 @@ def explorer_data(
         hard = difficulty_of(estimated, benchmark.cases, dimensions)
     kinds = failure_kinds(panel, scored, benchmark.cases, policy=policy, estimated=hard, scale=scale)
     kinds = kinds.with_probes(changed_by_probe(panel, by_probe, scored, case_ids))
-    return ExplorerData(benchmark, kinds, ByCase(labels, ids), votes, ByCase(table, ids).of)
+    return ExplorerData(benchmark, kinds, ByCase(labels, ids), votes, ByCase(table, ids).of, files=files)
 
 
 def message_text(value: object) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
+from mrb_lib.probes.from_file import file_probes
+from mrb_lib.runs.execute import judge
+from mrb_lib.runs.plan import ProbeOptions
 from mrb_lib.stats.failures.case_index import build_index, open_index
 from mrb_lib.stats.failures.query import Query, from_fragment, to_fragment
 from mrb_lib.verdicts.manifest import Manifest
@@ -24,6 +28,7 @@ from mrb_lib.widgets.explorer.data import ExplorerData, explorer_data
 
 PROBES = ("image/noise:4", "image/removed", "<script>alert(1)</script>")
 JUDGE, DIMENSION = "hasty", "overall"
+HOSTILE = "<script>alert(1)</script>"
 
 
 def _verdicts(benchmark: Benchmark) -> pd.DataFrame:
@@ -145,6 +150,27 @@ def test_runs_of_two_seeds_are_shown_as_each_drew_the_case(pictured: Benchmark, 
     assert two.count("<section") == 2
     assert "seed 3" in two
     assert "seed 4" in two
+
+
+def test_the_texts_of_a_file_are_shown_where_the_file_is_named_and_another_file_is_said_to_be_one(
+    pictured: Benchmark, tmp_path: Path
+) -> None:
+    path, runs = tmp_path / "french.csv", tmp_path / "runs"
+    pictured.cases[["case_id"]].assign(response_a=HOSTILE).to_csv(path, index=False)
+    judge(pictured, runs, ["longer"], probes=ProbeOptions(files=(path,)))
+    index = open_index(build_index(runs, pictured, tmp_path / "index"))
+    question = {"position": 0, "probe": "response/file-french"}
+
+    def page(*files: Path) -> str:
+        data = explorer_data(pictured, index, files=file_probes(files))
+        return str(ExplorerAnswers(data, Reviews(pictured.meta.name, None)).probed(question)["html"])
+
+    assert "<script" not in page(path)
+    assert f"<ins>{escape(HOSTILE)}</ins>" in page(path)
+    assert "longer was shown another file" not in page(path)
+    assert "mrb review --probe-file FILE" in page()
+    pictured.cases[["case_id"]].assign(response_a="edited").to_csv(path, index=False)
+    assert "longer was shown another file of this name" in page(path)
 
 
 def test_an_index_and_a_table_give_the_same_answers(
