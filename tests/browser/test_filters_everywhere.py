@@ -239,7 +239,8 @@ def test_others_tags_are_hidden_until_ones_own_review_is_saved(new_page: NewPage
     expect(second.get_by_role("button", name="remove the tag")).to_have_count(0)
 
 
-def test_a_tag_begun_at_a_case_lands_on_no_other(page: Page, served: Served, bench: Path) -> None:
+def test_a_tag_begun_at_a_case_lands_on_no_other(new_page: NewPage, served: Served, bench: Path) -> None:
+    page = new_page(hasty=True)
     ids = load(bench).cases["case_id"].astype(str).tolist()
     opened(page, served, "Dr Haste", f"#case={ids[10]}")
     field, notice = page.get_by_label("Add a tag to this case"), page.locator(".mrb-notice")
