@@ -188,8 +188,9 @@ def analyze(
     if as_json + as_csv + as_latex > 1:
         raise InputError("--json, --csv and --latex: choose one.")
     if explain:
-        is_named = _is_typed(ctx, "table") or bench is None or bench.exists()
-        typer.echo(explained(tables.TABLES[table if is_named else str(bench)]))
+        last = runs or bench
+        is_folder = last is None or (str(last) not in tables.TABLES and last.exists())
+        typer.echo(explained(tables.TABLES[table if is_folder or _is_typed(ctx, "table") else str(last)]))
         return
     if bench is None:
         raise InputError("BENCH: name the folder of a benchmark; `mrb demo DIR` makes one.")

@@ -338,6 +338,16 @@ def test_explain_says_what_each_column_means_without_reading_a_benchmark(mrb: Ca
         assert mrb("analyze", *other).out == shown.out
 
 
+def test_explain_takes_the_table_after_a_folder_and_before_a_folder_of_its_name(
+    mrb: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bias").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for words in (("bias",), (tmp_path, "bias")):
+        assert mrb("analyze", *words, "--explain").out.startswith("bias: ")
+    assert mrb("analyze", tmp_path, tmp_path, "--explain").out.startswith("accuracy: ")
+
+
 def test_explain_and_analyze_say_what_they_lack(mrb: Callable) -> None:
     unknown = mrb("analyze", "--explain", "acuracy")
     assert (unknown.code, "table 'acuracy' is unknown" in unknown.err) == (2, True)
