@@ -1,7 +1,8 @@
 """Replies that were paid for, kept beside the runs so that no request is paid for twice.
 
 A reply is found by a hash of all that was asked for: the server, the model, the sampling, the text and the images.
-Runs of the same folder share them: where one of sixty cases was edited, the new run asks about that case alone.
+Runs of the same folder share them: where one of sixty cases was edited, the new run asks about that case alone. What a
+reply cost is stated by one verdict, whichever is first: that of the run that paid, or of the one that goes on with it.
 
 The file holds replies and hashes, no question, response or image; but a reply may quote the case that it is about,
 as it may in a run, so the file is its owner's alone. It stays when a run is removed: remove it, too. The key of a
@@ -45,23 +46,32 @@ class ReplyCache:
 
     def get(self, asked: bytes) -> ChatReply | None:
         """The reply to what was asked, if there is one, and it is as it was written."""
-        rows = self._execute("SELECT reply, digest FROM replies WHERE asked = ?", (_hash(asked),))
+        rows = self._execute("SELECT reply, digest FROM paid WHERE asked = ?", (_hash(asked),))
         if not rows or _hash(rows[0][0].encode()) != rows[0][1]:
             return None
         return _read(rows[0][0])
 
     def put(self, asked: bytes, reply: ChatReply) -> None:
-        """Keep a reply, in place of an earlier one."""
+        """Keep a reply, in place of an earlier one; no verdict states yet what it cost."""
         written = _written(reply)
         self._execute(
-            "INSERT OR REPLACE INTO replies VALUES (?, ?, ?)", (_hash(asked), written, _hash(written.encode()))
+            "INSERT OR REPLACE INTO paid VALUES (?, ?, ?, 0)", (_hash(asked), written, _hash(written.encode()))
         )
+
+    def claim(self, asked: bytes) -> bool:
+        """Whether a verdict must state what a kept reply cost, since none did before; from now on one does."""
+        first = "UPDATE paid SET is_stated = 1 WHERE asked = ? AND NOT is_stated RETURNING 1"
+        return bool(self._execute(first, (_hash(asked),))) or not self._is_usable
+
+    def release(self, asked: bytes) -> None:
+        """Take back a claim whose verdict was not stored."""
+        self._execute("UPDATE paid SET is_stated = 0 WHERE asked = ?", (_hash(asked),))
 
     def __contains__(self, asked: bytes) -> bool:
         # To look is no reason to make the file.
         if not self._path.is_file():
             return False
-        return bool(self._execute("SELECT 1 FROM replies WHERE asked = ?", (_hash(asked),)))
+        return bool(self._execute("SELECT 1 FROM paid WHERE asked = ?", (_hash(asked),)))
 
     def close(self) -> None:
         """Let go of the file until it is used again."""
@@ -93,8 +103,8 @@ def _opened(path: Path) -> sqlite3.Connection:
     path.touch(mode=0o600)  # a reply may quote a case
     # The lock of `ReplyCache` lets one thread at a time use it.
     database = sqlite3.connect(path, timeout=_PATIENCE_S, isolation_level=None, check_same_thread=False)
-    columns = "asked BLOB PRIMARY KEY, reply TEXT NOT NULL, digest BLOB NOT NULL"
-    database.execute(f"CREATE TABLE IF NOT EXISTS replies ({columns}) WITHOUT ROWID")
+    columns = "asked BLOB PRIMARY KEY, reply TEXT NOT NULL, digest BLOB NOT NULL, is_stated INTEGER NOT NULL"
+    database.execute(f"CREATE TABLE IF NOT EXISTS paid ({columns}) WITHOUT ROWID")
     return database
 
 

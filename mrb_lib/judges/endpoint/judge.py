@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -54,21 +54,23 @@ Chain = Sequence[Task]
 
 @dataclass(frozen=True)
 class Answered:
-    """A task and what came of it; None where it was not asked."""
+    """A task and what came of it; None where it was not asked. `cached` is what was asked, of a reply in the cache."""
 
     task: Task
     answer: ChatReply | Failure | None
     is_kept: bool = False
+    cached: bytes | None = None
 
 
 @dataclass(eq=False)
 class _Batch:
-    """A batch under way: its rows, how many of its chains are not done, and how many requests have come to an end."""
+    """A batch under way: its rows, open chains, ended requests, and the replies in the cache whose cost they state."""
 
     shown: pd.DataFrame
     rows: VerdictRows
     n_open: int
     n_stated: int = 0
+    claimed: list[bytes] = field(default_factory=list)
 
 
 class EndpointJudge:
@@ -222,7 +224,7 @@ class EndpointJudge:
         """What the server would not do, and how it was done instead; and how many replies it was not asked for."""
         if not self._n_kept:
             return self._notices.all()
-        kept = f"{self._n_kept} of {self._n_replies} replies were there from earlier requests and cost nothing"
+        kept = f"{self._n_kept} of {self._n_replies} replies were there from earlier requests and cost nothing again"
         other = ", as after loading other weights under the same name" if self._is_local else ""
         return [*self._notices.all(), f"{kept} (remove {FILE_NAME} from the folder of runs to ask anew{other})"]
 
@@ -304,19 +306,24 @@ class EndpointJudge:
                         return
                     yield batch, chain
 
-        with self._client.open() as ask:
-            work = partial(self._ask_chain, ask)
-            with closing(threaded_map(work, begun(), self._concurrency, self._client.stop)) as answers:
-                for (batch, _), answered in answers:
-                    self._note(batch, answered)
-                    if not batch.n_open and not self._client.is_stopped:
-                        under_way.remove(batch)
-                        yield batch.shown, self._frame(batch)
-        for batch in under_way:
-            if batch.n_stated:
-                yield batch.shown, self._frame(batch)
-        if self._cache is not None:
-            self._cache.close()
+        try:
+            with self._client.open() as ask:
+                work = partial(self._ask_chain, ask)
+                with closing(threaded_map(work, begun(), self._concurrency, self._client.stop)) as answers:
+                    for (batch, _), answered in answers:
+                        self._note(batch, answered)
+                        if not batch.n_open and not self._client.is_stopped:
+                            under_way.remove(batch)
+                            yield batch.shown, self._frame(batch)
+            while under_way:
+                batch = under_way.pop(0)
+                if batch.n_stated:
+                    yield batch.shown, self._frame(batch)
+        finally:
+            if self._cache is not None:
+                for asked in (asked for batch in under_way for asked in batch.claimed):
+                    self._cache.release(asked)
+                self._cache.close()
         if self._client.stopped_by is not None:
             raise self._client.stopped_by
 
@@ -332,11 +339,12 @@ class EndpointJudge:
         wanted = self._client.wanted(task.request)
         kept = self._cache.get(wanted)
         if kept is not None:
-            return Answered(task, kept, is_kept=True)
+            return Answered(task, kept, is_kept=True, cached=wanted)
         answer = ask(task.request)
-        if isinstance(answer, ChatReply) and self._is_whole(task, answer):
-            self._cache.put(wanted, answer)
-        return Answered(task, answer)
+        if not isinstance(answer, ChatReply) or not self._is_whole(task, answer):
+            return Answered(task, answer)
+        self._cache.put(wanted, answer)
+        return Answered(task, answer, cached=wanted)
 
     def _is_whole(self, task: Task, reply: ChatReply) -> bool:
         """Whether every verdict that was asked for can be read from a reply."""
@@ -357,7 +365,9 @@ class EndpointJudge:
             if isinstance(one.answer, ChatReply):
                 self._n_replies += 1
                 self._n_kept += one.is_kept
-                self._put(batch.rows, one.task, one.answer, self._took(one.answer, is_kept=one.is_kept))
+                is_first = self._cache is None or one.cached is None or self._cache.claim(one.cached)
+                batch.claimed += [one.cached] if is_first and one.cached is not None else []
+                self._put(batch.rows, one.task, one.answer, self._took(one.answer, is_stated=not is_first))
             else:
                 self._put_failure(batch.rows, one.task, one.answer)
 
@@ -370,8 +380,8 @@ class EndpointJudge:
             rows.put(position, status, None, error=failure.reason, **(took or {}))
             took = None
 
-    def _took(self, reply: ChatReply, *, is_kept: bool) -> dict[str, object]:
-        """What a reply took, for the first of its rows."""
+    def _took(self, reply: ChatReply, *, is_stated: bool) -> dict[str, object]:
+        """What a reply took, for the first of its rows; nothing was paid for one whose cost is stated elsewhere."""
         took: dict[str, object] = {
             "latency_s": reply.latency_s,
             "prompt_tokens": reply.prompt_tokens,
@@ -379,7 +389,7 @@ class EndpointJudge:
         }
         if self._prices is not None:
             cost = self._prices.cost(reply.prompt_tokens, reply.completion_tokens)
-            took["cost_usd"] = 0.0 if is_kept else cost
+            took["cost_usd"] = 0.0 if is_stated else cost
         return took
 
     def _put(self, rows: VerdictRows, task: Task, reply: ChatReply, took: dict[str, object]) -> None:

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import sqlite3
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -312,14 +313,37 @@ def test_no_batch_waits_for_the_slowest_request_of_another(server: ChatServer) -
 def test_a_stream_that_is_closed_sends_nothing_more_and_what_was_under_way_is_not_paid_twice(
     server: ChatServer, tmp_path: Path
 ) -> None:
-    stream = served(server.url, tmp_path).stream(batches(200))
-    for _ in range(3):
-        next(stream)
+    stream = served(server.url, tmp_path, **PRICES).stream(batches(200))
+    stored = [next(stream)[1] for _ in range(3)]
     stream.close()
     n_sent = len(server.received)
-    assert n_sent < 3 + 4 * 4
-    list(served(server.url, tmp_path).stream(batches(200)))
+    assert 3 < n_sent < 3 + 4 * 4
+    again = [rows for _, rows in served(server.url, tmp_path, **PRICES).stream(batches(200))]
     assert Counter(map(lesion, server.received)) == Counter(range(200)), "each once"
+    assert pd.concat(stored)["cost_usd"].sum() == pytest.approx(3 * COST)
+    # What was paid for when the stream was closed is stated by those who find it there.
+    assert pd.concat(again)["cost_usd"].sum() == pytest.approx(197 * COST)
+    once_more = [rows for _, rows in served(server.url, tmp_path, **PRICES).stream(batches(200))]
+    assert pd.concat(once_more)["cost_usd"].sum() == 0
+
+
+def test_what_is_read_of_a_batch_that_is_not_stored_is_counted_by_whoever_stores_it(
+    server: ChatServer, tmp_path: Path
+) -> None:
+    def answer(received: Received) -> Response:
+        """Case 1 first, whose batch waits for case 2; meanwhile case 0, which is a batch of its own."""
+        time.sleep((0.4, 0.0, 1.0)[lesion(received)])
+        return message(REPLY)
+
+    server.answer = answer
+    rows = shown(3)
+    stream = served(server.url, tmp_path, **PRICES).stream(iter([rows[:2], rows[2:]]))
+    next(stream)
+    stream.close()
+    assert len(server.received) == 3
+    again = served(server.url, tmp_path, **PRICES).judge(rows)
+    assert len(server.received) == 3
+    assert again["cost_usd"].sum() == pytest.approx(2 * COST)
 
 
 def test_a_signal_ends_the_run_and_nothing_is_asked_or_paid_twice(server: ChatServer, tmp_path: Path) -> None:
@@ -343,6 +367,7 @@ def test_a_signal_ends_the_run_and_nothing_is_asked_or_paid_twice(server: ChatSe
     assert Counter((lesion(received), received.text) for received in server.received).most_common(1)[0][1] == 1
     assert len(server.received) == 120
     assert done.made + done.before == 240
+    assert read_run(done.folder)["cost_usd"].sum() == pytest.approx(120 * COST), "what was under way is counted, too"
 
 
 def test_a_key_that_is_revoked_keeps_what_was_judged_before(server: ChatServer) -> None:
@@ -426,8 +451,8 @@ def test_a_kept_reply_that_was_damaged_is_asked_for_again_and_the_file_is_its_ow
     path = tmp_path / ".replies.sqlite"
     assert path.stat().st_mode & 0o777 == 0o600
     with closing(sqlite3.connect(path)) as database:
-        [(asked, reply), *_] = database.execute("SELECT asked, reply FROM replies").fetchall()
-        database.execute("UPDATE replies SET reply = ? WHERE asked = ?", (reply.replace("A", "B"), asked))
+        [(asked, reply), *_] = database.execute("SELECT asked, reply FROM paid").fetchall()
+        database.execute("UPDATE paid SET reply = ? WHERE asked = ?", (reply.replace("A", "B"), asked))
         database.commit()
     server.received.clear()
     again = served(server.url, tmp_path)
