@@ -180,7 +180,8 @@ def _contents(
     *,
     sound: bool,
 ) -> list[Finding]:
-    preference = meta is None or meta.is_preference
+    # What a broken benchmark.toml does not say the cases do: ratings have no second responses.
+    preference = meta.is_preference if meta is not None else bool(cases["response_b"].fillna("").ne("").any())
     findings, digests = image_findings(folder / "images", cases, progress)
     findings += text_findings(cases, digests, preference=preference)
     words = word_sets(cases) if preference else None

@@ -13,6 +13,7 @@ from mrb_lib.data.audit.folder import audit
 from mrb_lib.data.benchmark import load, save
 from mrb_lib.data.formats import READERS
 from mrb_lib.errors import InputError
+from tests.rated import write_rating
 
 from .sound_benchmark import Sound, audit_with, places, sound
 
@@ -66,6 +67,12 @@ def test_a_wrong_key_is_named(tmp_path: Path) -> None:
     (finding,) = audit_with(tmp_path, lambda b: None, {"benchmark.toml": b'name = "x"\nkind = "odd"\n'})
     assert (finding.file, finding.column) == ("benchmark.toml", "kind")
     assert finding.cure == "use one of clinical, general, simulated"
+
+
+def test_the_blank_second_responses_of_ratings_are_no_finding_where_the_metadata_are_broken(tmp_path: Path) -> None:
+    folder = write_rating(tmp_path)
+    (folder / "benchmark.toml").write_text("name = ")
+    assert [finding.file for finding in audit(folder)] == ["benchmark.toml"]
 
 
 def test_a_truncated_table_does_not_hide_what_is_wrong_elsewhere(tmp_path: Path) -> None:
