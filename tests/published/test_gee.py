@@ -119,10 +119,13 @@ def test_a_covariate_that_is_a_combination_of_others_is_left_out(uneven) -> None
 
 @pytest.mark.parametrize("judges", [None, 4])
 def test_a_mixed_model_is_the_maximum_of_a_likelihood_integrated_by_brute_force(uneven, judges: int | None) -> None:
-    """The log likelihood by trapezoid sums, and that no small step away from the fit raises it."""
+    """The log likelihood by trapezoid sums, and that no small step away from the fit raises it.
+
+    Of functions as smooth as these, sums of 61 points and of 241 are equal to twelve digits.
+    """
     design, (n_correct, n_trials) = uneven
     found = mixed.fit(design, Observations(n_correct, n_trials, np.arange(n_trials.shape[2])), judges)
-    z = np.linspace(-9, 9, 241)
+    z = np.linspace(-9, 9, 61)
     weight = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * (z[1] - z[0])
     by_judge = (4, 2, n_trials.shape[2])
     correct, trials = n_correct.reshape(by_judge)[..., None], n_trials.reshape(by_judge)[..., None]
@@ -137,14 +140,15 @@ def test_a_mixed_model_is_the_maximum_of_a_likelihood_integrated_by_brute_force(
         return float(np.log(np.exp(np.array(given_case).T) @ weight).sum())
 
     best = np.append(found.beta, [found.case_sd, np.nan_to_num(found.judge_case_sd)])
-    assert found.log_likelihood == pytest.approx(likelihood(best), abs=1e-5)
+    highest = likelihood(best)
+    assert found.log_likelihood == pytest.approx(highest, abs=1e-5)
     assert found.kept[-1] == (judges is not None) == (best[-1] > 0.1)
     for i in np.flatnonzero(found.kept):
         nudge = np.zeros(len(best))
         nudge[i] = 1e-3
         up, down = likelihood(best + nudge), likelihood(best - nudge)
         assert abs(up - down) / 2e-3 < 1e-4
-        curvature = -(up + down - 2 * likelihood(best)) / 1e-6
+        curvature = -(up + down - 2 * highest) / 1e-6
         assert np.linalg.inv(found.model)[i, i] == pytest.approx(curvature, rel=1e-3)
 
 

@@ -8,6 +8,7 @@ pairs. Only a pair that is scored on different cases needs a column of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -110,7 +111,9 @@ def plan_pairs(score: FloatArray, judged: BoolArray, only: Sequence[tuple[int, i
     value = score[judge, dimension]
     mask = np.isfinite(value)
     same_cases = distinct_rows(mask.astype(np.int64))[1]
-    first, second = np.nonzero(np.triu(dimension[:, None] == dimension, k=1))
+    start = np.searchsorted(dimension, np.arange(judged.shape[1] + 1))
+    places = [begin + np.array(np.triu_indices(end - begin, k=1)) for begin, end in pairwise(start.tolist())]
+    first, second = np.concatenate(places, axis=1) if places else np.zeros((2, 0), dtype=np.int64)
     if only is not None:
         wanted = np.zeros((len(score), len(score)), dtype=bool)
         wanted[tuple(np.array(only, dtype=np.int64).reshape(-1, 2).T)] = True
@@ -209,9 +212,11 @@ def _analytic(sums: FloatArray, plan: PairPlan) -> tuple[FloatArray, FloatArray,
     own = plan.minus < 0
     value = np.where(own, mean[plan.plus], mean[plan.plus] - mean[plan.minus])
     spread = np.where(own, square[plan.plus], square[plan.plus] + square[plan.minus])
-    judges = int(plan.minus.max(initial=-1)) + 1  # the columns of pairs are not needed
-    cross = residual[:, :judges].T @ residual[:, :judges]
-    spread[~own] -= 2 * cross[plan.plus[~own], plan.minus[~own]]
+    shared = np.flatnonzero(~own)
+    for pairs in np.split(shared, np.flatnonzero(np.diff(plan.dimension[shared])) + 1) if len(shared) else []:
+        begin, end = plan.plus[pairs].min(), plan.minus[pairs].max() + 1  # the judges of one dimension
+        cross = residual[:, begin:end].T @ residual[:, begin:end]
+        spread[pairs] -= 2 * cross[plan.plus[pairs] - begin, plan.minus[pairs] - begin]
     spread[spread < _NO_VARIANCE * np.maximum(1.0, square[plan.plus])] = 0.0
     clusters = (denominator > 0).sum(axis=0)[plan.which[plan.plus]]
     error = np.sqrt(divide(spread, total[plan.plus] ** 2) * divide(clusters.astype(np.float64), clusters - 1))
