@@ -17,7 +17,14 @@ def panel_of(right: np.ndarray) -> tuple[Panel, pd.DataFrame, pd.DataFrame]:
     judges, benchmarks, n = choice.shape[:3]
     names = [f"d{i:04d}" for i in range(benchmarks)]
     ids = [f"c{i}" for i in range(n)]
-    gold = pd.DataFrame({"case_id": np.tile(ids, benchmarks), "dimension": np.repeat(names, n), "choice": "A"})
+    dimension, case = (axis.ravel() for axis in np.indices((benchmarks, n)))
+    gold = pd.DataFrame(
+        {
+            "case_id": pd.Categorical.from_codes(case, ids),
+            "dimension": pd.Categorical.from_codes(dimension, names),
+            "choice": pd.Categorical.from_codes(np.zeros(benchmarks * n, dtype=np.int64), ["A"]),
+        }
+    )
     cases = pd.DataFrame({"case_id": ids})
     panel = Panel([f"j{i}" for i in range(judges)], names, [0], choice[..., None], None, pd.DataFrame())
     return panel, gold, cases
