@@ -7,6 +7,8 @@ import pandas as pd
 
 from mrb_lib.stats.core.panel import Panel
 
+from .rows import column, each_case
+
 
 def panel_of(right: np.ndarray) -> tuple[Panel, pd.DataFrame, pd.DataFrame]:
     """Judges right or wrong, shape (judges, benchmarks, cases) or with an axis of orders; gold is A; a benchmark is a
@@ -17,14 +19,7 @@ def panel_of(right: np.ndarray) -> tuple[Panel, pd.DataFrame, pd.DataFrame]:
     judges, benchmarks, n = choice.shape[:3]
     names = [f"d{i:04d}" for i in range(benchmarks)]
     ids = [f"c{i}" for i in range(n)]
-    dimension, case = (axis.ravel() for axis in np.indices((benchmarks, n)))
-    gold = pd.DataFrame(
-        {
-            "case_id": pd.Categorical.from_codes(case, ids),
-            "dimension": pd.Categorical.from_codes(dimension, names),
-            "choice": pd.Categorical.from_codes(np.zeros(benchmarks * n, dtype=np.int64), ["A"]),
-        }
-    )
+    gold = pd.DataFrame({**each_case(names, ids), "choice": column(np.zeros(benchmarks * n, dtype=np.int64), ["A"])})
     cases = pd.DataFrame({"case_id": ids})
     panel = Panel([f"j{i}" for i in range(judges)], names, [0], choice[..., None], None, pd.DataFrame())
     return panel, gold, cases

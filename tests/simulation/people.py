@@ -7,6 +7,8 @@ import pandas as pd
 
 from mrb_lib.stats.core.panel import Panel
 
+from .rows import column
+
 SHARE = np.array([0.45, 0.35, 0.2])
 CONFUSION = np.array(
     [
@@ -36,13 +38,13 @@ def benchmark_of(labels: np.ndarray, verdict: np.ndarray) -> tuple[pd.DataFrame,
     """The labels of annotators, (annotators, benchmarks, cases), and a judge's, (benchmarks, cases), as tables."""
     benchmarks, n = verdict.shape
     ids, names = np.array([f"c{i}" for i in range(n)]), [f"d{i:03d}" for i in range(benchmarks)]
-    who, dimension, case = (axis.ravel() for axis in np.indices(labels.shape))
+    who, dimension, case = np.indices(labels.shape)
     annotations = pd.DataFrame(
         {
-            "case_id": pd.Categorical.from_codes(case, ids),
-            "annotator": pd.Categorical.from_codes(who, [f"a{i}" for i in range(len(labels))]),
-            "dimension": pd.Categorical.from_codes(dimension, names),
-            "choice": pd.Categorical.from_codes(labels.ravel(), LABELS),
+            "case_id": column(case, ids),
+            "annotator": column(who, [f"a{i}" for i in range(len(labels))]),
+            "dimension": column(dimension, names),
+            "choice": column(labels, LABELS),
         }
     )
     choice = np.full((1, benchmarks, n, 2, 1), -2, dtype=np.int8)

@@ -17,6 +17,8 @@ import pytest
 from mrb_lib.stats.agreement import agreement, annotator_pairs, icc
 from mrb_lib.stats.resampling.resample import Block, block, resampled
 
+from .rows import column
+
 RESAMPLES = 400
 SHARE = np.array([0.45, 0.3, 0.25])
 VALUES = np.array([1.0, 2.0, 3.0])
@@ -49,10 +51,10 @@ def annotations_of(choice: np.ndarray, names: np.ndarray, there: np.ndarray | No
     dimension, who, case = np.nonzero(kept)
     return pd.DataFrame(
         {
-            "case_id": np.array([f"c{i}" for i in range(choice.shape[2])])[case],
-            "annotator": np.array([f"a{i}" for i in range(choice.shape[1])])[who],
-            "dimension": np.array([f"d{i:03d}" for i in range(choice.shape[0])])[dimension],
-            "choice": names[choice[kept]],
+            "case_id": column(case, [f"c{i}" for i in range(choice.shape[2])]),
+            "annotator": column(who, [f"a{i}" for i in range(choice.shape[1])]),
+            "dimension": column(dimension, [f"d{i:03d}" for i in range(choice.shape[0])]),
+            "choice": column(choice[kept], names),
         }
     )
 
@@ -107,7 +109,7 @@ def is_by_f(name: str, kind: str) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "benchmarks"), [(100, 800), (400, 500)])
+@pytest.mark.parametrize(("n", "benchmarks"), [(100, 400), (400, 250)])
 def test_coverage_of_every_coefficient(n: int, benchmarks: int) -> None:
     """The ICC's interval by the F distribution, which takes three labels for normal scores, covers a little less."""
     generator = np.random.default_rng(n)
@@ -119,7 +121,7 @@ def test_coverage_of_every_coefficient(n: int, benchmarks: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "benchmarks", "level"), [(100, 1000, "ordinal"), (400, 800, "nominal")])
+@pytest.mark.parametrize(("n", "benchmarks", "level"), [(100, 500, "ordinal"), (400, 400, "nominal")])
 def test_coverage_where_annotators_are_missing(n: int, benchmarks: int, level: str) -> None:
     """Of four annotators each saw half of the cases, so that a quarter of the annotated cases has one annotator.
 
@@ -139,7 +141,7 @@ def test_coverage_where_annotators_are_missing(n: int, benchmarks: int, level: s
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "benchmarks"), [(100, 800), (1000, 500)])
+@pytest.mark.parametrize(("n", "benchmarks"), [(100, 400), (1000, 250)])
 def test_coverage_for_pairs_of_annotators(n: int, benchmarks: int) -> None:
     generator = np.random.default_rng(n + 2)
     rows = estimated(annotator_pairs, labels((benchmarks, 2, n), generator), level="interval")
@@ -154,7 +156,7 @@ def test_coverage_for_pairs_of_annotators(n: int, benchmarks: int) -> None:
 def test_coverage_for_pairs_that_share_few_cases() -> None:
     """With 20 cases kappas keep their coverage; nothing else falls below 90% but what is by the F distribution."""
     generator = np.random.default_rng(7)
-    rows = estimated(annotator_pairs, labels((1000, 2, 20), generator), level="interval")
+    rows = estimated(annotator_pairs, labels((500, 2, 20), generator), level="interval")
     truth = truths(2)
     for name in OF_PAIRS:
         for kind in KINDS[: 1 if name.startswith("icc") else 2]:
@@ -167,7 +169,7 @@ def test_coverage_of_the_kappas_of_two_who_nearly_always_agree() -> None:
     """Kappas of .81: the customary interval, kappa and 1.96 standard errors, covers too little; so does the ICC's F."""
     generator = np.random.default_rng(8)
     known, n = 0.9, 100
-    rows = estimated(annotator_pairs, labels((1000, 2, n), generator, known), level="interval")
+    rows = estimated(annotator_pairs, labels((500, 2, n), generator, known), level="interval")
     assert covered(rows, "icc_2_1", known**2, "_analytic").mean() == pytest.approx(0.7, abs=0.03)
     for name in ("cohen_kappa", "linear_kappa", "quadratic_kappa"):
         for kind in KINDS:
@@ -191,7 +193,7 @@ def of_scores(score: np.ndarray) -> Block:
 def test_coverage_of_the_icc_for_the_annotators_at_hand(n: int) -> None:
     """Bootstrap: the variance of three annotators' own biases, .16, is no sample; that of cases is 1, the rest .5."""
     generator = np.random.default_rng(n + 3)
-    reps = 1000 if n == 100 else 500
+    reps = 500 if n == 100 else 250
     noise = np.sqrt(0.5) * generator.normal(size=(reps, n, 3)) + np.array([-0.4, 0.0, 0.4])
     blocks = [of_scores(score) for score in generator.normal(size=(reps, n, 1)) + noise]
     drawn = resampled(blocks, n, resamples=RESAMPLES, seed=0)
@@ -216,7 +218,7 @@ def test_coverage_of_the_icc_for_annotators_like_these(n: int) -> None:
         truth = 1 / (1 + spread + rest)
         low, high = icc.f_intervals(squares)
         by_f = (low <= truth) & (truth <= high)
-        bounds = icc.generalized_intervals(icc.Squares(*(field[:2000] for field in squares)), 0)
+        bounds = icc.generalized_intervals(icc.Squares(*(field[:1000] for field in squares)), 0)
         generalized = (bounds[0] <= truth) & (truth <= bounds[1])
         assert within(generalized), (k, spread, generalized.mean())
         if spread < 0.1:
@@ -230,9 +232,9 @@ def test_coverage_where_cases_come_in_clusters() -> None:
     """40 clusters of five cases with the same label: taken as independent, both kinds of intervals are too narrow."""
     generator = np.random.default_rng(6)
     case = np.repeat(np.arange(40), 5)
-    easy = generator.random((1000, 1, 40))[..., case] < 0.6
-    truth = generator.choice(3, (1000, 1, 40), p=SHARE)[..., case]
-    choice = np.where(easy, truth, generator.choice(3, (1000, 3, 200), p=SHARE))
+    easy = generator.random((500, 1, 40))[..., case] < 0.6
+    truth = generator.choice(3, (500, 1, 40), p=SHARE)[..., case]
+    choice = np.where(easy, truth, generator.choice(3, (500, 3, 200), p=SHARE))
     rows = estimated(agreement, choice, cluster=case, level="interval")
     alone = estimated(agreement, choice[:100], level="interval")
     for name, value in truths(3, np.sqrt(0.6)).items():
@@ -247,7 +249,7 @@ def test_coverage_where_cases_come_in_clusters() -> None:
 @pytest.mark.slow
 def test_intervals_of_thirty_cases_of_two_who_nearly_always_agree_cover_less_as_documented() -> None:
     generator = np.random.default_rng(9)
-    rows = estimated(annotator_pairs, labels((1000, 2, 30), generator, 0.9), names=ORDERED, level="ordinal")
+    rows = estimated(annotator_pairs, labels((500, 2, 30), generator, 0.9), names=ORDERED, level="ordinal")
     assert rows["reason"].str.contains("approximate").all()
     found = [covered(rows, "quadratic_kappa", 0.81, kind).mean() for kind in KINDS]
     assert 0.82 <= min(found) <= max(found) <= 0.94, found

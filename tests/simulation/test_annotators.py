@@ -33,7 +33,7 @@ def check_coverage(rows: pd.DataFrame, benchmarks: int, truth: np.ndarray, *, mo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "benchmarks"), [(100, 500), (400, 300)])
+@pytest.mark.parametrize(("n", "benchmarks"), [(100, 250), (400, 150)])
 def test_confusion_prevalence_and_being_right(n: int, benchmarks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mrb_lib.stats.gold.annotators.MODELS", ("dawid_skene",))
     annotations, cases, _, names = simulated(n, benchmarks, np.random.default_rng(n))
@@ -54,13 +54,13 @@ def test_confusion_prevalence_and_being_right(n: int, benchmarks: int, monkeypat
 def test_one_coin(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mrb_lib.stats.gold.annotators.MODELS", ("one_coin",))
     even = np.where(np.eye(3, dtype=bool), COINS[:, None, None], (1 - COINS[:, None, None]) / 2)
-    annotations, cases, _, names = simulated(n, 500, np.random.default_rng(n), confusion=even)
+    annotations, cases, _, names = simulated(n, 250, np.random.default_rng(n), confusion=even)
     table = annotators(annotations, cases, dimensions=names, resamples=200, seed=1)
     for part, truth in (("annotator", COINS), ("prevalence", SHARE), ("confusion", even.ravel())):
         rows = table[table["part"] == part]
-        means = rows["probability"].to_numpy(dtype=float).reshape(500, -1).mean(axis=0)
+        means = rows["probability"].to_numpy(dtype=float).reshape(250, -1).mean(axis=0)
         np.testing.assert_allclose(means, truth, atol=0.015)
-        check_coverage(rows, 500, truth)
+        check_coverage(rows, 250, truth)
 
 
 @pytest.mark.slow
@@ -72,7 +72,7 @@ def test_an_annotator_of_few_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mrb_lib.stats.gold.annotators.MODELS", ("dawid_skene",))
     generator = np.random.default_rng(15)
     confusion = np.concatenate([CONFUSION, CONFUSION[2:]])
-    annotations, cases, _, names = simulated(100, 300, generator, confusion=confusion)
+    annotations, cases, _, names = simulated(100, 200, generator, confusion=confusion)
     few = annotations["case_id"].isin([f"c{i}" for i in range(15)]) | (annotations["annotator"] != "a3")
     table = annotators(annotations[few], cases, dimensions=names, resamples=150, seed=1)
     rows = table[(table["part"] == "confusion") & (table["model"] == "dawid_skene") & (table["annotator"] == "a3")]
@@ -85,7 +85,7 @@ def test_an_annotator_of_few_cases(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "benchmarks"), [(100, 500), (400, 200)])
+@pytest.mark.parametrize(("n", "benchmarks"), [(100, 250), (400, 100)])
 def test_accuracy_corrected_for_wrong_labels(n: int, benchmarks: int) -> None:
     """The majority is wrong in one case of twenty or so, which takes some points off; the correction puts them back."""
     annotations, cases, panel, names = simulated(n, benchmarks, np.random.default_rng(n))
@@ -126,7 +126,7 @@ def test_accuracy_where_the_same_cases_are_hard_for_all(name: str) -> None:
     """
     n_labels, people, judge = ALIKE[name]
     warned = []
-    for n, benchmarks in ((250, 200), (1000, 100)):
+    for n, benchmarks in ((250, 100), (1000, 60)):
         annotations, cases, panel, names, decided = hard_alike(n, benchmarks, n_labels, people, judge)
         options = {"policy": "official", "categories": list(LABELS[:n_labels]), "resamples": 200, "seed": 1}
         rows = gold_rules(panel, annotations, cases, dimensions=names, **options)
@@ -159,7 +159,7 @@ def hard_alike(
         votes = np.stack([given(truth, hard, people) for _ in range(3)])
         return votes, given(truth, hard, judge), (votes[..., None] == np.arange(n_labels)).sum(axis=0).max(axis=-1) > 1
 
-    truth, hard = generator.integers(0, n_labels, (2_000_000,)), generator.random(2_000_000) < share
+    truth, hard = generator.integers(0, n_labels, (400_000,)), generator.random(400_000) < share
     _, verdict, has_majority = decided(truth, hard)
     known = float((verdict == truth)[has_majority].mean())
     truth = generator.integers(0, n_labels, (benchmarks, n))

@@ -23,6 +23,8 @@ from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.subfields import groups
 from mrb_lib.stats.resampling.robust import layout
 
+from .rows import column, each_case
+
 SPREAD = 1.5
 BIAS = np.array([0.8, -0.8])
 Tables = tuple[Panel, pd.DataFrame, pd.DataFrame]
@@ -38,13 +40,7 @@ def panel_of(p: np.ndarray) -> Panel:
 def tables(p: np.ndarray, gold: np.ndarray, cluster: np.ndarray | None = None) -> Tables:
     """Tables from probabilities as above and whether gold is A, shape (dimensions, cases)."""
     panel, ids = panel_of(p), [f"c{i}" for i in range(gold.shape[1])]
-    labels = pd.DataFrame(
-        {
-            "case_id": np.tile(ids, len(gold)),
-            "dimension": np.repeat(panel.dimensions, len(ids)),
-            "choice": np.where(gold, "A", "B").ravel(),
-        }
-    )
+    labels = pd.DataFrame({**each_case(panel.dimensions, ids), "choice": column(1 - gold, ["A", "B"])})
     cases = pd.DataFrame({"case_id": ids})
     return panel, labels, cases if cluster is None else cases.assign(cluster=cluster)
 
@@ -111,7 +107,7 @@ PLAIN = [
     "wrong_at_high_confidence",
 ]
 SCENARIOS = [(100, 0.5, 1), (100, 1.0, 1), (100, 2.5, 1), (100, 2.5, 2), (1000, 1.0, 1), (1000, 2.5, 1)]
-REPLICATIONS = {100: 2000, 1000: 1000}
+REPLICATIONS = {100: 1000, 1000: 500}
 
 
 @cache
@@ -179,7 +175,7 @@ def test_the_plain_estimate_is_far_above_the_truth_of_a_calibrated_judge_and_its
 @pytest.mark.slow
 def test_clusters_of_cases_that_go_together_are_minded() -> None:
     """50 clusters of 6 cases that share most of their outcome: the cases as units cover too seldom, clusters do."""
-    generator, sets = np.random.default_rng(5), 1000
+    generator, sets = np.random.default_rng(5), 500
     cluster = np.repeat(np.arange(50), 6)
     z = generator.normal(0, SPREAD, (sets, 50))[:, cluster]
     chance = np.where(
@@ -215,7 +211,7 @@ def test_a_planted_temperature_is_found(n: int, slope: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "sets"), [(100, 800)])
+@pytest.mark.parametrize(("n", "sets"), [(100, 400)])
 def test_the_intervals_after_recalibration_cover_what_the_maps_do_to_new_cases(n: int, sets: int) -> None:
     """The maps of the five folds, fitted again here by libraries, on the whole population."""
     panel, gold, cases = judged(n, sets, 2.5, 1, seed=3 * n)
@@ -261,7 +257,7 @@ def test_a_planted_shift_is_found(n: int, here: float, there: float) -> None:
     of 100 forecasts, a handful in each bin, that become far too sure.
     """
     generator = np.random.default_rng(n)
-    z = generator.normal(0, SPREAD, (2000 if n == 100 else 800, n))
+    z = generator.normal(0, SPREAD, (1000 if n == 100 else 400, n))
     noise = generator.normal(0, 0.5, z.shape)
     gold = generator.random(z.shape) < special.expit(z)
     first, second = np.full((2, *z.shape, 2), np.nan)

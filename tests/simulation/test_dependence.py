@@ -16,7 +16,7 @@ from mrb_lib.stats.significance.paired import significance
 from .panels import panel_of
 from .test_coverage import within
 
-BENCHMARKS, RESAMPLES = 2000, 400
+BENCHMARKS, RESAMPLES = 1000, 400
 LEVEL = 0.62
 
 
@@ -82,7 +82,7 @@ def test_kappa_with_few_clusters(clusters: int) -> None:
 def test_distance_to_the_annotators_with_few_clusters(clusters: int) -> None:
     """A judge like the annotators, all four with accuracies that vary by question: by percentiles 15% and 9% of such
     judges were unlike the annotators."""
-    generator, sets = np.random.default_rng(clusters), 600
+    generator, sets = np.random.default_rng(clusters), 300
     cluster = np.repeat(np.arange(clusters), 10)
     right = np.clip(generator.normal(0.8, 0.15, (4, sets, clusters)), 0.05, 0.99)[:, :, cluster]
     labels = generator.random(right.shape) < right

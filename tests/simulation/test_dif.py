@@ -11,6 +11,8 @@ import pytest
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.difficulty.dif_table import UNCLEAR, dif
 
+from .rows import each_case
+
 ABILITY = np.linspace(-0.8, 0.8, 8)
 
 
@@ -46,7 +48,7 @@ def tables(
     names = [f"d{i:03d}" for i in range(benchmarks)]
     ids = [f"c{i}" for i in range(n)]
     cases = pd.DataFrame({"case_id": ids, "organ": np.where(eye, "eye", "lung"), "cluster": cluster})
-    gold = pd.DataFrame({"case_id": np.tile(ids, benchmarks), "dimension": np.repeat(names, n), "choice": "A"})
+    gold = pd.DataFrame({**each_case(names, ids), "choice": "A"})
     return Panel([f"j{i}" for i in range(8)], names, [0], choice, None, pd.DataFrame()), gold, cases
 
 
@@ -72,7 +74,7 @@ def sizes(found: pd.DataFrame) -> dict[str, float]:
 @pytest.mark.parametrize(("n", "hard", "orders"), [(100, 0.0, 1), (100, 1.0, 1), (400, 0.0, 1), (400, 1.0, 2)])
 def test_size_and_coverage_whether_or_not_the_subfield_is_hard(n: int, hard: float, orders: int) -> None:
     """Eight judges without DIF in each of 200 benchmarks."""
-    found = sizes(eyes(n, 200, 7, hard=hard, orders=orders))
+    found = sizes(eyes(n, 100, 7, hard=hard, orders=orders))
     assert 0.04 <= found["mantel_haenszel"] <= 0.06, found
     assert 0.04 <= found["logistic"] <= 0.07, found
     assert all(0.03 <= found[name] <= 0.07 for name in ("interval", "logistic_interval")), found
@@ -82,7 +84,7 @@ def test_size_and_coverage_whether_or_not_the_subfield_is_hard(n: int, hard: flo
 @pytest.mark.parametrize(("clusters", "size"), [(60, 10), (200, 5)])
 def test_cases_in_clusters_do_not_look_like_a_difference(clusters: int, size: int) -> None:
     """Where cases are taken to be independent 19% of 60 clusters of ten are."""
-    found = sizes(eyes(clusters * size, 200, 11, size=size))
+    found = sizes(eyes(clusters * size, 100, 11, size=size))
     assert all(0.03 <= rate <= 0.06 for rate in found.values()), found
 
 
@@ -90,7 +92,7 @@ def test_cases_in_clusters_do_not_look_like_a_difference(clusters: int, size: in
 @pytest.mark.parametrize(("weak_judges", "most"), [(1, 0.07), (3, 0.09)])
 def test_weak_judges_do_not_make_the_others_look_strong(weak_judges: int, most: float) -> None:
     """Matched by all judges, three weak ones of eight would make 74% of the others significant and 50% B or C."""
-    found = eyes(1000, 150, 12, weak=1.2, weak_judges=weak_judges)
+    found = eyes(1000, 80, 12, weak=1.2, weak_judges=weak_judges)
     weak = found["judge"].isin([f"j{i}" for i in range(weak_judges)])
     assert found.loc[weak, "ets_delta"].mean() == pytest.approx(-2.35 * 1.2, abs=0.15)
     others = found[~weak]
@@ -142,7 +144,7 @@ def test_a_coin_is_not_weak_where_cases_are_easy(n: int, hard: float, slopes: Se
 
     No judge has DIF; the subfields differ in difficulty, the judges in how well they follow it.
     """
-    found = eyes(n, 250, 21, hard=hard, slopes=slopes)
+    found = eyes(n, 125, 21, hard=hard, slopes=slopes)
     rejected = found.assign(of_coin=found["judge"].isin([f"j{i}" for i in range(slopes.count(0.0))]))
     for _, judges in rejected.groupby("of_coin"):
         assert (judges["p_value"] < 0.05).mean() <= 0.07

@@ -16,7 +16,7 @@ from scipy import special, stats
 from mrb_lib.stats.groups.contrast import Contrast, contrast, judge_means
 
 LOW, HIGH = 0.04, 0.06
-DRAWS = 3000
+DRAWS = 1500
 
 
 class Setting(NamedTuple):

@@ -20,10 +20,12 @@ from mrb_lib.stats.bias import bias
 from mrb_lib.stats.bias.style_markers import length_difference, standardised
 from mrb_lib.stats.core.panel import Panel
 
+from .rows import column
+
 RESPONDERS = ("gpt-4o", "gpt-5", "Other-1B", "Other-2B")
 THREE, FIVE = (1.0, 1.0, 1.0), (0.8, 0.9, 1.0, 1.1, 1.2)
 LABELS = np.array(["A", "B", "tie"])
-TELLING = 250
+TELLING = 125
 """Benchmarks that tell 5% from what the majority's label gives, 74% and more, by 24 Monte-Carlo errors, and find a test
 that rejects in 10% in 19 seeds of 20 (binomial, more than 7% of 250)."""
 
@@ -103,15 +105,13 @@ def world(
     who, dimension, case = np.nonzero(asked)
     annotations = pd.DataFrame(
         {
-            "case_id": np.array(ids)[case], "annotator": np.array([f"a{i}" for i in range(len(noise))])[who],
-            "dimension": np.array(names)[dimension], "choice": LABELS[votes[asked]],
+            "case_id": column(case, ids), "annotator": column(who, [f"a{i}" for i in range(len(noise))]),
+            "dimension": column(dimension, names), "choice": column(votes[asked], LABELS),
         }
     )  # fmt: skip
     of_dimension, of_case = np.nonzero(label >= 0)
-    chosen = LABELS[label[label >= 0]]
-    gold = pd.DataFrame(
-        {"case_id": np.array(ids)[of_case], "dimension": np.array(names)[of_dimension], "choice": chosen}
-    )  # fmt: skip
+    chosen = column(label[label >= 0], LABELS)
+    gold = pd.DataFrame({"case_id": column(of_case, ids), "dimension": column(of_dimension, names), "choice": chosen})
     seen = quality + of_length * longer + of_own * own + judge_noise * rng.normal(size=quality.shape)
     shown = seen[..., None] + 0.3 * judge_noise * rng.normal(size=(*quality.shape, 2))
     choice = (shown < 0).astype(np.int8)[None, ..., None]
@@ -157,7 +157,7 @@ def test_length_is_not_found_where_longer_responses_are_better(correlation: floa
 @pytest.mark.parametrize("judge_noise", [0.5, 2.0])
 @pytest.mark.parametrize("correlation", [0.3, 0.6])
 def test_nor_by_a_judge_that_is_more_or_less_exact_than_annotators(correlation: float, judge_noise: float) -> None:
-    rows = world(400, 300, 6, correlation=correlation, judge_noise=judge_noise).rows("length", "beyond_quality")
+    rows = world(400, 150, 6, correlation=correlation, judge_noise=judge_noise).rows("length", "beyond_quality")
     assert rejected(rows) <= 0.07
 
 
@@ -180,19 +180,19 @@ def test_self_preference_is_not_found_where_its_own_responses_are_better(better:
     ids=["two annotators", "unequal annotators", "a changing crowd", "quality of two values"],
 )
 def test_size_in_other_worlds(kind: dict[str, Any]) -> None:
-    rows = world(1000, 300, 3, correlation=0.6, **kind).rows("length", "beyond_quality")
+    rows = world(1000, 150, 3, correlation=0.6, **kind).rows("length", "beyond_quality")
     assert rejected(rows) <= 0.07
 
 
 def test_what_remains_where_annotators_hardly_err() -> None:
     """Their votes say which response is better and not by how much, which a less exact judge goes by."""
     for correlation, most in ((0.3, 0.07), (0.6, 0.17)):
-        drawn = world(1000, 300, 11, correlation=correlation, noise=(0.3, 0.3, 0.3), judge_noise=1.5)
+        drawn = world(1000, 150, 11, correlation=correlation, noise=(0.3, 0.3, 0.3), judge_noise=1.5)
         assert rejected(drawn.rows("length", "beyond_quality")) <= most
 
 
 def test_size_with_few_cases() -> None:
-    rows = world(200, 400, 7, correlation=0.3).rows("length", "beyond_quality")
+    rows = world(200, 200, 7, correlation=0.3).rows("length", "beyond_quality")
     assert (rows["p_value"] < 0.05).mean() <= 0.07
     assert rows["p_value"].notna().mean() > 0.95
 
@@ -200,7 +200,7 @@ def test_size_with_few_cases() -> None:
 @pytest.mark.parametrize(("correlation", "pull"), [(0.0, 0.15), (0.3, 0.2), (0.6, 0.3)])
 def test_most_of_the_power_of_knowing_quality_is_kept(correlation: float, pull: float) -> None:
     """A pull of length, in standard deviations of quality, found by the table and by a regression on quality itself."""
-    drawn = world(1000, 200, 4, correlation=correlation, of_length=pull)
+    drawn = world(1000, 100, 4, correlation=correlation, of_length=pull)
     knowing = oracle(drawn, drawn.longer)
     rows = drawn.rows("length", "beyond_quality")
     assert rejected(rows) >= 0.8 * knowing
@@ -208,5 +208,5 @@ def test_most_of_the_power_of_knowing_quality_is_kept(correlation: float, pull: 
 
 
 def test_power_against_self_preference() -> None:
-    drawn = world(1000, 200, 5, better=0.5, of_own=0.3)
+    drawn = world(1000, 100, 5, better=0.5, of_own=0.3)
     assert rejected(drawn.rows("self_preference", "beyond_quality")) >= 0.8 * oracle(drawn, drawn.own)

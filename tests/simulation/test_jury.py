@@ -17,8 +17,10 @@ from mrb_lib.stats.juries.rows import means
 from mrb_lib.stats.juries.scores import scores_of
 from mrb_lib.stats.juries.votes import folds, weights
 
+from .rows import column, each_case
+
 N = 20_000
-BENCHMARKS, PIECES = 1000, 4
+BENCHMARKS, PIECES = 500, 4
 SKILL = np.array([0.75, 0.65, 0.65])
 
 
@@ -36,8 +38,7 @@ def tables(right: np.ndarray) -> tuple[Panel, pd.DataFrame, pd.DataFrame]:
     """As `panel_of`, with tables of the gold labels and of the cases."""
     panel, label = panel_of(right)
     ids = np.array([f"c{i}" for i in range(right.shape[2])])
-    gold = pd.DataFrame({"case_id": np.tile(ids, len(label)), "dimension": np.repeat(panel.dimensions, len(ids))})
-    gold["choice"] = np.array(["A", "B"])[label.ravel()]
+    gold = pd.DataFrame({**each_case(panel.dimensions, ids), "choice": column(label, ["A", "B"])})
     return panel, gold, pd.DataFrame({"case_id": ids})
 
 

@@ -22,19 +22,17 @@ from mrb_lib.stats.models.observations import Observations
 from mrb_lib.stats.models.table import models
 from mrb_lib.stats.models.terms import Covariates, pooled
 
+from .shares import is_near
+
 JUDGES = np.array([-0.5, 0.1, 0.4])
 SUBFIELDS = np.array([-0.4, 0.0, 0.4])
 FIRST, LONGER, LEVEL, SPREAD, OWN_SPREAD = 0.6, 0.3, 0.5, 1.0, 1.2
-BENCHMARKS = {("gee", 100): 800, ("gee", 400): 800, ("mixed", 100): 600}
+BENCHMARKS = {("gee", 100): 400, ("gee", 400): 400, ("mixed", 100): 400}
 # The mixed model at 1,000 cases takes two minutes for 1,000 benchmarks: 95% intervals covered .946 to .964 of the time.
-# The standard error of a coverage over 800 benchmarks is 0.008. statsmodels takes eight times as long for exchangeable
+# Of 400 benchmarks 95% intervals are to cover 91.7 to 98.3%, within three standard errors of what they claim; naive
+# errors of the marginal model, which take verdicts on a case as independent, cover far less. statsmodels takes eight times as long for exchangeable
 # fits: the coverage is that under independence, and a test of its own shows that their intervals are the same.
 AT_ONCE = 50
-
-
-def within(covered: float) -> bool:
-    """Whether a share of covering intervals is what 95% intervals may have."""
-    return bool(0.93 <= covered <= 0.97)
 
 
 class Benchmarks:
@@ -170,12 +168,12 @@ def test_coverage(model: str, n: int) -> None:
     for (term, level), truth in TERMS.items():
         found = rows(frame, term, level)
         covered = ((found["low"] <= truth) & (truth <= found["high"])).mean()
-        if not within(covered):
+        if not is_near(covered, 0.95, len(found), least=0.02):
             wrong[term, level] = covered
     for (term, level), truth in effects(made, np.hypot(SPREAD, OWN_SPREAD) if model == "mixed" else 0.0).items():
         found = rows(frame, term, level)
         covered = ((found["marginal_effect_low"] <= truth) & (truth <= found["marginal_effect_high"])).mean()
-        if not within(covered):
+        if not is_near(covered, 0.95, len(found), least=0.02):
             wrong["marginal", term, level] = covered
     assert not wrong
 
@@ -201,8 +199,8 @@ def test_exchangeable_fits_have_the_intervals_of_independent_ones() -> None:
 
 @pytest.mark.slow
 def test_size_of_the_tests_of_terms_that_do_nothing() -> None:
-    """Each of five terms without effect by itself, in 3,000 benchmarks."""
-    n, benchmarks = 100, 3000
+    """Each of five terms without effect by itself, in 1,500 benchmarks: 3.3 to 6.7% of them are to be rejected."""
+    n, benchmarks = 100, 1500
     made = Benchmarks(n, seed=3)
     made.eta = lambda: np.full((3, 2, n), LEVEL)
     right = made.with_copula(benchmarks).astype(float).reshape(benchmarks, 6, n)
@@ -219,7 +217,7 @@ def test_size_of_the_tests_of_terms_that_do_nothing() -> None:
         df = degrees(terms, found.kept, data)[:, None]
         p_values.append(2 * student.sf(np.abs(found.beta @ contrasts.T / se), df))
     rejected = (np.concatenate(p_values) < 0.05).mean(axis=0)
-    assert ((rejected >= 0.04) & (rejected <= 0.06)).all(), rejected
+    assert is_near(rejected, 0.05, benchmarks, least=0.01), rejected
 
 
 def interaction_sizes(judges: int, kind: np.ndarray, benchmarks: int, seed: int) -> dict[str, float]:
@@ -240,9 +238,7 @@ def interaction_sizes(judges: int, kind: np.ndarray, benchmarks: int, seed: int)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("judges", "n", "rare", "benchmarks"), [(3, 100, 0, 700), (8, 300, 5, 500), (32, 400, 35, 100)]
-)
+@pytest.mark.parametrize(("judges", "n", "rare", "benchmarks"), [(3, 100, 0, 350), (8, 300, 5, 250), (32, 400, 35, 60)])
 def test_size_of_the_tests_of_interactions(judges: int, n: int, rare: int, benchmarks: int) -> None:
     """Also where one level has few cases, for which a Wald test rejects nearly always; three standard errors."""
     kind = 1 + np.arange(n) % 3
@@ -260,8 +256,8 @@ def test_the_whole_table_recovers_planted_biases_and_tests_what_differs_between_
     eta = np.full((3, 2, 300), LEVEL) + SUBFIELDS[made.kind]
     eta[2] += 1.5 * np.array([0.5, -0.5])[:, None] * made.sign + 0.8 * made.longer
     made.eta = lambda: eta
-    frame = models(*made.tables(made.with_copula(40)))
-    assert len(frame["dimension"].unique()) == 40
+    frame = models(*made.tables(made.with_copula(20)))
+    assert len(frame["dimension"].unique()) == 20
     test = frame[frame["part"] == "interaction"].pivot(index="dimension", columns="term", values="p_value")
     rejected = (test < 0.05).mean()
     assert rejected["judge:gold_first"] > 0.9

@@ -18,7 +18,7 @@ from mrb_lib.stats.responders.rank_agreement import agreement, rank_interval
 from mrb_lib.stats.responders.strengths import Fitted, fit
 
 RESAMPLES = 400
-BENCHMARKS = 480
+BENCHMARKS = 240
 LOW, HIGH = 0.93, 0.97
 TIE = {"davidson": 0.6, "rao_kupper": 1.5}
 
@@ -61,7 +61,7 @@ def holds(low: np.ndarray, high: np.ndarray, truth: np.ndarray | float) -> np.nd
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "r", "benchmarks"), [(100, 5, 1500), (400, 5, 1000), (400, 11, 500)])
+@pytest.mark.parametrize(("n", "r", "benchmarks"), [(100, 5, 800), (400, 5, 500), (400, 11, 300)])
 def test_coverage_of_strengths(n: int, r: int, benchmarks: int) -> None:
     skill = np.linspace(-0.8, 0.8, r)
     truth = np.exp(skill) / np.exp(skill).sum()
@@ -84,7 +84,7 @@ def test_coverage_of_the_models_of_ties(n: int, model: str) -> None:
     skill = np.linspace(-0.8, 0.8, 5)
     truth = np.exp(skill) / np.exp(skill).sum()
     strengths, ties = [], []
-    for found in simulated(n, skill, 800, model=model):
+    for found in simulated(n, skill, 400, model=model):
         bounds = found.models[model].bounds
         strengths.append(holds(bounds.low, bounds.high, truth))
         ties.append(holds(bounds.tie_low, bounds.tie_high, TIE[model]))

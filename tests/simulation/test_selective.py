@@ -19,7 +19,9 @@ from mrb_lib.stats.core.panel import ABSENT, Panel
 from mrb_lib.stats.selective import selective
 from mrb_lib.stats.selective.thresholds import GRID, NONE, at_or_above, fixed_sequence, grid_place, risk_p
 
-SETS = 1500
+from .rows import each_case
+
+SETS = 800
 ALPHA = 0.15
 KNOWN = np.random.default_rng(1).beta(1.5, 1.0, 400_000) / 2 + 0.5
 
@@ -54,7 +56,7 @@ def tables(confidence: np.ndarray, wrong: np.ndarray, cluster: np.ndarray | None
     p[0, :, :, 0, 0] = np.where(wrong, 1 - confidence, confidence)
     choice = np.where(np.isnan(p), ABSENT, np.where(p > 0.5, 0, 1)).astype(np.int8)
     names, ids = [f"d{i:04d}" for i in range(sets)], [f"c{i}" for i in range(n)]
-    gold = pd.DataFrame({"case_id": np.tile(ids, sets), "dimension": np.repeat(names, n), "choice": "A"})
+    gold = pd.DataFrame({**each_case(names, ids), "choice": "A"})
     cases = pd.DataFrame({"case_id": ids})
     panel = Panel(["j"], names, [0], choice, p, pd.DataFrame())
     nobody = pd.DataFrame(columns=["case_id", "annotator", "dimension", "choice"], dtype="str")
@@ -152,19 +154,19 @@ def test_the_promise_holds_for_clusters_that_are_right_or_wrong_together() -> No
     """100 clusters of 4 cases of one fate: cases taken as independent break the promise, one a cluster keeps it."""
     generator = np.random.default_rng(8)
     cluster = np.repeat(np.arange(100), 4)
-    confidence = generator.choice(KNOWN, (1000, 100))[:, cluster]
-    wrong = (generator.random((1000, 100)) < ALPHA + 1e-9)[:, cluster]
+    confidence = generator.choice(KNOWN, (500, 100))[:, cluster]
+    wrong = (generator.random((500, 100)) < ALPHA + 1e-9)[:, cluster]
     found = tables(confidence, wrong, cluster)
     for column, kept in (("cluster", True), ("case_id", False)):
         rows = guarantees(selective(*found, target=1 - ALPHA, cluster=column))
         broken = rows.loc[rows["delta"] == 0.1, "guaranteed"].notna().mean()
-        assert (broken <= 0.1 + 3 * np.sqrt(0.09 / 1000)) == kept
+        assert (broken <= 0.1 + 3 * np.sqrt(0.09 / 500)) == kept
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [100, 400])
 def test_coverage_of_the_area_under_the_risk_coverage_curve(n: int) -> None:
-    generator, sets = np.random.default_rng(n), 2000
+    generator, sets = np.random.default_rng(n), 1000
     z = generator.normal(0, 1.5, (sets, n))
     wrong = generator.random(z.shape) > special.expit(np.abs(z))
     found = selective(*tables(special.expit(2 * np.abs(z)), wrong))
@@ -181,7 +183,7 @@ def test_coverage_of_the_area_under_the_risk_coverage_curve(n: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "sets"), [(100, 2000), (400, 1000)])
+@pytest.mark.parametrize(("n", "sets"), [(100, 1000), (400, 500)])
 def test_coverage_of_the_risk_at_a_coverage(n: int, sets: int) -> None:
     """At thresholds that every set has alike: risk is that of the cases at or above."""
     generator = np.random.default_rng(4)
@@ -209,8 +211,7 @@ def clinical(n: int, sets: int, seed: int) -> tuple[Panel, pd.DataFrame, pd.Data
     counts = (votes[:, :, None] == np.arange(3)).sum(axis=0)
     top = counts.max(axis=1)
     label = np.where((counts == top[:, None]).sum(axis=1) == 1, counts.argmax(axis=1), -1)
-    dimension, case = (axis.ravel() for axis in np.indices((sets, n)))
-    of = {"case_id": pd.Categorical.from_codes(case, ids), "dimension": pd.Categorical.from_codes(dimension, names)}
+    of = each_case(names, ids)
     choices = pd.Index(CHOICES)
     gold = pd.DataFrame({**of, "choice": pd.Categorical.from_codes(label, choices)})
     people = [
@@ -257,7 +258,7 @@ def promised(n: int, sets: int, target: float) -> pd.DataFrame:
 @pytest.mark.parametrize("reference", ["majority", "clinician"])
 def test_the_promise_holds_over_all_cases_that_the_judge_answers(n: int, target: float, reference: str) -> None:
     """Issue 12, point 6: of the quantity as it is defined, splits and ties of the clinicians counted as they are."""
-    sets = 600
+    sets = 300
     rows = promised(n, sets, target)
     rows = rows[(rows["part"] == "guarantee") & (rows["reference"] == reference)]
     known = agreement_at()[reference]
