@@ -18,6 +18,7 @@ from mrb_lib.stats.agreement import agreement, annotator_pairs, icc
 from mrb_lib.stats.resampling.resample import Block, block, resampled
 
 from .rows import column
+from .shares import is_near
 
 RESAMPLES = 400
 SHARE = np.array([0.45, 0.3, 0.25])
@@ -28,8 +29,8 @@ NAMES = ("percent_agreement", "cohen_kappa", "linear_kappa", "quadratic_kappa", 
 
 
 def within(covered: np.ndarray) -> bool:
-    """Whether a share of covering intervals is that of 95% intervals, two points up or down."""
-    return bool(0.93 <= covered.mean() <= 0.97)
+    """Whether a share of covering intervals is that of 95% intervals, two points or three Monte-Carlo errors off."""
+    return is_near(covered.mean(), 0.95, covered.size, least=0.02)
 
 
 def cases_of(n: int, cluster: np.ndarray | None = None) -> pd.DataFrame:

@@ -16,6 +16,8 @@ from mrb_lib.stats.bias.measures import BiasMeasure, equal_length_accuracy, erro
 from mrb_lib.stats.bias.style_markers import length_difference, standardised
 from mrb_lib.stats.core.panel import Panel
 
+from .shares import is_near
+
 RESPONDERS = ("gpt-4o", "gpt-5", "Other-1B", "Other-2B")
 GOLD = ("A", "B", "tie")
 
@@ -104,7 +106,7 @@ def test_accuracy_at_equal_length(drawn) -> None:
 
 @pytest.mark.parametrize("n", [100, 1000])
 def test_win_rates_at_equal_length_cover(n: int) -> None:
-    """Twelve benchmarks of 200 judges each: one benchmark's cases move the coverage of all its judges together."""
+    """Twelve benchmarks of 100 judges each: one benchmark's cases move the coverage of all its judges together."""
     strength = {"gpt-4o": 0.8, "gpt-5": 0.3, "Other-1B": -0.2, "Other-2B": -0.5}
     found = []
     for seed in range(12):
@@ -112,7 +114,7 @@ def test_win_rates_at_equal_length_cover(n: int) -> None:
         cases, gold, _ = benchmark(n, generator)
         gap = (cases["model_a"].map(strength) - cases["model_b"].map(strength)).to_numpy()
         pull = np.tanh(standardised(length_difference(cases, log=False)))
-        chosen = verdicts(np.tile(expit(gap + pull), (200, 1)), [f"j{i:04d}" for i in range(200)], generator)
+        chosen = verdicts(np.tile(expit(gap + pull), (100, 1)), [f"j{i:04d}" for i in range(100)], generator)
         won = bias(chosen, gold, cases)
         found.append(won[won["part"] == "win_rate"])
     won = pd.concat(found)
@@ -186,9 +188,12 @@ def measure(name: str, at: Drawn) -> BiasMeasure:
 NULLS = ("length", "verbosity", "self_preference", "family_preference", "style", "own errors", "family errors")
 
 
-@pytest.mark.parametrize(("n", "rows"), [(100, 4000), (1000, 2500)])
+@pytest.mark.parametrize(("n", "rows"), [(100, 2000), (1000, 1200)])
 def test_no_bias_is_found_as_often_as_claimed(n: int, rows: int) -> None:
-    """Gold is the truth and prefers the longer, and the judge knows gold: no interval must leave out zero."""
+    """Gold is the truth and prefers the longer, and the judge knows gold: no interval must leave out zero.
+
+    But for one in twenty, within three Monte-Carlo errors: 3.5 to 6.5% of 2,000, 3.1 to 6.9% of 1,200.
+    """
     found: dict[str, list[np.ndarray]] = {name: [] for name in NULLS}
     for at in judges(rows, n, seed=n):
         for name in NULLS:
@@ -198,7 +203,7 @@ def test_no_bias_is_found_as_often_as_claimed(n: int, rows: int) -> None:
     for name, excluded in found.items():
         share = np.concatenate(excluded)
         assert len(share) > 0.9 * rows, name
-        assert 0.04 <= share.mean() <= 0.06, (name, share.mean())
+        assert is_near(share.mean(), 0.05, rows, least=0.01), (name, share.mean())
 
 
 def truths(of_length: float) -> dict[str, float]:
@@ -217,7 +222,7 @@ def truths(of_length: float) -> dict[str, float]:
     }
 
 
-@pytest.mark.parametrize(("n", "rows", "copies"), [(100, 3000, 1), (1000, 1000, 1), (100, 2500, 3)])
+@pytest.mark.parametrize(("n", "rows", "copies"), [(100, 1500, 1), (1000, 600, 1), (100, 1200, 3)])
 def test_intervals_cover_what_is_planted(n: int, rows: int, copies: int) -> None:
     """Also where a case is there three times and its copies are judged alike; the intervals know its cluster."""
     planted = {**truths(0.6), "self_preference": 0.9}
@@ -229,7 +234,7 @@ def test_intervals_cover_what_is_planted(n: int, rows: int, copies: int) -> None
         covered["self_preference"].append(_covers(measure("self_preference", at), 0.9))
     for name, hits in covered.items():
         share = np.concatenate(hits).mean()
-        assert 0.93 <= share <= 0.97, (name, share)
+        assert is_near(share, 0.95, rows, least=0.02), (name, share)
 
 
 def _covers(found: BiasMeasure, truth: float) -> np.ndarray:

@@ -91,9 +91,13 @@ def coverage(rows: pd.DataFrame, name: str, value: float) -> float:
     return float(((rows[f"{name}_low"] <= value) & (value <= rows[f"{name}_high"])).mean())
 
 
-def within(shares: dict[str, float], low: float = 0.93, high: float = 0.97) -> dict[str, float]:
-    """Those that lie outside, which there should be none of."""
-    return {name: share for name, share in shares.items() if not low <= share <= high}
+def within(shares: dict[str, float], benchmarks: int, low: float = 0.93, high: float = 0.97) -> dict[str, float]:
+    """Those that lie outside by more than three Monte-Carlo errors from 95% explain; there should be none.
+
+    Two points are three errors over 1,000 benchmarks. Over 500 they are three points, so that 92 to 98% pass.
+    """
+    slack = max(0.0, 3 * np.sqrt(0.05 * 0.95 / benchmarks) - 0.02)
+    return {name: share for name, share in shares.items() if not low - slack <= share <= high + slack}
 
 
 PLAIN = [
@@ -129,7 +133,7 @@ def test_coverage(n: int, slope: float, orders: int) -> None:
     """
     rows, known = summaries(n, slope, orders), truth(slope, orders)
     names = [name for name in PLAIN if slope > 0.5 or name != "wrong_at_high_confidence"]
-    assert not within({name: coverage(rows, name, known[name]) for name in names})
+    assert not within({name: coverage(rows, name, known[name]) for name in names}, len(rows))
 
 
 @pytest.mark.slow
@@ -142,7 +146,7 @@ def test_the_interval_of_the_calibration_error_covers_it(n: int, slope: float, o
     rows, known = summaries(n, slope, orders), truth(slope, orders)
     names = ("ece", "ece_equal_mass")
     high = 0.99 if slope == 1 else 0.98 if n == 100 else 0.97
-    assert not within({name: coverage(rows, name, known[name]) for name in names}, high=high)
+    assert not within({name: coverage(rows, name, known[name]) for name in names}, len(rows), high=high)
     for name in names:
         plain, debiased = rows[name].mean() - known[name], rows[f"{name}_debiased"].mean() - known[name]
         assert plain > -0.002
@@ -160,7 +164,7 @@ def test_the_intervals_of_bins_cover(n: int, slope: float) -> None:
     rows = table[(table["part"] == "bin") & (table["binning"] == "equal_width")]
     right = known[rows["bin"].astype(int)]
     covered = ((rows["low"] <= right) & (right <= rows["high"])).groupby(rows["bin"]).mean()
-    assert not within(dict(covered), **({"low": 0.9, "high": 0.99} if n == 100 else {}))
+    assert not within(dict(covered), REPLICATIONS[n], **({"low": 0.9, "high": 0.99} if n == 100 else {}))
 
 
 @pytest.mark.slow
@@ -190,7 +194,7 @@ def test_clusters_of_cases_that_go_together_are_minded() -> None:
         table[table["part"] == "summary"] for table in (calibration(*found), calibration(*found, cluster="case_id"))
     )
     names = ("brier", "accuracy", "overconfidence", "auroc", "log_loss", "ece")
-    assert not within({name: coverage(rows, name, known[name]) for name in names}, low=0.92, high=0.98)
+    assert not within({name: coverage(rows, name, known[name]) for name in names}, sets, low=0.92, high=0.98)
     assert all(coverage(alone, name, known[name]) < 0.85 for name in names)
 
 
@@ -244,7 +248,7 @@ def test_the_intervals_after_recalibration_cover_what_the_maps_do_to_new_cases(n
         for k, name in enumerate((f"brier_{kind}", f"log_loss_{kind}")):
             low, high = rows[f"{name}_low"], rows[f"{name}_high"]
             found[name] = float(((low <= known[:, j, k]) & (known[:, j, k] <= high)).mean())
-    assert not within(found)
+    assert not within(found, sets)
 
 
 @pytest.mark.slow
@@ -282,5 +286,5 @@ def test_a_planted_shift_is_found(n: int, here: float, there: float) -> None:
         known = {name: known.get(name, 0.0) + sign * value for name, value in values.items()}
     found = {name: coverage(rows, f"{name}_difference", value) for name, value in known.items()}
     error = found.pop("ece")
-    assert not within(found)
+    assert not within(found, len(rows))
     assert (0.91 if n == 100 else 0.93) <= error <= 0.99

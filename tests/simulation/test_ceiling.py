@@ -32,7 +32,7 @@ def truths() -> dict[str, float]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "benchmarks"), [(100, 1000), (400, 250)])
+@pytest.mark.parametrize(("n", "benchmarks"), [(100, 400), (400, 150)])
 def test_coverage_of_annotators_judges_and_their_difference(n: int, benchmarks: int) -> None:
     """Each within 93% to 97%, give or take two Monte-Carlo standard errors."""
     annotations, cases, panel, names = simulated(n, benchmarks, np.random.default_rng(n))

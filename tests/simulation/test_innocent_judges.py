@@ -25,7 +25,7 @@ from .rows import column
 RESPONDERS = ("gpt-4o", "gpt-5", "Other-1B", "Other-2B")
 THREE, FIVE = (1.0, 1.0, 1.0), (0.8, 0.9, 1.0, 1.1, 1.2)
 LABELS = np.array(["A", "B", "tie"])
-TELLING = 125
+TELLING = 250
 """Benchmarks that tell 5% from what the majority's label gives, 74% and more, by 24 Monte-Carlo errors, and find a test
 that rejects in 10% in 19 seeds of 20 (binomial, more than 7% of 250)."""
 
@@ -164,7 +164,7 @@ def test_nor_by_a_judge_that_is_more_or_less_exact_than_annotators(correlation: 
 @pytest.mark.parametrize("noise", [THREE, FIVE], ids=["three", "five"])
 @pytest.mark.parametrize("better", [0.5, 1.0])
 def test_self_preference_is_not_found_where_its_own_responses_are_better(better: float, noise: Sequence[float]) -> None:
-    drawn = world(1000, TELLING, 2, better=better, noise=noise)
+    drawn = world(500, TELLING, 2, better=better, noise=noise)
     assert rejected(drawn.rows("self_preference", "beyond_quality")) <= 0.07
     assert excludes_zero(drawn.rows("self_preference", "log_odds")) > 0.75
 
@@ -187,7 +187,7 @@ def test_size_in_other_worlds(kind: dict[str, Any]) -> None:
 def test_what_remains_where_annotators_hardly_err() -> None:
     """Their votes say which response is better and not by how much, which a less exact judge goes by."""
     for correlation, most in ((0.3, 0.07), (0.6, 0.17)):
-        drawn = world(1000, 150, 11, correlation=correlation, noise=(0.3, 0.3, 0.3), judge_noise=1.5)
+        drawn = world(1000, 300, 11, correlation=correlation, noise=(0.3, 0.3, 0.3), judge_noise=1.5)
         assert rejected(drawn.rows("length", "beyond_quality")) <= most
 
 

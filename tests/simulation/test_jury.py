@@ -18,6 +18,7 @@ from mrb_lib.stats.juries.scores import scores_of
 from mrb_lib.stats.juries.votes import folds, weights
 
 from .rows import column, each_case
+from .shares import is_near
 
 N = 20_000
 BENCHMARKS, PIECES = 500, 4
@@ -138,10 +139,10 @@ UNSTABLE = {100: CHOSEN, 400: CHOSEN}
 
 @pytest.mark.parametrize("n", [100, 400])
 def test_coverage(n: int) -> None:
-    """Fixed juries, and what members add, within 93 to 97%; juries that were chosen, no less than `jury` says.
+    """Fixed juries, and what members add, within 92 to 98%; juries that were chosen, no less than `jury` says.
 
-    Over 1,000 benchmarks the Monte-Carlo error of a coverage is .007. Intervals a sixth too narrow, as where the
-    variance lacks what members share, cover 90%, four of these errors below the band.
+    Over 500 benchmarks the Monte-Carlo error of a coverage is .01. Intervals a sixth too narrow, as where the variance
+    lacks what members share, cover 90%, in each of the measures of fixed juries two of these errors below the band.
     """
     held: dict[str, list[np.ndarray]] = {}
     for number in range(PIECES):
@@ -151,8 +152,9 @@ def test_coverage(n: int) -> None:
         for (name, (_, truth)), item in zip(made.items(), found, strict=True):
             held.setdefault(name, []).append((item.low <= truth + 1e-9) & (item.high >= truth - 1e-9))
     share = {name: float(np.concatenate(several).mean()) for name, several in held.items()}
-    assert not {name: value for name, value in share.items() if not 0.93 <= value <= 0.97 and name not in UNSTABLE[n]}
-    assert all(0.89 <= value <= 0.97 for value in share.values())
+    fixed = {name: value for name, value in share.items() if name not in UNSTABLE[n]}
+    assert not {name: value for name, value in fixed.items() if not is_near(value, 0.95, BENCHMARKS, least=0.02)}
+    assert all(0.89 <= value <= 0.98 for value in share.values())
 
 
 def dawid_skene_truth(panel: Panel) -> np.ndarray:

@@ -11,6 +11,8 @@ from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.learning import learning
 from tests.training_records import recipes_of
 
+from .rows import each_case
+
 BENCHMARKS = 200
 
 
@@ -28,7 +30,7 @@ def simulated(
     costs = pd.DataFrame(columns=["judge", "dimension"])
     panel = Panel([f"n{size:05d}" for size in sizes], names, [0], both, None, costs)
     ids = [f"c{i}" for i in range(n)]
-    gold = pd.DataFrame({"case_id": np.tile(ids, BENCHMARKS), "dimension": np.repeat(names, n), "choice": "A"})
+    gold = pd.DataFrame({**each_case(names, ids), "choice": "A"})
     cluster = [str(i // (n // clusters)) for i in range(n)]
     return panel, gold, pd.DataFrame({"case_id": ids, "question": "q", "cluster": cluster})
 

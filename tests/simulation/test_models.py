@@ -29,9 +29,9 @@ SUBFIELDS = np.array([-0.4, 0.0, 0.4])
 FIRST, LONGER, LEVEL, SPREAD, OWN_SPREAD = 0.6, 0.3, 0.5, 1.0, 1.2
 BENCHMARKS = {("gee", 100): 400, ("gee", 400): 400, ("mixed", 100): 400}
 # The mixed model at 1,000 cases takes two minutes for 1,000 benchmarks: 95% intervals covered .946 to .964 of the time.
-# Of 400 benchmarks 95% intervals are to cover 91.7 to 98.3%, within three standard errors of what they claim; naive
-# errors of the marginal model, which take verdicts on a case as independent, cover far less. statsmodels takes eight times as long for exchangeable
-# fits: the coverage is that under independence, and a test of its own shows that their intervals are the same.
+# Over 400 benchmarks a coverage is to be within three standard errors, .033, of 95%: errors that are a fifth too small
+# cover 88%. statsmodels takes eight times as long for exchangeable fits: the coverage is that under independence, and a
+# test of its own shows that their intervals are the same.
 AT_ONCE = 50
 
 

@@ -12,7 +12,7 @@ from mrb_lib.stats.transfer.trained import OUT_OF_DOMAIN, trained_rows
 from tests.stats.small_tables import gold_of
 from tests.stats.transfer.test_trained import ACCURACIES, CASES, GOLD, WITH, WITHOUT, judged, leave_one_out, trained_on
 
-BENCHMARKS = 120
+BENCHMARKS = 60
 
 
 def test_intervals_of_the_loss_out_of_domain_hold_the_truth_overall_and_in_each_domain() -> None:

@@ -1,6 +1,7 @@
 """Heterogeneity between domains: size, coverage and prediction at known truth. SIMULATED data.
 
-95% intervals cover 93 to 97%, tests have sizes from .04 to .06, with 100 and with 1,000 cases.
+95% intervals cover 93 to 97%, tests reject 5%, within three Monte-Carlo errors (from 3 to 7% of 1,000 benchmarks), with
+100 and with 1,000 cases.
 """
 
 from __future__ import annotations
@@ -12,15 +13,17 @@ from mrb_lib.stats.transfer.domains import Domains, domain_accuracies, proportio
 from mrb_lib.stats.transfer.meta import Pooled, pool, predict
 from mrb_lib.stats.transfer.rankings import by_domain, expected, shuffled, taus
 
-BENCHMARKS = 2000
+from .shares import is_near
+
+BENCHMARKS = 1000
 
 
 def covers(covered: np.ndarray) -> bool:
-    return bool(0.93 <= covered.mean() <= 0.97)
+    return is_near(covered.mean(), 0.95, len(covered), least=0.02)
 
 
 def has_size(p_value: np.ndarray) -> bool:
-    return bool(0.04 <= (p_value <= 0.05).mean() <= 0.06)
+    return is_near((p_value <= 0.05).mean(), 0.05, len(p_value), least=0.01)
 
 
 def right(generator: np.random.Generator, shape: tuple[int, ...], chance: np.ndarray | float) -> np.ndarray:
