@@ -72,7 +72,7 @@ def test_both_directions_together_recover_the_true_order_that_either_alone_misse
 def test_the_position_effect_is_found_within_its_interval(weights: np.ndarray) -> None:
     held = []
     for seed in range(20):
-        cases = item_cases(40, K, seed=seed)
+        cases = item_cases(25, K, seed=seed)
         verdicts, truth = judged(cases, weights, noise=1.0, seed=seed)
         row = consistency(verdicts, cases).iloc[0]
         held.append(row["position_bias_low"] <= truth <= row["position_bias_high"])

@@ -164,7 +164,7 @@ def test_nor_by_a_judge_that_is_more_or_less_exact_than_annotators(correlation: 
 @pytest.mark.parametrize("noise", [THREE, FIVE], ids=["three", "five"])
 @pytest.mark.parametrize("better", [0.5, 1.0])
 def test_self_preference_is_not_found_where_its_own_responses_are_better(better: float, noise: Sequence[float]) -> None:
-    drawn = world(500, TELLING, 2, better=better, noise=noise)
+    drawn = world(1000, TELLING, 2, better=better, noise=noise)
     assert rejected(drawn.rows("self_preference", "beyond_quality")) <= 0.07
     assert excludes_zero(drawn.rows("self_preference", "log_odds")) > 0.75
 

@@ -13,7 +13,7 @@ from tests.training_records import recipes_of
 
 from .rows import each_case
 
-BENCHMARKS = 200
+BENCHMARKS = 120
 
 
 def simulated(

@@ -46,7 +46,7 @@ def drawn(n: int, seed: int, per_cluster: int) -> pd.DataFrame:
 
 @pytest.mark.parametrize(("n", "per_cluster"), [(120, 1), (180, 3)])
 def test_intervals_hold_the_truth(n: int, per_cluster: int) -> None:
-    truth = drawn(21_000, 0, per_cluster)
+    truth = drawn(9_000, 0, per_cluster)
     studies = [drawn(n, seed, per_cluster) for seed in range(1, 36)]
     held = {
         name: np.mean([
@@ -58,7 +58,7 @@ def test_intervals_hold_the_truth(n: int, per_cluster: int) -> None:
 
 
 def test_planted_leniency_and_reversal_are_recovered() -> None:
-    truth = drawn(20_000, 0, 1)
+    truth = drawn(9_000, 0, 1)
     assert truth.loc["lenient", "mean_difference"] == pytest.approx(0.41, abs=0.06), "0.5, less what the ends cut off"
     assert abs(truth.loc["noisy", "mean_difference"]) < 0.03
     assert truth.loc["turned", "spearman"] < -0.8

@@ -14,9 +14,11 @@ from mrb_lib.stats.significance.paired import sign_test, significance
 from mrb_lib.stats.significance.permutation import p_values
 
 from .panels import panel_of
+from .shares import is_near
 
-LOW, HIGH = 0.04, 0.06
-BENCHMARKS = 2000
+BENCHMARKS = 1000
+HIGH = 0.07
+"""A test at .05 rejects so many of 1,000 benchmarks where it is three Monte-Carlo errors off, one at .1 never."""
 
 
 def equal_judges(generator: np.random.Generator, judges: int, n: int, orders: int = 1) -> np.ndarray:
@@ -37,7 +39,7 @@ def rejected(rows: pd.DataFrame, name: str) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [100, 400])
 def test_size_of_the_tests_of_two_right_or_wrong_judges(n: int) -> None:
-    """The Monte-Carlo error of a share of .05 over 2,000 benchmarks is .0049."""
+    """The Monte-Carlo error of a share of .05 over 1,000 benchmarks is .0069."""
     right = equal_judges(np.random.default_rng(n), 2, n)
     rows = significance(*panel_of(right), policy="official", resamples=400, seed=1)
     pairs, together = rows[rows["part"] == "pair"], rows[rows["test"] == "cochran_q"]
@@ -45,7 +47,7 @@ def test_size_of_the_tests_of_two_right_or_wrong_judges(n: int) -> None:
     sizes = {name: rejected(pairs, name) for name in ("mid_p", "permutation_p", "bootstrap_p", "t_p")}
     sizes["cochran_q"] = rejected(together, "p_value")
     sizes["permutation_f"] = rejected(rows[rows["test"] == "permutation_f"], "p_value")
-    assert all(LOW <= size <= HIGH for size in sizes.values()), sizes
+    assert is_near(np.array(list(sizes.values())), 0.05, BENCHMARKS, least=0.01), sizes
 
 
 @pytest.mark.slow
@@ -56,7 +58,7 @@ def test_size_of_the_tests_of_graded_scores_and_of_several_judges(n: int) -> Non
     pairs = rows[rows["part"] == "pair"]
     sizes = {name: rejected(pairs, name) for name in ("p_value", "bootstrap_p", "t_p")}
     sizes["permutation_f"] = rejected(rows[rows["test"] == "permutation_f"], "p_value")
-    assert all(LOW <= size <= HIGH for size in sizes.values()), sizes
+    assert is_near(np.array(list(sizes.values())), 0.05, BENCHMARKS, least=0.01), sizes
 
 
 @pytest.mark.slow
@@ -67,7 +69,7 @@ def test_size_of_the_tests_of_all_judges_where_they_vary_unequally() -> None:
     twins = np.where(generator.random(twins.shape) < 0.02, generator.random(twins.shape), twins)
     alone = generator.random((2, BENCHMARKS, 100))
     rows = significance(*panel_of(np.concatenate([twins, alone]) < 0.6), policy="official", resamples=400)
-    assert LOW <= rejected(rows[rows["test"] == "permutation_f"], "p_value") <= HIGH
+    assert is_near(rejected(rows[rows["test"] == "permutation_f"], "p_value"), 0.05, BENCHMARKS, least=0.01)
     assert rejected(rows[rows["test"] == "cochran_q"], "p_value") > 0.08
 
 
@@ -99,7 +101,7 @@ def test_position_bias_is_no_difference_of_accuracy(n: int, before: float) -> No
     """
     scores = steady_leaning_tying(np.random.default_rng(n), np.zeros((3, BENCHMARKS, n), dtype=np.float32))
     gains = scores[0] - scores[1]
-    assert LOW <= (p_values(gains) <= 0.05).mean() <= HIGH
+    assert is_near((p_values(gains) <= 0.05).mean(), 0.05, BENCHMARKS, least=0.01)
     exact, _ = sign_test((gains > 0).sum(axis=1), (gains < 0).sum(axis=1))
     assert (exact <= 0.05).mean() == pytest.approx(before, abs=0.05)
 
@@ -109,10 +111,10 @@ def test_position_bias_is_no_difference_of_accuracy(n: int, before: float) -> No
 def test_size_with_ties_order_bias_and_clusters_of_unequal_size(clusters: int) -> None:
     """Judges of one accuracy that are unequal in all else, in clusters of 2 to 30 cases that suit some judges more.
 
-    The Monte-Carlo error of a share of .05 over 10,000 benchmarks is .0022.
+    The Monte-Carlo error of a share of .05 over 4,000 benchmarks is .0034, over 2,000 .0049.
     """
     generator = np.random.default_rng(clusters)
-    benchmarks = 4000 if clusters == 500 else 10_000
+    benchmarks = 2000 if clusters == 500 else 4000
     size = generator.integers(2, 31 if clusters < 100 else 9, clusters)
     cluster, start = np.repeat(np.arange(clusters), size), np.cumsum(size) - size
     spread = np.array([0.1, 0.05, 0.02], dtype=np.float32)[:, None, None]
@@ -125,8 +127,8 @@ def test_size_with_ties_order_bias_and_clusters_of_unequal_size(clusters: int) -
         for one, other in ((0, 1), (0, 2), (1, 2))
     }
     within = (sums - sums.mean(axis=0)).transpose(1, 2, 0)
-    sizes["all"] = np.mean([flip_p(each, 400, seed) <= 0.05 for seed, each in enumerate(within[:4000])])
-    assert all(LOW <= share <= HIGH for share in sizes.values()), sizes
+    sizes["all"] = np.mean([flip_p(each, 400, seed) <= 0.05 for seed, each in enumerate(within[:2000])])
+    assert is_near(np.array(list(sizes.values())), 0.05, 2000, least=0.01), sizes
 
 
 @pytest.mark.slow
@@ -141,7 +143,7 @@ def test_clusters_are_known_to_the_tests_that_say_so() -> None:
     pairs = rows[rows["part"] == "pair"]
     sizes = {name: rejected(pairs, name) for name in ("p_value", "t_p")}
     sizes["permutation_f"] = rejected(rows[rows["test"] == "permutation_f"], "p_value")
-    assert all(LOW <= size <= HIGH for size in sizes.values()), sizes
+    assert is_near(np.array(list(sizes.values())), 0.05, BENCHMARKS, least=0.01), sizes
     assert rejected(pairs, "exact_p") > 0.08
     assert rejected(pairs, "bootstrap_p") <= 0.065
 
@@ -158,7 +160,7 @@ def test_size_of_equivalence_and_of_non_inferiority_at_the_margin() -> None:
     rows = significance(*panel_of(right), policy="official", margin=0.10, resamples=0)
     pairs = rows[rows["part"] == "pair"]
     sizes = {name: rejected(pairs, name) for name in ("equivalence_p", "noninferiority_2_p")}
-    assert all(LOW <= size <= HIGH for size in sizes.values()), sizes
+    assert is_near(np.array(list(sizes.values())), 0.05, BENCHMARKS, least=0.01), sizes
     assert rejected(pairs, "noninferiority_p") == 1
 
 
@@ -191,7 +193,7 @@ def test_size_in_clusters_of_unequal_size(judges: int, clusters: int, largest: i
     if judges <= 4:
         pairs = table[table["part"] == "pair"]
         sizes |= {name: rejected(pairs, name) for name in ("p_value", "t_p")}
-    assert all(LOW <= size <= HIGH for size in sizes.values()), sizes
+    assert is_near(np.array(list(sizes.values())), 0.05, BENCHMARKS, least=0.01), sizes
 
 
 def test_the_exact_test_keeps_its_size_for_every_number_of_differing_cases() -> None:

@@ -96,7 +96,7 @@ def domain_interval(found: Domains) -> tuple[np.ndarray, np.ndarray]:
 
 def true_accuracies(generator: np.random.Generator, k: int, spread: float) -> np.ndarray:
     """Of k domains, and of a new one: normal around .7 on the arcsine scale."""
-    return np.sin(generator.normal(np.arcsin(np.sqrt(0.7)), spread, (BENCHMARKS, k + 1))) ** 2
+    return np.sin(generator.normal(np.arcsin(np.sqrt(0.7)), spread, (2 * BENCHMARKS, k + 1))) ** 2
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_coverage_of_the_summary_and_of_a_new_domain(k: int, spread: float, n: i
     generator = np.random.default_rng(k)
     truth = true_accuracies(generator, k, spread)
     domain = np.repeat(np.arange(k), n)
-    found = accuracies(right(generator, (BENCHMARKS, len(domain)), truth[:, :-1][:, domain]), domain)
+    found = accuracies(right(generator, (len(truth), len(domain)), truth[:, :-1][:, domain]), domain)
     summary = pooled(found)
     covered = (proportion(summary.low) <= 0.7) & (proportion(summary.high) >= 0.7)
     # A scale that is never below 1 is too careful where domains do not differ, or few of them no more than by chance.
@@ -124,7 +124,7 @@ def test_planted_heterogeneity_is_recovered_and_covered() -> None:
     generator = np.random.default_rng(9)
     truth = true_accuracies(generator, 20, 0.12)[:, :-1]
     domain = np.repeat(np.arange(20), 80)
-    found = pooled(accuracies(right(generator, (BENCHMARKS, len(domain)), truth[:, domain]), domain))
+    found = pooled(accuracies(right(generator, (len(truth), len(domain)), truth[:, domain]), domain))
     for tau2 in (found.tau2, found.tau2_dl):
         assert tau2.mean() == pytest.approx(0.12**2, rel=0.05)
     assert covers((found.tau2_low <= 0.12**2) & (found.tau2_high >= 0.12**2))
@@ -134,7 +134,7 @@ def test_a_domain_left_out_is_inside_the_prediction_as_often_as_it_should_be() -
     generator = np.random.default_rng(10)
     truth = true_accuracies(generator, 9, 0.10)
     domain = np.repeat(np.arange(10), 50)
-    found = accuracies(right(generator, (BENCHMARKS, 500), truth[:, domain]), domain)
+    found = accuracies(right(generator, (len(truth), 500), truth[:, domain]), domain)
     below = predict(found.effect[:, 1:], found.variance[:, 1:]).below(found.effect[:, 0], found.variance[:, 0])
     assert covers((below >= 0.025) & (below <= 0.975))
 

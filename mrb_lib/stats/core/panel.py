@@ -334,9 +334,9 @@ def _encode(frame: pd.DataFrame, ids: pd.Index, dimensions: Sequence[str], categ
 
 def _of_choice(stated: pd.Series, choice: IntArray, n: int) -> FloatArray:
     """The probability of the category chosen, from JSON lists of those of all; NaN where there is none."""
-    out = np.full(len(stated), np.nan)
-    for row in np.flatnonzero(stated.notna().to_numpy() & (choice >= 0)):
-        shares = json.loads(stated.iloc[row])
+    out, texts = np.full(len(stated), np.nan), stated.tolist()
+    for row in np.flatnonzero(stated.notna().to_numpy() & (choice >= 0)).tolist():
+        shares = json.loads(texts[row])
         if len(shares) != n:
             raise InputError(f"verdicts: p_categories holds {len(shares)} numbers for {n} categories; remove the run.")
         out[row] = shares[choice[row]]
