@@ -33,7 +33,7 @@ def check_coverage(rows: pd.DataFrame, benchmarks: int, truth: np.ndarray, *, mo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "benchmarks"), [(100, 250), (400, 150)])
+@pytest.mark.parametrize(("n", "benchmarks"), [(100, 150), (400, 100)])
 def test_confusion_prevalence_and_being_right(n: int, benchmarks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mrb_lib.stats.gold.annotators.MODELS", ("dawid_skene",))
     annotations, cases, _, names = simulated(n, benchmarks, np.random.default_rng(n))
@@ -54,13 +54,13 @@ def test_confusion_prevalence_and_being_right(n: int, benchmarks: int, monkeypat
 def test_one_coin(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mrb_lib.stats.gold.annotators.MODELS", ("one_coin",))
     even = np.where(np.eye(3, dtype=bool), COINS[:, None, None], (1 - COINS[:, None, None]) / 2)
-    annotations, cases, _, names = simulated(n, 250, np.random.default_rng(n), confusion=even)
+    annotations, cases, _, names = simulated(n, 150, np.random.default_rng(n), confusion=even)
     table = annotators(annotations, cases, dimensions=names, resamples=200, seed=1)
     for part, truth in (("annotator", COINS), ("prevalence", SHARE), ("confusion", even.ravel())):
         rows = table[table["part"] == part]
-        means = rows["probability"].to_numpy(dtype=float).reshape(250, -1).mean(axis=0)
+        means = rows["probability"].to_numpy(dtype=float).reshape(150, -1).mean(axis=0)
         np.testing.assert_allclose(means, truth, atol=0.015)
-        check_coverage(rows, 250, truth)
+        check_coverage(rows, 150, truth)
 
 
 @pytest.mark.slow
@@ -126,7 +126,7 @@ def test_accuracy_where_the_same_cases_are_hard_for_all(name: str) -> None:
     """
     n_labels, people, judge = ALIKE[name]
     warned = []
-    for n, benchmarks in ((250, 100), (1000, 60)):
+    for n, benchmarks in ((250, 60), (1000, 40)):
         annotations, cases, panel, names, decided = hard_alike(n, benchmarks, n_labels, people, judge)
         options = {"policy": "official", "categories": list(LABELS[:n_labels]), "resamples": 200, "seed": 1}
         rows = gold_rules(panel, annotations, cases, dimensions=names, **options)

@@ -161,8 +161,7 @@ def test_nor_by_a_judge_that_is_more_or_less_exact_than_annotators(correlation: 
     assert rejected(rows) <= 0.07
 
 
-@pytest.mark.parametrize("noise", [THREE, FIVE], ids=["three", "five"])
-@pytest.mark.parametrize("better", [0.5, 1.0])
+@pytest.mark.parametrize(("better", "noise"), [(0.5, FIVE), (1.0, THREE)], ids=["five", "three"])
 def test_self_preference_is_not_found_where_its_own_responses_are_better(better: float, noise: Sequence[float]) -> None:
     drawn = world(1000, TELLING, 2, better=better, noise=noise)
     assert rejected(drawn.rows("self_preference", "beyond_quality")) <= 0.07

@@ -21,7 +21,7 @@ from mrb_lib.stats.selective.thresholds import GRID, NONE, at_or_above, fixed_se
 
 from .rows import each_case
 
-SETS = 800
+SETS = 500
 ALPHA = 0.15
 KNOWN = np.random.default_rng(1).beta(1.5, 1.0, 400_000) / 2 + 0.5
 

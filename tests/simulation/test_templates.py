@@ -17,6 +17,8 @@ from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.templates.table import templates
 from tests.stats.small_tables import prompts_of
 
+from .rows import each_case
+
 CASES, BENCHMARKS, IN_CLUSTER = 120, 2000, 2
 PROMPTS = prompts_of({"x@a": "x", "x@b": "x"})
 PULL, NOISE_OF_CASE = 0.8, 1.5
@@ -43,7 +45,7 @@ def simulated(shift: float, apart: float, repeats: int) -> tuple[pd.DataFrame, d
     choice = (rng.random((*right.shape, repeats)) > right[..., None]).astype(np.int8)
     names = [f"d{i:04d}" for i in range(BENCHMARKS)]
     ids = [f"c{i}" for i in range(CASES)]
-    gold = pd.DataFrame({"case_id": np.tile(ids, BENCHMARKS), "dimension": np.repeat(names, CASES), "choice": "A"})
+    gold = pd.DataFrame({**each_case(names, ids), "choice": "A"})
     cases = pd.DataFrame({"case_id": ids, "pair": np.arange(CASES) // IN_CLUSTER})
     panel = Panel(["x@a", "x@b"], names, list(range(repeats)), choice, None, pd.DataFrame())
     table = templates(panel, gold, cases, prompts=PROMPTS, cluster="pair", correction="none", resamples=500)
