@@ -85,7 +85,7 @@ def test_an_annotator_of_few_cases(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "benchmarks"), [(100, 250), (400, 100)])
+@pytest.mark.parametrize(("n", "benchmarks"), [(100, 150), (400, 100)])
 def test_accuracy_corrected_for_wrong_labels(n: int, benchmarks: int) -> None:
     """The majority is wrong in one case of twenty or so, which takes some points off; the correction puts them back."""
     annotations, cases, panel, names = simulated(n, benchmarks, np.random.default_rng(n))

@@ -74,9 +74,9 @@ def sizes(found: pd.DataFrame) -> dict[str, float]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "hard", "orders"), [(100, 0.0, 1), (100, 1.0, 1), (400, 0.0, 1), (400, 1.0, 2)])
 def test_size_and_coverage_whether_or_not_the_subfield_is_hard(n: int, hard: float, orders: int) -> None:
-    """Eight judges without DIF in each of 200 benchmarks: within three Monte-Carlo errors, from 3.4 to 6.6%."""
-    found = sizes(eyes(n, 200, 7, hard=hard, orders=orders))
-    assert is_near(np.array(list(found.values())), 0.05, 1600, least=0.01), found
+    """Eight judges without DIF in each of 150 benchmarks: within three Monte-Carlo errors, from 3.1 to 6.9%."""
+    found = sizes(eyes(n, 150, 7, hard=hard, orders=orders))
+    assert is_near(np.array(list(found.values())), 0.05, 1200, least=0.01), found
 
 
 @pytest.mark.slow

@@ -53,7 +53,7 @@ def with_position(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "benchmarks"), [(100, 200), (1000, 30)])
+@pytest.mark.parametrize(("n", "benchmarks"), [(100, 200), (1000, 60)])
 @pytest.mark.parametrize(("biased", "bias"), [(0, 0.0), (3, 4.0)])
 def test_coverage_whatever_the_judges_do_with_the_response_shown_first(
     n: int, benchmarks: int, biased: int, bias: float
