@@ -70,24 +70,28 @@ def rate(store: Path, name: str, dimensions: Sequence[str], choices: Sequence[st
     with open_store(store, create=False) as opened:
         for row in opened.assignments(name).itertuples():
             rng = np.random.default_rng([len(row.annotator), *row.case_id.encode()])
-            for dimension in dimensions:
-                choice = str(rng.choice(choices))
-                opened.answer(AnnotatorAnswer(name, row.case_id, row.annotator, dimension, choice, row.order))
+            opened.answer_all(
+                AnnotatorAnswer(name, row.case_id, row.annotator, dimension, str(rng.choice(choices)), row.order)
+                for dimension in dimensions
+            )
 
 
 def test_from_a_folder_of_images_to_a_released_benchmark(
     mrb: Mrb, tiny: Callable[[str], Path], smollm_server: str, tmp_path: Path
 ) -> None:
-    """Two tiny models and SmolLM2 behind a server are the filter and the responders."""
+    """Two tiny models are the filter, they and SmolLM2 behind a server the responders.
+
+    Both steps ask models by the same code. Parts of pictures are looked for in test_construct_start.py.
+    """
     source, work, bench = write_source(tmp_path / "source"), tmp_path / "work", tmp_path / "bench"
-    roster, served = tmp_path / "roster.toml", tmp_path / "served.toml"
+    roster, blind, served = tmp_path / "roster.toml", tmp_path / "blind.toml", tmp_path / "served.toml"
     roster.write_text('[[judge]]\nname = "smollm2"\nengine = "endpoint"\nmodel = "smollm2"\nvision = false\n')
     # Two of the three read text only, and answer from the question.
+    blind.write_text(f'[[model]]\nname = "path:{tiny("llama")}"\nwithout_images = true\n')
     served.write_text(
-        f'[[model]]\nname = "path:{tiny("llama")}"\nwithout_images = true\n'
         f'[[model]]\nname = "smollm2"\nurl = "{smollm_server}"\ntemperature = 0.0\nwithout_images = true\n'
+        + blind.read_text()
     )
-    behind_a_server = ("--plan", served, "--roster", roster)
 
     def step(name: str, *options: object, after: int, bare: bool = False) -> Result:
         """A step that is killed, taken up again, and compared with one that nobody killed."""
@@ -106,8 +110,8 @@ def test_from_a_folder_of_images_to_a_released_benchmark(
         same(work, apart)
         return done
 
-    step("start", source, "--dataset", "ours", "--licence", "CC0-1.0", "--name", "ours", "--kind", "simulated", after=3,
-         bare=True)  # fmt: skip
+    step("start", source, "--dataset", "ours", "--licence", "CC0-1.0", "--name", "ours", "--kind", "simulated",
+         "--no-crops", after=3, bare=True)  # fmt: skip
     begun = open_work(work)
     left_out = begun.funnel().query("step == 'start' and reason != 'kept'")["n"].sum()
     assert len(begun.items()) == len(begun.entering("filter")) + left_out
@@ -115,12 +119,13 @@ def test_from_a_folder_of_images_to_a_released_benchmark(
     assert not [path for path in work.rglob("*") if path.is_file() and NAME.split("^")[0].encode() in path.read_bytes()]
 
     seeing = f"path:{tiny('llava')}"
-    step("filter", "--model", seeing, *behind_a_server, "--keep", "correct <= 1", *SHORT, after=4)
+    step("filter", "--model", seeing, "--plan", blind, "--keep", "correct <= 1", *SHORT, after=4)
     dealt = mrb("construct", "screen", work, "--clinicians", "Dr A,Dr B,Dr C", "--overlap", 2, "--assign-only")
     assert dealt.code == 0, dealt.err
     rate(work / "reviews.sqlite", "ours (screening)", list(CRITERIA), ["2", "3", "4", "5", "5"])
     step("screen", "--close", after=2)
-    step("respond", "--responder", seeing, *behind_a_server, *SHORT, after=4)
+    # The eighth file holds the second part of what the server's model answered.
+    step("respond", "--responder", seeing, "--plan", served, "--roster", roster, *SHORT, after=8)
     step("pair", "--exclude", "refused", after=3)
     assert mrb("annotate", work, "--annotators", "ann,bea,cy", "--overlap", 3, "--assign-only").code == 0
     rate(work / "reviews.sqlite", "ours", load(work).meta.dimensions, ["A", "A", "B", "tie"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,11 +13,18 @@ from mrb_lib.data.benchmark import load
 from mrb_lib.data.demo import write_demo
 
 
-@pytest.fixture
-def demo(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sixty SIMULATED cases, which are split already."""
-    write_demo(tmp_path / "d", cases=60)
-    return tmp_path / "d"
+    folder = tmp_path_factory.mktemp("written") / "d"
+    write_demo(folder, cases=60)
+    return folder
+
+
+@pytest.fixture
+def demo(written: Path, tmp_path: Path) -> Path:
+    """A copy of them, to be changed."""
+    return shutil.copytree(written, tmp_path / "d")
 
 
 def test_a_split_is_drawn_written_checked_and_replaced_only_when_asked(mrb: Callable, demo: Path) -> None:

@@ -124,8 +124,9 @@ def test_a_judge_for_each_fold_never_sees_it(bench: Path, tiny: Tiny, tmp_path: 
 
 
 def test_sft_goes_on_from_a_judge_that_was_trained(bench: Path, tiny: Tiny, tmp_path: Path) -> None:
-    assert _run("train", bench, tmp_path / "warm", "--model", f"path:{tiny('llama')}", *BLIND).exit_code == 0
-    assert _run("train", bench, tmp_path / "dpo", "--from", tmp_path / "warm", "--method", "dpo", *BLIND).exit_code == 0
+    quick = (*BLIND, "--n-cases", "2", "--dimension", "overall")
+    assert _run("train", bench, tmp_path / "warm", "--model", f"path:{tiny('llama')}", *quick).exit_code == 0
+    assert _run("train", bench, tmp_path / "dpo", "--from", tmp_path / "warm", "--method", "dpo", *quick).exit_code == 0
     assert _record(tmp_path / "dpo")["started_from"]["cases"] == _record(tmp_path / "warm")["cases"]
 
 
