@@ -20,13 +20,17 @@ DIMENSIONS = ("accuracy", "overall")
 
 @pytest.fixture(scope="session")
 def with_split(pictured: Benchmark) -> Benchmark:
-    """Eighteen cases: eight to train on, six to validate on, four to test on; two dimensions."""
+    """Eighteen cases: eight to train on, six to validate on, four to test on; two dimensions.
+
+    Responses are the first words of the simulated ones: what a step of training takes is the length of its prompts.
+    """
     split = ["train"] * 8 + ["validation"] * 6 + ["test"] * 4
     annotations = pictured.annotations[pictured.annotations["dimension"].isin(DIMENSIONS)]
+    short = {name: pictured.cases[name].str[:120] for name in ("response_a", "response_b")}
     return replace(
         pictured,
         meta=replace(pictured.meta, dimensions=DIMENSIONS),
-        cases=pictured.cases.assign(split=split),
+        cases=pictured.cases.assign(split=split, **short),
         annotations=annotations.reset_index(drop=True),
     )
 
