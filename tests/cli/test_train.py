@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from mrb_lib.cli.app import app
-from mrb_lib.data.benchmark import load
+from mrb_lib.data.benchmark import load, save
 from mrb_lib.data.demo import write_demo
 from mrb_lib.data.splits import split, write_split
 from mrb_lib.errors import MrbError
@@ -28,9 +28,12 @@ BLIND = (*QUICK, "--without-images")  # for a model that reads text only
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Forty simulated cases with folds by department."""
+    """Twenty-four simulated cases with folds by department."""
     folder = tmp_path_factory.mktemp("bench")
-    write_demo(folder, cases=40, seed=3)
+    write_demo(folder, cases=24, seed=3)
+    benchmark = load(folder)  # what training takes is the length of its prompts
+    short = {name: benchmark.cases[name].str[:120] for name in ("response_a", "response_b")}
+    save(replace(benchmark, cases=benchmark.cases.assign(**short)), folder)
     write_split(split(load(folder), test=0.3, validation=0.1, seed=0, folds="department").benchmark)
     return folder
 
@@ -67,7 +70,7 @@ def test_trains_judges_and_compares(bench: Path, tiny: Tiny, tmp_path: Path) -> 
     cases = load(bench).cases
     assert {*record["cases"], *record["related"]} == set(cases.loc[cases["split"] == "train", "case_id"])
     seen = {*record["cases"], *record["related"], *record["validation"]}
-    assert row["n"] + row["n_excluded"] == 40 and row["n"] <= 40 - len(seen)
+    assert row["n"] + row["n_excluded"] == 24 and row["n"] <= 24 - len(seen)
 
 
 def test_recipes_of_a_file_become_folders_and_are_not_made_twice(bench: Path, tiny: Tiny, tmp_path: Path) -> None:
