@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -51,6 +52,8 @@ _LIGATURE = re.compile("(?<=-)-|(?<=,),")  # TeX would join two of them to anoth
 def one_line(text: str) -> str:
     """Text on one line, without the control characters that would steer a reader's program."""
     spaced = " ".join(text.split())
+    if spaced.isprintable():  # then no letter is of a category C; it is asked of every cell of a table
+        return spaced
     return "".join(letter for letter in spaced if not unicodedata.category(letter).startswith("C"))
 
 
@@ -182,6 +185,7 @@ def _best(values: np.ndarray, rule: Best, competes: np.ndarray) -> np.ndarray:
     return np.flatnonzero(np.isclose(candidates, top, rtol=0, atol=1e-12))
 
 
+@lru_cache(10_000)  # the cells of a table repeat each other
 def latex_text(text: str) -> str:
     """Text of unknown origin that LaTeX prints as it is; a letter of a script that its fonts lack as its code point."""
     escaped = "".join(map(_latex_letter, unicodedata.normalize("NFC", one_line(text))))

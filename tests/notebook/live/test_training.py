@@ -40,9 +40,12 @@ def opened(folder: Path, **parameters: object) -> Workspace:
 
 @pytest.fixture(scope="session")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sixty simulated cases with a split, and no runs."""
+    """Sixty simulated cases with a split, and no runs; what learning takes is the length of the responses."""
     folder = tmp_path_factory.mktemp("small")
     write_demo(folder, cases=60, seed=5)
+    benchmark = load(folder)
+    short = {name: benchmark.cases[name].str[:120] for name in ("response_a", "response_b")}
+    save(replace(benchmark, cases=benchmark.cases.assign(**short)), folder)
     return folder
 
 
