@@ -73,7 +73,7 @@ def renamed(benchmark: Benchmark, verdicts: pd.DataFrame, folder: Path) -> Path:
 def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The embedded benchmark, small, with SIMULATED judges and hostile names."""
     plain = tmp_path_factory.mktemp("plain") / "d"
-    write_demo(plain, cases=60)
+    write_demo(plain, cases=36)
     write_simulated_runs(plain, plain / "runs", seed=0)
     benchmark = load(plain)
     return renamed(benchmark, load_verdicts(plain / "runs", benchmark.cases), tmp_path_factory.mktemp("embedded") / "d")
