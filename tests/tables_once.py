@@ -1,26 +1,56 @@
-"""A table of the same arguments is made once, where a test is of what is done with it."""
+"""What is made of the same arguments is made once, where a test is of what is done with it."""
 
 from __future__ import annotations
 
+import hashlib
 import pickle
+from dataclasses import dataclass, field
 from functools import wraps
 
 import pandas as pd
 import pytest
 
+from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.notebook import workspace
 from mrb_lib.stats import tables
+from mrb_lib.stats.core.panel import Panel
 
 
-def make_tables_once(patch: pytest.MonkeyPatch) -> None:
-    """Let `analyze` give another copy of the table that it made before of equal arguments."""
+@dataclass
+class Made:
+    """What was made, by what it was made of."""
+
+    tables: dict[bytes, pd.DataFrame] = field(default_factory=dict)
+    panels: dict[bytes, dict[str, Panel]] = field(default_factory=dict)
+
+
+def make_tables_once(patch: pytest.MonkeyPatch, made: Made | None = None) -> None:
+    """Let `analyze` give another copy of the table that it made before of equal arguments; `made` outlives a test."""
     analyze = tables.analyze
-    made: dict[bytes, pd.DataFrame] = {}
+    known = (made or Made()).tables
 
     @wraps(analyze)
     def once(*arguments: object, **options: object) -> pd.DataFrame:
-        key = pickle.dumps((arguments, options))
-        if key not in made:
-            made[key] = analyze(*arguments, **options)
-        return made[key].copy()
+        key = _digest(arguments, options)
+        if key not in known:
+            known[key] = analyze(*arguments, **options)
+        return known[key].copy()
 
     patch.setattr(tables, "analyze", once)
+
+
+def make_panels_once(patch: pytest.MonkeyPatch, made: Made) -> None:
+    """Let a notebook take the panels that were made before of equal verdicts; nothing writes into a panel."""
+    read_panels = workspace.read_panels
+
+    def once(benchmark: Benchmark, frames: list[pd.DataFrame]) -> dict[str, Panel]:
+        key = _digest(benchmark.meta, benchmark.cases["case_id"].tolist(), frames)
+        if key not in made.panels:
+            made.panels[key] = read_panels(benchmark, frames)
+        return made.panels[key]
+
+    patch.setattr(workspace, "read_panels", once)
+
+
+def _digest(*arguments: object) -> bytes:
+    return hashlib.sha256(pickle.dumps(arguments)).digest()

@@ -211,6 +211,8 @@ class Publisher:
 
     def _blind_in(self, data: pd.DataFrame) -> str:
         """Which of the judges that were shown no image a table names in any of its columns, in words."""
+        if not self.blind:
+            return ""
         named = {name for column in data for name in self.blind & set(data[column].map(str))}
         return f"Judged without images: {', '.join(sorted(named))}" if named else ""
 

@@ -16,7 +16,7 @@ from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.files import slug
 from mrb_lib.notebook import publish, trial, workspace
 from mrb_lib.verdicts.store import load_verdicts, save_imported
-from tests.tables_once import make_tables_once
+from tests.tables_once import Made, make_panels_once, make_tables_once
 
 from .cells import run_cells
 from .conftest import JUDGES
@@ -78,10 +78,17 @@ class Undrawn:
         return []
 
 
+@pytest.fixture(scope="session")
+def made() -> Made:
+    """Tables and panels that were made for one notebook, for others that make them of the same, too."""
+    return Made()
+
+
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     """No figure is drawn, no widget is made, a judge is tried only once, and equal tables are made once."""
-    make_tables_once(monkeypatch)
+    make_tables_once(monkeypatch, made)
+    make_panels_once(monkeypatch, made)
 
     def undrawn(draw: Callable[..., object]) -> Callable[..., Undrawn]:
         return functools.wraps(draw)(lambda *_args, **_options: Undrawn())
