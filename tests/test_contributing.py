@@ -6,14 +6,14 @@ import json
 import os
 import re
 import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import nbformat
 import pandas as pd
 import pytest
 
+from mrb_lib.preloaded import KERNEL, command, preloaded
 from mrb_lib.probes import target
 
 ROOT = Path(__file__).parent.parent
@@ -43,17 +43,22 @@ def plugins(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def mrb(plugins: Path) -> Command:
-    """Runs the command where the package is installed; a process of its own, since features register once."""
+def mrb(plugins: Path) -> Iterator[Command]:
+    """Runs the command where the package is installed; a process of its own, since features register once.
+
+    All are forked from one that has loaded what they import, before anything is registered.
+    """
     paths = [str(plugins), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "MRB_STATIC": "1"}
+    own = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "MRB_STATIC": "1"}
+    loaded = (*KERNEL, "papermill", "mrb_lib.cli.app", "mrb_lib.runs.execute", "mrb_lib.stats.tables",
+              "mrb_lib.notebook.workspace", "mrb_lib.report.pipeline")  # fmt: skip
+    with preloaded(own, loaded) as environment:
 
-    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-        code = "from mrb_lib.cli.main import main; main()"
-        command = [sys.executable, "-c", code, *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+            line = command("mrb_lib.cli.main", *map(str, arguments), environment=environment)
+            return subprocess.run(line, capture_output=True, text=True, check=True, env=environment)
 
-    return run
+        yield run
 
 
 @pytest.fixture(scope="module")
@@ -70,8 +75,8 @@ def bench(mrb: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_help_lists_what_was_added(mrb: Command) -> None:
     assert "how often does a judge call a tie" in " ".join(mrb("analyze", "--help").stdout.split())
-    for command in ("import", "export"):
-        assert "one JSON object a line" in " ".join(mrb(command, "--help").stdout.split())
+    for name in ("import", "export"):
+        assert "one JSON object a line" in " ".join(mrb(name, "--help").stdout.split())
 
 
 def test_the_format_reads_and_writes(mrb: Command, bench: Path, tmp_path: Path) -> None:

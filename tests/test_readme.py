@@ -8,12 +8,14 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from mrb_lib.cli.main import main
+from mrb_lib.preloaded import command, preloaded
+from tests.browser.server import APPS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -157,24 +159,30 @@ def test_the_plan_of_judges_runs(
     assert rows["medgemma-4b"] == ["medgemma-4b", "failed"]
 
 
+@pytest.fixture(scope="module")
+def forking() -> Iterator[dict[str, str]]:
+    """The environment in which commands and their servers are forked from one process that has loaded them."""
+    with preloaded(os.environ, APPS) as environment:
+        yield environment
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["lab", "review", "annotate"])
+@pytest.mark.parametrize("named", ["lab", "review", "annotate"])
 def test_the_commands_that_serve_print_their_address(
-    command: str, tables: Path, mrb: Callable[[list[str]], str]
+    named: str, tables: Path, mrb: Callable[[list[str]], str], forking: dict[str, str]
 ) -> None:
     mrb(["mrb", "import", "table", "my-tables", "my-bench"])
     mrb(["mrb", "judge", "my-bench", "my-bench/runs", "--judge", "longer"])
-    [line] = [line for line in _commands() if line[1] == command]
-    code = "from mrb_lib.cli.main import main; main()"
+    [line] = [line for line in _commands() if line[1] == named]
     server = subprocess.Popen(
-        [sys.executable, "-c", code, *line[1:], "--no-browser"],
+        command("mrb_lib.cli.main", *line[1:], "--no-browser", environment=forking), env=forking,
         cwd=tables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
     )  # fmt: skip
     try:
         assert server.stdout is not None
         assert any("http://127.0.0.1" in shown for shown in server.stdout)
     finally:
-        os.killpg(server.pid, signal.SIGINT)
+        server.send_signal(signal.SIGTERM)  # which is passed on to the process that was forked
         server.communicate(timeout=60)
 
 
@@ -193,7 +201,7 @@ def test_the_tables_are_listed_with_their_questions_and_the_commands_are_named()
     from mrb_lib.stats.tables import TABLES
 
     assert "\n".join(f"| `{name}` | {spec.question} |" for name, spec in TABLES.items()) in README
-    for command in (
+    for name in (
         "import",
         "pull",
         "check",
@@ -208,4 +216,4 @@ def test_the_tables_are_listed_with_their_questions_and_the_commands_are_named()
         "export",
         "adjudications",
     ):
-        assert f"mrb {command}" in README
+        assert f"mrb {name}" in README

@@ -73,7 +73,7 @@ def test_everything_that_shapes_a_figure_is_part_of_the_key(two: Any, monkeypatc
     assert key() == keys[-1]
 
 
-def test_a_changed_parameter_reaches_the_notebook(lab: Any) -> None:
+def test_a_changed_parameter_reaches_the_notebook(lab: Any, forked: None) -> None:
     lab.notebook("one", "print('policy', policy, 'dimension', dimension, 'seed', seed)")
     lab.report()
     result = lab.report(policy="strict", dimension="clarity", seed=7)
