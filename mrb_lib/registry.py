@@ -58,7 +58,7 @@ class Registry(Mapping[str, T]):
     def _complete(self) -> None:
         if not self._is_complete:
             for home in self._homes:
-                for module in _modules_under(home):
+                for module in modules_under(home):
                     import_module(module)
             load_plugins()
             self._is_complete = True
@@ -71,7 +71,7 @@ def load_plugins() -> None:
         plugin.load()
 
 
-def _modules_under(package: str) -> Iterable[str]:
+def modules_under(package: str) -> Iterable[str]:
     """The names of a package's modules, those of packages inside it among them."""
     path = import_module(package).__path__
     return sorted(module.name for module in pkgutil.walk_packages(path, f"{package}."))

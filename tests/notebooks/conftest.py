@@ -19,6 +19,7 @@ from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.data.demo.ratings import RatingJudge, simulated_ratings
 from mrb_lib.data.meta import BenchmarkMeta
 from mrb_lib.preloaded import KERNEL, preloaded, write_kernel
+from mrb_lib.registry import modules_under
 from mrb_lib.reviews.marks import Adjudication
 from mrb_lib.reviews.store import open_store
 from mrb_lib.schema import CHOICES, ORDERS, ORGAN_DEPARTMENT, ORGANS
@@ -27,8 +28,10 @@ from tests.training_records import BASE_REVISION, record_of
 
 _LOADED = (
     *KERNEL, "nbformat", "scipy.stats", "statsmodels.api", "formulaic", "matplotlib.pyplot",
-    "matplotlib.backends.backend_pdf", "fontTools.subset", "mrb_lib.stats.tables", "mrb_lib.notebook.live.figures",
-    "mrb_lib.notebook.trial", "mrb_lib.plots.style:draw_once", "mrb_lib.widgets.case",
+    "matplotlib.backends.backend_pdf", "fontTools.subset", "ipywidgets", "mrb_lib.stats.tables",
+    "mrb_lib.notebook.opening", "mrb_lib.notebook.conclusions", "mrb_lib.notebook.live.figures",
+    "mrb_lib.notebook.trial", "mrb_lib.plots.style:draw_once", "mrb_lib.widgets.boards", "mrb_lib.widgets.case",
+    *modules_under("mrb_lib.plots"), *modules_under("mrb_lib.stats"),
     *(f"mrb_lib.judges.local.{name}" for name in ("checkpoint", "base", "tiny")),
 )  # fmt: skip
 """What notebooks import, torch included, which takes seconds."""

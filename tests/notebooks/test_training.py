@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from mrb_lib.data.benchmark import load, save
 from mrb_lib.data.demo.build import write_demo
 
 from .cells import run_cells
@@ -21,9 +23,13 @@ PATHS = [path for path in NOTEBOOKS if path.stem in OF_TRAINING]
 
 @pytest.fixture(scope="session")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sixty simulated cases with a split, and no runs."""
-    folder = tmp_path_factory.mktemp("bench")
-    write_demo(folder, cases=60, seed=5)
+    """Sixty simulated cases with a split, and no runs; of two dimensions, each of which every judge is asked for."""
+    made, folder = tmp_path_factory.mktemp("made"), tmp_path_factory.mktemp("bench")
+    write_demo(made, cases=60, seed=5)
+    whole, dimensions = load(made), ("accuracy", "overall")
+    votes = whole.annotations[whole.annotations["dimension"].isin(dimensions)]
+    meta = replace(whole.meta, dimensions=dimensions)
+    save(replace(whole, meta=meta, annotations=votes.reset_index(drop=True)), folder)
     return folder
 
 
