@@ -29,6 +29,7 @@ settings.load_profile("workbench")
 sys.modules.setdefault("rfc3987_syntax", None)
 
 _LOUD = 3.0
+_looked_through = 0  # modules that no collection of garbage looks through any more
 
 
 # What needs a browser, a kernel, a server, a model, many draws or seconds; `make quick` leaves it out.
@@ -66,9 +67,20 @@ def pytest_sessionstart() -> None:
 
 def pytest_collection_finish() -> None:
     """What is loaded by now stays: looking through it again and again took a sixth of the time of the tests."""
+    global _looked_through
+    _looked_through = len(sys.modules)
     gc.freeze()
     gc.enable()
     gc.set_threshold(50_000)
+
+
+def pytest_runtest_teardown() -> None:
+    """So does what a test loads on its way, torch among it: for a judge that is put away all else is looked through."""
+    global _looked_through
+    if len(sys.modules) > _looked_through + 300:
+        _looked_through = len(sys.modules)
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.fixture(scope="session")
