@@ -16,6 +16,7 @@ from mrb_lib.notebook.absent import Absent, Frame
 from mrb_lib.notebook.places import write_simulated_runs
 from mrb_lib.plots.agreement import pair_name
 from mrb_lib.plots.jury import NAMES
+from mrb_lib.plots.style import Paper
 from mrb_lib.stats.failures.failure_kinds import failure_kinds
 from mrb_lib.stats.failures.query import from_fragment
 from mrb_lib.stats.failures.selection import select
@@ -179,7 +180,10 @@ def test_cells_of_dif_lead_to_the_cases_that_its_counts_hold(w: Workspace) -> No
         assert parts.loc[(row.judge, row.subfield), "stated"].endswith(f" of {row.n_inside} cases scored")
 
 
-def test_marks_of_the_figures_find_their_lists(w: Workspace) -> None:
+def test_marks_of_the_figures_find_their_lists(w: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of figures that are laid out and not saved: a mark lies where the layout puts it."""
+    for name in ("_quantized", "svg", "pdf"):
+        monkeypatch.setattr(Paper, name, lambda _drawn: b"")
     consistency, agreement = w.analyze("consistency"), w.analyze("agreement", intervals="all")
     difficulty = w.analyze("difficulty", dimension="overall")
     cases = difficulty[difficulty["part"] == "case"]
