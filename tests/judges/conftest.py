@@ -6,10 +6,14 @@ import fcntl
 import os
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from mrb_lib.files import staged_folder
+
+if TYPE_CHECKING:
+    from mrb_lib.judges.local.packed import PackedJudge
 
 
 @pytest.fixture(scope="session")
@@ -29,23 +33,45 @@ def smollm(smollm_gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def smollm_packed(smollm: Path) -> PackedJudge:
+    """The judge `packed` with these weights, which it has loaded and checked."""
+    from mrb_lib.judges.local.packed import PackedJudge
+    from mrb_lib.judges.roster.entry import Entry
+    from mrb_lib.judges.roster.source import WeightsSource
+    from mrb_lib.judges.settings import Settings
+
+    entry = Entry("smollm2-135m", "packed", vision=False)
+    judge = PackedJudge(entry.name, entry, WeightsSource(smollm, "package"), Settings(without_images=True), {})
+    judge.load()
+    return judge
+
+
 def _write_smollm(smollm_gguf: Path, folder: Path, patch: pytest.MonkeyPatch) -> None:
     import gguf
+    import numpy as np
     import torch
     import transformers
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM, AutoTokenizer, modeling_gguf_pytorch_utils
 
     # transformers reads the whole file three times, and makes the same map of names for each module.
-    for name in ("GGUFReader", "get_tensor_name_map"):
-        patch.setattr(gguf, name, cache(getattr(gguf, name)))
+    for module, name in (
+        (gguf, "GGUFReader"),
+        (gguf, "get_tensor_name_map"),
+        (modeling_gguf_pytorch_utils, "load_gguf_checkpoint"),
+    ):
+        patch.setattr(module, name, cache(getattr(module, name)))
+    # Each of a million cuts out of a map of the file makes a map of its own.
+    patch.setattr(np, "memmap", lambda path, mode="r", dtype=np.uint8: np.fromfile(path, dtype))
     transformers.utils.logging.disable_progress_bar()
     torch.set_num_threads(1)
     arguments = {"pretrained_model_name_or_path": smollm_gguf.parent, "gguf_file": smollm_gguf.name}
     packed = AutoModelForCausalLM.from_pretrained(**arguments, dtype=torch.float32)
     # Saved as it is, the model would say of itself that it is quantized still.
     del packed.config.quantization_config
-    plain = type(packed)(packed.config)
-    plain.load_state_dict(packed.state_dict())
+    with torch.device("meta"):
+        plain = type(packed)(packed.config)
+    plain.load_state_dict(packed.state_dict(), assign=True)
     plain.generation_config = packed.generation_config
     plain.save_pretrained(folder)
     AutoTokenizer.from_pretrained(**arguments).save_pretrained(folder)

@@ -10,9 +10,13 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.data.meta import BenchmarkMeta
+from mrb_lib.judges.local.packed import PackedJudge
+from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
+from mrb_lib.runs import execute
 from mrb_lib.runs.execute import judge
 from mrb_lib.schema import STATUSES
+from mrb_lib.verdicts.protocol import Judge
 from mrb_lib.verdicts.store import load_verdicts
 
 pytestmark = pytest.mark.slow
@@ -31,9 +35,9 @@ def _saved(meta: BenchmarkMeta, cases: pd.DataFrame, choice: str, folder: Path) 
 
 @pytest.fixture(scope="module")
 def rated(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
-    """Three responses to be rated, one after an earlier step."""
-    cases = pd.DataFrame({"case_id": ["x", "y", "z"], "question": "What prevents scurvy?", "response_a": ANSWERS})
-    cases["before"] = [None, "Scurvy is a lack of a vitamin.", None]
+    """Two responses to be rated, one after an earlier step."""
+    cases = pd.DataFrame({"case_id": ["x", "y"], "question": "What prevents scurvy?", "response_a": ANSWERS[:2]})
+    cases["before"] = [None, "Scurvy is a lack of a vitamin."]
     return _saved(
         BenchmarkMeta("risk", "general", ("harm",), RISKS, "ordinal", "rating"),
         cases,
@@ -55,15 +59,24 @@ def paired(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     return _saved(BenchmarkMeta("pairs", "general", ("overall",)), cases, "A", tmp_path_factory.mktemp("paired"))
 
 
-def _verdicts(bench: Benchmark, runs: Path, name: str, **settings: object) -> pd.DataFrame:
-    judge(bench, runs, [name], settings=Settings(**{"without_images": True, "max_new_tokens": 24, **settings}))
+@pytest.fixture(scope="module")
+def two(paired: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    """One pair of the first question, and that of the split train."""
+    cases = paired.cases[paired.cases["case_id"].isin(["ab", "t"])]
+    return _saved(paired.meta, cases, "A", tmp_path_factory.mktemp("two"))
+
+
+def _verdicts(bench: Benchmark, runs: Path, name: str, limit: int | None = None, **settings: object) -> pd.DataFrame:
+    """The verdicts of a run; a reply is cut short where only how it is asked for and kept is looked at."""
+    chosen = Settings(**{"without_images": True, "max_new_tokens": 6, **settings})
+    judge(bench, runs, [name], limit=limit, settings=chosen)
     return load_verdicts(runs, bench.cases, replies=True)
 
 
 @pytest.mark.parametrize("engine", ["packed", "rating", "generative"])
 def test_ratings_from_its_weights(engine: str, smollm: Path, rated: Benchmark, tmp_path: Path) -> None:
     said = _verdicts(rated, tmp_path / "runs", f"path:{smollm}+{engine}")
-    assert len(said) == 3
+    assert len(said) == 2
     assert said["choice"].dropna().isin(RISKS).all()
     if engine == "generative":
         assert said["reply"].str.len().min() > 0
@@ -78,7 +91,7 @@ def test_ratings_from_its_weights(engine: str, smollm: Path, rated: Benchmark, t
 def test_ratings_through_a_server_that_is_held_to_the_categories(
     smollm_server: str, rated: Benchmark, tmp_path: Path
 ) -> None:
-    said = _verdicts(rated, tmp_path / "runs", "endpoint:smollm", url=smollm_server)
+    said = _verdicts(rated, tmp_path / "runs", "endpoint:smollm", url=smollm_server, max_new_tokens=24)
     assert said["choice"].isin(RISKS).all(), said[["status", "reply"]]
 
 
@@ -87,38 +100,61 @@ def test_a_ranking_is_one_reply_for_all_pairs(
     at_server: bool, smollm: Path, smollm_server: str, paired: Benchmark, tmp_path: Path
 ) -> None:
     name, own = ("endpoint:smollm+batch", {"url": smollm_server}) if at_server else (f"path:{smollm}+batch", {})
-    said = _verdicts(paired, tmp_path / "runs", name, **own)
-    assert len(said) == 8
+    said = _verdicts(paired, tmp_path / "runs", name, limit=3, **own)
+    assert len(said) == 6
     assert not said["status"].eq("error").any(), said["error"]
-    item = said[said["case_id"] != "t"]
-    assert item["reply"].nunique() <= 2
-    assert item["prompt_tokens"].notna().sum() == 2, "what a prompt took is counted once"
+    assert said["reply"].nunique() <= 2
+    assert said["prompt_tokens"].notna().sum() == 2, "what a prompt took is counted once"
 
 
 def test_a_rubric_is_decided_point_by_point(
     smollm: Path, smollm_server: str, paired: Benchmark, tmp_path: Path
 ) -> None:
-    packed = _verdicts(paired, tmp_path / "packed", f"path:{smollm}+rubric")
+    packed = _verdicts(paired, tmp_path / "packed", f"path:{smollm}+rubric", limit=1)
+    assert len(packed) == 2
     assert packed["status"].isin(["ok", "unparsed"]).all()
     assert packed["score_a"].between(0, 1).all()
     assert packed.groupby("case_id")["choice"].nunique(dropna=False).max() == 1, "both orders have the same points"
     for name, own in ((f"path:{smollm}+generative", {}), ("endpoint:smollm", {"url": smollm_server})):
-        said = _verdicts(paired, tmp_path / name[:4], name, prompt="criteria", **own)
-        assert len(said) == 8
+        said = _verdicts(paired, tmp_path / name[:4], name, limit=1, prompt="criteria", **own)
+        assert len(said) == 2
         assert not said["status"].eq("error").any()
 
 
+def _lend(packed: PackedJudge, patch: pytest.MonkeyPatch) -> None:
+    """Have judges of the engine `packed` read with weights that are loaded and checked already."""
+
+    def borrowing(name: str, **options: object) -> Judge:
+        found = resolve(name, **options)
+        assert isinstance(found, PackedJudge)
+        found.share(packed)
+        return found
+
+    patch.setattr(execute, "resolve", borrowing)
+
+
 @pytest.fixture(scope="module")
-def plain(smollm: Path, paired: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
-    """The verdicts on the pairs with nothing shown beside them."""
-    return _verdicts(paired, tmp_path_factory.mktemp("plain"), f"path:{smollm}+packed")
+def plain(
+    smollm: Path, smollm_packed: PackedJudge, two: Benchmark, tmp_path_factory: pytest.TempPathFactory
+) -> pd.DataFrame:
+    """The verdicts on two pairs with nothing shown beside them."""
+    with pytest.MonkeyPatch.context() as patch:
+        _lend(smollm_packed, patch)
+        return _verdicts(two, tmp_path_factory.mktemp("plain"), f"path:{smollm}+packed")
 
 
 @pytest.mark.parametrize("shown", [{"reference": "weak", "evidence": True}, {"examples": 1}], ids=str)
 def test_what_is_shown_beside_a_case_is_read(
-    shown: dict[str, object], smollm: Path, paired: Benchmark, plain: pd.DataFrame, tmp_path: Path
+    shown: dict[str, object],
+    smollm: Path,
+    smollm_packed: PackedJudge,
+    two: Benchmark,
+    plain: pd.DataFrame,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    said = _verdicts(paired, tmp_path / "runs", f"path:{smollm}+packed", **shown)
-    assert len(said) == (6 if "examples" in shown else 8), "training cases are examples and are not judged"
+    _lend(smollm_packed, monkeypatch)
+    said = _verdicts(two, tmp_path / "runs", f"path:{smollm}+packed", **shown)
+    assert len(said) == (2 if "examples" in shown else 4), "training cases are examples and are not judged"
     assert said["p_a"].between(0, 1, inclusive="neither").all()
     assert said["prompt_tokens"].sum() / len(said) > plain["prompt_tokens"].sum() / len(plain) + 5

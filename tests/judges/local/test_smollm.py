@@ -21,17 +21,14 @@ from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 
-ENTRY = Entry("smollm2-135m", "packed", vision=False)
-
 
 @pytest.fixture(scope="module")
 def asked(pictured: Benchmark, ask_for: Callable[..., pd.DataFrame]) -> pd.DataFrame:
     """A case in both orders on two dimensions, its texts cut to a length that a CPU reads in a moment."""
     cases = pictured.cases.head(1).copy()
-    for name, length in (("response_a", 160), ("response_b", 90)):
+    for name, length in (("response_a", 60), ("response_b", 40)):
         cases[name] = cases[name].str.slice(0, length)
-    rows = ask_for(cases)
-    return rows[rows["dimension"].isin(["accuracy", "overall"])].reset_index(drop=True)
+    return ask_for(cases)
 
 
 def _by_hand(folder: Path, rows: pd.DataFrame) -> np.ndarray:
@@ -60,12 +57,10 @@ def _by_hand(folder: Path, rows: pd.DataFrame) -> np.ndarray:
 
 @pytest.mark.slow
 def test_packed_verdicts_of_a_real_model_are_those_of_asking_each_question_alone(
-    smollm: Path, asked: pd.DataFrame
+    smollm: Path, smollm_packed: PackedJudge, asked: pd.DataFrame
 ) -> None:
-    judge = PackedJudge("smollm2-135m", ENTRY, WeightsSource(smollm, "package"), Settings(without_images=True), {})
-    judge.load()
-    assert not [notice for notice in judge.notices if "share" in notice]
-    verdicts = judge.judge(asked)
+    assert not [notice for notice in smollm_packed.notices if "share" in notice]
+    verdicts = smollm_packed.judge(asked)
     assert np.abs(verdicts["p_first"] - _by_hand(smollm, asked)).max() < 1e-4
     assert verdicts["status"].eq("ok").all()
     assert verdicts["p_first"].nunique() > len(verdicts) / 2
@@ -76,7 +71,9 @@ def test_a_real_model_replies_and_its_replies_are_read_or_said_to_be_unreadable(
     smollm: Path, asked: pd.DataFrame
 ) -> None:
     settings = Settings(prompt="single", max_new_tokens=8, without_images=True)
-    judge = GenerativeJudge("smollm2-135m", ENTRY, WeightsSource(smollm, "package"), settings, {})
+    asked = asked[asked["dimension"] == "overall"].reset_index(drop=True)
+    entry = Entry("smollm2-135m", "generative", vision=False)
+    judge = GenerativeJudge("smollm2-135m", entry, WeightsSource(smollm, "package"), settings, {})
     judge.load()
     verdicts = judge.judge(asked)
     tokenizer = AutoTokenizer.from_pretrained(smollm)
