@@ -39,6 +39,8 @@ from .scripted import Said, Scripted, comparable, use
 
 ONE = WorkerPool(1, 1, 0.0)
 ALONE = {"workers": 2, "gpus_per_worker": 0.0}
+LONE = {"workers": 1, "gpus_per_worker": 0.0}  # where it does not matter between how many the work is shared
+CASES = 9  # that the judge with weights judges: three batches of three, for two workers
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +61,7 @@ def whole(
 ) -> tuple[str, pd.DataFrame]:
     """A judge with weights, and its verdicts made in one go in this process."""
     name, runs = f"path:{tiny('llava')}", tmp_path_factory.mktemp("whole")
-    execute.judge(pictured, runs, [name], settings=Settings(device="cpu"))
+    execute.judge(pictured, runs, [name], limit=CASES, settings=Settings(device="cpu"))
     return name, comparable(load_verdicts(runs, replies=True))
 
 
@@ -74,9 +76,9 @@ def test_what_this_process_began_workers_finish_with_the_rows_of_one_go(
     pictured: Benchmark, whole: tuple[str, pd.DataFrame], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     name, expected = whole
-    execute.judge(pictured, tmp_path, [name], limit=5, settings=Settings(device="cpu"))
-    [done] = scaleout.judge_on_ray(pictured, tmp_path, [name], settings=Settings(batch_size=3), **ALONE)
-    assert (done.before, done.made, done.waiting) == (5 * 12, 13 * 12, 0)
+    execute.judge(pictured, tmp_path, [name], limit=2, settings=Settings(device="cpu"))
+    [done] = scaleout.judge_on_ray(pictured, tmp_path, [name], limit=CASES, settings=Settings(batch_size=3), **ALONE)
+    assert (done.before, done.made, done.waiting) == (2 * 12, 7 * 12, 0)
     assert_same(comparable(load_verdicts(tmp_path, replies=True)), expected)
     assert "2 x cpu" in str(read_manifest(done.folder).resumed)
     assert capfd.readouterr() == ("", "")
@@ -109,16 +111,20 @@ def test_a_worker_that_is_killed_midway_loses_and_doubles_nothing(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
-def test_the_members_of_a_jury_that_need_no_weights_are_spread_too(
+def test_the_members_of_a_jury_are_spread_too_and_judge_the_texts_of_a_file_as_this_process_does(
     little: Benchmark, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     name = "consensus-of:random,longer"
+    probes = ProbeOptions(("response/repeated",), 15, (french(tmp_path, little),))
     here, there = tmp_path / "here", tmp_path / "there"
-    execute.judge(little, here, [name])
-    execute.judge(little, there, ["longer"])
-    [jury] = scaleout.judge_on_ray(little, there, [name], settings=Settings(batch_size=9), **ALONE)
-    assert [member.made for member in jury.members] == [160]
-    assert read_manifest(jury.members[0].folder).device == "2 x cpu"
+    execute.judge(little, here, [name], probes=probes)
+    execute.judge(little, there, ["random"], probes=probes)
+    [jury] = scaleout.judge_on_ray(little, there, [name], probes=probes, settings=Settings(batch_size=9), **ALONE)
+    [longer] = jury.members
+    assert (longer.judge, 3 * longer.made) == ("longer", len(load_verdicts(here)))
+    manifest = read_manifest(longer.folder)
+    assert manifest.device == "2 x cpu"
+    assert manifest.options["probe_files"]
     pd.testing.assert_frame_equal(
         comparable(load_verdicts(there, replies=True)), comparable(load_verdicts(here, replies=True))
     )
@@ -139,7 +145,7 @@ def test_an_interrupted_run_keeps_what_arrived_of_every_status_and_says_how_to_g
 
     there = tmp_path / "there"
     with pytest.raises(InterruptedRunError, match=r"of 160 verdicts are kept in .*; run the same command again"):
-        scaleout.judge_on_ray(little, there, ["scripted"], settings=Settings(batch_size=1), progress=interrupt, **ALONE)
+        scaleout.judge_on_ray(little, there, ["scripted"], settings=Settings(batch_size=1), progress=interrupt, **LONE)
     kept = load_verdicts(there)
     assert 80 < len(kept) < 160
     assert set(kept["status"]) == {"ok", "repaired", "unparsed", "refused", "error"}
@@ -164,7 +170,7 @@ def test_what_a_worker_cannot_load_is_one_message_and_nothing_is_written(
 ) -> None:
     use(monkeypatch, Lost("lost"))
     with pytest.raises(InputError, match=r"^judge lost: its weights are gone; fetch them\. \(on \S+\)$"):
-        scaleout.judge_on_ray(little, tmp_path / "runs", ["lost"], workers=1, gpus_per_worker=0)
+        scaleout.judge_on_ray(little, tmp_path / "runs", ["lost"], **LONE)
     assert list((tmp_path / "runs").iterdir()) == []
 
 
@@ -287,20 +293,6 @@ def test_a_worker_gets_the_texts_of_a_file_with_its_work_and_no_more_of_the_case
         to_shown_frame(plan.rows(np.arange(4)))[["probe", "first", "second"]],
     )
     assert "response/file-french" in set(shown["probe"])
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("cluster")
-def test_workers_judge_the_texts_of_a_file_as_this_process_does(little: Benchmark, tmp_path: Path) -> None:
-    probes = ProbeOptions(("response/repeated",), 15, (french(tmp_path, little),))
-    here, there = tmp_path / "here", tmp_path / "there"
-    execute.judge(little, here, ["longer"], probes=probes)
-    [done] = scaleout.judge_on_ray(little, there, ["longer"], probes=probes, settings=Settings(batch_size=4), **ALONE)
-    assert done.made == len(load_verdicts(here))
-    assert read_manifest(done.folder).options["probe_files"]
-    pd.testing.assert_frame_equal(
-        comparable(load_verdicts(there, replies=True)), comparable(load_verdicts(here, replies=True))
-    )
 
 
 def job_of(judge: Scripted, bench: Benchmark) -> tuple[Plan, Assignment]:
@@ -528,7 +520,7 @@ def test_workers_answer_items_as_this_process_does(
     )
     position = pd.Series(range(4), index=items["item_id"])
     tables = []
-    for name, how in (("here", one), ("spread", replace(one, spread="ray", **ALONE))):
+    for name, how in (("here", one), ("spread", replace(one, spread="ray", **LONE))):
         [run] = answer(asked, tmp_path / name, writers([how]), samples=2)
         answers = pd.concat(answers_in(run, position, 2)).drop(columns="latency_s")
         tables.append(answers.sort_values(["position", "sample"], ignore_index=True))

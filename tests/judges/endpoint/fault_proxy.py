@@ -1,4 +1,7 @@
-"""A proxy on loopback that spoils a server's first answers to each request, then lets it through."""
+"""A proxy on loopback that spoils a server's first answers to each request, then lets it through.
+
+The server is asked once for each request, and its answer is what is spoiled and let through.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +44,7 @@ class FaultProxy:
         self._faults = cycle(faults)
         self._each = each
         self._seen: Counter[bytes] = Counter()
+        self._answers: dict[bytes, tuple[int, bytes]] = {}
         self._lock = Lock()
         self._ended = Event()
         self._http = Loopback(self._handle)
@@ -98,6 +102,11 @@ class FaultProxy:
             handler.reply(int(fault), b"<html>Internal error</html>", {"Content-Type": "text/html"})
 
     def _forward(self, handler: Handler) -> tuple[int, bytes]:
+        if handler.content not in self._answers:
+            self._answers[handler.content] = self._ask(handler)
+        return self._answers[handler.content]
+
+    def _ask(self, handler: Handler) -> tuple[int, bytes]:
         connection = http.client.HTTPConnection(*self._upstream, timeout=120)
         try:
             headers = {name: value for name, value in handler.headers.items() if name.lower() != "host"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.plan import Plan
 from mrb_lib.schema import ORDERS
 from mrb_lib.verdicts.orders import KEYS, to_shown_frame
+from tests.judges.endpoint.clock import Clock
 from tests.judges.endpoint.fault_proxy import FAULTS, FaultProxy
 
 DIMENSIONS = ("accuracy", "overall")
@@ -43,6 +45,14 @@ def benchmark(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     return load(folder)
 
 
+@pytest.fixture(scope="module")
+def brief(benchmark: Benchmark) -> Benchmark:
+    """The same, with the first sentences of the responses only: reading prompts takes most of the time."""
+    names = ["response_a", "response_b"]
+    cuts = {name: benchmark.cases[name].str.split(". ").str[0] for name in names}
+    return replace(benchmark, cases=benchmark.cases.assign(**cuts))
+
+
 def _shown(
     benchmark: Benchmark, cases: int, dimensions: tuple[str, ...], orders: tuple[str, ...] = ORDERS
 ) -> pd.DataFrame:
@@ -54,7 +64,8 @@ def _shown(
 def _judge(url: str, benchmark: Benchmark, prompt: str, **settings: int) -> EndpointJudge:
     given = Settings(dimensions=DIMENSIONS, url=url, prompt=prompt, concurrency=2, without_images=True, **settings)
     entry = Entry("smollm", "endpoint", model="smollm", vision=False)
-    return EndpointJudge("smollm", entry, given, benchmark.images, sleep=lambda _: None)
+    clock = Clock()
+    return EndpointJudge("smollm", entry, given, benchmark.images, sleep=clock.sleep, clock=clock)
 
 
 @pytest.mark.slow
@@ -72,21 +83,17 @@ def test_letters_come_with_their_probabilities(smollm_server: str, benchmark: Be
     assert (judged["prompt_tokens"] > 100).all()
 
 
-def test_the_prompt_for_one_letter_gives_a_row_whatever_the_model_says(
-    smollm_server: str, benchmark: Benchmark
-) -> None:
-    judged = _judge(smollm_server, benchmark, "single", max_new_tokens=16).judge(_shown(benchmark, 1, ("overall",)))
+def test_the_prompt_for_one_letter_gives_a_row_whatever_the_model_says(smollm_server: str, brief: Benchmark) -> None:
+    judged = _judge(smollm_server, brief, "single", max_new_tokens=16).judge(_shown(brief, 1, ("overall",)))
     assert len(judged) == 2
     assert judged["reply"].notna().all()
     assert (judged["pick"].isna() == (judged["status"] == "unparsed")).all()
 
 
 @pytest.mark.slow
-def test_a_schema_is_kept_and_every_choice_is_read_through_all_faults_too(
-    smollm_server: str, benchmark: Benchmark
-) -> None:
-    shown = _shown(benchmark, 2, DIMENSIONS, ("AB",))
-    direct = _judge(smollm_server, benchmark, "plain")
+def test_a_schema_is_kept_and_every_choice_is_read_through_all_faults_too(smollm_server: str, brief: Benchmark) -> None:
+    shown = _shown(brief, 2, DIMENSIONS, ("AB",))
+    direct = _judge(smollm_server, brief, "plain")
     judged = direct.judge(shown)
     assert set(judged["status"]) == {"ok"}
     assert judged["pick"].notna().all()
@@ -94,6 +101,6 @@ def test_a_schema_is_kept_and_every_choice_is_read_through_all_faults_too(
     assert direct.notices == []
     faults = [fault for fault in FAULTS if fault not in ("delay", "no choices")]
     with FaultProxy(smollm_server, faults, each=4) as proxy:
-        again = _judge(proxy.url, benchmark, "plain").judge(shown)
+        again = _judge(proxy.url, brief, "plain").judge(shown)
     assert dict(proxy.met) == dict.fromkeys(faults, 1)
     pd.testing.assert_frame_equal(again.drop(columns="latency_s"), judged.drop(columns="latency_s"), atol=1e-6)
