@@ -606,8 +606,8 @@ def test_no_text_raises(reply: str, categories: list[str]) -> None:
 @pytest.mark.parametrize("unit", ["Rating: ", "4\n", "[[", "a ", "| 4 ", '{"a":', "the score of ", "<rating>"])
 def test_a_long_reply_takes_time_in_proportion(unit: str) -> None:
     seconds = []
-    for size in (25_000, 200_000):
+    for size in (12_500, 100_000):
         start = time.process_time()
         read((unit * size)[:size], SCALE)
         seconds.append(time.process_time() - start)
-    assert seconds[1] < 24 * max(seconds[0], 0.02)
+    assert seconds[1] < 24 * max(seconds[0], 0.01)

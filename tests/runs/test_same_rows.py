@@ -39,8 +39,10 @@ def one_go(sixty: Benchmark, tiny: Callable[[str], Path], tmp_path_factory: pyte
     return judged(sixty, tiny("llava"), tmp_path_factory.mktemp("whole"))
 
 
-def judged(benchmark: Benchmark, model: Path, runs: Path, **settings: int) -> pd.DataFrame:
-    judge(benchmark, runs, [f"path:{model}"], settings=Settings(**settings))
+def judged(
+    benchmark: Benchmark, model: Path, runs: Path, limit: int | None = None, **settings: int
+) -> pd.DataFrame:
+    judge(benchmark, runs, [f"path:{model}"], limit=limit, settings=Settings(**settings))
     return comparable(load_verdicts(runs, replies=True))
 
 
@@ -57,11 +59,14 @@ def test_one_go_holds_every_verdict_and_its_probability(one_go: pd.DataFrame) ->
     assert one_go["p_a"].std() > 0.01, "the verdicts differ by far more than what is tolerated here"
 
 
-@pytest.mark.parametrize("batch_size", [1, 7, 32])
+@pytest.mark.parametrize(("batch_size", "cases"), [(1, 12), (7, 24), (32, 40)])
 def test_the_batch_size_changes_no_row(
-    sixty: Benchmark, tiny: Callable[[str], Path], one_go: pd.DataFrame, tmp_path: Path, batch_size: int
+    sixty: Benchmark, tiny: Callable[[str], Path], one_go: pd.DataFrame, tmp_path: Path, batch_size: int, cases: int
 ) -> None:
-    assert_same(judged(sixty, tiny("llava"), tmp_path, batch_size=batch_size), one_go)
+    """Of several batches, the last of which is not full unless it is one case."""
+    expected = one_go[one_go["case_id"].isin(sixty.cases["case_id"].head(cases))].reset_index(drop=True)
+    assert len(expected) == cases * 2 * 6
+    assert_same(judged(sixty, tiny("llava"), tmp_path, cases, batch_size=batch_size), expected)
 
 
 def test_shuffling_the_cases_changes_no_row(

@@ -63,7 +63,7 @@ def bench() -> tuple[Benchmark, pd.DataFrame]:
 
 def made(bench: Benchmark, verdicts: object, table: str, **options: object) -> pd.DataFrame:
     known = {"groups": GROUPS, "records": RECORDS, "prompts": PROMPTS}
-    return analyze(bench, verdicts, table, resamples=50, intervals="all", **known, **options)  # type: ignore[arg-type]
+    return analyze(bench, verdicts, table, resamples=40, intervals="all", **known, **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("table", READ_VERDICTS)
