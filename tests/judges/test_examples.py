@@ -125,15 +125,15 @@ def test_in_the_other_order_examples_are_exchanged_too(bench: Benchmark) -> None
 
 
 def test_another_process_draws_the_same_and_another_seed_others(bench: Benchmark) -> None:
-    for by in ("nearest", "random"):
-        code = (
-            "import sys; from mrb_lib.data.benchmark import load; from mrb_lib.judges.examples import draw_examples; "
-            f"print(draw_examples(load(sys.argv[1]), 3, {by!r}, 7).sha256)"
-        )
-        there = subprocess.run(
-            [sys.executable, "-c", code, str(bench.path)], capture_output=True, text=True, check=True
-        )
-        assert there.stdout.strip() == draw_examples(bench, 3, by, 7).sha256
+    code = (
+        "import sys; from mrb_lib.data.benchmark import load; from mrb_lib.judges.examples import draw_examples; "
+        "bench = load(sys.argv[1]); print(*(draw_examples(bench, 3, by, 7).sha256 for by in sys.argv[2:]))"
+    )
+    ways = ("nearest", "random")
+    there = subprocess.run(
+        [sys.executable, "-c", code, str(bench.path), *ways], capture_output=True, text=True, check=True
+    )
+    assert there.stdout.split() == [draw_examples(bench, 3, by, 7).sha256 for by in ways]
     assert drawn(bench, 3, "random", 7) != drawn(bench, 3, "random", 8)
 
 

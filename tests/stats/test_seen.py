@@ -61,14 +61,24 @@ def bench() -> tuple[Benchmark, pd.DataFrame]:
     return Benchmark(BenchmarkMeta("full", "general", ("overall",)), cases, votes), pd.concat(frames)
 
 
+@pytest.fixture(scope="module")
+def panels(bench: tuple[Benchmark, pd.DataFrame]) -> tuple[object, object]:
+    """The verdicts as panels, in which nothing is laid aside, and in which what was seen is."""
+    benchmark, verdicts = bench
+    return read_panels(benchmark, [verdicts]), read_panels(benchmark, [verdicts], training(SEEN))
+
+
 def made(bench: Benchmark, verdicts: object, table: str, **options: object) -> pd.DataFrame:
     known = {"groups": GROUPS, "records": RECORDS, "prompts": PROMPTS}
     return analyze(bench, verdicts, table, resamples=40, intervals="all", **known, **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("table", READ_VERDICTS)
-def test_what_was_seen_is_as_if_it_were_not_there(bench: tuple[Benchmark, pd.DataFrame], table: str) -> None:
+def test_what_was_seen_is_as_if_it_were_not_there(
+    bench: tuple[Benchmark, pd.DataFrame], panels: tuple[object, object], table: str
+) -> None:
     benchmark, verdicts = bench
+    whole_panels, hidden = panels
     kept = verdicts[~((verdicts["judge"] == "j1") & verdicts["case_id"].isin(SEEN))].reset_index(drop=True)
     by = {"by": "organ"} if "by" in asks_for(table) else {}
     without = made(benchmark, kept, table, **by)
@@ -76,9 +86,9 @@ def test_what_was_seen_is_as_if_it_were_not_there(bench: tuple[Benchmark, pd.Dat
     for given, told in (
         (verdicts, training(SEEN)),
         (marked, None),
-        (read_panels(benchmark, [verdicts], training(SEEN)), None),
-        (read_panels(benchmark, [verdicts]), training(SEEN)),
-        (read_panels(benchmark, [verdicts], training(SEEN)), training(SEEN)),
+        (hidden, None),
+        (whole_panels, training(SEEN)),
+        (hidden, training(SEEN)),
     ):
         rows = made(benchmark, given, table, training=told, **by)
         same = [name for name in rows.columns if name not in COUNTED]

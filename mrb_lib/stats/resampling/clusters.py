@@ -77,7 +77,8 @@ def resampling_unit(cases: pd.DataFrame, cluster: str | None = None) -> Resampli
     repeated = {name: codes for name, codes in shared.items() if 1 < n_clusters(codes) < n}
     enough = {name: codes for name, codes in repeated.items() if n_clusters(codes) >= FEWEST}
     alone = "item" if "item" in repeated and "step" in cases.columns else CASE
-    unit = _unit(cases, min(enough, key=lambda each: n_clusters(enough[each]), default=alone))
+    chosen = min(enough, key=lambda each: n_clusters(enough[each]), default=alone)
+    unit = _unit(cases, chosen, shared.get(chosen))
     few = [
         f"the column {name} has only {n_clusters(codes)} values, too few to cluster by"
         for name, codes in repeated.items()
@@ -86,9 +87,10 @@ def resampling_unit(cases: pd.DataFrame, cluster: str | None = None) -> Resampli
     return unit._replace(statement="; ".join([unit.statement, *few]))
 
 
-def _unit(cases: pd.DataFrame, name: str) -> ResamplingUnit:
-    """The values of a column as units; of cases without ids, each its own."""
-    codes = _codes(cases, name) if name in cases.columns else np.arange(len(cases), dtype=np.int64)
+def _unit(cases: pd.DataFrame, name: str, codes: IntArray | None = None) -> ResamplingUnit:
+    """The values of a column, whose numbers may be known, as units; of cases without ids, each its own."""
+    if codes is None:
+        codes = _codes(cases, name) if name in cases.columns else np.arange(len(cases), dtype=np.int64)
     if name == CASE:
         return ResamplingUnit(name, codes, f"not clustered: {len(cases):,} cases")
     what = SHARED.get(name, f"have {{}} different values of {name}").format(f"{n_clusters(codes):,}")

@@ -209,7 +209,7 @@ def test_limits_are_above_zero(name: str) -> None:
 def test_what_a_run_may_cost_is_said_before_the_first_request_and_may_be_declined(
     server: ChatServer, tmp_path: Path
 ) -> None:
-    bench, seen = benchmark(tmp_path / "bench", 120), list[Estimate]()
+    bench, seen = benchmark(tmp_path / "bench", 30), list[Estimate]()
 
     def decline(name: str, estimate: Estimate) -> None:
         seen.append(estimate)
@@ -227,12 +227,12 @@ def test_what_a_run_may_cost_is_said_before_the_first_request_and_may_be_decline
     assert not server.received
     assert not list((tmp_path / "runs").iterdir()), "nothing is left behind"
     [estimate] = seen
-    assert (estimate.requests, estimate.reply_tokens) == (240, 240 * 512)
+    assert (estimate.requests, estimate.reply_tokens) == (60, 60 * 512)
     judge(bench, tmp_path / "all", ["endpoint:m"], settings=Settings(url=server.url))
     characters = sum(len(received.text) for received in server.received)
     assert estimate.prompt_tokens == pytest.approx(characters / 4, rel=0.01)
     assert estimate.least_usd == pytest.approx(estimate.prompt_tokens / 1e6)
-    assert estimate.most_usd == pytest.approx(estimate.least_usd + 240 * 512 * 2 / 1e6)
+    assert estimate.most_usd == pytest.approx(estimate.least_usd + 60 * 512 * 2 / 1e6)
     assert estimate.may_exceed
 
 
@@ -313,17 +313,17 @@ def test_no_batch_waits_for_the_slowest_request_of_another(server: ChatServer) -
 def test_a_stream_that_is_closed_sends_nothing_more_and_what_was_under_way_is_not_paid_twice(
     server: ChatServer, tmp_path: Path
 ) -> None:
-    stream = served(server.url, tmp_path, **PRICES).stream(batches(200))
+    stream = served(server.url, tmp_path, **PRICES).stream(batches(80))
     stored = [next(stream)[1] for _ in range(3)]
     stream.close()
     n_sent = len(server.received)
     assert 3 < n_sent < 3 + 4 * 4
-    again = [rows for _, rows in served(server.url, tmp_path, **PRICES).stream(batches(200))]
-    assert Counter(map(lesion, server.received)) == Counter(range(200)), "each once"
+    again = [rows for _, rows in served(server.url, tmp_path, **PRICES).stream(batches(80))]
+    assert Counter(map(lesion, server.received)) == Counter(range(80)), "each once"
     assert pd.concat(stored)["cost_usd"].sum() == pytest.approx(3 * COST)
     # What was paid for when the stream was closed is stated by those who find it there.
-    assert pd.concat(again)["cost_usd"].sum() == pytest.approx(197 * COST)
-    once_more = [rows for _, rows in served(server.url, tmp_path, **PRICES).stream(batches(200))]
+    assert pd.concat(again)["cost_usd"].sum() == pytest.approx(77 * COST)
+    once_more = [rows for _, rows in served(server.url, tmp_path, **PRICES).stream(batches(80))]
     assert pd.concat(once_more)["cost_usd"].sum() == 0
 
 

@@ -105,9 +105,9 @@ def test_paths_are_the_tokens_of_each_whole_prompt(
 
 
 @pytest.fixture(scope="module")
-def smollm(smollm_gguf: Path, tiny: Tiny) -> Weights:
+def with_smollm(smollm: Path, tiny: Tiny) -> Weights:
     """SmolLM2's tokenizer; its weights are not read, so a tiny model stands in for them."""
-    tokenizer = transformers.AutoTokenizer.from_pretrained(smollm_gguf.parent, gguf_file=smollm_gguf.name)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(smollm)
     stand_in = load_checkpoint(tiny("llama"), devices=[torch.device("cpu")], dtype=torch.float32).model
     return Weights(stand_in, tokenizer, None, (torch.device("cpu"),), marks_pattern(special_tokens(tokenizer)))
 
@@ -115,13 +115,13 @@ def smollm(smollm_gguf: Path, tiny: Tiny) -> Weights:
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(TEXTS, TEXTS, TEXTS, NAMES, st.booleans())
 def test_paths_are_the_tokens_of_each_whole_prompt_with_a_real_tokenizer(
-    smollm: Weights, question: str, first: str, second: str, names: list[str], abrupt: bool
+    with_smollm: Weights, question: str, first: str, second: str, names: list[str], abrupt: bool
 ) -> None:
     prompt = ABRUPT if abrupt else load_prompt("single")
     for pair in ((first, second), (second, first + " ")):
-        chats = _chats(smollm, prompt, question, pair, names, 0)
-        for row, paths in zip(chats, _paths(grow(smollm, chats, [])), strict=True):
-            assert paths == [smollm.tokens(text) for text in row]
+        chats = _chats(with_smollm, prompt, question, pair, names, 0)
+        for row, paths in zip(chats, _paths(grow(with_smollm, chats, [])), strict=True):
+            assert paths == [with_smollm.tokens(text) for text in row]
 
 
 def test_questions_are_short_leaves_and_the_two_orders_share_case_and_images(weights: Callable[[str], Weights]) -> None:
