@@ -86,6 +86,26 @@ def test_what_this_process_began_workers_finish_with_the_rows_of_one_go(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
+def test_workers_answer_items_as_this_process_does(
+    pictured: Benchmark, tiny: Callable[[str], Path], tmp_path: Path
+) -> None:
+    items = pictured.cases.head(4).rename(columns={"case_id": "item_id"}).assign(choices=None)
+    assert pictured.path is not None
+    asked = ask_about(items, pictured.path / "images", name="w", kind="simulated", digest="d")
+    one = Answerer(
+        f"path:{tiny('llava')}", Settings(prompt="short-answer", max_new_tokens=6, device="cpu", batch_size=2)
+    )
+    position = pd.Series(range(4), index=items["item_id"])
+    tables = []
+    for name, how in (("here", one), ("spread", replace(one, spread="ray", **LONE))):
+        [run] = answer(asked, tmp_path / name, writers([how]), samples=2)
+        answers = pd.concat(answers_in(run, position, 2)).drop(columns="latency_s")
+        tables.append(answers.sort_values(["position", "sample"], ignore_index=True))
+    assert len(tables[0]) == 8 and tables[0].equals(tables[1])
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
 def test_a_worker_that_is_killed_midway_loses_and_doubles_nothing(
     little: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -472,6 +492,7 @@ def test_shares_of_a_gpu_fill_it() -> None:
 def test_a_cluster_that_cannot_be_used_is_said_in_one_line(
     monkeypatch: pytest.MonkeyPatch, address: str, error: type[Exception], message: str
 ) -> None:
+    """After the tests that share a Ray: it ends with the attempt to join another, and would be started anew."""
     monkeypatch.setenv("RAY_ADDRESS", address)
     monkeypatch.setattr("ray.is_initialized", lambda: False)
     with pytest.raises(error, match=message) as caught, Cluster(1) as cluster:
@@ -505,23 +526,3 @@ def ancestors(pid: int, parents: dict[int, int]) -> Iterator[int]:
     while pid in parents:
         pid = parents[pid]
         yield pid
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("cluster")
-def test_workers_answer_items_as_this_process_does(
-    pictured: Benchmark, tiny: Callable[[str], Path], tmp_path: Path
-) -> None:
-    items = pictured.cases.head(4).rename(columns={"case_id": "item_id"}).assign(choices=None)
-    assert pictured.path is not None
-    asked = ask_about(items, pictured.path / "images", name="w", kind="simulated", digest="d")
-    one = Answerer(
-        f"path:{tiny('llava')}", Settings(prompt="short-answer", max_new_tokens=6, device="cpu", batch_size=2)
-    )
-    position = pd.Series(range(4), index=items["item_id"])
-    tables = []
-    for name, how in (("here", one), ("spread", replace(one, spread="ray", **LONE))):
-        [run] = answer(asked, tmp_path / name, writers([how]), samples=2)
-        answers = pd.concat(answers_in(run, position, 2)).drop(columns="latency_s")
-        tables.append(answers.sort_values(["position", "sample"], ignore_index=True))
-    assert len(tables[0]) == 8 and tables[0].equals(tables[1])

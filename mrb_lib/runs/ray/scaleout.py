@@ -234,7 +234,8 @@ def _start(job: Job, assigned: Assignment, server: RemoteImageServer, pool: Work
 
     tables = [batch_table(job.plan, GREETING, np.array([], dtype=np.int64))]
     tables += [batch_table(job.plan, number, verdicts) for number, verdicts in enumerate(job.batches)]
-    answers = ray.data.from_arrow(tables).map_batches(
+    # `from_arrow` would have another worker look at every batch before any is answered.
+    answers = ray.data.from_blocks(tables).map_batches(
         Worker,
         fn_constructor_args=(assigned, server),
         batch_size=1,
