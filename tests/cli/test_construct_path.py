@@ -17,6 +17,7 @@ from mrb_lib.construct.screen import CRITERIA
 from mrb_lib.construct.work import open_work
 from mrb_lib.data.benchmark import load
 from mrb_lib.data.splits import check_split
+from mrb_lib.judges.endpoint.cache import FILE_NAME as REPLIES
 from mrb_lib.reviews.marks import AnnotatorAnswer
 from mrb_lib.reviews.store import open_store
 
@@ -79,22 +80,25 @@ def rate(store: Path, name: str, dimensions: Sequence[str], choices: Sequence[st
 def test_from_a_folder_of_images_to_a_released_benchmark(
     mrb: Mrb, tiny: Callable[[str], Path], smollm_server: str, tmp_path: Path
 ) -> None:
-    """Two tiny models are the filter, they and SmolLM2 behind a server the responders.
+    """Two tiny models and SmolLM2 behind a server are the filter and the responders.
 
-    Both steps ask models by the same code. Parts of pictures are looked for in test_construct_start.py.
+    Parts of pictures are looked for in test_construct_start.py.
     """
     source, work, bench = write_source(tmp_path / "source"), tmp_path / "work", tmp_path / "bench"
-    roster, blind, served = tmp_path / "roster.toml", tmp_path / "blind.toml", tmp_path / "served.toml"
+    roster, served = tmp_path / "roster.toml", tmp_path / "served.toml"
     roster.write_text('[[judge]]\nname = "smollm2"\nengine = "endpoint"\nmodel = "smollm2"\nvision = false\n')
     # Two of the three read text only, and answer from the question.
-    blind.write_text(f'[[model]]\nname = "path:{tiny("llama")}"\nwithout_images = true\n')
     served.write_text(
         f'[[model]]\nname = "smollm2"\nurl = "{smollm_server}"\ntemperature = 0.0\nwithout_images = true\n'
-        + blind.read_text()
+        f'[[model]]\nname = "path:{tiny("llama")}"\nwithout_images = true\n'
     )
+    behind_a_server = ("--plan", served, "--roster", roster)
 
     def step(name: str, *options: object, after: int, bare: bool = False) -> Result:
-        """A step that is killed, taken up again, and compared with one that nobody killed."""
+        """A step that is killed, taken up again, and compared with one that nobody killed.
+
+        What the server said to the one the other need not wait for: it says the same again.
+        """
         apart = tmp_path / f"apart-{name}"
         if work.exists():
             shutil.copytree(work, apart)
@@ -103,6 +107,10 @@ def test_from_a_folder_of_images_to_a_released_benchmark(
         killed([*command, work, *rest], after)
         done = mrb(*command, work, *rest)
         assert done.code == 0, done.err
+        for replies in work.rglob(REPLIES) if apart.exists() else []:
+            there = apart / replies.relative_to(work)
+            there.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(replies, there)
         assert mrb(*command, apart, *rest).code == 0
         same(work, apart)
         again = mrb(*command, work, *rest)
@@ -119,13 +127,13 @@ def test_from_a_folder_of_images_to_a_released_benchmark(
     assert not [path for path in work.rglob("*") if path.is_file() and NAME.split("^")[0].encode() in path.read_bytes()]
 
     seeing = f"path:{tiny('llava')}"
-    step("filter", "--model", seeing, "--plan", blind, "--keep", "correct <= 1", *SHORT, after=4)
+    # The eighth file holds the second part of what the server's model answered.
+    step("filter", "--model", seeing, *behind_a_server, "--keep", "correct <= 1", *SHORT, after=8)
     dealt = mrb("construct", "screen", work, "--clinicians", "Dr A,Dr B,Dr C", "--overlap", 2, "--assign-only")
     assert dealt.code == 0, dealt.err
     rate(work / "reviews.sqlite", "ours (screening)", list(CRITERIA), ["2", "3", "4", "5", "5"])
     step("screen", "--close", after=2)
-    # The eighth file holds the second part of what the server's model answered.
-    step("respond", "--responder", seeing, "--plan", served, "--roster", roster, *SHORT, after=8)
+    step("respond", "--responder", seeing, *behind_a_server, *SHORT, after=8)
     step("pair", "--exclude", "refused", after=3)
     assert mrb("annotate", work, "--annotators", "ann,bea,cy", "--overlap", 3, "--assign-only").code == 0
     rate(work / "reviews.sqlite", "ours", load(work).meta.dimensions, ["A", "A", "B", "tie"])
