@@ -17,7 +17,7 @@ from playwright.sync_api import Page
 from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.data.demo.build import write_demo
 
-CASES, ACTIONS = 300, 800
+CASES, ACTIONS = 300, 500
 PATIENT = 120_000
 ME = "Dr Haste"
 
