@@ -39,7 +39,10 @@ SLOW = (
     "data/hub", "data/demo", "data/audit", "data/formats/test_table.py", "plots/test_figures.py",
     "plots/test_engines.py", "plots/test_annotators.py", "plots/test_ceiling.py", "plots/test_ranking.py",
     "plots/test_calibration.py", "replies/test_parse.py", "published", "test_contributing.py", "test_packaging.py",
-    "stats/resampling/test_bootstrap.py", "stats/selective", "stats/test_by_columns.py",
+    "stats/resampling/test_bootstrap.py", "stats/selective", "stats/test_by_columns.py", "stats/test_seen.py",
+    "stats/test_tables.py", "stats/models", "stats/probes", "stats/steps", "stats/templates", "stats/juries",
+    "training", "construct", "widgets", "judges/test_answers.py", "judges/test_sent.py", "judges/roster/test_source.py",
+    "plots/test_paper.py", "plots/test_training.py", "replies/test_parse_meant.py",
 )  # fmt: skip
 
 
