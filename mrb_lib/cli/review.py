@@ -64,7 +64,7 @@ def review(
     from mrb_lib.stats.failures.query import from_fragment, to_fragment
 
     check_app(host, port, allow_remote)
-    file_probes(probe_files or [])
+    file_probes(probe_files or [])  # one that cannot be read is refused before anything is made
     wanted, case = from_fragment(_WRONG if query is None else query)
     folders = locate(bench, "" if runs is None else str(runs))
     benchmark = load(folders.benchmark)
