@@ -52,15 +52,14 @@ quick: setup
 	$(PYTEST) --quiet --dist worksteal -m 'not slow' tests
 
 # Two test processes with one arithmetic thread each: more threads than cores slow each other down.
-# A file of browser tests shares its servers, so it stays in one process; browsers and servers wait for one another, so
-# a third process fills the cores. Types take a minute and a half of one core.
+# A file of browser tests shares its servers, so it stays in one process. Types take a minute and a half of one core.
 test: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/nbstripout --verify notebooks/*.ipynb
 	$(BIN)/mypy & types=$$!; $(PYTEST) --dist worksteal --ignore tests/browser; tested=$$?; \
 	wait $$types && exit $$tested
-	$(PYTEST) --numprocesses 3 --dist loadfile --no-loadscope-reorder tests/browser
+	$(PYTEST) --dist loadfile --no-loadscope-reorder tests/browser
 
 # Tracing every line doubles the time of the tests, so it has a target of its own.
 coverage: setup

@@ -15,6 +15,7 @@ from mrb_lib.report.html.pdf import browser
 from .server import APPS
 
 _ALLOWED = ("http://127.0.0.1:", "ws://127.0.0.1:", "file:", "data:", "blob:", "about:")
+_BROKEN = ("net::ERR_CONNECTION_", "net::ERR_SOCKET_NOT_CONNECTED")
 PATIENT = 20_000
 """Milliseconds that an expectation may take where a test says nothing else: two busy cores are slow."""
 FLAGS = (
@@ -65,7 +66,7 @@ class Watched:
 
     def _said(self, message: ConsoleMessage) -> None:
         # A server that the test stopped breaks connections, which is not the page's fault.
-        if message.type == "error" and "net::ERR_CONNECTION_" not in message.text:
+        if message.type == "error" and not any(broken in message.text for broken in _BROKEN):
             self.complaints.append(f"logged {message.text}")
 
     def _asks(self, dialog: Dialog) -> None:

@@ -108,8 +108,11 @@ def looks(page: Page, body: str) -> dict[str, np.ndarray]:
     page.goto("about:blank")
     page.set_content(document(_NEIGHBOURS.format(body)))
     below = page.locator(".near").last
+    # At whole pixels, once nothing above it moves any more.
     below.evaluate(
-        "e => { const { top } = e.getBoundingClientRect(); e.style.marginTop = `${Math.ceil(top) - top + 16}px`; }"
+        "async e => { await Promise.all([document.fonts.ready, ...[...document.images].map(one => one.decode())]); "
+        "await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))); "
+        "const { top } = e.getBoundingClientRect(); e.style.marginTop = `${Math.ceil(top) - top + 16}px`; }"
     )
     return {near.inner_text(): seen(near) for near in page.locator(".near").all()}
 
