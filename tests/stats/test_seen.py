@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -68,9 +69,9 @@ def panels(bench: tuple[Benchmark, pd.DataFrame]) -> tuple[object, object]:
     return read_panels(benchmark, [verdicts]), read_panels(benchmark, [verdicts], training(SEEN))
 
 
-def made(bench: Benchmark, verdicts: object, table: str, **options: object) -> pd.DataFrame:
-    known = {"groups": GROUPS, "records": RECORDS, "prompts": PROMPTS}
-    return analyze(bench, verdicts, table, resamples=40, intervals="all", **known, **options)  # type: ignore[arg-type]
+def made(bench: Benchmark, verdicts: Any, table: str, **options: Any) -> pd.DataFrame:
+    known: dict[str, Any] = {"groups": GROUPS, "records": RECORDS, "prompts": PROMPTS}
+    return analyze(bench, verdicts, table, resamples=40, intervals="all", **known, **options)
 
 
 @pytest.mark.parametrize("table", READ_VERDICTS)
