@@ -347,11 +347,11 @@ class EndpointJudge:
         return Answered(task, answer, cached=wanted)
 
     def _is_whole(self, task: Task, reply: ChatReply) -> bool:
-        """Whether every verdict that was asked for can be read from a reply."""
+        """Whether all that was asked for can be read from a reply; an answer that was cut off is one, to that length."""
         if reply.refused:
             return False
         if self._prompt.asks == "answer":
-            return not reply.cut_off and read_answer(reply.whole).status in ANSWERED_STATUSES
+            return read_answer(reply.whole).status in ANSWERED_STATUSES
         reading = self._reading(task, reply)
         return all(reading.status_of(dimension) in ANSWERED_STATUSES for dimension in task.asked)
 

@@ -28,6 +28,7 @@ from mrb_lib.judges.roster.entry import Entry, Thinking
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import InterruptedRunError, judge
 from mrb_lib.runs.local import run_locally
+from mrb_lib.schema import ANSWER
 from mrb_lib.verdicts.store import load_verdicts, read_run, run_folders
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message
 from tests.judges.endpoint.clock import Clock
@@ -123,6 +124,24 @@ def test_whoever_asks_otherwise_is_not_given_the_earlier_reply(
     assert len(server.received) == 2
     served(server.url, tmp_path, **change).judge(shown(2))
     assert len(server.received) == 4
+
+
+def test_an_answer_that_was_cut_off_is_paid_for_once(server: ChatServer, tmp_path: Path) -> None:
+    cut = message("The left upper")
+    cut.body["choices"][0]["finish_reason"] = "length"  # type: ignore[index]  # as `message` makes it
+    server.answer = lambda _: cut
+    asked = shown(2).query("dimension == 'overall'").assign(dimension=ANSWER)
+
+    def answered(longest: int) -> pd.DataFrame:
+        own = served(server.url, tmp_path, prompt="open-answer", dimensions=(ANSWER,), max_new_tokens=longest)
+        return own.judge(asked)
+
+    first, again = answered(6), answered(6)
+    assert len(server.received) == 2
+    assert again["reply"].tolist() == first["reply"].tolist() == ["The left upper"] * 2
+    assert again["finish"].tolist() == ["length"] * 2
+    answered(12)
+    assert len(server.received) == 4, "a longer one is another request"
 
 
 def test_what_is_judged_again_is_asked_again(server: ChatServer, tmp_path: Path) -> None:
@@ -355,7 +374,7 @@ def test_a_signal_ends_the_run_and_nothing_is_asked_or_paid_twice(server: ChatSe
         # Two requests may have come before either is answered, so the ninth may never be the last.
         if len(server.received) >= 9 and not asked_to_stop.is_set():
             asked_to_stop.set()
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGTERM)  # a process in the background is deaf to SIGINT
         return message(REPLY)
 
     server.answer = answer
