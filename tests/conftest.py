@@ -6,6 +6,7 @@ import gc
 import importlib.util
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,11 +26,14 @@ if TYPE_CHECKING:
 settings.register_profile("workbench", derandomize=True, deadline=None)
 settings.load_profile("workbench")
 
-# jsonschema can check IRIs with this; notebooks hold none, and importing it compiles a grammar for two seconds.
+# jsonschema can check IRIs with this; notebooks hold none, and importing it compiles a grammar for two seconds, here and
+# in every process that a test starts.
+_REFUSED = str(Path(__file__).parent / "refused")
 sys.modules.setdefault("rfc3987_syntax", None)
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [_REFUSED, os.environ.get("PYTHONPATH")]))
 
 _LOUD = 3.0
-_looked_through = 0  # modules that no collection of garbage looks through any more
+_LONG_S, _begun = 0.1, 0.0
 
 
 # What needs a browser, a kernel, a server, a model, many draws or seconds; `make quick` leaves it out.
@@ -70,19 +74,23 @@ def pytest_sessionstart() -> None:
 
 def pytest_collection_finish() -> None:
     """What is loaded by now stays: looking through it again and again took a sixth of the time of the tests."""
-    global _looked_through
-    _looked_through = len(sys.modules)
     gc.freeze()
+    gc.callbacks.append(_keep_what_stays)
     gc.enable()
     gc.set_threshold(50_000)
 
 
-def pytest_runtest_teardown() -> None:
-    """So does what a test loads on its way, torch among it: for a judge that is put away all else is looked through."""
-    global _looked_through
-    if len(sys.modules) > _looked_through + 300:
-        _looked_through = len(sys.modules)
-        gc.collect()
+def _keep_what_stays(phase: str, info: dict[str, int]) -> None:
+    """So does what tests load on their way, torch among it, as soon as looking through it takes long.
+
+    For a judge that is put away, and for each training, all else is looked through.
+    """
+    global _begun
+    if info["generation"] < 2:
+        return
+    if phase == "start":
+        _begun = time.perf_counter()
+    elif time.perf_counter() - _begun > _LONG_S:
         gc.freeze()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -178,12 +179,12 @@ class Plan:
         starts = np.flatnonzero(np.diff(numbers // self._per_probe, prepend=-1))
         case = numbers[starts] // self.per_case
         cuts, held = list[int](), 0
-        for own in np.split(np.arange(len(starts)), np.flatnonzero(np.diff(case)) + 1):
-            if held + len(own) > cases:
-                cuts += own[:: 2 * cases].tolist()
-                held = len(own) % (2 * cases) or 2 * cases
+        for first, end in pairwise([*np.flatnonzero(np.diff(case, prepend=-1)).tolist(), len(starts)]):
+            if held + end - first > cases:
+                cuts += range(first, end, 2 * cases)
+                held = (end - first) % (2 * cases) or 2 * cases
             else:
-                held += len(own)
+                held += end - first
         yield from (batch for batch in np.split(numbers, starts[cuts]) if len(batch))
 
 

@@ -20,7 +20,7 @@ MEASURES: Final = (
     "n_models", "n_answers", "correct", "share_correct", "chance", "p_chance", "difficulty", "discrimination",
 )  # fmt: skip
 _FEWEST_MODELS: Final = 2
-_AT_ONCE: Final = 20_000  # items; a fit takes some kilobytes for each
+_AT_ONCE: Final = 5_000  # items; a fit takes some kilobytes for each
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def item_measures(tally: Tally) -> pd.DataFrame:
     -----
     The models are those of the table `difficulty`, see `mrb_lib.stats.difficulty.irt`. Several answers of a model to
     an item count as independent trials, which they are not quite: difficulties order items, and are spread somewhat too
-    wide. Beyond 20,000 items each of several equal parts, drawn evenly from all, is fitted by itself, so that memory
+    wide. Beyond 5,000 items each of several equal parts, drawn evenly from all, is fitted by itself, so that memory
     does not grow. With few models discriminations are drawn towards 1. Planted difficulties are recovered in
     tests/construct/test_difficulty.py.
     """

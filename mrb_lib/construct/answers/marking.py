@@ -53,6 +53,7 @@ _UNITS: Final[Mapping[str, tuple[str, float]]] = {
     "%": ("%", 1.0), "percent": ("%", 1.0),
 }  # fmt: skip
 _LONGEST_ELEMENT: Final = 4  # words of one element of a set; what is longer is a sentence
+_REMEMBERED: Final = 2_000  # answers to an item are marked one after the other
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def chosen_option(answer: str, choices: Sequence[str]) -> int | None:
     return None if other and stated not in other and len(rest) > 1 else stated
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=_REMEMBERED)
 def _plain_options(choices: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(map(normalised, choices))
 
@@ -155,7 +156,7 @@ def _by_text(text: str, choices: Sequence[str]) -> int | None:
     return found.pop() if len(found) == 1 else None
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=_REMEMBERED)
 def _reference_option(reference: str, choices: tuple[str, ...]) -> int | None:
     whole = normalised(reference)
     same = [i for i, option in enumerate(_plain_options(choices)) if option == whole]
@@ -200,7 +201,7 @@ def _bare(reference: str) -> float:
     return float(match[1].replace(",", "")) if match else 0.0
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=_REMEMBERED)
 def _number_of(reference: str) -> tuple[str, float] | None:
     text = plainly_written(reference).strip().strip("~≈<>.").strip()
     match = _NUMBER.fullmatch(text)
@@ -267,11 +268,14 @@ def mark(
         cannot be read), `marked_by` (the rule, "judge", or the status of an answer that is none: a refusal and an empty
         answer are wrong; null where nothing was marked).
     """
-    references, choices = items["reference"].tolist(), items["choices"].tolist()
+    # Answers come a chunk of items at a time.
+    first, last = (int(answers["position"].min()), int(answers["position"].max())) if len(answers) else (0, -1)
+    own = items.iloc[first : last + 1]
+    references, choices = own["reference"].tolist(), own["choices"].tolist()
     markable = [why_unmarked(*one) is None for one in zip(references, choices, strict=True)]
     correct, marked_by = np.full(len(answers), np.nan), np.full(len(answers), None, dtype=object)
-    columns = (answers[name].to_numpy(dtype=object) for name in ("position", "item_id", "answer", "status"))
-    rows = zip(*columns, strict=True)
+    position = (answers["position"] - first).tolist()
+    rows = zip(position, *(answers[name].tolist() for name in ("item_id", "answer", "status")), strict=True)
     for row, (item, item_id, answer, status) in enumerate(rows):
         if not markable[item] or status == "error":
             continue

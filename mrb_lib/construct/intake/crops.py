@@ -8,7 +8,7 @@ from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +18,16 @@ from mrb_lib.data.near_duplicates import Pairs
 from mrb_lib.errors import InputError
 
 CORRELATION: Final = 0.98
+_APART: Final = 0.15
 _NEARLY = 0.7
-_SIDE, _KEYPOINTS, _CONTRAST = 256, 150, 0.01
+_SIDE, _KEYPOINTS, _HASHED, _CONTRAST = 256, 300, 150, 0.01
 _TABLES, _BITS = 3, 24
 _LARGEST_BUCKET = 40  # more images than this share what is no mark of any of them, such as a ruler or a logo
 _VOTES = 3
 _NEAR = 0.6  # between two descriptors of length one
-_LEAST_MATCHES, _LEAST_OVERLAP, _BORDER = 4, 0.25, 8
+_LEAST_MATCHES, _OFF, _LEAST_OVERLAP, _BORDER, _SPOT = 4, 3.0, 0.25, 8, 8
 _SEED = 0
-_REMEMBERED = 500  # images with their keypoints in memory: 60 MB
+_REMEMBERED = 500  # images with their keypoints in memory: 120 MB
 
 Load = Callable[[str], Image.Image]
 
@@ -49,16 +50,17 @@ class Keypoints:
     Notes
     -----
     The descriptors are those of SIFT (Lowe 2004, doi:10.1023/B:VISI.0000029664.99615.94), as square roots (Arandjelovic
-    and Zisserman 2012, doi:10.1109/CVPR.2012.6248018). Images of which some fall into the same bucket of a
-    locality-sensitive hash (random hyperplanes; Charikar 2002, doi:10.1145/509907.509965) are compared: a shift, turn
-    and scale is fitted to their matches by RANSAC, and the two are copies where, laid over each other, their details
-    correlate. So a logo or ruler that two images share makes no copy. SIFT knows no mirrored picture, but a descriptor
-    of one has the same numbers in another order, so each is hashed both ways.
+    and Zisserman 2012, doi:10.1109/CVPR.2012.6248018). Images of which some of the strongest fall into the same bucket
+    of a locality-sensitive hash (random hyperplanes; Charikar 2002, doi:10.1145/509907.509965) are compared: a shift,
+    turn and scale is fitted to their matches by RANSAC, and the two are copies where, laid over each other, their
+    details correlate by .98, and no spot of them differs: two pictures of one view, of which one has a lesion,
+    correlate nearly as well. A logo or ruler that two images share makes no copy either. Details are as fine as the
+    coarser of the two has them. SIFT knows no mirrored picture, but a descriptor of one has the same numbers in another
+    order, so each is hashed both ways.
 
-    In the embedded benchmark parts with up to 30% cut off each side correlate by .99 and more, different pictures of
-    one view, drawn after one atlas, by .96 at most; flat drawings with few keypoints are found less often. The package
-    imagehash was no alternative: its crop-resistant hash takes .3 s an image, finds 65% of the pictures with 15% cut
-    off, and calls 15% of all pairs of different pictures copies. Validated by tests/construct/test_crops.py.
+    What is found, and what is taken for a part and is none, is in tests/benchmarks/RESULTS.md. The package imagehash
+    was no alternative: its crop-resistant hash takes .3 s an image, finds 65% of the pictures with 15% cut off, and
+    calls 15% of all pairs of different pictures copies. Validated by tests/construct/test_crops.py.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -79,7 +81,7 @@ class Keypoints:
 
     def add(self, name: str, picture: Image.Image) -> None:
         """Hash the keypoints of an image."""
-        own = _features(_small(picture))[1]
+        own = _features(picture).descriptors[:_HASHED]
         descriptors = np.concatenate([own, own[:, _MIRRORED]])
         # All entries are positive, so what tells descriptors apart is their deviation from their mean.
         bits = (descriptors - descriptors.mean(axis=1, keepdims=True)) @ self._planes > 0
@@ -99,7 +101,7 @@ class Keypoints:
         """
         candidates = self._candidates()
         is_part = np.zeros(len(candidates), dtype=bool)
-        features = lru_cache(_REMEMBERED)(lambda position: _features(_small(load(self._names[position]))))
+        features = lru_cache(_REMEMBERED)(lambda position: _features(load(self._names[position])))
         for i, (mirrored, one, other) in enumerate(candidates.tolist()):
             is_part[i] = _is_part(_mirror(features(one)) if mirrored else features(one), features(other))
             if progress is not None:
@@ -148,23 +150,35 @@ def _shared(codes: NDArray[np.uint32], image: NDArray[np.int64]) -> Iterator[Pai
         yield one[one < other], other[one < other]
 
 
-_Features = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint8]]
-"""Where the keypoints are, their descriptors, and the picture."""
+class _Features(NamedTuple):
+    """What two pictures are compared by.
+
+    Attributes
+    ----------
+    points : shape (k, 2), where the keypoints are, the strongest first
+    descriptors : shape (k, 128), of length one
+    values : the picture, its longer side 256 pixels long
+    grain : how many of these pixels one of the image covers, 1 for an image that is as large or larger
+    """
+
+    points: NDArray[np.float32]
+    descriptors: NDArray[np.float32]
+    values: NDArray[np.uint8]
+    grain: float
 
 
-def _small(picture: Image.Image) -> NDArray[np.uint8]:
+def _features(picture: Image.Image) -> _Features:
+    cv2 = import_module("cv2")
     scale = _SIDE / max(picture.size)
     size = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
-    return np.asarray(picture.convert("L").resize(size, Image.Resampling.LANCZOS), dtype=np.uint8)
-
-
-def _features(values: NDArray[np.uint8]) -> _Features:
-    cv2 = import_module("cv2")
+    values = np.asarray(picture.convert("L").resize(size, Image.Resampling.LANCZOS), dtype=np.uint8)
     points, found = cv2.SIFT_create(nfeatures=_KEYPOINTS, contrastThreshold=_CONTRAST).detectAndCompute(values, None)
     if found is None:
-        return np.zeros((0, 2), dtype=np.float32), np.zeros((0, 128), dtype=np.float32), values
+        return _Features(np.zeros((0, 2), np.float32), np.zeros((0, 128), np.float32), values, max(scale, 1.0))
+    strongest = np.argsort([-point.response for point in points], kind="stable")
     root = np.sqrt(found / np.maximum(found.sum(axis=1, keepdims=True), 1e-6)).astype(np.float32)
-    return np.array([point.pt for point in points], dtype=np.float32), root, values
+    places = np.array([point.pt for point in points], dtype=np.float32)
+    return _Features(places[strongest], root[strongest], values, max(scale, 1.0))
 
 
 _MIRRORED: Final = np.arange(128).reshape(4, 4, 8)[::-1, :, -np.arange(8)].ravel()
@@ -172,15 +186,15 @@ _MIRRORED: Final = np.arange(128).reshape(4, 4, 8)[::-1, :, -np.arange(8)].ravel
 
 
 def _mirror(features: _Features) -> _Features:
-    points, descriptors, values = features
-    mirrored = points * np.array([-1, 1], dtype=np.float32) + np.array([values.shape[1] - 1, 0], dtype=np.float32)
-    return mirrored, descriptors[:, _MIRRORED], np.ascontiguousarray(values[:, ::-1])
+    values = np.ascontiguousarray(features.values[:, ::-1])
+    mirrored = features.points * np.array([-1, 1], np.float32) + np.array([values.shape[1] - 1, 0], np.float32)
+    return _Features(mirrored, features.descriptors[:, _MIRRORED], values, features.grain)
 
 
 def _is_part(one: _Features, other: _Features) -> bool:
-    """Whether a shift, turn and scale lays one picture over the other so that their details correlate."""
+    """Whether a shift, turn and scale lays one picture over the other so that their details are the same."""
     cv2: Any = import_module("cv2")
-    cosine = one[1] @ other[1].T
+    cosine = one.descriptors @ other.descriptors.T
     if not cosine.size:
         return False
     best = cosine.argmax(axis=1)
@@ -189,48 +203,72 @@ def _is_part(one: _Features, other: _Features) -> bool:
     if near.sum() < _LEAST_MATCHES:
         return False
     cv2.setRNGSeed(_SEED)
-    matrix, inliers = cv2.estimateAffinePartial2D(one[0][near], other[0][best[near]], ransacReprojThreshold=3)
-    if matrix is None or int(inliers.sum()) < _LEAST_MATCHES:
+    off = max(_OFF, one.grain, other.grain)  # a keypoint's place is known to a pixel of the image as it was stored
+    found, inliers = cv2.estimateAffinePartial2D(one.points[near], other.points[best[near]], ransacReprojThreshold=off)
+    if found is None or int(inliers.sum()) < _LEAST_MATCHES:
         return False
-    return _correlation(one[2], other[2], matrix.astype(np.float32)) >= CORRELATION
+    matrix = found.astype(np.float32)
+    laid = _laid_over(one, other, matrix)
+    if laid.correlation < _NEARLY:
+        return False
+    if laid.correlation < CORRELATION or laid.apart > _APART:
+        laid = max(laid, _laid_over(one, other, _refined(one, other, matrix)))
+    return laid.correlation >= CORRELATION and laid.apart <= _APART
 
 
-def _correlation(one: NDArray[np.uint8], other: NDArray[np.uint8], matrix: NDArray[np.float32]) -> float:
-    """How closely the details of two pictures agree where a transformation lays one over the other; 0 for too little.
+def _refined(one: _Features, other: _Features, matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A more exact transformation; the same where the two pictures do not resemble each other there.
 
-    What the keypoints say is exact to a pixel or so. Where that nearly agrees, the transformation is refined
-    (Evangelidis and Psarakis 2008, doi:10.1109/TPAMI.2008.113).
+    The method is that of Evangelidis and Psarakis (2008, doi:10.1109/TPAMI.2008.113).
     """
     cv2: Any = import_module("cv2")
-    value = _laid_over(one, other, matrix)
-    if not _NEARLY <= value < CORRELATION:
-        return value
     stop = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 30, 1e-4)
     inverse = cv2.invertAffineTransform(matrix).astype(np.float32)
     try:
-        _, refined = cv2.findTransformECC(other, one, inverse, cv2.MOTION_AFFINE, stop, None, 5)
-    except cv2.error:  # it does not converge: the two do not resemble each other there
-        return value
-    return max(value, _laid_over(one, other, cv2.invertAffineTransform(refined)))
+        _, refined = cv2.findTransformECC(other.values, one.values, inverse, cv2.MOTION_AFFINE, stop, None, 5)
+    except cv2.error:  # it does not converge
+        return matrix
+    exact: NDArray[np.float32] = cv2.invertAffineTransform(refined)
+    return exact
 
 
-def _laid_over(one: NDArray[np.uint8], other: NDArray[np.uint8], matrix: NDArray[np.float32]) -> float:
-    """The correlation of the details of one picture and another where it covers it, away from the borders of both."""
+class _Laid(NamedTuple):
+    """How the details of two pictures compare where one covers the other, away from the borders of both.
+
+    Attributes
+    ----------
+    correlation : of the details; 0 where too little is covered
+    apart : the mean square of their difference in the spot, some 20 pixels wide, where they differ most, their
+        variance being 1
+    """
+
+    correlation: float
+    apart: float
+
+
+def _laid_over(one: _Features, other: _Features, matrix: NDArray[np.float32]) -> _Laid:
     cv2: Any = import_module("cv2")
-    size = other.shape[1], other.shape[0]
-    laid = cv2.warpAffine(one, matrix, size, borderMode=cv2.BORDER_REFLECT)
-    framed = cv2.copyMakeBorder(cv2.warpAffine(np.ones_like(one), matrix, size), *[_BORDER] * 4, cv2.BORDER_CONSTANT)
+    size = other.values.shape[1], other.values.shape[0]
+    laid = cv2.warpAffine(one.values, matrix, size, borderMode=cv2.BORDER_REFLECT)
+    covered = cv2.warpAffine(np.ones_like(one.values), matrix, size)
+    framed = cv2.copyMakeBorder(covered, *[_BORDER] * 4, cv2.BORDER_CONSTANT)
     inside = cv2.erode(framed, np.ones((2 * _BORDER + 1,) * 2, dtype=np.uint8))[_BORDER:-_BORDER, _BORDER:-_BORDER] > 0
     if inside.mean() < _LEAST_OVERLAP:
-        return 0.0
-    first, second = (values - values.mean() for values in (_details(laid)[inside], _details(other)[inside]))
-    length = float(np.linalg.norm(first) * np.linalg.norm(second))
-    return float(first @ second) / length if length > 0 else 0.0
+        return _Laid(0.0, np.inf)
+    grain = max(one.grain * float(np.hypot(*matrix[0, :2])), other.grain)
+    both = [_details(values, grain) for values in (laid, other.values)]
+    spread = [float(details[inside].std()) for details in both]
+    if min(spread) == 0:
+        return _Laid(0.0, np.inf)
+    first, second = ((each - each[inside].mean()) / width for each, width in zip(both, spread, strict=True))
+    apart = cv2.GaussianBlur(np.where(inside, (first - second) ** 2, np.float32(0)), (0, 0), _SPOT)
+    return _Laid(float((first * second)[inside].mean()), float(apart[inside].max()))
 
 
-def _details(values: NDArray[np.uint8]) -> NDArray[np.float32]:
+def _details(values: NDArray[np.uint8], grain: float) -> NDArray[np.float32]:
     """What is finer than an eighth of a hundred pixels and coarser than what storing changes."""
     cv2: Any = import_module("cv2")
-    smooth = cv2.GaussianBlur(values.astype(np.float32), (0, 0), 1.5)
-    details: NDArray[np.float32] = smooth - cv2.GaussianBlur(smooth, (0, 0), 8)
+    finest = max(1.5, 0.7 * grain)
+    smooth = cv2.GaussianBlur(values.astype(np.float32), (0, 0), finest)
+    details: NDArray[np.float32] = smooth - cv2.GaussianBlur(smooth, (0, 0), max(8.0, 3 * finest))
     return details

@@ -347,7 +347,7 @@ class EndpointJudge:
         return Answered(task, answer, cached=wanted)
 
     def _is_whole(self, task: Task, reply: ChatReply) -> bool:
-        """Whether all that was asked for can be read from a reply; an answer that was cut off is one, to that length."""
+        """Whether all that was asked for can be read from a reply; an answer may be cut off."""
         if reply.refused:
             return False
         if self._prompt.asks == "answer":

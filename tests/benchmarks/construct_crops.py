@@ -1,0 +1,61 @@
+"""Which parts of pictures `mrb construct start` finds, and what it takes for a part that is none.
+
+    python tests/benchmarks/construct_crops.py 60
+
+So many drawings of discs, 96 and 192 pixels wide, and as many pictures of the embedded benchmark, which are drawn after
+one atlas a view; of each a part, stored as JPEG at another size. Prints how many parts are found, and how many of all
+pairs of different pictures or parts of them are called copies. The time is that of comparing the pairs that share
+keypoints.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageOps
+
+from mrb_lib.construct.intake.crops import Keypoints
+from mrb_lib.data.demo.build import simulate_case
+from tests.construct.sources import drawing
+from tests.construct.test_crops import part_of
+
+
+def atlas(number: int) -> Image.Image:
+    """A picture of the embedded benchmark."""
+    return Image.open(io.BytesIO(simulate_case(0, number).picture)).convert("L")
+
+
+def main(n: int) -> None:
+    """Count for each kind of picture, share cut off and orientation."""
+    kinds = {"drawings of 96 pixels": drawing, "drawings of 192": lambda i: drawing(i, 192), "demo pictures": atlas}
+    for kind, draw in kinds.items():
+        for share, mirrored in ((0.15, False), (0.3, False), (0.3, True)):
+            rng = np.random.default_rng(1)
+            pictures = [draw(i) for i in range(n)]
+            parts = [part_of(picture, share, rng) for picture in pictures]
+            shown = {
+                str(i): one for i, one in enumerate([*pictures, *(map(ImageOps.mirror, parts) if mirrored else parts)])
+            }
+            with tempfile.TemporaryDirectory() as folder, Keypoints(Path(folder)) as keypoints:
+                for name, picture in shown.items():
+                    keypoints.add(name, picture)
+                begun = time.process_time()
+                one, other = keypoints.parts(lambda name, shown=shown: shown[name])
+                seconds = time.process_time() - begun
+            one, other = np.unique([one, other], axis=1)  # once, though it may be found mirrored, too
+            same = one % n == other % n
+            pairs = (2 * n) * (2 * n - 1) // 2 - n
+            print(
+                f"{kind}, up to {share:.0%} cut off each side{', mirrored' if mirrored else ''}: {same.sum()} of {n} "
+                f"found, {(~same).sum()} of {pairs:,} other pairs called copies, {seconds:.0f} s",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
