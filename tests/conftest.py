@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 settings.register_profile("workbench", derandomize=True, deadline=None)
 settings.load_profile("workbench")
 
-# jsonschema can check IRIs with this; notebooks hold none, and importing it compiles a grammar for two seconds, here and
-# in every process that a test starts.
+# jsonschema can check IRIs with this; notebooks hold none, and importing it compiles a grammar for two seconds: here,
+# and in every process that a test starts.
 _REFUSED = str(Path(__file__).parent / "refused")
 sys.modules.setdefault("rfc3987_syntax", None)
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [_REFUSED, os.environ.get("PYTHONPATH")]))
