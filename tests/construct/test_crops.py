@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image, ImageOps
+from PIL import Image, ImageDraw, ImageOps
 
 from mrb_lib.construct.intake.crops import Keypoints, _features, _mirror
 from mrb_lib.construct.intake.same_pictures import SamePictures
@@ -26,6 +26,16 @@ def part_of(picture: Image.Image, share: float, rng: np.random.Generator) -> Ima
     scale = rng.uniform(0.7, 1.2)
     resized = cut.resize((int(cut.width * scale), int(cut.height * scale)))
     return Image.open(io.BytesIO(stored(resized.convert("L"), "JPEG", quality=70)))
+
+
+def with_arrow(picture: Image.Image, rng: np.random.Generator) -> Image.Image:
+    """A copy on which a white arrow, 18 pixels long, points at something near the middle."""
+    marked = picture.copy()
+    x, y = (float(side) for side in rng.uniform(0.35, 0.65, 2) * picture.width)
+    draw = ImageDraw.Draw(marked)
+    draw.line((x - 18, y, x, y), fill=255, width=2)
+    draw.polygon([(x, y), (x - 6, y - 4), (x - 6, y + 4)], fill=255)
+    return marked
 
 
 def test_the_descriptors_of_a_mirrored_picture_are_the_same_numbers_in_another_order() -> None:
@@ -84,6 +94,15 @@ def test_two_pictures_of_one_view_differ_by_a_lesion_only_and_are_two(tmp_path: 
     groups = groups_of(pictures | parts, tmp_path)
     assert [groups[name] == groups[name.removesuffix(" part")] for name in parts] == [True] * len(parts)
     assert len(set(groups.values())) == len(pictures)
+
+
+def test_an_arrow_on_a_copy_makes_no_other_picture_of_it(tmp_path: Path) -> None:
+    pytest.importorskip("cv2", reason="the search for parts needs OpenCV")
+    rng = np.random.default_rng(3)
+    pictures = {str(i): Image.open(io.BytesIO(simulate_case(0, i).picture)).convert("L") for i in range(N)}
+    parts = {f"{i} part": part_of(with_arrow(picture, rng), 0.15, rng) for i, picture in pictures.items()}
+    groups = groups_of(pictures | parts, tmp_path)
+    assert sum(groups[name] == groups[name.removesuffix(" part")] for name in parts) >= 6
 
 
 def test_without_opencv_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from mrb_lib.errors import InputError
 
 CORRELATION: Final = 0.98
 _APART: Final = 0.15
+_MARKED, _MOSTLY_APART = 0.93, 0.0025
 _NEARLY = 0.7
 _SIDE, _KEYPOINTS, _HASHED, _CONTRAST = 256, 300, 150, 0.01
 _TABLES, _BITS = 3, 24
@@ -53,10 +54,11 @@ class Keypoints:
     and Zisserman 2012, doi:10.1109/CVPR.2012.6248018). Images of which some of the strongest fall into the same bucket
     of a locality-sensitive hash (random hyperplanes; Charikar 2002, doi:10.1145/509907.509965) are compared: a shift,
     turn and scale is fitted to their matches by RANSAC, and the two are copies where, laid over each other, their
-    details correlate by .98, and no spot of them differs: two pictures of one view, of which one has a lesion,
-    correlate nearly as well. A logo or ruler that two images share makes no copy either. Details are as fine as the
-    coarser of the two has them. SIFT knows no mirrored picture, but a descriptor of one has the same numbers in another
-    order, so each is hashed both ways.
+    details correlate by .98 and no spot of them differs: two pictures of one view, of which one has a lesion, correlate
+    as well. Where something was drawn on one of them, such as an arrow, .93 will do if three quarters of the details
+    agree nearly exactly. A logo or ruler that two images share makes no copy. Details are as fine as the coarser of the
+    two has them. SIFT knows no mirrored picture, but a descriptor of one has the same numbers in another order, so each
+    is hashed both ways.
 
     What is found, and what is taken for a part and is none, is in tests/benchmarks/RESULTS.md. The package imagehash
     was no alternative: its crop-resistant hash takes .3 s an image, finds 65% of the pictures with 15% cut off, and
@@ -211,9 +213,9 @@ def _is_part(one: _Features, other: _Features) -> bool:
     laid = _laid_over(one, other, matrix)
     if laid.correlation < _NEARLY:
         return False
-    if laid.correlation < CORRELATION or laid.apart > _APART:
+    if not _is_same(laid):
         laid = max(laid, _laid_over(one, other, _refined(one, other, matrix)))
-    return laid.correlation >= CORRELATION and laid.apart <= _APART
+    return _is_same(laid)
 
 
 def _refined(one: _Features, other: _Features, matrix: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -240,10 +242,18 @@ class _Laid(NamedTuple):
     correlation : of the details; 0 where too little is covered
     apart : the mean square of their difference in the spot, some 20 pixels wide, where they differ most, their
         variance being 1
+    mostly_apart : the same as a share of both details' mean squares there, where three quarters of them differ less
     """
 
     correlation: float
     apart: float
+    mostly_apart: float
+
+
+def _is_same(laid: _Laid) -> bool:
+    return (laid.correlation >= CORRELATION and laid.apart <= _APART) or (
+        laid.correlation >= _MARKED and laid.mostly_apart <= _MOSTLY_APART
+    )
 
 
 def _laid_over(one: _Features, other: _Features, matrix: NDArray[np.float32]) -> _Laid:
@@ -254,15 +264,22 @@ def _laid_over(one: _Features, other: _Features, matrix: NDArray[np.float32]) ->
     framed = cv2.copyMakeBorder(covered, *[_BORDER] * 4, cv2.BORDER_CONSTANT)
     inside = cv2.erode(framed, np.ones((2 * _BORDER + 1,) * 2, dtype=np.uint8))[_BORDER:-_BORDER, _BORDER:-_BORDER] > 0
     if inside.mean() < _LEAST_OVERLAP:
-        return _Laid(0.0, np.inf)
+        return _Laid(0.0, np.inf, np.inf)
     grain = max(one.grain * float(np.hypot(*matrix[0, :2])), other.grain)
     both = [_details(values, grain) for values in (laid, other.values)]
     spread = [float(details[inside].std()) for details in both]
     if min(spread) == 0:
-        return _Laid(0.0, np.inf)
+        return _Laid(0.0, np.inf, np.inf)
     first, second = ((each - each[inside].mean()) / width for each, width in zip(both, spread, strict=True))
-    apart = cv2.GaussianBlur(np.where(inside, (first - second) ** 2, np.float32(0)), (0, 0), _SPOT)
-    return _Laid(float((first * second)[inside].mean()), float(apart[inside].max()))
+    apart, energy = (
+        cv2.GaussianBlur(np.where(inside, squares, np.float32(0)), (0, 0), _SPOT)[inside]
+        for squares in ((first - second) ** 2, first**2 + second**2)
+    )
+    share = apart / (energy + 1e-3)
+    order = np.argsort(share)
+    three_quarters = np.searchsorted(np.cumsum(energy[order]), 0.75 * float(energy.sum()))
+    mostly = float(share[order[min(int(three_quarters), len(order) - 1)]])
+    return _Laid(float((first * second)[inside].mean()), float(apart.max()), mostly)
 
 
 def _details(values: NDArray[np.uint8], grain: float) -> NDArray[np.float32]:
