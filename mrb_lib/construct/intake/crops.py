@@ -239,7 +239,7 @@ class _Laid(NamedTuple):
 
     Attributes
     ----------
-    correlation : of the details; 0 where too little is covered
+    correlation : of the details; 0 where too little is covered. Below .93 the others are infinite
     apart : the mean square of their difference in the spot, some 20 pixels wide, where they differ most, their
         variance being 1
     mostly_apart : the same as a share of both details' mean squares there, where three quarters of them differ less
@@ -271,6 +271,9 @@ def _laid_over(one: _Features, other: _Features, matrix: NDArray[np.float32]) ->
     if min(spread) == 0:
         return _Laid(0.0, np.inf, np.inf)
     first, second = ((each - each[inside].mean()) / width for each, width in zip(both, spread, strict=True))
+    correlation = float((first * second)[inside].mean())
+    if correlation < _MARKED:
+        return _Laid(correlation, np.inf, np.inf)
     apart, energy = (
         cv2.GaussianBlur(np.where(inside, squares, np.float32(0)), (0, 0), _SPOT)[inside]
         for squares in ((first - second) ** 2, first**2 + second**2)
@@ -279,7 +282,7 @@ def _laid_over(one: _Features, other: _Features, matrix: NDArray[np.float32]) ->
     order = np.argsort(share)
     three_quarters = np.searchsorted(np.cumsum(energy[order]), 0.75 * float(energy.sum()))
     mostly = float(share[order[min(int(three_quarters), len(order) - 1)]])
-    return _Laid(float((first * second)[inside].mean()), float(apart.max()), mostly)
+    return _Laid(correlation, float(apart.max()), mostly)
 
 
 def _details(values: NDArray[np.uint8], grain: float) -> NDArray[np.float32]:
