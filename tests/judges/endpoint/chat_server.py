@@ -138,18 +138,21 @@ class Loopback(ThreadingHTTPServer):
         """Say nothing of a client that hung up: tests make it do so."""
 
 
-def message(content: str, *, tokens: Sequence[Mapping[str, object]] | None = None, **more: object) -> Response:
+def message(
+    content: str, *, tokens: Sequence[Mapping[str, object]] | None = None, finish: str = "stop", **more: object
+) -> Response:
     """A well-formed reply.
 
     Parameters
     ----------
     tokens : the entries of `logprobs.content`; None where the server gives none
+    finish : why the reply ended
     more : further members of the message
     """
     choice = {
         "index": 0,
         "message": {"role": "assistant", "content": content, **more},
-        "finish_reason": "stop",
+        "finish_reason": finish,
         "logprobs": None if tokens is None else {"content": list(tokens)},
     }
     usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}

@@ -286,8 +286,7 @@ def test_null_logprobs_are_no_failure_and_are_said_once(server: ChatServer) -> N
 
 
 def test_refusals_are_refused_and_their_words_kept(server: ChatServer) -> None:
-    filtered = message("")
-    filtered.body["choices"][0]["finish_reason"] = "content_filter"
+    filtered = message("", finish="content_filter")
     replies = {"w:": message(None, refusal="I cannot judge this."), "x:": filtered}
     replies["y:"] = Response({"error": {"code": "content_filter", "message": "policy"}}, 400)
     server.answer = lambda received: next(reply for mark, reply in replies.items() if mark in received.text)
@@ -299,8 +298,7 @@ def test_refusals_are_refused_and_their_words_kept(server: ChatServer) -> None:
 
 
 def test_a_reply_that_was_cut_off_is_read_as_far_as_it_goes(server: ChatServer) -> None:
-    cut = message('{"accuracy": "A", "relevance": "B", "over')
-    cut.body["choices"][0]["finish_reason"] = "length"
+    cut = message('{"accuracy": "A", "relevance": "B", "over', finish="length")
     server.answer = lambda _: cut
     served = judge(server.url)
     judged = served.judge(shown("x"))

@@ -127,8 +127,7 @@ def test_whoever_asks_otherwise_is_not_given_the_earlier_reply(
 
 
 def test_an_answer_that_was_cut_off_is_paid_for_once(server: ChatServer, tmp_path: Path) -> None:
-    cut = message("The left upper")
-    cut.body["choices"][0]["finish_reason"] = "length"  # type: ignore[index]  # as `message` makes it
+    cut = message("The left upper", finish="length")
     server.answer = lambda _: cut
     asked = shown(2).query("dimension == 'overall'").assign(dimension=ANSWER)
 

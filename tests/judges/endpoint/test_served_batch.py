@@ -84,8 +84,7 @@ def test_refusals_and_what_cannot_be_read(server: ChatServer) -> None:
 
 
 def test_a_reply_that_was_cut_off_is_said(server: ChatServer) -> None:
-    cut = message('{"accuracy": ["A", "B", "C"], "overall": ["A"')
-    cut.body["choices"][0]["finish_reason"] = "length"  # type: ignore[index]  # as `message` makes it
+    cut = message('{"accuracy": ["A", "B", "C"], "overall": ["A"', finish="length")
     server.answer = lambda received: cut
     judge_of_items = served(server.url)
     judge_of_items.judge(shown_to_batch(item_cases(1, 3), DIMENSIONS))
