@@ -79,7 +79,7 @@ class Watched:
         page.on("dialog", self._asks)
 
 
-def _unhurried(page: Page, patch: pytest.MonkeyPatch) -> None:
+def unhurried(page: Page, patch: pytest.MonkeyPatch) -> None:
     """Press a key only when what is in sight is painted, as a person does: until then the apps refuse it on purpose."""
     press = page.keyboard.press
 
@@ -105,7 +105,7 @@ def new_page(chromium: Browser, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cal
         made.append(watched)
         page = watched.context.new_page()
         if not hasty:
-            _unhurried(page, monkeypatch)
+            unhurried(page, monkeypatch)
         return page
 
     yield make

@@ -26,7 +26,7 @@ from mrb_lib.widgets.explorer import explore
 from mrb_lib.widgets.shell import Shell
 from tests.widgets.boards.judged import judged
 
-from .axe import violations
+from .axe import violations, violations_in_both_schemes
 from .haste import paused
 from .hostile import ATTACKS, harm
 from .server import Served
@@ -361,7 +361,7 @@ def test_hostile_tags_views_and_filters_do_nothing(new_page: NewPage, served: Se
         assert harm(page) == [], attack
     page.get_by_role("button", name="Views").click()
     expect(dialog.get_by_role("listitem").nth(20)).to_be_attached()
-    check_both_schemes(page)
+    assert violations_in_both_schemes(page) == []
     for width in (1280, 1024, 400):
         resized(page, width)
         assert harm(page) == [], width
@@ -369,14 +369,7 @@ def test_hostile_tags_views_and_filters_do_nothing(new_page: NewPage, served: Se
     for width in (400, 1024, 1280):
         resized(page, width)
         assert harm(page) == [], width
-    check_both_schemes(page)
-
-
-def check_both_schemes(page: Page) -> None:
-    """No serious finding of axe in light colours nor in dark ones."""
-    for scheme in ("dark", "light"):
-        page.emulate_media(color_scheme=scheme)
-        assert violations(page) == [], scheme
+    assert violations_in_both_schemes(page) == []
 
 
 def test_without_a_name_one_is_told_to_sign_in(page: Page, served: Served) -> None:

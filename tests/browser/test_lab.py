@@ -14,7 +14,7 @@ from pathlib import Path
 import nbformat
 import pandas as pd
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from mrb_lib.data.benchmark import load
 from mrb_lib.data.demo import write_demo
@@ -27,6 +27,7 @@ from mrb_lib.widgets.boards import browse_heatmap, browse_leaderboard
 from mrb_lib.widgets.plain import PlainView
 
 from .axe import violations
+from .conftest import Watched, unhurried
 from .hostile import harm, write_hostile
 
 CASES = 60
@@ -39,7 +40,10 @@ STATE = """() => {
   const cells = window.jupyterapp.shell.currentWidget.content.model.cells;
   return Array.from({length: cells.length}, (_, i) => [cells.get(i).type, cells.get(i).sharedModel.getSource()]);
 }"""
-DARK = "() => { window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'}); }"
+LIGHT, DARK = (
+    f"() => {{ window.jupyterapp.commands.execute('apputils:change-theme', {{theme: 'JupyterLab {name}'}}); }}"
+    for name in ("Light", "Dark")
+)
 _LOADED = """\
 from pathlib import Path
 from mrb_lib.data.benchmark import load
@@ -90,15 +94,31 @@ def address(bench: Path) -> Iterator[str]:
         assert server.wait(60) == 0
 
 
-@pytest.fixture
-def opened(new_page: Callable[..., Page], address: str) -> Page:
-    """The first notebook with every cell run."""
-    return run_all(new_page(), address)
-
-
-def run_all(page: Page, address: str) -> Page:
-    """Open a notebook and run every cell of it."""
+@pytest.fixture(scope="module")
+def lab(chromium: Browser, address: str) -> Iterator[Page]:
+    """One page with the first notebook for all who use it; what it complains about fails the last of them."""
+    watched = Watched(chromium.new_context(viewport={"width": 1280, "height": 860}))
+    page = watched.context.new_page()
     page.goto(f"{address}&reset", wait_until="domcontentloaded")
+    yield page
+    complaints = list(watched.complaints)
+    watched.context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def opened(lab: Page, monkeypatch: pytest.MonkeyPatch) -> Page:
+    """The first notebook with every cell run anew, in light colours."""
+    unhurried(lab, monkeypatch)
+    lab.wait_for_function(READY, timeout=90_000)
+    lab.evaluate(LIGHT)
+    lab.evaluate("() => window.jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
+    expect(lab.locator(".mrb-heatmap, .mrb-board")).to_have_count(0)
+    return run_all(lab)
+
+
+def run_all(page: Page) -> Page:
+    """Run every cell of the notebook that is open."""
     page.wait_for_function(READY, timeout=90_000)
     page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }")
     expect(page.locator(".mrb-heatmap [data-row]").first).to_be_visible(timeout=90_000)
@@ -279,7 +299,9 @@ def test_hostile_text_in_every_field_does_nothing(
 ) -> None:
     hostile = write_hostile(tmp_path, long=20_000)
     start, _ = prepare(bench.parent / "mine", str(hostile), str(hostile / "runs"))
-    page = run_all(new_page(), address.replace("start.ipynb", start.path.name))
+    page = new_page()
+    page.goto(f"{address.replace('start.ipynb', start.path.name)}&reset", wait_until="domcontentloaded")
+    run_all(page)
     heat = page.locator(".mrb-heatmap")
     settled(heat)
     heat.locator("[data-row='0'][data-column='0']").click()

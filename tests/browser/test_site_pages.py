@@ -10,9 +10,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.axe import violations
-from tests.browser.small_site import N_CASES, address, first_case, shared_site
+from tests.browser.small_site import N_CASES, address, shared_site
 
-UNFOLD = "for (const fold of document.querySelectorAll('details')) fold.open = true"
 ON_SCREEN = (".bar", ".search", ".table-tools", ".mrb-tools", ".files", ".turn", ".contents")
 
 
@@ -78,16 +77,6 @@ def test_every_page_says_simulated_fits_prints_and_leads_to_files_of_the_report(
     assert len(seen) > 40
     for kind in ("png", "svg", "pdf", "csv"):
         assert any(link.endswith(f"figures/leaderboard.{kind}") for link in seen)
-
-
-def test_axe_finds_nothing_serious_in_light_and_dark(page: Page, site: Path) -> None:
-    pages = ("index.html", "pages/01_composition.html", "pages/03_leaderboard.html", "pages/07_failures.html")
-    for name in (*pages, first_case(site)):
-        page.goto(address(site, name))
-        page.evaluate(UNFOLD)
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            assert violations(page) == [], f"{name}, {scheme}"
 
 
 def test_axe_finds_nothing_serious_among_hits_and_in_a_narrow_window(new_page: Callable[..., Page], site: Path) -> None:
