@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pandas as pd
 import pytest
@@ -31,6 +31,14 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
     return load(folder)
 
 
+@pytest.fixture(scope="module")
+def served(bench: Benchmark) -> Iterator[Served]:
+    """For tests that leave their server as it is."""
+    assert bench.path is not None
+    with Served("review", bench.path) as running:
+        yield running
+
+
 def _opened(page: Page) -> None:
     expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
     expect(page.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
@@ -41,30 +49,26 @@ def _paste(page: Page, address: str) -> None:
     page.get_by_role("button", name="Open it").click()
 
 
-def test_a_copied_link_leads_to_its_case_once_the_token_is_there(page: Page, bench: Benchmark) -> None:
-    assert bench.path is not None
+def test_a_copied_link_leads_to_its_case_once_the_token_is_there(page: Page, bench: Benchmark, served: Served) -> None:
     third = str(bench.cases["case_id"].iloc[2])
-    with Served("review", bench.path) as served:
-        bare = served.address.split("?")[0]
-        page.goto(f"{bare}#case={third}")
-        expect(page.get_by_role("heading", name="The address is not complete")).to_be_visible()
-        assert violations(page) == []
-        _paste(page, "http://")
-        expect(page.get_by_role("alert")).to_contain_text("not such an address")
-        _paste(page, served.address.split("token=")[1])
-        _opened(page)
-        expect(page.locator(".mrb-of-case bdi")).to_have_text(third)
-        assert page.url == f"{bare}#case={third}"
+    bare = served.address.split("?")[0]
+    page.goto(f"{bare}#case={third}")
+    expect(page.get_by_role("heading", name="The address is not complete")).to_be_visible()
+    assert violations(page) == []
+    _paste(page, "http://")
+    expect(page.get_by_role("alert")).to_contain_text("not such an address")
+    _paste(page, served.address.split("token=")[1])
+    _opened(page)
+    expect(page.locator(".mrb-of-case bdi")).to_have_text(third)
+    assert page.url == f"{bare}#case={third}"
 
 
-def test_an_old_address_is_named_so_and_the_new_one_leads_on(page: Page, bench: Benchmark) -> None:
-    assert bench.path is not None
-    with Served("review", bench.path) as served:
-        page.goto(f"{served.address.split('token=')[0]}token={'x' * 43}")
-        expect(page.get_by_role("heading", name="This address is no longer valid")).to_be_visible()
-        _paste(page, served.address)
-        _opened(page)
-        assert "token" not in page.url
+def test_an_old_address_is_named_so_and_the_new_one_leads_on(page: Page, bench: Benchmark, served: Served) -> None:
+    page.goto(f"{served.address.split('token=')[0]}token={'x' * 43}")
+    expect(page.get_by_role("heading", name="This address is no longer valid")).to_be_visible()
+    _paste(page, served.address)
+    _opened(page)
+    assert "token" not in page.url
 
 
 def test_a_review_in_hand_outlives_its_server(page: Page, bench: Benchmark) -> None:
@@ -116,16 +120,16 @@ def test_answers_on_their_way_outlive_their_server(page: Page, bench: Benchmark)
     assert rows[["dimension", "choice"]].to_numpy().tolist() == [["accuracy", "A"], ["relevance", "B"]]
 
 
-def test_a_tapped_case_comes_into_view_on_a_phone(new_page: Callable[..., Page], bench: Benchmark) -> None:
-    assert bench.path is not None
+def test_a_tapped_case_comes_into_view_on_a_phone(
+    new_page: Callable[..., Page], bench: Benchmark, served: Served
+) -> None:
     page = new_page(viewport={"width": 400, "height": 800}, has_touch=True)
-    with Served("review", bench.path) as served:
-        page.goto(served.address)
-        _opened(page)
-        page.locator("[data-index='3']").tap()
-        fourth = str(bench.cases["case_id"].iloc[3])
-        expect(page.locator(".mrb-of-case bdi")).to_have_text(fourth)
-        expect(page.locator(".mrb-shown .mrb-title")).to_be_in_viewport()
+    page.goto(served.address)
+    _opened(page)
+    page.locator("[data-index='3']").tap()
+    fourth = str(bench.cases["case_id"].iloc[3])
+    expect(page.locator(".mrb-of-case bdi")).to_have_text(fourth)
+    expect(page.locator(".mrb-shown .mrb-title")).to_be_in_viewport()
 
 
 def test_a_withdrawal_whose_answer_was_lost_stands_in_nobodys_way(page: Page, bench: Benchmark) -> None:
@@ -156,30 +160,29 @@ def test_a_withdrawal_whose_answer_was_lost_stands_in_nobodys_way(page: Page, be
     assert own["verdict"].tolist() == ["gold_right", "withdrawn", "gold_right"]
 
 
-def test_each_entry_is_withdrawn_by_a_withdrawal_of_its_own(page: Page, bench: Benchmark) -> None:
+def test_each_entry_is_withdrawn_by_a_withdrawal_of_its_own(page: Page, bench: Benchmark, served: Served) -> None:
     assert bench.path is not None
     saved, note = page.locator(".mrb-saved"), page.locator('[data-field="note"]')
-    with Served("review", bench.path) as served:
-        page.goto(served.address)
-        _opened(page)
-        page.get_by_label("Your name").fill("Dr Wavering")
-        page.get_by_role("button", name="Sign in").click()
-        page.keyboard.press("Escape")
-        page.locator("[data-index='3']").click()
-        expect(page.locator(".mrb-of-case bdi")).to_have_text(str(bench.cases["case_id"].iloc[3]))
-        expect(page.locator(".mrb-explorer")).not_to_contain_class("mrb-changing")
-        for key in "1s":
-            page.keyboard.press(key)
-        expect(saved).to_contain_text("Saved")
-        note.fill("on second thoughts")
-        page.get_by_role("button", name="Withdraw").click()
-        expect(saved).to_contain_text("What you typed since is not saved yet")
-        with paused(served.process.pid):
-            page.locator(".mrb-save").click()
-            note.fill("on third thoughts")
-        expect(page.get_by_role("button", name="Withdraw")).to_be_visible()
-        page.get_by_role("button", name="Withdraw").click()
-        expect(page.locator(".mrb-history li")).to_have_count(4)
+    page.goto(served.address)
+    _opened(page)
+    page.get_by_label("Your name").fill("Dr Wavering")
+    page.get_by_role("button", name="Sign in").click()
+    page.keyboard.press("Escape")
+    page.locator("[data-index='3']").click()
+    expect(page.locator(".mrb-of-case bdi")).to_have_text(str(bench.cases["case_id"].iloc[3]))
+    expect(page.locator(".mrb-explorer")).not_to_contain_class("mrb-changing")
+    for key in "1s":
+        page.keyboard.press(key)
+    expect(saved).to_contain_text("Saved")
+    note.fill("on second thoughts")
+    page.get_by_role("button", name="Withdraw").click()
+    expect(saved).to_contain_text("What you typed since is not saved yet")
+    with paused(served.process.pid):
+        page.locator(".mrb-save").click()
+        note.fill("on third thoughts")
+    expect(page.get_by_role("button", name="Withdraw")).to_be_visible()
+    page.get_by_role("button", name="Withdraw").click()
+    expect(page.locator(".mrb-history li")).to_have_count(4)
     with open_store(bench.path / "reviews.sqlite", create=False) as store:
         rows = store.adjudications(bench.meta.name, history=True)
     own = rows[rows["reviewer"] == "Dr Wavering"]

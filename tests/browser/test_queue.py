@@ -97,7 +97,9 @@ def test_twenty_failures_by_keyboard_and_a_second_reviewer_who_sees_nothing_befo
         kept = store.adjudications(name)
     able_said = kept[kept["reviewer"] == "Dr Able"]
     assert able_said["case_id"].nunique() == len(able_said) == N
-    assert able_said["severity"].value_counts().to_dict() == dict.fromkeys(("none", "mild", "moderate", "severe"), N / 4)
+    assert able_said["severity"].value_counts().to_dict() == dict.fromkeys(
+        ("none", "mild", "moderate", "severe"), N / 4
+    )
     assert able_said["reasons"].map(list).tolist() == [["missed finding"]] * N
     assert (able_said["verdict"] == "gold_wrong").sum() == N / 2
     cases = load(bench).cases.set_index("case_id")
