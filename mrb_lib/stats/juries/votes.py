@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mrb_lib.schema import CHOICES
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import ABSENT, NULL, TIE
-from mrb_lib.stats.gold.dawid_skene import em, label_counts
+from mrb_lib.stats.gold.dawid_skene import em, label_counts, patterns
 
 Choices = NDArray[np.int8]
 FOLDS = 5
@@ -143,16 +143,27 @@ def dawid_skene(choice: Choices, k: int = len(CHOICES), tie: int = TIE) -> Choic
     (of ratings null).
     """
     items = np.maximum(choice.reshape(*choice.shape[:2], -1), -1).transpose(1, 2, 0).astype(np.int64)
-    labels = np.stack([_probable(of_dimension, k, tie) for of_dimension in items]).reshape(choice.shape[1:])
-    absent = (choice == ABSENT).all(axis=0)
-    return np.where(absent, ABSENT, labels).astype(np.int8)
+    rows, kind = patterns(items.reshape(-1, items.shape[2]))
+    labels, kind = np.empty(items.shape[:2], dtype=np.int8), kind.reshape(items.shape[:2])
+    used = np.stack([(items == code).any(axis=(1, 2)) for code in range(k)], axis=1)
+    # A label that nobody gives in a dimension is none of the model there; those with the same ones are fitted at once.
+    for given in np.unique(used, axis=0):
+        some = np.flatnonzero((used == given).all(axis=1))
+        for part in some[None] if len(rows) <= items.shape[1] else some[:, None]:
+            labels[part] = _probable(rows, kind[part], k, tie)
+    labels = labels.reshape(choice.shape[1:])
+    return np.where((choice == ABSENT).all(axis=0), ABSENT, labels).astype(np.int8)
 
 
-def _probable(items: IntArray, k: int, tie: int) -> Choices:
-    """The most probable label of each item, from the labels that members give, shape (items, members)."""
-    posterior = em(label_counts(items, k), None, tolerance=1e-6, iterations=500).posterior[0]
-    probability = np.where(np.isfinite(posterior).all(axis=1, keepdims=True), posterior, 0.0)
-    return largest(probability.T, np.ones(len(items), dtype=bool), tie)
+def _probable(rows: IntArray, kind: IntArray, k: int, tie: int) -> Choices:
+    """The most probable label of each item, shape (dimensions, items), from the row of members' labels it has."""
+    there, which = np.unique(kind, return_inverse=True)
+    which = which.reshape(kind.shape)
+    times = np.stack([np.bincount(of_dimension, minlength=len(there)) for of_dimension in which]).astype(np.float64)
+    posterior = em(label_counts(rows[there], k), times, tolerance=1e-6, iterations=500).posterior
+    probability = np.where(np.isfinite(posterior).all(axis=2, keepdims=True), posterior, 0.0)
+    labels = largest(np.moveaxis(probability, 2, 0), np.ones(times.shape, dtype=bool), tie)
+    return np.take_along_axis(labels, which, axis=1)
 
 
 def share_right(value: FloatArray, kept: FloatArray) -> FloatArray:
