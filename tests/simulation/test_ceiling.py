@@ -36,7 +36,7 @@ def truths() -> dict[str, float]:
 def test_coverage_of_annotators_judges_and_their_difference(n: int, benchmarks: int) -> None:
     """Each within 93% to 97%, give or take two Monte-Carlo standard errors."""
     annotations, cases, panel, names = simulated(n, benchmarks, np.random.default_rng(n))
-    table = ceiling(panel, annotations, cases, policy="official", dimensions=names, resamples=400, seed=1)
+    table = ceiling(panel, annotations, cases, policy="official", dimensions=names, resamples=200, seed=1)
     people = table[table["part"] == "annotator"]
     judges = table[table["part"] == "judge"].rename(columns={"difference_low": "d_low", "difference_high": "d_high"})
     tests = table[table["part"] == "alt_test"]

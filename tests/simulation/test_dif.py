@@ -72,7 +72,7 @@ def sizes(found: pd.DataFrame) -> dict[str, float]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "hard", "orders"), [(100, 0.0, 1), (100, 1.0, 1), (400, 0.0, 1), (400, 1.0, 2)])
+@pytest.mark.parametrize(("n", "hard", "orders"), [(100, 0.0, 1), (100, 1.0, 1), (400, 1.0, 2)])
 def test_size_and_coverage_whether_or_not_the_subfield_is_hard(n: int, hard: float, orders: int) -> None:
     """Eight judges without DIF in each of 150 benchmarks: within three Monte-Carlo errors, from 3.1 to 6.9%."""
     found = sizes(eyes(n, 150, 7, hard=hard, orders=orders))
@@ -80,25 +80,23 @@ def test_size_and_coverage_whether_or_not_the_subfield_is_hard(n: int, hard: flo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("clusters", "size"), [(60, 10), (200, 5)])
-def test_cases_in_clusters_do_not_look_like_a_difference(clusters: int, size: int) -> None:
-    """Where cases are taken to be independent 19% of 60 clusters of ten are."""
-    found = sizes(eyes(clusters * size, 100, 11, size=size))
+def test_cases_in_clusters_do_not_look_like_a_difference() -> None:
+    """60 clusters of ten: where cases are taken to be independent 19% of them do."""
+    found = sizes(eyes(600, 100, 11, size=10))
     assert all(0.03 <= rate <= 0.06 for rate in found.values()), found
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("weak_judges", "most"), [(1, 0.07), (3, 0.09)])
-def test_weak_judges_do_not_make_the_others_look_strong(weak_judges: int, most: float) -> None:
+def test_weak_judges_do_not_make_the_others_look_strong() -> None:
     """Matched by all judges, three weak ones of eight would make 74% of the others significant and 50% B or C."""
-    found = eyes(1000, 80, 12, weak=1.2, weak_judges=weak_judges)
-    weak = found["judge"].isin([f"j{i}" for i in range(weak_judges)])
+    found = eyes(1000, 80, 12, weak=1.2, weak_judges=3)
+    weak = found["judge"].isin(["j0", "j1", "j2"])
     assert found.loc[weak, "ets_delta"].mean() == pytest.approx(-2.35 * 1.2, abs=0.15)
     others = found[~weak]
-    assert (others["p_value"] < 0.05).mean() <= most
+    assert (others["p_value"] < 0.05).mean() <= 0.09
     assert (others["ets_class"] != "A").mean() < 0.05
     assert others["ets_delta"].mean() == pytest.approx(0, abs=0.12)
-    assert found["n_matching"].median() == 8 - weak_judges
+    assert found["n_matching"].median() == 5
 
 
 def test_half_of_the_judges_being_weak_is_said_to_be_unclear() -> None:
@@ -121,6 +119,8 @@ def test_a_planted_weakness_is_found_and_classed_as_large() -> None:
     assert weak["excess"].mean() == pytest.approx(-loss, abs=0.02)
     others = found[found["judge"] != "j0"]
     assert (others["ets_class"] == "A").mean() > 0.97
+    assert (others["p_value"] < 0.05).mean() <= 0.07
+    assert found["n_matching"].median() == 7
 
 
 def test_a_hard_subfield_alone_is_seen_in_accuracy_and_not_in_dif() -> None:
@@ -136,8 +136,7 @@ COINS = (0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("slopes", [COIN, COINS], ids=["one", "three"])
-@pytest.mark.parametrize(("n", "hard"), [(1000, 1.0), (400, 2.0)])
+@pytest.mark.parametrize(("n", "hard", "slopes"), [(1000, 1.0, COIN), (400, 2.0, COINS)], ids=["one", "three"])
 def test_a_coin_is_not_weak_where_cases_are_easy(n: int, hard: float, slopes: Sequence[float]) -> None:
     """Issue 12, point 13: matched by the plain number of judges that are right, coins were flagged in 38% of tests.
 

@@ -53,8 +53,9 @@ def with_position(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "benchmarks"), [(100, 200), (1000, 60)])
-@pytest.mark.parametrize(("biased", "bias"), [(0, 0.0), (3, 4.0)])
+@pytest.mark.parametrize(
+    ("n", "benchmarks", "biased", "bias"), [(100, 200, 0, 0.0), (100, 200, 3, 4.0), (1000, 60, 3, 4.0)]
+)
 def test_coverage_whatever_the_judges_do_with_the_response_shown_first(
     n: int, benchmarks: int, biased: int, bias: float
 ) -> None:

@@ -71,10 +71,8 @@ def truth(setting: Setting) -> float:
     [
         Setting(3, 5, 100, 1, judge_sd=0.5),
         Setting(3, 5, 400, 4, judge_sd=0.4),
-        Setting(8, 8, 100, 1, judge_sd=0.3),
         Setting(8, 8, 400, 4, judge_sd=0.2),
         Setting(15, 12, 400, 4, judge_sd=0.1),
-        Setting(15, 12, 1026, 1, judge_sd=0.2),
     ],
     ids=str,
 )
@@ -101,7 +99,6 @@ def test_size_with_judges_that_do_not_differ(setting: Setting, least: float) -> 
     "setting",
     [
         Setting(3, 5, 400, 1, judge_sd=0.4, shift=0.8),
-        Setting(8, 8, 400, 4, judge_sd=0.3, shift=0.4),
         Setting(15, 12, 100, 1, judge_sd=0.3, shift=0.3),
     ],
     ids=str,

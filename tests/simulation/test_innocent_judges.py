@@ -141,8 +141,8 @@ def oracle(drawn: World, predictor: np.ndarray) -> float:
 
 @pytest.mark.parametrize(
     ("correlation", "noise"),
-    [(0.0, THREE), (0.3, THREE), (0.6, THREE), (0.3, FIVE)],
-    ids=["none", "some", "much", "five"],
+    [(0.0, THREE), (0.6, THREE), (0.3, FIVE)],
+    ids=["none", "much", "five"],
 )
 def test_length_is_not_found_where_longer_responses_are_better(correlation: float, noise: Sequence[float]) -> None:
     drawn = world(1000, TELLING, 1, correlation=correlation, noise=noise)
@@ -161,9 +161,8 @@ def test_nor_by_a_judge_that_is_more_or_less_exact_than_annotators(correlation: 
     assert rejected(rows) <= 0.07
 
 
-@pytest.mark.parametrize(("better", "noise"), [(0.5, FIVE), (1.0, THREE)], ids=["five", "three"])
-def test_self_preference_is_not_found_where_its_own_responses_are_better(better: float, noise: Sequence[float]) -> None:
-    drawn = world(1000, TELLING, 2, better=better, noise=noise)
+def test_self_preference_is_not_found_where_its_own_responses_are_better() -> None:
+    drawn = world(1000, TELLING, 2, better=1.0)
     assert rejected(drawn.rows("self_preference", "beyond_quality")) <= 0.07
     assert excludes_zero(drawn.rows("self_preference", "log_odds")) > 0.75
 
@@ -186,7 +185,7 @@ def test_size_in_other_worlds(kind: dict[str, Any]) -> None:
 def test_what_remains_where_annotators_hardly_err() -> None:
     """Their votes say which response is better and not by how much, which a less exact judge goes by."""
     for correlation, most in ((0.3, 0.07), (0.6, 0.17)):
-        drawn = world(1000, 300, 11, correlation=correlation, noise=(0.3, 0.3, 0.3), judge_noise=1.5)
+        drawn = world(1000, TELLING, 11, correlation=correlation, noise=(0.3, 0.3, 0.3), judge_noise=1.5)
         assert rejected(drawn.rows("length", "beyond_quality")) <= most
 
 

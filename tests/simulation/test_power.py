@@ -131,7 +131,7 @@ def test_power_of_the_rows_of_the_tables_of_eight_judges() -> None:
     assert LEAST <= (made["p_value"] <= OF_28).mean() <= MOST
     assert (made["p_adjusted"] <= 0.05).mean() >= (made["p_value"] <= OF_28).mean()
     uncorrected = (stats.t.ppf(0.975, n - 1) + stats.t.ppf(0.8, n - 1)) * error_of(pair, n).mean()
-    before = significance(*panel_of(judges(base + uncorrected, studies, n)), policy="official", resamples=0)
+    before = significance(*panel_of(judges(base + uncorrected, 100, n)), policy="official", resamples=0)
     before = before[(before["part"] == "pair") & (before["judge_1"] == "j0")]
     assert (before["p_adjusted"] <= 0.05).mean() < 0.6
 

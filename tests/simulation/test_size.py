@@ -41,7 +41,7 @@ def rejected(rows: pd.DataFrame, name: str) -> float:
 def test_size_of_the_tests_of_two_right_or_wrong_judges(n: int) -> None:
     """The Monte-Carlo error of a share of .05 over 1,000 benchmarks is .0069."""
     right = equal_judges(np.random.default_rng(n), 2, n)
-    rows = significance(*panel_of(right), policy="official", resamples=400, seed=1)
+    rows = significance(*panel_of(right), policy="official", resamples=200, seed=1)
     pairs, together = rows[rows["part"] == "pair"], rows[rows["test"] == "cochran_q"]
     assert rejected(pairs, "p_value") <= HIGH
     sizes = {name: rejected(pairs, name) for name in ("mid_p", "permutation_p", "bootstrap_p", "t_p")}
@@ -54,7 +54,7 @@ def test_size_of_the_tests_of_two_right_or_wrong_judges(n: int) -> None:
 @pytest.mark.parametrize("n", [100, 400])
 def test_size_of_the_tests_of_graded_scores_and_of_several_judges(n: int) -> None:
     right = equal_judges(np.random.default_rng(n + 5), 4 if n == 100 else 3, n, orders=2)
-    rows = significance(*panel_of(right), policy="balanced", resamples=400, seed=2)
+    rows = significance(*panel_of(right), policy="balanced", resamples=200, seed=2)
     pairs = rows[rows["part"] == "pair"]
     sizes = {name: rejected(pairs, name) for name in ("p_value", "bootstrap_p", "t_p")}
     sizes["permutation_f"] = rejected(rows[rows["test"] == "permutation_f"], "p_value")
@@ -68,7 +68,7 @@ def test_size_of_the_tests_of_all_judges_where_they_vary_unequally() -> None:
     twins = np.repeat(generator.random((1, BENCHMARKS, 100)), 4, axis=0)
     twins = np.where(generator.random(twins.shape) < 0.02, generator.random(twins.shape), twins)
     alone = generator.random((2, BENCHMARKS, 100))
-    rows = significance(*panel_of(np.concatenate([twins, alone]) < 0.6), policy="official", resamples=400)
+    rows = significance(*panel_of(np.concatenate([twins, alone]) < 0.6), policy="official", resamples=200)
     assert is_near(rejected(rows[rows["test"] == "permutation_f"], "p_value"), 0.05, BENCHMARKS, least=0.01)
     assert rejected(rows[rows["test"] == "cochran_q"], "p_value") > 0.08
 
@@ -139,7 +139,7 @@ def test_clusters_are_known_to_the_tests_that_say_so() -> None:
     lean = generator.normal(0, 0.25, (1, BENCHMARKS, 40))[..., cluster]
     right = generator.random((2, BENCHMARKS, 200)) < 0.6 + np.concatenate([lean, -lean])
     panel, gold, cases = panel_of(right)
-    rows = significance(panel, gold, cases.assign(cluster=cluster), policy="official", resamples=400)
+    rows = significance(panel, gold, cases.assign(cluster=cluster), policy="official", resamples=200)
     pairs = rows[rows["part"] == "pair"]
     sizes = {name: rejected(pairs, name) for name in ("p_value", "t_p")}
     sizes["permutation_f"] = rejected(rows[rows["test"] == "permutation_f"], "p_value")
@@ -188,7 +188,7 @@ def test_size_in_clusters_of_unequal_size(judges: int, clusters: int, largest: i
     lean = generator.normal(0, 0.2, (judges, BENCHMARKS, clusters))[..., cluster]
     panel, gold, cases = panel_of(generator.random(lean.shape) < 0.6 + lean)
     tables = panel, gold, cases.assign(cluster=cluster)
-    table = significance(*tables, policy="official", resamples=400)
+    table = significance(*tables, policy="official", resamples=200)
     sizes = {"permutation_f": rejected(table[table["test"] == "permutation_f"], "p_value")}
     if judges <= 4:
         pairs = table[table["part"] == "pair"]

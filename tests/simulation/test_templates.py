@@ -48,7 +48,7 @@ def simulated(shift: float, apart: float, repeats: int) -> tuple[pd.DataFrame, d
     gold = pd.DataFrame({**each_case(names, ids), "choice": "A"})
     cases = pd.DataFrame({"case_id": ids, "pair": np.arange(CASES) // IN_CLUSTER})
     panel = Panel(["x@a", "x@b"], names, list(range(repeats)), choice, None, pd.DataFrame())
-    table = templates(panel, gold, cases, prompts=PROMPTS, cluster="pair", correction="none", resamples=500)
+    table = templates(panel, gold, cases, prompts=PROMPTS, cluster="pair", correction="none", resamples=200)
     gap = right[0] - right[1]
     return table, {
         "difference": gap.mean(),
