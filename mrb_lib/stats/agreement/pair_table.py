@@ -31,7 +31,7 @@ from mrb_lib.stats.agreement.pair_coefficients import (
     prevalence_index,
 )
 from mrb_lib.stats.agreement.pairwise import Pairs
-from mrb_lib.stats.core.options import FloatArray, IntArray, join_reasons, typed, with_ends
+from mrb_lib.stats.core.options import FloatArray, IntArray, join_reasons, stacked, typed, with_ends
 from mrb_lib.stats.core.subfields import By, groups
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import Resampled, block, cluster_codes, interval_reason, n_clusters, resampled
@@ -142,9 +142,9 @@ def annotator_pairs(
             absence = NOBODY_PAIRED if len(part.cases) else coded.absence(part.dimension)
             columns = {"n": np.zeros(1), "reason": [absence]}
         named = part.group.label() | {"dimension": coded.dimensions[part.dimension], "level": level}
-        tables.append(pd.DataFrame({**columns, **named}))
+        tables.append({**columns, **named})
     shown = [*COLUMNS, *MORE]
-    return typed(pd.concat([pd.DataFrame(columns=shown), *tables], ignore_index=True), shown)
+    return typed(stacked(tables, shown, "n"), shown)
 
 
 class _Table(NamedTuple):

@@ -65,6 +65,26 @@ def typed(frame: pd.DataFrame, columns: Sequence[str], *, counts: str = "int64",
     return frame.reindex(columns=list(columns)).astype(types | others)
 
 
+def stacked(parts: Sequence[Mapping[str, object]], columns: Sequence[str], size: str) -> pd.DataFrame:
+    """The parts of a table one below the other, which is quicker than a frame of each.
+
+    Parameters
+    ----------
+    parts : by column, its values or the one of all rows; null where a part has none
+    columns : those of the table
+    size : a column that has values in every part
+    """
+    sizes = [len(np.asarray(part[size])) for part in parts]
+
+    def column(name: str) -> NDArray[np.generic]:
+        values = [np.asarray(part.get(name, np.nan)) for part in parts]
+        kind = None if all(each.dtype.kind in "biuf" for each in values) else object
+        in_rows = [np.broadcast_to(each, rows) for each, rows in zip(values, sizes, strict=True)]
+        return np.concatenate(in_rows, dtype=kind)
+
+    return pd.DataFrame({name: column(name) for name in columns} if parts else None, columns=list(columns))
+
+
 def with_ends(*names: str) -> list[str]:
     """The columns of some estimates and of their intervals."""
     return [name + end for name in names for end in ("", "_low", "_high")]

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.core.multiplicity import adjust_families
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons, typed
+from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons, stacked, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
@@ -136,14 +136,14 @@ def dif(
         return _without_subfields(panel, judged, policy, correction)
     unit = cluster_codes(cases, cluster)
     clusters = Clusters(unit, len(np.unique(unit)) < len(unit))
-    frames = [
-        frame.assign(by=column)
+    parts = [
+        {**part, "by": column}
         for column in columns or [DEFAULT_BY]
-        for frame in _of_column(panel, scores.score, judged, subfield_values(cases, column), clusters)
+        for part in _of_column(panel, scores.score, judged, subfield_values(cases, column), clusters)
     ]
-    if not frames:
+    if not parts:
         return _finished(pd.DataFrame(columns=COLUMNS))
-    frame = pd.concat(frames, ignore_index=True).assign(policy=policy, correction=correction)
+    frame = stacked(parts, [*COLUMNS, "p_small", "counts"], "n").assign(policy=policy, correction=correction)
     within: IntArray = np.asarray(frame.groupby(["by", "dimension"], sort=False).ngroup(), dtype=np.int64)
     families = np.zeros_like(within) if family == "all" else within
     counts = frame["counts"].to_numpy(dtype=bool)
@@ -158,14 +158,14 @@ def dif(
 
 def _of_column(
     panel: Panel, score: FloatArray, judged: BoolArray, subfield: pd.Series, clusters: Clusters
-) -> Iterator[pd.DataFrame]:
-    """The rows of each dimension, from the subfield of each case; `counts` says which are tests of their own."""
+) -> Iterator[dict[str, object]]:
+    """The columns of each dimension, from the subfield of each case; `counts` says which are tests of their own."""
     codes, names = pd.factorize(subfield, sort=True)
     for dimension in range(len(panel.dimensions)):
         judges = np.flatnonzero(judged[:, dimension])
         if not len(judges):
             continue
-        rows = _frame(
+        rows = _rows(
             [panel.judges[j] for j in judges],
             score[judges, dimension],
             codes.astype(np.int64),
@@ -173,8 +173,8 @@ def _of_column(
             clusters,
         )
         # Two subfields are one comparison, seen from either side: it counts once.
-        counts = rows["subfield"] != str(names[1]) if len(names) == 2 else True
-        yield rows.assign(dimension=panel.dimensions[dimension], counts=counts)
+        counts = np.asarray(rows["subfield"]) != str(names[1]) if len(names) == 2 else True
+        yield {**rows, "dimension": panel.dimensions[dimension], "counts": counts}
 
 
 def _without_subfields(panel: Panel, judged: BoolArray, policy: str, correction: str) -> pd.DataFrame:
@@ -192,10 +192,10 @@ def _finished(frame: pd.DataFrame) -> pd.DataFrame:
     return plain.join(frame["ets_class"].astype("str"))[COLUMNS]
 
 
-def _frame(
+def _rows(
     judges: Sequence[str], value: FloatArray, codes: IntArray, names: Sequence[str], clusters: Clusters
-) -> pd.DataFrame:
-    """The rows of one dimension: judges x subfields."""
+) -> dict[str, object]:
+    """The columns of the rows of one dimension: judges x subfields."""
     judged = np.isfinite(value).any(axis=1)
     compared = compare(value, codes, len(names), clusters)
     n_inside, n_outside = compared.n[:, 0].ravel(), compared.n[:, 1].ravel()
@@ -216,31 +216,29 @@ def _frame(
         **compared.logistic,
     }
     judge, subfield = (axis.ravel() for axis in np.indices(test.chi2.shape))
-    frame = pd.DataFrame(
-        {
-            "judge": pd.Index(list(judges), dtype="str").take(judge),
-            "subfield": pd.Index(list(names), dtype="str").take(subfield),
-            "n": n_inside + n_outside,
-            "n_inside": n_inside,
-            "n_excluded": len(codes) - n_inside - n_outside,
-            "n_unassigned": int((codes < 0).sum()),
-            "n_strata": compared.n_strata.ravel(),
-            "n_matching": compared.n_matching.ravel(),
-            "n_clusters": _clusters_seen(value, codes, clusters)[judge],
-            "accuracy_inside": compared.accuracy[:, 0].ravel(),
-            "accuracy_outside": compared.accuracy[:, 1].ravel(),
-            **{name: np.nan if few else values.ravel() for name, values in matched.items()},
-        }
-    ).reindex(columns=[*COLUMNS, "p_small"])
     by_row = zip(n_inside, test.chi2.ravel(), test.odds_ratio.ravel(), test.df.ravel(), strict=True)
     logistic = np.isnan(compared.logistic["logistic_p"].ravel())
-    frame["reason"] = [
+    reasons = [
         _reason(
             *row, no_logistic=bool(none), few=few, unclear=bool(compared.unclear[s]), unweighted=compared.unweighted
         )
         for row, none, s in zip(by_row, logistic, subfield, strict=True)
     ]
-    return frame
+    return {
+        "judge": np.array(judges, dtype=object)[judge],
+        "subfield": np.array(names, dtype=object)[subfield],
+        "n": n_inside + n_outside,
+        "n_inside": n_inside,
+        "n_excluded": len(codes) - n_inside - n_outside,
+        "n_unassigned": int((codes < 0).sum()),
+        "n_strata": compared.n_strata.ravel(),
+        "n_matching": compared.n_matching.ravel(),
+        "n_clusters": _clusters_seen(value, codes, clusters)[judge],
+        "accuracy_inside": compared.accuracy[:, 0].ravel(),
+        "accuracy_outside": compared.accuracy[:, 1].ravel(),
+        **{name: np.nan if few else values.ravel() for name, values in matched.items()},
+        "reason": reasons,
+    }
 
 
 def _clusters_seen(value: FloatArray, codes: IntArray, clusters: Clusters) -> IntArray:
