@@ -92,7 +92,7 @@ def test_distance_to_the_annotators_with_few_clusters() -> None:
     labels = generator.random(right.shape) < right
     judge, gold, cases = panel_of(labels[:1])
     people = [gold.assign(annotator=f"r{i}", choice=column(1 - own, ["A", "B"])) for i, own in enumerate(labels[1:])]
-    rows = ceiling(judge, pd.concat(people, ignore_index=True), cases.assign(cluster=cluster), resamples=RESAMPLES)
+    rows = ceiling(judge, pd.concat(people, ignore_index=True), cases.assign(cluster=cluster), resamples=200)
     rows = rows[rows["part"] == "judge"]
     unlike = rows["verdict"].isin(["below", "above"]).mean()
     assert 0.03 <= unlike <= 0.075, unlike

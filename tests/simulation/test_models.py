@@ -252,8 +252,8 @@ def test_size_of_the_tests_of_interactions(judges: int, n: int, rare: int, bench
 @pytest.mark.slow
 def test_the_whole_table_recovers_planted_biases_and_tests_what_differs_between_judges() -> None:
     """Judge c alone prefers what it is shown first and what is longer: the interactions say so, the others do not."""
-    made = Benchmarks(300, seed=4)
-    eta = np.full((3, 2, 300), LEVEL) + SUBFIELDS[made.kind]
+    made = Benchmarks(200, seed=4)
+    eta = np.full((3, 2, 200), LEVEL) + SUBFIELDS[made.kind]
     eta[2] += 1.5 * np.array([0.5, -0.5])[:, None] * made.sign + 0.8 * made.longer
     made.eta = lambda: eta
     frame = models(*made.tables(made.with_copula(20)))

@@ -66,11 +66,12 @@ def coin(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, policy
     keys = ["case_id", "dimension", "order", "repeat", "probe"]
     shown = verdicts.drop_duplicates(keys)
     choices = sorted({"A", "B", *gold["choice"].dropna()})
-    earned = []
-    for said in itertools.product(choices, repeat=2):
-        answers = shown.assign(judge="coin", choice=shown["order"].map(dict(zip(("AB", "BA"), said, strict=True))))
-        earned.append(accuracy(answers, gold, cases, policy=policy, resamples=0)["accuracy"].iloc[0])
-    return float(np.mean(earned))
+    answers = [
+        shown.assign(judge=f"{first}, {second}", choice=shown["order"].map({"AB": first, "BA": second}))
+        for first, second in itertools.product(choices, repeat=2)
+    ]
+    rows = accuracy(pd.concat(answers), gold, cases, policy=policy, references=0, resamples=0)
+    return float(rows["accuracy"].mean())
 
 
 @pytest.mark.parametrize("judges", [6, 13])

@@ -135,9 +135,9 @@ def test_the_summary_is_the_median_pair_and_the_worst() -> None:
 @pytest.mark.slow
 def test_the_test_and_the_level_are_those_of_the_table_of_significance() -> None:
     generator = np.random.default_rng(4)
-    letters = ["".join(np.where(generator.random(600) < 0.7, "A", "B")) for _ in range(4)]
-    tables = verdicts_of({(f"j{i}", "AB"): text for i, text in enumerate(letters)}), gold_of("A" * 600), cases_of(600)
-    grouped = (*tables[:2], tables[2].assign(cluster=np.arange(600) // 4, organ=["eye", "lung"] * 300))
+    letters = ["".join(np.where(generator.random(240) < 0.7, "A", "B")) for _ in range(4)]
+    tables = verdicts_of({(f"j{i}", "AB"): text for i, text in enumerate(letters)}), gold_of("A" * 240), cases_of(240)
+    grouped = (*tables[:2], tables[2].assign(cluster=np.arange(240) // 4, organ=["eye", "lung"] * 120))
     for policy, made, test in (
         ("official", tables, MCNEMAR), ("balanced", tables, PERMUTATION), ("official", grouped, CLUSTERED),
     ):  # fmt: skip
@@ -170,10 +170,10 @@ def test_with_no_more_cases_does_mcnemars_test_fall_short(discordance: float, di
 
 def test_cases_needed_fall_with_the_square() -> None:
     generator = np.random.default_rng(4)
-    letters = ["".join(np.where(generator.random(600) < 0.7, "A", "B")) for _ in range(3)]
+    letters = ["".join(np.where(generator.random(240) < 0.7, "A", "B")) for _ in range(3)]
     verdicts = verdicts_of({(f"j{i}", "AB"): text for i, text in enumerate(letters)})
     exact, graded = (
-        part(power(verdicts, gold_of("A" * 600), cases_of(600), policy=policy, resamples=0), "cases_needed")
+        part(power(verdicts, gold_of("A" * 240), cases_of(240), policy=policy, resamples=0), "cases_needed")
         for policy in ("official", "balanced")
     )
     for needed in (exact, graded):

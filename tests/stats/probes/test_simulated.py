@@ -16,8 +16,6 @@ RUNS = 40
 FAULTS = {
     "blind": (ProbedJudge("x", sees=0.0), {"image/removed", "image/swapped-same"}),
     "deferent": (ProbedJudge("x", authority=1.2), {"response/credentials", "question/colleague"}),
-    "wordy": (ProbedJudge("x", length=1.2), {"response/lengthened"}),
-    "neat": (ProbedJudge("x", format=1.2), {"response/markdown"}),
     "mirrored": (ProbedJudge("x", misses=("response/side",)), {"response/side"}),
     "dim": (ProbedJudge("x", dims=0.2), {"image/blur"}),
 }
@@ -47,13 +45,10 @@ def test_a_fault_is_found_by_its_own_probe_and_by_no_other(fault: str) -> None:
 
 def test_a_judge_without_faults_is_accused_in_at_most_five_percent_of_analyses() -> None:
     runs = 100
-    rng = np.random.default_rng(5)
-    for repeats, jitter in ((2, 0.2), (3, 0.8)):
-        difference, gold = quality(runs, int(rng.integers(1000)))
-        rows = table(simulated(ProbedJudge("x", jitter=jitter), difference, repeats=repeats), gold, N)
-        found = accused(rows)
-        assert found.shape == (runs, len(FAMILY))
-        assert found.any(axis=1).sum() <= binom.ppf(0.999, runs, 0.05), found.mean()
+    difference, gold = quality(runs, 5)
+    found = accused(table(simulated(ProbedJudge("x", jitter=0.8), difference), gold, N))
+    assert found.shape == (runs, len(FAMILY))
+    assert found.any(axis=1).sum() <= binom.ppf(0.999, runs, 0.05), found.mean()
 
 
 def test_a_judge_without_faults_is_shown_to_do_what_is_expected() -> None:

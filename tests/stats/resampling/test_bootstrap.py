@@ -76,7 +76,7 @@ def test_the_interval_of_a_mean_covers_it() -> None:
     for _ in range(300):
         values = np.repeat(rng.normal(size=8), 3) + rng.normal(size=24)
         frame = pd.DataFrame({"value": values, "cluster": np.repeat(np.arange(8), 3)})
-        [row] = mrb_lib.bootstrap(frame, lambda part: np.mean(part["value"].to_numpy()), resamples=100).itertuples()
+        [row] = mrb_lib.bootstrap(frame, lambda part: np.mean(part["value"].to_numpy()), resamples=60).itertuples()
         assert (row.interval, row.df, row.cluster) == ("t", 7, "cluster")
         hits += row.low <= 0 <= row.high
     assert hits / 300 == pytest.approx(0.95, abs=3 * np.sqrt(0.95 * 0.05 / 300))
