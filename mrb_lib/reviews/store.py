@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -310,8 +311,12 @@ def _insert(connection: sa.Connection, table: sa.Table, key: str, rows: Iterable
 
     The key is looked for after the insert was refused, not before it: two writers may bring the same one at once.
     """
-    added = 0
-    for row in rows:
+    added, rows = 0, list(rows)
+    if len(rows) > 1 and len(set(map(frozenset, rows))) == 1:  # which all state the same columns
+        with suppress(sa.exc.IntegrityError), connection.begin_nested():
+            connection.execute(table.insert(), rows)
+            return len(rows)
+    for row in rows:  # one of several is there already
         try:
             with connection.begin_nested():
                 connection.execute(table.insert().values(**row))
