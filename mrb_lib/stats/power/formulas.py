@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -125,14 +126,20 @@ def multiplier(clusters: FloatArray | IntArray, level: FloatArray) -> FloatArray
     """How many standard errors a difference must measure to be found with the power wanted; NaN where none is."""
     each = np.broadcast_arrays(clusters, level)
     kinds, position = np.unique(np.stack([column.ravel() for column in each]), axis=1, return_inverse=True)
-    count, levels = kinds
+    return _multipliers(kinds.tobytes())[position.reshape(each[0].shape)]
+
+
+@lru_cache(maxsize=1024)
+def _multipliers(kinds: bytes) -> FloatArray:
+    """Those of numbers of clusters and of levels, which the pairs of a table share; callers do not write into them."""
+    count, levels = np.frombuffer(kinds).reshape(2, -1)
     low, high = np.zeros(len(count)), np.full(len(count), _FARTHEST)
     reached = found(high, count, levels) >= POWER
     for _ in range(_HALVINGS):
         half = (low + high) / 2
         enough = found(half, count, levels) >= POWER
         low, high = np.where(enough, low, half), np.where(enough, half, high)
-    return np.asarray(np.where(reached, high, np.nan)[position.reshape(each[0].shape)])
+    return np.where(reached, high, np.nan)
 
 
 def detectable(pairs: MeanDifferences, test: str, level: float) -> FloatArray:
