@@ -11,6 +11,7 @@ import pytest
 
 from mrb_lib.data.benchmark import load, save
 from mrb_lib.data.demo.build import write_demo
+from mrb_lib.plots.style import Paper
 
 from .cells import run_cells
 from .test_execution import OF_TRAINING
@@ -23,19 +24,24 @@ PATHS = [path for path in NOTEBOOKS if path.stem in OF_TRAINING]
 
 @pytest.fixture(scope="session")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sixty simulated cases with a split, and no runs; of two dimensions, each of which every judge is asked for."""
+    """Sixty simulated cases with a split, and no runs; of two dimensions, which judges are asked for, and few words."""
     made, folder = tmp_path_factory.mktemp("made"), tmp_path_factory.mktemp("bench")
     write_demo(made, cases=60, seed=5)
     whole, dimensions = load(made), ("accuracy", "overall")
     votes = whole.annotations[whole.annotations["dimension"].isin(dimensions)]
     meta = replace(whole.meta, dimensions=dimensions)
-    save(replace(whole, meta=meta, annotations=votes.reset_index(drop=True)), folder)
+    short = {name: whole.cases[name].str[:120] for name in ("response_a", "response_b")}
+    cases = whole.cases.assign(**short)
+    save(replace(whole, meta=meta, cases=cases, annotations=votes.reset_index(drop=True)), folder)
     return folder
 
 
 @pytest.fixture(autouse=True)
 def static(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing moves, and of the files of a figure only the SVG is drawn, in which its letters are looked for."""
     monkeypatch.setenv("MRB_STATIC", "1")
+    for name in ("_quantized", "pdf"):
+        monkeypatch.setattr(Paper, name, lambda _drawn: b"")
 
 
 def sidecars(out: Path) -> dict[str, dict[str, object]]:

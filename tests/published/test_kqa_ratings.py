@@ -43,8 +43,8 @@ def run(*arguments: object) -> str:
     return out
 
 
-def rows(bench: Path, table: str, *more: str) -> pd.DataFrame:
-    shown = run("analyze", bench, "--table", table, "--resamples", "300", "--json", *more)
+def rows(bench: Path, table: str, *more: str, resamples: int = 300) -> pd.DataFrame:
+    shown = run("analyze", bench, "--table", table, "--resamples", resamples, "--json", *more)
     return pd.DataFrame(json.loads(shown)["rows"])
 
 
@@ -118,7 +118,7 @@ OF_MORE = ("gains", "groups", "learning", "transfer")  # of judges or cases of w
 @pytest.mark.parametrize("table", [name for name in OF_RATINGS if name not in (*OF_THEIR_OWN, *OF_MORE)])
 def test_every_table_that_speaks_of_ratings_is_made(bench: Path, table: str) -> None:
     level = () if table == "composition" else ("--level", "ordinal")
-    found = rows(bench, table, *level)
+    found = rows(bench, table, *level, resamples=100)
     assert len(found)
     assert run("analyze", bench, "--table", table, "--resamples", "100", *level).count("\n") > 3
 
@@ -126,7 +126,7 @@ def test_every_table_that_speaks_of_ratings_is_made(bench: Path, table: str) -> 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
 def test_the_alternative_annotator_test_is_a_loop(bench: Path, level: str) -> None:
     """Accuracy for categories; minus the root mean squared distance, which orders as its square does, for numbers."""
-    found = rows(bench, "ceiling", "--level", level)
+    found = rows(bench, "ceiling", "--level", level, resamples=100)
     beside = found[found["part"] == "alt_test_annotator"].set_index(["judge", "annotator"])
     made = load(bench)
     places = {name: place for place, name in enumerate(made.meta.categories, 1)}

@@ -17,6 +17,7 @@ from mrb_lib.data.benchmark import load, save
 from mrb_lib.data.demo.build import write_demo
 from mrb_lib.notebook import open_workspace
 from mrb_lib.notebook.absent import Absent, reason_of
+from mrb_lib.notebook.live import training
 from mrb_lib.notebook.live.training import (
     BLANK,
     BLANKED,
@@ -40,12 +41,14 @@ def opened(folder: Path, **parameters: object) -> Workspace:
 
 @pytest.fixture(scope="session")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sixty simulated cases with a split, and no runs; what learning takes is the length of the responses."""
+    """Sixty simulated cases with a split, and no runs; learning takes what their words and dimensions take."""
     folder = tmp_path_factory.mktemp("small")
     write_demo(folder, cases=60, seed=5)
-    benchmark = load(folder)
-    short = {name: benchmark.cases[name].str[:120] for name in ("response_a", "response_b")}
-    save(replace(benchmark, cases=benchmark.cases.assign(**short)), folder)
+    whole, dimensions = load(folder), ("accuracy", "overall")
+    short = {name: whole.cases[name].str[:120] for name in ("response_a", "response_b")}
+    votes = whole.annotations[whole.annotations["dimension"].isin(dimensions)].reset_index(drop=True)
+    meta = replace(whole.meta, dimensions=dimensions)
+    save(replace(whole, meta=meta, cases=whole.cases.assign(**short), annotations=votes), folder)
     return folder
 
 
@@ -114,15 +117,20 @@ class TestJudgesTrainedOnTheSpot:
         base = "RANDOM-WEIGHTS+packed"
         assert sorted(pairs) == sorted([[judge + BLANKED, judge], [base, judge], [base, judge + BLANKED]])
 
-    def test_are_the_same_from_the_same_seed(self, live: TrainedJudges, small: Path, tmp_path: Path) -> None:
+    def test_are_the_same_from_the_same_seed(
+        self, live: TrainedJudges, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(training, "_HALVINGS", 0)  # only the one that learns from all
         again = trained_judges(opened(small), tmp_path)
+        assert isinstance(again, TrainedJudges) and len(again.workspace.judges) == 2
         keys = ["judge", "probe", "case_id", "dimension", "order"]
         frames = [
-            made.workspace.verdicts.sort_values(keys, ignore_index=True)[[*keys, "choice", "p_a"]]
-            for made in (live, again)
+            made[made["judge"].isin(again.workspace.judges)].reset_index(drop=True)
+            for first in (live, again)
+            for made in (first.workspace.verdicts.sort_values(keys)[[*keys, "choice", "p_a"]], first.curves)
         ]
-        pd.testing.assert_frame_equal(*frames)
-        pd.testing.assert_frame_equal(*(made.curves for made in (live, again)))
+        pd.testing.assert_frame_equal(frames[0], frames[2])
+        pd.testing.assert_frame_equal(frames[1], frames[3])
 
     def test_leave_the_threads_of_torch_as_they_were(self, live: TrainedJudges, small: Path, tmp_path: Path) -> None:
         import torch
