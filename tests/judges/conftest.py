@@ -33,17 +33,25 @@ def smollm(smollm_gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+ASKED = ("accuracy", "overall")
+
+
 @pytest.fixture(scope="session")
 def smollm_packed(smollm: Path) -> PackedJudge:
-    """The judge `packed` with these weights, which it has loaded and checked."""
+    """The judge `packed` with these weights, which it has loaded and checked; it knows two dimensions."""
     from mrb_lib.judges.local.packed import PackedJudge
+    from mrb_lib.judges.local.reader import TreeReader
     from mrb_lib.judges.roster.entry import Entry
     from mrb_lib.judges.roster.source import WeightsSource
     from mrb_lib.judges.settings import Settings
 
     entry = Entry("smollm2-135m", "packed", vision=False)
-    judge = PackedJudge(entry.name, entry, WeightsSource(smollm, "package"), Settings(without_images=True), {})
-    judge.load()
+    settings = Settings(dimensions=ASKED, without_images=True)
+    judge = PackedJudge(entry.name, entry, WeightsSource(smollm, "package"), settings, {})
+    samples = TreeReader._samples
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TreeReader, "_samples", lambda own: samples(own)[:1])  # of two cases, which take seconds
+        judge.load()
     return judge
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -10,13 +11,12 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.data.meta import BenchmarkMeta
+from mrb_lib.judges.local import base
 from mrb_lib.judges.local.packed import PackedJudge
-from mrb_lib.judges.roster.roster import resolve
+from mrb_lib.judges.local.reader import TreeReader
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs import execute
 from mrb_lib.runs.execute import judge
 from mrb_lib.schema import STATUSES
-from mrb_lib.verdicts.protocol import Judge
 from mrb_lib.verdicts.store import load_verdicts
 
 pytestmark = pytest.mark.slow
@@ -24,6 +24,15 @@ pytestmark = pytest.mark.slow
 RISKS = ("no risk", "low risk", "high risk")
 ANSWERS = ("Vitamin C, found in citrus fruit.", "Vitamin K.", "Scurvy is caused by a virus.")
 RUBRIC = json.dumps([{"criterion": "Names vitamin C", "weight": 2}, {"criterion": "Is short", "weight": 1}])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _weights_are_loaded_once(smollm_packed: PackedJudge) -> Iterator[None]:
+    """To load them, and to try how they can be read, takes longer than to judge; test_smollm.py looks at both."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(base, "load_checkpoint", lambda *_, **__: smollm_packed.weights)
+        patch.setattr(TreeReader, "_check", lambda _: None)
+        yield
 
 
 def _saved(meta: BenchmarkMeta, cases: pd.DataFrame, choice: str, folder: Path) -> Benchmark:
@@ -91,7 +100,7 @@ def test_ratings_from_its_weights(engine: str, smollm: Path, rated: Benchmark, t
 def test_ratings_through_a_server_that_is_held_to_the_categories(
     smollm_server: str, rated: Benchmark, tmp_path: Path
 ) -> None:
-    said = _verdicts(rated, tmp_path / "runs", "endpoint:smollm", url=smollm_server, max_new_tokens=24)
+    said = _verdicts(rated, tmp_path / "runs", "endpoint:smollm", limit=1, url=smollm_server, max_new_tokens=24)
     assert said["choice"].isin(RISKS).all(), said[["status", "reply"]]
 
 
@@ -115,46 +124,22 @@ def test_a_rubric_is_decided_point_by_point(
     assert packed["status"].isin(["ok", "unparsed"]).all()
     assert packed["score_a"].between(0, 1).all()
     assert packed.groupby("case_id")["choice"].nunique(dropna=False).max() == 1, "both orders have the same points"
-    for name, own in ((f"path:{smollm}+generative", {}), ("endpoint:smollm", {"url": smollm_server})):
-        said = _verdicts(paired, tmp_path / name[:4], name, limit=1, prompt="criteria", **own)
-        assert len(said) == 2
-        assert not said["status"].eq("error").any()
-
-
-def _lend(packed: PackedJudge, patch: pytest.MonkeyPatch) -> None:
-    """Have judges of the engine `packed` read with weights that are loaded and checked already."""
-
-    def borrowing(name: str, **options: object) -> Judge:
-        found = resolve(name, **options)
-        assert isinstance(found, PackedJudge)
-        found.share(packed)
-        return found
-
-    patch.setattr(execute, "resolve", borrowing)
+    said = _verdicts(paired, tmp_path / "served", "endpoint:smollm", limit=1, prompt="criteria", url=smollm_server)
+    assert len(said) == 2
+    assert not said["status"].eq("error").any()
 
 
 @pytest.fixture(scope="module")
-def plain(
-    smollm: Path, smollm_packed: PackedJudge, two: Benchmark, tmp_path_factory: pytest.TempPathFactory
-) -> pd.DataFrame:
-    """The verdicts on two pairs with nothing shown beside them."""
-    with pytest.MonkeyPatch.context() as patch:
-        _lend(smollm_packed, patch)
-        return _verdicts(two, tmp_path_factory.mktemp("plain"), f"path:{smollm}+packed")
+def plain(smollm: Path, two: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
+    """The verdicts on a pair with nothing shown beside it."""
+    return _verdicts(two, tmp_path_factory.mktemp("plain"), f"path:{smollm}+packed", limit=1)
 
 
 @pytest.mark.parametrize("shown", [{"reference": "weak", "evidence": True}, {"examples": 1}], ids=str)
 def test_what_is_shown_beside_a_case_is_read(
-    shown: dict[str, object],
-    smollm: Path,
-    smollm_packed: PackedJudge,
-    two: Benchmark,
-    plain: pd.DataFrame,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    shown: dict[str, object], smollm: Path, two: Benchmark, plain: pd.DataFrame, tmp_path: Path
 ) -> None:
-    _lend(smollm_packed, monkeypatch)
-    said = _verdicts(two, tmp_path / "runs", f"path:{smollm}+packed", **shown)
-    assert len(said) == (2 if "examples" in shown else 4), "training cases are examples and are not judged"
+    said = _verdicts(two, tmp_path / "runs", f"path:{smollm}+packed", limit=2 if "examples" in shown else 1, **shown)
+    assert len(said) == 2, "training cases are examples and are not judged"
     assert said["p_a"].between(0, 1, inclusive="neither").all()
     assert said["prompt_tokens"].sum() / len(said) > plain["prompt_tokens"].sum() / len(plain) + 5

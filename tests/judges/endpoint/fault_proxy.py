@@ -30,7 +30,7 @@ class FaultProxy:
     ----------
     upstream : the server's base URL
     faults : taken in turn; "delay" keeps the client waiting until the proxy ends
-    each : how many faults every distinct request meets before it is let through
+    each : how many faults every distinct request meets before it is let through; also an attribute
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class FaultProxy:
         self._upstream = (str(parts.hostname), int(parts.port or 80))
         self._path = parts.path
         self._faults = cycle(faults)
-        self._each = each
+        self.each = each
         self._seen: Counter[bytes] = Counter()
         self._answers: dict[bytes, tuple[int, bytes]] = {}
         self._lock = Lock()
@@ -66,7 +66,7 @@ class FaultProxy:
 
     def _handle(self, handler: Handler) -> None:
         with self._lock:
-            fault = next(self._faults) if self._seen[handler.content] < self._each else None
+            fault = next(self._faults) if self._seen[handler.content] < self.each else None
             self._seen[handler.content] += 1
             if fault is not None:
                 self.met[fault] += 1

@@ -20,6 +20,7 @@ from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
+from tests.judges.conftest import ASKED
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def asked(pictured: Benchmark, ask_for: Callable[..., pd.DataFrame]) -> pd.DataF
     cases = pictured.cases.head(1).copy()
     for name, length in (("response_a", 60), ("response_b", 40)):
         cases[name] = cases[name].str.slice(0, length)
-    return ask_for(cases)
+    return ask_for(cases, ASKED)
 
 
 def _by_hand(folder: Path, rows: pd.DataFrame) -> np.ndarray:
@@ -42,7 +43,7 @@ def _by_hand(folder: Path, rows: pd.DataFrame) -> np.ndarray:
         text = load_prompt("single").render(
             row["question"],
             [row["first"], row["second"]],
-            Settings().dimensions,
+            ASKED,
             row["dimension"],
             marks=marks,
         )
@@ -61,7 +62,8 @@ def test_packed_verdicts_of_a_real_model_are_those_of_asking_each_question_alone
 ) -> None:
     assert not [notice for notice in smollm_packed.notices if "share" in notice]
     verdicts = smollm_packed.judge(asked)
-    assert np.abs(verdicts["p_first"] - _by_hand(smollm, asked)).max() < 1e-4
+    some = [0, 3]  # both orders, and both dimensions
+    assert np.abs(verdicts["p_first"][some] - _by_hand(smollm, asked.iloc[some])).max() < 1e-4
     assert verdicts["status"].eq("ok").all()
     assert verdicts["p_first"].nunique() > len(verdicts) / 2
 
@@ -70,7 +72,7 @@ def test_packed_verdicts_of_a_real_model_are_those_of_asking_each_question_alone
 def test_a_real_model_replies_and_its_replies_are_read_or_said_to_be_unreadable(
     smollm: Path, asked: pd.DataFrame
 ) -> None:
-    settings = Settings(prompt="single", max_new_tokens=8, without_images=True)
+    settings = Settings(dimensions=ASKED, prompt="single", max_new_tokens=8, without_images=True)
     asked = asked[asked["dimension"] == "overall"].reset_index(drop=True)
     entry = Entry("smollm2-135m", "generative", vision=False)
     judge = GenerativeJudge("smollm2-135m", entry, WeightsSource(smollm, "package"), settings, {})
@@ -81,5 +83,5 @@ def test_a_real_model_replies_and_its_replies_are_read_or_said_to_be_unreadable(
     assert not verdicts["reply"].str.contains(tokenizer.eos_token, regex=False).any()
     assert (verdicts["completion_tokens"] <= 8).all()
     assert (verdicts["pick"].isna() == verdicts["status"].isin(["unparsed", "refused"])).all()
-    again = judge.judge(asked.iloc[::-1].reset_index(drop=True)).iloc[::-1].reset_index(drop=True)
-    assert again["reply"].tolist() == verdicts["reply"].tolist()
+    alone = judge.judge(asked.tail(1).reset_index(drop=True))
+    assert alone["reply"].tolist() == verdicts["reply"].tolist()[-1:]
