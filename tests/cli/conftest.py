@@ -13,6 +13,7 @@ import pytest
 import typer.main
 
 from mrb_lib.cli.main import main
+from mrb_lib.data.demo import build
 
 
 @dataclass(frozen=True)
@@ -23,10 +24,11 @@ class Result:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _commands_are_built_once() -> Iterator[None]:
-    """Typer builds every command and option anew at each call, .04 s; a shell makes one call a process."""
+def _what_is_the_same_is_made_once() -> Iterator[None]:
+    """Typer builds every command and option anew at each call, .04 s; many tests write the same simulated cases."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(typer.main, "get_command", cache(typer.main.get_command))
+        patch.setattr(build, "simulate_case", cache(build.simulate_case))
         yield
 
 

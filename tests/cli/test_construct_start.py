@@ -24,14 +24,14 @@ Mrb = Callable[..., Result]
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_source(tmp_path_factory.mktemp("source") / "hospital")
+    return write_source(tmp_path_factory.mktemp("source") / "hospital", 8)
 
 
 def test_a_folder_becomes_a_work_folder(mrb: Mrb, source: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
     result = mrb("construct", "start", source, work)
     assert result.code == 0, result.err
-    assert "start kept 50 of 56 items" in result.out and "2 left out: the image cannot be read" in result.out
+    assert "start kept 16 of 22 items" in result.out and "2 left out: the image cannot be read" in result.out
     assert "patients were named in DICOM files (PatientID 1, PatientName 1)" in result.err
     before = (work / "items.parquet").read_bytes()
 
@@ -44,8 +44,8 @@ def test_a_folder_becomes_a_work_folder(mrb: Mrb, source: Path, tmp_path: Path) 
     shown = json.loads(mrb("construct", "status", work, "--json").out)
     assert shown["steps"][0]["state"] == "finished" and shown["counts"][0] == {
         "organ": "chest",
-        "items": 26,
-        "start": 26,
+        "items": 9,
+        "start": 9,
     }
 
 

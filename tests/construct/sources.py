@@ -1,4 +1,4 @@
-"""A folder of 60 images with questions, as a hospital might hand it over, and what is wrong with some of them."""
+"""A folder of images with questions, as a hospital might hand it over, and what is wrong with some of them."""
 
 from __future__ import annotations
 
@@ -56,8 +56,12 @@ def dicom(picture: Image.Image, **tags: object) -> bytes:
     return stream.getvalue()
 
 
-def write_source(folder: Path) -> Path:
-    """60 images with 60 questions: three modalities, a DICOM series, four copies, two files that cannot be read.
+def write_source(folder: Path, half: int = 25) -> Path:
+    """60 images with 56 questions: three modalities, a DICOM series, four copies, two files that cannot be read.
+
+    Parameters
+    ----------
+    half : how many X-rays, and one more than there are fundus photographs; what follows is said of 25
 
     Returns
     -------
@@ -78,15 +82,15 @@ def write_source(folder: Path) -> Path:
             {"item_id": f"q{len(rows)}", "image": name, "question": asked, "answer": f"reading {number}", **more}
         )
 
-    for i in range(25):
+    for i in range(half):
         add(f"x{i}.png", stored(drawing(i)), i, modality="X-ray", organ="chest", licence="CC0-1.0")
-    for i in range(25, 49):
+    for i in range(half, 2 * half - 1):
         colour = ImageOps.colorize(drawing(i), "black", "orange")
         add(f"f{i}.jpg", stored(colour, "JPEG", quality=90), i, modality="Fundus photography", organ="Eye")
     for i in range(6):
         content = dicom(drawing(100 + i), PatientName=NAME, PatientID="77", InstanceNumber=6 - i)
         (images / "series" / f"{i}.dcm").write_bytes(content)
-    add("series", None, 49)
+    add("series", None, 2 * half - 1)
     small = drawing(3).resize((80, 80), Image.Resampling.LANCZOS)
     add("copy0.png", stored(drawing(0)), 0)
     add("copy1.jpg", stored(drawing(1), "JPEG", quality=60), 1)
