@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import typer.main
 
 from mrb_lib.cli.main import main
+from mrb_lib.data.benchmark import load, save
 from mrb_lib.data.demo import build
+from mrb_lib.notebook.places import write_simulated_runs
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,17 @@ def tables(tmp_path: Path) -> Path:
         (folder / name).write_text(text, encoding="utf-8")
     Image.new("L", (8, 8), 90).save(folder / "images" / "1.png")
     return folder
+
+
+def write_small_demo(folder: Path, cases: int) -> None:
+    """The embedded benchmark and runs of SIMULATED judges; of two dimensions, since tables of all seven take longer."""
+    build.write_demo(folder, cases=cases)
+    benchmark, truth = load(folder), folder / "truth.parquet"
+    kept = ("accuracy", "overall")
+    votes = benchmark.annotations[benchmark.annotations["dimension"].isin(kept)]
+    save(replace(benchmark, meta=replace(benchmark.meta, dimensions=kept), annotations=votes), folder)
+    pd.read_parquet(truth, filters=[("dimension", "in", kept)]).to_parquet(truth)
+    write_simulated_runs(folder, folder / "runs", seed=0)
 
 
 def parsed(result: Result) -> dict[str, object]:

@@ -16,13 +16,13 @@ import pandas as pd
 import pytest
 
 from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.data.demo import write_demo
 from mrb_lib.data.formats import READERS
-from mrb_lib.notebook.places import write_simulated_runs
 from mrb_lib.notebook.tabular import latex_text
 from mrb_lib.stats.tables import asks_for
 from mrb_lib.verdicts.store import load_verdicts, save_imported
 from tests.stats.small_tables import OF_PREFERENCES
+
+from .conftest import write_small_demo
 
 NAMES = [
     "under_score & 100% #1",
@@ -73,8 +73,7 @@ def renamed(benchmark: Benchmark, verdicts: pd.DataFrame, folder: Path) -> Path:
 def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The embedded benchmark, small, with SIMULATED judges and hostile names."""
     plain = tmp_path_factory.mktemp("plain") / "d"
-    write_demo(plain, cases=36)
-    write_simulated_runs(plain, plain / "runs", seed=0)
+    write_small_demo(plain, 36)
     benchmark = load(plain)
     return renamed(benchmark, load_verdicts(plain / "runs", benchmark.cases), tmp_path_factory.mktemp("embedded") / "d")
 
@@ -148,6 +147,7 @@ def test_every_table_compiles_with_hostile_names(
         if source == "official" and done.code == 2:  # one annotator, one order: not every table can be made
             continue
         assert done.code == 0, done.err
+        assert r"\toprule" in done.out
         tables[table] = done.out
         assert flaws(done.out) == [], table
     assert len(tables) >= least
