@@ -91,12 +91,12 @@ def server() -> Iterator[ChatServer]:
         yield running
 
 
-def test_of_sixty_cases_one_was_edited_and_one_is_asked(server: ChatServer, tmp_path: Path) -> None:
+def test_of_thirty_cases_one_was_edited_and_one_is_asked(server: ChatServer, tmp_path: Path) -> None:
     settings = Settings(url=server.url, **PRICES)
-    [first] = judge(benchmark(tmp_path / "one", 60), tmp_path / "runs", ["endpoint:m"], settings=settings)
-    assert len(server.received) == 120
+    [first] = judge(benchmark(tmp_path / "one", 30), tmp_path / "runs", ["endpoint:m"], settings=settings)
+    assert len(server.received) == 60
     server.received.clear()
-    edited = benchmark(tmp_path / "two", 60, q7="Where is lesion 7, and how large?")
+    edited = benchmark(tmp_path / "two", 30, q7="Where is lesion 7, and how large?")
     [second] = judge(edited, tmp_path / "runs", ["endpoint:m"], settings=settings)
     assert len(server.received) == 2, "both orders of one case"
     assert all("how large" in received.text for received in server.received)
@@ -106,10 +106,10 @@ def test_of_sixty_cases_one_was_edited_and_one_is_asked(server: ChatServer, tmp_
         for done in (first, second)
     )
     pd.testing.assert_frame_equal(after[["case_id", "choice", "reply"]], before[["case_id", "choice", "reply"]])
-    assert before["cost_usd"].sum() == pytest.approx(120 * COST)
+    assert before["cost_usd"].sum() == pytest.approx(60 * COST)
     assert after["cost_usd"].sum() == pytest.approx(2 * COST)
     assert after["prompt_tokens"].sum() == before["prompt_tokens"].sum()
-    [said] = [notice for notice in second.notices if notice.startswith("118 of 120 replies")]
+    [said] = [notice for notice in second.notices if notice.startswith("58 of 60 replies")]
     assert "after loading other weights under the same name" in said  # the server is on this machine
     assert len(run_folders(tmp_path / "runs")) == 2
     assert len(load_verdicts(tmp_path / "runs")) == 480
@@ -331,17 +331,17 @@ def test_no_batch_waits_for_the_slowest_request_of_another(server: ChatServer) -
 def test_a_stream_that_is_closed_sends_nothing_more_and_what_was_under_way_is_not_paid_twice(
     server: ChatServer, tmp_path: Path
 ) -> None:
-    stream = served(server.url, tmp_path, **PRICES).stream(batches(80))
+    stream = served(server.url, tmp_path, **PRICES).stream(batches(40))
     stored = [next(stream)[1] for _ in range(3)]
     stream.close()
     n_sent = len(server.received)
     assert 3 < n_sent < 3 + 4 * 4
-    again = [rows for _, rows in served(server.url, tmp_path, **PRICES).stream(batches(80))]
-    assert Counter(map(lesion, server.received)) == Counter(range(80)), "each once"
+    again = [rows for _, rows in served(server.url, tmp_path, **PRICES).stream(batches(40))]
+    assert Counter(map(lesion, server.received)) == Counter(range(40)), "each once"
     assert pd.concat(stored)["cost_usd"].sum() == pytest.approx(3 * COST)
     # What was paid for when the stream was closed is stated by those who find it there.
-    assert pd.concat(again)["cost_usd"].sum() == pytest.approx(77 * COST)
-    once_more = [rows for _, rows in served(server.url, tmp_path, **PRICES).stream(batches(80))]
+    assert pd.concat(again)["cost_usd"].sum() == pytest.approx(37 * COST)
+    once_more = [rows for _, rows in served(server.url, tmp_path, **PRICES).stream(batches(40))]
     assert pd.concat(once_more)["cost_usd"].sum() == 0
 
 
@@ -365,7 +365,7 @@ def test_what_is_read_of_a_batch_that_is_not_stored_is_counted_by_whoever_stores
 
 
 def test_a_signal_ends_the_run_and_nothing_is_asked_or_paid_twice(server: ChatServer, tmp_path: Path) -> None:
-    bench = benchmark(tmp_path / "bench", 60)
+    bench = benchmark(tmp_path / "bench", 30)
 
     asked_to_stop = Event()
 
@@ -380,12 +380,12 @@ def test_a_signal_ends_the_run_and_nothing_is_asked_or_paid_twice(server: ChatSe
     settings = Settings(url=server.url, concurrency=2, batch_size=2, **PRICES)
     with pytest.raises(InterruptedRunError, match="run the same command again"):
         judge(bench, tmp_path / "runs", ["endpoint:m"], settings=settings)
-    assert 9 <= len(server.received) < 60
+    assert 9 <= len(server.received) < 30
     [done] = judge(bench, tmp_path / "runs", ["endpoint:m"], settings=settings)
     assert Counter((lesion(received), received.text) for received in server.received).most_common(1)[0][1] == 1
-    assert len(server.received) == 120
-    assert done.made + done.before == 240
-    assert read_run(done.folder)["cost_usd"].sum() == pytest.approx(120 * COST), "what was under way is counted, too"
+    assert len(server.received) == 60
+    assert done.made + done.before == 120
+    assert read_run(done.folder)["cost_usd"].sum() == pytest.approx(60 * COST), "what was under way is counted, too"
 
 
 def test_a_key_that_is_revoked_keeps_what_was_judged_before(server: ChatServer) -> None:
