@@ -28,12 +28,15 @@ BLIND = (*QUICK, "--without-images")  # for a model that reads text only
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Twenty-four simulated cases with folds by department."""
+    """Twenty-four simulated cases of two dimensions, with folds by department."""
     folder = tmp_path_factory.mktemp("bench")
     write_demo(folder, cases=24, seed=3)
     benchmark = load(folder)  # what training takes is the length of its prompts
     short = {name: benchmark.cases[name].str[:120] for name in ("response_a", "response_b")}
-    save(replace(benchmark, cases=benchmark.cases.assign(**short)), folder)
+    kept = ("accuracy", "overall")
+    votes = benchmark.annotations[benchmark.annotations["dimension"].isin(kept)]
+    meta = replace(benchmark.meta, dimensions=kept)
+    save(replace(benchmark, meta=meta, cases=benchmark.cases.assign(**short), annotations=votes), folder)
     write_split(split(load(folder), test=0.3, validation=0.1, seed=0, folds="department").benchmark)
     return folder
 
@@ -105,18 +108,8 @@ def test_recipes_of_a_file_become_folders_and_are_not_made_twice(bench: Path, ti
 
 
 def test_a_judge_for_each_fold_never_sees_it(bench: Path, tiny: Tiny, tmp_path: Path) -> None:
-    arguments = (
-        "--model",
-        f"path:{tiny('llama')}",
-        "--method",
-        "reward",
-        "--epochs",
-        "1",
-        "--device",
-        "cpu",
-        "--without-images",
-    )
-    result = _run("train", bench, tmp_path, *arguments, "--dimension", "overall", "--leave-one-out", "department")
+    arguments = ("--model", f"path:{tiny('llama')}", "--method", "reward", *BLIND, "--dimension", "overall")
+    result = _run("train", bench, tmp_path, *arguments, "--leave-one-out", "department")
     assert result.exit_code == 0, result.output
     cases = load(bench).cases.set_index("case_id")
     for fold in cases["fold"].unique():

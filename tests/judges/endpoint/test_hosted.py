@@ -112,7 +112,7 @@ def test_of_thirty_cases_one_was_edited_and_one_is_asked(server: ChatServer, tmp
     [said] = [notice for notice in second.notices if notice.startswith("58 of 60 replies")]
     assert "after loading other weights under the same name" in said  # the server is on this machine
     assert len(run_folders(tmp_path / "runs")) == 2
-    assert len(load_verdicts(tmp_path / "runs")) == 480
+    assert len(load_verdicts(tmp_path / "runs")) == 240
 
 
 @pytest.mark.parametrize("change", [{"temperature": 0.5}, {"seed": 1}, {"max_new_tokens": 99}, {"prompt": "rubric"}])
