@@ -29,6 +29,7 @@ _NEAR = 0.6  # between two descriptors of length one
 _LEAST_MATCHES, _OFF, _LEAST_OVERLAP, _BORDER, _SPOT = 4, 3.0, 0.25, 8, 8
 _SEED = 0
 _REMEMBERED = 500  # images with their keypoints in memory: 120 MB
+_KEPT = 100  # images whose keypoints, once hashed, stay in memory until they are compared
 
 Load = Callable[[str], Image.Image]
 
@@ -73,6 +74,7 @@ class Keypoints:
         self._files = [tempfile.TemporaryFile(dir=folder) for _ in range(_TABLES)]  # noqa: SIM115  # see `__exit__`
         self._n: list[int] = []
         self._names: list[str] = []
+        self._kept: dict[str, _Features] = {}
 
     def __enter__(self) -> Keypoints:
         return self
@@ -83,7 +85,10 @@ class Keypoints:
 
     def add(self, name: str, picture: Image.Image) -> None:
         """Hash the keypoints of an image."""
-        own = _features(picture).descriptors[:_HASHED]
+        features = _features(picture)
+        if len(self._kept) < _KEPT:
+            self._kept[name] = features
+        own = features.descriptors[:_HASHED]
         descriptors = np.concatenate([own, own[:, _MIRRORED]])
         # All entries are positive, so what tells descriptors apart is their deviation from their mean.
         bits = (descriptors - descriptors.mean(axis=1, keepdims=True)) @ self._planes > 0
@@ -103,7 +108,12 @@ class Keypoints:
         """
         candidates = self._candidates()
         is_part = np.zeros(len(candidates), dtype=bool)
-        features = lru_cache(_REMEMBERED)(lambda position: _features(load(self._names[position])))
+
+        @lru_cache(_REMEMBERED)
+        def features(position: int) -> _Features:
+            name = self._names[position]
+            return self._kept.pop(name, None) or _features(load(name))
+
         for i, (mirrored, one, other) in enumerate(candidates.tolist()):
             is_part[i] = _is_part(_mirror(features(one)) if mirrored else features(one), features(other))
             if progress is not None:
