@@ -214,7 +214,7 @@ def test_a_lesion_is_hidden_only_where_a_box_says_where() -> None:
 
 
 def test_the_lesions_of_the_embedded_benchmark_are_hidden_in_every_modality(tmp_path: Path) -> None:
-    write_demo(tmp_path, cases=130)
+    write_demo(tmp_path, cases=60)
     benchmark = load(tmp_path)
     probing, made = Probing(benchmark.cases), ProbedImages(benchmark.images, benchmark.cases)
     truth = pd.read_parquet(tmp_path / "truth.parquet").drop_duplicates("case_id").set_index("case_id")
