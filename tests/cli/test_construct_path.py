@@ -89,7 +89,7 @@ def test_from_a_folder_of_images_to_a_released_benchmark(
 
     Parts of pictures are looked for in test_construct_start.py.
     """
-    source, work, bench = write_source(tmp_path / "source", 8), tmp_path / "work", tmp_path / "bench"
+    source, work, bench = write_source(tmp_path / "source", 6), tmp_path / "work", tmp_path / "bench"
     roster, served = tmp_path / "roster.toml", tmp_path / "served.toml"
     roster.write_text('[[judge]]\nname = "smollm2"\nengine = "endpoint"\nmodel = "smollm2"\nvision = false\n')
     # Two of the three read text only, and answer from the question.

@@ -21,8 +21,8 @@ SHORT = Settings(prompt="short-answer", max_new_tokens=8, device="cpu")
 
 @pytest.fixture(scope="module")
 def items(pictured: Benchmark) -> pd.DataFrame:
-    cases = pictured.cases.head(3).rename(columns={"case_id": "item_id"})
-    return cases[["item_id", "images", "question"]].assign(reference="liver", choices=[["yes", "no"], None, None])
+    cases = pictured.cases.head(2).rename(columns={"case_id": "item_id"})
+    return cases[["item_id", "images", "question"]].assign(reference="liver", choices=[["yes", "no"], None])
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_every_item_has_every_sample_of_every_model(answered: list[ModelRun], it
     assert [run.model for run in answered] == ["tiny-llava", "tiny-llama", "smollm2"]
     for run in answered:
         answers = table(run, items)
-        assert answers[["position", "sample"]].to_numpy().tolist() == [[i, k] for i in range(3) for k in range(2)]
+        assert answers[["position", "sample"]].to_numpy().tolist() == [[i, k] for i in range(2) for k in range(2)]
         said = answers[answers["status"] == "ok"]
         assert len(said) and said["answer"].str.strip().astype(bool).all() and (said["completion_tokens"] <= 8).all()
         assert set(answers["finish"].dropna()) == {"length"}
