@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -22,6 +23,8 @@ from mrb_lib.training.recipe import Recipe
 from mrb_lib.training.train import Trained, train
 
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
+# A training's name and its pickled progress: the process that holds the queue would load torch to hold it unpickled.
+_Steps = Queue[tuple[str, bytes] | None]
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ def _in_processes(
 ) -> Iterator[Trained | MrbError]:
     context = multiprocessing.get_context("spawn")
     with context.Manager() as manager:
-        steps: Queue[tuple[str, TrainProgress] | None] = manager.Queue()
+        steps: _Steps = manager.Queue()
         seats: Queue[int] = manager.Queue()
         for seat in range(n):
             seats.put(seat)
@@ -113,13 +116,14 @@ def failure(name: str, error: BaseException) -> MrbError:
     return RunError(f"{name}: the training ended ({reason}); call it again to go on.")
 
 
-def _listen(steps: Queue[tuple[str, TrainProgress] | None], report: Callable[[str, TrainProgress], None]) -> None:
+def _listen(steps: _Steps, report: Callable[[str, TrainProgress], None]) -> None:
     while (step := steps.get()) is not None:
-        report(*step)
+        name, progress = step
+        report(name, pickle.loads(progress))  # noqa: S301  # of our own processes
 
 
-def _run(training: Training, steps: Queue[tuple[str, TrainProgress] | None]) -> Trained:
-    return training.run(lambda progress: steps.put((training.out.name, progress)))
+def _run(training: Training, steps: _Steps) -> Trained:
+    return training.run(lambda progress: steps.put((training.out.name, pickle.dumps(progress))))
 
 
 def _gpus() -> list[str]:

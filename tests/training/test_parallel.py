@@ -13,7 +13,7 @@ from mrb_lib.data.demo import write_demo
 from mrb_lib.data.splits import split, write_split
 from mrb_lib.errors import InputError
 from mrb_lib.judges.settings import Settings
-from mrb_lib.runs.ray.trainings import train_on_ray
+from mrb_lib.runs.ray.trainings import _trial, train_on_ray
 from mrb_lib.training.loop import TrainProgress
 from mrb_lib.training.parallel import Training, train_at_once
 from mrb_lib.training.recipe import Recipe
@@ -65,8 +65,14 @@ def test_trained_at_once_they_are_the_same_judges(
     assert max(step.step for _, step in steps) == steps[-1][1].n_steps
 
 
-def test_ray_tune_trains_the_same_judges(trainings: Callable[[str], list[Training]], alone: list[bytes]) -> None:
-    _check(list(train_on_ray(trainings("ray")[:2])), alone[:1])
+def test_ray_tune_trains_the_same_judge_and_gives_the_error_of_one_that_cannot_be_made(
+    trainings: Callable[[str], list[Training]], alone: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, wrong, _ = trainings("ray")
+    results = list(train_on_ray([first]))
+    monkeypatch.setattr("ray.tune.report", lambda said: results.append(said["done_as"]))
+    _trial({"training": wrong, "here": str(Path.cwd())})
+    _check(results, alone[:1])
 
 
 def _check(results: list[Trained | Exception], alone: list[bytes]) -> None:
