@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from itertools import combinations
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
@@ -27,9 +29,13 @@ MEANINGS = {
 }
 
 
-def _demo(folder: Path, n: int) -> Benchmark:
-    write_demo(folder / "demo", cases=n, seed=5)
-    return load(folder / "demo")
+@cache
+def _demo(n: int) -> Benchmark:
+    """Drawn once, with its images in memory; nobody writes into it."""
+    with TemporaryDirectory() as folder:
+        write_demo(Path(folder), cases=n, seed=5)
+        demo = load(folder)
+        return replace(demo, images=dict(demo.images))
 
 
 def write_rating(
@@ -41,7 +47,7 @@ def write_rating(
     acceptable: tuple[str, ...] = RISK[:2],
 ) -> Path:
     """A rating by four categories of risk, three annotators and two judges: one is near gold, one is always safe."""
-    demo, rng = _demo(folder, n), np.random.default_rng(2)
+    demo, rng = _demo(n), np.random.default_rng(2)
     cases = demo.cases.drop(columns=["model_b"]).assign(response_b="")
     truth = np.arange(n) % len(categories)
 
@@ -121,7 +127,7 @@ def _annotated_by_three(labels: Mapping[str, str]) -> pd.DataFrame:
 
 def write_steps(folder: Path, *, before: str = "", labels: Mapping[str, str] | None = None) -> Path:
     """Two responses of three and two steps, whose cases stand between each other; labels are those of three people."""
-    demo = _demo(folder, 5)
+    demo = _demo(5)
     steps = pd.DataFrame(
         [("one", 1), ("two", 1), ("one", 2), ("two", 2), ("one", 3)], columns=["item", "step"], index=demo.cases.index
     ).astype({"step": "Int64"})
@@ -141,7 +147,7 @@ def write_steps(folder: Path, *, before: str = "", labels: Mapping[str, str] | N
 
 def write_ranking(folder: Path, *, ties: bool = False, k: int = 4, labels: Mapping[str, str] | None = None) -> Path:
     """Two items with all pairs of `k` responses each; labels are those of three people."""
-    demo = _demo(folder, 2)
+    demo = _demo(2)
     rows = []
     for item, (_, case) in enumerate(demo.cases.iterrows()):
         for a, b in combinations(range(k), 2):

@@ -15,7 +15,7 @@ from mrb_lib.reviews.marks import REASONS
 from mrb_lib.reviews.store import REVIEW, open_store
 from mrb_lib.widgets.explorer.adjudicate import Reviews, adjudication_from, reviewed_by
 from mrb_lib.widgets.explorer.answers import ExplorerAnswers
-from mrb_lib.widgets.explorer.data import explorer_data
+from mrb_lib.widgets.explorer.data import ExplorerData, explorer_data
 
 GIVEN = {
     "reviewer": " Ann ",
@@ -27,9 +27,14 @@ GIVEN = {
 }
 
 
+@pytest.fixture(scope="module")
+def data(pictured: Benchmark) -> ExplorerData:
+    return explorer_data(pictured)
+
+
 @pytest.fixture
-def answers(pictured: Benchmark, tmp_path: Path) -> ExplorerAnswers:
-    return ExplorerAnswers(explorer_data(pictured), Reviews(pictured.meta.name, tmp_path / "r.sqlite"))
+def answers(data: ExplorerData, tmp_path: Path) -> ExplorerAnswers:
+    return ExplorerAnswers(data, Reviews(data.benchmark.meta.name, tmp_path / "r.sqlite"))
 
 
 def _save(answers: ExplorerAnswers, number: int, **given: Any) -> list[dict[str, Any]]:
@@ -60,8 +65,8 @@ def test_texts_are_kept_as_they_are_and_seen_with_their_direction_closed(answers
     assert entry["seen"] == expected | {"choice": "B"}
 
 
-def test_a_store_that_could_not_be_opened_is_opened_when_it_can(pictured: Benchmark, tmp_path: Path) -> None:
-    answers = ExplorerAnswers(explorer_data(pictured), Reviews(pictured.meta.name, tmp_path / "gone" / "r.sqlite"))
+def test_a_store_that_could_not_be_opened_is_opened_when_it_can(data: ExplorerData, tmp_path: Path) -> None:
+    answers = ExplorerAnswers(data, Reviews(data.benchmark.meta.name, tmp_path / "gone" / "r.sqlite"))
     first = answers.initial_state({})
     assert "folder does not exist" in first["store"]
     assert first["again"]
@@ -70,8 +75,8 @@ def test_a_store_that_could_not_be_opened_is_opened_when_it_can(pictured: Benchm
     assert len(_save(answers, 1)) == 1
 
 
-def test_where_nothing_is_stored_there_is_nothing_to_try_again(pictured: Benchmark) -> None:
-    found = ExplorerAnswers(explorer_data(pictured), Reviews("b", None)).store({})
+def test_where_nothing_is_stored_there_is_nothing_to_try_again(data: ExplorerData) -> None:
+    found = ExplorerAnswers(data, Reviews("b", None)).store({})
     assert found["store"]
     assert not found["again"]
 
@@ -108,9 +113,9 @@ def test_a_verdict_on_another_case_or_version_than_that_in_sight_is_refused(
 
 
 def test_what_was_said_in_another_window_is_shown_before_it_is_replaced(
-    answers: ExplorerAnswers, pictured: Benchmark
+    answers: ExplorerAnswers, data: ExplorerData
 ) -> None:
-    other = ExplorerAnswers(explorer_data(pictured), Reviews(pictured.meta.name, answers.reviews.where))
+    other = ExplorerAnswers(data, Reviews(data.benchmark.meta.name, answers.reviews.where))
     first = _save(answers, 1)[0]["id"]
     seen = other.case({"position": 3})
     said = {**GIVEN, "position": 3, "case_id": seen["case_id"], "version": seen["version"], "adjudication_id": "9" * 32}
@@ -127,8 +132,8 @@ def test_the_same_click_sent_twice_is_one_adjudication(answers: ExplorerAnswers)
     assert len(_save(answers, 1)) == 1
 
 
-def test_reviewers_see_each_other(answers: ExplorerAnswers, pictured: Benchmark) -> None:
-    other = ExplorerAnswers(explorer_data(pictured), Reviews(pictured.meta.name, answers.reviews.where))
+def test_reviewers_see_each_other(answers: ExplorerAnswers, data: ExplorerData) -> None:
+    other = ExplorerAnswers(data, Reviews(data.benchmark.meta.name, answers.reviews.where))
     _save(answers, 1)
     _save(other, 2, reviewer="Bo")
     entries = answers.history({"position": 3})["entries"]
@@ -158,10 +163,10 @@ def test_what_the_form_does_not_offer_is_refused(answers: ExplorerAnswers, given
     assert answers.history({"position": 3})["entries"] == []
 
 
-def test_the_list_of_reasons_is_everybodys_and_its_past_is_kept(answers: ExplorerAnswers, pictured: Benchmark) -> None:
+def test_the_list_of_reasons_is_everybodys_and_its_past_is_kept(answers: ExplorerAnswers, data: ExplorerData) -> None:
     assert answers.reviews.reasons() == list(REASONS)
     assert answers.reasons({"names": ["artefact", "other"]}) == {"reasons": ["artefact", "other"]}
-    assert Reviews(pictured.meta.name, answers.reviews.where).reasons() == ["artefact", "other"]
+    assert Reviews(data.benchmark.meta.name, answers.reviews.where).reasons() == ["artefact", "other"]
     with pytest.raises(InputError, match="reasons"):
         answers.reasons({"names": []})
     with pytest.raises(InputError, match="not a list"):
@@ -207,9 +212,9 @@ def test_harm_and_what_the_reasons_are_worth_are_kept(answers: ExplorerAnswers) 
     assert entry["said"] == "harm: severe; its reasons: not about this image"
 
 
-def test_what_others_say_is_hidden_until_ones_own_is_stored(pictured: Benchmark, tmp_path: Path) -> None:
-    reviews = Reviews(pictured.meta.name, tmp_path / "r.sqlite")
-    blind = ExplorerAnswers(explorer_data(pictured), reviews, blind=True)
+def test_what_others_say_is_hidden_until_ones_own_is_stored(data: ExplorerData, tmp_path: Path) -> None:
+    reviews = Reviews(data.benchmark.meta.name, tmp_path / "r.sqlite")
+    blind = ExplorerAnswers(data, reviews, blind=True)
     _save(blind, 1, reviewer="Dr A")
     seen = blind.history({"position": 3, "reviewer": "Dr B"})
     assert (seen["entries"], seen["hidden"]) == ([], 1)
@@ -220,7 +225,7 @@ def test_what_others_say_is_hidden_until_ones_own_is_stored(pictured: Benchmark,
     assert blind.select({"query": {"review": "disagree"}, "reviewer": "Dr B"})["n"] == 1
     _save(blind, 3, reviewer="Dr B", verdict="withdrawn", choice="", supersedes=both[0]["id"])
     assert blind.history({"position": 3, "reviewer": "Dr B"})["hidden"] == 1
-    seeing = ExplorerAnswers(explorer_data(pictured), reviews)
+    seeing = ExplorerAnswers(data, reviews)
     assert len(seeing.history({"position": 3, "reviewer": "Dr B"})["entries"]) == 3
 
 
@@ -248,8 +253,8 @@ def test_a_queue_ends_and_nothing_leaves_the_list_meanwhile(answers: ExplorerAns
         answers.select({"query": {"review": "ours"}, **me})
 
 
-def test_a_file_tells_no_opinion_that_the_page_hides(pictured: Benchmark, tmp_path: Path) -> None:
-    blind = ExplorerAnswers(explorer_data(pictured), Reviews(pictured.meta.name, tmp_path / "r.sqlite"), blind=True)
+def test_a_file_tells_no_opinion_that_the_page_hides(data: ExplorerData, tmp_path: Path) -> None:
+    blind = ExplorerAnswers(data, Reviews(data.benchmark.meta.name, tmp_path / "r.sqlite"), blind=True)
 
     def written(reviewer: str) -> str:
         name = blind.export({"query": {}, "format": "csv", "reviewer": reviewer})["export"]

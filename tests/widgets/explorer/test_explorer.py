@@ -24,7 +24,7 @@ from mrb_lib.widgets.explorer import explore, export
 from mrb_lib.widgets.explorer.adjudicate import Reviews
 from mrb_lib.widgets.explorer.answers import PIECE, ROWS, ExplorerAnswers, query_from
 from mrb_lib.widgets.explorer.app import first_view
-from mrb_lib.widgets.explorer.data import ByCase, explorer_data
+from mrb_lib.widgets.explorer.data import ByCase, ExplorerData, explorer_data
 from mrb_lib.widgets.explorer.export import MOST_PRINTED
 
 JUDGES = ("hasty", "mute", "steady")
@@ -49,9 +49,14 @@ def verdicts(pictured: Benchmark) -> pd.DataFrame:
     return _verdicts(pictured)
 
 
+@pytest.fixture(scope="module")
+def data(pictured: Benchmark, verdicts: pd.DataFrame) -> ExplorerData:
+    return explorer_data(pictured, verdicts)
+
+
 @pytest.fixture
-def answers(pictured: Benchmark, verdicts: pd.DataFrame, tmp_path: Path) -> ExplorerAnswers:
-    return ExplorerAnswers(explorer_data(pictured, verdicts), Reviews(pictured.meta.name, tmp_path / "r.sqlite"))
+def answers(data: ExplorerData, tmp_path: Path) -> ExplorerAnswers:
+    return ExplorerAnswers(data, Reviews(data.benchmark.meta.name, tmp_path / "r.sqlite"))
 
 
 def _ids(answers: ExplorerAnswers, query: dict[str, Any]) -> list[str]:

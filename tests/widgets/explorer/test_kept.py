@@ -23,18 +23,23 @@ from mrb_lib.reviews.store import open_store
 from mrb_lib.stats.failures.query import Query, from_fragment
 from mrb_lib.widgets.explorer.adjudicate import NO_STORE, Reviews
 from mrb_lib.widgets.explorer.answers import ExplorerAnswers
-from mrb_lib.widgets.explorer.data import explorer_data
+from mrb_lib.widgets.explorer.data import ExplorerData, explorer_data
 from mrb_lib.widgets.explorer.thumbnails import BROKEN, MOST_ASKED, NONE, SIDE, Thumbnails
 from tests.browser.hostile import ATTACKS
 
 ME, OTHER = {"reviewer": "Dr A"}, {"reviewer": "Dr B"}
 
 
+@pytest.fixture(scope="module")
+def data(pictured: Benchmark) -> ExplorerData:
+    return explorer_data(pictured)
+
+
 @pytest.fixture
-def made(pictured: Benchmark, tmp_path: Path) -> Callable[..., ExplorerAnswers]:
+def made(data: ExplorerData, tmp_path: Path) -> Callable[..., ExplorerAnswers]:
     def make(*, blind: bool = False) -> ExplorerAnswers:
-        reviews = Reviews(pictured.meta.name, tmp_path / "r.sqlite")
-        return ExplorerAnswers(explorer_data(pictured), reviews, blind=blind)
+        reviews = Reviews(data.benchmark.meta.name, tmp_path / "r.sqlite")
+        return ExplorerAnswers(data, reviews, blind=blind)
 
     return make
 
@@ -140,8 +145,8 @@ def test_a_view_is_kept_replaced_and_removed_for_everyone(made: Callable[..., Ex
             answers.keep_view({"name": "x", "query": {}, **ME, **wrong})
 
 
-def test_without_a_store_it_is_said_why(pictured: Benchmark) -> None:
-    answers = ExplorerAnswers(explorer_data(pictured), Reviews(pictured.meta.name, None))
+def test_without_a_store_it_is_said_why(data: ExplorerData) -> None:
+    answers = ExplorerAnswers(data, Reviews(data.benchmark.meta.name, None))
     for ask in (answers.views, lambda _: _tag(answers, 3, "x")):
         with pytest.raises(InputError, match=NO_STORE):
             ask({})
