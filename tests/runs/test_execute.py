@@ -113,6 +113,17 @@ def test_labels_that_are_no_preference_cannot_be_judged(little: Benchmark, tmp_p
         judge(Benchmark(meta, little.cases, little.annotations, path=little.path), tmp_path / "runs", ["first"])
 
 
+@pytest.fixture(scope="module")
+def in_one_go(tmp_path_factory: pytest.TempPathFactory) -> tuple[Benchmark, pd.DataFrame]:
+    """A benchmark of fifteen cases, and the verdicts on it made at once."""
+    folder = tmp_path_factory.mktemp("whole")
+    bench = little_benchmark(folder / "bench", cases=15)
+    with pytest.MonkeyPatch.context() as patch:
+        use(patch, Scripted())
+        judge(bench, folder / "runs", ["scripted"])
+    return bench, comparable(load_verdicts(folder / "runs", replies=True))
+
+
 @hypothesis.settings(max_examples=12)
 @given(
     batch_size=st.integers(1, 20),
@@ -121,23 +132,18 @@ def test_labels_that_are_no_preference_cannot_be_judged(little: Benchmark, tmp_p
     sorts=st.booleans(),
 )
 def test_neither_batches_nor_pieces_nor_orders_change_a_row(
-    tmp_path_factory: pytest.TempPathFactory, batch_size: int, limits: list[int], orders: list[str], sorts: bool
-) -> None:
-    folder = tmp_path_factory.mktemp("any")
-    bench = little_benchmark(folder / "bench", cases=15)
+    tmp_path_factory: pytest.TempPathFactory, in_one_go: tuple[Benchmark, pd.DataFrame],
+    batch_size: int, limits: list[int], orders: list[str], sorts: bool,
+) -> None:  # fmt: skip
+    (bench, whole), runs = in_one_go, tmp_path_factory.mktemp("pieces")
     with pytest.MonkeyPatch.context() as patch:
         scripted = Scripted()
-        use(patch, scripted)
-        judge(bench, folder / "whole", ["scripted"])
         scripted.sorts_by_length = sorts
+        use(patch, scripted)
         for limit in [*limits, None]:
-            judge(
-                bench, folder / "pieces", ["scripted"],
-                orders=orders, limit=limit, settings=Settings(batch_size=batch_size),
-            )  # fmt: skip
-    whole, pieces = (comparable(load_verdicts(folder / name, replies=True)) for name in ("whole", "pieces"))
-    pd.testing.assert_frame_equal(whole, pieces)
-    assert scripted.asked == 2 * len(whole)
+            judge(bench, runs, ["scripted"], orders=orders, limit=limit, settings=Settings(batch_size=batch_size))
+    pd.testing.assert_frame_equal(whole, comparable(load_verdicts(runs, replies=True)))
+    assert scripted.asked == len(whole)
 
 
 def test_cases_of_like_length_share_a_batch_the_longest_first(

@@ -192,11 +192,14 @@ def test_the_explorer_is_led_to_the_cases_of_the_cell() -> None:
         query_of(HeatmapCell("j0", "overall", "dataset", "x"), "scored")
 
 
-WHERES = ("says['j0'] == 'A'", "organ in ('lung', 'eye') and outcome['j1', 'accuracy'] == 'wrong'", "length > 0")
+WHERES = (
+    ("says['j0'] == 'A'", "balanced"),
+    ("organ in ('lung', 'eye') and outcome['j1', 'accuracy'] == 'wrong'", "strict"),
+    ("length > 0", "balanced"),
+)
 
 
-@pytest.mark.parametrize("where", WHERES)
-@pytest.mark.parametrize("policy", ["balanced", "strict"])
+@pytest.mark.parametrize(("where", "policy"), WHERES)
 def test_a_filtered_cell_counts_and_opens_the_same_cases_here_and_in_the_explorer(where: str, policy: str) -> None:
     benchmark, verdicts = judged()
     explorer = explore(benchmark, verdicts, policy=policy)
