@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
+import os
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NoReturn
 
 import pandas as pd
 import pytest
 
 from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.data.meta import BenchmarkMeta
+from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
 from mrb_lib.verdicts.orders import KEYS
 from mrb_lib.verdicts.protocol import BatchAnswer, PromptlessJudge
@@ -101,3 +106,35 @@ def comparable(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Verdicts in a fixed order, without the time they took."""
     key = ["judge", *KEYS]
     return verdicts.drop(columns="latency_s", errors="ignore").sort_values(key).reset_index(drop=True)
+
+
+def main() -> None:
+    """Judge in processes of their own: a line `bench runs name batch_size` starts one, whose id and end are printed.
+
+    The libraries are imported once; each process is a copy of this one, which has no threads. With the argument
+    `weights` those that read weights are among them.
+    """
+    if "weights" in sys.argv:
+        importlib.import_module("mrb_lib.judges.local.packed")
+    use(pytest.MonkeyPatch(), Scripted())
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            _judge_and_exit(*line.split())
+        print(child, flush=True)
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+
+
+def _judge_and_exit(bench: str, runs: str, name: str, batch_size: str) -> NoReturn:
+    code = 1
+    try:
+        execute.judge(load(bench), Path(runs), [name], settings=Settings(batch_size=int(batch_size)))
+        code = 0
+    finally:
+        # Not a step further: what follows is the parent's business.
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import random
+import selectors
 import signal
+import subprocess
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 
 import pandas as pd
 import pytest
@@ -24,6 +28,7 @@ from mrb_lib.verdicts.parts import part_paths
 from mrb_lib.verdicts.protocol import BatchAnswer
 from mrb_lib.verdicts.store import exclusive, load_verdicts, run_folders
 
+from . import scripted
 from .scripted import Said, Scripted, comparable, little_benchmark, mixed, use
 
 KEY = list(KEYS["verdicts"])
@@ -31,23 +36,52 @@ KILLS = 10
 
 
 class Judging:
-    """A process that judges, and can be killed: a copy of this one, which has imported all that it needs."""
+    """A process that judges, and can be killed."""
 
-    def __init__(self, bench: Benchmark, runs: Path, name: str, batch_size: int) -> None:
-        settings = Settings(batch_size=batch_size)
-        forked = multiprocessing.get_context("fork")
-        self._process = forked.Process(target=judge, args=(bench, runs, [name]), kwargs={"settings": settings})
-        self._process.start()
+    def __init__(self, server: subprocess.Popen[str], command: str) -> None:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(f"{command}\n")
+        server.stdin.flush()
+        self._from = server.stdout
+        self.pid = int(self._from.readline())
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._from, selectors.EVENT_READ)
+
+    def __enter__(self) -> Judging:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._selector.close()
 
     def ends_within(self, seconds: float) -> bool:
-        self._process.join(seconds)
-        return not self._process.is_alive()
+        return bool(self._selector.select(seconds))
 
-    def send(self, number: signal.Signals) -> int | None:
-        assert self._process.pid is not None
-        os.kill(self._process.pid, number)
-        self._process.join()
-        return self._process.exitcode
+    def wait(self) -> int:
+        return int(self._from.readline())
+
+    def send(self, number: signal.Signals) -> int:
+        os.kill(self.pid, number)
+        return self.wait()
+
+
+@contextmanager
+def judging_server(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [sys.executable, str(Path(scripted.__file__)), *arguments],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    yield process
+    process.kill()
+    process.communicate()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[subprocess.Popen[str]]:
+    with judging_server() as process:
+        yield process
 
 
 def parts(runs: Path) -> list[Path]:
@@ -62,7 +96,7 @@ def until_parts(judging: Judging, runs: Path, number: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["random", "scripted"])
 def test_a_run_killed_ten_times_at_random_holds_the_rows_of_one_go(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    server: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     rng = random.Random(name)
     bench = little_benchmark(tmp_path / "bench", cases=400)
@@ -71,13 +105,13 @@ def test_a_run_killed_ten_times_at_random_holds_the_rows_of_one_go(
     whole = comparable(load_verdicts(tmp_path / "whole", replies=True))
     runs, kept = tmp_path / "runs", 0
     for kill in range(KILLS):
-        judging = Judging(bench, runs, name, rng.randint(1, 7))
-        if kill % 2:
-            until_parts(judging, runs, len(parts(runs)) + rng.randint(1, 4))
-        else:
-            judging.ends_within(rng.uniform(0.0, 0.3))
-        seen = len(load_verdicts(runs)) if parts(runs) else 0
-        assert judging.send(signal.SIGKILL) == -signal.SIGKILL, "it was killed before it was done"
+        with Judging(server, f"{bench.path} {runs} {name} {rng.randint(1, 7)}") as judging:
+            if kill % 2:
+                until_parts(judging, runs, len(parts(runs)) + rng.randint(1, 4))
+            else:
+                judging.ends_within(rng.uniform(0.0, 0.3))
+            seen = len(load_verdicts(runs)) if parts(runs) else 0
+            assert judging.send(signal.SIGKILL) == -signal.SIGKILL, "it was killed before it was done"
         if runs.is_dir():
             held = comparable(load_verdicts(runs, replies=True))
             assert len(held) >= max(kept, seen), "what was kept stays"
@@ -198,25 +232,27 @@ def test_a_signal_that_is_ignored_stays_so_and_another_thread_changes_nothing() 
     assert seen == [old]
 
 
-def test_two_processes_on_one_run_refuse_each_other_and_a_killed_one_frees_it(tmp_path: Path) -> None:
+def test_two_processes_on_one_run_refuse_each_other_and_a_killed_one_frees_it(
+    server: subprocess.Popen[str], tmp_path: Path
+) -> None:
     bench, runs = little_benchmark(tmp_path / "bench", cases=400), tmp_path / "runs"
-    judging = Judging(bench, runs, "random", 1)
-    until_parts(judging, runs, 1)
-    with pytest.raises(RunError, match="another process is writing this run; wait for it or stop it"):
-        judge(bench, runs, ["random"])
-    [first] = judge(bench, runs, ["first"])
-    assert first.made == 1600, "another run is free"
-    assert judging.send(signal.SIGKILL) == -signal.SIGKILL
+    with Judging(server, f"{bench.path} {runs} random 1") as judging:
+        until_parts(judging, runs, 1)
+        with pytest.raises(RunError, match="another process is writing this run; wait for it or stop it"):
+            judge(bench, runs, ["random"])
+        [first] = judge(bench, runs, ["first"])
+        assert first.made == 1600, "another run is free"
+        assert judging.send(signal.SIGKILL) == -signal.SIGKILL
     [done] = judge(bench, runs, ["random"])
     assert done.made + done.before == 1600
     assert done.before > 0
 
 
-def test_a_process_that_is_terminated_keeps_its_batch_and_fails(tmp_path: Path) -> None:
+def test_a_process_that_is_terminated_keeps_its_batch_and_fails(server: subprocess.Popen[str], tmp_path: Path) -> None:
     bench, runs = little_benchmark(tmp_path / "bench", cases=400), tmp_path / "runs"
-    judging = Judging(bench, runs, "random", 2)
-    until_parts(judging, runs, 1)
-    assert judging.send(signal.SIGTERM) == 1
+    with Judging(server, f"{bench.path} {runs} random 2") as judging:
+        until_parts(judging, runs, 1)
+        assert judging.send(signal.SIGTERM) == 1
     held = load_verdicts(runs)
     assert 0 < len(held) < 1600
     assert (held.groupby("case_id").size() == 4).all(), "whole cases"

@@ -19,24 +19,24 @@ from mrb_lib.schema import KEYS
 from mrb_lib.verdicts.store import load_verdicts
 
 from .scripted import comparable
-from .test_interruption import Judging, parts, until_parts
+from .test_interruption import KILLS, Judging, judging_server, parts, until_parts
 
 KEY = list(KEYS["verdicts"])
 EXACT = [*KEY, "choice", "status", "prompt_id"]
 
 
 @pytest.fixture(scope="module")
-def forty(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
-    """Forty simulated cases with an image each."""
-    folder = tmp_path_factory.mktemp("forty")
-    write_demo(folder, cases=40, seed=3)
+def sixty(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    """Sixty simulated cases with an image each."""
+    folder = tmp_path_factory.mktemp("sixty")
+    write_demo(folder, cases=60, seed=3)
     return load(folder)
 
 
 @pytest.fixture(scope="module")
-def one_go(forty: Benchmark, tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
+def one_go(sixty: Benchmark, tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     """All verdicts of the tiny LLaVA, made at once."""
-    return judged(forty, tiny("llava"), tmp_path_factory.mktemp("whole"))
+    return judged(sixty, tiny("llava"), tmp_path_factory.mktemp("whole"))
 
 
 def judged(benchmark: Benchmark, model: Path, runs: Path, limit: int | None = None, **settings: int) -> pd.DataFrame:
@@ -57,45 +57,46 @@ def assert_same(found: pd.DataFrame, expected: pd.DataFrame) -> None:
 
 
 def test_one_go_holds_every_verdict_and_its_probability(one_go: pd.DataFrame) -> None:
-    assert len(one_go) == 40 * 2 * 6
+    assert len(one_go) == 60 * 2 * 6
     assert not one_go.duplicated(KEY).any()
     assert one_go["status"].eq("ok").all()
     assert one_go["p_a"].between(0, 1).all()
     assert one_go["p_a"].std() > 0.01, "the verdicts differ by far more than what is tolerated here"
 
 
-@pytest.mark.parametrize(("batch_size", "cases"), [(1, 6), (5, 12), (16, 24)])
+@pytest.mark.parametrize(("batch_size", "cases"), [(1, 12), (7, 24), (32, 40)])
 def test_the_batch_size_changes_no_row(
-    forty: Benchmark, tiny: Callable[[str], Path], one_go: pd.DataFrame, tmp_path: Path, batch_size: int, cases: int
+    sixty: Benchmark, tiny: Callable[[str], Path], one_go: pd.DataFrame, tmp_path: Path, batch_size: int, cases: int
 ) -> None:
     """Each size makes several batches, and all but that of one case a last one that is not full."""
-    assert_same(judged(forty, tiny("llava"), tmp_path, cases, batch_size=batch_size), of_first(cases, forty, one_go))
+    assert_same(judged(sixty, tiny("llava"), tmp_path, cases, batch_size=batch_size), of_first(cases, sixty, one_go))
 
 
 def test_shuffling_the_cases_changes_no_row(
-    forty: Benchmark, tiny: Callable[[str], Path], one_go: pd.DataFrame, tmp_path: Path
+    sixty: Benchmark, tiny: Callable[[str], Path], one_go: pd.DataFrame, tmp_path: Path
 ) -> None:
-    shuffled = replace(forty, cases=forty.cases.sample(frac=1, random_state=5).reset_index(drop=True))
-    assert_same(judged(shuffled, tiny("llava"), tmp_path, 12), of_first(12, shuffled, one_go))
+    shuffled = replace(sixty, cases=sixty.cases.sample(frac=1, random_state=5).reset_index(drop=True))
+    assert_same(judged(shuffled, tiny("llava"), tmp_path, 24), of_first(24, shuffled, one_go))
 
 
 @pytest.mark.slow
-def test_being_killed_six_times_at_random_changes_no_row(
-    forty: Benchmark, tiny: Callable[[str], Path], one_go: pd.DataFrame, tmp_path: Path
+def test_being_killed_ten_times_at_random_changes_no_row(
+    sixty: Benchmark, tiny: Callable[[str], Path], one_go: pd.DataFrame, tmp_path: Path
 ) -> None:
     rng = random.Random(20)
     model, kept = tiny("llava"), 0
-    for kill in range(6):
-        judging = Judging(forty, tmp_path, f"path:{model}", rng.randint(1, 2))
-        if kill % 2:
-            until_parts(judging, tmp_path, len(parts(tmp_path)) + rng.randint(1, 3))
-        else:
-            judging.ends_within(rng.uniform(0.0, 1.0))
-        assert judging.send(signal.SIGKILL) == -signal.SIGKILL, "it was killed before it was done"
-        if parts(tmp_path):
-            held = load_verdicts(tmp_path)
-            assert not held.duplicated(KEY).any()
-            assert len(held) >= kept, "what was kept stays"
-            kept = len(held)
+    with judging_server("weights") as server:
+        for kill in range(KILLS):
+            with Judging(server, f"{sixty.path} {tmp_path} path:{model} {rng.randint(1, 2)}") as judging:
+                if kill % 2:
+                    until_parts(judging, tmp_path, len(parts(tmp_path)) + rng.randint(1, 3))
+                else:
+                    judging.ends_within(rng.uniform(0.0, 1.0))
+                assert judging.send(signal.SIGKILL) == -signal.SIGKILL, "it was killed before it was done"
+            if parts(tmp_path):
+                held = load_verdicts(tmp_path)
+                assert not held.duplicated(KEY).any()
+                assert len(held) >= kept, "what was kept stays"
+                kept = len(held)
     assert 0 < kept < len(one_go)
-    assert_same(judged(forty, model, tmp_path), one_go)
+    assert_same(judged(sixty, model, tmp_path), one_go)
