@@ -1,4 +1,4 @@
-"""From images with questions to a benchmark that is judged and reported; every step is killed on its way."""
+"""From 60 images with questions to a benchmark that is judged and reported; every step is killed on its way."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_from_a_folder_of_images_to_a_released_benchmark(
 
     Parts of pictures are looked for in test_construct_start.py.
     """
-    source, work, bench = write_source(tmp_path / "source", 6), tmp_path / "work", tmp_path / "bench"
+    source, work, bench = write_source(tmp_path / "source"), tmp_path / "work", tmp_path / "bench"
     roster, served = tmp_path / "roster.toml", tmp_path / "served.toml"
     roster.write_text('[[judge]]\nname = "smollm2"\nengine = "endpoint"\nmodel = "smollm2"\nvision = false\n')
     # Two of the three read text only, and answer from the question.
@@ -98,8 +98,7 @@ def test_from_a_folder_of_images_to_a_released_benchmark(
         f'[[model]]\nname = "path:{tiny("llama")}"\nwithout_images = true\n'
     )
     (tmp_path / "brief.jinja").write_text(BRIEF)
-    asked = ("--plan", served, "--roster", roster, "--prompt", tmp_path / "brief.jinja", "--max-new-tokens", 6,
-             "--batch-size", 4)  # fmt: skip
+    asked = ("--plan", served, "--roster", roster, "--prompt", tmp_path / "brief.jinja", "--max-new-tokens", 6)
 
     def step(name: str, *options: object, after: int, bare: bool = False) -> Result:
         """A step that is killed, taken up again, and compared with one that nobody killed.

@@ -40,7 +40,7 @@ from .scripted import Said, Scripted, comparable, use
 ONE = WorkerPool(1, 1, 0.0)
 ALONE = {"workers": 2, "gpus_per_worker": 0.0}
 LONE = {"workers": 1, "gpus_per_worker": 0.0}  # where it does not matter between how many the work is shared
-CASES = 6  # that the judge with weights judges: two it has judged before, and two batches
+CASES = 9  # that the judge with weights judges: two it has judged before, and three batches for two workers
 
 
 @pytest.fixture(scope="module")
@@ -89,12 +89,12 @@ def test_what_this_process_began_workers_finish_with_the_rows_of_one_go(
     name, runs, cpu = f"path:{tiny('llava')}", tmp_path / "runs", Settings(device="cpu")
     for folder, limit in ((tmp_path / "whole", CASES), (runs, 2)):
         execute.judge(pictured, folder, [name], limit=limit, settings=cpu)
-    [done] = scaleout.judge_on_ray(pictured, runs, [name], limit=CASES, settings=Settings(batch_size=3), **LONE)
-    assert (done.before, done.made, done.waiting) == (2 * 12, 4 * 12, 0)
+    [done] = scaleout.judge_on_ray(pictured, runs, [name], limit=CASES, settings=Settings(batch_size=3), **ALONE)
+    assert (done.before, done.made, done.waiting) == (2 * 12, 7 * 12, 0)
     found, expected = (comparable(load_verdicts(folder, replies=True)) for folder in (runs, tmp_path / "whole"))
     pd.testing.assert_frame_equal(found.drop(columns="p_a"), expected.drop(columns="p_a"), rtol=0, atol=1e-5)
     np.testing.assert_allclose(found["p_a"], expected["p_a"], rtol=0, atol=1e-5)
-    assert "1 x cpu" in str(read_manifest(done.folder).resumed)
+    assert "2 x cpu" in str(read_manifest(done.folder).resumed)
     assert capfd.readouterr() == ("", "")
 
 

@@ -143,9 +143,10 @@ def test_coverage_where_annotators_are_missing(n: int, benchmarks: int, level: s
 
 
 @pytest.mark.slow
-def test_coverage_for_pairs_of_annotators() -> None:
-    generator = np.random.default_rng(102)
-    rows = estimated(annotator_pairs, labels((400, 2, 100), generator), level="interval")
+@pytest.mark.parametrize(("n", "benchmarks"), [(100, 400), (1000, 250)])
+def test_coverage_for_pairs_of_annotators(n: int, benchmarks: int) -> None:
+    generator = np.random.default_rng(n + 2)
+    rows = estimated(annotator_pairs, labels((benchmarks, 2, n), generator), level="interval")
     truth = truths(2)
     for name in OF_PAIRS:
         for kind in KINDS:

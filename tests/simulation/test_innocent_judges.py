@@ -141,8 +141,8 @@ def oracle(drawn: World, predictor: np.ndarray) -> float:
 
 @pytest.mark.parametrize(
     ("correlation", "noise"),
-    [(0.0, THREE), (0.6, THREE), (0.3, FIVE)],
-    ids=["none", "much", "five"],
+    [(0.0, THREE), (0.3, THREE), (0.6, THREE), (0.3, FIVE)],
+    ids=["none", "some", "much", "five"],
 )
 def test_length_is_not_found_where_longer_responses_are_better(correlation: float, noise: Sequence[float]) -> None:
     drawn = world(1000, TELLING, 1, correlation=correlation, noise=noise)
