@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from math import ceil
@@ -228,8 +228,7 @@ class Paper(Figure):
         """What drawing does before it draws, without the drawing."""
         engine = self.get_layout_engine()
         if engine is not None and self.axes:
-            with suppress(ValueError):
-                engine.execute(self)
+            engine.execute(self)
 
     def _quantized(self) -> bytes:
         """At most 256 colours: a third of the size, and no difference that an eye can see in a chart.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import pickle
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from queue import Queue
+from typing import Any
 
 import torch
 
@@ -18,13 +18,13 @@ from mrb_lib.data.benchmark import load
 from mrb_lib.errors import MrbError, RunError
 from mrb_lib.judges.roster.source import TRAINING
 from mrb_lib.judges.settings import Settings
-from mrb_lib.training.loop import Report, TrainProgress
+from mrb_lib.training.loop import CurvePoint, Report, TrainProgress
 from mrb_lib.training.recipe import Recipe
 from mrb_lib.training.train import Trained, train
 
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
-# A training's name and its pickled progress: the process that holds the queue would load torch to hold it unpickled.
-_Steps = Queue[tuple[str, bytes] | None]
+# A training's name and the fields of its progress, which the process that holds the queue can hold without torch.
+_Steps = Queue[tuple[str, dict[str, Any]] | None]
 
 
 @dataclass(frozen=True)
@@ -118,12 +118,13 @@ def failure(name: str, error: BaseException) -> MrbError:
 
 def _listen(steps: _Steps, report: Callable[[str, TrainProgress], None]) -> None:
     while (step := steps.get()) is not None:
-        name, progress = step
-        report(name, pickle.loads(progress))  # noqa: S301  # of our own processes
+        name, fields = step
+        last = fields.pop("last")
+        report(name, TrainProgress(**fields, last=None if last is None else CurvePoint(**last)))
 
 
 def _run(training: Training, steps: _Steps) -> Trained:
-    return training.run(lambda progress: steps.put((training.out.name, pickle.dumps(progress))))
+    return training.run(lambda progress: steps.put((training.out.name, asdict(progress))))
 
 
 def _gpus() -> list[str]:
