@@ -26,12 +26,15 @@ class Result:
     err: str
 
 
-@pytest.fixture(scope="session", autouse=True)
+_COMMAND, _CASE = cache(typer.main.get_command), cache(build.simulate_case)
+
+
+@pytest.fixture(scope="module", autouse=True)
 def _what_is_the_same_is_made_once() -> Iterator[None]:
     """Typer builds every command and option anew at each call, .04 s; many tests write the same simulated cases."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(typer.main, "get_command", cache(typer.main.get_command))
-        patch.setattr(build, "simulate_case", cache(build.simulate_case))
+        patch.setattr(typer.main, "get_command", _COMMAND)
+        patch.setattr(build, "simulate_case", _CASE)
         yield
 
 
