@@ -9,12 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from mrb_lib.construct.simulated import write_simulated_work
 from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.files import slug
-from mrb_lib.notebook import publish, trial, workspace
+from mrb_lib.notebook import opening, publish, trial, workspace
 from mrb_lib.verdicts.store import load_verdicts, save_imported
 from tests.tables_once import Made, make_panels_once, make_tables_once
 
@@ -84,11 +85,28 @@ def made() -> Made:
     return Made()
 
 
+@pytest.fixture(scope="session")
+def once_read() -> dict[str, Callable[..., object]]:
+    """What reads a folder's benchmark, and its verdicts, once; the cases of a folder are then always the same."""
+    known: dict[tuple[Path, int], pd.DataFrame] = {}
+
+    def verdicts(runs: Path, cases: pd.DataFrame, **options: bool) -> pd.DataFrame:
+        key = runs, id(cases)
+        if key not in known:
+            known[key] = load_verdicts(runs, cases, **options)
+        return known[key].copy()
+
+    return {"load": functools.cache(load), "load_verdicts": verdicts}
+
+
 @pytest.fixture(autouse=True)
-def quick(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No figure is drawn, no widget is made, a judge is tried only once, and equal tables are made once."""
+def quick(made: Made, once_read: dict[str, Callable[..., object]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """No figure is drawn or leads to cases, no widget is made, a judge is tried only once, equal tables made once."""
     make_tables_once(monkeypatch, made)
     make_panels_once(monkeypatch, made)
+    for name, reads in once_read.items():
+        monkeypatch.setattr(opening, name, reads)
+    monkeypatch.setattr(workspace.Workspace, "failing", lambda *_arguments, **_options: None)
 
     def undrawn(draw: Callable[..., object]) -> Callable[..., Undrawn]:
         return functools.wraps(draw)(lambda *_args, **_options: Undrawn())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import io
 import os
@@ -145,10 +146,17 @@ def test_same_frame_same_bytes() -> None:
     assert said.stdout.splitlines() == [digests(name) for name in figures]
 
 
+@functools.cache
+def large(figure: str) -> Paper:
+    """A figure of 32 judges, marked as simulated; two tests look at its pixels, which take a second."""
+    drawn = make(Frames(), figure, 32, DIMENSIONS)
+    mark_simulated(drawn)
+    return drawn
+
+
 @pytest.mark.parametrize("figure", ["organs-heatmap", "significance-differences", "failures-gallery"])
-def test_files_stay_small_and_undated(frames, figure: str) -> None:
-    drawn = make(frames, figure, 32, DIMENSIONS)
-    drawn.png()
+def test_files_stay_small_and_undated(figure: str) -> None:
+    drawn = large(figure)
     assert len(drawn.png()) < 500_000
     with Image.open(io.BytesIO(drawn.png())) as image:
         assert set(image.info) <= {"dpi", "transparency"}
@@ -173,10 +181,9 @@ def test_letters_of_a_pdf_are_text_in_fonts_that_lay_nothing_out(frames) -> None
 
 
 @pytest.mark.parametrize("figure", ["organs-heatmap", "failures-gallery"])
-def test_few_colours_keep_what_a_colour_says(frames, figure: str) -> None:
+def test_few_colours_keep_what_a_colour_says(figure: str) -> None:
     """Of at most 256 colours: none is far from the one that was drawn, and paper stays white."""
-    drawn = make(frames, figure, 32, DIMENSIONS)
-    mark_simulated(drawn)
+    drawn = large(figure)
     with Image.open(io.BytesIO(drawn.png())) as image:
         few = np.asarray(image.convert("RGB")).astype(int)
     full = io.BytesIO()

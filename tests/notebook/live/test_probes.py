@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,9 +20,11 @@ from mrb_lib.notebook.workspace import Workspace
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     folder = tmp_path_factory.mktemp("small")
     write_demo(folder, cases=20, seed=5)
-    benchmark = load(folder)  # what judging takes is the length of the responses
-    short = {name: benchmark.cases[name].str[:120] for name in ("response_a", "response_b")}
-    save(replace(benchmark, cases=benchmark.cases.assign(**short)), folder)
+    whole, dimensions = load(folder), ("accuracy", "overall")  # judging takes what the words and dimensions take
+    short = {name: whole.cases[name].str[:120] for name in ("response_a", "response_b")}
+    votes = whole.annotations[whole.annotations["dimension"].isin(dimensions)].reset_index(drop=True)
+    meta = replace(whole.meta, dimensions=dimensions)
+    save(replace(whole, meta=meta, cases=whole.cases.assign(**short), annotations=votes), folder)
     return open_workspace(str(folder), resamples=40)
 
 
@@ -43,9 +43,3 @@ def test_the_probes_reach_it_in_both_orders_and_it_says_what_it_is(workspace: Wo
     here = verdicts[verdicts["dimension"] == "overall"]
     assert here.groupby("probe").size().eq(12 * 2).all()
     pd.testing.assert_frame_equal(*made)  # type: ignore[arg-type]  # both are frames
-
-
-def test_torch_is_not_imported_before_one_is_made() -> None:
-    program = "import sys, mrb_lib.notebook.live.probes, mrb_lib.notebook.live.telling\nprint('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"

@@ -239,8 +239,8 @@ def test_a_grey_image_has_the_size_and_nothing_else() -> None:
     assert grey(b"no image", "x.jpg") == b"no image"
 
 
-def test_torch_is_imported_only_where_something_is_trained() -> None:
-    modules = "mrb_lib.notebook.live.training, mrb_lib.notebook.training_conclusions"
-    program = f"import sys, {modules}\nprint('torch' in sys.modules)"
+def test_torch_is_imported_only_where_something_is_trained_or_judged() -> None:
+    live = ", ".join(f"mrb_lib.notebook.live.{name}" for name in ("training", "probes", "telling"))
+    program = f"import sys, {live}, mrb_lib.notebook.training_conclusions\nprint('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
