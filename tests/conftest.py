@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.data.demo.build import write_demo
@@ -72,8 +73,14 @@ def pytest_sessionstart() -> None:
     gc.disable()
 
 
+@given(st.none())
+def _nothing(_: None) -> None:
+    """What Hypothesis does at first, before anything is frozen: it asks what refers to its random numbers."""
+
+
 def pytest_collection_finish() -> None:
     """What is loaded by now stays: looking through it again and again took a sixth of the time of the tests."""
+    _nothing()
     gc.freeze()
     gc.callbacks.append(_keep_what_stays)
     gc.enable()
