@@ -65,7 +65,7 @@ def load_prompt_of_one(id_or_file: str) -> Prompt:
 
 @lru_cache(maxsize=64)
 def prompt_from_text(name: str, text: str) -> Prompt:
-    """A prompt from its template's source, as a run keeps it; to compile one takes a hundredth of a second.
+    """A prompt from its template's source, as a run keeps it; each is compiled once.
 
     Raises
     ------
