@@ -9,9 +9,12 @@ import subprocess
 import sys
 import tomllib
 from functools import cache
+from importlib.metadata import metadata
 from pathlib import Path
+from typing import Any
 
 import yaml
+from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).parent.parent
 
@@ -22,7 +25,7 @@ def _normal(requirement: str) -> str:
     return re.sub(r"[-_.]+", "-", found[0]).lower()
 
 
-def _project() -> dict[str, dict[str, list[str]]]:
+def _project() -> dict[str, Any]:
     return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
@@ -47,6 +50,13 @@ def test_conda_environment_lists_exactly_the_direct_dependencies_at_their_pins()
     listed = {_normal(line): line.split("==")[1] for line in pip if not line.startswith("--")}
     pins = _pins()
     assert listed == {name: pins[name] for name in _direct()}
+
+
+def test_every_pinned_package_can_be_installed_with_the_oldest_python() -> None:
+    """Debian 12 and many others never came beyond the first releases of 3.11."""
+    oldest = _project()["requires-python"].removeprefix(">=") + ".0"
+    wanted = {name: metadata(name)["Requires-Python"] for name in _pins()}
+    assert {name: said for name, said in wanted.items() if said and not SpecifierSet(said).contains(oldest)} == {}
 
 
 def test_all_is_every_other_extra() -> None:
