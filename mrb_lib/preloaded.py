@@ -30,7 +30,7 @@ from typing import Any, Final
 
 ADDRESS: Final = "MRB_PRELOADED"
 _CLIENT = Path(__file__).with_name("preloaded_client.py")
-KERNEL: Final = ("ipykernel.kernelapp", "ipykernel.ipkernel", "IPython")
+KERNEL: Final = ("ipykernel.kernelapp", "ipykernel.ipkernel", "ipykernel.debugger", "IPython")
 """What every kernel imports."""
 _READY = b"ready\n"
 _SECONDS_TO_STOP = 5.0

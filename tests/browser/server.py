@@ -14,7 +14,7 @@ from mrb_lib.preloaded import ADDRESS, KERNEL, command
 
 APPS: Final = (
     *KERNEL, "typer", "voila.app", "mrb_lib.notebook.places", "mrb_lib.runs.execute", "mrb_lib.stats.tables",
-    "mrb_lib.widgets.explorer.app", "mrb_lib.widgets.annotate.app",
+    "mrb_lib.widgets.explorer.app", "mrb_lib.widgets.annotate.app", "pyarrow.dataset", "sqlalchemy.dialects.sqlite",
 )  # fmt: skip
 """What servers, their kernels and other commands import."""
 
