@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
+from importlib import import_module
 from typing import Final
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.errors import InputError
@@ -199,7 +201,7 @@ def analyze(
     left_to_table = set() if correction is not None else {"correction"}
     given = set(spec.parameters_read(has_marks=marks is not None)) - left_to_table
     arguments = {name: getattr(inputs, name) for name in asks_for(table) if name in given}
-    with threadpool_limits(1, user_api="blas"):  # small products wait for each other where cores are busy
+    with _libraries().limit(limits=1, user_api="blas"):  # small products wait for each other where cores are busy
         frame = spec.make(**arguments, **own_options)
     if inputs.verdicts is not None:
         frame = _with_seen_reasons(frame, inputs.verdicts)
@@ -208,6 +210,13 @@ def analyze(
         columns = list(with_unit(list(frame.columns)))
         frame = frame.assign(**{UNIT: pd.Series(unit, index=frame.index, dtype="str")})[columns]
     return frame if intervals == "all" else frame.drop(columns=list(spec.more))
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """What multiplies matrices; to look for it takes as long as a small table, so all of it is loaded first."""
+    import_module("scipy.linalg")
+    return ThreadpoolController()
 
 
 def _check_options(given: Inputs) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import cache
 from typing import Final
 
 import httpx
@@ -28,6 +30,12 @@ _CONNECT_S: Final = 10.0
 _MAX_BYTES: Final = 64_000_000
 _PASSING: Final = (408, 409, 425, 429)
 _OVERLOADED: Final = (429, 503)
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    """The certificate authorities that servers are checked with; to read them takes longer than many an answer."""
+    return httpx.create_ssl_context(trust_env=False)
 
 
 @dataclass(frozen=True)
@@ -108,6 +116,7 @@ class Transport:
         with httpx.Client(
             headers=headers,
             trust_env=False,
+            verify=_trusted(),
             follow_redirects=False,
             limits=httpx.Limits(max_connections=self._connections, max_keepalive_connections=self._connections),
             timeout=httpx.Timeout(self._timeout_s, connect=min(self._timeout_s, _CONNECT_S), pool=None),
