@@ -277,9 +277,10 @@ def _bad_names(values: pd.Series) -> Iterator[tuple[int, str, str]]:
 def _inspect_relations(frame: pd.DataFrame, table: TableName, source: str) -> Iterator[Finding]:
     key = [name for name in KEYS[table] if name in frame.columns]
     text = frame[key].astype("str")
-    group = text.groupby(key, sort=False).ngroup().to_numpy()
+    again = text.duplicated(keep="first")
+    group = text.groupby(key, sort=False).ngroup().to_numpy() if again.any() else np.array([], dtype="int64")
     _, first_of = np.unique(group, return_index=True)
-    for i in _rows(text.duplicated(keep="first")):
+    for i in _rows(again):
         row = text.iloc[i]
         first = int(first_of[group[i]]) + 1
         what = ", ".join(f"{name} {row[name]}" for name in key)
