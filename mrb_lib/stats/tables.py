@@ -214,7 +214,7 @@ def analyze(
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """What multiplies matrices; to look for it takes as long as a small table, so all of it is loaded first."""
+    """What multiplies matrices, looked for once (3 ms and more), so that all of it has to be loaded by then."""
     import_module("scipy.linalg")
     return ThreadpoolController()
 

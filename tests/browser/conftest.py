@@ -28,7 +28,7 @@ FLAGS = (
 
 SHARED_MEMORY, ROOMY = Path("/dev/shm"), 1 << 30  # noqa: S108  # only its size is asked
 """Where Chromium keeps what its processes say to each other if that many bytes are free, as in many containers they are
-not. Playwright has it write files instead, which took a tenth of the time of these tests."""
+not. Playwright has it write files instead, which took a sixth of its processor time."""
 
 
 LONGEST = ("test_in_sight_review.py", "test_in_sight_annotate.py")
