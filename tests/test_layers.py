@@ -7,7 +7,8 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-LIBRARY = Path(__file__).parent.parent / "mrb_lib"
+from tests.parsed import LIBRARY, import_nodes, tree
+
 FLOORS = (
     "errors", "schema", "dates", "rubrics", "files", "preloaded_client", "preloaded", "registry", "validation",
     "replies", "data", "verdicts", "reviews", "judges", "probes", "training", "runs", "stats", "construct", "plots",
@@ -25,20 +26,10 @@ PACKAGES = {name for name, path in MODULES.items() if path.name == "__init__.py"
 
 
 @cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-@cache
-def _import_nodes(path: Path) -> list[ast.Import | ast.ImportFrom]:
-    return [node for node in ast.walk(_tree(path)) if isinstance(node, ast.Import | ast.ImportFrom)]
-
-
-@cache
 def _imports(path: Path) -> set[str]:
     """Every name that a file imports, inside functions and for type checkers only, too."""
     imported: set[str] = set()
-    for node in _import_nodes(path):
+    for node in import_nodes(tree(path)):
         if isinstance(node, ast.Import):
             imported.update(alias.name for alias in node.names)
         elif node.module:
@@ -83,7 +74,7 @@ def test_only_the_upper_floors_import_the_face_of_the_library() -> None:
 
 def _from_face(path: Path) -> bool:
     """Whether a file imports a name of `mrb_lib` itself."""
-    return any(isinstance(node, ast.ImportFrom) and node.module == "mrb_lib" for node in _import_nodes(path))
+    return any(isinstance(node, ast.ImportFrom) and node.module == "mrb_lib" for node in import_nodes(tree(path)))
 
 
 def test_every_package_has_a_floor() -> None:
@@ -113,7 +104,7 @@ def test_no_rooms_import_each_other_in_a_circle() -> None:
 
 def test_every_package_says_what_it_is_for() -> None:
     for name in sorted(PACKAGES):
-        text = ast.get_docstring(_tree(MODULES[name]))
+        text = ast.get_docstring(tree(MODULES[name]))
         assert text and len(text) > 20, f"{name} says nothing about itself"
 
 

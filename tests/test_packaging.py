@@ -16,6 +16,8 @@ from typing import Any
 import yaml
 from packaging.specifiers import SpecifierSet
 
+from tests.parsed import LIBRARY, import_nodes, tree
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -77,11 +79,11 @@ def test_the_weights_of_the_tests_are_pinned_and_set_up_without_their_dependenci
 @cache
 def _imported() -> set[str]:
     """The top-level packages that shipped code imports, in functions and for type checkers, too."""
-    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "mrb_lib").rglob("*.py")]
+    trees = [tree(path) for path in LIBRARY.rglob("*.py")]
     for path in (ROOT / "notebooks").glob("*.ipynb"):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        sources += ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    nodes = [node for source in sources for node in ast.walk(ast.parse(source))]
+        trees += [ast.parse("".join(cell["source"])) for cell in cells if cell["cell_type"] == "code"]
+    nodes = [node for parsed in trees for node in import_nodes(parsed)]
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
     return {name.split(".")[0] for name in names}

@@ -1,0 +1,27 @@
+"""The library's files as Python reads them, once a process: to parse them all takes a second."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+LIBRARY = Path(__file__).parent.parent / "mrb_lib"
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    """What a file holds."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def import_nodes(module: ast.Module) -> list[ast.Import | ast.ImportFrom]:
+    """Every import, inside functions and for type checkers only, too; only statements hold one, so no other is read."""
+    found, statements = [], [module]
+    while statements:
+        statement = statements.pop()
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            found.append(statement)
+        for inner in ("body", "orelse", "finalbody", "handlers", "cases"):
+            statements += getattr(statement, inner, [])
+    return found
