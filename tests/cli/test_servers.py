@@ -119,17 +119,6 @@ def test_the_token_is_in_no_list_of_processes(app: tuple[subprocess.Popen[str], 
     assert not any(token.encode() in line for line in lines)
 
 
-def test_it_stops_at_ctrl_c_and_leaves_nothing(folder: Path) -> None:
-    server, address = _started(_APP, folder)
-    mine = set(folder.glob("mrb-*"))
-    server.send_signal(signal.SIGINT)
-    _, said = server.communicate(timeout=60)
-    assert server.returncode == 0, said
-    assert mine - set(folder.glob("mrb-*"))
-    with pytest.raises(OSError, match=r"refused|reset"):
-        urllib.request.urlopen(address, timeout=10)  # noqa: S310  an address printed by our own server
-
-
 def test_an_app_that_fails_says_why_at_once_and_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = set(folder.glob("mrb-*"))
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -144,6 +133,18 @@ def test_an_app_that_fails_says_why_at_once_and_leaves_nothing(folder: Path, mon
 def test_its_folder_is_its_users_alone(folder: Path, app: tuple[subprocess.Popen[str], str]) -> None:
     modes = {path.stat().st_mode & 0o777 for path in folder.glob("mrb-*")}
     assert modes == {0o700}
+
+
+def test_it_stops_at_ctrl_c_and_leaves_nothing(folder: Path, app: tuple[subprocess.Popen[str], str]) -> None:
+    """The last of those that ask this server something."""
+    server, address = app
+    mine = set(folder.glob("mrb-*"))
+    server.send_signal(signal.SIGINT)
+    _, said = server.communicate(timeout=60)
+    assert server.returncode == 0, said
+    assert mine - set(folder.glob("mrb-*"))
+    with pytest.raises(OSError, match=r"refused|reset"):
+        urllib.request.urlopen(address, timeout=10)  # noqa: S310  an address printed by our own server
 
 
 def test_a_sound_connection_is_not_taken_for_a_broken_one() -> None:
