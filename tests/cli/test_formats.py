@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tomllib
@@ -45,6 +46,17 @@ def write(benchmark: Benchmark, verdicts: pd.DataFrame, out: Path) -> list:
     (out / "toy.txt").write_text("\\n".join(lines), encoding="utf-8")
     return []
 '''
+# Commands in a process of its own, which has registered no format yet.
+PROGRAM = """
+import json, sys
+from mrb_lib.cli.main import main
+for line in json.loads(sys.argv[1]):
+    sys.argv[1:] = line
+    try:
+        main()
+    except SystemExit as stop:
+        print("code", stop.code or 0)
+"""
 
 
 @pytest.mark.parametrize(("command", "formats"), [("import", READERS), ("export", WRITERS)])
@@ -91,16 +103,16 @@ def test_an_installed_package_adds_a_format_with_one_file(tmp_path: Path, monkey
     monkeypatch.setenv("PYTHONPATH", str(packages), prepend=":")
     source, bench = tmp_path / "toy.txt", tmp_path / "bench"
     source.write_text("a heading\nWhat is seen?\tA mass.\tNothing.\tA\nWhere?\tLeft.\tRight.\tB")
-    program = [sys.executable, "-c", "from mrb_lib.cli.main import main; main()"]
-    for command in (
-        ["import", "toy", source, bench, "--skip", "1"],
-        ["export", "toy", bench, "-", tmp_path / "out"],
-    ):
-        done = subprocess.run([*program, *map(str, command)], check=False, capture_output=True, text=True)
-        assert (done.returncode, done.stderr) == (0, "")
-    mapped = ["import", "toy", source, tmp_path / "mapped", "--skip", "1", "--map", "question=organ"]
-    done = subprocess.run([*program, *map(str, mapped)], check=False, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (
-        2, "mrb: --map question=organ: no columns with names were read; leave it out.\n"
-    )  # fmt: skip
+    commands = (
+        ("import", "toy", source, bench, "--skip", "1"),
+        ("export", "toy", bench, "-", tmp_path / "out"),
+        ("import", "toy", source, tmp_path / "mapped", "--skip", "1", "--map", "question=organ"),
+    )
+    lines = [list(map(str, line)) for line in commands]
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, json.dumps(lines)], check=False, capture_output=True, text=True
+    )
+    codes = [line for line in done.stdout.splitlines() if line.startswith("code ")]
+    assert codes == ["code 0", "code 0", "code 2"], done
+    assert done.stderr == "mrb: --map question=organ: no columns with names were read; leave it out.\n"
     assert (tmp_path / "out" / "toy.txt").read_text() == source.read_text().partition("\n")[2]
