@@ -311,7 +311,7 @@ def test_judges_lists_the_roster(mrb: Callable) -> None:
 
 def test_the_console_script_is_installed_and_shows_no_traceback() -> None:
     script = Path(sys.executable).with_name("mrb")
-    done = subprocess.run([script, "check", "nowhere"], capture_output=True, text=True, check=False)
+    done = subprocess.run([script, "lab", "nowhere"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("mrb: nowhere")
     assert len(done.stderr.splitlines()) == 1
