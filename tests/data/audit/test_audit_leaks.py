@@ -28,16 +28,21 @@ def gold_of(b: Sound) -> list[str]:
         "My final verdict is [[A]]",
     ],
 )
-@pytest.mark.parametrize("column", ["question", "response_a", "response_b"])
-def test_a_phrase_that_names_the_label(tmp_path: Path, column: str, phrase: str) -> None:
-    findings = audit_with(tmp_path, lambda b: b.put(column, 6, f"{b.cases[column][5]} {phrase}"))
-    assert places(findings) == [("warning", "cases.parquet", 6, column)]
-    assert findings[0].case_id == "case-06"
+def test_a_phrase_that_names_the_label(tmp_path: Path, phrase: str) -> None:
+    """In any text, here of three cases."""
+    rows = {"question": 6, "response_a": 7, "response_b": 8}
+
+    def change(b: Sound) -> None:
+        for column, row in rows.items():
+            b.put(column, row, f"{b.cases[column][row - 1]} {phrase}")
+
+    findings = audit_with(tmp_path, change)
+    assert places(findings) == [("warning", "cases.parquet", row, column) for column, row in rows.items()]
+    assert [finding.case_id for finding in findings] == ["case-06", "case-07", "case-08"]
 
 
-@pytest.mark.parametrize(
-    "phrase",
-    [
+def test_medicine_and_multiple_choice_are_no_leak(tmp_path: Path) -> None:
+    innocent = (
         "The correct answer is B.",
         "Answer A is better supported; option B is worse.",
         "consistent with hepatitis B; vitamin A is better absorbed with fat",
@@ -46,10 +51,13 @@ def test_a_phrase_that_names_the_label(tmp_path: Path, column: str, phrase: str)
         "a better response is expected",
         "type A is preferred",
         "The response is better than expected",
-    ],
-)
-def test_medicine_and_multiple_choice_are_no_leak(tmp_path: Path, phrase: str) -> None:
-    assert audit_with(tmp_path, lambda b: b.put("response_a", 6, f"{b.cases['response_a'][5]} {phrase}")) == []
+    )
+
+    def change(b: Sound) -> None:
+        for row, phrase in enumerate(innocent, 6):
+            b.put("response_a", row, f"{b.cases['response_a'][row - 1]} {phrase}")
+
+    assert audit_with(tmp_path, change) == []
 
 
 @pytest.mark.parametrize("spelling", ["{}", "response_{}", "[[{}]]"])
@@ -75,22 +83,22 @@ def test_a_column_that_mostly_agrees_is_no_leak(tmp_path: Path) -> None:
     assert audit_with(tmp_path, change) == []
 
 
-@pytest.mark.parametrize("name", ["gold_A.png", "case5-winner-b.png", "label-tie_3.png", "better_response_a.png"])
-def test_a_file_name_that_spells_the_label(tmp_path: Path, name: str) -> None:
-    def change(b: Sound) -> None:
-        b.put("images", 5, [name])
-        b.images[name] = b.images.pop("scan-05.png")
-
-    assert places(audit_with(tmp_path, change)) == [("warning", "cases.parquet", 5, "images")]
+def call(b: Sound, names: dict[int, str]) -> None:
+    """Give the images of some rows other names."""
+    for row, name in names.items():
+        b.put("images", row, [name])
+        b.images[name] = b.images.pop(f"scan-{row:02d}.png")
 
 
-@pytest.mark.parametrize("name", ["label_abdomen.png", "golden-apple.png", "scan_a.png", "5-b.png"])
-def test_an_ordinary_file_name_is_no_leak(tmp_path: Path, name: str) -> None:
-    def change(b: Sound) -> None:
-        b.put("images", 5, [name])
-        b.images[name] = b.images.pop("scan-05.png")
+def test_a_file_name_that_spells_the_label(tmp_path: Path) -> None:
+    names = {5: "gold_A.png", 6: "case5-winner-b.png", 7: "label-tie_3.png", 8: "better_response_a.png"}
+    findings = audit_with(tmp_path, lambda b: call(b, names))
+    assert places(findings) == [("warning", "cases.parquet", row, "images") for row in names]
 
-    assert audit_with(tmp_path, change) == []
+
+def test_an_ordinary_file_name_is_no_leak(tmp_path: Path) -> None:
+    names = {5: "label_abdomen.png", 6: "golden-apple.png", 7: "scan_a.png", 8: "5-b.png"}
+    assert audit_with(tmp_path, lambda b: call(b, names)) == []
 
 
 def rename_by(b: Sound, letters: list[str]) -> None:

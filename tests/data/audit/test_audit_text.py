@@ -10,12 +10,18 @@ import pytest
 from .sound_benchmark import Sound, audit_with, picture, places
 
 
-@pytest.mark.parametrize("column", ["question", "response_a", "response_b"])
 @pytest.mark.parametrize("blank", ["", " \n\t", "\u00a0"])
-def test_a_blank_text(tmp_path: Path, column: str, blank: str) -> None:
-    findings = audit_with(tmp_path, lambda b: b.put(column, 5, blank))
-    assert places(findings) == [("warning", "cases.parquet", 5, column)]
-    assert findings[0].case_id == "case-05"
+def test_a_blank_text(tmp_path: Path, blank: str) -> None:
+    """Whichever text it is, here of three cases."""
+    rows = {"question": 5, "response_a": 6, "response_b": 7}
+
+    def change(b: Sound) -> None:
+        for column, row in rows.items():
+            b.put(column, row, blank)
+
+    findings = audit_with(tmp_path, change)
+    assert places(findings) == [("warning", "cases.parquet", row, column) for column, row in rows.items()]
+    assert [finding.case_id for finding in findings] == ["case-05", "case-06", "case-07"]
 
 
 def test_identical_responses_whatever_their_case_and_spaces(tmp_path: Path) -> None:
@@ -89,25 +95,30 @@ def test_the_same_responses_of_other_responders_are_a_remark(tmp_path: Path) -> 
         ("\ufeffa lesion", "byte order mark"),
     ],
 )
-@pytest.mark.parametrize("column", ["question", "response_b", "reference"])
-def test_damaged_characters(tmp_path: Path, column: str, text: str, what: str) -> None:
+def test_damaged_characters(tmp_path: Path, text: str, what: str) -> None:
+    """In any text, here of three cases."""
+    rows = {"question": 6, "response_b": 7, "reference": 8}
+
     def change(b: Sound) -> None:
         b.cases["reference"] = "a reference"
-        b.put(column, 6, f"{b.cases[column][5]} {text}")
+        for column, row in rows.items():
+            b.put(column, row, f"{b.cases[column][row - 1]} {text}")
 
     findings = audit_with(tmp_path, change)
-    assert places(findings) == [("warning", "cases.parquet", 6, column)]
-    assert what in findings[0].problem
+    assert places(findings) == [("warning", "cases.parquet", row, column) for column, row in rows.items()]
+    assert all(what in finding.problem for finding in findings)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_other_languages_are_not_damage(tmp_path: Path) -> None:
+    texts = (
         "d\u00e9bris, na\u00efve, \u201equoted\u201c, 5 \u00b5m \u00b1 2 \u00b0C, \u00d8 4 mm",
         "\u75be\u60a3\u306e\u753b\u50cf \u4e2d\u6587 \u0440\u0443\u0441\u0441\u043a\u0438\u0439 \u03b1-\u03b2",
         "S\u00c3O PAULO, \u00c2ngulo, CAF\u00c9\u201d, \u00e0 l'\u00e2ge",
         "line\r\nbreaks\tand tabs \U0001fac1",
-    ],
-)
-def test_other_languages_are_not_damage(tmp_path: Path, text: str) -> None:
-    assert audit_with(tmp_path, lambda b: b.put("response_a", 6, f"{b.cases['response_a'][5]} {text}")) == []
+    )
+
+    def change(b: Sound) -> None:
+        for row, text in enumerate(texts, 6):
+            b.put("response_a", row, f"{b.cases['response_a'][row - 1]} {text}")
+
+    assert audit_with(tmp_path, change) == []
