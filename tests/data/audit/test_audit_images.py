@@ -66,13 +66,17 @@ DEFECTS = {
 }
 
 
-@pytest.mark.parametrize("name", DEFECTS)
-def test_a_defective_image(tmp_path: Path, name: str) -> None:
-    content, severity, problem = DEFECTS[name]
-    findings = audit_with(tmp_path, lambda b: b.images.update({"scan-07.png": content}))
-    assert places(findings) == [(severity, "cases.parquet", 7, "images")]
-    assert "images/scan-07.png" in findings[0].problem and problem in findings[0].problem
-    assert findings[0].case_id == "case-07"
+def test_each_defective_image_is_one_finding(tmp_path: Path) -> None:
+    """Each in a case of its own."""
+    numbers = {f"{number:02d}": defect for number, defect in enumerate(DEFECTS.values(), 1)}
+    images = {f"scan-{number}.png": content for number, (content, _, _) in numbers.items()}
+    findings = audit_with(tmp_path, lambda b: b.images.update(images))
+    assert sorted(finding.case_id for finding in findings) == [f"case-{number}" for number in numbers]
+    for finding in findings:
+        number = finding.case_id.removeprefix("case-")
+        _, severity, problem = numbers[number]
+        assert places([finding]) == [(severity, "cases.parquet", int(number), "images")]
+        assert f"images/scan-{number}.png" in finding.problem and problem in finding.problem
 
 
 def test_a_16_bit_colour_png_that_the_decoder_shows_as_8_bit(tmp_path: Path) -> None:
@@ -102,10 +106,10 @@ def test_a_bomb_costs_neither_time_nor_memory(tmp_path: Path) -> None:
     assert peak < 30e6  # either of the two would take more than 170 MB decoded
 
 
-@pytest.mark.parametrize("format_", ["PNG", "JPEG", "BMP", "TIFF", "WEBP", "GIF", "JPEG2000"])
-def test_sound_images_of_every_format_give_no_finding(tmp_path: Path, format_: str) -> None:
-    content = encoded(noise(16, 24), format_)
-    assert audit_with(tmp_path, lambda b: b.images.update({"scan-07.png": content})) == []
+def test_sound_images_of_every_format_give_no_finding(tmp_path: Path) -> None:
+    formats = ("PNG", "JPEG", "BMP", "TIFF", "WEBP", "GIF", "JPEG2000")
+    shapes = {f"scan-{i:02d}.png": encoded(noise(16, 24 + i), name) for i, name in enumerate(formats, 1)}
+    assert audit_with(tmp_path, lambda b: b.images.update(shapes)) == []
 
 
 def dicom(name: str, **tags: object) -> bytes:
