@@ -28,15 +28,18 @@ BLIND = (*QUICK, "--without-images")  # for a model that reads text only
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Twenty-four simulated cases of two dimensions, with folds by department."""
+    """Twenty-four simulated cases of two dimensions, with a fold for each of three departments."""
     folder = tmp_path_factory.mktemp("bench")
     write_demo(folder, cases=24, seed=3)
     benchmark = load(folder)  # what training takes is the length of its prompts
     short = {name: benchmark.cases[name].str[:120] for name in ("response_a", "response_b")}
+    names = sorted(benchmark.cases["department"].unique())
+    departments = benchmark.cases["department"].map({name: names[i % 3] for i, name in enumerate(names)})
+    cases = benchmark.cases.assign(**short, department=departments)
     kept = ("accuracy", "overall")
     votes = benchmark.annotations[benchmark.annotations["dimension"].isin(kept)]
     meta = replace(benchmark.meta, dimensions=kept)
-    save(replace(benchmark, meta=meta, cases=benchmark.cases.assign(**short), annotations=votes), folder)
+    save(replace(benchmark, meta=meta, cases=cases, annotations=votes), folder)
     write_split(split(load(folder), test=0.3, validation=0.1, seed=0, folds="department").benchmark)
     return folder
 
@@ -112,6 +115,7 @@ def test_a_judge_for_each_fold_never_sees_it(bench: Path, tiny: Tiny, tmp_path: 
     result = _run("train", bench, tmp_path, *arguments, "--leave-one-out", "department")
     assert result.exit_code == 0, result.output
     cases = load(bench).cases.set_index("case_id")
+    assert cases["fold"].nunique() == 3
     for fold in cases["fold"].unique():
         record = _record(tmp_path / f"without-{slug(fold)}")
         assert record["left_out"] == {"department": fold}
