@@ -32,7 +32,7 @@ UNTIMED = ("latency_s",)
 BRIEF = """{# asks: answer #}
 {% block case %}{{ question }}{% endblock %}
 {% block responses %}{% endblock %}
-{% block ask %}Answer in a word.{% endblock %}
+{% block ask %}Number?{% endblock %}
 """
 
 
@@ -98,7 +98,7 @@ def test_from_a_folder_of_images_to_a_released_benchmark(
         f'[[model]]\nname = "path:{tiny("llama")}"\nwithout_images = true\n'
     )
     (tmp_path / "brief.jinja").write_text(BRIEF)
-    asked = ("--plan", served, "--roster", roster, "--prompt", tmp_path / "brief.jinja", "--max-new-tokens", 6)
+    asked = ("--plan", served, "--roster", roster, "--prompt", tmp_path / "brief.jinja", "--max-new-tokens", 4)
 
     def step(name: str, *options: object, after: int, bare: bool = False) -> Result:
         """A step that is killed, taken up again, and compared with one that nobody killed.
