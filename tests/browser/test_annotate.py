@@ -29,6 +29,15 @@ PATIENT = 90_000  # a kernel starts
 SOON = 30_000
 PEOPLE = ("Dr Keys", "Dr Later", "Dr Skip", "Dr One", "Dr Two")
 ORDERS = ("AB", "BA", "AB")
+SOCKETS = """
+  window.sockets = [];
+  window.WebSocket = class extends WebSocket {
+    constructor(address) {
+      super(address);
+      sockets.push(this);
+    }
+  };
+"""
 
 
 @pytest.fixture(scope="module")
@@ -163,15 +172,25 @@ def _nothing_that_could_sway(page: Page, messages: str) -> None:
 def test_a_page_that_is_loaded_again_has_everything_and_an_answer_may_be_changed(
     page: Page, url: str, benchmark: Benchmark, store: Store
 ) -> None:
+    page.add_init_script(SOCKETS)
     _enter(page, url, "Dr Later")
-    for key in "ab":
-        page.keyboard.press(key)
+    page.keyboard.press("a")
+    _saved(page, "Accuracy, first")
+    page.evaluate("for (const socket of sockets) socket.close()")
+    page.keyboard.press("b")
     _saved(page, "Relevance, second")
     page.keyboard.press("j")
     _at(page, 2)
     page.keyboard.press("a")
     _saved(page, "Accuracy, first")
+    [kernel] = re.findall(r'mrbOpen\("([\w-]+)"', page.content())
     page.reload(timeout=PATIENT)
+    for _ in range(SOON // 100):  # it ends with its page
+        if page.request.get(f"{page.url}api/kernels/{kernel}").status == 404:
+            break
+        page.wait_for_timeout(100)
+    else:
+        pytest.fail("the kernel of a page that was left goes on")
     expect(page.get_by_role("heading", name="Case 2 of 3")).to_be_visible(timeout=PATIENT)
     expect(_row(page, "Accuracy").get_by_role("radio", name="First")).to_be_checked()
     page.keyboard.press("k")
@@ -267,21 +286,25 @@ def test_skipping_in_a_page_that_fits_and_can_be_read_by_all(
     assert _kept(store, benchmark, "Dr Skip") == {"secret-1": ["A"]}
 
 
-# A connection that nothing comes through, until the page has been loaded so many times.
-DEAF = """({ loads, words }) => {
+# Until the page has been loaded so many times, a connection that no script comes through, or one that cannot run.
+DEAF = """({ loads, script }) => {
   const load = Number(sessionStorage.getItem("loads") || 0) + 1;
   sessionStorage.setItem("loads", String(load));
   if (load > loads) return;
-  window.WebSocket = class extends EventTarget { send() {} close() {} };
-  window.addEventListener("load", () => {
-    const said = Object.assign(document.createElement("p"), { className: "jupyter-widgets", textContent: words });
-    document.getElementById("rendered_cells").append(said);
-  });
+  window.WebSocket = class extends EventTarget {
+    readyState = 1;
+    send(text) {
+      const { content } = JSON.parse(text);
+      content.data = { method: "update", state: { _css: "", _esm: script } };
+      const data = JSON.stringify({ header: { msg_type: "comm_msg" }, content });
+      if (script) this.dispatchEvent(new MessageEvent("message", { data }));
+    }
+  };
 }"""
 
 
-def _deaf(page: Page, loads: int, words: str) -> None:
-    page.add_init_script(f"({DEAF})({json.dumps({'loads': loads, 'words': words})})")
+def _deaf(page: Page, loads: int, script: str) -> None:
+    page.add_init_script(f"({DEAF})({json.dumps({'loads': loads, 'script': script})})")
 
 
 def test_a_page_that_stays_empty_is_loaded_again_after_a_while(page: Page, url: str) -> None:
@@ -296,9 +319,9 @@ def test_a_page_that_stays_empty_is_loaded_again_after_a_while(page: Page, url: 
 
 
 def test_a_page_that_cannot_be_opened_is_loaded_again_three_times_and_then_says_so(page: Page, url: str) -> None:
-    _deaf(page, 99, "Error displaying widget: model not found")
+    _deaf(page, 99, "not a script")
     page.goto(url, timeout=PATIENT)
-    expect(page.locator("#mrb-again")).to_contain_text("could not be opened", timeout=4 * PATIENT)
+    expect(page.locator("#mrb-again")).to_contain_text("could not be opened", timeout=PATIENT)
     assert page.evaluate("sessionStorage.getItem('loads')") == "4"
 
 
