@@ -33,9 +33,9 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
 
 @pytest.fixture(scope="module")
 def served(bench: Benchmark) -> Iterator[Served]:
-    """For tests that leave their server as it is."""
+    """For tests that leave their server as it is, or let it stand still for a while."""
     assert bench.path is not None
-    with Served("review", bench.path) as running:
+    with Served("review", bench.path, is_alone=True) as running:
         yield running
 
 
@@ -132,28 +132,27 @@ def test_a_tapped_case_comes_into_view_on_a_phone(
     expect(page.locator(".mrb-shown .mrb-title")).to_be_in_viewport()
 
 
-def test_a_withdrawal_whose_answer_was_lost_stands_in_nobodys_way(page: Page, bench: Benchmark) -> None:
+def test_a_withdrawal_whose_answer_was_lost_stands_in_nobodys_way(page: Page, bench: Benchmark, served: Served) -> None:
     assert bench.path is not None
     page.add_init_script(
         "const real = window.setTimeout;"
         "window.setTimeout = (then, ms, ...rest) => real(then, ms === 20000 && window.hasty ? 500 : ms, ...rest);"
     )
-    with Served("review", bench.path, is_alone=True) as served:
-        page.goto(served.address)
-        _opened(page)
-        page.get_by_label("Your name").fill("Dr Unheard")
-        page.get_by_role("button", name="Sign in").click()
-        page.keyboard.press("Escape")
-        for key in "1s":
-            page.keyboard.press(key)
-        expect(page.locator(".mrb-saved")).to_contain_text("Saved")
-        with paused(served.process.pid):
-            page.evaluate("window.hasty = true")
-            page.get_by_role("button", name="Withdraw").click()
-            expect(page.locator(".mrb-saved")).to_contain_text("does not answer")
-            page.evaluate("window.hasty = false")
-        page.get_by_role("button", name="Save correction").click()
-        expect(page.locator(".mrb-saved")).to_contain_text("Saved")
+    page.goto(served.address)
+    _opened(page)
+    page.get_by_label("Your name").fill("Dr Unheard")
+    page.get_by_role("button", name="Sign in").click()
+    page.keyboard.press("Escape")
+    for key in "1s":
+        page.keyboard.press(key)
+    expect(page.locator(".mrb-saved")).to_contain_text("Saved")
+    with paused(served.process.pid):
+        page.evaluate("window.hasty = true")
+        page.get_by_role("button", name="Withdraw").click()
+        expect(page.locator(".mrb-saved")).to_contain_text("does not answer")
+        page.evaluate("window.hasty = false")
+    page.get_by_role("button", name="Save correction").click()
+    expect(page.locator(".mrb-saved")).to_contain_text("Saved")
     with open_store(bench.path / "reviews.sqlite", create=False) as store:
         rows = store.adjudications(bench.meta.name, history=True)
     own = rows[rows["reviewer"] == "Dr Unheard"]
