@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -31,6 +31,13 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def served(bench: Path) -> Iterator[Served]:
+    """Serves what that judge got wrong to two reviewers, both of whom have all of it."""
+    with Served("review", bench, "--assign", "Dr Able,Dr Blind", "--overlap", "2", "--query", WRONG) as running:
+        yield running
+
+
 def _seated(page: Page, address: str, name: str) -> None:
     """Signed in by keyboard, with the queue before them."""
     page.goto(address)
@@ -49,50 +56,48 @@ def _at(page: Page, index: int, n: int) -> None:
 
 
 def test_twenty_failures_by_keyboard_and_a_second_reviewer_who_sees_nothing_before(
-    new_page: Callable[..., Page], bench: Path, tmp_path: Path
+    new_page: Callable[..., Page], bench: Path, served: Served, tmp_path: Path
 ) -> None:
     name = load(bench).meta.name
     before = json.loads(mrb(bench, "analyze", bench, "--table", "accuracy", "--dimension", "overall", "--json"))
-    assign = ("--assign", "Dr Able,Dr Blind", "--overlap", "2", "--query", WRONG)
-    with Served("review", bench, *assign) as served:
-        with open_store(bench / "reviews.sqlite", create=False) as store:
-            dealt = store.assignments(name, task=REVIEW)
-        n = int((dealt["annotator"] == "Dr Able").sum())
-        assert n >= N
-        pages = [new_page(), new_page()]
-        for page, who in zip(pages, ("Dr Able", "Dr Blind"), strict=True):
-            _seated(page, f"{served.address}#{WRONG}&review=queue", who)
-            _at(page, 0, n)
-        able, blind = pages
-        expect(able.locator(".mrb-position")).to_contain_text("0 reviewed by you")
-        for i in range(N):
-            _at(able, i, n)
-            # Gold is right, or the other side is; the first reason; harm in turn.
-            for key in ("1" if i % 2 else _other_side(able), "Shift+1", "zxcv"[i % 4]):
-                able.keyboard.press(key)
-            for key in ("m", *["ArrowLeft"] * (i % 3), "Enter", "ArrowRight", "ArrowRight", "ArrowDown", "Enter"):
-                able.keyboard.press(key)
-            expect(able.locator(".mrb-regions li")).to_have_count(1)
-            able.keyboard.press("Enter")
-        _at(able, N, n)
-        expect(able.locator(".mrb-position")).to_contain_text(f"{N} reviewed by you")
+    with open_store(bench / "reviews.sqlite", create=False) as store:
+        dealt = store.assignments(name, task=REVIEW)
+    n = int((dealt["annotator"] == "Dr Able").sum())
+    assert n >= N
+    pages = [new_page(), new_page()]
+    for page, who in zip(pages, ("Dr Able", "Dr Blind"), strict=True):
+        _seated(page, f"{served.address}#{WRONG}&review=queue", who)
+        _at(page, 0, n)
+    able, blind = pages
+    expect(able.locator(".mrb-position")).to_contain_text("0 reviewed by you")
+    for i in range(N):
+        _at(able, i, n)
+        # Gold is right, or the other side is; the first reason; harm in turn.
+        for key in ("1" if i % 2 else _other_side(able), "Shift+1", "zxcv"[i % 4]):
+            able.keyboard.press(key)
+        for key in ("m", *["ArrowLeft"] * (i % 3), "Enter", "ArrowRight", "ArrowRight", "ArrowDown", "Enter"):
+            able.keyboard.press(key)
+        expect(able.locator(".mrb-regions li")).to_have_count(1)
+        able.keyboard.press("Enter")
+    _at(able, N, n)
+    expect(able.locator(".mrb-position")).to_contain_text(f"{N} reviewed by you")
 
-        expect(blind.locator(".mrb-history")).to_contain_text("Nobody has reviewed")  # as it was when it was opened
+    expect(blind.locator(".mrb-history")).to_contain_text("Nobody has reviewed")  # as it was when it was opened
+    blind.keyboard.press("j")
+    _at(blind, 1, n)
+    blind.keyboard.press("k")
+    _at(blind, 0, n)
+    expect(blind.locator(".mrb-history")).to_contain_text("One other has reviewed this case")
+    assert "Dr Able" not in blind.locator(".mrb-history").inner_text()
+    for i in range(4):
+        _at(blind, i, n)
+        blind.keyboard.press("1")
+        blind.keyboard.press("s")
+        expect(blind.locator(".mrb-history")).to_contain_text("Dr Able")
         blind.keyboard.press("j")
-        _at(blind, 1, n)
-        blind.keyboard.press("k")
-        _at(blind, 0, n)
-        expect(blind.locator(".mrb-history")).to_contain_text("One other has reviewed this case")
-        assert "Dr Able" not in blind.locator(".mrb-history").inner_text()
-        for i in range(4):
-            _at(blind, i, n)
-            blind.keyboard.press("1")
-            blind.keyboard.press("s")
-            expect(blind.locator(".mrb-history")).to_contain_text("Dr Able")
-            blind.keyboard.press("j")
-        _at(blind, 4, n)
-        blind.locator("[data-filter=review]").select_option("disagree")
-        expect(blind.locator(".mrb-position")).to_contain_text("1 of 2 cases")
+    _at(blind, 4, n)
+    blind.locator("[data-filter=review]").select_option("disagree")
+    expect(blind.locator(".mrb-position")).to_contain_text("1 of 2 cases")
     with open_store(bench / "reviews.sqlite", create=False) as store:
         kept = store.adjudications(name)
     able_said = kept[kept["reviewer"] == "Dr Able"]
@@ -131,49 +136,49 @@ def _other_side(page: Page) -> str:
     return "a" if gold == "B" else "b"
 
 
-def test_the_later_of_two_windows_is_told_what_it_replaces(new_page: Callable[..., Page], bench: Path) -> None:
-    with Served("review", bench) as served:
-        windows = [new_page(), new_page()]
-        for window in windows:
-            window.goto(f"{served.address}#case={load(bench).cases['case_id'].iloc[100]}")
-            expect(window.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
-            expect(window.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
-            window.get_by_label("Your name").fill("Dr Twice")
-            window.get_by_role("button", name="Sign in").click()
-            window.keyboard.press("Escape")
-            # Answered after the history of the case, which a window must not ask for anew once the other has saved.
-            expect(window.locator(".mrb-position")).to_contain_text("reviewed by you")
-            expect(window.locator(".mrb-history")).to_contain_text("Nobody has reviewed this case yet.")
-        first, second = windows
-        for key in "1s":
-            first.keyboard.press(key)
-        expect(first.locator(".mrb-saved")).to_contain_text("Saved")
-        for key in "3s":
-            second.keyboard.press(key)
-        expect(second.locator(".mrb-saved")).to_contain_text("in another window you stored “Gold is right”")
-        expect(second.locator(".mrb-history li")).to_have_count(1)
-        second.keyboard.press("s")
-        expect(second.locator(".mrb-history li")).to_have_count(2)
-        expect(second.locator(".mrb-history li").first).to_contain_text("Ambiguous")
+def test_the_later_of_two_windows_is_told_what_it_replaces(
+    new_page: Callable[..., Page], bench: Path, served: Served
+) -> None:
+    windows = [new_page(), new_page()]
+    for window in windows:
+        window.goto(f"{served.address}#case={load(bench).cases['case_id'].iloc[100]}")
+        expect(window.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
+        expect(window.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
+        window.get_by_label("Your name").fill("Dr Twice")
+        window.get_by_role("button", name="Sign in").click()
+        window.keyboard.press("Escape")
+        # Answered after the history of the case, which a window must not ask for anew once the other has saved.
+        expect(window.locator(".mrb-position")).to_contain_text("reviewed by you")
+        expect(window.locator(".mrb-history")).to_contain_text("Nobody has reviewed this case yet.")
+    first, second = windows
+    for key in "1s":
+        first.keyboard.press(key)
+    expect(first.locator(".mrb-saved")).to_contain_text("Saved")
+    for key in "3s":
+        second.keyboard.press(key)
+    expect(second.locator(".mrb-saved")).to_contain_text("in another window you stored “Gold is right”")
+    expect(second.locator(".mrb-history li")).to_have_count(1)
+    second.keyboard.press("s")
+    expect(second.locator(".mrb-history li")).to_have_count(2)
+    expect(second.locator(".mrb-history li").first).to_contain_text("Ambiguous")
 
 
-def test_the_end_of_a_list_is_told(page: Page, bench: Path) -> None:
-    with Served("review", bench) as served:
-        page.goto(f"{served.address}#where={quote('length > 0')}&organ=foot")
-        expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
-        expect(page.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
-        page.get_by_label("Your name").fill("Dr Last")
-        page.get_by_role("button", name="Sign in").click()
-        page.keyboard.press("Escape")
-        page.locator("[role=listbox]").focus()
-        page.keyboard.press("End")
-        n = int((load(bench).cases["organ"] == "foot").sum())
-        _at(page, n - 1, n)
-        page.keyboard.press("Escape")
-        page.locator(".mrb-title").first.click()
-        for key in ("1", "Enter"):
-            page.keyboard.press(key)
-        expect(page.locator(".mrb-notice")).to_contain_text(f"That was the last of {n} cases; 1 of them")
-        page.locator("[data-filter=where]").fill("length >")
-        page.keyboard.press("Enter")
-        expect(page.locator(".mrb-notice")).to_contain_text("cannot be read")
+def test_the_end_of_a_list_is_told(page: Page, bench: Path, served: Served) -> None:
+    page.goto(f"{served.address}#where={quote('length > 0')}&organ=foot")
+    expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
+    expect(page.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
+    page.get_by_label("Your name").fill("Dr Last")
+    page.get_by_role("button", name="Sign in").click()
+    page.keyboard.press("Escape")
+    page.locator("[role=listbox]").focus()
+    page.keyboard.press("End")
+    n = int((load(bench).cases["organ"] == "foot").sum())
+    _at(page, n - 1, n)
+    page.keyboard.press("Escape")
+    page.locator(".mrb-title").first.click()
+    for key in ("1", "Enter"):
+        page.keyboard.press(key)
+    expect(page.locator(".mrb-notice")).to_contain_text(f"That was the last of {n} cases; 1 of them")
+    page.locator("[data-filter=where]").fill("length >")
+    page.keyboard.press("Enter")
+    expect(page.locator(".mrb-notice")).to_contain_text("cannot be read")
