@@ -326,7 +326,7 @@ def test_a_page_that_cannot_be_opened_is_loaded_again_three_times_and_then_says_
 
 
 def test_hostile_text_does_nothing(page: Page, tmp_path: Path) -> None:
-    folder = write_hostile(tmp_path)
+    folder = write_hostile(tmp_path, long=10_000)
     hostile = load(folder)
     with open_store(folder / "reviews.sqlite") as opened:
         opened.assign(hostile.meta.name, assign(hostile.cases["case_id"].tolist(), ANNOTATORS, overlap=3, seed=0))
