@@ -13,10 +13,11 @@ from typing import Final
 from mrb_lib.preloaded import ADDRESS, KERNEL, command
 
 APPS: Final = (
-    *KERNEL, "typer", "voila.app", "mrb_lib.notebook.places", "mrb_lib.runs.execute", "mrb_lib.stats.tables",
+    *KERNEL, "typer", "typer._adapters", "voila.app", "nbformat.validator:get_validator",
+    "mrb_lib.cli.app", "mrb_lib.notebook.places", "mrb_lib.runs.execute", "mrb_lib.stats.tables",
     "mrb_lib.widgets.explorer.app", "mrb_lib.widgets.annotate.app", "pyarrow.dataset", "sqlalchemy.dialects.sqlite",
 )  # fmt: skip
-"""What servers, their kernels and other commands import."""
+"""What servers, their kernels and other commands import; the check of a notebook is compiled at its first call."""
 
 
 def _environment(home: Path, *left_out: str) -> dict[str, str]:
