@@ -19,7 +19,8 @@ def run_cells(path: Path, parameters: dict[str, Any]) -> Iterator[tuple[dict[str
     for cell in nbformat.read(path, as_version=4).cells:
         if cell.cell_type == "code":
             statements = ast.parse(cell.source).body
-            last = statements.pop() if statements and isinstance(statements[-1], ast.Expr) else None
+            is_shown = isinstance(statements[-1], ast.Expr) and not cell.source.rstrip().endswith(";")
+            last = statements.pop() if is_shown else None
             exec(compile(ast.Module(statements, []), path.name, "exec"), names)  # noqa: S102  # the library's own notebook
             shown = eval(compile(ast.Expression(last.value), path.name, "eval"), names) if last else None  # noqa: S307  # as above
             if "parameters" in cell.metadata.get("tags", []):

@@ -1,12 +1,10 @@
-"""A kernel that starts at once, and a benchmark that has everything."""
+"""A benchmark that has everything."""
 
 from __future__ import annotations
 
 import io
 import itertools
 import json
-import os
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,40 +16,16 @@ from PIL import Image
 from mrb_lib.data.benchmark import Benchmark, load, save
 from mrb_lib.data.demo.ratings import RatingJudge, simulated_ratings
 from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.preloaded import KERNEL, preloaded, write_kernel
-from mrb_lib.registry import modules_under
 from mrb_lib.reviews.marks import Adjudication
 from mrb_lib.reviews.store import open_store
 from mrb_lib.schema import CHOICES, ORDERS, ORGAN_DEPARTMENT, ORGANS
 from mrb_lib.verdicts.store import load_verdicts, run_folders, save_imported
 from tests.training_records import BASE_REVISION, record_of
 
-_LOADED = (
-    *KERNEL, "nbformat", "scipy.stats", "statsmodels.api", "formulaic", "matplotlib.pyplot",
-    "matplotlib.backends.backend_pdf", "fontTools.subset", "ipywidgets", "mrb_lib.stats.tables",
-    "mrb_lib.notebook.opening", "mrb_lib.notebook.conclusions", "mrb_lib.notebook.live.figures",
-    "mrb_lib.notebook.trial", "mrb_lib.plots.style:draw_once", "mrb_lib.widgets.boards", "mrb_lib.widgets.case",
-    *modules_under("mrb_lib.plots"), *modules_under("mrb_lib.stats"),
-    *(f"mrb_lib.judges.local.{name}" for name in ("checkpoint", "base", "tiny")),
-)  # fmt: skip
-"""What notebooks import, torch included, which takes seconds."""
-
-
 JUDGES = (*(f"judge_{i}" for i in range(5)), "qwen2-vl-2b", "medvlm-r1")
 """Of the full benchmark; the last was trained from the one before, by the roster."""
 DIMENSIONS = ("creativity", "overall")
 """Of the full benchmark: figures of all dimensions have several, and two of the six cost a third."""
-
-
-@pytest.fixture(scope="session")
-def forked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The name of a kernel that starts at once; that notebooks run in a fresh one is shown on the full benchmark."""
-    folder = tmp_path_factory.mktemp("forked")
-    inline = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}  # as a kernel sets it before it imports
-    with preloaded({**os.environ, **inline}, _LOADED) as environment, pytest.MonkeyPatch.context() as patch:
-        write_kernel(folder, environment, name="forked")
-        patch.setenv("JUPYTER_PATH", str(folder))
-        yield "forked"
 
 
 def png(pixels: np.ndarray) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import nbformat
 import numpy as np
 import pandas as pd
 import papermill
@@ -13,6 +12,9 @@ import pytest
 
 from mrb_lib.data.benchmark import Benchmark, save
 from mrb_lib.data.meta import BenchmarkMeta
+from mrb_lib.plots.style import Paper
+
+from .cells import run_cells
 
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "08_judging.ipynb"
 pytestmark = [
@@ -47,34 +49,29 @@ PathFinder.find_spec = lambda name, *more: None if name.partition(".")[0] == "to
 """
 
 
-def run(bench: Path, out: Path, kernel: str = "python3", **parameters: object) -> nbformat.NotebookNode:
-    return papermill.execute_notebook(
-        str(NOTEBOOK),
-        str(out / "executed.ipynb"),
-        parameters={"benchmark": str(bench), "out": str(out), **parameters},
-        kernel_name=kernel,
-        language="python",
-        progress_bar=False,
-    )
+def run(bench: Path, out: Path, **parameters: object) -> list[str]:
+    """Run the notebook in this process: the pages that it shows."""
+    shown = [last for _, last in run_cells(NOTEBOOK, {"benchmark": str(bench), "out": str(out), **parameters})]
+    return [page for page in (getattr(each, "_repr_html_", str)() for each in shown) if page]
 
 
 def sidecars(out: Path) -> dict[str, dict[str, object]]:
     return {path.stem: json.loads(path.read_text()) for path in sorted(out.glob("*/*.json"))}
 
 
-def pages(notebook: nbformat.NotebookNode) -> list[str]:
-    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
-    return ["".join(output.data["text/html"]) for output in outputs if "text/html" in output.get("data", {})]
+@pytest.fixture(autouse=True)
+def static(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing moves, and no picture of a figure is made: these are of its data and of what is said."""
+    monkeypatch.setenv("MRB_STATIC", "1")
+    for name in ("png", "svg", "pdf"):
+        monkeypatch.setattr(Paper, name, lambda _drawn: b"")
 
 
-def printed(notebook: nbformat.NotebookNode) -> str:
-    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
-    return "".join(output.text for output in outputs if output.get("name") == "stdout")
-
-
-def test_a_stand_in_and_simulated_cases_are_named_on_everything_shown(bench: Path, forked: str, tmp_path: Path) -> None:
+def test_a_stand_in_and_simulated_cases_are_named_on_everything_shown(
+    bench: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     before = sorted(bench.rglob("*"))
-    notebook = run(bench, tmp_path, forked, limit=2)
+    shown = run(bench, tmp_path, limit=2)
     found = sidecars(tmp_path)
     assert set(found) == {"engine-verdicts", "engines", "engine-agreement", "engine-orders"}
     for name, sidecar in found.items():
@@ -83,13 +80,12 @@ def test_a_stand_in_and_simulated_cases_are_named_on_everything_shown(bench: Pat
         data = next(tmp_path.glob(f"*/{name}.csv")).read_text()
         assert "RANDOM-WEIGHTS" in data, name
         assert str(tmp_path) not in data + str(sidecar)
-    shown = pages(notebook)
     assert len(shown) == 6  # the verdicts, the cases, two more tables, what has no annotations, the conclusion
     is_absent = ["Not applicable" in page for page in shown]
     assert is_absent == [False, False, False, False, True, False]
     for page, absent in zip(shown, is_absent, strict=True):
         assert absent or ("RANDOM-WEIGHTS" in page and "SIMULATED" in page), page[:200]
-    said = printed(notebook)
+    said = capsys.readouterr().out
     assert "2 of 2" not in said
     assert said.count(": 8 of 8;") == 3  # verdicts: cases x dimensions x orders, by each engine
     cards = next(page for page in shown if "mrb-case" in page)
@@ -98,8 +94,8 @@ def test_a_stand_in_and_simulated_cases_are_named_on_everything_shown(bench: Pat
     assert sorted(bench.rglob("*")) == before
 
 
-def test_verdicts_and_pairs_hold_every_case_order_and_dimension(bench: Path, forked: str, tmp_path: Path) -> None:
-    run(bench, tmp_path, forked, limit=3, judge="")
+def test_verdicts_and_pairs_hold_every_case_order_and_dimension(bench: Path, tmp_path: Path) -> None:
+    run(bench, tmp_path, limit=3, judge="")
     verdicts = pd.read_csv(tmp_path / "tables" / "engine-verdicts.csv")
     assert len(verdicts) == 3 * 2 * 3
     assert verdicts.loc[verdicts["judge"].str.endswith("packed"), "p_a"].notna().all()
@@ -109,10 +105,8 @@ def test_verdicts_and_pairs_hold_every_case_order_and_dimension(bench: Path, for
     np.testing.assert_allclose(rated["p_ab"], rated["p_ba"], atol=1.01e-4)  # rated alone, without any order
 
 
-def test_a_judge_without_probabilities_has_no_figure_and_the_reason_is_said(
-    bench: Path, forked: str, tmp_path: Path
-) -> None:
-    run(bench, tmp_path, forked, judge="longer")
+def test_a_judge_without_probabilities_has_no_figure_and_the_reason_is_said(bench: Path, tmp_path: Path) -> None:
+    run(bench, tmp_path, judge="longer")
     found = sidecars(tmp_path)
     assert found["engine-orders"]["absent"] is True
     assert "probability" in str(found["engine-orders"]["reason"])
@@ -130,7 +124,10 @@ def test_without_torch_the_notebook_says_what_to_install(
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text(NO_TORCH)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
-    notebook = run(bench, tmp_path)
+    notebook = papermill.execute_notebook(
+        str(NOTEBOOK), str(tmp_path / "executed.ipynb"), {"benchmark": str(bench), "out": str(tmp_path)},
+        kernel_name="python3", language="python", progress_bar=False,
+    )  # fmt: skip
     assert sidecars(tmp_path) == {
         "engine-orders": {
             "id": "engine-orders",
@@ -140,20 +137,23 @@ def test_without_torch_the_notebook_says_what_to_install(
             "simulated": True,
         }
     }
-    shown = pages(notebook)
-    assert all("needs mrb-workbench[judges]" in page for page in shown)
+    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    shown = ["".join(output.data["text/html"]) for output in outputs if "text/html" in output.get("data", {})]
+    assert shown and all("needs mrb-workbench[judges]" in page for page in shown)
 
 
-def test_its_judging_is_kept_where_a_folder_is_named_and_gone_on_with(bench: Path, forked: str, tmp_path: Path) -> None:
+def test_its_judging_is_kept_where_a_folder_is_named_and_gone_on_with(
+    bench: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     kept = tmp_path / "kept"
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
-    first = run(bench, tmp_path / "a", forked, judge="longer", limit=2, keep_runs=str(kept))
-    assert "longer: 8 of 8;" in printed(first)
+    run(bench, tmp_path / "a", judge="longer", limit=2, keep_runs=str(kept))
+    assert "longer: 8 of 8;" in capsys.readouterr().out
     [manifest] = kept.glob("*/manifest.json")
     made = {path.name: path.stat().st_mtime_ns for path in manifest.parent.glob("part-*.parquet")}
-    second = run(bench, tmp_path / "b", forked, judge="longer", limit=4, keep_runs=str(kept))
-    assert "longer: 16 of 16;" in printed(second)
+    run(bench, tmp_path / "b", judge="longer", limit=4, keep_runs=str(kept))
+    assert "longer: 16 of 16;" in capsys.readouterr().out
     assert list(kept.glob("*/manifest.json")) == [manifest]
     parts = {path.name: path.stat().st_mtime_ns for path in manifest.parent.glob("part-*.parquet")}
     assert made.items() < parts.items(), "what was there is not judged again"
