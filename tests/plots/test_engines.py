@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -107,22 +102,3 @@ def test_many_points_keep_the_file_small() -> None:
     drawn = order_probabilities(pairs(["a", "b"], DIMENSIONS, n=1026), dimensions=DIMENSIONS)
     assert len(drawn.png()) < 500_000
     assert len(drawn.svg()) < 1_500_000
-
-
-def test_same_frame_same_bytes() -> None:
-    """In two processes with different hash seeds."""
-    program = (
-        "import hashlib, io, sys, pandas as pd; from mrb_lib.plots.consistency import order_probabilities as draw\n"
-        "frame = pd.read_json(io.StringIO(sys.stdin.read()))\n"
-        "drawn = draw(frame, dimensions=['accuracy', 'overall'], mark='m')\n"
-        "print(hashlib.sha256(drawn.png() + drawn.svg()).hexdigest())\n"
-    )
-    frame = pairs(["a", "b"], ("accuracy", "overall"))
-    table = frame.to_json(orient="records", double_precision=15)
-    seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
-    said = subprocess.run(
-        [sys.executable, "-c", program],
-        input=table, env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True, timeout=120,
-    ).stdout  # fmt: skip
-    same = order_probabilities(pd.read_json(io.StringIO(table)), dimensions=["accuracy", "overall"], mark="m")
-    assert said == hashlib.sha256(same.png() + same.svg()).hexdigest() + "\n"

@@ -26,6 +26,7 @@ from mrb_lib.plots.accuracy import leaderboard
 from mrb_lib.plots.style import COLOURS, PAGE, Paper, house_style, mark_simulated
 from mrb_lib.schema import DEPARTMENTS, DIMENSIONS, ORGANS
 from tests.plots.conftest import Frames
+from tests.plots.test_engines import pairs
 
 SIZES = {"two judges, one dimension": (2, ("overall",)), "six judges": (6, DIMENSIONS), "32 judges": (32, DIMENSIONS)}
 HOSTILE = [
@@ -87,6 +88,8 @@ def make(frames, figure: str, count: int, dimensions: tuple[str, ...]) -> Paper:
         case "composition-lengths":
             words = np.random.default_rng(0).integers(0, 90 * count, 200)
             return composition.lengths(pd.DataFrame({"side": ["A", "B"] * 100, "words": words}))
+        case "engine-orders":
+            return consistency.order_probabilities(pairs(judges[:2], dimensions), dimensions=dimensions, mark="m")
     raise AssertionError(figure)
 
 
@@ -131,14 +134,15 @@ def test_the_check_for_flaws_finds_them(frames, flaws: Callable[[Figure], list[s
 
 
 def digests(figure: str) -> str:
-    """Of a figure's bytes in both formats."""
+    """Of a figure's bytes in every format."""
     drawn = make(Frames(), figure, 6, ("accuracy", "overall"))
-    return " ".join(hashlib.sha256(content).hexdigest() for content in (drawn.png(), drawn.svg()))
+    mark_simulated(drawn)
+    return " ".join(hashlib.sha256(content).hexdigest() for content in (drawn.png(), drawn.svg(), drawn.pdf()))
 
 
 def test_same_frame_same_bytes() -> None:
-    """In two processes with different hash seeds, in both formats."""
-    figures = ("significance-differences", "failures-gallery")
+    """In two processes with different hash seeds, in every format."""
+    figures = ("significance-differences", "failures-gallery", "engine-orders")
     program = f"from tests.plots.test_figures import digests\nfor name in {figures}: print(digests(name))"
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
