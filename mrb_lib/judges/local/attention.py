@@ -149,16 +149,16 @@ class TreeLayout:
         allowed = torch.zeros(end - start, len(known), dtype=torch.bool)
         for path in part:
             columns = torch.cat([torch.arange(*span) for span in path])
-            n_queries = path[-1][1] - path[-1][0]
-            at = torch.arange(len(columns))
-            behind = at[-n_queries:, None] - at
-            seen = behind >= 0
+            first_query, end_query = path[-1]
+            n_before = len(columns) - (end_query - first_query)
+            seen = torch.ones(end_query - first_query, len(columns), dtype=torch.bool).tril_(n_before)
             for first, last in self.blocks:
                 inside = (columns >= first) & (columns < last)
-                seen |= inside[-n_queries:, None] & inside
+                seen |= inside[n_before:, None] & inside
             if window is not None:
-                seen &= behind < window
-            allowed[columns[-n_queries:, None] - start, torch.searchsorted(known, columns)] = seen
+                seen.triu_(n_before - window + 1)
+            rows = allowed[first_query - start : end_query - start]
+            rows.index_copy_(1, torch.searchsorted(known, columns), seen)
         return Masked((start, end), keys, allowed.to(device))
 
 
