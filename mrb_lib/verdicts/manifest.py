@@ -134,8 +134,12 @@ def _installed() -> dict[str, str]:
     return versions
 
 
+@cache
 def git_commit() -> str:
-    """The commit of this library's checkout, with `+changes` where files differ from it; empty outside a checkout."""
+    """The commit of this library's checkout, with `+changes` where files differ from it; empty outside a checkout.
+
+    Asked once: what a process runs is what it has loaded, whatever becomes of the files.
+    """
     here = Path(__file__).resolve().parent.parent
     command = ["git", "-C", str(here), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+changes"]
     try:
