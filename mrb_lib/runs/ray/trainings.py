@@ -33,7 +33,7 @@ def train_on_ray(trainings: Sequence[Training], at_once: int | None = None) -> I
 
     Notes
     -----
-    Validated by tests/training/test_parallel.py.
+    Validated by tests/runs/test_scaleout.py.
     """
     with Cluster(at_once) as cluster:
         gpus = any(node.get("GPU", 0) for node in cluster.nodes())
