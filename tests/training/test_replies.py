@@ -87,9 +87,9 @@ def test_the_prompt_that_trl_trains_on_is_the_one_that_the_judge_is_asked(
 @pytest.mark.parametrize(
     ("values", "engine"),
     [
-        ({"method": "sft", "n_cases": 3, "prompt": "plain"}, "generative"),
-        ({"method": "dpo", "n_cases": 3}, "packed"),
-        ({"method": "dpo", "n_cases": 3, "prompt": "plain", "lora": True}, "generative"),
+        ({"method": "sft", "n_cases": 2, "prompt": "plain"}, "generative"),
+        ({"method": "dpo", "n_cases": 2}, "packed"),
+        ({"method": "dpo", "n_cases": 2, "prompt": "plain", "lora": True}, "generative"),
     ],
 )
 def test_ends_in_a_judge_of_the_engine_that_reads_such_replies(

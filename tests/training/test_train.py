@@ -189,7 +189,7 @@ class TestKilled:
 
         def run(folder: Path) -> None:
             torch.set_num_threads(1)
-            _train(bench, folder, base, method=method, epochs=6, batch=2)
+            _train(bench, folder, base, method=method, epochs=6, batch=2, n_cases=4)
 
         work, when = tmp_path / ".tuned.training", random.Random(3)
         forked = multiprocessing.get_context("fork")
