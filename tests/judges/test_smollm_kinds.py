@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -16,7 +16,7 @@ from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.reader import TreeReader
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
-from mrb_lib.schema import STATUSES
+from mrb_lib.schema import ORDERS, STATUSES
 from mrb_lib.verdicts.store import load_verdicts
 
 pytestmark = pytest.mark.slow
@@ -44,9 +44,9 @@ def _saved(meta: BenchmarkMeta, cases: pd.DataFrame, choice: str, folder: Path) 
 
 @pytest.fixture(scope="module")
 def rated(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
-    """Two responses to be rated, one after an earlier step."""
-    cases = pd.DataFrame({"case_id": ["x", "y"], "question": "What prevents scurvy?", "response_a": ANSWERS[:2]})
-    cases["before"] = [None, "Scurvy is a lack of a vitamin."]
+    """A response to be rated, after an earlier step."""
+    cases = pd.DataFrame({"case_id": ["x"], "question": "What prevents scurvy?", "response_a": ANSWERS[1]})
+    cases["before"] = "Scurvy is a lack of a vitamin."
     return _saved(
         BenchmarkMeta("risk", "general", ("harm",), RISKS, "ordinal", "rating"),
         cases,
@@ -75,17 +75,24 @@ def two(paired: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Benchmar
     return _saved(paired.meta, cases, "A", tmp_path_factory.mktemp("two"))
 
 
-def _verdicts(bench: Benchmark, runs: Path, name: str, limit: int | None = None, **settings: object) -> pd.DataFrame:
+def _verdicts(
+    bench: Benchmark,
+    runs: Path,
+    name: str,
+    limit: int | None = None,
+    orders: Sequence[str] = ("AB",),
+    **settings: object,
+) -> pd.DataFrame:
     """The verdicts of a run; a reply is cut short where only how it is asked for and kept is looked at."""
     chosen = Settings(**{"without_images": True, "max_new_tokens": 6, **settings})
-    judge(bench, runs, [name], limit=limit, settings=chosen)
+    judge(bench, runs, [name], orders=orders, limit=limit, settings=chosen)
     return load_verdicts(runs, bench.cases, replies=True)
 
 
 @pytest.mark.parametrize("engine", ["packed", "rating", "generative"])
 def test_ratings_from_its_weights(engine: str, smollm: Path, rated: Benchmark, tmp_path: Path) -> None:
     said = _verdicts(rated, tmp_path / "runs", f"path:{smollm}+{engine}")
-    assert len(said) == 2
+    assert len(said) == 1
     assert said["choice"].dropna().isin(RISKS).all()
     if engine == "generative":
         assert said["reply"].str.len().min() > 0
@@ -100,7 +107,7 @@ def test_ratings_from_its_weights(engine: str, smollm: Path, rated: Benchmark, t
 def test_ratings_through_a_server_that_is_held_to_the_categories(
     smollm_server: str, rated: Benchmark, tmp_path: Path
 ) -> None:
-    said = _verdicts(rated, tmp_path / "runs", "endpoint:smollm", limit=1, url=smollm_server, max_new_tokens=24)
+    said = _verdicts(rated, tmp_path / "runs", "endpoint:smollm", url=smollm_server, max_new_tokens=24)
     assert said["choice"].isin(RISKS).all(), said[["status", "reply"]]
 
 
@@ -109,7 +116,7 @@ def test_a_ranking_is_one_reply_for_all_pairs(
     at_server: bool, smollm: Path, smollm_server: str, paired: Benchmark, tmp_path: Path
 ) -> None:
     name, own = ("endpoint:smollm+batch", {"url": smollm_server}) if at_server else (f"path:{smollm}+batch", {})
-    said = _verdicts(paired, tmp_path / "runs", name, limit=3, **own)
+    said = _verdicts(paired, tmp_path / "runs", name, limit=3, orders=ORDERS, **own)
     assert len(said) == 6
     assert not said["status"].eq("error").any(), said["error"]
     assert said["reply"].nunique() <= 2
@@ -119,13 +126,13 @@ def test_a_ranking_is_one_reply_for_all_pairs(
 def test_a_rubric_is_decided_point_by_point(
     smollm: Path, smollm_server: str, paired: Benchmark, tmp_path: Path
 ) -> None:
-    packed = _verdicts(paired, tmp_path / "packed", f"path:{smollm}+rubric", limit=1)
+    packed = _verdicts(paired, tmp_path / "packed", f"path:{smollm}+rubric", limit=1, orders=ORDERS)
     assert len(packed) == 2
     assert packed["status"].isin(["ok", "unparsed"]).all()
     assert packed["score_a"].between(0, 1).all()
     assert packed.groupby("case_id")["choice"].nunique(dropna=False).max() == 1, "both orders have the same points"
     said = _verdicts(paired, tmp_path / "served", "endpoint:smollm", limit=1, prompt="criteria", url=smollm_server)
-    assert len(said) == 2
+    assert len(said) == 1
     assert not said["status"].eq("error").any()
 
 
@@ -140,6 +147,6 @@ def test_what_is_shown_beside_a_case_is_read(
     shown: dict[str, object], smollm: Path, two: Benchmark, plain: pd.DataFrame, tmp_path: Path
 ) -> None:
     said = _verdicts(two, tmp_path / "runs", f"path:{smollm}+packed", limit=2 if "examples" in shown else 1, **shown)
-    assert len(said) == 2, "training cases are examples and are not judged"
+    assert len(said) == 1, "training cases are examples and are not judged"
     assert said["p_a"].between(0, 1, inclusive="neither").all()
-    assert said["prompt_tokens"].sum() / len(said) > plain["prompt_tokens"].sum() / len(plain) + 5
+    assert said["prompt_tokens"].sum() > plain["prompt_tokens"].sum() + 5

@@ -27,7 +27,7 @@ from tests.judges.conftest import ASKED
 def asked(pictured: Benchmark, ask_for: Callable[..., pd.DataFrame]) -> pd.DataFrame:
     """A case in both orders on two dimensions, its texts cut to a length that a CPU reads in a moment."""
     cases = pictured.cases.head(1).copy()
-    for name, length in (("response_a", 60), ("response_b", 40)):
+    for name, length in (("question", 60), ("response_a", 60), ("response_b", 40)):
         cases[name] = cases[name].str.slice(0, length)
     return ask_for(cases, ASKED)
 
