@@ -203,7 +203,7 @@ def test_ray_tune_trains_the_same_judge_and_gives_the_error_of_one_that_cannot_b
     here, there = (Training(tmp_path / "bench", tmp_path / place / "judge", *how) for place in ("here", "there"))
     [done] = train_on_ray([there])
     assert isinstance(done, Trained), done
-    made = [(folder / "model.safetensors").read_bytes() for folder in (here.run().folder, done.folder)]
+    made = [(folder / "reward_head.safetensors").read_bytes() for folder in (here.run().folder, done.folder)]
     assert made[0] == made[1]
     said: list[object] = []
     monkeypatch.setattr("ray.tune.report", lambda metrics: said.append(metrics["done_as"]))

@@ -17,7 +17,7 @@ from mrb_lib.training.parallel import Training, train_at_once
 from mrb_lib.training.recipe import Recipe
 from mrb_lib.training.train import Trained
 
-WEIGHTS = "model.safetensors"
+WEIGHTS = "reward_head.safetensors"  # which is what a reward model is trained in
 
 
 def test_trained_at_once_they_are_the_same_judges(
@@ -28,7 +28,8 @@ def test_trained_at_once_they_are_the_same_judges(
     Where processes are to be spawned they are forked, for each would spend seconds importing what it needs; that what
     they are sent can be sent is shown by Ray Tune, in tests/runs/test_scaleout.py.
     """
-    save(with_split, tmp_path / "bench")
+    unvalidated = with_split.cases["split"].replace("validation", "test")  # the last weights are kept then
+    save(replace(with_split, cases=with_split.cases.assign(split=unvalidated)), tmp_path / "bench")
     recipe = Recipe(method="reward", epochs=1, batch=4, n_cases=4)
     recipes = {"first": recipe, "wrong": replace(recipe, n_cases=900), "second": replace(recipe, seed=1)}
     base, settings = f"path:{tiny('llama')}", Settings(device="cpu", without_images=True)
