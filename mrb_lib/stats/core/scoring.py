@@ -116,8 +116,12 @@ def _score_judge(
     choices: NDArray[np.int8], labels: IntArray, policy: str, worth: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """The scores and the shares answered of one judge, each of shape (dimensions, cases)."""
-    total = worth[labels[:, :, None, None], choices].sum(axis=(2, 3))
-    rows, answers = ((choices > code).sum(axis=(2, 3)) for code in (ABSENT, NULL))
+    total, rows, answers = np.zeros(labels.shape), *np.zeros((2, *labels.shape), dtype=np.int64)
+    for order, repeat in np.ndindex(choices.shape[2:]):  # many times as quick as sums over short axes
+        choice = choices[:, :, order, repeat]
+        total += worth[labels, choice]
+        rows += choice > ABSENT
+        answers += choice > NULL
     applies = (rows > 0) & (labels >= 0)
     if policy in BOTH_ORDERS:
         applies &= (choices != ABSENT).any(axis=3).all(axis=2)

@@ -73,7 +73,8 @@ def fixed_sequence(answered: IntArray, lost: FloatArray, alpha: float, delta: fl
     """
     fewest = np.ceil(LEAST_COVERAGE * answered[..., :1] - _ROUNDING)
     tested = ((1 - alpha) ** answered <= delta) & (answered >= fewest)
-    failed = tested & (risk_p(lost, answered, alpha, binary=binary) > delta)
+    failed = np.zeros(tested.shape, dtype=bool)
+    failed[tested] = risk_p(lost[tested], answered[tested], alpha, binary=binary) > delta
     broken = np.logical_or.accumulate(failed[..., ::-1], axis=-1)[..., ::-1]
     passed = tested & ~broken
     return np.where(passed.any(axis=-1), np.argmax(passed, axis=-1), NONE).astype(np.int64)
