@@ -131,6 +131,7 @@ def test_the_alternative_annotator_test_is_a_loop(bench: Path, level: str) -> No
     made = load(bench)
     places = {name: place for place, name in enumerate(made.meta.categories, 1)}
     people = made.annotations.pivot_table(index="case_id", columns="annotator", values="choice", aggfunc="first")
+    votes = people.to_dict("index")
     said = pd.concat([pd.read_parquet(part) for part in (bench / "runs" / "simulated-strict").rglob("*.parquet")])
     given = said.dropna(subset="choice").groupby("case_id")["choice"].agg(list)
 
@@ -142,8 +143,8 @@ def test_the_alternative_annotator_test_is_a_loop(bench: Path, level: str) -> No
     for annotator in people.columns:
         judge_wins, person_wins = [], []
         for case, choices in given.items():
-            others = people.loc[case].drop(annotator).tolist()
-            own = alignment(people.loc[case, annotator], others)
+            others = [label for name, label in votes[case].items() if name != annotator]
+            own = alignment(votes[case][annotator], others)
             each = [alignment(choice, others) for choice in choices]
             judge_wins.append(np.mean([one >= own - 1e-9 for one in each]))
             person_wins.append(np.mean([own >= one - 1e-9 for one in each]))
