@@ -123,7 +123,7 @@ def test_coverage_of_every_coefficient(n: int, benchmarks: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "benchmarks", "level"), [(100, 500, "ordinal"), (400, 400, "nominal")])
+@pytest.mark.parametrize(("n", "benchmarks", "level"), [(100, 300, "ordinal"), (400, 250, "nominal")])
 def test_coverage_where_annotators_are_missing(n: int, benchmarks: int, level: str) -> None:
     """Of four annotators each saw half of the cases, so that a quarter of the annotated cases has one annotator.
 
@@ -159,7 +159,7 @@ def test_coverage_for_pairs_of_annotators(n: int, benchmarks: int) -> None:
 def test_coverage_for_pairs_that_share_few_cases() -> None:
     """With 20 cases kappas keep their coverage; nothing else falls below 90% but what is by the F distribution."""
     generator = np.random.default_rng(7)
-    rows = estimated(annotator_pairs, labels((500, 2, 20), generator), level="interval")
+    rows = estimated(annotator_pairs, labels((300, 2, 20), generator), level="interval")
     truth = truths(2)
     for name in OF_PAIRS:
         for kind in KINDS[: 1 if name.startswith("icc") else 2]:
@@ -172,7 +172,7 @@ def test_coverage_of_the_kappas_of_two_who_nearly_always_agree() -> None:
     """Kappas of .81: the customary interval, kappa and 1.96 standard errors, covers too little; so does the ICC's F."""
     generator = np.random.default_rng(8)
     known, n = 0.9, 100
-    rows = estimated(annotator_pairs, labels((500, 2, n), generator, known), level="interval")
+    rows = estimated(annotator_pairs, labels((300, 2, n), generator, known), level="interval")
     assert covered(rows, "icc_2_1", known**2, "_analytic").mean() == pytest.approx(0.7, abs=0.03)
     for name in ("cohen_kappa", "linear_kappa", "quadratic_kappa"):
         for kind in KINDS:
@@ -235,11 +235,11 @@ def test_coverage_where_cases_come_in_clusters() -> None:
     """40 clusters of five cases with the same label: taken as independent, both kinds of intervals are too narrow."""
     generator = np.random.default_rng(6)
     case = np.repeat(np.arange(40), 5)
-    easy = generator.random((500, 1, 40))[..., case] < 0.6
-    truth = generator.choice(3, (500, 1, 40), p=SHARE)[..., case]
-    choice = np.where(easy, truth, generator.choice(3, (500, 3, 200), p=SHARE))
+    easy = generator.random((300, 1, 40))[..., case] < 0.6
+    truth = generator.choice(3, (300, 1, 40), p=SHARE)[..., case]
+    choice = np.where(easy, truth, generator.choice(3, (300, 3, 200), p=SHARE))
     rows = estimated(agreement, choice, cluster=case, level="interval")
-    alone = estimated(agreement, choice[:100], level="interval")
+    alone = estimated(agreement, choice[:60], level="interval")
     for name, value in truths(3, np.sqrt(0.6)).items():
         for kind in KINDS:
             if not is_by_f(name, kind):
