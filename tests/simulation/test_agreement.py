@@ -1,9 +1,8 @@
 """Intervals of agreement cover what they estimate as often as they claim. SIMULATED annotations of known truth.
 
 Annotators know a case's label with a probability and guess by its share otherwise; each simulated benchmark
-is a dimension of one call. Coverage is to lie between 93% and 97%, so that an interval which always covers
-is found out, too; with 800 benchmarks its Monte-Carlo standard error is three quarters of a
-point, with 500 one point.
+is a dimension of one call. Coverage is to lie within three Monte-Carlo standard errors of 95%, which are four
+points with 250 to 300 benchmarks: intervals that are a fifth too narrow cover 88% of all truths of a table.
 """
 
 from __future__ import annotations

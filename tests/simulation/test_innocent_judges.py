@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
+from scipy.stats import norm
 
 from mrb_lib.stats.bias import bias
+from mrb_lib.stats.bias.logistic import fit
 from mrb_lib.stats.bias.style_markers import length_difference, standardised
 from mrb_lib.stats.core.panel import Panel
 
@@ -130,13 +131,11 @@ def rejected(rows: pd.DataFrame) -> float:
 
 def oracle(drawn: World, predictor: np.ndarray) -> float:
     """How often a logistic regression that knows quality itself rejects."""
-    hits = []
     share = (drawn.verdicts.choice[0, ..., 0] == 0).mean(axis=-1)
-    for quality, y in zip(drawn.quality, share, strict=True):
-        columns = [quality, drawn.longer] + ([] if predictor is drawn.longer else [predictor])
-        fit = sm.GLM(y, sm.add_constant(np.column_stack(columns)), family=sm.families.Binomial()).fit(cov_type="HC1")
-        hits.append(fit.pvalues[-1] < 0.05)
-    return float(np.mean(hits))
+    columns = [drawn.longer] if predictor is drawn.longer else [drawn.longer, predictor]
+    known = [np.broadcast_to(values, share.shape) for values in (1.0, drawn.quality, *columns)]
+    fits = fit(np.stack(known, axis=2), share, np.arange(share.shape[1]))
+    return float((np.abs(fits.coefficient[:, -1]) > norm.ppf(0.975) * fits.error[:, -1]).mean())
 
 
 @pytest.mark.parametrize(
