@@ -108,7 +108,7 @@ PLAIN = [
     "wrong_at_high_confidence",
 ]
 SCENARIOS = [(100, 0.5, 1), (100, 1.0, 1), (100, 2.5, 1), (100, 2.5, 2), (1000, 2.5, 1)]
-REPLICATIONS = {100: 1000, 1000: 500}
+REPLICATIONS = {100: 1000, 1000: 300}
 
 
 @cache
@@ -179,7 +179,7 @@ def test_the_plain_estimate_is_far_above_the_truth_of_a_calibrated_judge_and_its
 @pytest.mark.slow
 def test_clusters_of_cases_that_go_together_are_minded() -> None:
     """50 clusters of 6 cases that share most of their outcome: the cases as units cover too seldom, clusters do."""
-    generator, sets = np.random.default_rng(5), 500
+    generator, sets = np.random.default_rng(5), 300
     cluster = np.repeat(np.arange(50), 6)
     z = generator.normal(0, SPREAD, (sets, 50))[:, cluster]
     chance = np.where(
@@ -215,7 +215,7 @@ def test_a_planted_temperature_is_found(n: int, slope: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "sets"), [(100, 400)])
+@pytest.mark.parametrize(("n", "sets"), [(100, 250)])
 def test_the_intervals_after_recalibration_cover_what_the_maps_do_to_new_cases(n: int, sets: int) -> None:
     """The maps of the five folds, fitted again here by libraries, on the whole population."""
     panel, gold, cases = judged(n, sets, 2.5, 1, seed=3 * n)
