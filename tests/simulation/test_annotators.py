@@ -71,7 +71,7 @@ def test_an_annotator_of_few_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mrb_lib.stats.gold.annotators.MODELS", ("dawid_skene",))
     generator = np.random.default_rng(15)
     confusion = np.concatenate([CONFUSION, CONFUSION[2:]])
-    annotations, cases, _, names = simulated(100, 200, generator, confusion=confusion)
+    annotations, cases, _, names = simulated(100, 120, generator, confusion=confusion)
     few = annotations["case_id"].isin([f"c{i}" for i in range(15)]) | (annotations["annotator"] != "a3")
     table = annotators(annotations[few], cases, dimensions=names, resamples=120, seed=1)
     rows = table[(table["part"] == "confusion") & (table["model"] == "dawid_skene") & (table["annotator"] == "a3")]
