@@ -74,22 +74,22 @@ def sizes(found: pd.DataFrame) -> dict[str, float]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "hard", "orders"), [(100, 0.0, 1), (100, 1.0, 1), (400, 1.0, 2)])
 def test_size_and_coverage_whether_or_not_the_subfield_is_hard(n: int, hard: float, orders: int) -> None:
-    """Eight judges without DIF in each of 150 benchmarks: within three Monte-Carlo errors, from 3.1 to 6.9%."""
-    found = sizes(eyes(n, 150, 7, hard=hard, orders=orders))
-    assert is_near(np.array(list(found.values())), 0.05, 1200, least=0.01), found
+    """Eight judges without DIF in each of 100 benchmarks: within three Monte-Carlo errors, from 2.7 to 7.3%."""
+    found = sizes(eyes(n, 100, 7, hard=hard, orders=orders))
+    assert is_near(np.array(list(found.values())), 0.05, 800, least=0.01), found
 
 
 @pytest.mark.slow
 def test_cases_in_clusters_do_not_look_like_a_difference() -> None:
     """60 clusters of ten: where cases are taken to be independent 19% of them do."""
-    found = sizes(eyes(600, 100, 11, size=10))
+    found = sizes(eyes(600, 60, 11, size=10))
     assert all(0.03 <= rate <= 0.06 for rate in found.values()), found
 
 
 @pytest.mark.slow
 def test_weak_judges_do_not_make_the_others_look_strong() -> None:
     """Matched by all judges, three weak ones of eight would make 74% of the others significant and 50% B or C."""
-    found = eyes(1000, 80, 12, weak=1.2, weak_judges=3)
+    found = eyes(1000, 50, 12, weak=1.2, weak_judges=3)
     weak = found["judge"].isin(["j0", "j1", "j2"])
     assert found.loc[weak, "ets_delta"].mean() == pytest.approx(-2.35 * 1.2, abs=0.15)
     others = found[~weak]
@@ -140,23 +140,23 @@ COINS = (0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0)
 def test_a_coin_is_not_weak_where_cases_are_easy(n: int, hard: float, slopes: Sequence[float]) -> None:
     """Issue 12, point 13: matched by the plain number of judges that are right, coins were flagged in 38% of tests.
 
-    No judge has DIF; the subfields differ in difficulty, the judges in how well they follow it. Of 125 tests of a coin
-    up to 10.8% may reject, which is three Monte-Carlo errors.
+    No judge has DIF; the subfields differ in difficulty, the judges in how well they follow it. Of 80 tests of a coin
+    up to 12.3% may reject, which is three Monte-Carlo errors.
     """
-    found = eyes(n, 125, 21, hard=hard, slopes=slopes)
+    found = eyes(n, 80, 21, hard=hard, slopes=slopes)
     rejected = found.assign(of_coin=found["judge"].isin([f"j{i}" for i in range(slopes.count(0.0))]))
     for _, judges in rejected.groupby("of_coin"):
         most = 0.05 + 3 * np.sqrt(0.05 * 0.95 / len(judges))
         assert (judges["p_value"] < 0.05).mean() <= max(0.07, most)
         assert (judges["logistic_p"].dropna() < 0.05).mean() <= max(0.07 if hard <= 1 else 0.08, most)
         assert (judges["ets_class"] != "A").mean() <= 0.04
-    assert (rejected.groupby("judge")["p_value"].agg(lambda p: (p < 0.05).mean()) <= 0.108).all()
+    assert (rejected.groupby("judge")["p_value"].agg(lambda p: (p < 0.05).mean()) <= 0.123).all()
 
 
 @pytest.mark.slow
 def test_power_is_kept_beside_a_coin() -> None:
     """A loss of 1.2 in log odds of a judge that is no coin, among judges of unequal discrimination."""
-    found = eyes(1000, 60, 22, hard=1.0, weak=1.2, slopes=(1.0, 0.0, *COIN[2:]))
+    found = eyes(1000, 40, 22, hard=1.0, weak=1.2, slopes=(1.0, 0.0, *COIN[2:]))
     weak = found[found["judge"] == "j0"]
     assert (weak["p_adjusted"] < 0.05).mean() > 0.95
     assert weak["ets_delta"].mean() == pytest.approx(-2.82, abs=0.3)
