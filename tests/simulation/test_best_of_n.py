@@ -27,7 +27,7 @@ def test_the_intervals_hold_what_many_items_would_show() -> None:
         "regret": (chosen.best - chosen.utility).mean(), "picked_best": chosen.hit.mean(),
         "gain_share": gained.mean() / possible.mean(),
     }  # fmt: skip
-    draws = 1500
+    draws = 600
     rows = [_estimates(choose(*drawn(100), 3, seed=0), np.arange(100)) for _ in range(draws)]
     for name, value in truth.items():
         held = np.mean([row[f"{name}_low"] <= value <= row[f"{name}_high"] for row in rows])
