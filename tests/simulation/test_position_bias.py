@@ -106,7 +106,7 @@ def coverage(rows: pd.DataFrame, name: str, truth: float) -> float:
 SWAYED, GOOD = Judge(0.2, 0.35, 0.8, 0.1), Judge(0.2, 0.05, 0.5, 0.02)
 
 
-@pytest.mark.parametrize(("n", "benchmarks"), [(100, 4000), (400, 1200)])
+@pytest.mark.parametrize(("n", "benchmarks"), [(100, 1500), (400, 800)])
 @pytest.mark.parametrize("judge", [SWAYED, GOOD], ids=["swayed", "good"])
 def test_every_interval_covers(judge: Judge, n: int, benchmarks: int) -> None:
     """A swayed judge, consistent in six cases of ten, and a good one, in more than nine of ten."""
@@ -141,7 +141,7 @@ def test_where_hardly_any_case_leans_intervals_are_too_wide_rather_than_too_narr
 
 
 def test_intervals_cover_where_the_cases_of_a_cluster_are_alike() -> None:
-    rows, truths = SWAYED.rows(100, 2000, seed=101, copies=3), SWAYED.truths()
+    rows, truths = SWAYED.rows(100, 1000, seed=101, copies=3), SWAYED.truths()
     for name in ("consistency", "position_bias", "first_rate", "tie_rate", "position_preference", "ipi"):
         assert 0.93 <= coverage(rows, name, truths[name]) <= 0.97, (name, coverage(rows, name, truths[name]))
 
