@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -241,11 +242,12 @@ def test_a_box_and_a_point_are_marked_in_pixels_of_the_image(page: Page, keys: s
                      "y": pytest.approx(5, abs=tolerance), "width": 0, "height": 0}  # fmt: skip
 
 
-def test_a_region_is_marked_by_keys_alone_and_stays_inside(page: Page) -> None:
+def test_a_region_is_marked_by_keys_alone_and_stays_inside(new_page: Callable[..., Page]) -> None:
+    page = new_page(hasty=True)
     show(page, marking(document(plain_case({"ct.dcm": dicom(numbered())}))))
     page.locator(".mrb-view").focus()
     page.keyboard.press("m")
-    for key in ["ArrowLeft"] * 200 + ["ArrowUp"] * 200 + ["Enter"] + ["ArrowRight"] * 400 + ["ArrowDown"] * 400:
+    for key in ["ArrowLeft"] * 100 + ["ArrowUp"] * 100 + ["Enter"] + ["ArrowRight"] * 200 + ["ArrowDown"] * 200:
         page.keyboard.press(key)
     page.keyboard.press("Enter")
     (whole,) = json.loads(page.evaluate("JSON.stringify(marked)"))
