@@ -7,8 +7,8 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import nbformat
@@ -20,6 +20,7 @@ from mrb_lib.data.benchmark import load
 from mrb_lib.data.demo import write_demo
 from mrb_lib.notebook.lab import prepare
 from mrb_lib.notebook.places import write_simulated_runs
+from mrb_lib.preloaded import command, write_kernel
 from mrb_lib.stats.failures.where import restricted
 from mrb_lib.stats.tables import analyze
 from mrb_lib.verdicts.store import load_verdicts
@@ -36,7 +37,9 @@ READY = """() => {
   return shown?.context?.isReady && shown?.sessionContext?.isReady && kernel?.connectionStatus === "connected"
     && kernel?.status === "idle";
 }"""
-STATE = """() => {
+STATE = """async place => {
+  for (let i = 0; i < 1000 && document.querySelector(".mrb-changing"); i += 1) await new Promise(requestAnimationFrame);
+  place?.focus();
   const cells = window.jupyterapp.shell.currentWidget.content.model.cells;
   return Array.from({length: cells.length}, (_, i) => [cells.get(i).type, cells.get(i).sharedModel.getSource()]);
 }"""
@@ -44,12 +47,19 @@ LIGHT, DARK = (
     f"() => {{ window.jupyterapp.commands.execute('apputils:change-theme', {{theme: 'JupyterLab {name}'}}); }}"
     for name in ("Light", "Dark")
 )
-_LOADED = """\
+_EXPLORER = """\
 from pathlib import Path
 from mrb_lib.data.benchmark import load
 from mrb_lib.verdicts.store import load_verdicts
+from mrb_lib.widgets.explorer import explore
 b = load(Path(BENCH))
-v = load_verdicts(Path(BENCH) / "runs", b.cases).assign(reply="because")"""
+v = load_verdicts(Path(BENCH) / "runs", b.cases).assign(reply="because")
+explore(b, v)"""
+_CASE = """\
+from IPython.display import HTML
+from mrb_lib.data.votes import gold
+from mrb_lib.widgets.case import case_html
+HTML(case_html(b.cases.iloc[0], images=b.images, annotations=b.annotations, gold=gold(b), verdicts=v))"""
 KEYS = (
     *"abcdefghijklmnopqrstuvwxyz0123456789", "D", "J", "K", "M", "Shift+M", "Enter", "ArrowDown", "ArrowUp", "Delete",
     "Backspace", "Escape", "/", "?",
@@ -67,7 +77,10 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(bench: Path) -> Iterator[str]:
-    """The address that `mrb lab` prints; the tests' own settings let scripts reach the app of JupyterLab."""
+    """The address that `mrb lab` prints; the tests' own settings let scripts reach the app of JupyterLab.
+
+    Its kernels are forked from the process of these tests.
+    """
     work = bench.parent
     settings = work / "config"
     settings.mkdir()
@@ -77,10 +90,12 @@ def address(bench: Path) -> Iterator[str]:
     own |= {"JUPYTERLAB_SETTINGS_DIR": "set", "JUPYTERLAB_WORKSPACES_DIR": "spaces", "IPYTHONDIR": "ipython"}
     environment = {**os.environ, "MRB_HOME": str(work / "home"), "OMP_NUM_THREADS": "1"}
     environment |= {name: str(work / folder) for name, folder in own.items()}
-    command = [sys.executable, "-c", "from mrb_lib.cli.main import main; main()", "lab", str(bench), "--no-browser"]
+    environment["JUPYTER_PATH"] = str(work / "forked")
+    write_kernel(work / "forked")
+    words = ("lab", str(bench), "--no-browser", "--folder", str(work / "mine"))
     with (work / "log.txt").open("w") as log:
         server = subprocess.Popen(
-            [*command, "--folder", str(work / "mine")], env=environment, stdout=subprocess.PIPE, stderr=log, text=True
+            command("mrb_lib.cli.main", *words), env=environment, stdout=subprocess.PIPE, stderr=log, text=True
         )
     assert server.stdout is not None
     with server.stdout:
@@ -108,13 +123,21 @@ def lab(chromium: Browser, address: str) -> Iterator[Page]:
 
 @pytest.fixture
 def opened(lab: Page, monkeypatch: pytest.MonkeyPatch) -> Page:
-    """The first notebook with every cell run anew, in light colours."""
+    """The first notebook with every cell run anew."""
     unhurried(lab, monkeypatch)
     lab.wait_for_function(READY, timeout=90_000)
-    lab.evaluate(LIGHT)
     lab.evaluate("() => window.jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
     expect(lab.locator(".mrb-heatmap, .mrb-board")).to_have_count(0)
     return run_all(lab)
+
+
+@pytest.fixture
+def shown(lab: Page, monkeypatch: pytest.MonkeyPatch) -> Page:
+    """The first notebook as the test before left it, in light colours."""
+    unhurried(lab, monkeypatch)
+    lab.wait_for_function(READY, timeout=90_000)
+    lab.evaluate(LIGHT)
+    return lab if lab.locator(".mrb-board tbody tr").count() else run_all(lab)
 
 
 def run_all(page: Page) -> Page:
@@ -126,32 +149,12 @@ def run_all(page: Page) -> Page:
     return page
 
 
-@pytest.fixture
-def opened_on(new_page: Callable[..., Page], address: str, bench: Path) -> Iterator[Callable[[str], Page]]:
-    """Opens a notebook of one cell between two others, and runs it."""
-    made = bench.parent / "mine" / "alone.ipynb"
-
-    def open_on(source: str) -> Page:
-        given = source.replace("BENCH", repr(str(bench)))
-        cells = [nbformat.v4.new_code_cell(text) for text in ("1", given, "2")]
-        kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
-        nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), made)
-        page = new_page()
-        page.goto(f"{address.replace('start.ipynb', made.name)}&reset", wait_until="domcontentloaded")
-        page.wait_for_function(READY, timeout=90_000)
-        page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }")
-        return page
-
-    yield open_on
-    made.unlink(missing_ok=True)
-
-
 def keys_leave_the_notebook(page: Page, place: Locator, before: object) -> None:
     """Press every key on an element, each time anew, since a key may lead elsewhere."""
-    for key in KEYS:
-        place.focus()
+    for last, key in pairwise(("", *KEYS)):
+        assert place.evaluate(STATE) == before, last
         page.keyboard.press(key)
-        assert page.evaluate(STATE) == before, key
+    assert place.evaluate(STATE) == before, key
 
 
 def judges(page: Page) -> list[str]:
@@ -267,10 +270,49 @@ def test_a_filter_typed_into_the_boards_goes_along_to_the_explorer(opened: Page,
     expect(explorer.locator("[data-filter=where]")).to_have_value(where)
 
 
-def test_no_key_pressed_in_the_explorer_edits_the_notebook(opened_on: Callable[[str], Page]) -> None:
-    page = opened_on(f"{_LOADED}\nfrom mrb_lib.widgets.explorer import explore\nexplore(b, v)")
-    explorer = page.locator(".mrb-explorer")
+def test_widgets_are_dark_where_the_lab_is(shown: Page) -> None:
+    board = shown.locator(".mrb-board")
+    light = board.evaluate("root => getComputedStyle(root).backgroundColor")
+    shown.evaluate(DARK)
+    expect(shown.locator("body")).to_have_attribute("data-jp-theme-light", "false")
+    expect(board).not_to_have_css("background-color", light)
+    red, green, blue = map(
+        int, re.findall(r"\d+", board.evaluate("root => getComputedStyle(root).backgroundColor"))[:3]
+    )
+    assert max(red, green, blue) < 60
+
+
+def test_a_kernel_that_was_restarted_answers_nothing_and_the_views_say_so(opened: Page) -> None:
+    board = opened.locator(".mrb-board")
+    settled(board)
+    opened.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
+    board.get_by_label("Policy").select_option("strict")
+    expect(board.get_by_role("alert")).to_have_text("The kernel behind this view has ended. Run its cell again.")
+    expect(board).not_to_have_attribute("aria-busy", "true")
+    heat = opened.locator(".mrb-heatmap")
+    heat.get_by_label("Policy").select_option("strict")
+    said = heat.get_by_role("status")
+    expect(said).to_have_text("The kernel behind this view has ended. Run its cell again.")
+    expect(heat.locator(".mrb-heat")).to_have_css("opacity", "0.45")
+    heat.locator("[data-row]").first.click()  # a cell of the table before tells nothing of what is chosen now
+    expect(heat.locator("[data-open]")).to_have_count(0)
+
+
+def test_no_key_pressed_in_the_explorer_or_in_a_plain_case_edits_the_notebook(
+    new_page: Callable[..., Page], address: str, bench: Path
+) -> None:
+    cells = [
+        nbformat.v4.new_code_cell(text) for text in ("1", _EXPLORER.replace("BENCH", repr(str(bench))), _CASE, "2")
+    ]
+    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), bench.parent / "mine" / "keys.ipynb")
+    page = new_page(hasty=True)
+    page.goto(f"{address.replace('start.ipynb', 'keys.ipynb')}&reset", wait_until="domcontentloaded")
+    page.wait_for_function(READY, timeout=90_000)
+    page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }")
+    explorer, case = page.locator(".mrb-explorer"), page.locator(".mrb-case:not(.mrb-explorer .mrb-case)")
     expect(explorer.locator(".mrb-case[data-case]")).to_be_visible(timeout=60_000)
+    expect(case).to_be_visible(timeout=60_000)
     term = explorer.locator(".mrb-place dt").first
     lines = "one => one.getBoundingClientRect().height / parseFloat(getComputedStyle(one).lineHeight)"
     assert term.evaluate(lines) < 1.5
@@ -278,18 +320,6 @@ def test_no_key_pressed_in_the_explorer_edits_the_notebook(opened_on: Callable[[
     before = page.evaluate(STATE)
     for place in ("button", "select", "[role=listbox]", "summary", ".mrb-answer-text", ".mrb-case"):
         keys_leave_the_notebook(page, explorer.locator(f"{place}:visible:not(:disabled)").first, before)
-
-
-def test_no_key_pressed_in_a_plain_case_edits_the_notebook(opened_on: Callable[[str], Page]) -> None:
-    lines = ("from IPython.display import HTML", "from mrb_lib.data.votes import gold",
-             "from mrb_lib.widgets.case import case_html",
-             "parts = dict(images=b.images, annotations=b.annotations, gold=gold(b), verdicts=v)",
-             "HTML(case_html(b.cases.iloc[0], **parts))")  # fmt: skip
-    page = opened_on("\n".join((_LOADED, *lines)))
-    case = page.locator(".mrb-case")
-    expect(case).to_be_visible(timeout=60_000)
-    page.wait_for_function(READY, timeout=60_000)
-    before = page.evaluate(STATE)
     for place in ("input", "summary", ".mrb-answer-text", ".mrb-wide"):
         keys_leave_the_notebook(page, case.locator(place).first, before)
 
@@ -311,22 +341,6 @@ def test_hostile_text_in_every_field_does_nothing(
     expect(page.locator(".jp-RenderedText[data-mime-type*=stderr], [data-mime-type*=error]")).to_have_count(0)
 
 
-def test_a_kernel_that_was_restarted_answers_nothing_and_the_views_say_so(opened: Page) -> None:
-    board = opened.locator(".mrb-board")
-    settled(board)
-    opened.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
-    board.get_by_label("Policy").select_option("strict")
-    expect(board.get_by_role("alert")).to_have_text("The kernel behind this view has ended. Run its cell again.")
-    expect(board).not_to_have_attribute("aria-busy", "true")
-    heat = opened.locator(".mrb-heatmap")
-    heat.get_by_label("Policy").select_option("strict")
-    said = heat.get_by_role("status")
-    expect(said).to_have_text("The kernel behind this view has ended. Run its cell again.")
-    expect(heat.locator(".mrb-heat")).to_have_css("opacity", "0.45")
-    heat.locator("[data-row]").first.click()  # a cell of the table before tells nothing of what is chosen now
-    expect(heat.locator("[data-open]")).to_have_count(0)
-
-
 def test_the_tables_fit_the_output_of_a_notebook_1280_wide(
     page: Page, bench: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -344,15 +358,3 @@ def test_the_tables_fit_the_output_of_a_notebook_1280_wide(
     assert wide == [0, 0]
     page.evaluate("() => { document.body.style.width = '480px'; }")
     assert violations(page) == []
-
-
-def test_widgets_are_dark_where_the_lab_is(opened: Page) -> None:
-    board = opened.locator(".mrb-board")
-    light = board.evaluate("root => getComputedStyle(root).backgroundColor")
-    opened.evaluate(DARK)
-    expect(opened.locator("body")).to_have_attribute("data-jp-theme-light", "false")
-    expect(board).not_to_have_css("background-color", light)
-    red, green, blue = map(
-        int, re.findall(r"\d+", board.evaluate("root => getComputedStyle(root).backgroundColor"))[:3]
-    )
-    assert max(red, green, blue) < 60
