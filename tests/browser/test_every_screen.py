@@ -14,7 +14,7 @@ from mrb_lib.verdicts.store import load_verdicts
 from mrb_lib.widgets.boards import browse_heatmap, browse_leaderboard
 from mrb_lib.widgets.plain import PlainView
 
-from .axe import violations_in_both_schemes
+from .axe import violations, violations_in_both_schemes
 from .server import Served, mrb
 from .small_site import address, first_case, shared_site
 
@@ -33,9 +33,11 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def readable(page: Page, name: str) -> None:
+    """All rules at every width, those of colours in both schemes at the narrowest and at the widest."""
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 800})
-        assert violations_in_both_schemes(page) == [], f"{name}, {width} wide"
+        found = violations_in_both_schemes(page) if width in (WIDTHS[0], WIDTHS[-1]) else violations(page)
+        assert found == [], f"{name}, {width} wide"
         assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{name}, {width} wide"
 
 
