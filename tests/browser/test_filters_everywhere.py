@@ -352,6 +352,7 @@ def test_hostile_tags_views_and_filters_do_nothing(new_page: NewPage, served: Se
         page.keyboard.press("Enter")
         expect(page.locator(".mrb-position")).to_contain_text("of ")
         settled(page)
+        expect(page.locator(".mrb-notice")).to_have_text("")
         assert harm(page) == [], where
     for attack in ATTACKS:
         field.fill(attack[:40])
