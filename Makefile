@@ -6,12 +6,12 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 AXE := tests/browser/node_modules/.package-lock.json
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest
 export MRB_HOME := $(CURDIR)/.mrb
 # Every test process, kernel and worker would compile what it imports anew, which takes as long as the tests do.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup packages report screenshots quick test coverage lint clean
+.PHONY: setup packages report screenshots quick test types pages others coverage lint clean
 
 setup: $(STAMP) $(AXE) packages
 
@@ -49,21 +49,29 @@ quick: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(PYTEST) --quiet --dist worksteal -m 'not slow' tests
+	$(PYTEST) --numprocesses 2 --quiet --dist worksteal -m 'not slow' tests
 
-# Two test processes with one arithmetic thread each: more threads than cores slow each other down.
-# A file of browser tests shares its servers, so it stays in one process. Types take a minute and a half of one core.
+# Types and the browser's tests run beside all others, so that both cores have work where a test waits. Each process has
+# one arithmetic thread: more threads than cores slow each other down.
 test: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/nbstripout --verify notebooks/*.ipynb
-	$(BIN)/mypy & types=$$!; $(PYTEST) --dist worksteal --ignore tests/browser; tested=$$?; \
-	wait $$types && exit $$tested
-	$(PYTEST) --dist loadfile --no-loadscope-reorder tests/browser
+	$(MAKE) --jobs 3 types pages others
+
+types:
+	$(BIN)/mypy
+
+# What these print comes in one piece, when they are done.
+pages:
+	@mkdir -p .mrb; $(PYTEST) tests/browser >.mrb/pages.txt 2>&1; status=$$?; cat .mrb/pages.txt; exit $$status
+
+others:
+	$(PYTEST) --numprocesses 2 --dist worksteal --ignore tests/browser
 
 # Tracing every line doubles the time of the tests, so it has a target of its own.
 coverage: setup
-	$(PYTEST) --dist worksteal --ignore tests/browser --cov --cov-report=term
+	$(PYTEST) --numprocesses 2 --dist worksteal --ignore tests/browser --cov --cov-report=term
 
 lint: $(STAMP)
 	$(BIN)/pre-commit run --all-files

@@ -31,14 +31,6 @@ SHARED_MEMORY, ROOMY = Path("/dev/shm"), 1 << 30  # noqa: S108  # only its size 
 not. Playwright has it write files instead, which took a sixth of its processor time."""
 
 
-LONGEST = ("test_in_sight_review.py", "test_in_sight_annotate.py")
-"""Files that come first, so that no process works on one alone at the end."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: item.path.name not in LONGEST)
-
-
 @pytest.fixture(scope="session", autouse=True)
 def forked_servers() -> Iterator[None]:
     """Servers and kernels are forked from one process of this session: importing took most of their time."""
