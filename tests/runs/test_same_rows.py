@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import random
 import signal
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +19,7 @@ from mrb_lib.schema import KEYS
 from mrb_lib.verdicts.store import load_verdicts
 
 from .scripted import comparable
-from .test_interruption import KILLS, parts
+from .test_interruption import KILLS, Judging, judging_server, parts, until_parts
 
 KEY = list(KEYS["verdicts"])
 EXACT = [*KEY, "choice", "status", "prompt_id"]
@@ -87,24 +85,18 @@ def test_being_killed_ten_times_at_random_changes_no_row(
 ) -> None:
     rng = random.Random(20)
     model, kept = tiny("llava"), 0
-    forked = multiprocessing.get_context("fork")
-    for kill in range(KILLS):
-        arguments = (sixty, model, tmp_path)
-        process = forked.Process(target=judged, args=arguments, kwargs={"batch_size": rng.randint(1, 2)})
-        process.start()
-        if kill % 2:
-            number = len(parts(tmp_path)) + rng.randint(1, 3)
-            while len(parts(tmp_path)) < number and process.is_alive():
-                time.sleep(0.002)
-        else:
-            process.join(rng.uniform(0.0, 1.0))
-        process.kill()
-        process.join()
-        assert process.exitcode == -signal.SIGKILL, "it was killed before it was done"
-        if parts(tmp_path):
-            held = load_verdicts(tmp_path)
-            assert not held.duplicated(KEY).any()
-            assert len(held) >= kept, "what was kept stays"
-            kept = len(held)
+    with judging_server("weights") as server:
+        for kill in range(KILLS):
+            with Judging(server, f"{sixty.path} {tmp_path} path:{model} {rng.randint(1, 2)}") as judging:
+                if kill % 2:
+                    until_parts(judging, tmp_path, len(parts(tmp_path)) + rng.randint(1, 3))
+                else:
+                    judging.ends_within(rng.uniform(0.0, 1.0))
+                assert judging.send(signal.SIGKILL) == -signal.SIGKILL, "it was killed before it was done"
+            if parts(tmp_path):
+                held = load_verdicts(tmp_path)
+                assert not held.duplicated(KEY).any()
+                assert len(held) >= kept, "what was kept stays"
+                kept = len(held)
     assert 0 < kept < len(one_go)
     assert_same(judged(sixty, model, tmp_path), one_go)
