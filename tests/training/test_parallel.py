@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-
-import pytest
 
 from mrb_lib.data.benchmark import Benchmark, save
 from mrb_lib.errors import InputError
@@ -21,13 +18,9 @@ WEIGHTS = "reward_head.safetensors"  # which is what a reward model is trained i
 
 
 def test_trained_at_once_they_are_the_same_judges(
-    with_split: Benchmark, tiny: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    with_split: Benchmark, tiny: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    """Two trainings that differ in their seeds, and between them one that cannot be made.
-
-    Where processes are to be spawned they are forked, for each would spend seconds importing what it needs; that what
-    they are sent can be sent is shown by Ray Tune, in tests/runs/test_scaleout.py.
-    """
+    """Two trainings that differ in their seeds, and between them one that cannot be made."""
     unvalidated = with_split.cases["split"].replace("validation", "test")  # the last weights are kept then
     save(replace(with_split, cases=with_split.cases.assign(split=unvalidated)), tmp_path / "bench")
     recipe = Recipe(method="reward", epochs=1, batch=4, n_cases=4)
@@ -40,8 +33,6 @@ def test_trained_at_once_they_are_the_same_judges(
         ]
 
     alone = [(training.run().folder / WEIGHTS).read_bytes() for training in trainings("alone")[::2]]
-    forking = multiprocessing.get_context("fork")
-    monkeypatch.setattr(multiprocessing, "get_context", {"spawn": forking}.__getitem__)
     steps: list[tuple[str, TrainProgress]] = []
     results = list(train_at_once(trainings("at once"), 2, lambda *step: steps.append(step)))
     made = {done.folder.name: done for done in results if isinstance(done, Trained)}
