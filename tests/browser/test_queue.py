@@ -50,6 +50,15 @@ def _seated(page: Page, address: str, name: str) -> None:
     page.keyboard.press("Escape")
 
 
+def _signed_in(page: Page, address: str, name: str) -> None:
+    page.goto(address)
+    expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
+    expect(page.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
+    page.get_by_label("Your name").fill(name)
+    page.get_by_role("button", name="Sign in").click()
+    page.keyboard.press("Escape")
+
+
 def _at(page: Page, index: int, n: int) -> None:
     expect(page.locator(".mrb-position")).to_contain_text(f"{index + 1} of {n} cases")
     expect(page.locator(".mrb-explorer")).not_to_contain_class("mrb-changing")
@@ -141,12 +150,7 @@ def test_the_later_of_two_windows_is_told_what_it_replaces(
 ) -> None:
     windows = [new_page(), new_page()]
     for window in windows:
-        window.goto(f"{served.address}#case={load(bench).cases['case_id'].iloc[100]}")
-        expect(window.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
-        expect(window.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
-        window.get_by_label("Your name").fill("Dr Twice")
-        window.get_by_role("button", name="Sign in").click()
-        window.keyboard.press("Escape")
+        _signed_in(window, f"{served.address}#case={load(bench).cases['case_id'].iloc[100]}", "Dr Twice")
         # Answered after the history of the case, which a window must not ask for anew once the other has saved.
         expect(window.locator(".mrb-position")).to_contain_text("reviewed by you")
         expect(window.locator(".mrb-history")).to_contain_text("Nobody has reviewed this case yet.")
@@ -164,12 +168,7 @@ def test_the_later_of_two_windows_is_told_what_it_replaces(
 
 
 def test_the_end_of_a_list_is_told(page: Page, bench: Path, served: Served) -> None:
-    page.goto(f"{served.address}#where={quote('length > 0')}&organ=foot")
-    expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
-    expect(page.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
-    page.get_by_label("Your name").fill("Dr Last")
-    page.get_by_role("button", name="Sign in").click()
-    page.keyboard.press("Escape")
+    _signed_in(page, f"{served.address}#where={quote('length > 0')}&organ=foot", "Dr Last")
     page.locator("[role=listbox]").focus()
     page.keyboard.press("End")
     n = int((load(bench).cases["organ"] == "foot").sum())
