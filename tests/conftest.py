@@ -176,20 +176,35 @@ def smollm_gguf() -> Path:
 
 
 @pytest.fixture(scope="session")
-def smollm_server(smollm_gguf: Path) -> Iterator[str]:
-    """The base URL of a llama.cpp server of that model on loopback; it takes no images."""
+def serve_smollm(smollm_gguf: Path) -> Iterator[Callable[[str], str]]:
+    """Starts a llama.cpp server of that model on loopback, and gives its base URL; it takes no images.
+
+    Its parameter is the template of a chat; "" for the model's own.
+    """
     import xllamacpp
 
-    params = xllamacpp.CommonParams()
-    params.model.path = str(smollm_gguf)
-    params.hostnames = ["127.0.0.1"]
-    params.port = 0  # any that is free
-    # One request at a time, and nothing kept of the one before: the same request always gets the same reply.
-    params.n_parallel = 1
-    params.cache_prompt = False
-    params.n_ctx = 4096
-    params.cpuparams.n_threads = 1
-    params.verbosity = 0
-    server = xllamacpp.Server(params)
-    yield f"{server.listening_address}/v1"
-    del server
+    servers = []
+
+    def serve(template: str) -> str:
+        params = xllamacpp.CommonParams()
+        params.model.path = str(smollm_gguf)
+        params.chat_template = template
+        params.hostnames = ["127.0.0.1"]
+        params.port = 0  # any that is free
+        # One request at a time, and nothing kept of the one before: the same request always gets the same reply.
+        params.n_parallel = 1
+        params.cache_prompt = False
+        params.n_ctx = 4096
+        params.cpuparams.n_threads = 1
+        params.verbosity = 0
+        servers.append(xllamacpp.Server(params))
+        return f"{servers[-1].listening_address}/v1"
+
+    yield serve
+    servers.clear()
+
+
+@pytest.fixture(scope="session")
+def smollm_server(serve_smollm: Callable[[str], str]) -> str:
+    """The base URL of a server of that model."""
+    return serve_smollm("")

@@ -28,12 +28,17 @@ pytestmark = pytest.mark.slow
 
 Mrb = Callable[..., Result]
 UNTIMED = ("latency_s",)
-# To read prompts takes SmolLM2 most of the time.
+# To read prompts takes SmolLM2 most of the time: they are the question, without the system message that its own template
+# adds, and with the first word of an answer, so that the next are about the item.
 BRIEF = """{# asks: answer #}
 {% block case %}{{ question }}{% endblock %}
 {% block responses %}{% endblock %}
-{% block ask %}Number?{% endblock %}
+{% block ask %}{% endblock %}
 """
+CHAT = (
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
+    "<|im_start|>assistant\nFinding"
+)
 
 
 def killed(arguments: Sequence[object], after: int) -> None:
@@ -83,7 +88,7 @@ def rate(store: Path, name: str, dimensions: Sequence[str], choices: Sequence[st
 
 
 def test_from_a_folder_of_images_to_a_released_benchmark(
-    mrb: Mrb, tiny: Callable[[str], Path], smollm_server: str, tmp_path: Path
+    mrb: Mrb, tiny: Callable[[str], Path], serve_smollm: Callable[[str], str], tmp_path: Path
 ) -> None:
     """Two tiny models and SmolLM2 behind a server are the filter and the responders.
 
@@ -94,11 +99,11 @@ def test_from_a_folder_of_images_to_a_released_benchmark(
     roster.write_text('[[judge]]\nname = "smollm2"\nengine = "endpoint"\nmodel = "smollm2"\nvision = false\n')
     # Two of the three read text only, and answer from the question.
     served.write_text(
-        f'[[model]]\nname = "smollm2"\nurl = "{smollm_server}"\ntemperature = 0.0\nwithout_images = true\n'
+        f'[[model]]\nname = "smollm2"\nurl = "{serve_smollm(CHAT)}"\ntemperature = 0.0\nwithout_images = true\n'
         f'[[model]]\nname = "path:{tiny("llama")}"\nwithout_images = true\n'
     )
     (tmp_path / "brief.jinja").write_text(BRIEF)
-    asked = ("--plan", served, "--roster", roster, "--prompt", tmp_path / "brief.jinja", "--max-new-tokens", 4)
+    asked = ("--plan", served, "--roster", roster, "--prompt", tmp_path / "brief.jinja", "--max-new-tokens", 2)
 
     def step(name: str, *options: object, after: int, bare: bool = False) -> Result:
         """A step that is killed, taken up again, and compared with one that nobody killed.
