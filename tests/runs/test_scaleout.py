@@ -45,7 +45,7 @@ from .scripted import Said, Scripted, comparable, use
 ONE = WorkerPool(1, 1, 0.0)
 ALONE = {"workers": 2, "gpus_per_worker": 0.0}
 LONE = {"workers": 1, "gpus_per_worker": 0.0}  # where it does not matter between how many the work is shared
-CASES = 9  # that the judge with weights judges: two it has judged before, and three batches for two workers
+CASES = 9  # that the judge with weights judges: two it has judged before, and three batches for a worker
 
 
 @pytest.fixture(scope="module")
@@ -94,12 +94,12 @@ def test_what_this_process_began_workers_finish_with_the_rows_of_one_go(
     name, runs, cpu = f"path:{tiny('llava')}", tmp_path / "runs", Settings(device="cpu")
     for folder, limit in ((tmp_path / "whole", CASES), (runs, 2)):
         execute.judge(pictured, folder, [name], limit=limit, settings=cpu)
-    [done] = scaleout.judge_on_ray(pictured, runs, [name], limit=CASES, settings=Settings(batch_size=3), **ALONE)
+    [done] = scaleout.judge_on_ray(pictured, runs, [name], limit=CASES, settings=Settings(batch_size=3), **LONE)
     assert (done.before, done.made, done.waiting) == (2 * 12, 7 * 12, 0)
     found, expected = (comparable(load_verdicts(folder, replies=True)) for folder in (runs, tmp_path / "whole"))
     pd.testing.assert_frame_equal(found.drop(columns="p_a"), expected.drop(columns="p_a"), rtol=0, atol=1e-5)
     np.testing.assert_allclose(found["p_a"], expected["p_a"], rtol=0, atol=1e-5)
-    assert "2 x cpu" in str(read_manifest(done.folder).resumed)
+    assert "1 x cpu" in str(read_manifest(done.folder).resumed)
     assert capfd.readouterr() == ("", "")
 
 
@@ -138,7 +138,7 @@ def test_a_worker_that_is_killed_midway_loses_and_doubles_nothing(
 
     there = tmp_path / "there"
     [done] = scaleout.judge_on_ray(
-        little, there, ["scripted"], settings=Settings(batch_size=1), progress=kill_once, **ALONE
+        little, there, ["scripted"], settings=Settings(batch_size=4), progress=kill_once, **ALONE
     )
     assert len(killed) == 1
     assert (done.made, read_manifest(done.folder).device) == (160, "2 x cpu")
@@ -181,7 +181,7 @@ def test_an_interrupted_run_keeps_what_arrived_of_every_status_and_says_how_to_g
 
     there = tmp_path / "there"
     with pytest.raises(InterruptedRunError, match=r"of 160 verdicts are kept in .*; run the same command again"):
-        scaleout.judge_on_ray(little, there, ["scripted"], settings=Settings(batch_size=1), progress=interrupt, **LONE)
+        scaleout.judge_on_ray(little, there, ["scripted"], settings=Settings(batch_size=4), progress=interrupt, **LONE)
     kept = load_verdicts(there)
     assert 80 < len(kept) < 160
     assert set(kept["status"]) == {"ok", "repaired", "unparsed", "refused", "error"}
