@@ -10,9 +10,9 @@ from pathlib import Path
 from tests.parsed import LIBRARY, import_nodes, tree
 
 FLOORS = (
-    "errors", "schema", "dates", "rubrics", "files", "preloaded_client", "preloaded", "registry", "validation",
-    "replies", "data", "verdicts", "reviews", "judges", "probes", "training", "runs", "stats", "construct", "plots",
-    "notebook", "widgets", "report", "cli",
+    "errors", "schema", "dates", "rubrics", "files", "imports", "preloaded_client", "preloaded", "registry",
+    "validation", "replies", "data", "verdicts", "reviews", "judges", "probes", "training", "runs", "stats",
+    "construct", "plots", "notebook", "widgets", "report", "cli",
 )  # fmt: skip
 STATISTICS = {"scipy", "statsmodels", "sklearn", "krippendorff", "torch"}
 

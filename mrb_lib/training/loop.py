@@ -15,12 +15,15 @@ from typing import Any, Final
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
-from transformers import PreTrainedModel, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from mrb_lib.errors import InputError, RunError
 from mrb_lib.files import write_atomic
+from mrb_lib.imports import uncollected
 from mrb_lib.judges.local.base import TOO_LARGE
 from mrb_lib.training.recipe import Recipe
+
+with uncollected():
+    from transformers import PreTrainedModel, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 CURVE: Final = "curve.json"
 BEST: Final = "best.safetensors"

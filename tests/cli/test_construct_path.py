@@ -28,8 +28,8 @@ pytestmark = pytest.mark.slow
 
 Mrb = Callable[..., Result]
 UNTIMED = ("latency_s",)
-# To read prompts takes SmolLM2 most of the time: they are the question, without the system message that its own template
-# adds, and with the first word of an answer, so that the next are about the item.
+# To read prompts takes SmolLM2 most of the time: they are the question, without the system message that its own
+# template adds, and with the first word of an answer, so that the next are about the item.
 BRIEF = """{# asks: answer #}
 {% block case %}{{ question }}{% endblock %}
 {% block responses %}{% endblock %}
