@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import importlib.util
 import os
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -18,6 +20,7 @@ from hypothesis import strategies as st
 
 from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.data.demo.build import write_demo
+from mrb_lib.files import staged_folder
 from mrb_lib.verdicts.orders import to_shown_frame
 
 if TYPE_CHECKING:
@@ -176,7 +179,59 @@ def smollm_gguf() -> Path:
 
 
 @pytest.fixture(scope="session")
-def serve_smollm(smollm_gguf: Path) -> Iterator[Callable[[str], str]]:
+def written_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], None]], Path]:
+    """Writes a folder of that name once a run: the test process that comes first writes it, the others wait for it."""
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+    def once(name: str, write: Callable[[Path], None]) -> Path:
+        folder = shared / name
+        with (shared / f".{name}.lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not folder.is_dir():
+                with staged_folder(folder) as stage:
+                    write(stage)
+        return folder
+
+    return once
+
+
+@pytest.fixture(scope="session")
+def served_gguf(smollm_gguf: Path, written_once: Callable[[str, Callable[[Path], None]], Path]) -> Path:
+    """The same weights in eight bits, which llama.cpp reads prompts with in 3.7 ms a token instead of 5.7 ms."""
+    name = "smollm2-135m-q8.gguf"
+
+    def write(folder: Path) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            # Each of a million cuts out of a map of the file makes a map of its own.
+            patch.setattr(np, "memmap", lambda path, mode="r", dtype=np.uint8: np.fromfile(path, dtype))
+            _requantize(smollm_gguf, folder / name)
+
+    return written_once("served", write) / name
+
+
+def _requantize(source: Path, path: Path) -> None:
+    import gguf
+
+    few, eight = gguf.GGMLQuantizationType.Q4_1, gguf.GGMLQuantizationType.Q8_0
+    read = gguf.GGUFReader(source)
+    writer = gguf.GGUFWriter(path, "llama")
+    for field in read.fields.values():
+        if not field.name.startswith("GGUF.") and field.name != "general.architecture":
+            writer.add_key_value(field.name, field.contents(), field.types[0], sub_type=field.types[-1])
+    for tensor in read.tensors:
+        data, kind = tensor.data, tensor.tensor_type
+        if kind == few:
+            data, kind = gguf.quants.quantize(gguf.quants.dequantize(data, few), eight), eight
+        writer.add_tensor(tensor.name, data, raw_dtype=kind)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+@pytest.fixture(scope="session")
+def serve_smollm(served_gguf: Path) -> Iterator[Callable[[str], str]]:
     """Starts a llama.cpp server of that model on loopback, and gives its base URL; it takes no images.
 
     Its parameter is the template of a chat; "" for the model's own.
@@ -187,7 +242,7 @@ def serve_smollm(smollm_gguf: Path) -> Iterator[Callable[[str], str]]:
 
     def serve(template: str) -> str:
         params = xllamacpp.CommonParams()
-        params.model.path = str(smollm_gguf)
+        params.model.path = str(served_gguf)
         params.chat_template = template
         params.hostnames = ["127.0.0.1"]
         params.port = 0  # any that is free

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from mrb_lib.files import staged_folder
-
 if TYPE_CHECKING:
     from mrb_lib.judges.local.packed import PackedJudge
 
 
 @pytest.fixture(scope="session")
-def smollm(smollm_gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same weights as an ordinary checkpoint in single precision, that `path:FOLDER` judges with.
+def smollm(smollm_gguf: Path, written_once: Callable[[str, Callable[[Path], None]], Path]) -> Path:
+    """The same weights as an ordinary checkpoint in single precision, that `path:FOLDER` judges with."""
 
-    Written once a run: the test process that comes first writes it, the others wait for it.
-    """
-    own = tmp_path_factory.getbasetemp()
-    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
-    folder = shared / "smollm2-135m"
-    with (shared / ".smollm2-135m.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.is_dir():
-            with staged_folder(folder) as stage, pytest.MonkeyPatch.context() as patch:
-                _write_smollm(smollm_gguf, stage, patch)
-    return folder
+    def write(folder: Path) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            _write_smollm(smollm_gguf, folder, patch)
+
+    return written_once("smollm2-135m", write)
 
 
 ASKED = ("accuracy", "overall")
