@@ -30,8 +30,14 @@ from typing import Any, Final
 
 ADDRESS: Final = "MRB_PRELOADED"
 _CLIENT = Path(__file__).with_name("preloaded_client.py")
-KERNEL: Final = ("ipykernel.kernelapp", "ipykernel.ipkernel", "ipykernel.debugger", "IPython")
-"""What every kernel imports."""
+KERNEL: Final = (
+    "ipykernel.kernelapp", "ipykernel.ipkernel", "ipykernel.debugger", "IPython", "IPython.core.completerlib",
+    "IPython.core.debugger", "IPython.core.logger", "IPython.core.oinspect", "IPython.extensions.storemagic", "psutil",
+    "tornado.platform.asyncio",
+)  # fmt: skip
+"""What every kernel imports, the second half only as it starts."""
+DATA: Final = ("PIL.Image:preinit", "pyarrow.dataset", "sqlalchemy.dialects.sqlite")
+"""What is imported where the first picture, table and store is opened."""
 _READY = b"ready\n"
 _SECONDS_TO_STOP = 5.0
 

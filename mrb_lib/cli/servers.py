@@ -28,7 +28,7 @@ from pathlib import Path
 from types import FrameType
 
 from mrb_lib.errors import InputError, RunError
-from mrb_lib.preloaded import KERNEL, command, preloaded, write_kernel
+from mrb_lib.preloaded import DATA, KERNEL, command, preloaded, write_kernel
 
 LOG = "MRB_SERVER_LOG"
 _READY = "MRB_SERVER_READY"
@@ -96,7 +96,7 @@ def serve_app(
         (folder / "config" / "voila.json").write_text(json.dumps(_voila_settings(host, chosen)), encoding="utf-8")
         variables = _own_jupyter(folder) | dict(environment) | {_READY: str(folder / "ready"), LOG: str(folder / "log")}
         url = f"http://{_shown(host)}:{chosen}/"
-        with preloaded({**os.environ, **variables}, ("voila.app", *KERNEL, *preload)) as forking:
+        with preloaded({**os.environ, **variables}, ("voila.app", *KERNEL, *DATA, *preload)) as forking:
             write_kernel(folder / "jupyter", forking)
             server = command("voila", notebook.name, environment=forking)
             _serve(server, notebook.parent, forking, url, browse=browse, ready=folder / "ready", fragment=fragment)

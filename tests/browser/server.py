@@ -10,12 +10,12 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from mrb_lib.preloaded import ADDRESS, KERNEL, command
+from mrb_lib.preloaded import ADDRESS, DATA, KERNEL, command
 
 APPS: Final = (
-    *KERNEL, "typer", "typer._adapters", "voila.app", "nbformat.validator:get_validator",
+    *KERNEL, *DATA, "typer", "typer._adapters", "voila.app", "nbformat.validator:get_validator",
     "mrb_lib.cli.app", "mrb_lib.notebook.places", "mrb_lib.runs.execute", "mrb_lib.stats.tables",
-    "mrb_lib.widgets.explorer.app", "mrb_lib.widgets.annotate.app", "pyarrow.dataset", "sqlalchemy.dialects.sqlite",
+    "mrb_lib.widgets.explorer.app", "mrb_lib.widgets.annotate.app",
 )  # fmt: skip
 """What servers, their kernels and other commands import; the check of a notebook is compiled at its first call."""
 
