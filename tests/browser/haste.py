@@ -88,6 +88,13 @@ def paused(process: int) -> Iterator[None]:
             os.kill(each, signal.SIGCONT)
 
 
+def forking() -> int:
+    """The process that these tests fork servers from: they are below it, with their kernels."""
+    return next(
+        one for one in descendants(os.getpid()) if b"mrb_lib.preloaded\0" in Path(f"/proc/{one}/cmdline").read_bytes()
+    )
+
+
 def descendants(process: int) -> list[int]:
     """The processes that one started, and those that they started."""
     children = Path(f"/proc/{process}/task/{process}/children")

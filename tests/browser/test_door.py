@@ -15,7 +15,7 @@ from mrb_lib.data.demo.build import write_demo
 from mrb_lib.reviews.store import open_store
 
 from .axe import violations
-from .haste import descendants, paused
+from .haste import descendants, forking, paused
 from .server import Served
 
 PATIENT = 120_000
@@ -35,7 +35,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
 def served(bench: Benchmark) -> Iterator[Served]:
     """For tests that leave their server as it is, or let it stand still for a while."""
     assert bench.path is not None
-    with Served("review", bench.path, is_alone=True) as running:
+    with Served("review", bench.path) as running:
         yield running
 
 
@@ -146,7 +146,7 @@ def test_a_withdrawal_whose_answer_was_lost_stands_in_nobodys_way(page: Page, be
     for key in "1s":
         page.keyboard.press(key)
     expect(page.locator(".mrb-saved")).to_contain_text("Saved")
-    with paused(served.process.pid):
+    with paused(forking()):
         page.evaluate("window.hasty = true")
         page.get_by_role("button", name="Withdraw").click()
         expect(page.locator(".mrb-saved")).to_contain_text("does not answer")
@@ -176,7 +176,7 @@ def test_each_entry_is_withdrawn_by_a_withdrawal_of_its_own(page: Page, bench: B
     note.fill("on second thoughts")
     page.get_by_role("button", name="Withdraw").click()
     expect(saved).to_contain_text("What you typed since is not saved yet")
-    with paused(served.process.pid):
+    with paused(forking()):
         page.locator(".mrb-save").click()
         note.fill("on third thoughts")
     expect(page.get_by_role("button", name="Withdraw")).to_be_visible()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -28,7 +27,7 @@ from mrb_lib.widgets.shell import Shell
 from tests.widgets.boards.judged import judged
 
 from .axe import violations, violations_in_both_schemes
-from .haste import descendants, paused
+from .haste import forking, paused
 from .hostile import ATTACKS, harm
 from .server import Served
 
@@ -249,9 +248,7 @@ def test_a_tag_begun_at_a_case_lands_on_no_other(new_page: NewPage, served: Serv
     ids = load(bench).cases["case_id"].astype(str).tolist()
     opened(page, served, "Dr Haste", f"#case={ids[10]}")
     field, notice = page.get_by_label("Add a tag to this case"), page.locator(".mrb-notice")
-    # Below the process that all others are forked from is the server with its kernels.
-    forking = next(one for one in descendants(os.getpid()) if b"preloaded" in Path(f"/proc/{one}/cmdline").read_bytes())
-    with paused(forking):
+    with paused(forking()):
         page.locator("[role=listbox]").focus()
         for key in ("End", "#", *"stab1"):  # the last case is not here yet
             page.keyboard.press(key)

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.reviews.store import open_store
 
-from .haste import ACTIONS, CASES, ME, PATIENT, RECORD, act, click, hasty_benchmark, paused, press, stalled
+from .haste import ACTIONS, CASES, ME, PATIENT, RECORD, act, click, forking, hasty_benchmark, paused, press, stalled
 from .server import Served
 
 STALLED = "Dr Stalled"
@@ -38,7 +38,7 @@ def served(bench: Benchmark) -> Iterator[Served]:
     few = deal.head(3).assign(annotator=STALLED, order="AB")
     with open_store(bench.path / "reviews.sqlite") as store:
         store.assign(bench.meta.name, pd.concat([deal, few]))
-    with Served("annotate", bench.path, is_alone=True) as running:
+    with Served("annotate", bench.path) as running:
         yield running
 
 
@@ -55,7 +55,7 @@ def test_annotations_are_of_the_case_in_sight(page: Page, served: Served, bench:
         lambda: click(page, ".mrb-pick", chance),
         lambda: click(page, ".mrb-forward", chance),
     ]
-    with stalled(served.process.pid, seed=2):
+    with stalled(forking(), seed=2):
         act(page, steps, chance)
     page.wait_for_timeout(3000)
     actions = page.evaluate("window.mrbActions")
@@ -82,7 +82,7 @@ def test_keys_pressed_while_the_server_stands_still_flip_no_answer(
     page.get_by_role("button", name=STALLED).click(timeout=PATIENT)
     expect(page.locator(".mrb-sheet h2")).to_be_visible(timeout=PATIENT)
     expect(page.locator(".mrb-annotate")).not_to_contain_class("mrb-changing")
-    with paused(served.process.pid):
+    with paused(forking()):
         for key in (*"aaaaaa", "Enter", *"bbbbbb"):
             page.keyboard.press(key)
         expect(page.locator(".mrb-annotate")).to_contain_class("mrb-changing")

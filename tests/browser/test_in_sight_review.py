@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.reviews.store import open_store
 
-from .haste import ACTIONS, CASES, ME, PATIENT, RECORD, act, click, hasty_benchmark, paused, press, stalled
+from .haste import ACTIONS, CASES, ME, PATIENT, RECORD, act, click, forking, hasty_benchmark, paused, press, stalled
 from .server import Served
 
 VERDICTS = {"1": "gold_right", "3": "ambiguous", "4": "image_unusable"}
@@ -31,7 +31,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
 @pytest.fixture(scope="module")
 def served(bench: Benchmark) -> Iterator[Served]:
     assert bench.path is not None
-    with Served("review", bench.path, is_alone=True) as running:
+    with Served("review", bench.path) as running:
         yield running
 
 
@@ -57,7 +57,7 @@ def test_reviews_are_of_the_case_in_sight(page: Page, served: Served, bench: Ben
         *[lambda: press(page, [chance.choice([*VERDICTS]), "s"], chance.uniform(0, 0.4))] * 5,
         lambda: press(page, ["m", "Enter", "Enter", chance.choice([*VERDICTS]), "s"], chance.uniform(0, 0.4)),
     ]
-    with stalled(served.process.pid, seed=1):
+    with stalled(forking(), seed=1):
         act(page, steps, chance)
     page.wait_for_timeout(3000)
     actions = page.evaluate("window.mrbActions")
@@ -97,7 +97,7 @@ def test_a_row_clicked_and_reviewed_at_once_is_the_one_reviewed(page: Page, serv
     last = str(bench.cases["case_id"].iloc[-1])
     expect(page.locator(".mrb-of-case bdi")).to_have_text(last, timeout=PATIENT)
     expect(page.locator(".mrb-explorer")).not_to_contain_class("mrb-changing")
-    with paused(served.process.pid):
+    with paused(forking()):
         page.locator(f'[data-index="{CASES - 4}"]').click()
         for key in "3s":
             page.keyboard.press(key)
