@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Dialog,
+    Page,
+    Request,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 from mrb_lib.preloaded import ADDRESS, preloaded
 from mrb_lib.report.html.pdf import browser
@@ -20,6 +30,7 @@ _ALLOWED = ("http://127.0.0.1:", "ws://127.0.0.1:", "file:", "data:", "blob:", "
 _BROKEN = ("net::ERR_CONNECTION_", "net::ERR_SOCKET_NOT_CONNECTED")
 PATIENT = 20_000
 """Milliseconds that an expectation may take where a test says nothing else: two busy cores are slow."""
+SIZE: ViewportSize = {"width": 1280, "height": 860}
 FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
@@ -101,7 +112,7 @@ def new_page(chromium: Browser, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cal
     made: list[Watched] = []
 
     def make(*, hasty: bool = False, **options: Any) -> Page:
-        given: dict[str, Any] = {"viewport": {"width": 1280, "height": 860}, "accept_downloads": True, **options}
+        given: dict[str, Any] = {"viewport": SIZE, "accept_downloads": True, **options}
         watched = Watched(chromium.new_context(**given))
         made.append(watched)
         page = watched.context.new_page()
@@ -120,3 +131,28 @@ def new_page(chromium: Browser, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cal
 def page(new_page: Callable[..., Page]) -> Page:
     """One page, 1280 wide."""
     return new_page()
+
+
+@pytest.fixture(scope="module")
+def kept(chromium: Browser) -> Iterator[Watched]:
+    """The context of `same_page`."""
+    watched = Watched(chromium.new_context(viewport=SIZE))
+    watched.context.new_page()
+    yield watched
+    watched.context.close()
+
+
+@pytest.fixture
+def same_page(kept: Watched, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
+    """One page for tests of a module that change no more of it than its document and its size, empty and 1280 wide.
+
+    A page of one's own takes a process, and its script is compiled anew there.
+    """
+    (page,) = kept.context.pages
+    page.set_viewport_size(SIZE)
+    page.goto("about:blank")
+    page.mouse.move(0, 0)
+    unhurried(page, monkeypatch)
+    kept.complaints.clear()
+    yield page
+    assert kept.complaints == []

@@ -34,6 +34,11 @@ _WHERE = (
 )
 
 
+@pytest.fixture
+def page(same_page: Page) -> Page:
+    return same_page
+
+
 def levels(shown: Locator) -> np.ndarray:
     """The grey levels of an image or a canvas, which has them alike in its three channels."""
     height, width, alike, *values = shown.evaluate(_READ)

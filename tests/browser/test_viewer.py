@@ -25,6 +25,11 @@ MARKED = (
 )
 
 
+@pytest.fixture
+def page(same_page: Page) -> Page:
+    return same_page
+
+
 def numbered() -> np.ndarray:
     """Every pixel has a value of its own: 300 * row + column."""
     rows, columns = np.mgrid[:TALL, :WIDE]
