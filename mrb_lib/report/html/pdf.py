@@ -159,13 +159,13 @@ def print_html(
     from markupsafe import Markup
 
     content = Content(out, records, made_from, cases)
-    environment = templates(content)
     sheets = [
         style_of(*STYLES),
         *((TEMPLATES / name).read_text(encoding="utf-8") for name in ("style.css", "print.css")),
     ]
     links = {name: f"#{page[:-5]}" for name, page in content.links().items()}
-    return environment.get_template("print.html.jinja").render(
+    template = templates().get_template("print.html.jinja")
+    return template.render(
         **shown_everywhere(content),
         style=Markup("\n".join(sheets)),  # noqa: S704  # our own files
         blocks={record.notebook: list(blocks(content.executed(record), record, out, links)) for record in records},

@@ -11,6 +11,7 @@ import json
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -157,7 +158,7 @@ def _render(content: Content) -> Iterator[tuple[str, str]]:
     from mrb_lib.report.html.pages import blocks, conclusion, lead, table_block
     from mrb_lib.report.html.search import prose_words
 
-    environment = templates(content)
+    environment = templates()
     records, links, up = content.records, content.links(), "../"
     shared: dict[str, Any] = {**shown_everywhere(content), "look": look()}
     shared["behind"] = {str(item["id"]): cells_of(item, content.case_links()) for r in records for item in r.figures}
@@ -203,26 +204,23 @@ def _render(content: Content) -> Iterator[tuple[str, str]]:
     )
 
 
-def templates(content: Content) -> Environment:
-    """The templates, with what they ask of the report's files."""
+@cache
+def templates() -> Environment:
+    """The templates, each compiled once: to do so takes longer than to fill all of them in."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # slow to import; not needed if nothing changed
 
     from mrb_lib.report.html.pages import lowered
-    from mrb_lib.report.html.search import names_in, words
+    from mrb_lib.report.html.search import words
 
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True, finalize=_shown,
     )  # fmt: skip
-    environment.globals["size_of"] = lambda name: _display_size(content.out / "figures" / Path(name).name)
     environment.globals["base_name"] = lambda name: Path(name).name
     environment.globals["words"] = words
     environment.globals["behind_page"] = page_name
-    environment.globals["names_in"] = lambda item, of: names_in(content.out / of / Path(item["files"]["csv"]).name)
     environment.filters["moment"] = lambda iso: iso[:16].replace("T", " ") + (" UTC" if iso else "")
-    note = simulated_note(content.made_from.benchmark.name)
     environment.filters["lowered"] = lowered
-    environment.filters["without_note"] = lambda caption: str(caption).removeprefix(note).strip()
     return environment
 
 
@@ -232,13 +230,19 @@ def _shown(value: object) -> object:
 
 
 def shown_everywhere(content: Content) -> dict[str, object]:
-    """What all templates are given."""
+    """What all templates are given, with what they ask of the report's files."""
+    from mrb_lib.report.html.search import names_in
+
+    note = simulated_note(content.made_from.benchmark.name)
     return {
         "provenance": content.made_from,
         "records": content.records,
         "made": max((record.made for record in content.records), default=""),
         "cases": content.cases,
         "pdf": content.pdf,
+        "size_of": lambda name: _display_size(content.out / "figures" / Path(name).name),
+        "names_in": lambda item, of: names_in(content.out / of / Path(item["files"]["csv"]).name),
+        "without_note": lambda caption: str(caption).removeprefix(note).strip(),
     }
 
 
