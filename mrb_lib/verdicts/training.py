@@ -216,9 +216,11 @@ def seen_notes(training: pd.DataFrame, judges: Iterable[str], n_cases: int) -> l
     n_cases : of the benchmark
     """
     notes = []
+    known = training.dropna(subset="case_id").drop_duplicates(["judge", "case_id"])
+    cases_of = dict(iter(known.groupby("judge")))
     for judge in judges:
-        own = training[training["judge"] == judge].dropna(subset="case_id").drop_duplicates("case_id")
-        if len(own):
+        own = cases_of.get(judge)
+        if own is not None:
             counts = own["use"].value_counts().to_dict() if "use" in own else {}
             others = [f"{counts[use]:,} of them {text}" for use, text in _OTHER_USES.items() if use in counts]
             more = f" ({'; '.join(others)})" if others else ""
