@@ -31,7 +31,7 @@ from mrb_lib.stats.failures.where import restricted
 from mrb_lib.stats.inputs import ADJUDICATED, NAMES, RULES, Inputs
 from mrb_lib.stats.inputs import Verdicts as Verdicts
 from mrb_lib.stats.inputs import read_panels as read_panels
-from mrb_lib.stats.resampling.clusters import resampling_unit
+from mrb_lib.stats.resampling.clusters import check_cluster, resampling_unit
 from mrb_lib.verdicts.training import mark_seen
 
 INTERVALS: Final = ("recommended", "all")
@@ -241,7 +241,7 @@ def _check_options(given: Inputs) -> None:
         raise InputError(f"seed {given.seed}: must not be negative.")
     for column in columns_of(given.by):
         subfield_values(cases, column)
-    resampling_unit(cases, given.cluster)
+    check_cluster(cases, given.cluster)
 
 
 def _reads_labels(benchmark: Benchmark, table: str, dimension: str | None) -> bool:

@@ -65,11 +65,7 @@ def resampling_unit(cases: pd.DataFrame, cluster: str | None = None) -> Resampli
     """
     n = len(cases)
     if cluster is not None:
-        if cluster not in cases.columns:
-            names = ", ".join(cases.columns)
-            raise InputError(f"cluster {cluster!r}: the cases have no such column; use one of {names}.")
-        if n and cases[cluster].isna().all():
-            raise InputError(f"cluster {cluster!r}: the column is empty in every case; fill it in, or choose another.")
+        check_cluster(cases, cluster)
         return _unit(cases, cluster)
     if CLUSTER in cases.columns and cases[CLUSTER].notna().any():
         return _unit(cases, CLUSTER)
@@ -85,6 +81,17 @@ def resampling_unit(cases: pd.DataFrame, cluster: str | None = None) -> Resampli
         if name not in enough and name != unit.name
     ]
     return unit._replace(statement="; ".join([unit.statement, *few]))
+
+
+def check_cluster(cases: pd.DataFrame, cluster: str | None) -> None:
+    """Raise `InputError` if the column to cluster by is absent or entirely empty; None is none of its own."""
+    if cluster is None:
+        return
+    if cluster not in cases.columns:
+        names = ", ".join(cases.columns)
+        raise InputError(f"cluster {cluster!r}: the cases have no such column; use one of {names}.")
+    if len(cases) and cases[cluster].isna().all():
+        raise InputError(f"cluster {cluster!r}: the column is empty in every case; fill it in, or choose another.")
 
 
 def _unit(cases: pd.DataFrame, name: str, codes: IntArray | None = None) -> ResamplingUnit:
@@ -138,9 +145,9 @@ def _codes(cases: pd.DataFrame, column: str) -> IntArray:
     values = cases[column]
     if column == "images":
         values = values.map(lambda names: "\n".join(names), na_action="ignore")
-    text = values.astype("str").str.strip()
-    codes, names = pd.factorize(text.mask(text == ""))
-    codes = codes.astype(np.int64)
+    codes, names = pd.factorize(values.astype("str").str.strip())
+    has_value = np.append(names != "", False)  # the last for -1, a missing value
+    codes = np.where(has_value, np.cumsum(has_value) - 1, -1)[codes].astype(np.int64)
     alone = codes < 0
-    codes[alone] = len(names) + np.arange(alone.sum())
+    codes[alone] = has_value.sum() + np.arange(alone.sum())
     return codes
