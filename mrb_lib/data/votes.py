@@ -79,10 +79,8 @@ def gold(benchmark: Benchmark, rule: GoldRule = "majority") -> pd.DataFrame:
             "choice": label.where(pd.Series(decided, dtype=bool)),
         }
     ).astype("str")
-    for i, name in enumerate(vote_columns(meta.categories).values()):
-        out[name] = n[:, i]
-    out["n_annotators"] = total
-    return out
+    counts = {name: n[:, i] for i, name in enumerate(vote_columns(meta.categories).values())}
+    return pd.concat([out, pd.DataFrame({**counts, "n_annotators": total})], axis=1)
 
 
 def votes_behind(gold: pd.DataFrame) -> str:
