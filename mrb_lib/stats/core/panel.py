@@ -316,7 +316,8 @@ def _encode(frame: pd.DataFrame, ids: pd.Index, dimensions: Sequence[str], categ
     """The rows on these dimensions: positions for dimension, case, order and choice, and what they cost."""
     frame = frame.reset_index(drop=True)
     positions = {name: i for i, name in enumerate(dimensions)}
-    dimension = frame["dimension"].map(positions).astype("float64").fillna(-1).astype("int64")
+    known, named = pd.factorize(frame["dimension"])
+    dimension = np.array([*(positions.get(name, -1) for name in named), -1], dtype=np.int64)[known]
     choice = encode(frame["choice"], categories, "choice")
     codes = {
         "probe": frame["probe"] if "probe" in frame.columns else NO_PROBE,
@@ -332,7 +333,8 @@ def _encode(frame: pd.DataFrame, ids: pd.Index, dimensions: Sequence[str], categ
     numbers = frame.reindex(columns=["p_a", *scored, *COST_COLUMNS]).astype("float64")
     if categories != CHOICES and "p_categories" in frame.columns:
         numbers["p_a"] = _of_choice(frame["p_categories"], choice, len(categories))
-    return numbers.assign(**codes).loc[dimension >= 0]
+    rows = pd.concat([numbers, pd.DataFrame(codes, index=frame.index)], axis=1)
+    return rows.loc[dimension >= 0]
 
 
 def _of_choice(stated: pd.Series, choice: IntArray, n: int) -> FloatArray:
@@ -366,7 +368,7 @@ def _of_judge(judge: str, rows: pd.DataFrame, ids: pd.Index, n_dimensions: int) 
         is_bound = np.zeros(shape, dtype=bool)
         is_bound.ravel()[cell] = rows["is_bound"]
     scores: FloatArray | None = None
-    if rows.filter(SCORE_COLUMNS).notna().to_numpy().any():
+    if any(rows[name].notna().any() for name in SCORE_COLUMNS if name in rows):
         scores = np.full((*shape, 2), np.nan)
         scores.reshape(-1, 2)[cell] = rows[list(SCORE_COLUMNS)]
     return _JudgeVerdicts(numbers.tolist(), choice, p_a, is_bound, scores)
