@@ -225,7 +225,14 @@ class Paper(Figure):
         return self._png
 
     def _lay_out(self) -> None:
-        """What drawing does before it draws, without the drawing."""
+        """What drawing does before it draws, without the drawing.
+
+        Axes without a name have its place fixed: each drawing would else look where all their ticks end, to put nothing
+        there, which took a twelfth of the time of a figure's files.
+        """
+        for axis in (axis for axes in self.axes for axis in (axes.xaxis, axes.yaxis)):
+            if not axis.get_label_text():
+                axis.set_label_coords(0, 0)
         engine = self.get_layout_engine()
         if engine is not None and self.axes:
             engine.execute(self)
