@@ -167,7 +167,7 @@ def tie_shares(
     kept = annotations[annotations["dimension"].isin(panel.dimensions) & annotations["choice"].notna()]
     shape = (len(panel.dimensions), len(case_ids))
     cell = encode(kept["dimension"], panel.dimensions, "dimension") * shape[1]
-    cell += encode(kept["case_id"], list(case_ids), "case_id")
+    cell += encode(kept["case_id"], pd.Index(case_ids), "case_id")
     ties, labels = (
         np.bincount(cell, weights, shape[0] * shape[1]).reshape(shape).astype(np.float64)
         for weights in ((kept["choice"] == CHOICES[TIE]).to_numpy(np.float64), None)

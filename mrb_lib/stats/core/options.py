@@ -62,7 +62,11 @@ def typed(frame: pd.DataFrame, columns: Sequence[str], *, counts: str = "int64",
     types: dict[str, str] = {}
     for name in columns:
         types[name] = "str" if name in _TEXT else counts if name in _COUNTS or name.startswith("n_") else "float64"
-    return frame.reindex(columns=list(columns)).astype(types | others)
+    frame, types = frame.reindex(columns=list(columns)), types | others
+    has = dict(zip(frame.columns, map(str, frame.dtypes), strict=True))  # most columns have their type
+    wrong = {name: kind for name, kind in types.items() if has[name] != kind}
+    cast = {name: frame[name].astype(kind) for name, kind in wrong.items()}  # type: ignore[call-overload]  # any type
+    return frame.assign(**cast)
 
 
 def stacked(parts: Sequence[Mapping[str, object]], columns: Sequence[str], size: str) -> pd.DataFrame:
@@ -128,8 +132,10 @@ def encode(values: pd.Series, vocabulary: Sequence[str] | pd.Index, what: str) -
         A value is not in the vocabulary.
     """
     codes, labels = pd.factorize(values)
-    allowed = vocabulary if isinstance(vocabulary, pd.Index) else pd.Index(list(vocabulary))
-    position = allowed.astype(object).get_indexer(pd.Index(labels).astype(object))
+    allowed = (
+        vocabulary.astype(object) if isinstance(vocabulary, pd.Index) else pd.Index(list(vocabulary), dtype=object)
+    )
+    position = allowed.get_indexer(pd.Index(labels, dtype=object))
     if (position < 0).any():
         wrong = labels[int(np.flatnonzero(position < 0)[0])]
         shown = ", ".join(map(str, list(vocabulary[:8]))) + (", ..." if len(vocabulary) > 8 else "")

@@ -45,7 +45,7 @@ def encode_gold(
     kept = gold[gold["dimension"].isin(list(dimensions))]
     out = np.full((len(dimensions), len(case_ids)), -1, dtype=np.int64)
     row = encode(kept["dimension"], dimensions, "dimension")
-    out[row, encode(kept["case_id"], list(case_ids), "case_id")] = encode(
+    out[row, encode(kept["case_id"], pd.Index(case_ids), "case_id")] = encode(
         kept["choice"], list(categories), "gold choice"
     )
     return out
