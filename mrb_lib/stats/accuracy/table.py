@@ -266,12 +266,13 @@ def accuracy(
     rows = labels_of.loc[labels_of.index.repeat(int(judged.sum()))].rename_axis("group").reset_index()
     cells = np.tile(np.flatnonzero(judged), len(parts))
     is_judge = cells < n_judges * len(panel.dimensions)
-    rows = rows.assign(
+    values = {
         **panel.names(cells),
-        kind=np.where(is_judge, JUDGE, REFERENCE),
-        label=np.tile(constants[judged], len(parts)),
+        "kind": np.where(is_judge, JUDGE, REFERENCE),
+        "label": np.tile(constants[judged], len(parts)),
         **{name: np.concatenate([own[name] for own in each]) for name in each[0]},
-    )
+    }
+    rows = pd.concat([rows, pd.DataFrame(values)], axis=1)
     rows = _with_macro(rows.assign(reason=_reasons(rows, bool(offered), panel.categories != CHOICES)), macro)
     full = _ranked(rows, panel.dimensions).assign(policy=policy)
     if not references:
@@ -281,20 +282,22 @@ def accuracy(
 
 def _ranked(rows: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFrame:
     """The rows in order: by group and dimension, judges by rank and name, then references as they come."""
-    is_judge = rows["kind"] == JUDGE
-    within = [rows["group"], rows["dimension"]]
-    judges = rows[is_judge].groupby(["group", "dimension"])
-    first, second = (
-        judges[name].rank(ascending=False, method="min", na_option="bottom")
-        for name in ("decisive_accuracy", "accuracy")
-    )
-    key = (first * (len(rows) + 1) + second).where(rows["accuracy"].notna())
-    rank = key.groupby([each[is_judge] for each in within]).rank(method="min").reindex(rows.index)
-    place = rows["dimension"].map({name: i for i, name in enumerate(dimensions)})
-    name = rows["judge"].where(is_judge, "")
-    order = pd.DataFrame({"group": rows["group"], "place": place, "last": ~is_judge, "rank": rank, "name": name})
-    order = order.sort_values(["group", "place", "last", "rank", "name"], na_position="last", kind="stable")
-    return rows.assign(rank=rank).reindex(order.index)
+    is_judge = (rows["kind"] == JUDGE).to_numpy()
+    is_ranked = is_judge & rows["accuracy"].notna().to_numpy()
+    place = rows["dimension"].map({name: i for i, name in enumerate(dimensions)}).to_numpy()
+    cell = rows["group"].to_numpy() * len(dimensions) + place
+    measures = [rows[name].fillna(-np.inf).to_numpy() for name in ("decisive_accuracy", "accuracy")]
+    keys = [cell, *(np.where(is_ranked, -values, 0.0) for values in measures)]
+    name, _ = pd.factorize(rows["judge"].where(is_judge, ""), sort=True)
+    order = np.lexsort((name, *keys[:0:-1], ~is_ranked, ~is_judge, cell))
+
+    def first_alike(*keys: NDArray[Any]) -> IntArray:
+        """Of each row in order, where the rows begin that have its keys."""
+        differs = np.any([each[order][1:] != each[order][:-1] for each in keys], axis=0)
+        return np.maximum.accumulate(np.where(np.append(True, differs), np.arange(len(order)), 0))
+
+    rank = np.where(is_ranked[order], 1.0 + first_alike(*keys) - first_alike(cell), np.nan)
+    return rows.iloc[order].assign(rank=rank)
 
 
 def _ties(
