@@ -65,9 +65,8 @@ def test_what_it_was_continued_from_was_trained_on_counts_and_so_do_validation_c
     made = training_cases([manifest_of("dpo", second)], whole)
     uses = made[made["judge"] == "dpo"].set_index("case_id")["use"]
     assert uses.to_dict() == {**dict.fromkeys([*ids[:4], *ids[5:8]], "training"), ids[4]: "validation"}
-    assert seen_notes(made, ["dpo", "other"], 18) == [
-        "dpo: 8 of 18 cases were trained on and are left out (1 of them chose when training stopped)"
-    ]
+    said = "8 of 18 cases were trained on and are left out (1 of them chose when training stopped)"
+    assert seen_notes(made, ["dpo", "other", "dpo@run-dpo"], 18) == [f"dpo: {said}", f"dpo@run-dpo: {said}"]
 
 
 def test_cases_of_the_training_part_that_were_not_drawn_are_not_scored_and_may_be_tested_on_elsewhere(

@@ -56,6 +56,16 @@ def test_no_constant_is_first_where_a_judge_is_better_than_a_coin(
         assert (rows.loc[list(CONSTANTS), "rank"] > 1).all()
 
 
+def test_judges_that_are_alike_share_a_rank_and_one_without_a_score_has_none() -> None:
+    """By decisive accuracy, then accuracy, then name."""
+    letters = {
+        "worst": "BBAA?", "silent": "?????", "b": "ABBBA", "a": "AABAA", "knows-ties": "AABAT", "best": "AABBA",
+    }  # fmt: skip
+    rows = accuracy(both_orders(letters), gold_of("AABBT"), cases_of(5), policy="answered", resamples=0)
+    assert rows["judge"].tolist() == ["best", "knows-ties", "a", "b", "worst", "silent"]
+    assert rows["rank"].astype("float64").fillna(0).tolist() == [1, 2, 3, 3, 5, 0]
+
+
 def test_decisive_accuracy_is_balanced_accuracy_where_every_verdict_decides() -> None:
     """scikit-learn's balanced_accuracy_score, on the cases whose gold is A or B."""
     generator = np.random.default_rng(4)
