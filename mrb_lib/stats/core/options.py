@@ -62,11 +62,9 @@ def typed(frame: pd.DataFrame, columns: Sequence[str], *, counts: str = "int64",
     types: dict[str, str] = {}
     for name in columns:
         types[name] = "str" if name in _TEXT else counts if name in _COUNTS or name.startswith("n_") else "float64"
-    frame, types = frame.reindex(columns=list(columns)), types | others
-    has = dict(zip(frame.columns, map(str, frame.dtypes), strict=True))  # most columns have their type
-    wrong = {name: kind for name, kind in types.items() if has[name] != kind}
-    cast = {name: frame[name].astype(kind) for name, kind in wrong.items()}  # type: ignore[call-overload]  # any type
-    return frame.assign(**cast)
+    ordered = frame.reindex(columns=list(columns))
+    # Most columns have their type, and to cast one to it takes as long as to another.
+    return ordered.astype({name: kind for name, kind in (types | others).items() if ordered[name].dtype != kind})
 
 
 def stacked(parts: Sequence[Mapping[str, object]], columns: Sequence[str], size: str) -> pd.DataFrame:
@@ -132,10 +130,8 @@ def encode(values: pd.Series, vocabulary: Sequence[str] | pd.Index, what: str) -
         A value is not in the vocabulary.
     """
     codes, labels = pd.factorize(values)
-    allowed = (
-        vocabulary.astype(object) if isinstance(vocabulary, pd.Index) else pd.Index(list(vocabulary), dtype=object)
-    )
-    position = allowed.get_indexer(pd.Index(labels, dtype=object))
+    allowed = vocabulary if isinstance(vocabulary, pd.Index) else pd.Index(list(vocabulary), dtype=object)
+    position = allowed.astype(object).get_indexer(pd.Index(labels, dtype=object))
     if (position < 0).any():
         wrong = labels[int(np.flatnonzero(position < 0)[0])]
         shown = ", ".join(map(str, list(vocabulary[:8]))) + (", ..." if len(vocabulary) > 8 else "")

@@ -7,9 +7,9 @@ verdicts) takes 39 MB, and a statistic needs no search to read it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -278,20 +278,19 @@ def panels(
     InputError
         A verdict is about an unknown case or occurs twice, or a judge's rows are in two frames.
     """
-    ids = pd.Index(case_ids)
+    ids = pd.Index(case_ids, dtype=object)
     names = None if dimensions is None else pick_dimensions([], dimensions)
     by_probe: dict[str, dict[str, _JudgeVerdicts]] = {}
-    costs = [NO_COSTS.assign(probe=None)]
-    seen, decided = [], list[pd.DataFrame]()
+    costs, seen, decided = list[pd.DataFrame](), list[pd.DataFrame](), list[pd.DataFrame]()
     for frame in frames:
         if names is None:
             names = pick_dimensions(frame["dimension"].dropna().unique(), None)
         coded = _encode(frame, ids, names, tuple(categories))
-        for (probe, judge), rows in coded.groupby(["probe", "judge"], sort=False, observed=True):
-            judges = by_probe.setdefault(str(probe), {})
+        for probe, judge, rows in _by_judge(coded):
+            judges = by_probe.setdefault(probe, {})
             if judge in judges:
                 raise InputError(f"verdicts: judge {judge!r} is in two tables; name one of them otherwise.")
-            judges[str(judge)] = _of_judge(str(judge), rows, ids, len(names))
+            judges[judge] = _of_judge(judge, rows, ids, len(names))
         if any(name in frame.columns for name in COST_COLUMNS):
             costs.append(_mean_costs(coded, names))
         if "criteria" in frame.columns and frame["criteria"].notna().any():
@@ -299,11 +298,13 @@ def panels(
         if "seen" in frame.columns:
             seen.append(frame.loc[frame["seen"].eq(True), ["judge", "case_id"]].drop_duplicates().astype("str"))
     training = pd.concat(seen) if seen else None
-    every = pd.concat(costs, ignore_index=True).sort_values("judge", kind="stable", ignore_index=True)
+    every = dict.fromkeys(by_probe, NO_COSTS)
+    if costs:
+        stacked = pd.concat([NO_COSTS.assign(probe=None), *costs], ignore_index=True)
+        of_judges = stacked.sort_values("judge", kind="stable", ignore_index=True)
+        every = {probe: of_judges.loc[of_judges["probe"] == probe, list(NO_COSTS)] for probe in by_probe}
     made = {
-        probe: _stack(
-            judges, names or [], len(ids), every.loc[every["probe"] == probe, list(NO_COSTS)], tuple(categories)
-        )
+        probe: _stack(judges, names or [], len(ids), every[probe], tuple(categories))
         for probe, judges in by_probe.items()
     }
     if decided:
@@ -314,27 +315,40 @@ def panels(
 
 def _encode(frame: pd.DataFrame, ids: pd.Index, dimensions: Sequence[str], categories: tuple[str, ...]) -> pd.DataFrame:
     """The rows on these dimensions: positions for dimension, case, order and choice, and what they cost."""
-    frame = frame.reset_index(drop=True)
-    positions = {name: i for i, name in enumerate(dimensions)}
     known, named = pd.factorize(frame["dimension"])
-    dimension = np.array([*(positions.get(name, -1) for name in named), -1], dtype=np.int64)[known]
+    positions = {name: i for i, name in enumerate(dimensions)}
+    dimension = np.array([*(positions.get(name, -1) for name in named), -1])[known]
     choice = encode(frame["choice"], categories, "choice")
-    codes = {
-        "probe": frame["probe"] if "probe" in frame.columns else NO_PROBE,
-        "judge": frame["judge"],
+    codes: dict[str, object] = {
+        "probe": frame["probe"].array if "probe" in frame.columns else NO_PROBE,
+        "judge": frame["judge"].array,
         "dimension": dimension,
         "case": encode(frame["case_id"], ids, "case_id"),
         "order": encode(frame["order"], ORDERS, "order"),
-        "repeat": frame["repeat"].astype("int64") if "repeat" in frame.columns else 0,
+        "repeat": frame["repeat"].to_numpy(np.int64) if "repeat" in frame.columns else 0,
         "choice": choice,
-        "is_bound": frame["p_a_bound"].notna() if "p_a_bound" in frame.columns else False,
+        "is_bound": frame["p_a_bound"].notna().to_numpy() if "p_a_bound" in frame.columns else False,
     }
-    scored = [name for name in SCORE_COLUMNS if set(SCORE_COLUMNS) <= set(frame.columns)]
-    numbers = frame.reindex(columns=["p_a", *scored, *COST_COLUMNS]).astype("float64")
+    has_scores = set(SCORE_COLUMNS) <= set(frame.columns)
+    has_costs = any(name in frame.columns for name in COST_COLUMNS)
+    numbers = ["p_a", *(SCORE_COLUMNS if has_scores else ()), *(COST_COLUMNS if has_costs else ())]
+    for name in numbers:
+        codes[name] = frame[name].to_numpy(np.float64, na_value=np.nan) if name in frame.columns else np.nan
     if categories != CHOICES and "p_categories" in frame.columns:
-        numbers["p_a"] = _of_choice(frame["p_categories"], choice, len(categories))
-    rows = pd.concat([numbers, pd.DataFrame(codes, index=frame.index)], axis=1)
-    return rows.loc[dimension >= 0]
+        codes["p_a"] = _of_choice(frame["p_categories"], choice, len(categories))
+    coded = pd.DataFrame(codes)
+    return coded if (dimension >= 0).all() else coded.loc[dimension >= 0]
+
+
+def _by_judge(coded: pd.DataFrame) -> Iterator[tuple[str, str, dict[str, NDArray[Any]]]]:
+    """A probe, a judge, and the columns of its rows of `_encode`, as arrays, which are quicker than a frame of each."""
+    (of_probe, probes), (of_judge, judges) = pd.factorize(coded["probe"]), pd.factorize(coded["judge"])
+    pair = np.where((of_probe < 0) | (of_judge < 0), -1, of_probe * len(judges) + of_judge)
+    columns = {str(name): coded[name].to_numpy() for name in coded.columns.drop(["probe", "judge"])}
+    for number in pd.unique(pair[pair >= 0]).tolist():
+        own = np.flatnonzero(pair == number)
+        probe, judge = divmod(number, len(judges))
+        yield str(probes[probe]), str(judges[judge]), {name: values[own] for name, values in columns.items()}
 
 
 def _of_choice(stated: pd.Series, choice: IntArray, n: int) -> FloatArray:
@@ -348,19 +362,19 @@ def _of_choice(stated: pd.Series, choice: IntArray, n: int) -> FloatArray:
     return out
 
 
-def _of_judge(judge: str, rows: pd.DataFrame, ids: pd.Index, n_dimensions: int) -> _JudgeVerdicts:
-    """The arrays of one judge on one probe, from rows of `_encode`."""
+def _of_judge(judge: str, rows: Mapping[str, NDArray[Any]], ids: pd.Index, n_dimensions: int) -> _JudgeVerdicts:
+    """The arrays of one judge on one probe, from columns of `_encode`."""
     numbers, repeat = np.unique(rows["repeat"], return_inverse=True)
     shape = (n_dimensions, len(ids), len(ORDERS), len(numbers))
     cell = np.ravel_multi_index((rows["dimension"], rows["case"], rows["order"], repeat), shape)
     twice = pd.Series(cell).duplicated()
     if twice.any():
-        case = ids[rows["case"].iloc[int(twice.argmax())]]
+        case = ids[rows["case"][int(twice.argmax())]]
         raise InputError(f"verdicts: judge {judge!r} has two verdicts of one kind on case {case}; remove one.")
     choice = np.full(shape, ABSENT, dtype=np.int8)
     choice.ravel()[cell] = rows["choice"]
     p_a: FloatArray | None = None
-    if rows["p_a"].notna().any():
+    if not np.isnan(rows["p_a"]).all():
         p_a = np.full(shape, np.nan)
         p_a.ravel()[cell] = rows["p_a"]
     is_bound: BoolArray | None = None
@@ -368,9 +382,10 @@ def _of_judge(judge: str, rows: pd.DataFrame, ids: pd.Index, n_dimensions: int) 
         is_bound = np.zeros(shape, dtype=bool)
         is_bound.ravel()[cell] = rows["is_bound"]
     scores: FloatArray | None = None
-    if any(rows[name].notna().any() for name in SCORE_COLUMNS if name in rows):
+    stated = [rows[name] for name in SCORE_COLUMNS if name in rows]
+    if stated and not np.isnan(stated).all():
         scores = np.full((*shape, 2), np.nan)
-        scores.reshape(-1, 2)[cell] = rows[list(SCORE_COLUMNS)]
+        scores.reshape(-1, 2)[cell] = np.stack(stated, axis=1)
     return _JudgeVerdicts(numbers.tolist(), choice, p_a, is_bound, scores)
 
 
