@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, load, save
+from mrb_lib.data.benchmark import Benchmark, load
 from mrb_lib.data.demo import write_demo
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
@@ -22,18 +22,14 @@ from .scripted import comparable
 from .test_interruption import KILLS, Judging, judging_server, parts, until_parts
 
 KEY = list(KEYS["verdicts"])
-DIMENSIONS = ("accuracy", "overall")
 EXACT = [*KEY, "choice", "status", "prompt_id"]
 
 
 @pytest.fixture(scope="module")
 def sixty(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
-    """Sixty simulated cases with an image each, of two dimensions."""
+    """Sixty simulated cases with an image each."""
     folder = tmp_path_factory.mktemp("sixty")
     write_demo(folder, cases=60, seed=3)
-    demo = load(folder)
-    votes = demo.annotations[demo.annotations["dimension"].isin(DIMENSIONS)]
-    save(replace(demo, meta=replace(demo.meta, dimensions=DIMENSIONS), annotations=votes), folder)
     return load(folder)
 
 
@@ -51,7 +47,7 @@ def judged(benchmark: Benchmark, model: Path, runs: Path, limit: int | None = No
 def of_first(cases: int, benchmark: Benchmark, one_go: pd.DataFrame) -> pd.DataFrame:
     """The verdicts on the first so many cases."""
     held = one_go[one_go["case_id"].isin(benchmark.cases["case_id"].head(cases))].reset_index(drop=True)
-    assert len(held) == cases * 2 * len(DIMENSIONS)
+    assert len(held) == cases * 2 * 6
     return held
 
 
@@ -61,7 +57,7 @@ def assert_same(found: pd.DataFrame, expected: pd.DataFrame) -> None:
 
 
 def test_one_go_holds_every_verdict_and_its_probability(one_go: pd.DataFrame) -> None:
-    assert len(one_go) == 60 * 2 * len(DIMENSIONS)
+    assert len(one_go) == 60 * 2 * 6
     assert not one_go.duplicated(KEY).any()
     assert one_go["status"].eq("ok").all()
     assert one_go["p_a"].between(0, 1).all()
