@@ -10,23 +10,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mrb_lib.data.benchmark import Benchmark as Benchmark
-    from mrb_lib.data.benchmark import load as load
-    from mrb_lib.data.votes import gold as gold
-    from mrb_lib.errors import InputError as InputError
-    from mrb_lib.errors import MrbError as MrbError
-    from mrb_lib.errors import RunError as RunError
+    from mrb_lib.benchmarks.benchmark import Benchmark as Benchmark
+    from mrb_lib.benchmarks.benchmark import load as load
+    from mrb_lib.benchmarks.votes import gold as gold
     from mrb_lib.stats.resampling.bootstrap import bootstrap as bootstrap
     from mrb_lib.stats.tables import analyze as analyze
+    from mrb_lib.tables.errors import InputError as InputError
+    from mrb_lib.tables.errors import MrbError as MrbError
+    from mrb_lib.tables.errors import RunError as RunError
     from mrb_lib.verdicts.store import load_verdicts as load_verdicts
 
 _HOME = {
-    "Benchmark": "mrb_lib.data.benchmark",
-    "gold": "mrb_lib.data.votes",
-    "load": "mrb_lib.data.benchmark",
-    "InputError": "mrb_lib.errors",
-    "MrbError": "mrb_lib.errors",
-    "RunError": "mrb_lib.errors",
+    "Benchmark": "mrb_lib.benchmarks.benchmark",
+    "gold": "mrb_lib.benchmarks.votes",
+    "load": "mrb_lib.benchmarks.benchmark",
+    "InputError": "mrb_lib.tables.errors",
+    "MrbError": "mrb_lib.tables.errors",
+    "RunError": "mrb_lib.tables.errors",
     "load_verdicts": "mrb_lib.verdicts.store",
     "analyze": "mrb_lib.stats.tables",
     "bootstrap": "mrb_lib.stats.resampling.bootstrap",

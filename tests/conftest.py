@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mrb_lib.data.benchmark import Benchmark, load
-from mrb_lib.data.demo.build import write_demo
-from mrb_lib.files import staged_folder
+from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.demo.build import write_demo
+from mrb_lib.tables.files import staged_folder
 from mrb_lib.verdicts.orders import to_shown_frame
 
 if TYPE_CHECKING:
@@ -42,15 +42,15 @@ _LONG_S, _begun = 0.1, 0.0
 
 # What needs a browser, a kernel, a server, a model, many draws or seconds; `make quick` leaves it out.
 SLOW = (
-    "browser", "simulation", "notebooks", "notebook", "report", "cli", "runs", "judges/local", "judges/endpoint",
-    "judges/test_jury.py", "judges/test_prompts.py", "reviews/test_concurrent.py", "reviews/test_store.py",
-    "data/hub", "data/demo", "data/audit", "data/formats/test_table.py", "plots/test_figures.py",
-    "plots/test_engines.py", "plots/test_annotators.py", "plots/test_ceiling.py", "plots/test_ranking.py",
-    "plots/test_calibration.py", "replies/test_parse.py", "published", "test_contributing.py", "test_packaging.py",
+    "browser", "simulation", "notebooks", "report", "cli", "runs", "judges/local", "judges/endpoint",
+    "judges/test_jury.py", "judges/test_prompts.py", "demo",
+    "benchmarks/hub", "benchmarks/audit", "benchmarks/formats/test_table.py", "figures/test_figures.py",
+    "figures/test_engines.py", "figures/test_annotators.py", "figures/test_ceiling.py", "figures/test_ranking.py",
+    "figures/test_calibration.py", "replies/test_parse.py", "published", "test_contributing.py", "test_packaging.py",
     "stats/resampling/test_bootstrap.py", "stats/selective", "stats/test_by_columns.py", "stats/test_seen.py",
     "stats/test_tables.py", "stats/models", "stats/probes", "stats/steps", "stats/templates", "stats/juries",
-    "training", "construct", "widgets", "judges/test_answers.py", "judges/test_sent.py", "judges/roster/test_source.py",
-    "plots/test_paper.py", "plots/test_training.py", "replies/test_parse_meant.py",
+    "build", "review", "judges/test_answers.py", "judges/test_sent.py", "judges/roster/test_source.py",
+    "figures/test_paper.py", "figures/test_training.py", "replies/test_parse_meant.py",
 )  # fmt: skip
 
 

@@ -13,10 +13,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.data.demo.build import write_demo
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.schema import joined_labels
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.demo.build import write_demo
+from mrb_lib.tables.schema import joined_labels
 from mrb_lib.verdicts.store import load_verdicts, save_imported
 
 RISK = ("No risk", "Low risk", "Moderate risk", "High risk")

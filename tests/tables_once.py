@@ -10,8 +10,8 @@ from functools import wraps
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.notebook import workspace
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.report.notebook import workspace
 from mrb_lib.stats import tables
 from mrb_lib.stats.core.panel import Panel
 

@@ -13,8 +13,8 @@ import nbformat
 import pandas as pd
 import pytest
 
-from mrb_lib.preloaded import KERNEL, command, preloaded
 from mrb_lib.probes import target
+from mrb_lib.report.preloaded import KERNEL, command, preloaded
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -51,7 +51,7 @@ def mrb(plugins: Path) -> Iterator[Command]:
     paths = [str(plugins), os.environ.get("PYTHONPATH", "")]
     own = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "MRB_STATIC": "1"}
     loaded = (*KERNEL, "papermill", "mrb_lib.cli.app", "mrb_lib.runs.execute", "mrb_lib.stats.tables",
-              "mrb_lib.notebook.workspace", "mrb_lib.report.pipeline")  # fmt: skip
+              "mrb_lib.report.notebook.workspace", "mrb_lib.report.pipeline")  # fmt: skip
     with preloaded(own, loaded) as environment:
 
         def run(*arguments: object) -> subprocess.CompletedProcess[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.cli.main import main
-from mrb_lib.preloaded import ADDRESS, command, preloaded
+from mrb_lib.report.preloaded import ADDRESS, command, preloaded
 from tests.browser.server import APPS
 
 ROOT = Path(__file__).parent.parent
@@ -58,7 +58,7 @@ def mrb(
 @pytest.fixture(scope="module")
 def forking() -> Iterator[dict[str, str]]:
     """The environment in which commands, servers and notebooks are forked from one process that has loaded them."""
-    with preloaded(os.environ, (*APPS, "papermill", "mrb_lib.notebook.opening")) as environment:
+    with preloaded(os.environ, (*APPS, "papermill", "mrb_lib.report.notebook.opening")) as environment:
         yield environment
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.case_digests import case_digests
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.case_digests import case_digests
 from mrb_lib.verdicts.manifest import Manifest
 
 BASE_REVISION = "sha256:base"

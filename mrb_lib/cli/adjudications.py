@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mrb_lib.cli.listing import count
-from mrb_lib.files import REVIEWS
+from mrb_lib.tables.files import REVIEWS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mrb_lib.data.benchmark import Benchmark
+    from mrb_lib.benchmarks.benchmark import Benchmark
     from mrb_lib.stats.core.panel import Panel
 
 app = typer.Typer(
@@ -39,8 +39,8 @@ def export(
     current: Annotated[bool, typer.Option("--current", help="Only those that count now, without history.")] = False,
 ) -> None:
     """Write the adjudications and the tags of a benchmark, with their history, to a file; a tag is a row of its own."""
-    from mrb_lib.reviews.exchange import write_reviews
-    from mrb_lib.reviews.store import open_store
+    from mrb_lib.review.records.exchange import write_reviews
+    from mrb_lib.review.records.store import open_store
 
     benchmark = _load(bench)
     with open_store(where(bench, store), create=False) as opened:
@@ -57,9 +57,9 @@ def import_(
     store: Where = None,
 ) -> None:
     """Add the adjudications and tags of a file to the store, all or none; what is there already is not added again."""
-    from mrb_lib.errors import InputError
-    from mrb_lib.reviews.exchange import import_reviews, read_reviews
-    from mrb_lib.reviews.store import open_store
+    from mrb_lib.review.records.exchange import import_reviews, read_reviews
+    from mrb_lib.review.records.store import open_store
+    from mrb_lib.tables.errors import InputError
 
     benchmark = _load(bench)
     name = benchmark.meta.name
@@ -89,9 +89,9 @@ def summary(
 ) -> None:
     """Show how far reviewers agree, why judges fail, and how the leaderboard moves."""
     from mrb_lib.cli import render
-    from mrb_lib.errors import InputError
-    from mrb_lib.reviews.exchange import adjudications_from
+    from mrb_lib.review.records.exchange import adjudications_from
     from mrb_lib.stats.resampling.clusters import resampling_unit
+    from mrb_lib.tables.errors import InputError
 
     if as_json and as_csv:
         raise InputError("--json and --csv: choose one.")
@@ -120,8 +120,8 @@ def where(bench: Path, store: str | None) -> str | Path:
 
 
 def _load(bench: Path) -> Benchmark:
-    from mrb_lib.data.benchmark import load
-    from mrb_lib.errors import InputError
+    from mrb_lib.benchmarks.benchmark import load
+    from mrb_lib.tables.errors import InputError
 
     benchmark = load(bench)
     if not benchmark.meta.is_judged:
@@ -132,11 +132,11 @@ def _load(bench: Path) -> Benchmark:
 def _table(
     benchmark: Benchmark, runs: Path | None, adjudications: pd.DataFrame, policy: str, resamples: int
 ) -> pd.DataFrame:
+    from mrb_lib.benchmarks.votes import gold
     from mrb_lib.cli.judge_groups import training_of
-    from mrb_lib.data.votes import gold
-    from mrb_lib.schema import NO_PROBE
     from mrb_lib.stats import tables
     from mrb_lib.stats.gold.adjudication import adjudication
+    from mrb_lib.tables.schema import NO_PROBE
     from mrb_lib.verdicts.store import empty_verdicts, iter_verdicts
 
     verdicts: pd.DataFrame | Panel = empty_verdicts()
@@ -151,7 +151,8 @@ def _table(
 
 def _head(benchmark: Benchmark, adjudications: pd.DataFrame) -> str:
     """How much was reviewed, and what of it speaks of a case that is gone or has changed since."""
-    from mrb_lib.reviews.marks import ADJUDICATION_VERDICTS, case_fingerprint
+    from mrb_lib.review.records.marks import case_fingerprint
+    from mrb_lib.tables.schema import ADJUDICATION_VERDICTS
 
     cases = benchmark.cases.set_index("case_id", drop=False)
     of_benchmark = adjudications[adjudications["case_id"].isin(cases.index)]

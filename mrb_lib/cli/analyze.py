@@ -69,7 +69,7 @@ def _is_typed(ctx: typer.Context, option: str) -> bool:
 
 
 def _number(flag: str, text: str) -> float:
-    from mrb_lib.errors import InputError
+    from mrb_lib.tables.errors import InputError
 
     try:
         return float(text)
@@ -168,6 +168,7 @@ def analyze(
     ] = False,
 ) -> None:
     """Print one table of statistics, as text, JSON, CSV or LaTeX."""
+    from mrb_lib.benchmarks.benchmark import load
     from mrb_lib.cli import render
     from mrb_lib.cli.adjudications import where
     from mrb_lib.cli.findings import echo_stale_runs
@@ -175,12 +176,11 @@ def analyze(
     from mrb_lib.cli.listing import line
     from mrb_lib.cli.overview import as_overview
     from mrb_lib.cli.progress import status_of
-    from mrb_lib.data.benchmark import load
-    from mrb_lib.errors import InputError
     from mrb_lib.stats import tables
     from mrb_lib.stats.failures.where import asks_for_tags, restricted
     from mrb_lib.stats.inputs import ADJUDICATED, rule_in_words
     from mrb_lib.stats.resampling.clusters import CASE, resampling_unit
+    from mrb_lib.tables.errors import InputError
     from mrb_lib.verdicts.prompts import run_prompts
     from mrb_lib.verdicts.store import iter_verdicts
     from mrb_lib.verdicts.training import seen_notes, training_records
@@ -222,12 +222,12 @@ def analyze(
     if wanted and gold != ADJUDICATED and adjudications is None and not Path(store).exists():
         typer.echo(f"warning: there are no reviews: {store} does not exist; `mrb review` creates it", err=True)
     elif wanted or gold == ADJUDICATED:
-        from mrb_lib.reviews.exchange import adjudications_from
+        from mrb_lib.review.records.exchange import adjudications_from
 
         reviewed = adjudications_from(store, benchmark.meta.name)
     tags = None
     if asks_for_tags(only):
-        from mrb_lib.reviews.exchange import tags_from
+        from mrb_lib.review.records.exchange import tags_from
 
         tags = tags_from(store, benchmark.meta.name)
     marks = None if work is None else _marks(work)
@@ -290,8 +290,8 @@ def _marks(work: Path) -> pd.DataFrame:
     """Which model answered which item of a work folder right: `item_id, model, correct`."""
     import pandas as pd
 
-    from mrb_lib.construct.work import open_work
-    from mrb_lib.errors import InputError
+    from mrb_lib.build.construct.work import open_work
+    from mrb_lib.tables.errors import InputError
 
     chunks = list(open_work(work).chunks("answers", ["item_id", "model", "correct"]))
     if not chunks:

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from mrb_lib.data.benchmark import Benchmark
-    from mrb_lib.reviews.store import Store
+    from mrb_lib.benchmarks.benchmark import Benchmark
+    from mrb_lib.review.records.store import Store
 
 _ANNOTATOR = """\
-from mrb_lib.widgets.annotate.app import annotate, from_environment, is_ranked
+from mrb_lib.review.annotate.app import annotate, from_environment, is_ranked
 annotate(*from_environment(), ranked=is_ranked())"""
 _COORDINATOR = """\
-from mrb_lib.widgets.annotate.app import coordinate, from_environment
+from mrb_lib.review.annotate.app import coordinate, from_environment
 coordinate(*from_environment())"""
 
 
@@ -110,18 +110,18 @@ def annotate(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
 ) -> None:
     """Annotate preferences, ratings or rankings in a browser, blinded: assign cases, collect and export answers."""
+    from mrb_lib.benchmarks.benchmark import load
+    from mrb_lib.build.construct.pair import annotation_blocks
     from mrb_lib.cli.agreeing import deal_disputed, show_until
     from mrb_lib.cli.servers import check_app, serve_app
-    from mrb_lib.construct.pair import annotation_blocks
-    from mrb_lib.data.benchmark import load
-    from mrb_lib.errors import InputError
-    from mrb_lib.notebook.places import locate
-    from mrb_lib.reviews.database import database_url, without_password
-    from mrb_lib.reviews.people import PEOPLE, add_people
-    from mrb_lib.reviews.store import open_store
+    from mrb_lib.report.notebook.places import locate
+    from mrb_lib.review.annotate.app import BENCH, RANKED, STORE
+    from mrb_lib.review.annotate.forms import form_of
+    from mrb_lib.review.records.database import database_url, without_password
+    from mrb_lib.review.records.people import PEOPLE, add_people
+    from mrb_lib.review.records.store import open_store
     from mrb_lib.stats.agreement.until import read_target
-    from mrb_lib.widgets.annotate.app import BENCH, RANKED, STORE
-    from mrb_lib.widgets.annotate.forms import form_of
+    from mrb_lib.tables.errors import InputError
 
     modes = [name for name, chosen in (("--export", export), ("--agreement", agreement), ("--coordinator", coordinator),
                                        ("--assign-only", assign_only), ("--until", until), ("--adjudicate", adjudicate))
@@ -178,14 +178,14 @@ def annotate(
             STORE: database_url(store_used).render_as_string(hide_password=False),
             RANKED: "1" if ranking else "0",
         },
-        preload=["mrb_lib.widgets.annotate.app"],
+        preload=["mrb_lib.review.annotate.app"],
     )
 
 
 def names_in(text: str, option: str) -> list[str]:
     """Names that are separated by commas: none that is reserved, or that a spreadsheet would run as a formula."""
-    from mrb_lib.errors import InputError
-    from mrb_lib.schema import CONSENSUS
+    from mrb_lib.tables.errors import InputError
+    from mrb_lib.tables.schema import CONSENSUS
 
     names = [name.strip() for name in text.split(",")]
     for name in names:
@@ -215,11 +215,11 @@ def assign_cases(
 
     Parameters
     ----------
-    blocks : as of `mrb_lib.reviews.assignment.assign`
+    blocks : as of `mrb_lib.review.records.assignment.assign`
     together : the cases that go to the same people in this sequence, by the first of them, see `shown_together`; all
         numbers are then of these groups. None deals each case by itself
     """
-    from mrb_lib.reviews.assignment import assign, choose_cases, whole_groups
+    from mrb_lib.review.records.assignment import assign, choose_cases, whole_groups
 
     meta = benchmark.meta
     ids = benchmark.cases["case_id"].tolist() if together is None else list(together)
@@ -263,8 +263,8 @@ def shown_together(benchmark: Benchmark, *, ranked: bool) -> dict[str, tuple[str
 
     None where each case stands by itself.
     """
-    from mrb_lib.reviews.assignment import steps_in_order
-    from mrb_lib.reviews.rankings import ranked_items
+    from mrb_lib.review.records.assignment import steps_in_order
+    from mrb_lib.review.records.rankings import ranked_items
 
     if ranked:
         return {item.case_ids[0]: item.case_ids for item in ranked_items(benchmark)}
@@ -272,7 +272,7 @@ def shown_together(benchmark: Benchmark, *, ranked: bool) -> dict[str, tuple[str
 
 
 def _export(benchmark: Benchmark, store: Store, out: Path) -> None:
-    from mrb_lib.reviews.exchange import annotations_of, write_annotations
+    from mrb_lib.review.records.exchange import annotations_of, write_annotations
 
     frame, left_out = annotations_of(benchmark, store)
     write_annotations(frame, out)
@@ -284,8 +284,8 @@ def _export(benchmark: Benchmark, store: Store, out: Path) -> None:
 
 
 def _export_log(benchmark: Benchmark, store: Store, out: Path) -> None:
-    from mrb_lib.reviews.answer_log import CHOICE, COMMENT, SKIP, answer_log
-    from mrb_lib.reviews.exchange import write_rows
+    from mrb_lib.review.records.answer_log import CHOICE, COMMENT, SKIP, answer_log
+    from mrb_lib.review.records.exchange import write_rows
 
     frame, left_out = answer_log(benchmark, store)
     write_rows(frame, out)
@@ -301,9 +301,9 @@ def _export_log(benchmark: Benchmark, store: Store, out: Path) -> None:
 def show_agreement(benchmark: Benchmark, store: Store) -> None:
     """Progress, agreement and what was skipped; as on the coordinator's page, of the cases in the benchmark."""
     from mrb_lib.cli.render import as_text
-    from mrb_lib.reviews.exchange import annotations_of
-    from mrb_lib.reviews.progress import by_annotator, case_states, skipped_cases
-    from mrb_lib.widgets.annotate.coordination import agreement_so_far
+    from mrb_lib.review.annotate.coordination import agreement_so_far
+    from mrb_lib.review.records.exchange import annotations_of
+    from mrb_lib.review.records.progress import by_annotator, case_states, skipped_cases
 
     meta, here = benchmark.meta, benchmark.cases["case_id"]
     assignments, answers = (

@@ -17,13 +17,13 @@ def check(
     import json
     from dataclasses import asdict
 
-    from mrb_lib.errors import InputError
+    from mrb_lib.tables.errors import InputError
 
     if not bench.is_dir():
         raise InputError(f"{bench}: there is no such folder; name a benchmark folder.")
+    from mrb_lib.benchmarks.audit.folder import audit
     from mrb_lib.cli.findings import echo_findings
     from mrb_lib.cli.progress import bars
-    from mrb_lib.data.audit.folder import audit
 
     with bars() as step:
         findings = audit(bench, progress=step)

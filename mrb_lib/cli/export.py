@@ -18,12 +18,12 @@ def export(
     ],
 ) -> None:
     """Write a benchmark and its verdicts in another layout, or its labels as rows to train on."""
+    from mrb_lib.benchmarks.benchmark import load
+    from mrb_lib.benchmarks.formats import WRITERS
     from mrb_lib.cli.findings import echo_findings
     from mrb_lib.cli.formats import chosen_options
-    from mrb_lib.data.benchmark import load
-    from mrb_lib.data.formats import WRITERS
-    from mrb_lib.errors import InputError
-    from mrb_lib.files import staged_folder
+    from mrb_lib.tables.errors import InputError
+    from mrb_lib.tables.files import staged_folder
     from mrb_lib.verdicts.store import empty_verdicts, load_verdicts
 
     if len(folders) > _MOST_FOLDERS:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from mrb_lib.data.benchmark import Benchmark
-    from mrb_lib.validation import Finding
+    from mrb_lib.benchmarks.benchmark import Benchmark
+    from mrb_lib.tables.validation import Finding
 
 SHOWN_PER_KIND = 5
 

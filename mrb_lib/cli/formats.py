@@ -11,14 +11,14 @@ import typer
 from typer.core import TyperCommand
 from typer.main import get_command
 
-from mrb_lib.errors import InputError
+from mrb_lib.tables.errors import InputError
 
 if TYPE_CHECKING:
     from typer._click import Parameter as CommandParameter  # the copy of click that Typer's classes use
     from typer._click.core import Context
     from typer._click.formatting import HelpFormatter
 
-    from mrb_lib.data.formats.base import Format, Read, Write
+    from mrb_lib.benchmarks.formats.base import Format, Read, Write
 
 
 class _FormatCommand(TyperCommand, ABC):
@@ -45,7 +45,7 @@ class _FormatCommand(TyperCommand, ABC):
             formatter.write_dl([(name, entry.about) for name, entry in self.formats.items()])
 
     def _format_params(self) -> list[CommandParameter]:
-        from mrb_lib.data.formats.base import declared_options
+        from mrb_lib.benchmarks.formats.base import declared_options
 
         parameters: dict[str, Parameter] = {}
         helps: dict[str, list[str]] = {}
@@ -65,7 +65,7 @@ class ImportCommand(_FormatCommand):
 
     @property
     def formats(self) -> Mapping[str, Format[Any]]:
-        from mrb_lib.data.formats.base import READERS
+        from mrb_lib.benchmarks.formats.base import READERS
 
         return READERS
 
@@ -75,7 +75,7 @@ class ExportCommand(_FormatCommand):
 
     @property
     def formats(self) -> Mapping[str, Format[Any]]:
-        from mrb_lib.data.formats.base import WRITERS
+        from mrb_lib.benchmarks.formats.base import WRITERS
 
         return WRITERS
 
@@ -92,7 +92,7 @@ def chosen_options(command: str, format_: str, function: Read | Write, values: M
     InputError
         An option was given that only other formats have.
     """
-    from mrb_lib.data.formats.base import declared_options
+    from mrb_lib.benchmarks.formats.base import declared_options
 
     own = declared_options(function)
     chosen = {name: value for name, value in values.items() if value not in (None, False, [], ())}

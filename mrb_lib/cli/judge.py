@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from mrb_lib.benchmarks.benchmark import Benchmark
     from mrb_lib.cli.judged import JudgedRow
-    from mrb_lib.data.benchmark import Benchmark
     from mrb_lib.judges.budget import Estimate
     from mrb_lib.judges.context import ExamplesBy, ReferenceLevel
     from mrb_lib.judges.settings import DType, Quantization
@@ -166,12 +166,12 @@ def judge(
     from functools import partial
     from typing import cast
 
-    from mrb_lib.data.benchmark import load
-    from mrb_lib.errors import InputError
+    from mrb_lib.benchmarks.benchmark import load
     from mrb_lib.judges.roster.roster import check_name
     from mrb_lib.judges.settings import Settings
     from mrb_lib.runs.juries import check_members
     from mrb_lib.runs.planned import PlannedJudge, read_judges
+    from mrb_lib.tables.errors import InputError
 
     if preset:
         from mrb_lib.cli.presets import chosen
@@ -226,10 +226,10 @@ def _run(
     from mrb_lib.cli.judged import JudgedRow
     from mrb_lib.cli.listing import line
     from mrb_lib.cli.progress import verdict_bars
-    from mrb_lib.errors import RunError
     from mrb_lib.runs.local import run_locally
     from mrb_lib.runs.outcomes import FailedRunsError, RunSummary
     from mrb_lib.runs.planned import judge_plan
+    from mrb_lib.tables.errors import RunError
 
     outcomes: list[tuple[PlannedJudge, Outcome]] = []
 
@@ -258,7 +258,7 @@ def dtype_named(text: str) -> DType:
     """The type of numbers that `--dtype` names."""
     from typing import cast
 
-    from mrb_lib.errors import InputError
+    from mrb_lib.tables.errors import InputError
 
     if text not in _DTYPES:
         raise InputError(f"--dtype {text!r}: use {', '.join(_DTYPES)}.")
@@ -269,7 +269,7 @@ def check_engine(engine: str, workers: int | None, gpus_per_worker: float | None
     """Raise `InputError` unless the options of `--engine` go together, and Ray is there where it is named."""
     from importlib.util import find_spec
 
-    from mrb_lib.errors import InputError
+    from mrb_lib.tables.errors import InputError
 
     if engine not in _ENGINES:
         raise InputError(f"--engine {engine!r}: use {' or '.join(_ENGINES)}.")
@@ -288,7 +288,7 @@ def _approve(name: str, estimate: Estimate) -> None:
     """Say what requests may cost, and ask whether to go on where that may be more than the budget."""
     import sys
 
-    from mrb_lib.errors import RunError
+    from mrb_lib.tables.errors import RunError
 
     typer.echo(f"{name}: {estimate}", err=True)
     if not estimate.may_exceed or not sys.stdin.isatty():
@@ -319,8 +319,8 @@ def _say_temperature(judges: Sequence[PlannedJudge], extra: Sequence[Path]) -> N
 
 
 def _samples(name: str, extra: Sequence[Path]) -> bool:
-    from mrb_lib.errors import InputError
     from mrb_lib.judges.roster.roster import samples
+    from mrb_lib.tables.errors import InputError
 
     try:
         return samples(name, extra)
@@ -329,7 +329,7 @@ def _samples(name: str, extra: Sequence[Path]) -> bool:
 
 
 def _fail_if_hopeless(rows: Sequence[JudgedRow]) -> None:
-    from mrb_lib.errors import RunError
+    from mrb_lib.tables.errors import RunError
 
     hopeless = [row.outcome.judge for row in rows if row.outcome and set(row.totals.statuses) == {"error"}]
     if hopeless:
@@ -342,8 +342,8 @@ def _report_all(benchmark: Benchmark, rows: Sequence[JudgedRow], extra: Sequence
     """What became of the judges, line by line, and as a table."""
     from mrb_lib.cli.judged import judged_table, measured
     from mrb_lib.cli.listing import line
-    from mrb_lib.errors import InputError
     from mrb_lib.runs.outcomes import RunSummary
+    from mrb_lib.tables.errors import InputError
 
     folders = list(dict.fromkeys(row.folder for row in rows if row.folder is not None))
     try:

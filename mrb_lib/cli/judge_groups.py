@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from mrb_lib.data.benchmark import Benchmark
+    from mrb_lib.benchmarks.benchmark import Benchmark
     from mrb_lib.stats.core.panel import Panel
     from mrb_lib.verdicts.manifest import Manifest
 
@@ -66,7 +66,7 @@ def echo_groups(groups: pd.DataFrame) -> None:
 
 def named_pairs(bases: Sequence[str], tuned: Sequence[str]) -> list[tuple[str, str]] | None:
     """The pairs that `--base` and `--tuned` name, in order; None where they name none."""
-    from mrb_lib.errors import InputError
+    from mrb_lib.tables.errors import InputError
 
     if len(bases) != len(tuned):
         raise InputError(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mrb_lib.data.benchmark import Benchmark
+    from mrb_lib.benchmarks.benchmark import Benchmark
     from mrb_lib.runs.outcomes import Outcome
     from mrb_lib.runs.planned import PlannedJudge
     from mrb_lib.verdicts.run_totals import RunTotals
@@ -141,10 +141,10 @@ def packed_instead(name: str, statuses: Mapping[str, int], extra: Sequence[Path]
     name : of the judge, as it was given
     statuses : how many verdicts have each
     """
-    from mrb_lib.errors import InputError
     from mrb_lib.judges.jury import is_jury
     from mrb_lib.judges.roster.engines import public_engines
     from mrb_lib.judges.roster.roster import entry_of
+    from mrb_lib.tables.errors import InputError
 
     unparsed, n = statuses.get("unparsed", 0), sum(statuses.values())
     if 2 * unparsed <= n or is_jury(name):

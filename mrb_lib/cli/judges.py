@@ -100,7 +100,7 @@ def _count(unknown: pd.DataFrame, table: pd.DataFrame) -> str:
 
 def _only(table: pd.DataFrame, column: str, value: str | None) -> pd.DataFrame:
     """The rows with a value, upper and lower case alike; a value that no judge has is refused."""
-    from mrb_lib.errors import InputError
+    from mrb_lib.tables.errors import InputError
 
     if value is None:
         return table

@@ -31,11 +31,11 @@ def lab(
     no_open: Annotated[bool, typer.Option("--prepare", help="Write the notebooks; start nothing.")] = False,
 ) -> None:
     """Open JupyterLab on a notebook with benchmark, runs and reviews set, and on the library's notebooks."""
+    from mrb_lib.benchmarks.benchmark import load
     from mrb_lib.cli.findings import echo_stale_runs
     from mrb_lib.cli.servers import check_lab, serve_lab
-    from mrb_lib.data.benchmark import load
-    from mrb_lib.notebook.lab import prepare
-    from mrb_lib.notebook.places import DEMO, locate
+    from mrb_lib.report.notebook.lab import prepare
+    from mrb_lib.report.notebook.places import DEMO, locate
 
     if not no_open:
         check_lab(host, port, allow_remote)
@@ -64,7 +64,7 @@ def _environment(store: str | None) -> dict[str, str]:
 
     A password in a URL stays out of the notebooks; a path is made absolute, since kernels work in another folder.
     """
-    settings = [str(files("mrb_lib.widgets") / "jupyterlab"), os.environ.get("JUPYTER_CONFIG_PATH", "")]
+    settings = [str(files("mrb_lib.review") / "jupyterlab"), os.environ.get("JUPYTER_CONFIG_PATH", "")]
     environment = {"MRB_STATIC": "", "JUPYTER_CONFIG_PATH": os.pathsep.join(filter(None, settings))}
     if store is not None:
         environment["MRB_STORE"] = store if "://" in store else str(Path(store).absolute())

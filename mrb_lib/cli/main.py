@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from mrb_lib.errors import MrbError
+from mrb_lib.tables.errors import MrbError
 
 _INTERRUPTED = 130  # what Typer makes of Ctrl-C
 _STOPPED = "mrb: interrupted; nothing is half-written, so run the same command again."

@@ -15,10 +15,10 @@ def merge(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if this program wrote it.")] = False,
 ) -> None:
     """Write several benchmarks as one: ids kept apart by the folders' names, `dataset` filled, the sources listed."""
-    from mrb_lib.data.benchmark import load, save
-    from mrb_lib.data.merge import merge as merge_benchmarks
-    from mrb_lib.errors import InputError
-    from mrb_lib.files import slug, staged_folder
+    from mrb_lib.benchmarks.benchmark import load, save
+    from mrb_lib.benchmarks.merge import merge as merge_benchmarks
+    from mrb_lib.tables.errors import InputError
+    from mrb_lib.tables.files import slug, staged_folder
 
     *sources, out = folders
     names = [slug(folder.resolve().name) for folder in sources]

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.cli.listing import aligned
-from mrb_lib.notebook.tabular import NOT_AVAILABLE, TableText, table_text
+from mrb_lib.report.notebook.tabular import NOT_AVAILABLE, TableText, table_text
 from mrb_lib.stats.core.columns import YES_OR_NO
 from mrb_lib.stats.core.options import IntArray
 from mrb_lib.stats.core.phrases import main_rows_first

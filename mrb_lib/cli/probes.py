@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mrb_lib.data.benchmark import Benchmark
+    from mrb_lib.benchmarks.benchmark import Benchmark
     from mrb_lib.probes import Case, ProbeId
 
 app = typer.Typer(
@@ -62,10 +62,10 @@ def show(
     ] = None,
 ) -> None:
     """Show a case as a probe changes it: what is taken out in [-brackets-], what is put in as {+these+}."""
-    from mrb_lib.data.benchmark import load
-    from mrb_lib.errors import InputError
+    from mrb_lib.benchmarks.benchmark import load
     from mrb_lib.probes import Probing
     from mrb_lib.probes.from_file import file_probes
+    from mrb_lib.tables.errors import InputError
 
     files = file_probes([] if probe_file is None else [probe_file])
     name, one = _one_probe(probe, list(files))
@@ -81,8 +81,8 @@ def show(
 
 def _one_probe(text: str, of_file: Sequence[str]) -> tuple[str, ProbeId]:
     """The probe that is to be shown, that of a file where there is one, with its name."""
-    from mrb_lib.errors import InputError
     from mrb_lib.probes import ProbeId, parse_probes
+    from mrb_lib.tables.errors import InputError
 
     if of_file:
         if text not in ("", *of_file):
@@ -112,10 +112,10 @@ def _print_texts(before: Case, after: Case) -> None:
 
 
 def _print_pictures(benchmark: Benchmark, before: Case, after: Case, probe: ProbeId, out: Path | None) -> None:
+    from mrb_lib.benchmarks.images import open_image, png
     from mrb_lib.cli.listing import line
-    from mrb_lib.data.images import open_image, png
-    from mrb_lib.files import write_atomic
     from mrb_lib.probes import ProbedImages
+    from mrb_lib.tables.files import write_atomic
 
     shown = [name for name in after.images if name in benchmark.images]
     typer.echo(line(f"images: {len(before.images)} before, {len(after.images)} after {', '.join(shown)}".rstrip()))

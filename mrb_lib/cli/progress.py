@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn, TaskID
 
+    from mrb_lib.build.training.loop import TrainProgress
     from mrb_lib.runs.progress import ReportProgress, RunProgress
-    from mrb_lib.training.loop import TrainProgress
 
 Step = Callable[[str, int, int], None]
 

@@ -47,16 +47,16 @@ def report(
     """Run the notebooks that changed, and write figures, tables and the static site."""
     from importlib.util import find_spec
 
+    from mrb_lib.benchmarks.benchmark import load
     from mrb_lib.cli.findings import echo_stale_runs
-    from mrb_lib.data.benchmark import load
-    from mrb_lib.errors import InputError
+    from mrb_lib.tables.errors import InputError
 
     missing = [name for name in ("ipykernel", "jinja2", "markdown_it", "nbformat", "papermill") if not find_spec(name)]
     if missing:
         raise InputError(
             f"report: {', '.join(missing)} is not installed; pip install 'mrb-workbench[report]' brings it."
         )
-    from mrb_lib.notebook.places import locate
+    from mrb_lib.report.notebook.places import locate
     from mrb_lib.report.pipeline import report as run
 
     parameter_values = dict(_name_and_value(text) for text in parameters or ())
@@ -87,7 +87,7 @@ def report(
 
 
 def _name_and_value(text: str) -> tuple[str, str]:
-    from mrb_lib.errors import InputError
+    from mrb_lib.tables.errors import InputError
 
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
@@ -96,7 +96,7 @@ def _name_and_value(text: str) -> tuple[str, str]:
 
 
 def _whole_number(name: str, text: str) -> int:
-    from mrb_lib.errors import InputError
+    from mrb_lib.tables.errors import InputError
 
     if not text.isdecimal():
         raise InputError(f"-p {name}={text}: is not a whole number from 0 on.")

@@ -14,11 +14,11 @@ from mrb_lib.cli.listing import count
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mrb_lib.data.benchmark import Benchmark
+    from mrb_lib.benchmarks.benchmark import Benchmark
     from mrb_lib.stats.failures.query import Query
 
 _WRONG = "kind=wrong"
-_CELL = "from mrb_lib.widgets.explorer.app import review_app\nreview_app()"
+_CELL = "from mrb_lib.review.explorer.app import review_app\nreview_app()"
 
 
 def review(
@@ -56,11 +56,11 @@ def review(
 
     The address it prints holds a token, and is all that protects the page: a reviewer's name is not a password.
     """
+    from mrb_lib.benchmarks.benchmark import load
     from mrb_lib.cli.findings import echo_stale_runs
     from mrb_lib.cli.servers import check_app, serve_app
-    from mrb_lib.data.benchmark import load
-    from mrb_lib.notebook.places import locate
     from mrb_lib.probes.from_file import file_probes
+    from mrb_lib.report.notebook.places import locate
     from mrb_lib.stats.failures.query import from_fragment, to_fragment
 
     check_app(host, port, allow_remote)
@@ -87,14 +87,14 @@ def review(
     typer.echo(f"reviews are kept in {_shown(chosen)}", err=True)
     serve_app(
         [_CELL], title=f"Failures: {benchmark.meta.name}", host=host, port=port, allow_remote=allow_remote,
-        browse=not no_browser, environment=environment, preload=["mrb_lib.widgets.explorer.app"], fragment=fragment,
+        browse=not no_browser, environment=environment, preload=["mrb_lib.review.explorer.app"], fragment=fragment,
     )  # fmt: skip
 
 
 def _index(benchmark: Benchmark, folder: Path, runs: Path | None) -> Path:
     """The folder of the benchmark's index, made where it is missing or out of date."""
     from mrb_lib.cli.progress import bars
-    from mrb_lib.notebook.places import home
+    from mrb_lib.report.notebook.places import home
     from mrb_lib.stats.failures.case_index import cached_index
 
     with bars() as step:
@@ -103,7 +103,7 @@ def _index(benchmark: Benchmark, folder: Path, runs: Path | None) -> Path:
 
 def _check(benchmark: Benchmark, index: Path, query: Query, case: str) -> None:
     """Refuse a query that asks for what is not here, before a page can say so; what reviewers did may still change."""
-    from mrb_lib.errors import InputError
+    from mrb_lib.tables.errors import InputError
 
     ids = set(benchmark.cases["case_id"])
     if case and case not in ids:
@@ -121,9 +121,9 @@ def _check(benchmark: Benchmark, index: Path, query: Query, case: str) -> None:
 def _deal(benchmark: Benchmark, index: Path, store: str, text: str, query: Query, overlap: int, seed: int) -> None:
     """Deal the cases of a query out to reviewers, and say how many each has."""
     from mrb_lib.cli.annotate import names_in
-    from mrb_lib.errors import InputError
-    from mrb_lib.reviews.assignment import assign
-    from mrb_lib.reviews.store import REVIEW, open_store
+    from mrb_lib.review.records.assignment import assign
+    from mrb_lib.review.records.store import REVIEW, open_store
+    from mrb_lib.tables.errors import InputError
 
     names = names_in(text, "--assign")
     if query.review:
@@ -166,7 +166,7 @@ def _matching(
 
 def _tags(store: str, benchmark: str) -> dict[str, list[str]]:
     """The tags of the cases, whoever gave them."""
-    from mrb_lib.reviews.store import open_store
+    from mrb_lib.review.records.store import open_store
     from mrb_lib.stats.failures.where import tags_by_case
 
     with open_store(store) as opened:
@@ -175,6 +175,6 @@ def _tags(store: str, benchmark: str) -> dict[str, list[str]]:
 
 def _shown(store: str) -> str:
     """The store as it may be printed: without a password."""
-    from mrb_lib.reviews.database import without_password
+    from mrb_lib.review.records.database import without_password
 
     return without_password(store)

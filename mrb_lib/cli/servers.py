@@ -27,8 +27,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 
-from mrb_lib.errors import InputError, RunError
-from mrb_lib.preloaded import DATA, KERNEL, command, preloaded, write_kernel
+from mrb_lib.report.preloaded import DATA, KERNEL, command, preloaded, write_kernel
+from mrb_lib.tables.errors import InputError, RunError
 
 LOG = "MRB_SERVER_LOG"
 _READY = "MRB_SERVER_READY"
@@ -196,7 +196,7 @@ def _own_jupyter(folder: Path) -> dict[str, str]:
     """Folders of Jupyter that nobody else's settings reach, and the workbench's template."""
     names = {"JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data", "JUPYTER_RUNTIME_DIR": "run"}
     own = {variable: str(folder / name) for variable, name in (names | {"IPYTHONDIR": "ipython"}).items()}
-    templates = str(files("mrb_lib.widgets") / "voila" / "share" / "jupyter")
+    templates = str(files("mrb_lib.review") / "voila" / "share" / "jupyter")
     # Voila names itself to a kernel that it starts for a visitor; here, to those that wait for one, too.
     paths = os.pathsep.join([str(folder / "jupyter"), templates])
     return own | {"JUPYTER_PATH": paths, "MRB_STATIC": "", "SERVER_SOFTWARE": "voila"}

@@ -37,11 +37,11 @@ def split(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the split that the cases have.")] = False,
 ) -> None:
     """Split the cases into train, validation and test: stratified, with units and near-duplicates on one side."""
+    from mrb_lib.benchmarks.benchmark import load
+    from mrb_lib.benchmarks.splits import split as draw
+    from mrb_lib.benchmarks.splits import write_split
+    from mrb_lib.benchmarks.splits.stored import check_replaceable
     from mrb_lib.cli.progress import bars
-    from mrb_lib.data.benchmark import load
-    from mrb_lib.data.splits import split as draw
-    from mrb_lib.data.splits import write_split
-    from mrb_lib.data.splits.stored import check_replaceable
 
     benchmark = load(bench)
     if not overwrite:

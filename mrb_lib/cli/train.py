@@ -11,12 +11,12 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from mrb_lib.data.benchmark import Benchmark
-    from mrb_lib.errors import MrbError
-    from mrb_lib.training.loop import TrainProgress
-    from mrb_lib.training.parallel import Training
-    from mrb_lib.training.recipe import Recipe
-    from mrb_lib.training.train import Trained
+    from mrb_lib.benchmarks.benchmark import Benchmark
+    from mrb_lib.build.training.loop import TrainProgress
+    from mrb_lib.build.training.parallel import Training
+    from mrb_lib.build.training.recipe import Recipe
+    from mrb_lib.build.training.train import Trained
+    from mrb_lib.tables.errors import MrbError
 
 _EXTRA = "mrb-workbench[judges,train]"
 
@@ -102,10 +102,10 @@ def train(
     evaluations, patience, max_minutes and seed, and two tables: trainer, with any argument of the trainer of
     transformers or TRL, and adapter, with any of peft's LoraConfig.
     """
+    from mrb_lib.benchmarks.benchmark import load
     from mrb_lib.cli.judge import dtype_named
-    from mrb_lib.data.benchmark import load
-    from mrb_lib.errors import InputError, MrbError, RunError
     from mrb_lib.judges.settings import Settings
+    from mrb_lib.tables.errors import InputError, MrbError, RunError
 
     if bool(model) == (from_ is not None):
         raise InputError("name either --model, the model to train further, or --from, a judge that was trained before.")
@@ -122,8 +122,8 @@ def train(
     }  # fmt: skip
     chosen = {name: value for name, value in options.items() if value not in (None, [])}
     _check_packages()
+    from mrb_lib.build.training.parallel import Training
     from mrb_lib.cli.progress import training_bars
-    from mrb_lib.training.parallel import Training
 
     benchmark = load(bench)
     settings = Settings(
@@ -152,7 +152,7 @@ def train(
 def _check_engine(engine: str, parallel: int | None, n: int) -> None:
     from importlib.util import find_spec
 
-    from mrb_lib.errors import InputError
+    from mrb_lib.tables.errors import InputError
 
     if engine not in ("local", "ray"):
         raise InputError(f"--engine {engine!r}: use local or ray.")
@@ -168,15 +168,15 @@ def _results(
 ) -> Iterator[Trained | MrbError]:
     """What becomes of each training; one after the other, the first that fails ends the command."""
     if engine == "ray":
-        from mrb_lib.runs.ray.trainings import train_on_ray
+        from mrb_lib.build.training.on_ray import train_on_ray
 
         yield from train_on_ray(trainings, parallel)
     elif parallel is not None:
-        from mrb_lib.training.parallel import train_at_once
+        from mrb_lib.build.training.parallel import train_at_once
 
         yield from train_at_once(trainings, parallel, report)
     else:
-        from mrb_lib.training.loop import is_main_process
+        from mrb_lib.build.training.loop import is_main_process
 
         for training in trainings:
             done = training.run(partial(report, training.out.name))
@@ -187,7 +187,7 @@ def _results(
 def _check_packages() -> None:
     from importlib.util import find_spec
 
-    from mrb_lib.errors import InputError
+    from mrb_lib.tables.errors import InputError
 
     missing = [name for name in ("torch", "transformers", "peft", "trl", "datasets") if find_spec(name) is None]
     if missing:
@@ -206,15 +206,15 @@ def _recipes(
     """How each judge is trained, by the folder to write; all are checked before the first is trained."""
     from dataclasses import replace
 
-    from mrb_lib.errors import InputError
-    from mrb_lib.training.recipe import plan_of, read_recipe, recipe_from
+    from mrb_lib.build.training.recipe import plan_of, read_recipe, recipe_from
+    from mrb_lib.tables.errors import InputError
 
     base = recipe_from(read_recipe(config) if config else {}, config or "--config")
     if plan is not None:
         return {out / name: recipe_from(options, "options", recipe) for name, recipe in plan_of(plan, base)}
     recipe = recipe_from(options, "options", base)
     if leave_one_out is not None:
-        from mrb_lib.training.plan import fold_names
+        from mrb_lib.build.training.plan import fold_names
 
         names = fold_names(benchmark, leave_one_out)
         return {out / name: replace(recipe, left_out=(leave_one_out, fold)) for name, fold in names.items()}

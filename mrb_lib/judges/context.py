@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, cast, get_args
 
-from mrb_lib.errors import InputError
 from mrb_lib.replies.labels import LETTERS, Labels
-from mrb_lib.schema import split_labels
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import split_labels
 from mrb_lib.verdicts.orders import EVIDENCE, EXAMPLES, TIE, WEAK
 
 ReferenceLevel = Literal["none", "weak", "strong"]

@@ -17,7 +17,7 @@ from typing import Final, Literal
 import numpy as np
 import pandas as pd
 
-from mrb_lib.errors import InputError
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import KEYS, TIE, choice_to_shown, probability_to_shown
 from mrb_lib.verdicts.protocol import PromptlessJudge
 from mrb_lib.verdicts.store import read_run

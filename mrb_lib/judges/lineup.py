@@ -14,9 +14,9 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.prompts import RANKED
 from mrb_lib.replies.rankings import RankingReading
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import EVIDENCE, FIRST, ITEM_RESPONSES, SECOND, TIE, WEAK, pick_of
 from mrb_lib.verdicts.protocol import VerdictRows
 

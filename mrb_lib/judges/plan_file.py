@@ -8,7 +8,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-from mrb_lib.errors import InputError
+from mrb_lib.tables.errors import InputError
 
 
 def read_plan(file: Path, kind: str) -> tuple[dict[str, object], list[dict[str, object]]]:

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from mrb_lib.errors import InputError
 from mrb_lib.replies.criteria import MET, parse_criteria
-from mrb_lib.rubrics import Criterion, counted, points, read_rubric
-from mrb_lib.schema import Status
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.rubrics import Criterion, counted, points, read_rubric
+from mrb_lib.tables.schema import Status
 from mrb_lib.verdicts.orders import TIE, pick_of
 from mrb_lib.verdicts.protocol import VerdictRows
 

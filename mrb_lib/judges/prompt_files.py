@@ -8,8 +8,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal, cast, get_args
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.prompts import FOLDER, Asks, Prompt
+from mrb_lib.tables.errors import InputError
 
 PromptKind = Literal["", "answering", "ratings", "ranking", "criteria"]
 """What prompts ask for: preferences, answers, the category of one response, an order of all, or a rubric's criteria."""

@@ -20,12 +20,12 @@ from typing import Final, Literal, TypedDict
 from jinja2 import StrictUndefined, Template, TemplateError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.context import Context, names_of_choices
 from mrb_lib.judges.fences import GENERIC, defuse, fence_key, fence_of
 from mrb_lib.replies.categories import marks_of
 from mrb_lib.replies.labels import LETTERS, Labels, labels_of, names_letters, relabelled
-from mrb_lib.schema import CHOICES
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import CHOICES
 from mrb_lib.verdicts.orders import TIE
 
 Asks = Literal[

@@ -15,13 +15,13 @@ from typing import Final
 import pandas as pd
 from jinja2 import TemplateError, nodes
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.context import Context, context_of
 from mrb_lib.judges.points import rubric_of
 from mrb_lib.judges.prompt_files import prompt_from_text
 from mrb_lib.judges.prompts import DEFINITIONS, RANKINGS, Prompt, sandbox
 from mrb_lib.judges.roster.engines import ENGINES
-from mrb_lib.schema import NO_PROBE
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.verdicts.orders import EVIDENCE, FIRST, OF_PLAN, SECOND, WEAK, to_shown_frame
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, get_args
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.context import LEVELS, MOST_EXAMPLES, RULES, Context, ExamplesBy, ReferenceLevel, context_of
-from mrb_lib.schema import CHOICES, DIMENSIONS, Task
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import CHOICES, DIMENSIONS, Task
 
 BLIND: Final = (
     "the case has images, and the judge reads text only; --without-images judges it by its text, and says so everywhere"

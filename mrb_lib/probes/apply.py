@@ -13,11 +13,11 @@ from urllib.parse import quote, unquote
 import numpy as np
 import pandas as pd
 
-from mrb_lib.data.images import open_image, png
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.images import open_image, png
 from mrb_lib.probes.from_file import FileProbe
 from mrb_lib.probes.probe import PROBES, Box, Case, ProbeId, parse_id
-from mrb_lib.schema import NO_PROBE
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import NO_PROBE
 
 _OF_PROMPT: Final = "probe_"  # begins the columns that say how a prompt is put, see `mrb_lib.verdicts.orders`
 _MARK: Final = "probe|"  # begins the name of a picture that is made when it is asked for; no stored image has a "|"

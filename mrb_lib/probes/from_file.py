@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from mrb_lib.errors import InputError
 from mrb_lib.probes.probe import PROBES, Case, Others, Probe
+from mrb_lib.tables.errors import InputError
 
 _TEXTS: Final = ("question", "response_a", "response_b")
 _STEM: Final = re.compile(r"[A-Za-z0-9_-]+")

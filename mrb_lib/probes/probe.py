@@ -16,9 +16,9 @@ from typing import Final, Literal, Protocol
 import numpy as np
 from PIL import Image
 
-from mrb_lib.errors import InputError
-from mrb_lib.registry import Registry
-from mrb_lib.schema import NO_PROBE
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.registry import Registry
+from mrb_lib.tables.schema import NO_PROBE
 
 Changes = Literal["image", "response", "question", "prompt"]
 Expected = Literal["same", "worse", "flips"]

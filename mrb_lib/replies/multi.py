@@ -11,7 +11,7 @@ from mrb_lib.replies.categories import parse_categories, reading_of
 from mrb_lib.replies.rating_prose import rating_names
 from mrb_lib.replies.reading import Reading, sole_object
 from mrb_lib.replies.text import without_thinking
-from mrb_lib.schema import NO_LABEL, SEPARATOR, joined_labels
+from mrb_lib.tables.schema import NO_LABEL, SEPARATOR, joined_labels
 
 LONGEST_REPLY: Final = 30_000
 """Characters of a reply that are searched for a list, from its end."""
@@ -58,7 +58,7 @@ def parse_labels(reply: str, labels: Mapping[str, Sequence[str]], *, alone: bool
     Returns
     -------
     Reading
-        For every dimension a choice as `mrb_lib.schema.joined_labels` writes it, or None. `ok`: the reply is one valid
+        For every dimension a choice as `schema.joined_labels` writes it, or None. `ok`: the reply is one valid
         JSON object, in a code fence or not, that has a list of labels for every dimension; or, where one dimension was
         asked, such a list alone. `repaired`: such an object is the last one in the reply that names a dimension, or
         the one list is its end where no object does; or the labels are written in other case, as one text, or as an

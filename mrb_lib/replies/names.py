@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from mrb_lib.schema import DIMENSIONS
+from mrb_lib.tables.schema import DIMENSIONS
 
 OVERALL = "overall"
 Role = Literal["dimension", "other", "final", "verdict", "subject", "wrapper", "none"]

@@ -26,7 +26,7 @@ from mrb_lib.replies.phrases import plain_choice
 from mrb_lib.replies.prose import Prose
 from mrb_lib.replies.statements import Statement, last_verdict
 from mrb_lib.replies.text import plainly_written, refuses, without_thinking
-from mrb_lib.schema import CHOICES
+from mrb_lib.tables.schema import CHOICES
 
 ReadingStatus = Literal["ok", "repaired", "unparsed", "refused"]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from mrb_lib.errors import InputError
-from mrb_lib.notebook.comparison import check_shared, other_side, this_side
-from mrb_lib.notebook.places import DEMO, DataFolders
+from mrb_lib.report.notebook.comparison import check_shared, other_side, this_side
+from mrb_lib.report.notebook.places import DEMO, DataFolders
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.basis import IN_REPORT, write_basis
 
 PARAMETERS: Final = ("other_benchmark", "other_runs")
@@ -48,7 +48,7 @@ def compared_with(old: str | Path | None, folders: DataFolders, out: Path, chose
 
     Parameters
     ----------
-    old : an earlier report, a benchmark or a folder of runs, see `mrb_lib.notebook.comparison.other_side`; None for
+    old : an earlier report, a benchmark or a folder of runs, see `comparison.other_side`; None for
         nothing
     folders : of now
     out : the folder of the report

@@ -15,9 +15,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mrb_lib.errors import InputError
-from mrb_lib.preloaded import write_kernel
 from mrb_lib.report.clean import without_colours
+from mrb_lib.report.preloaded import write_kernel
+from mrb_lib.tables.errors import InputError
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

@@ -11,14 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mrb_lib.data.benchmark import load
-from mrb_lib.errors import InputError, RunError
-from mrb_lib.files import sha256_of
+from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.judges.roster.group_file import read_group_file
 from mrb_lib.judges.roster.groups import judge_groups
-from mrb_lib.notebook import reviews
-from mrb_lib.notebook.lab import own_notebooks
-from mrb_lib.notebook.places import locate
 from mrb_lib.report.clean import FolderNames
 from mrb_lib.report.compared import PARAMETERS as COMPARED_BY
 from mrb_lib.report.compared import compared_with, compares, keep_basis, only_useful
@@ -26,12 +21,17 @@ from mrb_lib.report.execute import NotebookFailure, Value, parameters_of
 from mrb_lib.report.html import pdf as printed
 from mrb_lib.report.html.assemble import assemble
 from mrb_lib.report.html.case_pages import CaseSource
+from mrb_lib.report.notebook.lab import own_notebooks
+from mrb_lib.report.notebook.places import locate
 from mrb_lib.report.provenance import Provenance, provenance
 from mrb_lib.report.records import CACHE, PageRecord, install, read_record
 from mrb_lib.report.workers import Finished, run_notebooks
-from mrb_lib.schema import POLICIES
+from mrb_lib.review.records.reviewed import stamp
 from mrb_lib.stats.failures.where import asks_for_reviews
 from mrb_lib.stats.inputs import ADJUDICATED
+from mrb_lib.tables.errors import InputError, RunError
+from mrb_lib.tables.files import sha256_of
+from mrb_lib.tables.schema import POLICIES
 from mrb_lib.verdicts.basis import IN_REPORT
 from mrb_lib.verdicts.manifest import git_commit, now, read_manifest
 from mrb_lib.verdicts.store import load_verdicts, run_folders
@@ -303,7 +303,7 @@ def _check_files(files: Mapping[str, Path], runs: Path | None) -> None:
         stated = read_group_file(files[_GROUPS])
         judge_groups([manifest.judge for manifest in manifests], manifests, override=stated)
     if _WORK in files:
-        from mrb_lib.notebook.paper import funnel  # draws, which few reports need
+        from mrb_lib.report.notebook.paper import funnel  # draws, which few reports need
 
         funnel(str(files[_WORK]))
 
@@ -327,7 +327,7 @@ def _key(
         if own.get(name):
             everything[name] = sha256_of(Path(str(own[name])) / file)
     if b"reviews" in content or own.get("gold") == ADJUDICATED or asks_for_reviews(str(own.get("where", ""))):
-        everything["reviews"] = reviews.stamp(load(benchmark))
+        everything["reviews"] = stamp(load(benchmark))
     if compares(source):
         everything["compared"] = compared
     return hashlib.sha256(json.dumps(everything, sort_keys=True).encode()).hexdigest()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Final, Literal
 
-from mrb_lib.errors import InputError
+from mrb_lib.tables.errors import InputError
 
 Command = Literal["report", "judge"]
 Value = str | float | list[str]

@@ -13,15 +13,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import mrb_lib
-from mrb_lib.data.benchmark import Benchmark, FolderImages, empty_annotations
-from mrb_lib.data.meta import read_meta
-from mrb_lib.errors import InputError
-from mrb_lib.files import sha256_of
+from mrb_lib.benchmarks.benchmark import Benchmark, FolderImages, empty_annotations
+from mrb_lib.benchmarks.meta import read_meta
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import sha256_of
 from mrb_lib.verdicts.manifest import FILE_NAME, library_versions, read_manifest
 from mrb_lib.verdicts.parts import part_paths
 from mrb_lib.verdicts.store import run_folders
 
-LOOK = ("report/html/templates/*", "widgets/assets/tokens.css", "widgets/case/*.css", "widgets/case/*.js")
+LOOK = ("report/html/templates/*", "review/assets/tokens.css", "review/case/*.css", "review/case/*.js")
 _REPORT_PACKAGES = ("papermill", "nbclient", "ipykernel", "jinja2", "markdown-it-py")
 # What decides the look and the numbers of a figure; the interpreter's patch level and torch do not.
 _FIGURE_PACKAGES = (
@@ -214,7 +214,7 @@ def code_hash() -> str:
 
     The site's templates are left out: they change pages, not figures.
     """
-    return _hash_of("**/*.py", "**/*.toml", "widgets/**/*.css", "widgets/**/*.js")
+    return _hash_of("**/*.py", "**/*.toml", "review/**/*.css", "review/**/*.js")
 
 
 def template_hash() -> str:

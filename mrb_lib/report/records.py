@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
-from mrb_lib.errors import InputError, RunError
-from mrb_lib.files import inside, sha256_of, slug, write_atomic
 from mrb_lib.report.clean import FolderNames, Json, clean_notebook
 from mrb_lib.report.execute import ARTEFACTS, EXECUTED, NotebookFailure
+from mrb_lib.tables.errors import InputError, RunError
+from mrb_lib.tables.files import inside, sha256_of, slug, write_atomic
 
 CACHE = ".cache"
 FILES_OF = {"figures": ("png", "svg", "pdf", "csv"), "tables": ("csv", "tex")}
@@ -171,10 +171,12 @@ def _sidecars(folder: Path, executed: Json, names: FolderNames) -> Iterator[tupl
             sidecar = names.value(json.loads((folder / f"{name}.json").read_text(encoding="utf-8")))
         except (OSError, ValueError) as error:
             raise RunError(
-                f"{name}.json: cannot be read ({error}); publish it with mrb_lib.notebook.publish."
+                f"{name}.json: cannot be read ({error}); publish it with mrb_lib.report.notebook.publish."
             ) from error
         if not isinstance(sidecar, dict) or sidecar.get("id") != identity or kind not in ARTEFACTS:
-            raise RunError(f"{name}.json: does not describe {identity}; publish it with mrb_lib.notebook.publish.")
+            raise RunError(
+                f"{name}.json: does not describe {identity}; publish it with mrb_lib.report.notebook.publish."
+            )
         yield kind, sidecar
 
 
@@ -182,7 +184,9 @@ def _artefacts(folder: Path, kind: str, sidecar: Json, names: FolderNames) -> It
     """The files of one figure or table: all of them there, and none naming a folder of this machine."""
     listed = cast(Json, sidecar["files"])
     if kind == "tables" and not _is_displayable(sidecar.get("shown")):
-        raise RunError(f"tables/{sidecar['id']}: has no cells to show; publish it with mrb_lib.notebook.publish.")
+        raise RunError(
+            f"tables/{sidecar['id']}: has no cells to show; publish it with mrb_lib.report.notebook.publish."
+        )
     missing = [suffix for suffix in FILES_OF[kind] if suffix not in listed]
     if missing:
         raise RunError(f"{kind}/{sidecar['id']}: has no {', '.join(missing)} file; publish it again.")

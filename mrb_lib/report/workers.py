@@ -12,18 +12,18 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
-from mrb_lib.notebook.places import home
-from mrb_lib.preloaded import KERNEL, command, preloaded
 from mrb_lib.report.clean import without_colours
 from mrb_lib.report.execute import RESULT, TASK, NotebookFailure, Value
+from mrb_lib.report.notebook.places import home
+from mrb_lib.report.preloaded import KERNEL, command, preloaded
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _PATIENCE_S = 10
 _LOADED = (
     *KERNEL, "papermill", "nbclient", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg",
-    "matplotlib.backends.backend_pdf", "seaborn", "scipy.stats", "scipy.optimize", "mrb_lib.notebook.opening",
-    "mrb_lib.notebook.workspace", "mrb_lib.notebook.live.figures", "mrb_lib.widgets.boards",
-    "mrb_lib.plots.style:draw_once",
+    "matplotlib.backends.backend_pdf", "seaborn", "scipy.stats", "scipy.optimize", "mrb_lib.report.notebook.opening",
+    "mrb_lib.report.notebook.workspace", "mrb_lib.report.notebook.live.figures", "mrb_lib.review.boards",
+    "mrb_lib.figures.style:draw_once",
 )  # fmt: skip
 
 

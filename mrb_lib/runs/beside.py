@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.context import wording_digest
 from mrb_lib.judges.settings import Settings
-from mrb_lib.schema import ANSWER
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import ANSWER
 from mrb_lib.verdicts.orders import EVIDENCE, EXAMPLES, OF_PLAN, WEAK
 
 

@@ -19,8 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.jury import Jury, is_jury
 from mrb_lib.judges.roster.roster import check_name, resolve
@@ -35,7 +34,8 @@ from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, ReportOut
 from mrb_lib.runs.plan import Plan, ProbeOptions, check_retry, make_plan
 from mrb_lib.runs.progress import ReportProgress, Tracker
 from mrb_lib.runs.record import check_covers, check_probes, new_manifest, record, run_options
-from mrb_lib.schema import ANSWER, KEYS, ORDERS
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import ANSWER, KEYS, ORDERS
 from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, run_id
 from mrb_lib.verdicts.other_runs import other_runs
 from mrb_lib.verdicts.parts import damaged_parts, move_aside

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
-from mrb_lib.errors import RunError
+from mrb_lib.tables.errors import RunError
 
 _STOP_NOTICE = b"\nThe batch in flight is finished and kept; once more stops at once.\n"
 _STDERR = 2

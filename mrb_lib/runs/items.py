@@ -9,9 +9,9 @@ from typing import Literal, Protocol, runtime_checkable
 
 import pandas as pd
 
-from mrb_lib.data.items import item_keys
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.items import item_keys
 from mrb_lib.runs.plan import Plan
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import EVIDENCE, ITEM_RESPONSES, WEAK
 from mrb_lib.verdicts.protocol import Judge
 
@@ -62,7 +62,7 @@ def by_items(plan: Plan, judge: Judge, cases: pd.DataFrame) -> Plan:
 def items_of(cases: pd.DataFrame, beside: Sequence[str] = ()) -> pd.Series:
     """The item of each case, as a number, by `case_id`.
 
-    Cases are of one item where they share `item` (see `mrb_lib.data.items.item_keys`) and all else that a prompt shows
+    Cases are of one item where they share `item` (see `items.item_keys`) and all else that a prompt shows
     of them: question, images, reference, and the columns `beside`.
     """
     shown = pd.DataFrame({"item": item_keys(cases), "question": cases["question"]})

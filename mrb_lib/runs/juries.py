@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.jury import Jury, is_jury, parse_jury
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, read_manifest, run_id
 from mrb_lib.verdicts.protocol import Judge
 from mrb_lib.verdicts.store import run_folders

@@ -12,11 +12,11 @@ from typing import Final, Protocol, runtime_checkable
 import numpy as np
 import pandas as pd
 
-from mrb_lib.errors import RunError
 from mrb_lib.judges.budget import Estimate
 from mrb_lib.runs.plan import Plan
-from mrb_lib.schema import KEYS, Task
-from mrb_lib.validation import conform
+from mrb_lib.tables.errors import RunError
+from mrb_lib.tables.schema import KEYS, Task
+from mrb_lib.tables.validation import conform
 from mrb_lib.verdicts.orders import to_case_frame, to_shown_frame
 from mrb_lib.verdicts.protocol import BatchAnswer, Judge
 

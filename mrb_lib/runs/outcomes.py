@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mrb_lib.errors import MrbError, RunError
 from mrb_lib.runs.interruption import InterruptedRunError
+from mrb_lib.tables.errors import MrbError, RunError
 from mrb_lib.verdicts.other_runs import OtherRun
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mrb_lib.errors import InputError
 from mrb_lib.probes import ProbeId, Probing, parse_probes
 from mrb_lib.probes.apply import applicable, sample
 from mrb_lib.probes.from_file import FileProbe, file_probes
 from mrb_lib.runs.beside import Beside
-from mrb_lib.schema import ANSWERED_STATUSES, NO_PROBE, ORDERS, STATUSES
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import ANSWERED_STATUSES, NO_PROBE, ORDERS, STATUSES
 from mrb_lib.verdicts.orders import CONTEXT
 
 RETRIABLE = tuple(status for status in STATUSES if status not in ANSWERED_STATUSES)

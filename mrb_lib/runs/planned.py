@@ -10,8 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final, Literal, cast, get_type_hints
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError, MrbError
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.jury import parse_jury
 from mrb_lib.judges.plan_file import checked, read_plan
@@ -26,7 +25,8 @@ from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummar
 from mrb_lib.runs.plan import ProbeOptions, check_limit, check_orders, check_retry
 from mrb_lib.runs.preflight import problems
 from mrb_lib.runs.progress import ReportProgress
-from mrb_lib.schema import ORDERS
+from mrb_lib.tables.errors import InputError, MrbError
+from mrb_lib.tables.schema import ORDERS
 
 _NOT_HERE: Final = ("dimensions", "choices", "task", "is_ordered", "definitions", "items", "labels", "shown")
 """Settings that follow from the benchmark."""

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.endpoint.address import address
 from mrb_lib.judges.jury import parse_jury
 from mrb_lib.judges.prompt_files import load_prompt
@@ -19,6 +18,7 @@ from mrb_lib.judges.roster.roster import entry_of
 from mrb_lib.judges.roster.source import WeightsSource, loaded_bytes, locate_weights, pinned_revision
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.juries import has_run
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.protocol import Judge
 
 TIMEOUT_S: Final = 5.0

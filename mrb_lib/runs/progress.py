@@ -14,7 +14,7 @@ import pandas as pd
 from rich.console import Console
 from rich.progress import Progress
 
-from mrb_lib.schema import STATUSES
+from mrb_lib.tables.schema import STATUSES
 
 _COUNTED: Final = ("verdicts", "cases", "tokens")
 _TOKENS: Final = ("prompt_tokens", "completion_tokens")

@@ -7,12 +7,12 @@ from dataclasses import fields, replace
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.settings import Settings
 from mrb_lib.probes.from_file import is_file_probe
 from mrb_lib.runs.plan import Plan
-from mrb_lib.schema import NO_PROBE, ORDERS
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import NO_PROBE, ORDERS
 from mrb_lib.verdicts.manifest import (
     FILE_NAME,
     Manifest,

@@ -9,15 +9,15 @@ from typing import Final, cast
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.votes import GOLD_RULES, GoldRule, votes_behind
-from mrb_lib.data.votes import gold as gold_labels
-from mrb_lib.errors import InputError
-from mrb_lib.schema import CHOICES
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.votes import GOLD_RULES, GoldRule, votes_behind
+from mrb_lib.benchmarks.votes import gold as gold_labels
 from mrb_lib.stats.core.options import check_choice
 from mrb_lib.stats.core.panel import Panel, as_panel, panels
 from mrb_lib.stats.core.subfields import By
 from mrb_lib.stats.multi_label.rows import ANSWERS, label_rows, names_of
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import CHOICES
 
 _ORDERED_PREFERENCE = ("A", "tie", "B")
 POSTERIOR: Final = "posterior"
@@ -175,7 +175,7 @@ def read_panels(
 
 
 def labels(benchmark: Benchmark, rule: str = "majority") -> pd.DataFrame:
-    """The gold labels by any rule: those of `mrb_lib.data.votes.gold`, or "posterior" by Dawid and Skene's model.
+    """The gold labels by any rule: those of `mrb_lib.benchmarks.votes.gold`, or "posterior" by Dawid and Skene's model.
 
     Raises
     ------

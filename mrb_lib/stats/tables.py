@@ -16,10 +16,7 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import ThreadpoolController
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError
-from mrb_lib.reviews.marks import ADJUDICATION_COLUMNS
-from mrb_lib.schema import KEYS, LEVELS, NO_PROBE, POLICIES
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES
 from mrb_lib.stats.core.options import check_choice, check_policy, join_reasons
 from mrb_lib.stats.core.panel import Panel
@@ -32,6 +29,8 @@ from mrb_lib.stats.inputs import ADJUDICATED, NAMES, RULES, Inputs
 from mrb_lib.stats.inputs import Verdicts as Verdicts
 from mrb_lib.stats.inputs import read_panels as read_panels
 from mrb_lib.stats.resampling.clusters import check_cluster, resampling_unit
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import ADJUDICATION_COLUMNS, KEYS, LEVELS, NO_PROBE, POLICIES
 from mrb_lib.verdicts.training import mark_seen
 
 INTERVALS: Final = ("recommended", "all")
@@ -120,11 +119,11 @@ def analyze(
         level preferences are ordered A, tie, B.
     probe : the verdicts to read
     intervals : "recommended" gives one estimate and one interval a quantity, "all" every one that the table has
-    adjudications : what reviewers said, as `mrb_lib.reviews.store.Store.adjudications` gives it, for the rule
+    adjudications : what reviewers said, as `mrb_lib.review.records.store.Store.adjudications` gives it, for the rule
         "adjudicated" and for the table `adjudication`; there, None is that nobody reviewed anything
     where : only the cases that this leaves, such as "organ == 'eye' and length > 1400"; see
         `mrb_lib.stats.failures.where.cases_where`. What verdicts cost is then null, unless the verdicts are a table
-    tags : what reviewers tagged, as `mrb_lib.reviews.store.Store.tags` gives it, for `where`; None where nobody did
+    tags : what reviewers tagged, as `Store.tags` gives it, for `where`; None where nobody did
     groups : the group of each judge, as `mrb_lib.judges.roster.groups.judge_groups` gives it from the runs; None tells
         it from the judges' names alone
     training : `judge`, `case_id`: the cases that judges were trained on, one row each, and a row without a case for a

@@ -14,12 +14,12 @@ from typing import Final
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark, empty_annotations, read_table
-from mrb_lib.data.meta import read_meta, write_meta
-from mrb_lib.errors import InputError
-from mrb_lib.files import write_atomic
-from mrb_lib.schema import CONSENSUS, KEYS, NO_PROBE
-from mrb_lib.validation import check_references, conform
+from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations, read_table
+from mrb_lib.benchmarks.meta import read_meta, write_meta
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import write_atomic
+from mrb_lib.tables.schema import CONSENSUS, KEYS, NO_PROBE
+from mrb_lib.tables.validation import check_references, conform
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import named_runs, read_run
 

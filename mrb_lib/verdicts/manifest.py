@@ -15,9 +15,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from mrb_lib.errors import InputError
-from mrb_lib.files import slug, write_atomic
-from mrb_lib.schema import CHOICES
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import slug, write_atomic
+from mrb_lib.tables.schema import CHOICES
 from mrb_lib.verdicts.protocol import Judge
 
 FILE_NAME = "manifest.json"

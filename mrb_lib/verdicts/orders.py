@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.schema import NO_PROBE, SEEN_BY_JUDGES
+from mrb_lib.tables.schema import NO_PROBE, SEEN_BY_JUDGES
 
 FIRST: Final = "first"
 SECOND: Final = "second"

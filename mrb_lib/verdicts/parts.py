@@ -18,7 +18,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mrb_lib.errors import InputError, RunError
+from mrb_lib.tables.errors import InputError, RunError
 
 DIGEST_KEY: Final = b"mrb_blake2b"
 _SIZE: Final = 16

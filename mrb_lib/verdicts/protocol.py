@@ -10,9 +10,9 @@ from typing import Final, Protocol
 import numpy as np
 import pandas as pd
 
-from mrb_lib.errors import RunError
 from mrb_lib.replies.answers import read_answer
-from mrb_lib.schema import Status
+from mrb_lib.tables.errors import RunError
+from mrb_lib.tables.schema import Status
 from mrb_lib.verdicts.orders import FIRST, KEYS
 
 BatchAnswer = Callable[[], pd.DataFrame]

@@ -18,8 +18,8 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mrb_lib.errors import InputError
-from mrb_lib.validation import check_references
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.validation import check_references
 from mrb_lib.verdicts.manifest import Manifest, read_manifest
 from mrb_lib.verdicts.store import SCHEMA, named_runs, read_run
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import pandas as pd
 
-from mrb_lib.schema import STATUSES
+from mrb_lib.tables.schema import STATUSES
 from mrb_lib.verdicts.parts import part_paths, read_part
 
 _SUMMED: Final = ("prompt_tokens", "completion_tokens", "cost_usd")

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.schema import DIMENSIONS
+from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import choice_to_shown
 
 JUDGE: Final = "simulated-specialist"
@@ -38,7 +38,7 @@ def with_replies(verdicts: pd.DataFrame, *, seed: int) -> pd.DataFrame:
 
     Parameters
     ----------
-    verdicts : as of `mrb_lib.data.demo.judges.simulated_verdicts`
+    verdicts : as of `mrb_lib.demo.judges.simulated_verdicts`
     seed : any whole number from 0 on
 
     Returns

@@ -20,10 +20,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from mrb_lib.errors import InputError, RunError
-from mrb_lib.files import slug
-from mrb_lib.schema import KEYS, VERDICTS, Task
-from mrb_lib.validation import check_references, conform
+from mrb_lib.tables.errors import InputError, RunError
+from mrb_lib.tables.files import slug
+from mrb_lib.tables.schema import KEYS, VERDICTS, Task
+from mrb_lib.tables.validation import check_references, conform
 from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, library_versions, now, read_manifest, write_manifest
 from mrb_lib.verdicts.parts import next_path, part_paths, read_part, sync_folder, write_part
 

@@ -12,9 +12,9 @@ from typing import Final
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.case_digests import case_digests
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.case_digests import case_digests
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest
 
 TRAINED: Final = "training"

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.data.demo.build import write_demo
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.demo.build import write_demo
 
 CASES, ACTIONS = 300, 500
 PATIENT = 120_000
@@ -91,7 +91,9 @@ def paused(process: int) -> Iterator[None]:
 def forking() -> int:
     """The process that these tests fork servers from: they are below it, with their kernels."""
     return next(
-        one for one in descendants(os.getpid()) if b"mrb_lib.preloaded\0" in Path(f"/proc/{one}/cmdline").read_bytes()
+        one
+        for one in descendants(os.getpid())
+        if b"mrb_lib.report.preloaded\0" in Path(f"/proc/{one}/cmdline").read_bytes()
     )
 
 

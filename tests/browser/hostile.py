@@ -14,11 +14,11 @@ import pandas as pd
 from PIL import Image
 from playwright.sync_api import Frame, Page
 
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.reviews.marks import Adjudication, AnnotatorAnswer
-from mrb_lib.reviews.store import open_store
-from mrb_lib.schema import ORDERS
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.review.records.marks import Adjudication, AnnotatorAnswer
+from mrb_lib.review.records.store import open_store
+from mrb_lib.tables.schema import ORDERS
 from mrb_lib.verdicts.store import save_imported
 
 ATTACKS = (

@@ -11,8 +11,8 @@ import pandas as pd
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from mrb_lib.widgets.bundle import csp_hash, script, style
-from mrb_lib.widgets.case import SCRIPTS, STYLES, case_html
+from mrb_lib.review.bundle import csp_hash, script, style
+from mrb_lib.review.case import SCRIPTS, STYLES, case_html
 
 _LOADING = 120_000
 _BOOT = "\nfor (const root of document.querySelectorAll('.mrb-case')) mrbCase.attach(root);\n"

@@ -19,7 +19,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from mrb_lib.data.demo import write_demo
+from mrb_lib.demo import write_demo
 from mrb_lib.report.html.pdf import browser
 from tests.browser.conftest import FLAGS
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from mrb_lib.data.demo import write_demo
-from mrb_lib.notebook.places import write_simulated_runs
+from mrb_lib.demo import write_demo
 from mrb_lib.report import pipeline
+from mrb_lib.report.notebook.places import write_simulated_runs
 from tests.report.conftest import Lab, run_in_this_process
 
 N_CASES = 26
 SCORES = {"ash": 0.9, "birch": 10.25, "cedar": -1.5, "dogwood": None, "elm": 2.0, "fir": 0.95, "gorse": 0.35}
 OPEN = """
 import pandas as pd
-from mrb_lib.plots.accuracy import leaderboard
-from mrb_lib.notebook import open_workspace
+from mrb_lib.figures.accuracy import leaderboard
+from mrb_lib.report.notebook import open_workspace
 w = open_workspace(benchmark, runs, policy=policy, out=out)
 def draw(id, title, caption, names):
     frame = pd.DataFrame({"judge": names, "dimension": "overall", "accuracy": 0.5, "low": 0.4, "high": 0.6})

@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Locator, Page, WebSocket, expect
 
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.data.demo.build import write_demo
-from mrb_lib.reviews.assignment import assign
-from mrb_lib.reviews.exchange import annotations_of
-from mrb_lib.reviews.marks import AnnotatorAnswer
-from mrb_lib.reviews.store import Store, open_store
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.demo.build import write_demo
+from mrb_lib.review.records.assignment import assign
+from mrb_lib.review.records.exchange import annotations_of
+from mrb_lib.review.records.marks import AnnotatorAnswer
+from mrb_lib.review.records.store import Store, open_store
 from mrb_lib.stats.agreement import agreement
 
 from .axe import violations, violations_in_both_schemes

@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.data.demo.build import write_demo
-from mrb_lib.reviews.marks import AnnotatorAnswer, Comment
-from mrb_lib.reviews.store import Store, open_store
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.demo.build import write_demo
+from mrb_lib.review.records.marks import AnnotatorAnswer, Comment
+from mrb_lib.review.records.store import Store, open_store
 
 from .axe import violations_in_both_schemes
 from .hostile import ANNOTATORS, ATTACKS, NAME, harm, write_hostile

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from mrb_lib.data.benchmark import load
-from mrb_lib.data.demo.build import write_demo
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.demo.build import write_demo
+from mrb_lib.review.boards import browse_heatmap, browse_leaderboard
+from mrb_lib.review.plain import PlainView
 from mrb_lib.verdicts.store import load_verdicts
-from mrb_lib.widgets.boards import browse_heatmap, browse_leaderboard
-from mrb_lib.widgets.plain import PlainView
 
 from .axe import violations, violations_in_both_schemes
 from .server import Served, mrb

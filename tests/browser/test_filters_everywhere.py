@@ -12,19 +12,19 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.data.demo.build import write_demo
-from mrb_lib.reviews.store import open_store
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.demo.build import write_demo
+from mrb_lib.review.boards import browse_heatmap, browse_leaderboard
+from mrb_lib.review.boards.heatmap_table import STYLES as HEATMAP_STYLES
+from mrb_lib.review.boards.leaderboard_table import STYLES as LEADERBOARD_STYLES
+from mrb_lib.review.boards.live import HeatmapWidget, LeaderboardWidget
+from mrb_lib.review.bundle import csp_hash, script, style
+from mrb_lib.review.case import SCRIPTS, STYLES
+from mrb_lib.review.explorer import explore
+from mrb_lib.review.records.store import open_store
+from mrb_lib.review.shell import Shell
 from mrb_lib.stats.tables import analyze
-from mrb_lib.widgets.boards import browse_heatmap, browse_leaderboard
-from mrb_lib.widgets.boards.heatmap_table import STYLES as HEATMAP_STYLES
-from mrb_lib.widgets.boards.leaderboard_table import STYLES as LEADERBOARD_STYLES
-from mrb_lib.widgets.boards.live import HeatmapWidget, LeaderboardWidget
-from mrb_lib.widgets.bundle import csp_hash, script, style
-from mrb_lib.widgets.case import SCRIPTS, STYLES
-from mrb_lib.widgets.explorer import explore
-from mrb_lib.widgets.shell import Shell
-from tests.widgets.boards.judged import judged
+from tests.review.boards.judged import judged
 
 from .axe import violations, violations_in_both_schemes
 from .haste import forking, paused

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.data.demo.build import write_demo
-from mrb_lib.reviews.store import open_store
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.demo.build import write_demo
+from mrb_lib.review.records.store import open_store
 
 from .pages import on_screen, one_to_one, stored
 from .server import Served

@@ -11,12 +11,12 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
-from mrb_lib.data.benchmark import Benchmark, load
-from mrb_lib.data.votes import gold
+from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.benchmarks.votes import gold
+from mrb_lib.review.case import STYLES, case_html, formulas, markdown
+from mrb_lib.review.page import closing, opening
+from mrb_lib.review.text import visible
 from mrb_lib.verdicts.store import load_verdicts
-from mrb_lib.widgets.case import STYLES, case_html, formulas, markdown
-from mrb_lib.widgets.page import closing, opening
-from mrb_lib.widgets.text import visible
 
 from .hostile import ATTACKS, LONG_CASE, flood, harm, write_hostile
 from .pages import document, plain_case, show

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.reviews.store import open_store
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.review.records.store import open_store
 
 from .haste import ACTIONS, CASES, ME, PATIENT, RECORD, act, click, forking, hasty_benchmark, paused, press, stalled
 from .server import Served

@@ -15,16 +15,16 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from mrb_lib.data.benchmark import load
-from mrb_lib.data.demo import write_demo
-from mrb_lib.notebook.lab import prepare
-from mrb_lib.notebook.places import write_simulated_runs
-from mrb_lib.preloaded import command, write_kernel
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.demo import write_demo
+from mrb_lib.report.notebook.lab import prepare
+from mrb_lib.report.notebook.places import write_simulated_runs
+from mrb_lib.report.preloaded import command, write_kernel
+from mrb_lib.review.boards import browse_heatmap, browse_leaderboard
+from mrb_lib.review.plain import PlainView
 from mrb_lib.stats.failures.where import restricted
 from mrb_lib.stats.tables import analyze
 from mrb_lib.verdicts.store import load_verdicts
-from mrb_lib.widgets.boards import browse_heatmap, browse_leaderboard
-from mrb_lib.widgets.plain import PlainView
 
 from .axe import violations
 from .conftest import Watched, unhurried
@@ -49,16 +49,16 @@ LIGHT, DARK = (
 )
 _EXPLORER = """\
 from pathlib import Path
-from mrb_lib.data.benchmark import load
+from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.verdicts.store import load_verdicts
-from mrb_lib.widgets.explorer import explore
+from mrb_lib.review.explorer import explore
 b = load(Path(BENCH))
 v = load_verdicts(Path(BENCH) / "runs", b.cases).assign(reply="because")
 explore(b, v)"""
 _CASE = """\
 from IPython.display import HTML
-from mrb_lib.data.votes import gold
-from mrb_lib.widgets.case import case_html
+from mrb_lib.benchmarks.votes import gold
+from mrb_lib.review.case import case_html
 HTML(case_html(b.cases.iloc[0], images=b.images, annotations=b.annotations, gold=gold(b), verdicts=v))"""
 KEYS = (
     *"abcdefghijklmnopqrstuvwxyz0123456789", "D", "J", "K", "M", "Shift+M", "Enter", "ArrowDown", "ArrowUp", "Delete",

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
-from mrb_lib.data.benchmark import load
-from mrb_lib.data.demo.build import write_demo
-from mrb_lib.reviews.store import REVIEW, open_store
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.demo.build import write_demo
+from mrb_lib.review.records.store import REVIEW, open_store
 
 from .server import Served, mrb
 

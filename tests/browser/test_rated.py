@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
-from mrb_lib.data.benchmark import load
-from mrb_lib.reviews.exchange import annotations_of
-from mrb_lib.reviews.store import open_store
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.review.records.exchange import annotations_of
+from mrb_lib.review.records.store import open_store
 from mrb_lib.verdicts.store import save_imported
 from tests.rated import ERRORS, write_labels, write_ranking, write_rating, write_steps
 

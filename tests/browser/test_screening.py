@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
-from mrb_lib.construct.screen import CRITERIA
-from mrb_lib.construct.work import Work, begin, create_work
-from mrb_lib.data.benchmark import load
-from mrb_lib.data.demo.build import write_demo
-from mrb_lib.reviews.store import open_store
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.build.construct.screen import CRITERIA
+from mrb_lib.build.construct.work import Work, begin, create_work
+from mrb_lib.demo.build import write_demo
+from mrb_lib.review.records.store import open_store
 
 from .axe import violations
 from .server import Served, mrb

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
-from mrb_lib.data.benchmark import load
-from mrb_lib.data.demo import write_demo
-from mrb_lib.data.votes import gold
-from mrb_lib.notebook.places import write_simulated_runs
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.benchmarks.votes import gold
+from mrb_lib.demo import write_demo
+from mrb_lib.report.notebook.places import write_simulated_runs
 from mrb_lib.stats.accuracy import accuracy
 from mrb_lib.stats.failures.cells import failing_cases
 from mrb_lib.verdicts.store import load_verdicts
@@ -22,8 +22,8 @@ from tests.report.conftest import Lab
 
 FINDING = "simulated-specialist is weak on eye, 67% [58, 75], n = 12."
 SHOWN = """
-from mrb_lib.notebook import open_workspace
-from mrb_lib.plots.accuracy import leaderboard
+from mrb_lib.report.notebook import open_workspace
+from mrb_lib.figures.accuracy import leaderboard
 w = open_workspace(benchmark, runs, policy=policy, out=out)
 accuracy = w.analyze("accuracy", resamples=50)
 judged = accuracy[(accuracy["kind"] == "judge")]

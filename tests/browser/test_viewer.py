@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from mrb_lib.widgets.bundle import csp_hash
+from mrb_lib.review.bundle import csp_hash
 
 from .axe import violations
 from .pages import document, plain_case, show, stored

@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 import typer.main
 
+from mrb_lib.benchmarks.benchmark import load, save
 from mrb_lib.cli.main import main
-from mrb_lib.data.benchmark import load, save
-from mrb_lib.data.demo import build
-from mrb_lib.notebook.places import write_simulated_runs
+from mrb_lib.demo import build
+from mrb_lib.report.notebook.places import write_simulated_runs
 
 
 @dataclass(frozen=True)

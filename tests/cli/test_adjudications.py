@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.benchmarks.votes import gold
 from mrb_lib.cli import adjudications
-from mrb_lib.data.benchmark import Benchmark, load
-from mrb_lib.data.demo.build import write_demo
-from mrb_lib.data.votes import gold
-from mrb_lib.errors import InputError
-from mrb_lib.files import REVIEWS
-from mrb_lib.notebook.places import write_simulated_runs
-from mrb_lib.reviews.marks import Adjudication, case_fingerprint
-from mrb_lib.reviews.store import open_store
-from mrb_lib.reviews.tags import CaseTag
+from mrb_lib.demo.build import write_demo
+from mrb_lib.report.notebook.places import write_simulated_runs
+from mrb_lib.review.records.marks import Adjudication, case_fingerprint
+from mrb_lib.review.records.store import open_store
+from mrb_lib.review.records.tags import CaseTag
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import REVIEWS
 
 
 @pytest.fixture

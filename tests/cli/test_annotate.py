@@ -10,13 +10,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.cli import servers
-from mrb_lib.data.benchmark import Benchmark, load
-from mrb_lib.data.demo.build import write_demo
-from mrb_lib.files import REVIEWS
-from mrb_lib.notebook import places
-from mrb_lib.reviews.marks import AnnotatorAnswer, Comment
-from mrb_lib.reviews.store import open_store
+from mrb_lib.demo.build import write_demo
+from mrb_lib.report.notebook import places
+from mrb_lib.review.records.marks import AnnotatorAnswer, Comment
+from mrb_lib.review.records.store import open_store
+from mrb_lib.tables.files import REVIEWS
 
 from .conftest import Result
 

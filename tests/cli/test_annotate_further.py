@@ -9,11 +9,11 @@ from shutil import copytree
 
 import pytest
 
-from mrb_lib.data.benchmark import load
-from mrb_lib.data.demo.build import write_demo
-from mrb_lib.reviews.marks import AnnotatorAnswer
-from mrb_lib.reviews.store import REVIEW, open_store
-from mrb_lib.widgets.annotate.coordination import Coordination
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.demo.build import write_demo
+from mrb_lib.review.annotate.coordination import Coordination
+from mrb_lib.review.records.marks import AnnotatorAnswer
+from mrb_lib.review.records.store import REVIEW, open_store
 
 from .conftest import Result
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.construct.work import Work
+from mrb_lib.build.construct.work import Work
 
 from ..construct.answerers import Script, scripted, started
 from .conftest import Result, parsed

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from mrb_lib.reviews.marks import AnnotatorAnswer
-from mrb_lib.reviews.store import open_store
+from mrb_lib.review.records.marks import AnnotatorAnswer
+from mrb_lib.review.records.store import open_store
 
 from ..construct.paired import labels_by, make_work
 from .conftest import Result

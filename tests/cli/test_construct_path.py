@@ -12,14 +12,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.benchmarks.splits import check_split
+from mrb_lib.build.construct.screen import CRITERIA
+from mrb_lib.build.construct.work import open_work
 from mrb_lib.cli.app import app
-from mrb_lib.construct.screen import CRITERIA
-from mrb_lib.construct.work import open_work
-from mrb_lib.data.benchmark import load
-from mrb_lib.data.splits import check_split
 from mrb_lib.judges.endpoint.cache import FILE_NAME as REPLIES
-from mrb_lib.reviews.marks import AnnotatorAnswer
-from mrb_lib.reviews.store import open_store
+from mrb_lib.review.records.marks import AnnotatorAnswer
+from mrb_lib.review.records.store import open_store
 
 from ..construct.sources import NAME, write_source
 from .conftest import Result

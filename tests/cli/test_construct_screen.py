@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from mrb_lib.build.construct.screen import CRITERIA
+from mrb_lib.build.construct.work import open_work
 from mrb_lib.cli import servers
-from mrb_lib.construct.screen import CRITERIA
-from mrb_lib.construct.work import open_work
-from mrb_lib.reviews.marks import AnnotatorAnswer
-from mrb_lib.reviews.store import open_store
+from mrb_lib.review.records.marks import AnnotatorAnswer
+from mrb_lib.review.records.store import open_store
 
 from ..construct.paired import N, make_work
 from .conftest import Result

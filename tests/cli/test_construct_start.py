@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from mrb_lib.construct.work import begin, open_work
-from mrb_lib.data.benchmark import load
-from mrb_lib.data.demo import write_demo
-from mrb_lib.data.votes import gold
-from mrb_lib.notebook.places import write_simulated_runs
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.benchmarks.votes import gold
+from mrb_lib.build.construct.work import begin, open_work
+from mrb_lib.demo import write_demo
+from mrb_lib.report.notebook.places import write_simulated_runs
 from mrb_lib.stats.failures.failure_kinds import failure_kinds
 from mrb_lib.verdicts.store import load_verdicts
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mrb_lib.data.formats import READERS, WRITERS
+from mrb_lib.benchmarks.formats import READERS, WRITERS
 
 TOY = '''
 """Toy: one case a line, its question, two responses and label separated by tabs."""
@@ -21,10 +21,10 @@ from typing import Annotated
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.data.votes import gold
-from mrb_lib.data.formats import Imported, annotation_table, import_tables, reads, writes
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.benchmarks.votes import gold
+from mrb_lib.benchmarks.formats import Imported, annotation_table, import_tables, reads, writes
 
 META = BenchmarkMeta("toy", "general", dimensions=("overall",))
 COLUMNS = ["question", "response_a", "response_b"]

@@ -13,7 +13,7 @@ import pytest
 
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.outcomes import RunSummary
-from mrb_lib.validation import conform
+from mrb_lib.tables.validation import conform
 from mrb_lib.verdicts.manifest import Manifest, write_manifest
 from mrb_lib.verdicts.store import append_part
 from tests.judges.endpoint.chat_server import ChatServer, message

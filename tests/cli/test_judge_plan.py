@@ -11,10 +11,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.cli.judged import WIDTH
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.data.demo.build import write_demo
-from mrb_lib.data.meta import BenchmarkMeta
+from mrb_lib.demo.build import write_demo
 from mrb_lib.judges.engines.heuristic import FirstJudge
 from mrb_lib.runs import preflight
 from mrb_lib.verdicts.store import load_verdicts, read_run, run_folders

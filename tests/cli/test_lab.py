@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.cli.app import app
-from mrb_lib.data.benchmark import Benchmark, save
-from mrb_lib.errors import InputError
-from mrb_lib.notebook.lab import own_notebooks
+from mrb_lib.report.notebook.lab import own_notebooks
+from mrb_lib.tables.errors import InputError
 
 
 @pytest.fixture

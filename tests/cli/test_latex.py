@@ -15,9 +15,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.data.formats import READERS
-from mrb_lib.notebook.tabular import latex_text
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.formats import READERS
+from mrb_lib.report.notebook.tabular import latex_text
 from mrb_lib.stats.tables import asks_for
 from mrb_lib.verdicts.store import load_verdicts, save_imported
 from tests.stats.small_tables import OF_PREFERENCES
@@ -178,7 +178,7 @@ def test_every_table_compiles_with_hostile_names(
     ],
 )
 def test_the_check_of_the_structure_notices_what_is_not_escaped(right: str, wrong: str, flaw: str) -> None:
-    from mrb_lib.notebook.tabular import table_text, to_latex
+    from mrb_lib.report.notebook.tabular import table_text, to_latex
 
     tex = to_latex(table_text(pd.DataFrame({"judge": NAMES, "n": 1})), "A caption", "t")
     assert flaws(tex) == []

@@ -14,7 +14,7 @@ from mrb_lib.probes import PROBES
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from mrb_lib.data.demo.build import write_demo
+    from mrb_lib.demo.build import write_demo
 
     folder = tmp_path_factory.mktemp("probes") / "bench"
     write_demo(folder, cases=26)

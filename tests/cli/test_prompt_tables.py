@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.notebook import open_workspace
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.report.notebook import open_workspace
 from mrb_lib.verdicts.manifest import Manifest, read_manifest, write_manifest
 from mrb_lib.verdicts.store import append_part, save_imported
 

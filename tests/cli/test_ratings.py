@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import load
+from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.verdicts.store import load_verdicts
 from tests.cli.conftest import Result
 from tests.judges.endpoint.chat_server import ChatServer, Received, message

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from mrb_lib.data.benchmark import load
-from mrb_lib.reviews.exchange import annotations_of
-from mrb_lib.reviews.marks import AnnotatorAnswer
-from mrb_lib.reviews.store import open_store
-from mrb_lib.widgets.annotate.blinded import blinded_html, item_html
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.review.annotate.blinded import blinded_html, item_html
+from mrb_lib.review.records.exchange import annotations_of
+from mrb_lib.review.records.marks import AnnotatorAnswer
+from mrb_lib.review.records.store import open_store
 from tests.cli.conftest import Result, parsed
 from tests.judges.endpoint.chat_server import ChatServer, Received, message
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.benchmarks.votes import gold
 from mrb_lib.cli import servers
-from mrb_lib.data.benchmark import load
-from mrb_lib.data.demo.build import write_demo
-from mrb_lib.data.votes import gold
-from mrb_lib.reviews.store import REVIEW, open_store
+from mrb_lib.demo.build import write_demo
+from mrb_lib.review.explorer.app import BENCHMARK, BLIND, INDEX, PROBE_FILES, STORE, review_app
+from mrb_lib.review.records.store import REVIEW, open_store
 from mrb_lib.stats.accuracy.table import correctness
 from mrb_lib.verdicts.store import load_verdicts
-from mrb_lib.widgets.explorer.app import BENCHMARK, BLIND, INDEX, PROBE_FILES, STORE, review_app
 
 
 @pytest.fixture

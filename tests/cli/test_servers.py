@@ -19,7 +19,7 @@ from jupyter_server.base.websocket import WS_PING_INTERVAL
 
 from mrb_lib.cli import servers
 from mrb_lib.cli.servers import serve_app, serve_lab
-from mrb_lib.errors import InputError, RunError
+from mrb_lib.tables.errors import InputError, RunError
 
 _APP = """
 import sys

@@ -9,8 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import load
-from mrb_lib.data.demo import write_demo
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.demo import write_demo
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.cli import servers
-from mrb_lib.data.benchmark import load
-from mrb_lib.data.demo.build import write_demo
-from mrb_lib.reviews.store import REVIEW, open_store
-from mrb_lib.reviews.tags import CaseTag
+from mrb_lib.demo.build import write_demo
+from mrb_lib.review.records.store import REVIEW, open_store
+from mrb_lib.review.records.tags import CaseTag
 
 
 @pytest.fixture

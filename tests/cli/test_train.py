@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from mrb_lib.benchmarks.benchmark import load, save
+from mrb_lib.benchmarks.splits import split, write_split
+from mrb_lib.build.training.examples import ExampleOptions
+from mrb_lib.build.training.recipe import Recipe
 from mrb_lib.cli.app import app
-from mrb_lib.data.benchmark import load, save
-from mrb_lib.data.demo import write_demo
-from mrb_lib.data.splits import split, write_split
-from mrb_lib.errors import MrbError
-from mrb_lib.files import slug
-from mrb_lib.training.examples import ExampleOptions
-from mrb_lib.training.recipe import Recipe
+from mrb_lib.demo import write_demo
+from mrb_lib.tables.errors import MrbError
+from mrb_lib.tables.files import slug
 
 pytestmark = pytest.mark.slow
 

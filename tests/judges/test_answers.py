@@ -9,11 +9,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.construct.answers.answering import Answerer, ModelRun, answer, answers_in, ask_about, writers
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.build.construct.answers.answering import Answerer, ModelRun, answer, answers_in, ask_about, writers
 from mrb_lib.judges import Settings
 from mrb_lib.runs.execute import judge
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import read_manifest
 
 SHORT = Settings(prompt="short-answer", max_new_tokens=8, device="cpu")

@@ -8,12 +8,12 @@ import re
 
 import pytest
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.context import MOST_EXAMPLES, Context, Example, context_of, passages_of
 from mrb_lib.judges.fences import defuse, marks_pattern
 from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
 from mrb_lib.judges.settings import Settings
-from mrb_lib.schema import DIMENSIONS
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import EVIDENCE, EXAMPLES, WEAK
 
 from .shown_benchmark import HOSTILE

@@ -14,10 +14,10 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.examples import draw_examples
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import EXAMPLES, to_shown_frame
 
 from .shown_benchmark import DIMENSIONS, rating_benchmark, shown_benchmark
@@ -126,7 +126,7 @@ def test_in_the_other_order_examples_are_exchanged_too(bench: Benchmark) -> None
 
 def test_another_process_draws_the_same_and_another_seed_others(bench: Benchmark) -> None:
     code = (
-        "import sys; from mrb_lib.data.benchmark import load; from mrb_lib.judges.examples import draw_examples; "
+        "import sys; from mrb_lib.benchmarks.benchmark import load; from mrb_lib.judges.examples import draw_examples; "
         "bench = load(sys.argv[1]); print(*(draw_examples(bench, 3, by, 7).sha256 for by in sys.argv[2:]))"
     )
     ways = ("nearest", "random")

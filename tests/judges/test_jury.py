@@ -13,13 +13,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.jury import Jury, parse_jury
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.outcomes import RunSummary
-from mrb_lib.validation import conform
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.validation import conform
 from mrb_lib.verdicts.manifest import Manifest, read_manifest, write_manifest
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.store import append_part, load_verdicts, read_run, run_folders, save_imported

@@ -9,8 +9,8 @@ from typing import Literal, get_type_hints
 
 import pytest
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.plan_file import checked, read_plan
+from mrb_lib.tables.errors import InputError
 
 
 @dataclass

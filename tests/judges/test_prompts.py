@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges import fences, prompt_files, prompts
 from mrb_lib.judges.fences import defuse, marks_pattern
 from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
 from mrb_lib.judges.prompts import Prompt
-from mrb_lib.schema import DIMENSIONS
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import DIMENSIONS
 
 PAIRS = ("official-form", "plain", "reasoned", "reference", "rubric", "single", "single-reference")
 HOSTILE = (

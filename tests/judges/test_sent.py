@@ -8,13 +8,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.data.meta import BenchmarkMeta
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
-from mrb_lib.schema import ORDERS
+from mrb_lib.tables.schema import ORDERS
 from mrb_lib.verdicts.manifest import Manifest, read_manifest
 from tests.judges.endpoint.chat_server import ChatServer, message
 

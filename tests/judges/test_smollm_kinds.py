@@ -9,14 +9,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.data.meta import BenchmarkMeta
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.local import base
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.local.reader import TreeReader
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
-from mrb_lib.schema import ORDERS, STATUSES
+from mrb_lib.tables.schema import ORDERS, STATUSES
 from mrb_lib.verdicts.store import load_verdicts
 
 pytestmark = pytest.mark.slow

@@ -13,12 +13,12 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.data.demo.ratings import RatingJudge, simulated_ratings
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.reviews.marks import Adjudication
-from mrb_lib.reviews.store import open_store
-from mrb_lib.schema import CHOICES, ORDERS, ORGAN_DEPARTMENT, ORGANS
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.demo.ratings import RatingJudge, simulated_ratings
+from mrb_lib.review.records.marks import Adjudication
+from mrb_lib.review.records.store import open_store
+from mrb_lib.tables.schema import CHOICES, ORDERS, ORGAN_DEPARTMENT, ORGANS
 from mrb_lib.verdicts.store import load_verdicts, run_folders, save_imported
 from tests.training_records import BASE_REVISION, record_of
 

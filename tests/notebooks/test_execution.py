@@ -10,10 +10,10 @@ import papermill
 import pytest
 from matplotlib.backends.backend_pdf import PdfFile
 
-from mrb_lib.data.benchmark import save
-from mrb_lib.data.formats import READERS
-from mrb_lib.notebook import construction
-from mrb_lib.plots.style import Paper
+from mrb_lib.benchmarks.benchmark import save
+from mrb_lib.benchmarks.formats import READERS
+from mrb_lib.figures.style import Paper
+from mrb_lib.report.notebook import construction
 from mrb_lib.verdicts.store import save_imported
 
 from .cells import run_cells

@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, save
-from mrb_lib.data.meta import BenchmarkMeta
+from mrb_lib.benchmarks.benchmark import Benchmark, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 
 from .cells import run_cells
 

@@ -10,9 +10,9 @@ import pandas as pd
 import papermill
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, save
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.plots.style import Paper
+from mrb_lib.benchmarks.benchmark import Benchmark, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.figures.style import Paper
 
 from .cells import run_cells
 

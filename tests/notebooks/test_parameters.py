@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.construct.simulated import write_simulated_work
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.files import slug
-from mrb_lib.notebook import opening, publish, trial, workspace
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.build.construct.simulated import write_simulated_work
+from mrb_lib.report.notebook import opening, publish, trial, workspace
+from mrb_lib.tables.files import slug
 from mrb_lib.verdicts.store import load_verdicts, save_imported
 from tests.tables_once import Made, make_panels_once, make_tables_once
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from mrb_lib.plots.registry import FIGURES
+from mrb_lib.figures.registry import FIGURES
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 ARTICLES = [path for path in NOTEBOOKS if path.stem != "template"]

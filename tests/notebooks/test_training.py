@@ -9,9 +9,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import load, save
-from mrb_lib.data.demo.build import write_demo
-from mrb_lib.plots.style import Paper
+from mrb_lib.benchmarks.benchmark import load, save
+from mrb_lib.demo.build import write_demo
+from mrb_lib.figures.style import Paper
 
 from .cells import run_cells
 from .test_execution import OF_TRAINING

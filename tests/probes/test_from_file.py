@@ -11,10 +11,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.errors import InputError
 from mrb_lib.probes import PROBES, Case, ProbeId, Probing
 from mrb_lib.probes.from_file import file_probes, is_file_probe, probe_from_file
 from mrb_lib.stats.probes.expectation import UNKNOWN, Known, known
+from mrb_lib.tables.errors import InputError
 
 CASES = pd.DataFrame(
     {"case_id": ["007", "c2", "7"], "question": ["q", "r", "s"], "response_a": ["a", "aa", "aaa"], "response_b": "b"}

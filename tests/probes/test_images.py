@@ -15,10 +15,10 @@ from PIL import Image
 from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.uid import ExplicitVRLittleEndian, SecondaryCaptureImageStorage
 
-from mrb_lib.data.benchmark import load
-from mrb_lib.data.demo import write_demo
-from mrb_lib.data.demo.build import simulate_case
-from mrb_lib.data.images import open_image, png
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.benchmarks.images import open_image, png
+from mrb_lib.demo import write_demo
+from mrb_lib.demo.build import simulate_case
 from mrb_lib.probes import PROBES, Case, Probe, ProbedImages, ProbeId, Probing
 from mrb_lib.probes.apply import as_case, generator
 from mrb_lib.probes.image_content import INSTRUCTION

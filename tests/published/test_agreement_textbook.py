@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.formats import kqa, pandalm
+from mrb_lib.benchmarks.formats import kqa, pandalm
 from mrb_lib.stats.agreement import agreement, annotator_pairs
 from mrb_lib.stats.tables import analyze
 

@@ -11,8 +11,8 @@ import pytest
 import statsmodels.api as sm
 from scipy.stats import t as student
 
-from mrb_lib.data.formats import llmfao
-from mrb_lib.data.votes import gold
+from mrb_lib.benchmarks.formats import llmfao
+from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.bias import bias
 from mrb_lib.stats.bias.self_preference import family_of
 

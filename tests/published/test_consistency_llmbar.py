@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mrb_lib.data.formats import llmbar
+from mrb_lib.benchmarks.formats import llmbar
 from mrb_lib.stats.consistency import consistency
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from mrb_lib.data.formats import kqa
-from mrb_lib.data.formats.base import Imported
-from mrb_lib.data.votes import gold
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.formats import kqa
+from mrb_lib.benchmarks.formats.base import Imported
+from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.tables import analyze
+from mrb_lib.tables.errors import InputError
 
 EXACT = 1e-6
 

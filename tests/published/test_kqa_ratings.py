@@ -19,10 +19,10 @@ import pytest
 from scipy.special import ndtr, ndtri
 from scipy.stats import ttest_1samp
 
+from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.benchmarks.votes import gold
 from mrb_lib.cli.main import main
-from mrb_lib.data.benchmark import Benchmark, load
-from mrb_lib.data.demo.ratings import JUDGES, RatingJudge, simulated_ratings
-from mrb_lib.data.votes import gold
+from mrb_lib.demo.ratings import JUDGES, RatingJudge, simulated_ratings
 from mrb_lib.stats.tables import analyze
 from tests.stats.small_tables import OF_RATINGS
 
@@ -65,7 +65,7 @@ def bench(reference_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 def expected(judge: RatingJudge, place: np.ndarray, k: int) -> np.ndarray:
-    """The mean of the places that a judge of `mrb_lib.data.demo.ratings` gives to cases of these places.
+    """The mean of the places that a judge of `mrb_lib.demo.ratings` gives to cases of these places.
 
     It chooses the place with the largest share of a normal variable about what it feels, whose spread is that of its
     own errors over `sharpness`; what it feels is drawn on a fine grid of quantiles.

@@ -14,8 +14,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.data.formats import llmbar
-from mrb_lib.data.formats.base import Imported
+from mrb_lib.benchmarks.formats import llmbar
+from mrb_lib.benchmarks.formats.base import Imported
 from mrb_lib.stats.tables import analyze
 
 SUBSETS = ("Negation", "Normal")

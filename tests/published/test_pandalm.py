@@ -11,9 +11,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.data.formats import pandalm
-from mrb_lib.data.formats.base import Imported
-from mrb_lib.data.votes import gold
+from mrb_lib.benchmarks.formats import pandalm
+from mrb_lib.benchmarks.formats.base import Imported
+from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.tables import analyze
 
 EXACT = 1e-6

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mrb_lib.data.formats import pandalm
-from mrb_lib.data.votes import gold
+from mrb_lib.benchmarks.formats import pandalm
+from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.responders.ppi import ppi
 
 SCORE = {"A": 1.0, "tie": 0.5, "B": 0.0}

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.formats import llmfao, pandalm
-from mrb_lib.data.formats.base import Imported
-from mrb_lib.data.votes import gold
+from mrb_lib.benchmarks.formats import llmfao, pandalm
+from mrb_lib.benchmarks.formats.base import Imported
+from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.responders.rank_agreement import Strengths, agreement
 from mrb_lib.stats.responders.ranking import ranking
 

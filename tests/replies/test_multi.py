@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mrb_lib.replies.multi import parse_labels, parse_ratings
-from mrb_lib.schema import joined_labels
+from mrb_lib.tables.schema import joined_labels
 
 LABELS = {"errors": ("fabricated finding", "omission", "wrong side")}
 TWO = {**LABELS, "tone": ("rude",)}

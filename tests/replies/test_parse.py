@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mrb_lib.replies.reading import Reading, choices_in_object, parse
-from mrb_lib.schema import CHOICES, DIMENSIONS
+from mrb_lib.tables.schema import CHOICES, DIMENSIONS
 
 LETTER = {"A": "A", "B": "B", "tie": "t", None: "."}
 CHOICE = {"A": "A", "B": "B", "t": "tie"}

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from mrb_lib.replies.reading import parse
-from mrb_lib.schema import DIMENSIONS
+from mrb_lib.tables.schema import DIMENSIONS
 
 _LETTERS = {"A": "A", "B": "B", "tie": "t", None: "."}
 

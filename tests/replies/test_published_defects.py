@@ -18,23 +18,23 @@ import pandas as pd
 import pytest
 
 import mrb_lib
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.formats.official import read, write
-from mrb_lib.data.votes import gold
-from mrb_lib.errors import InputError, RunError
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.formats.official import read, write
+from mrb_lib.benchmarks.votes import gold
 from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.roster import entries, resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.reading import parse
 from mrb_lib.runs.execute import judge
-from mrb_lib.schema import DIMENSIONS
 from mrb_lib.stats.accuracy import accuracy
 from mrb_lib.stats.ceiling import ceiling
 from mrb_lib.stats.consistency import consistency
+from mrb_lib.tables.errors import InputError, RunError
+from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.store import load_verdicts
 
-from ..data.formats.conftest import Tree, truth
+from ..benchmarks.formats.conftest import Tree, truth
 from ..runs.scripted import Said, Scripted, little_benchmark, use
 
 ALL_B = dict.fromkeys(DIMENSIONS, "B")

@@ -10,15 +10,15 @@ from typing import Any, TypedDict, Unpack
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, save
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.files import staged_folder
-from mrb_lib.preloaded import ADDRESS, KERNEL, preloaded
+from mrb_lib.benchmarks.benchmark import Benchmark, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.report import pipeline, provenance, workers
 from mrb_lib.report.execute import EXECUTED, NotebookFailure, Value
 from mrb_lib.report.pipeline import ReportResult, report
+from mrb_lib.report.preloaded import ADDRESS, KERNEL, preloaded
 from mrb_lib.report.workers import Finished
-from mrb_lib.schema import Kind
+from mrb_lib.tables.files import staged_folder
+from mrb_lib.tables.schema import Kind
 from mrb_lib.verdicts.store import save_imported
 
 PARAMETERS = """benchmark = "demo"

@@ -11,17 +11,17 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.cli.app import app
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.errors import InputError
-from mrb_lib.files import staged_folder
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import staged_folder
 from mrb_lib.verdicts.basis import IN_REPORT, read_basis
 from mrb_lib.verdicts.store import save_imported
 from tests.report.conftest import PARAMETERS, ids_of
 
 TAKES = PARAMETERS + 'other_benchmark = ""\nother_runs = ""\n'
 SHOWS = """
-from mrb_lib.notebook.comparison import other_side
+from mrb_lib.report.notebook.comparison import other_side
 then = other_side(benchmark, other_benchmark, other_runs) if other_benchmark else None
 drawn = then is not None and then.benchmark.meta.kind == "simulated"
 publish_figure("sides", data=f"n\\n{0 if then is None else len(then.verdicts)}\\n", simulated=drawn)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mrb_lib.errors import InputError
+from mrb_lib.tables.errors import InputError
 from tests.report.conftest import index_of
 
 

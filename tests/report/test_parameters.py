@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from mrb_lib.cli.app import app
-from mrb_lib.errors import InputError
 from mrb_lib.report.execute import parameters_of
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import run_folders
 from tests.report.conftest import PARAMETERS, ids_of, index_of

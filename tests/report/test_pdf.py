@@ -13,17 +13,17 @@ import pytest
 from PIL import Image
 from pypdf import PdfReader
 
-from mrb_lib.data.votes import gold
-from mrb_lib.errors import InputError, RunError
+from mrb_lib.benchmarks.votes import gold
 from mrb_lib.report import pipeline
 from mrb_lib.report.html import pdf
 from mrb_lib.report.html.case_pages import CasePage
 from mrb_lib.report.pipeline import report
 from mrb_lib.report.provenance import provenance
 from mrb_lib.report.records import read_record
-from mrb_lib.widgets.case import case_html
+from mrb_lib.review.case import case_html
+from mrb_lib.tables.errors import InputError, RunError
 from tests.report.conftest import run_in_this_process
-from tests.widgets.boards.judged import judged
+from tests.review.boards.judged import judged
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(2)">'
 

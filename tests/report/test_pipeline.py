@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from mrb_lib.errors import InputError, RunError
 from mrb_lib.report import pipeline
 from mrb_lib.report.pipeline import report
+from mrb_lib.tables.errors import InputError, RunError
 from tests.report.conftest import ids_of, index_of
 
 FAILING = 'half = 1\n\nraise ValueError(f"no gold in {benchmark} for {out}")'

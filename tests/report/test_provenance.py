@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mrb_lib.data.benchmark import load
+from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.report import provenance as module
 from mrb_lib.report.provenance import Provenance, provenance
 
@@ -64,15 +64,15 @@ def test_the_code_hash_covers_every_module_but_not_the_sites_look(lab: Any, tmp_
     assert module.code_hash() != code
     code = module.code_hash()
     for room in ("assets", "case", "explorer"):
-        (package / "widgets" / room).mkdir(parents=True)
-    (package / "widgets" / "case" / "case.css").write_text("p {}")
+        (package / "review" / room).mkdir(parents=True)
+    (package / "review" / "case" / "case.css").write_text("p {}")
     assert module.code_hash() != code, "notebooks show cases in this style"
     look = module.template_hash()
     for name in ("assets/tokens.css", "case/case.css", "case/case.js", "case/overlay.js", "case/picture.js"):
-        (package / "widgets" / name).write_text("p { color: blue }")
+        (package / "review" / name).write_text("p { color: blue }")
         assert module.template_hash() != look, "pages are drawn with it"
         look = module.template_hash()
-    (package / "widgets" / "explorer" / "explorer.css").write_text("p {}")
+    (package / "review" / "explorer" / "explorer.css").write_text("p {}")
     assert module.template_hash() == look, "no page is drawn with it"
 
 

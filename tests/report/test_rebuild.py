@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from mrb_lib.errors import InputError
-from mrb_lib.files import sha256_of
 from mrb_lib.report import pipeline, provenance
-from mrb_lib.reviews.marks import Adjudication
-from mrb_lib.reviews.store import open_store
-from mrb_lib.reviews.tags import CaseTag
+from mrb_lib.review.records.marks import Adjudication
+from mrb_lib.review.records.store import open_store
+from mrb_lib.review.records.tags import CaseTag
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import sha256_of
 from tests.report.conftest import PARAMETERS, ids_of
 
 
@@ -127,7 +127,7 @@ def test_a_notebook_about_reviews_runs_again_when_someone_reviewed(
 ) -> None:
     monkeypatch.delenv("MRB_STORE", raising=False)
     lab.notebook("one", publish, parameters=f'{PARAMETERS}where = ""\n')
-    lab.notebook("two", "from mrb_lib.notebook.reviews import reviewed")
+    lab.notebook("two", "from mrb_lib.review.records.reviewed import reviewed")
     lab.report()
     assert lab.report().skipped == ("one", "two")
     with open_store(lab.bench / "reviews.sqlite") as store:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.benchmarks.benchmark import Benchmark
 
 from .scripted import little_benchmark
 

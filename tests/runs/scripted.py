@@ -13,8 +13,8 @@ from typing import NoReturn
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.data.meta import BenchmarkMeta
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
 from mrb_lib.verdicts.orders import KEYS

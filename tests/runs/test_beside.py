@@ -12,16 +12,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.cli.main import main
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.errors import InputError
 from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.beside import beside
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.outcomes import RunSummary
 from mrb_lib.runs.plan import ProbeOptions, make_plan
-from mrb_lib.schema import ORDERS
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import ORDERS
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.orders import OF_PLAN, to_shown_frame
 from mrb_lib.verdicts.store import read_run

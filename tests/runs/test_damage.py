@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError, RunError
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
+from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.parts import part_paths
 from mrb_lib.verdicts.run_totals import totals
 from mrb_lib.verdicts.store import iter_verdicts, load_verdicts

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mrb_lib.data.benchmark import Benchmark, save
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.errors import InputError, RunError
+from mrb_lib.benchmarks.benchmark import Benchmark, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
-from mrb_lib.schema import KEYS
+from mrb_lib.tables.errors import InputError, RunError
+from mrb_lib.tables.schema import KEYS
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import load_verdicts
 
@@ -68,7 +68,7 @@ def test_a_changed_setting_starts_a_new_run_and_says_so(little: Benchmark, tmp_p
 
 
 def test_a_corrected_label_keeps_the_run_and_a_corrected_case_starts_another(little: Benchmark, tmp_path: Path) -> None:
-    from mrb_lib.data.benchmark import load
+    from mrb_lib.benchmarks.benchmark import load
 
     [one] = judge(little, tmp_path / "runs", ["longer"])
     relabelled = Benchmark(little.meta, little.cases, little.annotations.iloc[1:])

@@ -13,8 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import RunError
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.rating import RatingJudge
 from mrb_lib.judges.local.weights import Weights
@@ -24,6 +23,7 @@ from mrb_lib.runs.execute import judge
 from mrb_lib.runs.interruption import InterruptedRunError
 from mrb_lib.runs.local import HoldsWeights
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
+from mrb_lib.tables.errors import RunError
 from mrb_lib.verdicts.store import load_verdicts
 
 from .scripted import Said, Scripted, mixed, use

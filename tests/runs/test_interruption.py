@@ -17,13 +17,13 @@ from types import TracebackType
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import RunError
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.interruption import InterruptedRunError, stop_on_signals
 from mrb_lib.runs.progress import RunProgress
-from mrb_lib.schema import KEYS
+from mrb_lib.tables.errors import RunError
+from mrb_lib.tables.schema import KEYS
 from mrb_lib.verdicts.parts import part_paths
 from mrb_lib.verdicts.protocol import BatchAnswer
 from mrb_lib.verdicts.store import exclusive, load_verdicts, run_folders

@@ -11,17 +11,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.cli.main import main
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.errors import InputError
 from mrb_lib.judges.lineup import with_lineups
 from mrb_lib.judges.local.generative import GenerativeJudge, Reply, ReplyRequest
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge, settings_for
 from mrb_lib.runs.items import by_items, digest_of_items
 from mrb_lib.runs.plan import ProbeOptions, make_plan
-from mrb_lib.schema import KEYS
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import KEYS
 from mrb_lib.verdicts.orders import EVIDENCE, ITEM_RESPONSES, to_shown_frame
 from mrb_lib.verdicts.protocol import Judge
 from mrb_lib.verdicts.store import load_verdicts

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mrb_lib.errors import InputError
 from mrb_lib.runs.plan import Plan
+from mrb_lib.tables.errors import InputError
 
 CASES = pd.DataFrame({"case_id": ["z", "a", "m"], "question": ["1", "2", "3"]})
 KEY = ["case_id", "dimension", "order", "repeat", "probe"]

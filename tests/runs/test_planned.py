@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError, RunError
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import planned as module
 from mrb_lib.runs.outcomes import FailedRun, FailedRunsError, Outcome, RunSummary
 from mrb_lib.runs.plan import ProbeOptions
 from mrb_lib.runs.planned import PlannedJudge, judge_plan, read_judges
+from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.store import load_verdicts
 
 USUAL = PlannedJudge("", Settings(seed=3), limit=5)

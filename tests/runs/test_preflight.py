@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.roster.machine import Gpu, Machine, inspect_machine
 from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings

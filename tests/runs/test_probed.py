@@ -9,15 +9,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.prompts import phrasing_of
 from mrb_lib.judges.settings import Settings
 from mrb_lib.probes import PROBES, Case, Probe, Probing, target
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.plan import ProbeOptions, make_plan
-from mrb_lib.schema import DIMENSIONS, KEYS
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import DIMENSIONS, KEYS
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.orders import to_shown_frame
 from mrb_lib.verdicts.store import load_verdicts

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.cli.progress import Lines, verdict_bars
-from mrb_lib.data.benchmark import Benchmark
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.plan import Plan

@@ -12,12 +12,12 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError, RunError
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
 from mrb_lib.runs.execute import judge
-from mrb_lib.schema import KEYS
+from mrb_lib.tables.errors import InputError, RunError
+from mrb_lib.tables.schema import KEYS
 from mrb_lib.verdicts import store
 from mrb_lib.verdicts.parts import part_paths
 from mrb_lib.verdicts.store import iter_run, load_verdicts, read_run, set_aside

@@ -11,11 +11,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, load
-from mrb_lib.data.demo import write_demo
+from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.demo import write_demo
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
-from mrb_lib.schema import KEYS
+from mrb_lib.tables.schema import KEYS
 from mrb_lib.verdicts.store import load_verdicts
 
 from .scripted import comparable

@@ -16,10 +16,13 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from mrb_lib.construct.answers.answering import Answerer, answer, answers_in, ask_about, writers
-from mrb_lib.data.benchmark import Benchmark, save
-from mrb_lib.data.splits import split
-from mrb_lib.errors import InputError, RunError
+from mrb_lib.benchmarks.benchmark import Benchmark, save
+from mrb_lib.benchmarks.splits import split
+from mrb_lib.build.construct.answers.answering import Answerer, answer, answers_in, ask_about, writers
+from mrb_lib.build.training.on_ray import _trial, train_on_ray
+from mrb_lib.build.training.parallel import Training
+from mrb_lib.build.training.recipe import Recipe
+from mrb_lib.build.training.train import Trained
 from mrb_lib.judges.roster.roster import resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs import execute
@@ -31,10 +34,7 @@ from mrb_lib.runs.ray import scaleout
 from mrb_lib.runs.ray.cluster import Cluster, WorkerPool, capacity, reason_of, size_pool
 from mrb_lib.runs.ray.image_server import RESTARTS, ImageServer, ServedImages
 from mrb_lib.runs.ray.remote import GREETING, Assignment, Worker, assignment, batch_table, decode_frame, quick_digests
-from mrb_lib.runs.ray.trainings import _trial, train_on_ray
-from mrb_lib.training.parallel import Training
-from mrb_lib.training.recipe import Recipe
-from mrb_lib.training.train import Trained
+from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.orders import to_shown_frame
 from mrb_lib.verdicts.store import exclusive, load_verdicts

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.construct.pairing.balance import balanced_pairs
-from mrb_lib.construct.pairing.design import Assumptions, design
+from mrb_lib.build.construct.pairing.balance import balanced_pairs
+from mrb_lib.build.construct.pairing.design import Assumptions, design
 from mrb_lib.stats.responders.ranking import ranking
 
 R, N, SEEDS = 12, 1026, 8

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.demo.ratings import RatingJudge, simulated_ratings
-from mrb_lib.data.votes import gold
+from mrb_lib.benchmarks.votes import gold
+from mrb_lib.demo.ratings import RatingJudge, simulated_ratings
 from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.ratings.table import ratings
 from tests.stats.ratings.rated import SCALE, benchmark

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from mrb_lib.judges.points import put_points
-from mrb_lib.rubrics import Criterion, points
 from mrb_lib.stats.accuracy import accuracy
 from mrb_lib.stats.criteria import criteria
+from mrb_lib.tables.rubrics import Criterion, points
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.protocol import VerdictRows
 

@@ -13,11 +13,11 @@ import pandas as pd
 import pytest
 from scipy import special, stats
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.confidence.recalibration import FOLDS, folds
 from mrb_lib.stats.core.panel import ABSENT, Panel
 from mrb_lib.stats.selective import selective
 from mrb_lib.stats.selective.thresholds import GRID, NONE, at_or_above, fixed_sequence, grid_place, risk_p
+from mrb_lib.tables.schema import CHOICES
 
 from .rows import each_case
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement.labels import encode_annotations
 from mrb_lib.stats.ceiling.alttest import alt_test_rows
 from mrb_lib.stats.ceiling.table import COLUMNS
 from mrb_lib.stats.core.options import typed
 from mrb_lib.stats.core.panel import ABSENT
 from mrb_lib.stats.tables import TABLES
+from mrb_lib.tables.schema import CHOICES
 
 OF_PREFERENCES = [name for name, spec in TABLES.items() if not spec.why_no_preferences]
 OF_RATINGS = [name for name, spec in TABLES.items() if not spec.why_no_ratings]

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.core.multiplicity import adjust
 from mrb_lib.stats.tables import Verdicts, analyze, asks_for, read_panels
+from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import OF_PREFERENCES, annotations_of, cases_of, groups_of, prompts_of, verdicts_of
 
 COLUMNS = ("organ", "department", "model_pair")

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.tables import TABLES, analyze, asks_for, read_panels, unread, verdict_columns
+from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import OF_PREFERENCES, annotations_of, cases_of, groups_of, prompts_of, verdicts_of
 from tests.training_records import recipes_of
 

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.data.votes import gold
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.benchmarks.votes import gold
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.basis import basis_of, digests_of, read_basis, write_basis
 from mrb_lib.verdicts.manifest import read_manifest, write_manifest
 from mrb_lib.verdicts.store import save_imported

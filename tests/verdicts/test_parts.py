@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mrb_lib.errors import InputError
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.parts import (
     DIGEST_KEY,
     DamagedPartError,

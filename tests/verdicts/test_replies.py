@@ -5,8 +5,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.errors import InputError
-from mrb_lib.validation import conform
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.validation import conform
 from mrb_lib.verdicts.manifest import Manifest, write_manifest
 from mrb_lib.verdicts.replies import FILE_NAME, Replies, lay_out, open_replies
 from mrb_lib.verdicts.store import append_part, load_verdicts

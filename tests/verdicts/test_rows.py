@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from mrb_lib.errors import RunError
+from mrb_lib.tables.errors import RunError
 from mrb_lib.verdicts.orders import KEYS
 from mrb_lib.verdicts.protocol import VerdictRows
 

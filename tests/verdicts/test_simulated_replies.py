@@ -7,11 +7,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import load, read_table
-from mrb_lib.data.demo.build import write_demo
-from mrb_lib.data.demo.judges import simulated_verdicts
+from mrb_lib.benchmarks.benchmark import load, read_table
+from mrb_lib.demo.build import write_demo
+from mrb_lib.demo.judges import simulated_verdicts
 from mrb_lib.replies import parse
-from mrb_lib.schema import DIMENSIONS
+from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import choice_to_shown
 from mrb_lib.verdicts.simulated_replies import JUDGE, LETTERS, with_replies
 

@@ -10,8 +10,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from mrb_lib.errors import InputError, RunError
-from mrb_lib.validation import conform
+from mrb_lib.tables.errors import InputError, RunError
+from mrb_lib.tables.validation import conform
 from mrb_lib.verdicts.manifest import FILE_NAME, Manifest, now, read_manifest, write_manifest
 from mrb_lib.verdicts.parts import part_paths
 from mrb_lib.verdicts.store import append_part, empty_verdicts, iter_verdicts, load_verdicts, save_imported

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.verdicts.training import mark_seen, seen_notes, training_cases, training_curves, training_records
 from tests.training_records import BASE_REVISION, manifest_of, record_of

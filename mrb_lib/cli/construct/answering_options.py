@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mrb_lib.construct.answers.answering import Answerer, ModelRun
+    from mrb_lib.build.construct.answers.answering import Answerer, ModelRun
     from mrb_lib.judges.settings import Settings
 
 WorkFolder = Annotated[Path, typer.Argument(metavar="WORK", help="The work folder.")]
@@ -70,9 +70,9 @@ def pool(
     """The models that are named, and those of the plan."""
     from typing import cast
 
+    from mrb_lib.build.construct.answers.answering import Answerer, Spread
+    from mrb_lib.build.construct.answers.pool import pool_of
     from mrb_lib.cli.judge import check_engine
-    from mrb_lib.construct.answers.answering import Answerer, Spread
-    from mrb_lib.construct.answers.pool import pool_of
 
     check_engine(engine, workers, gpus_per_worker)
     spread = Answerer("", settings, cast("Spread", engine), workers, gpus_per_worker)

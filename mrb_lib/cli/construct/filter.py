@@ -10,8 +10,8 @@ import typer
 from mrb_lib.cli.construct import answering_options as option
 
 if TYPE_CHECKING:
-    from mrb_lib.construct.filter import Filtered
-    from mrb_lib.construct.work import Work
+    from mrb_lib.build.construct.filter import Filtered
+    from mrb_lib.build.construct.work import Work
 
 
 def command(
@@ -81,12 +81,12 @@ def command(
     from dataclasses import replace
     from typing import cast
 
+    from mrb_lib.build.construct.answers.answering import Answerer
+    from mrb_lib.build.construct.answers.marking import Marking, MarkOptions
+    from mrb_lib.build.construct.filter import FilterOptions, filter_items
+    from mrb_lib.build.construct.work import open_work
     from mrb_lib.cli.judge import dtype_named
     from mrb_lib.cli.progress import verdict_bars
-    from mrb_lib.construct.answers.answering import Answerer
-    from mrb_lib.construct.answers.marking import Marking, MarkOptions
-    from mrb_lib.construct.filter import FilterOptions, filter_items
-    from mrb_lib.construct.work import open_work
     from mrb_lib.judges.settings import Settings
 
     folder = open_work(work)
@@ -109,7 +109,7 @@ def command(
     mark_of_data = " SIMULATED" if folder.meta.kind == "simulated" else ""
     option.say_runs(result.runs, mark_of_data)
     if marker is not None:
-        from mrb_lib.construct.answers.pool import prompt_of
+        from mrb_lib.build.construct.answers.pool import prompt_of
 
         shown = prompt_of(marker)
         typer.echo(f"prompt {shown.id} of the judge that marks:\n{shown.text}", err=True)
@@ -119,8 +119,8 @@ def command(
 
 
 def _write_sheet(folder: Work, path: Path, size: int, seed: int) -> None:
-    from mrb_lib.construct.answers.marking_judge import marking_sheet
-    from mrb_lib.files import write_atomic
+    from mrb_lib.build.construct.answers.marking_judge import marking_sheet
+    from mrb_lib.tables.files import write_atomic
 
     sheet = marking_sheet(folder.answers(), folder.items(), size, seed)
     write_atomic(path, sheet.to_csv(index=False))
@@ -128,8 +128,8 @@ def _write_sheet(folder: Work, path: Path, size: int, seed: int) -> None:
 
 
 def _show(folder: Work, result: Filtered, *, as_json: bool) -> None:
+    from mrb_lib.build.construct.filter import STEP
     from mrb_lib.cli.construct.tables import show_tables
-    from mrb_lib.construct.filter import STEP
 
     funnel = folder.funnel()
     tables = {

@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mrb_lib.construct.work import Work
+    from mrb_lib.build.construct.work import Work
 
 
 def command(
@@ -58,12 +58,12 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the design as JSON.")] = False,
 ) -> None:
     """Pair responses, and say what the pairs will show: meetings, expected widths of intervals, annotation hours."""
+    from mrb_lib.build.construct.pair import ADAPTIVE, Plan, pair
+    from mrb_lib.build.construct.pairing.candidates import RULES
+    from mrb_lib.build.construct.pairing.design import Assumptions, meetings
+    from mrb_lib.build.construct.work import open_work
     from mrb_lib.cli import render
     from mrb_lib.cli.listing import count, line
-    from mrb_lib.construct.pair import ADAPTIVE, Plan, pair
-    from mrb_lib.construct.pairing.candidates import RULES
-    from mrb_lib.construct.pairing.design import Assumptions, meetings
-    from mrb_lib.construct.work import open_work
 
     opened = open_work(work)
     assumed = Assumptions(spread=spread, ties=ties, accuracy=accuracy, annotators=annotators, seconds=seconds_per_case)
@@ -100,11 +100,11 @@ def _labels(work: Work, store: str | None) -> pd.DataFrame | None:
     """The gold so far of the annotations in the store; None before there are any."""
     from dataclasses import replace
 
+    from mrb_lib.benchmarks.benchmark import load
+    from mrb_lib.benchmarks.votes import gold
     from mrb_lib.cli.adjudications import where
-    from mrb_lib.data.benchmark import load
-    from mrb_lib.data.votes import gold
-    from mrb_lib.reviews.exchange import annotations_of
-    from mrb_lib.reviews.store import open_store
+    from mrb_lib.review.records.exchange import annotations_of
+    from mrb_lib.review.records.store import open_store
 
     chosen = where(work.path, store)
     nowhere = "://" not in str(chosen) and not Path(chosen).is_file()

@@ -12,7 +12,7 @@ from mrb_lib.cli.adjudications import where
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mrb_lib.data.benchmark import Benchmark
+    from mrb_lib.benchmarks.benchmark import Benchmark
 
 
 def command(
@@ -47,11 +47,11 @@ def command(
     BENCH can be judged, reported and exported, and is ready to be uploaded to the Hub as it is: README.md is its card
     and datasheet, croissant.json its machine-readable description. `mrb merge` joins it with another release.
     """
+    from mrb_lib.benchmarks.benchmark import load
+    from mrb_lib.build.construct.release import Terms, release
+    from mrb_lib.build.construct.work import open_work
     from mrb_lib.cli.listing import count
-    from mrb_lib.construct.release import Terms, release
-    from mrb_lib.construct.work import open_work
-    from mrb_lib.data.benchmark import load
-    from mrb_lib.reviews.people import PEOPLE, read_people
+    from mrb_lib.review.records.people import PEOPLE, read_people
 
     opened = open_work(work)
     paired = load(work) if (work / "cases.parquet").is_file() else None
@@ -82,9 +82,9 @@ def _annotations(paired: Benchmark | None, store: str | Path) -> tuple[pd.DataFr
     """The annotations of the pairs, from their file and from the store, and how many answers are of other cases."""
     import pandas as pd
 
-    from mrb_lib.data.benchmark import empty_annotations
-    from mrb_lib.reviews.exchange import annotations_of
-    from mrb_lib.reviews.store import open_store
+    from mrb_lib.benchmarks.benchmark import empty_annotations
+    from mrb_lib.review.records.exchange import annotations_of
+    from mrb_lib.review.records.store import open_store
 
     if paired is None:
         return empty_annotations(), 0

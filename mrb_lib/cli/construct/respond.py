@@ -45,12 +45,12 @@ def command(
 ) -> None:
     """Have the pool of responders answer the items. Responses are kept and not made again; refused, empty, cut-off and
     near-identical ones are flagged and counted."""
+    from mrb_lib.build.construct.respond import STEP, respond
+    from mrb_lib.build.construct.work import open_work
     from mrb_lib.cli.construct.tables import show_tables
     from mrb_lib.cli.judge import dtype_named
     from mrb_lib.cli.listing import line
     from mrb_lib.cli.progress import verdict_bars
-    from mrb_lib.construct.respond import STEP, respond
-    from mrb_lib.construct.work import open_work
     from mrb_lib.judges.settings import Settings
 
     folder = open_work(work)

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from mrb_lib.construct.screen import ScreeningForm
-    from mrb_lib.construct.work import Work
-    from mrb_lib.reviews.store import Store
+    from mrb_lib.build.construct.screen import ScreeningForm
+    from mrb_lib.build.construct.work import Work
+    from mrb_lib.review.records.store import Store
 
 _CLINICIAN = """\
-from mrb_lib.widgets.annotate.app import annotate, screening_from_environment
+from mrb_lib.build.construct.screen import screening_from_environment
+from mrb_lib.review.annotate.app import annotate
 annotate(*screening_from_environment())"""
 _COORDINATOR = """\
-from mrb_lib.widgets.annotate.app import coordinate, screening_from_environment
+from mrb_lib.build.construct.screen import screening_from_environment
+from mrb_lib.review.annotate.app import coordinate
 coordinate(*screening_from_environment())"""
 
 
@@ -72,15 +74,15 @@ def command(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
 ) -> None:
     """Have clinicians rate the items in a browser, blinded; --close keeps those that the rule keeps."""
+    from mrb_lib.build.construct.screen import CRITERIA, WORK, open_screening, screening_benchmark, screening_form
+    from mrb_lib.build.construct.work import open_work
     from mrb_lib.cli.adjudications import where
     from mrb_lib.cli.annotate import assign_cases, names_in, show_agreement
     from mrb_lib.cli.servers import check_app, serve_app
-    from mrb_lib.construct.screen import CRITERIA, open_screening, screening_benchmark, screening_form
-    from mrb_lib.construct.work import open_work
-    from mrb_lib.errors import InputError
-    from mrb_lib.reviews.database import database_url, without_password
-    from mrb_lib.reviews.store import open_store
-    from mrb_lib.widgets.annotate.app import STORE, WORK
+    from mrb_lib.review.annotate.app import STORE
+    from mrb_lib.review.records.database import database_url, without_password
+    from mrb_lib.review.records.store import open_store
+    from mrb_lib.tables.errors import InputError
 
     modes = [name for name, chosen in (("--close", close), ("--agreement", agreement), ("--coordinator", coordinator),
                                        ("--assign-only", assign_only)) if chosen]  # fmt: skip
@@ -123,7 +125,7 @@ def command(
             WORK: str(work.resolve()),
             STORE: database_url(chosen).render_as_string(hide_password=False),
         },
-        preload=["mrb_lib.widgets.annotate.app"],
+        preload=["mrb_lib.build.construct.screen"],
     )
 
 
@@ -133,9 +135,9 @@ def _listed(text: str) -> tuple[str, ...]:
 
 def _close(work: Work, form: ScreeningForm, reviews: Store) -> None:
     """Finish the step, and say how many items stay and why others do not."""
+    from mrb_lib.build.construct.screen import close_screening, screening_benchmark
     from mrb_lib.cli.listing import count
     from mrb_lib.cli.render import MARK
-    from mrb_lib.construct.screen import close_screening, screening_benchmark
 
     done = close_screening(work, form, reviews.answers(screening_benchmark(work, form).meta.name))
     mark = f" ({MARK} data)" if work.meta.kind == "simulated" else ""

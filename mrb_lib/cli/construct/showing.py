@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from mrb_lib.construct.work import Work
+    from mrb_lib.build.construct.work import Work
 
 
 def mark(work: Work) -> str:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 if TYPE_CHECKING:
-    from mrb_lib.construct.layouts import SourceItem
-    from mrb_lib.construct.start import StartReport
+    from mrb_lib.build.construct.layouts import SourceItem
+    from mrb_lib.build.construct.start import StartReport
 
 
 def command(
@@ -83,12 +83,12 @@ def command(
     again: Annotated[bool, typer.Option("--again", help="Replace what other choices gave.")] = False,
 ) -> None:
     """Make a work folder of the items in SRC: what is unreadable, tiny or there twice is left out and counted."""
+    from mrb_lib.benchmarks.formats.mapping import mapped_columns
+    from mrb_lib.build.construct.intake.crops import can_find_crops
+    from mrb_lib.build.construct.start import StartOptions, start
+    from mrb_lib.build.construct.work import begin, new_or_old_work
     from mrb_lib.cli.construct.showing import echo_funnel
     from mrb_lib.cli.progress import bars
-    from mrb_lib.construct.intake.crops import can_find_crops
-    from mrb_lib.construct.start import StartOptions, start
-    from mrb_lib.construct.work import begin, new_or_old_work
-    from mrb_lib.data.formats.mapping import mapped_columns
 
     if from_failures is None:
         source = _from_layout(src, layout, kind, selection)
@@ -140,8 +140,8 @@ class _Source(NamedTuple):
 
 
 def _from_layout(src: Path, layout: str | None, kind: list[str] | None, selection: str | None) -> _Source:
-    from mrb_lib.construct.layouts import LAYOUTS, find_layout
-    from mrb_lib.errors import InputError
+    from mrb_lib.build.construct.layouts import LAYOUTS, find_layout
+    from mrb_lib.tables.errors import InputError
 
     if selection is not None:
         raise InputError("--selection: is of failures; say with --from-failures RUNS whose.")
@@ -153,9 +153,9 @@ def _from_layout(src: Path, layout: str | None, kind: list[str] | None, selectio
 
 
 def _from_failures(src: Path, runs: Path, kind: list[str] | None, selection: str | None, unused: object) -> _Source:
-    from mrb_lib.construct.failures import items_of_cases, selected_cases
-    from mrb_lib.data.benchmark import load
-    from mrb_lib.errors import InputError
+    from mrb_lib.benchmarks.benchmark import load
+    from mrb_lib.build.construct.failures import items_of_cases, selected_cases
+    from mrb_lib.tables.errors import InputError
 
     if unused:
         raise InputError("--from-failures: SRC is a benchmark, which needs no --layout and no --map; leave them out.")

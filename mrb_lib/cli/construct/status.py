@@ -16,11 +16,11 @@ def command(
     """Say where a work folder stands: items by step, reason and organ, what is stale, and what to run next."""
     import json
 
+    from mrb_lib.build.construct.status import counts_by, next_commands, step_table
+    from mrb_lib.build.construct.work import KEPT, open_work
     from mrb_lib.cli.construct.showing import mark
     from mrb_lib.cli.listing import line, listing, terminal_width
-    from mrb_lib.construct.status import counts_by, next_commands, step_table
-    from mrb_lib.construct.work import KEPT, open_work
-    from mrb_lib.errors import InputError
+    from mrb_lib.tables.errors import InputError
 
     opened = open_work(work)
     columns = opened.items().columns

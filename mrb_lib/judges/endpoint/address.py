@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
+from mrb_lib.tables.errors import InputError
 
 KEY_ENV: Final = "MRB_ENDPOINT_KEY"
 _PORTS: Final = {"http": 80, "https": 443}

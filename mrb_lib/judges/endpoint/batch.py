@@ -8,7 +8,6 @@ from typing import Literal, cast
 
 import pandas as pd
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.endpoint.judge import EndpointJudge
 from mrb_lib.judges.endpoint.reply import ChatReply
 from mrb_lib.judges.endpoint.requests import RequestWriter, Task
@@ -17,6 +16,7 @@ from mrb_lib.judges.prompts import RANKED, RANKINGS, Prompt
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.rankings import RankingReading, parse_rankings
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import TIE
 from mrb_lib.verdicts.protocol import VerdictRows
 

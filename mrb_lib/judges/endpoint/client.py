@@ -12,13 +12,13 @@ from typing import Final
 
 import numpy as np
 
-from mrb_lib.errors import InputError, MrbError, RunError
 from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.endpoint.capabilities import Negotiation, Notices, RequestOptions
 from mrb_lib.judges.endpoint.limits import Breaker, Gate, Pace, estimated_prompt_tokens
 from mrb_lib.judges.endpoint.reply import ChatReply
 from mrb_lib.judges.endpoint.transport import Fault, Refusal, Send, Transport
 from mrb_lib.judges.settings import Settings
+from mrb_lib.tables.errors import InputError, MrbError, RunError
 
 ATTEMPTS: Final = 6
 # Of a request that a busy server put off while it answered others.

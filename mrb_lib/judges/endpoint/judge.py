@@ -19,7 +19,6 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.budget import Budget, Estimate
 from mrb_lib.judges.endpoint.address import address
 from mrb_lib.judges.endpoint.cache import FILE_NAME, ReplyCache
@@ -37,7 +36,8 @@ from mrb_lib.replies.answers import read_answer
 from mrb_lib.replies.labels import LETTERS
 from mrb_lib.replies.multi import parse_ratings
 from mrb_lib.replies.reading import Reading, parse
-from mrb_lib.schema import ANSWERED_STATUSES, Status
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import ANSWERED_STATUSES, Status
 from mrb_lib.verdicts.orders import PICKS
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 

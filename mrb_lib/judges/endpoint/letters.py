@@ -9,7 +9,6 @@ saves is measured in tests/benchmarks/RESULTS.md.
 
 from __future__ import annotations
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.endpoint.judge import EndpointJudge, thinks
 from mrb_lib.judges.endpoint.reply import ChatReply, Probability, p_of_first
 from mrb_lib.judges.endpoint.requests import Task
@@ -19,6 +18,7 @@ from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.labels import LETTERS
 from mrb_lib.replies.reading import parse
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import FIRST, PICKS, SECOND, pick_of
 from mrb_lib.verdicts.protocol import VerdictRows
 

@@ -18,7 +18,7 @@ from typing import Final, cast
 
 from scipy.special import expit, logsumexp
 
-from mrb_lib.schema import Bound
+from mrb_lib.tables.schema import Bound
 
 _LONGEST_MESSAGE: Final = 300
 _LARGEST_COUNT: Final = 2**53

@@ -10,12 +10,12 @@ from typing import Final
 
 import pandas as pd
 
-from mrb_lib.data.images import is_dicom, open_image, png, raster, within
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.images import is_dicom, open_image, png, raster, within
 from mrb_lib.judges.endpoint.client import ChatRequest
 from mrb_lib.judges.prompts import DEFINITIONS, Prompt, phrasing_of
 from mrb_lib.judges.settings import BLIND, Settings
 from mrb_lib.replies.labels import LETTERS, Labels
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import FIRST, SECOND
 
 _SHARED: Final = ("case_id", "order", "repeat", "probe")

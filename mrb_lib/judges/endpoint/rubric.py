@@ -8,7 +8,6 @@ from typing import cast
 
 import pandas as pd
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.endpoint.client import Failure
 from mrb_lib.judges.endpoint.judge import EndpointJudge
 from mrb_lib.judges.endpoint.reply import ChatReply
@@ -17,8 +16,9 @@ from mrb_lib.judges.points import Checked, put_replies, read_checks, rubric_of
 from mrb_lib.judges.prompts import Prompt
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.replies.criteria import MET, NOT_MET
-from mrb_lib.rubrics import Criterion
-from mrb_lib.schema import ORDERS
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.rubrics import Criterion
+from mrb_lib.tables.schema import ORDERS
 from mrb_lib.verdicts.orders import FIRST, SECOND
 from mrb_lib.verdicts.protocol import VerdictRows
 

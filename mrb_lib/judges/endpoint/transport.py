@@ -14,7 +14,6 @@ from typing import Final
 
 import httpx
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.endpoint.address import Address
 from mrb_lib.judges.endpoint.capabilities import names_an_option
 from mrb_lib.judges.endpoint.reply import (
@@ -25,6 +24,7 @@ from mrb_lib.judges.endpoint.reply import (
     printable,
     read_reply,
 )
+from mrb_lib.tables.errors import InputError
 
 _CONNECT_S: Final = 10.0
 _MAX_BYTES: Final = 64_000_000

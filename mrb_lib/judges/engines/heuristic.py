@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.roster.engines import JudgeRequest, engine
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import FIRST, KEYS, SECOND, TIE
 from mrb_lib.verdicts.protocol import Judge, PromptlessJudge
 

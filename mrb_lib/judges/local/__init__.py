@@ -5,7 +5,7 @@ Its modules import torch, so nothing is handed out here.
 
 from importlib import import_module
 
-from mrb_lib.imports import uncollected
+from mrb_lib.judges.imports import uncollected
 
 with uncollected():
     import_module("transformers.modeling_utils")

@@ -15,9 +15,7 @@ import pandas as pd
 import torch
 from PIL import Image
 
-from mrb_lib.data.images import open_image, within
-from mrb_lib.errors import InputError, RunError
-from mrb_lib.files import is_safe_name
+from mrb_lib.benchmarks.images import open_image, within
 from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.memory import PassMemory
 from mrb_lib.judges.local.weights import Weights, choose_devices, choose_dtype, describe
@@ -26,6 +24,8 @@ from mrb_lib.judges.prompts import DEFINITIONS, Asks, Prompt, Rendered, phrasing
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource, names_code, provenance_of, trained_as
 from mrb_lib.judges.settings import BLIND, Settings
+from mrb_lib.tables.errors import InputError, RunError
+from mrb_lib.tables.files import is_safe_name
 from mrb_lib.verdicts.orders import FIRST, SECOND
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.local.base import NO_NUMBER
 from mrb_lib.judges.local.packed import PackedJudge
 from mrb_lib.judges.prompts import Asks, Rendered
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.categories import marks_of
 from mrb_lib.replies.labels import Labels
-from mrb_lib.schema import category_numbers, joined_labels
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import category_numbers, joined_labels
 from mrb_lib.verdicts.orders import KEYS
 from mrb_lib.verdicts.protocol import BatchAnswer
 

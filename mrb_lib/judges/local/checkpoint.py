@@ -30,13 +30,13 @@ from transformers import (
 from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
 from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
 
-from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.local.attention import use_own_attention
 from mrb_lib.judges.local.weights import Weights
 from mrb_lib.judges.roster.machine import ROOM
 from mrb_lib.judges.roster.source import adapter_base, loaded_bytes
 from mrb_lib.judges.settings import Quantization
+from mrb_lib.tables.errors import InputError, RunError
 
 # What transformers raises where a folder is damaged, or holds what it does not know.
 _UNREADABLE: Final = (

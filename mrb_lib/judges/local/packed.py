@@ -15,13 +15,13 @@ from typing import Final, NamedTuple
 
 import pandas as pd
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, Positions, Records, image_names, responses_of
 from mrb_lib.judges.local.reader import CasePrompts, TreeJudge
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.labels import LETTERS, Labels, labels_of
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import FIRST, SECOND, pick_of
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 

@@ -15,12 +15,12 @@ import pandas as pd
 import torch
 from PIL import Image
 
-from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.local.attention import encoded_once
 from mrb_lib.judges.local.base import LocalJudge, Positions, Records, T
 from mrb_lib.judges.local.memory import is_out_of_memory
 from mrb_lib.judges.local.tree import Tree, grow, pack
 from mrb_lib.judges.local.weights import Tensors, Weights, check_context, context_length
+from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.protocol import VerdictRows
 
 _LOWEST: Final = 1e-45  # the smallest single-precision number: a ratio of probabilities stays defined

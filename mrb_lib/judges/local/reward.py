@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.fences import defuse
 from mrb_lib.judges.local.base import (
     NO_NUMBER,
@@ -36,6 +35,7 @@ from mrb_lib.judges.local.weights import Tensors, Weights, check_context, contex
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import pick_of
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 

@@ -16,7 +16,6 @@ from typing import Final, cast
 import numpy as np
 import pandas as pd
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.local.base import NO_NUMBER, TOO_LARGE, Positions, Records, image_names, responses_of
 from mrb_lib.judges.local.generative import GenerativeJudge, Reply, ReplyRequest
 from mrb_lib.judges.local.rating import probability_higher
@@ -27,7 +26,8 @@ from mrb_lib.judges.prompts import Asks
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.labels import LETTERS
-from mrb_lib.rubrics import Criterion, counted, exactly
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.rubrics import Criterion, counted, exactly
 from mrb_lib.verdicts.protocol import BatchAnswer, VerdictRows
 
 NO_CATEGORY: Final = "the points of a rubric are none of the categories that the benchmark rates by"
@@ -49,7 +49,7 @@ class _Checklist:
 class RubricJudge(TreeJudge):
     """The response with more expected points, from the probability that each criterion is met.
 
-    `score_first` and `score_second` are the expected shares of the points (see `mrb_lib.rubrics.points`), the higher
+    `score_first` and `score_second` are the expected shares of the points (see `rubrics.points`), the higher
     of which is the choice. `p_first` is the probability that the first has more points, with equal points shared out
     evenly, taking the criteria and the two responses as independent; null where weights have so many decimals that
     there are more than `MOST_SUMS` sums. `criteria_first`, `criteria_second` are the probabilities that each criterion

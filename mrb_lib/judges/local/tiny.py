@@ -15,11 +15,11 @@ import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.local.checkpoint import still_processor
 from mrb_lib.judges.prompt_files import builtin_ids, load_prompt
 from mrb_lib.judges.prompts import offer
-from mrb_lib.schema import CHOICES
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import CHOICES
 
 Architecture = Literal["llava", "qwen2_5_vl", "llama"]
 

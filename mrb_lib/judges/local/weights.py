@@ -22,8 +22,8 @@ from transformers import (
     ProcessorMixin,
 )
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.settings import DType
+from mrb_lib.tables.errors import InputError
 
 Tensors = dict[str, torch.Tensor]
 

@@ -8,12 +8,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Literal, TypeVar
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
-from mrb_lib.registry import Registry
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.registry import Registry
 from mrb_lib.verdicts.protocol import Judge
 
 ModelAccess = Literal["weights", "server", "none"]

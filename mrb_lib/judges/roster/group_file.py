@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from mrb_lib.errors import InputError
+from mrb_lib.tables.errors import InputError
 
 LONGEST_GROUP: Final = 40
 

@@ -27,14 +27,14 @@ from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.jury import is_jury
 from mrb_lib.judges.roster.engines import public_engines
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.group_file import GroupFile
 from mrb_lib.judges.roster.roster import FOLDER, SERVED, entries
 from mrb_lib.judges.roster.source import LOCAL
-from mrb_lib.schema import SIMULATED
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import SIMULATED
 from mrb_lib.verdicts.manifest import Manifest
 
 OPEN, PROPRIETARY, MEDICAL, CRITIC = "open", "proprietary", "medical", "critic"

@@ -9,8 +9,16 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final
 
-from mrb_lib.data.hub import TIMEOUT_S, HubRepo, hub_endpoint, hub_errors, is_offline, progress_bar_class, quiet_hub_log
-from mrb_lib.errors import InputError, RunError
+from mrb_lib.benchmarks.hub import (
+    TIMEOUT_S,
+    HubRepo,
+    hub_endpoint,
+    hub_errors,
+    is_offline,
+    progress_bar_class,
+    quiet_hub_log,
+)
+from mrb_lib.tables.errors import InputError, RunError
 
 WEIGHTS: Final = "*.safetensors"
 # Weights and what describes them. Neither pickles nor code; code only where the user trusts it.
@@ -152,7 +160,7 @@ def _snapshot(
 
 def _remember(model: str, branch: str, commit: str) -> None:
     """Note, as the Hub's library does, which commit a branch was at, so that it is found without a network."""
-    from mrb_lib.files import is_safe_name, write_atomic
+    from mrb_lib.tables.files import is_safe_name, write_atomic
 
     if is_safe_name(branch):
         write_atomic(_storage(model) / "refs" / branch, commit)

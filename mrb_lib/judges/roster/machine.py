@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 import pandas as pd
 
-from mrb_lib.data.hub import hub_endpoint, is_offline, without_credentials
+from mrb_lib.benchmarks.hub import hub_endpoint, is_offline, without_credentials
 from mrb_lib.judges.roster import hub
 from mrb_lib.judges.roster.engines import reads_weights
 from mrb_lib.judges.roster.entry import Entry

@@ -14,7 +14,6 @@ from typing import Final, cast, get_args
 
 import pandas as pd
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.budget import Budget
 from mrb_lib.judges.jury import is_jury, parse_jury
 from mrb_lib.judges.roster.engines import ENGINES, Engine, JudgeRequest, public_engines
@@ -22,6 +21,7 @@ from mrb_lib.judges.roster.entry import Access, Domain, Entry, Thinking
 from mrb_lib.judges.roster.hub import is_subfolder
 from mrb_lib.judges.roster.source import ADAPTER, locate_weights, pinned_revision, trained_as
 from mrb_lib.judges.settings import Settings
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.protocol import Judge
 
 ROSTER_COLUMNS: Final = (

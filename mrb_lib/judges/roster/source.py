@@ -13,10 +13,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from mrb_lib.errors import InputError
-from mrb_lib.files import is_safe_name, sha256_of
 from mrb_lib.judges.roster import hub
 from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import is_safe_name, sha256_of
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import run_folders
 

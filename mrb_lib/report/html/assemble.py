@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from mrb_lib.errors import RunError
 from mrb_lib.report.html import figures, pdf, site
 from mrb_lib.report.html.case_pages import CasePage, CaseSource, case_pages, listed_cases
 from mrb_lib.report.provenance import Provenance
 from mrb_lib.report.records import CACHE, PageRecord, file_name
+from mrb_lib.tables.errors import RunError
 
 _FOLDERS = ("figures", "tables", "executed", "pages", "cases", "behind")
 

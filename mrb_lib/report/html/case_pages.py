@@ -10,11 +10,11 @@ from typing import Final
 
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark, load
-from mrb_lib.files import slug
-from mrb_lib.notebook.places import home
+from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.report.html.pages import rows_of
+from mrb_lib.report.notebook.places import home
 from mrb_lib.report.records import PageRecord
+from mrb_lib.review.case import case_html
 from mrb_lib.stats.failures.case_index import CaseIndex, build_index, open_index
 from mrb_lib.stats.failures.failure_kinds import (
     ALL_WRONG,
@@ -30,7 +30,7 @@ from mrb_lib.stats.failures.failure_kinds import (
     Kinds,
 )
 from mrb_lib.stats.failures.selection import Query, select
-from mrb_lib.widgets.case import case_html
+from mrb_lib.tables.files import slug
 
 FAILURES: Final = "failures"
 SIDE: Final = 1536

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-from mrb_lib.errors import InputError
-from mrb_lib.files import is_safe_name, write_atomic
 from mrb_lib.report.clean import Json
 from mrb_lib.report.provenance import Provenance
 from mrb_lib.report.records import PageRecord
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import is_safe_name, write_atomic
 
 INDEX = "index.json"
 EVERY = ("png", "svg", "pdf", "csv", "tex")

@@ -20,8 +20,8 @@ from markupsafe import Markup
 
 from mrb_lib.report.clean import Json, without_colours
 from mrb_lib.report.records import PageRecord
-from mrb_lib.widgets.page import body_of
-from mrb_lib.widgets.text import visible
+from mrb_lib.review.page import body_of
+from mrb_lib.review.text import visible
 
 MAX_ROWS = 200
 LONGEST_CELL = 2**31 - 1

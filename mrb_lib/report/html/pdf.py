@@ -14,15 +14,15 @@ from io import BytesIO
 from pathlib import Path
 from urllib.parse import unquote
 
-from mrb_lib.errors import InputError, RunError
-from mrb_lib.files import sha256_of, write_atomic
 from mrb_lib.report.html.case_pages import CasePage
 from mrb_lib.report.html.pages import blocks, conclusion
 from mrb_lib.report.html.site import TEMPLATES, Content, shown_everywhere, templates
 from mrb_lib.report.provenance import Provenance, template_hash
 from mrb_lib.report.records import CACHE, PageRecord
-from mrb_lib.widgets.bundle import style as style_of
-from mrb_lib.widgets.case import STYLES
+from mrb_lib.review.bundle import style as style_of
+from mrb_lib.review.case import STYLES
+from mrb_lib.tables.errors import InputError, RunError
+from mrb_lib.tables.files import sha256_of, write_atomic
 
 NAME = "report.pdf"
 STATE = ".pdf.json"

@@ -15,19 +15,19 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from mrb_lib.files import sha256_of, write_atomic
-from mrb_lib.notebook.places import simulated_note
 from mrb_lib.report.clean import Json
 from mrb_lib.report.html.behind import cells_of, figures_with_cases, page_name
 from mrb_lib.report.html.case_pages import FAILURES, CasePage
 from mrb_lib.report.html.figures import write_if_changed
+from mrb_lib.report.notebook.places import simulated_note
 from mrb_lib.report.provenance import Provenance, template_hash
 from mrb_lib.report.records import CACHE, PageRecord
-from mrb_lib.widgets.bundle import csp_hash
-from mrb_lib.widgets.bundle import script as script_of
-from mrb_lib.widgets.bundle import style as style_of
-from mrb_lib.widgets.case import SCRIPTS, STYLES
-from mrb_lib.widgets.text import visible
+from mrb_lib.review.bundle import csp_hash
+from mrb_lib.review.bundle import script as script_of
+from mrb_lib.review.bundle import style as style_of
+from mrb_lib.review.case import SCRIPTS, STYLES
+from mrb_lib.review.text import visible
+from mrb_lib.tables.files import sha256_of, write_atomic
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -51,7 +51,7 @@ def look(styles: Sequence[str] = (), scripts: Sequence[str] = ()) -> Look:
 
     Parameters
     ----------
-    styles, scripts : names of style sheets and scripts of `mrb_lib.widgets.bundle`, such as "case/case"
+    styles, scripts : names of style sheets and scripts of `mrb_lib.review.bundle`, such as "case/case"
     """
     from markupsafe import Markup
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, cast
 
-from mrb_lib.errors import InputError, RunError
 from mrb_lib.runs.ray.ray_logging import environment, own_signals, quiet, silent_stderr
+from mrb_lib.tables.errors import InputError, RunError
 
 ADDRESS: Final = "RAY_ADDRESS"
 INSTALL: Final = "`pip install 'mrb-workbench[scaleout]'`"

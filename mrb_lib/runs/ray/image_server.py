@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, cast
 
-from mrb_lib.errors import InputError
+from mrb_lib.tables.errors import InputError
 
 if TYPE_CHECKING:
     import ray

@@ -21,7 +21,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from mrb_lib.errors import InputError, MrbError, RunError
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource, check_folder, loaded_bytes, locate_weights
 from mrb_lib.judges.settings import Settings
@@ -30,6 +29,7 @@ from mrb_lib.runs.local import answer_rows, prepare_rows
 from mrb_lib.runs.plan import Plan
 from mrb_lib.runs.ray.cluster import WorkerPool
 from mrb_lib.runs.ray.image_server import RESTARTS, ImageServer, RemoteImageServer, ServedImages
+from mrb_lib.tables.errors import InputError, MrbError, RunError
 from mrb_lib.verdicts.manifest import library_versions
 from mrb_lib.verdicts.orders import CONTEXT, SHOWN
 from mrb_lib.verdicts.protocol import Judge

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Final, cast
 import numpy as np
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError, MrbError, RunError
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.roster.engines import ENGINES
 from mrb_lib.judges.roster.machine import ROOM
 from mrb_lib.judges.settings import Settings
@@ -42,7 +41,8 @@ from mrb_lib.runs.ray.remote import (
     memory_of,
     weights_bytes,
 )
-from mrb_lib.schema import ORDERS
+from mrb_lib.tables.errors import InputError, MrbError, RunError
+from mrb_lib.tables.schema import ORDERS
 
 if TYPE_CHECKING:
     import pyarrow as pa

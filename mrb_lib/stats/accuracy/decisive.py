@@ -9,7 +9,6 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.accuracy.references import BEST_CONSTANT
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, encode, with_ends
 from mrb_lib.stats.core.panel import ABSENT, NULL, TIE, Panel
@@ -18,6 +17,7 @@ from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.resample import cluster_sums, mean_over_clusters
 from mrb_lib.stats.resampling.robust import t_interval
 from mrb_lib.stats.resampling.shares import share_intervals
+from mrb_lib.tables.schema import CHOICES
 
 NO_DECISIVE = "decisive_accuracy is undefined: gold names a winner in no case that can be scored"
 RATINGS = "decisive_accuracy and tie_share are of choices between two responses, not of ratings"

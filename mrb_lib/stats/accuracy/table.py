@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.accuracy import reading
 from mrb_lib.stats.accuracy.decisive import (
     NO_DECISIVE,
@@ -31,6 +30,7 @@ from mrb_lib.stats.core.scoring import Scores, encode_gold, excluded_reason, sco
 from mrb_lib.stats.core.subfields import By, Group, groups
 from mrb_lib.stats.core.table import Option, register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
+from mrb_lib.tables.schema import CHOICES
 
 NO_CASES = "no case can be scored"
 TIES_MORE = "calls {} of its choices a tie, the annotators {} of their labels on these cases"

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement.pairwise import pair_rows
 from mrb_lib.stats.core.options import encode
+from mrb_lib.tables.schema import CHOICES
 from mrb_lib.verdicts.orders import FIRST, TIE, choice_to_shown
 
 HALVES = ("first", "second")

@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from mrb_lib.schema import CONSENSUS, LEVELS, Level
 from mrb_lib.stats.agreement import icc
 from mrb_lib.stats.agreement.coefficients import Kernel, alpha, scaled
 from mrb_lib.stats.agreement.icc import Squares
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_choice, divide, mean_of_defined
 from mrb_lib.stats.resampling.resample import Summands
+from mrb_lib.tables.schema import CONSENSUS, LEVELS, Level
 
 ENOUGH_SHARED = 20
 """How many cases two annotators must share for their kappa to have an interval."""

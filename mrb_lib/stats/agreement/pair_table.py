@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement import reading
 from mrb_lib.stats.agreement.icc import COARSE, f_intervals, is_coarse, no_f_interval, stepped_up
 from mrb_lib.stats.agreement.intervals import (
@@ -35,6 +34,7 @@ from mrb_lib.stats.core.options import FloatArray, IntArray, join_reasons, stack
 from mrb_lib.stats.core.subfields import By, groups
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import Resampled, block, cluster_codes, interval_reason, n_clusters, resampled
+from mrb_lib.tables.schema import CHOICES
 
 NOBODY_PAIRED = "no case has two annotators"
 FEW_SHARED = "the two annotators share fewer than two cases"

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement import icc, reading
 from mrb_lib.stats.agreement.coefficients import COEFFICIENTS, Kernel, estimated_alpha
 from mrb_lib.stats.agreement.intervals import (
@@ -45,6 +44,7 @@ from mrb_lib.stats.resampling.resample import (
     n_clusters,
     resampled,
 )
+from mrb_lib.tables.schema import CHOICES
 
 NOBODY_PAIRED = "no case has two annotators"
 FEW_CASES = "fewer than two cases have two annotators"

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import pandas as pd
 
-from mrb_lib.errors import InputError
+from mrb_lib.tables.errors import InputError
 
 MEASURES: Final = {
     "alpha": "krippendorff_alpha",

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement.labels import encode_annotations
 from mrb_lib.stats.bias import logistic
 from mrb_lib.stats.bias.measures import FEW_SHOW_IT, FEWEST, BiasMeasure
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_choice, divide
 from mrb_lib.stats.resampling.robust import Estimate, t_interval, t_test
+from mrb_lib.tables.schema import CHOICES
 
 ONE_ANNOTATOR = "association only: no case has two annotators, so that the error of the gold label is not known"
 UNANIMOUS = "association only: annotators do not disagree enough to tell the error of the gold label"

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.bias import reading, win_rates
 from mrb_lib.stats.bias.measures import (
     SAME_LENGTH,
@@ -29,6 +28,7 @@ from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.subfields import By, Group, groups
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
+from mrb_lib.tables.schema import CHOICES
 
 BIASES = ("length", "verbosity", "self_preference", "family_preference", "style")
 NO_TEXTS = "the cases lack the texts of the responses"

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mrb_lib.errors import InputError
-from mrb_lib.schema import LEVELS
 from mrb_lib.stats.agreement.coefficients import category_values
 from mrb_lib.stats.agreement.labels import Annotations
 from mrb_lib.stats.ceiling.advantage import (
@@ -24,6 +22,8 @@ from mrb_lib.stats.ceiling.judges import too_few
 from mrb_lib.stats.core.multiplicity import CORRECTIONS
 from mrb_lib.stats.core.options import BoolArray, IntArray, check_choice, join_reasons
 from mrb_lib.stats.resampling.resample import clusters_counted, interval_reason
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import LEVELS
 
 ALT_TEST, ALT_TEST_SWEEP, ALT_TEST_ANNOTATOR = "alt_test", "alt_test_sweep", "alt_test_annotator"
 LEAST_ITEMS = 30

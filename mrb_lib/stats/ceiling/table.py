@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement.labels import encode_annotations
 from mrb_lib.stats.ceiling import reading
 from mrb_lib.stats.ceiling.alttest import EPSILON, alt_test_rows
@@ -17,6 +16,7 @@ from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.subfields import By, groups
 from mrb_lib.stats.core.table import Option, register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
+from mrb_lib.tables.schema import CHOICES
 
 COLUMNS = [
     "dimension",

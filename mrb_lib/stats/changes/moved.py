@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.changes.cases import SAME
 from mrb_lib.stats.core.multiplicity import CORRECTIONS, adjust_families
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_choice, divide, typed
@@ -18,6 +17,7 @@ from mrb_lib.stats.core.subfields import By, Group, groups
 from mrb_lib.stats.resampling.resample import cluster_codes, interval_reason
 from mrb_lib.stats.significance.differences import PairedDifferences, paired_differences, plan_pairs
 from mrb_lib.stats.significance.paired import MCNEMAR, row_test, sign_test
+from mrb_lib.tables.schema import NO_PROBE
 
 COLUMNS = [
     "judge", "judge_then", "judge_now", "dimension", "subfield", "by", "policy", "n", "n_same", "n_unscored_then",

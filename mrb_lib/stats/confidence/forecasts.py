@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.resampling.robust import Layout
+from mrb_lib.tables.schema import CHOICES
 
 LEAST_CONFIDENCE = 0.5
 A = CHOICES.index("A")

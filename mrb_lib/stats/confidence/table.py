@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.confidence import reading, summary
 from mrb_lib.stats.confidence.ece import BINS, equal_mass, equal_width
 from mrb_lib.stats.confidence.forecasts import (
@@ -32,6 +31,7 @@ from mrb_lib.stats.core.subfields import By, groups, one_kind_each
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import NO_RESAMPLES, cluster_codes
 from mrb_lib.stats.resampling.robust import FEW_CLUSTERS, Layout, layout, ratio_of_sums, share_interval
+from mrb_lib.tables.schema import NO_PROBE
 
 _KEYS = ("judge", "dimension", "subfield", "by", "part")
 COLUMNS = [

@@ -8,7 +8,6 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.accuracy import confusion
 from mrb_lib.stats.core.options import (
     BoolArray,
@@ -20,6 +19,7 @@ from mrb_lib.stats.core.options import (
 )
 from mrb_lib.stats.core.panel import ABSENT, Panel, as_panel
 from mrb_lib.stats.resampling.resample import cluster_codes, ratios
+from mrb_lib.tables.schema import CHOICES
 
 NO_PROBABILITIES = "no case has a probability in both orders"
 NEVER_BOTH = "no case was answered by both"

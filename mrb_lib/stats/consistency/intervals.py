@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.accuracy import confusion
 from mrb_lib.stats.accuracy.confusion import influence
 from mrb_lib.stats.consistency.order_effects import over_repeats
@@ -23,6 +22,7 @@ from mrb_lib.stats.resampling.robust import (
     share_interval,
     standard_error,
 )
+from mrb_lib.tables.schema import CHOICES
 
 _HALVINGS = 45
 _WHY = ("", FEW_CASES, ONE_CLUSTER)

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.consistency import reading
 from mrb_lib.stats.consistency.instability import (
     MOST_RESPONSES,
@@ -28,6 +27,7 @@ from mrb_lib.stats.core.subfields import By, Group, groups, one_kind_each
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
 from mrb_lib.stats.resampling.robust import Layout, by_group, layout
+from mrb_lib.tables.schema import CHOICES
 
 ONE_ORDER = "no case was presented in both orders"
 NOT_ANSWERED = "no case was answered in both orders"

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.dates import day_span
 from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.resample import cluster_sums, mean_over_clusters
 from mrb_lib.stats.resampling.robust import Estimate
+from mrb_lib.tables.dates import day_span
 
 
 class Sides(NamedTuple):
@@ -32,7 +32,7 @@ def sides(cases: pd.DataFrame, cutoff: str | None) -> Sides:
 
     Parameters
     ----------
-    cases : with `date`, see `mrb_lib.dates.day_span`, or without
+    cases : with `date`, see `mrb_lib.tables.dates.day_span`, or without
     cutoff : a month or a day. A month may end on any of its days: a case is before where its last possible day is not
         after the month's first, after where its first possible day is after the month's last
     """

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.errors import InputError
-from mrb_lib.schema import DIMENSIONS, POLICIES
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import DIMENSIONS, POLICIES
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

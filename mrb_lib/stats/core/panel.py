@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.errors import InputError
-from mrb_lib.schema import CHOICES, KEYS, NO_PROBE, ORDERS
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, encode, pick_dimensions
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import CHOICES, KEYS, NO_PROBE, ORDERS
 
 ABSENT, NULL = -2, -1
 TIE = CHOICES.index("tie")

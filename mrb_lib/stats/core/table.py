@@ -9,9 +9,9 @@ from typing import Final, TypeVar
 
 import pandas as pd
 
-from mrb_lib.errors import InputError
-from mrb_lib.registry import Registry
 from mrb_lib.stats.core.columns import Meaning, meaning
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.registry import Registry
 
 Make = TypeVar("Make", bound=Callable[..., pd.DataFrame])
 Sentence = Callable[[pd.DataFrame], str]

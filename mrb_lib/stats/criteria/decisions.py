@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.errors import InputError
-from mrb_lib.rubrics import Criterion, counted, read_rubric
-from mrb_lib.schema import ORDERS
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.core.panel import ABSENT, Panel
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.rubrics import Criterion, counted, read_rubric
+from mrb_lib.tables.schema import ORDERS
 
 
 class Decisions(NamedTuple):

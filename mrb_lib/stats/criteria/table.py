@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES, adjust_families
 from mrb_lib.stats.core.options import (
     BoolArray,
@@ -29,6 +28,7 @@ from mrb_lib.stats.criteria import reading
 from mrb_lib.stats.criteria.decisions import Decisions, decisions
 from mrb_lib.stats.resampling.resample import cluster_codes, mean_over_clusters
 from mrb_lib.stats.resampling.robust import share_interval, t_interval, t_test
+from mrb_lib.tables.schema import CHOICES
 
 NO_CRITERIA: Final = "no verdict says what was decided of a rubric: `mrb judge --judge NAME+rubric` keeps it"
 NEVER_SEPARATES: Final = "agreement is undefined: it never separates two responses of which gold prefers one"

@@ -20,16 +20,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.votes import gold
-from mrb_lib.errors import InputError
-from mrb_lib.schema import CHOICES, NO_PROBE
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.core.options import FloatArray
 from mrb_lib.stats.core.panel import NO_COSTS, Panel, as_panel
 from mrb_lib.stats.difficulty.table import difficulty
 from mrb_lib.stats.failures.changed import ChangedByProbe, changed_by_probe
 from mrb_lib.stats.failures.failure_kinds import Kinds, Scale, difficulty_of, failure_kinds, scale_of
 from mrb_lib.stats.inputs import read_panels
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import CHOICES, NO_PROBE
 from mrb_lib.verdicts.manifest import FILE_NAME as MANIFEST
 from mrb_lib.verdicts.manifest import Manifest, read_manifest
 from mrb_lib.verdicts.parts import part_paths
@@ -123,7 +123,7 @@ def build_index(runs: Path | None, benchmark: Benchmark, folder: Path, progress:
     Notes
     -----
     It appears whole or not at all; several processes may build the same one at once. Validated by
-    tests/stats/failures/test_case_index.py; timings by tests/benchmarks/review_speed.py.
+    tests/stats/failures/test_case_index.py; timings by tests/benchmarks/speed/review_speed.py.
     """
     labels = gold(benchmark)
     manifests = [] if runs is None else [read_manifest(run) for run in run_folders(runs)]

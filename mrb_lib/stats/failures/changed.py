@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.probes.cells import cells, of_judges
+from mrb_lib.tables.schema import NO_PROBE
 
 
 class ChangedByProbe(NamedTuple):

@@ -13,15 +13,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.confidence.summary import HIGH_CONFIDENCE
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_choice, divide
 from mrb_lib.stats.core.panel import ABSENT, NULL, Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.failures.changed import ChangedByProbe
+from mrb_lib.tables.schema import CHOICES
 
 if TYPE_CHECKING:
-    from mrb_lib.data.meta import BenchmarkMeta
+    from mrb_lib.benchmarks.meta import BenchmarkMeta
 
 WRONG: Final = "wrong"
 INCONSISTENT: Final = "inconsistent"
@@ -216,7 +216,7 @@ def failure_kinds(
     Parameters
     ----------
     verdicts : the verdicts table of one probe, or its panel
-    gold : as of `mrb_lib.data.votes.gold`; without its columns of votes no case is split
+    gold : as of `mrb_lib.benchmarks.votes.gold`; without its columns of votes no case is split
     cases : the cases table, or its column `case_id`
     policy : a scoring policy
     estimated : the difficulty of each case, shape (dimensions, cases), see `difficulty_of`; None for unknown

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.accuracy import correctness
+from mrb_lib.tables.schema import CHOICES
 
 NO_CHOICE = "none"
 

@@ -1,7 +1,7 @@
 """The cases behind numbers other than accuracy: turned by the order, surely wrong, unsure, missed by juries, disputed.
 
 Every function lists, for each number of a table, the ids of its cases in the order of the cases table, with what the
-table counts beside it. Validated by tests/notebook/test_case_lists.py.
+table counts beside it. Validated by tests/report/notebook/test_case_lists.py.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from mrb_lib.schema import CONSENSUS
 from mrb_lib.stats.confidence.forecasts import forecasts
 from mrb_lib.stats.confidence.summary import HIGH_CONFIDENCE
 from mrb_lib.stats.core.options import BoolArray
@@ -20,6 +19,7 @@ from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.failures.failure_kinds import CLEAR_MAJORITY
 from mrb_lib.stats.selective.answers import answers, references
+from mrb_lib.tables.schema import CONSENSUS
 
 _ROUNDING = 1e-12
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, fields
 from typing import Final
 from urllib.parse import parse_qsl, quote, urlencode
 
-from mrb_lib.data.where import syntax_tree
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.where import syntax_tree
 from mrb_lib.stats.core.options import check_choice
 from mrb_lib.stats.failures.failure_kinds import KINDS, OUTCOMES
+from mrb_lib.tables.errors import InputError
 
 PLACES: Final = ("organ", "department", "modality")
 SORTS: Final = ("", "confidence", "distance", "disagreement", "difficulty")

@@ -6,7 +6,7 @@ from typing import Final
 
 import pandas as pd
 
-from mrb_lib.data.votes import vote_columns
+from mrb_lib.benchmarks.votes import vote_columns
 from mrb_lib.stats.failures.failures import hardest_cases
 from mrb_lib.verdicts.orders import TIE
 
@@ -34,7 +34,7 @@ def case_studies(
     Parameters
     ----------
     verdicts, policy : as in `mrb_lib.stats.accuracy.correctness`
-    gold : with the votes for each choice and `n_annotators`, as `mrb_lib.data.votes.gold` gives it; one label of a
+    gold : with the votes for each choice and `n_annotators`, as `votes.gold` gives it; one label of a
         published consensus counts as unanimous, since nobody can tell
     cases : the cases table, with the column `by`; cases that state none are not chosen
     n : how many of each kind, at most

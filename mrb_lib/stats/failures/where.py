@@ -9,13 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.where import Lookup, Mask, Several, case_lookup, matching
-from mrb_lib.errors import InputError
-from mrb_lib.schema import NO_PROBE
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.where import Lookup, Mask, Several, case_lookup, matching
 from mrb_lib.stats.core.options import check_choice
 from mrb_lib.stats.failures.failure_kinds import OUTCOMES, Kinds, failure_kinds, scale_of
 from mrb_lib.stats.inputs import Verdicts, labels, read_panels
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import NO_PROBE
 
 OVERALL = "overall"
 TAG = "tag"
@@ -33,7 +33,7 @@ def cases_where(
     dimensions: Sequence[str],
     tags: Callable[[], Mapping[str, Sequence[str]]] = dict,
 ) -> Mask:
-    """Which cases a filter leaves, see `mrb_lib.data.where.matching`.
+    """Which cases a filter leaves, see `mrb_lib.benchmarks.where.matching`.
 
     Beside the columns of the cases and their lengths: `gold` (the label on "overall", or on the last dimension where
     there is none) and `gold['accuracy']`; `outcome['a judge']` and `outcome['a judge', 'accuracy']`, one of `OUTCOMES`;
@@ -101,7 +101,7 @@ def restricted(
 
     Parameters
     ----------
-    adjudications, tags : what reviewers said and tagged, as of `mrb_lib.reviews.store.Store`; None where nobody did
+    adjudications, tags : what reviewers said and tagged, as of `store.Store`; None where nobody did
 
     Raises
     ------

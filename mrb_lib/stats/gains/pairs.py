@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from mrb_lib.errors import InputError
+from mrb_lib.tables.errors import InputError
 
 
 def known_pairs(

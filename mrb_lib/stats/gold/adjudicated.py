@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from mrb_lib.reviews.marks import WITHDRAWN
+from mrb_lib.tables.schema import WITHDRAWN
 
 ANNOTATORS, REVIEWERS = "annotators", "reviewers"
 UNDECIDED = "reviewers disagree"
@@ -21,7 +21,7 @@ def adjudicated_gold(gold: pd.DataFrame, adjudications: pd.DataFrame) -> pd.Data
     Parameters
     ----------
     gold : the gold table, by any rule; its labels are A, B or tie
-    adjudications : those that count, as `mrb_lib.reviews.store.Store.adjudications` gives them
+    adjudications : those that count, as `mrb_lib.review.records.store.Store.adjudications` gives them
 
     Returns
     -------

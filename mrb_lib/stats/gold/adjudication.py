@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.reviews.marks import ADJUDICATION_VERDICTS, WITHDRAWN
 from mrb_lib.stats.agreement import agreement
 from mrb_lib.stats.core.options import FloatArray, IntArray, check_policy, join_reasons, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
@@ -20,6 +19,7 @@ from mrb_lib.stats.gold.failure_reasons import reasons_by_judge as reasons_by_ju
 from mrb_lib.stats.gold.rankings import ranks
 from mrb_lib.stats.resampling.quantiles import interval
 from mrb_lib.stats.resampling.resample import block, cluster_codes, interval_reason, n_clusters, ratio, resampled
+from mrb_lib.tables.schema import ADJUDICATION_VERDICTS, WITHDRAWN
 
 ALL_DIMENSIONS = "all"
 NOT_REVIEWED = "no label of the dimension was reviewed"

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement.labels import encode_annotations
 from mrb_lib.stats.core.options import TINY, FloatArray, IntArray, divide, join_reasons, typed
 from mrb_lib.stats.core.table import register_table
@@ -26,6 +25,7 @@ from mrb_lib.stats.gold.dawid_skene import (
 )
 from mrb_lib.stats.resampling.intervals import wilson
 from mrb_lib.stats.resampling.resample import NO_RESAMPLES, ONE_CLUSTER, block, cluster_codes, n_clusters, resampled
+from mrb_lib.tables.schema import CHOICES
 
 NO_MASS = "no case is estimated to have this label among the annotator's cases"
 NOT_GIVEN = "no annotator gives this label"

@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.agreement.labels import Annotations
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.tables.errors import InputError
 
 Model = Literal["dawid_skene", "one_coin"]
 MODELS: tuple[Model, ...] = ("dawid_skene", "one_coin")

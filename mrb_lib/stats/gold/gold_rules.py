@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement.coefficients import votes_by_case
 from mrb_lib.stats.agreement.labels import Annotations, encode_annotations
 from mrb_lib.stats.ceiling.annotators import leave_one_out
@@ -20,6 +19,7 @@ from mrb_lib.stats.gold.correction import ENDS, corrected_rows
 from mrb_lib.stats.gold.dawid_skene import FEW_ANNOTATORS, Fitted, fit_dimension
 from mrb_lib.stats.gold.rankings import left_out, rankings, ranks
 from mrb_lib.stats.resampling.resample import Ratios, cluster_codes, ratios
+from mrb_lib.tables.schema import CHOICES
 
 MAJORITY = "majority"
 RULES = (MAJORITY, "unanimous", "posterior", "leave_one_out", "soft_votes", "soft_posterior")

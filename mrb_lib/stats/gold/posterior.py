@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.data.votes import vote_columns, voting
-from mrb_lib.schema import CHOICES
+from mrb_lib.benchmarks.votes import vote_columns, voting
 from mrb_lib.stats.agreement.labels import encode_annotations
 from mrb_lib.stats.core.options import FloatArray, encode, pick_dimensions
 from mrb_lib.stats.gold.dawid_skene import fit_dimension
+from mrb_lib.tables.schema import CHOICES
 
 _SAME = 1e-9
 
@@ -31,7 +31,7 @@ def posterior(
     Returns
     -------
     DataFrame
-        As `mrb_lib.data.votes.gold`: `case_id, dimension, choice`, a votes column a category,
+        As `mrb_lib.benchmarks.votes.gold`: `case_id, dimension, choice`, a votes column a category,
         `n_annotators`; and a column a category such as `posterior_a`, its probability. `choice` is null where
         two labels are equally probable; it and the probabilities are null on a dimension with fewer than three
         annotators.

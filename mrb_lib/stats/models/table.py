@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES, adjust_families
 from mrb_lib.stats.core.options import BoolArray, IntArray, check_choice, check_policy, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
@@ -21,6 +20,7 @@ from mrb_lib.stats.models.model_rows import ALL, all_judges, each_judge
 from mrb_lib.stats.models.observations import Observations, counts, log_length_ratio
 from mrb_lib.stats.models.terms import Covariates
 from mrb_lib.stats.resampling.resample import cluster_codes
+from mrb_lib.tables.schema import CHOICES
 
 DEFAULT_BY = "department"
 NO_VERDICTS = "no verdict on a case with a decisive gold label"

@@ -12,7 +12,7 @@ from mrb_lib.stats.core.options import BoolArray, FloatArray
 from mrb_lib.stats.models.effects import Average, Response, slope, standardised, with_cells_of
 from mrb_lib.stats.models.observations import Design
 
-# Verdicts are shown in order AB, then BA, see `mrb_lib.schema.ORDERS`.
+# Verdicts are shown in order AB, then BA, see `mrb_lib.tables.schema.ORDERS`.
 _IS_BA = np.array([-0.5, 0.5])
 _ENDS = np.array([[0.5], [-0.5]])
 FACTORS = ("judge", "subfield")

@@ -10,8 +10,8 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.schema import split_labels
 from mrb_lib.stats.core.options import FloatArray, divide
+from mrb_lib.tables.schema import split_labels
 
 ANSWERS: Final = ("no", "yes")
 YES: Final = ANSWERS.index("yes")
@@ -33,7 +33,7 @@ def label_rows(frame: pd.DataFrame, labels: Mapping[str, Sequence[str]]) -> pd.D
 
     Parameters
     ----------
-    frame : with `dimension`, one of `labels`, and `choice`, as `mrb_lib.schema.joined_labels` writes it, or null
+    frame : with `dimension`, one of `labels`, and `choice`, as `mrb_lib.tables.schema.joined_labels` writes it, or null
 
     Returns
     -------
@@ -66,7 +66,7 @@ def label_shares(annotations: pd.DataFrame, case_ids: pd.Series, labels: Mapping
 
     Parameters
     ----------
-    annotations : votes, as of `mrb_lib.data.votes.voting`, on dimensions of several labels among others
+    annotations : votes, as of `mrb_lib.benchmarks.votes.voting`, on dimensions of several labels among others
 
     Returns
     -------

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.data.votes import voting
+from mrb_lib.benchmarks.votes import voting
 from mrb_lib.stats.agreement.intervals import reasoned_bounds
 from mrb_lib.stats.core.options import (
     BoolArray,

@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.consistency.intervals import signed_interval
 from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import ABSENT, TIE, Panel
@@ -19,6 +18,7 @@ from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.resample import mean_over_clusters
 from mrb_lib.stats.resampling.robust import share_interval, t_interval
 from mrb_lib.stats.significance.differences import PairedDifferences, PairPlan, paired_differences
+from mrb_lib.tables.schema import CHOICES
 
 _A: Final = CHOICES.index("A")
 

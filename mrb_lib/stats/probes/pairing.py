@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.probes.probe import PROBES, parse_id, target
-from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.core.options import FloatArray, IntArray
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.scoring import encode_gold
@@ -18,6 +17,7 @@ from mrb_lib.stats.probes.cells import Cells, cells, differences, of_judges
 from mrb_lib.stats.probes.expectation import Known, known
 from mrb_lib.stats.resampling.resample import cluster_codes
 from mrb_lib.stats.significance.differences import PairedDifferences
+from mrb_lib.tables.schema import NO_PROBE
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from typing import Final
 
 import pandas as pd
 
-from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES
 from mrb_lib.stats.core.options import check_choice, check_policy, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
@@ -23,6 +22,7 @@ from mrb_lib.stats.probes.pairing import Options, labelled, pair_probes
 from mrb_lib.stats.probes.ranks import rank_rows
 from mrb_lib.stats.probes.slopes import slope_rows
 from mrb_lib.stats.significance.paired import MARGIN, check_margin
+from mrb_lib.tables.schema import NO_PROBE
 
 COLUMNS: Final = [
     "part", "judge", "dimension", "subfield", "by", "probe", "severity", "group", "group_1", "group_2", "expected",

@@ -10,8 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.errors import InputError
-from mrb_lib.schema import CONSENSUS, LEVELS, category_numbers
 from mrb_lib.stats.agreement.intervals import bootstrap_bounds
 from mrb_lib.stats.core.options import (
     BoolArray,
@@ -43,6 +41,8 @@ from mrb_lib.stats.resampling.resample import (
     ratios,
     resampled,
 )
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import CONSENSUS, LEVELS, category_numbers
 
 BY_LABEL: Final = ("weighted_kappa",)
 BY_MEAN: Final = ("icc", "icc_consistency", "spearman", "pearson", "mean_difference")

@@ -10,7 +10,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.accuracy.confusion import cohen_kappa
 from mrb_lib.stats.agreement.intervals import reasoned_bounds
 from mrb_lib.stats.contamination.sides import gap
@@ -41,6 +40,7 @@ from mrb_lib.stats.resampling.resample import (
     resampled,
 )
 from mrb_lib.stats.resampling.robust import t_interval
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.formats.rationales import CATEGORIES, DIMENSION, JUDGE, RIGHT, VERDICTS
 
 SHARES: Final = (

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pandas as pd
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.core.options import FloatArray, IntArray
 from mrb_lib.stats.resampling.clusters import ResamplingUnit, cluster_codes, n_clusters, resampling_unit
 from mrb_lib.stats.resampling.draws import draws
 from mrb_lib.stats.resampling.resample import interval, interval_reason
 from mrb_lib.stats.resampling.robust import Estimate, effective_clusters, few_clusters, t_interval
+from mrb_lib.tables.errors import InputError
 
 Estimates = float | Mapping[str, float] | pd.Series
 UNDEFINED = "undefined on these rows"

@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.core.options import IntArray
+from mrb_lib.tables.errors import InputError
 
 CLUSTER: Final = "cluster"
 CASE: Final = "case_id"
@@ -50,7 +50,7 @@ def resampling_unit(cases: pd.DataFrame, cluster: str | None = None) -> Resampli
     -------
     ResamplingUnit
         A case without a value is a unit of its own. Texts are compared as they are, without the space around them;
-        images by their names, which `mrb_lib.data.benchmark.Benchmark.cases_by_image` makes one for copies of a file.
+        images by their names, which `Benchmark.cases_by_image` makes one for copies of a file.
 
     Raises
     ------

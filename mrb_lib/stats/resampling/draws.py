@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from mrb_lib.errors import InputError
+from mrb_lib.tables.errors import InputError
 
 Counts = NDArray[np.float32]
 """Whole numbers, which single precision holds exactly in half the memory."""

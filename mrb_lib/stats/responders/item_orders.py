@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.data.items import item_keys
-from mrb_lib.schema import CHOICES
+from mrb_lib.benchmarks.items import item_keys
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import TIE
+from mrb_lib.tables.schema import CHOICES
 
 _A, _B = CHOICES.index("A"), CHOICES.index("B")
 _DIGITS = 9
@@ -62,7 +62,7 @@ class OrderAgreement(NamedTuple):
 
 
 def item_responses(cases: pd.DataFrame) -> ItemResponses:
-    """The items of a cases table, see `mrb_lib.data.items.item_keys`, and their responses, told apart by their text."""
+    """The items of a cases table, see `items.item_keys`, and their responses, told apart by their text."""
     item = pd.factorize(item_keys(cases))[0].astype(np.int64)
     texts = pd.factorize(pd.concat([cases["response_a"], cases["response_b"]]).astype("str"))[0]
     pairs = np.stack([np.tile(item, 2), texts])

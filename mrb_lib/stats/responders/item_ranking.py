@@ -54,7 +54,7 @@ def item_ranking(
     verdicts : the verdicts table or panel, of one probe
     gold : `case_id, dimension, choice`; a case without a row, or with a null, has no label
     cases : the cases table; cases of one item share `item`, or else question and images, see
-        `mrb_lib.data.items.item_keys`, and responses are told apart by their text
+        `mrb_lib.benchmarks.items.item_keys`, and responses are told apart by their text
     policy : how a judge's verdicts on a case become one comparison, see `comparisons.from_verdicts`
     dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.core.options import (
     TINY,
     BoolArray,
@@ -26,6 +25,7 @@ from mrb_lib.stats.resampling.resample import NO_VARIATION, ONE_CLUSTER, cluster
 from mrb_lib.stats.responders import reading
 from mrb_lib.stats.responders.comparisons import NO_RESPONDERS, A, Responders, from_verdicts, responders
 from mrb_lib.stats.responders.prediction_powered import Estimates, bounds, mean
+from mrb_lib.tables.errors import InputError
 
 ESTIMATE, WHAT_IF = "estimate", "what_if"
 NO_LABELS = "fewer than two labelled cases have a verdict"

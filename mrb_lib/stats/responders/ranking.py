@@ -9,7 +9,6 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.core.options import FloatArray, divide, join_reasons, pick_dimensions
 from mrb_lib.stats.core.panel import COST_COLUMNS, Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
@@ -31,6 +30,7 @@ from mrb_lib.stats.responders.rank_agreement import (
     ranks,
 )
 from mrb_lib.stats.responders.strengths import MODELS, Fitted, fit
+from mrb_lib.tables.errors import InputError
 
 TIE_MODELS: Final[dict[models.Model, tuple[str, str, str]]] = {
     "davidson": ("davidson_strength", "davidson_tie", "Davidson's"),

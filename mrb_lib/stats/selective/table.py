@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.confidence.forecasts import gives_probabilities
 from mrb_lib.stats.confidence.recalibration import folds
 from mrb_lib.stats.confidence.rows import NO_ERROR, reasons
@@ -21,6 +20,7 @@ from mrb_lib.stats.resampling.robust import FEW_CLUSTERS, layout
 from mrb_lib.stats.selective import reading
 from mrb_lib.stats.selective.answers import CLINICIAN, answers, references
 from mrb_lib.stats.selective.guarantees import areas, calibrate, curves, guarantees, one_a_cluster, places_of
+from mrb_lib.tables.errors import InputError
 
 NO_ANSWER = "no case with a probability has a gold label, or a panel that is split over it"
 NO_CLINICIAN = "no case with a probability has an annotator's own label"

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES, adjust_families
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_choice, divide, join_reasons, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
@@ -20,6 +19,7 @@ from mrb_lib.stats.resampling.resample import NO_RESAMPLES, cluster_codes, inter
 from mrb_lib.stats.significance import reading
 from mrb_lib.stats.significance.differences import PairedDifferences, PairPlan, paired_differences, plan_pairs
 from mrb_lib.stats.significance.omnibus import omnibus_rows
+from mrb_lib.tables.errors import InputError
 
 MARGIN = 0.05
 

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import ABSENT
+from mrb_lib.tables.errors import InputError
 
 OF_STEPS: Final = ("coverage", "step_accuracy", "precision", "recall", "f1")
 OF_ITEMS: Final = ("first_error_accuracy", "error_item_accuracy", "clean_item_accuracy", "first_error_distance")

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.errors import InputError
-from mrb_lib.schema import LEVELS
 from mrb_lib.stats.agreement.intervals import reasoned_bounds
 from mrb_lib.stats.core.options import (
     BoolArray,
@@ -35,6 +33,8 @@ from mrb_lib.stats.resampling.resample import (
 )
 from mrb_lib.stats.steps import reading
 from mrb_lib.stats.steps.errors import MEASURES, Measured, measured, steps_of
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import LEVELS
 
 NO_STEPS = "no step has both a gold label and a verdict"
 NO_ITEMS = "no item has verdicts and labels up to its first error"

@@ -8,7 +8,6 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.core.multiplicity import adjust_families
 from mrb_lib.stats.core.options import FloatArray, IntArray, divide, join_reasons, typed, with_ends
 from mrb_lib.stats.core.panel import ABSENT, Panel, as_panel
@@ -21,6 +20,7 @@ from mrb_lib.stats.significance.paired import PairOptions, pair_rows
 from mrb_lib.stats.templates import reading
 from mrb_lib.stats.templates.flips import flips
 from mrb_lib.stats.templates.runs import PromptPair, alone, prompt_pairs
+from mrb_lib.tables.schema import CHOICES
 
 ONE_PROMPT: Final = "asked by one prompt only: nothing to compare"
 NO_REPEATS: Final = "no excess_flips: without repeats by both prompts, noise of asking again cannot be told apart"

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.tables.errors import InputError
 
 _TAIL = 0.975
 _ITERATIONS = 200

@@ -16,10 +16,10 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.endpoint.judge import EndpointJudge
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
+from mrb_lib.tables.errors import InputError
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message, token
 
 DIMENSIONS = ("accuracy", "relevance", "overall")

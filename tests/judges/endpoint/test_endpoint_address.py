@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.endpoint.address import Address, address
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
+from mrb_lib.tables.errors import InputError
 
 
 def _address(url: str | None = None, own: str | None = None, key_env: str | None = None, **settings: object) -> Address:

@@ -11,10 +11,10 @@ from email.utils import format_datetime
 import pandas as pd
 import pytest
 
-from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.endpoint.judge import EndpointJudge
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
+from mrb_lib.tables.errors import InputError, RunError
 from tests.judges.endpoint.chat_server import Answer, ChatServer, Received, Response, error, message, token
 from tests.judges.endpoint.clock import Clock
 from tests.judges.endpoint.fault_proxy import FAULTS, WAIT_S, Fault, FaultProxy

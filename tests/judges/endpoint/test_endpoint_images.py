@@ -14,8 +14,8 @@ import pytest
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.endpoint.requests import data_url
+from mrb_lib.tables.errors import InputError
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (30, 20, 3), dtype=np.uint8)
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.store import read_run
 from tests.judges.endpoint.chat_server import ChatServer, message
 

@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, load
-from mrb_lib.data.demo import build, write_demo
+from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.demo import build, write_demo
 from mrb_lib.judges.endpoint.judge import EndpointJudge
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.plan import Plan
-from mrb_lib.schema import ORDERS
+from mrb_lib.tables.schema import ORDERS
 from mrb_lib.verdicts.orders import KEYS, to_shown_frame
 from tests.judges.endpoint.clock import Clock
 from tests.judges.endpoint.fault_proxy import FAULTS, FaultProxy

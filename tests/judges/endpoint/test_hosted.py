@@ -18,9 +18,8 @@ from threading import Event
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.errors import InputError, RunError
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.budget import Estimate
 from mrb_lib.judges.endpoint import cache
 from mrb_lib.judges.endpoint.judge import EndpointJudge, thinks
@@ -28,7 +27,8 @@ from mrb_lib.judges.roster.entry import Entry, Thinking
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import InterruptedRunError, judge
 from mrb_lib.runs.local import run_locally
-from mrb_lib.schema import ANSWER
+from mrb_lib.tables.errors import InputError, RunError
+from mrb_lib.tables.schema import ANSWER
 from mrb_lib.verdicts.store import load_verdicts, read_run, run_folders
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message
 from tests.judges.endpoint.clock import Clock

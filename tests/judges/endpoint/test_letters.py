@@ -12,15 +12,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.endpoint.letters import LettersJudge
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
-from mrb_lib.schema import DIMENSIONS
 from mrb_lib.stats.confidence import calibration
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.store import read_run
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message, token
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.endpoint.batch import ServedBatchJudge
 from mrb_lib.judges.endpoint.judge import EndpointJudge
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.roster import entry_of
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.store import load_verdicts
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message

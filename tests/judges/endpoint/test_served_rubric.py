@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.endpoint.rubric import ServedRubricJudge
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.entry import Entry
@@ -21,6 +20,7 @@ from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge as judge_all
 from mrb_lib.stats.tables import analyze
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.store import load_verdicts, run_folders

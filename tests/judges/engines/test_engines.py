@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges import ENGINES, JudgeRequest, PromptlessJudge, engine
 from mrb_lib.judges.roster.roster import check_name, entries, entry_of, samples
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import KEYS
 from mrb_lib.verdicts.store import load_verdicts
 

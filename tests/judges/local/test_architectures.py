@@ -23,7 +23,7 @@ from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
-from mrb_lib.schema import DIMENSIONS
+from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import KEYS
 
 Made = tuple[PreTrainedModel, ProcessorMixin]

@@ -10,12 +10,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.local.batch import BatchJudge
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import KEYS, to_case_frame
 from tests.judges.item_cases import better_of, by_worth, item_cases, ranking_by, responses_in, shown_to_batch
 from tests.judges.local.test_generative import AskFor, Script, Tiny

@@ -15,9 +15,8 @@ import torch
 import transformers
 from PIL import Image
 
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.local.categories import CategoriesJudge, NumberedCategoriesJudge
 from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
@@ -28,6 +27,7 @@ from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import KEYS, to_case_frame
 from mrb_lib.verdicts.store import load_verdicts, read_run
 

@@ -17,15 +17,15 @@ from PIL import Image
 from scipy import stats
 from transformers import GenerationConfig, LogitsProcessorList
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.local import generative
 from mrb_lib.judges.local.generative import GenerativeJudge
 from mrb_lib.judges.local.weights import Tensors, Weights
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
-from mrb_lib.schema import DIMENSIONS
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import KEYS
 
 Tiny = Callable[[str], Path]

@@ -13,8 +13,8 @@ import pytest
 import torch
 import transformers
 
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.data.meta import BenchmarkMeta
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.endpoint.requests import RequestWriter
 from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.local.categories import CategoriesJudge, NumberedCategoriesJudge

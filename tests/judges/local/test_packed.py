@@ -20,8 +20,7 @@ import torch
 import transformers
 from PIL import Image
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError, RunError
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.local import reader
 from mrb_lib.judges.local.attention import Masked, TreeLayout
@@ -36,6 +35,7 @@ from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.labels import labels_of
+from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.orders import KEYS
 
 ARCHITECTURES = ("llava", "qwen2_5_vl", "llama")

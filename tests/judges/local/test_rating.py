@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.local import tiny as tiny_models
 from mrb_lib.judges.local.rating import RatingJudge, probability_higher
 from mrb_lib.judges.local.reader import TreeReader
@@ -23,7 +22,8 @@ from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
-from mrb_lib.schema import DIMENSIONS
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import DIMENSIONS
 
 Tiny = Callable[[str], Path]
 AskFor = Callable[..., pd.DataFrame]

@@ -18,15 +18,15 @@ import transformers
 from PIL import Image
 from safetensors.torch import save_file
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.images import open_image
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.images import open_image
 from mrb_lib.judges.fences import defuse, marks_pattern
 from mrb_lib.judges.local.checkpoint import special_tokens, still_processor
 from mrb_lib.judges.local.reward import HEAD_FILE, RewardJudge, save_head
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
+from mrb_lib.tables.errors import InputError
 
 Tiny = Callable[[str], Path]
 AskFor = Callable[..., pd.DataFrame]

@@ -14,8 +14,7 @@ import pytest
 import torch
 import transformers
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.engines.local import build_generative, build_rubric
 from mrb_lib.judges.local.rubric import MOST_SUMS, RubricJudge, WrittenRubricJudge, probability_of_more
 from mrb_lib.judges.prompt_files import load_prompt
@@ -23,8 +22,9 @@ from mrb_lib.judges.roster.engines import JudgeRequest
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
-from mrb_lib.rubrics import points
-from mrb_lib.schema import DIMENSIONS
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.rubrics import points
+from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.orders import KEYS, to_case_frame
 from tests.judges.local.test_generative import Script
 

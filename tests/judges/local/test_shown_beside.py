@@ -13,8 +13,7 @@ import pytest
 import torch
 import transformers
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.context import context_of
 from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.local.base import LocalJudge
@@ -31,6 +30,7 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.beside import beside
 from mrb_lib.runs.execute import settings_for
 from mrb_lib.runs.plan import Plan, make_plan
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.orders import KEYS, to_shown_frame
 from tests.judges.shown_benchmark import DIMENSIONS, rating_benchmark, shown_benchmark
 

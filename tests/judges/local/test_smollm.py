@@ -11,7 +11,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from mrb_lib.data.benchmark import Benchmark
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.fences import marks_pattern
 from mrb_lib.judges.local.checkpoint import special_tokens
 from mrb_lib.judges.local.generative import GenerativeJudge

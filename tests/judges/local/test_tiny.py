@@ -10,11 +10,11 @@ from typing import get_args
 import pytest
 import torch
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.local.checkpoint import load_checkpoint
 from mrb_lib.judges.local.tiny import Architecture, write_tiny
 from mrb_lib.judges.prompt_files import load_prompt
 from mrb_lib.judges.roster.source import check_folder
+from mrb_lib.tables.errors import InputError
 
 ARCHITECTURES = get_args(Architecture)
 

@@ -15,7 +15,6 @@ import transformers
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.local import checkpoint, weights
 from mrb_lib.judges.local import tiny as makes
 from mrb_lib.judges.local.checkpoint import devices_needed, load_checkpoint, special_tokens
@@ -25,6 +24,7 @@ from mrb_lib.judges.local.weights import Weights, choose_device, choose_devices,
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import Settings
+from mrb_lib.tables.errors import InputError
 
 Tiny = Callable[[str], Path]
 CPU = torch.device("cpu")

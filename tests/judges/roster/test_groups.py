@@ -9,10 +9,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.roster.group_file import read_group_file
 from mrb_lib.judges.roster.groups import chosen_judges, group_notes, judge_groups
 from mrb_lib.judges.roster.roster import entries
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest
 
 

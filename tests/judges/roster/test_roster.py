@@ -12,12 +12,12 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from mrb_lib.errors import InputError
 from mrb_lib.judges.roster import roster as module
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.roster import ROSTER_COLUMNS, check_name, entries, entry_of, gaps, resolve, roster, samples
 from mrb_lib.judges.roster.source import WeightsSource
 from mrb_lib.judges.settings import DEFAULT_TEMPERATURE_OF_REPEATS, Settings, for_repeats
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest, write_manifest
 
 MINE = (

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from mrb_lib.errors import InputError, RunError
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.hub import is_subfolder
 from mrb_lib.judges.roster.source import (
@@ -20,6 +19,7 @@ from mrb_lib.judges.roster.source import (
     pinned_revision,
     provenance_of,
 )
+from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.manifest import Manifest, write_manifest
 
 from ...data.hub.local_hub import LocalHub, serve

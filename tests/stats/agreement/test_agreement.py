@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.agreement import agreement, annotator_pairs
+from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import annotations_of, cases_of
 
 COEFFICIENTS = ["percent_agreement", "cohen_kappa", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1"]

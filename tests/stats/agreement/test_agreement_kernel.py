@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from statsmodels.stats.inter_rater import fleiss_kappa
 
-from mrb_lib.schema import LEVELS
 from mrb_lib.stats.agreement.coefficients import Kernel, category_values, estimated_alpha, scaled
+from mrb_lib.tables.schema import LEVELS
 
 
 def votes(n: int, k: int, annotators: tuple[int, int]) -> np.ndarray:

@@ -15,10 +15,10 @@ from scipy.stats import t
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from mrb_lib.schema import LEVELS
 from mrb_lib.stats.agreement import agreement, annotator_pairs
 from mrb_lib.stats.agreement.pair_coefficients import adjusted, bias_index, prevalence_index
 from mrb_lib.stats.agreement.pair_table import SHOWN as OF_PAIRS
+from mrb_lib.tables.schema import LEVELS
 from tests.stats.small_tables import annotations_of, cases_of
 
 CATEGORIES = list("1234")

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.agreement import annotator_pairs, drift
 from mrb_lib.stats.agreement.drift import NO_ANSWERS, NOT_SHARED, NOTHING_DECISIVE
+from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import annotations_of, cases_of
 
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.agreement import agreement, annotator_pairs
+from mrb_lib.tables.schema import CHOICES
 from tests.stats.small_tables import annotations_of, cases_of
 
 

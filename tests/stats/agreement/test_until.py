@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.agreement.until import Target, annotators_for, read_target, spearman_brown, until
+from mrb_lib.tables.errors import InputError
 
 
 def _estimates(*rows: tuple[float, float, float], k: float = 3.0) -> pd.DataFrame:

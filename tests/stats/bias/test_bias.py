@@ -9,9 +9,9 @@ import statsmodels.api as sm
 from scipy.stats import t as student
 from scipy.stats import ttest_1samp, ttest_ind
 
-from mrb_lib.schema import ORDERS
 from mrb_lib.stats.bias.style_markers import MARKERS, length_difference, marker_differences, standardised
 from mrb_lib.stats.bias.table import BIASES, COLUMNS, bias
+from mrb_lib.tables.schema import ORDERS
 from tests.stats.small_tables import cases_of, gold_of, verdicts_of
 
 N = 300

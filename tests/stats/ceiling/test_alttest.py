@@ -8,11 +8,11 @@ from scipy.stats import t as student
 from scipy.stats import ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.ceiling import ceiling
 from mrb_lib.stats.ceiling.advantage import lower_tail_p, moments
 from mrb_lib.stats.ceiling.judges import labels_by_policy
 from mrb_lib.stats.core.panel import as_panel
+from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import alternative_annotator, annotations_of, cases_of, verdicts_of
 
 

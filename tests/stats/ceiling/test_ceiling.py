@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.ceiling import ceiling
+from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import annotations_of, cases_of, random_verdicts, verdicts_of
 
 FAST = {"resamples": 200, "seed": 0}

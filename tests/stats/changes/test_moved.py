@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.errors import InputError
-from mrb_lib.schema import DIMENSIONS, ORDERS, POLICIES
 from mrb_lib.stats.changes import moved
 from mrb_lib.stats.significance import significance
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import DIMENSIONS, ORDERS, POLICIES
 
 DIMS = list(DIMENSIONS[:2])
 PAIRS = pd.DataFrame({"judge": ["m", "n"], "judge_then": ["m", "n"], "judge_now": ["m", "n"]}, dtype="str")

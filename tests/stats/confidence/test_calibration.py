@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.confidence import calibration
 from mrb_lib.stats.confidence import summary as reasons
 from mrb_lib.stats.confidence import table as rows
 from mrb_lib.stats.core.panel import as_panel, panels
 from mrb_lib.stats.resampling.resample import NO_RESAMPLES, ONE_CLUSTER, ratios
+from mrb_lib.tables.errors import InputError
 
 PARTS = ["reliability", "resolution", "uncertainty", "within_bin_variance", "within_bin_covariance"]
 

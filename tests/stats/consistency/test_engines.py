@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.schema import CHOICES
 from mrb_lib.stats.consistency import consistency
 from mrb_lib.stats.consistency.engines import agreement_between, both_orders, order_shift, tokens_per_case
+from mrb_lib.tables.schema import CHOICES
 from tests.stats.small_tables import cases_of, random_verdicts, verdicts_of
 
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.core.subfields import columns_of, groups, one_kind_each
+from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of
 
 

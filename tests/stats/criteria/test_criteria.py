@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.criteria import criteria
 from mrb_lib.stats.criteria.table import NEVER_SEPARATES, NO_CRITERIA, NONE_WRONG
 from mrb_lib.stats.tables import TABLES, analyze
+from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of, gold_of, verdicts_of
 
 WEIGHTS = {"side": 5.0, "size": 2.0, "rude": -3.0, "polite": 4.0}

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.difficulty.irt import one_parameter, summary, wrong_gold
 from mrb_lib.stats.difficulty.table import FEW_JUDGES, NO_OTHER, NO_SPREAD, NOT_CONVERGED, difficulty
 from mrb_lib.stats.difficulty.trials import Shown, plain, worth
 from mrb_lib.stats.models import mixed
 from mrb_lib.stats.models.observations import Design, Observations
+from mrb_lib.tables.errors import InputError
 
 N = 200
 

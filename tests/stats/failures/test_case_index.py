@@ -8,17 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.data.votes import gold
-from mrb_lib.errors import InputError
-from mrb_lib.schema import POLICIES
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.difficulty.table import difficulty
 from mrb_lib.stats.failures.case_index import build_index, open_index
 from mrb_lib.stats.failures.changed import changed_by_probe
 from mrb_lib.stats.failures.failure_kinds import Kinds, difficulty_of, failure_kinds
 from mrb_lib.stats.failures.selection import Query, facets, select
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import POLICIES
 from mrb_lib.verdicts.parts import part_paths
 from mrb_lib.verdicts.store import load_verdicts, run_folders, save_imported
 

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.core.panel import ABSENT
 from mrb_lib.stats.failures.failure_kinds import KINDS, MIXED, UNKNOWN, Kinds, Scale, failure_kinds
 from mrb_lib.stats.failures.selection import Query, facets, select
+from mrb_lib.tables.errors import InputError
 
 RISK = Scale(("none", "low", "high", "fatal"), is_ordered=True, acceptable=("none", "low"))
 # c0 right, c1 one off on the safe side, c2 called safe three off, c3 called unsafe, c4 unread, c5 without gold

@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.failures.changed import ChangedByProbe
 from mrb_lib.stats.failures.failure_kinds import ANY_PROBE, KINDS, OF_A_CASE, OF_RATINGS, OUTCOMES, Kinds, failure_kinds
 from mrb_lib.stats.failures.query import from_fragment, to_fragment
 from mrb_lib.stats.failures.selection import NO_KIND, Query, facets, searchable, select
+from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
 N, DIMENSIONS = 60, ["accuracy", "overall"]

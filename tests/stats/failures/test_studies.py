@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.data.votes import gold
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.accuracy import correctness
 from mrb_lib.stats.failures.studies import FAILURE, RULE, SUCCESS, case_studies
 from tests.stats.small_tables import annotations_of, cases_of, verdicts_of

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from mrb_lib.data.votes import gold
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.accuracy.table import correctness
 from mrb_lib.stats.failures.where import restricted
 from mrb_lib.stats.tables import analyze, read_panels
-from tests.widgets.boards.judged import judged
+from mrb_lib.tables.errors import InputError
+from tests.review.boards.judged import judged
 
 BENCHMARK, VERDICTS = judged()
 REVIEWS = pd.DataFrame(

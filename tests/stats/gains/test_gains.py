@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, empty_annotations
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.gains.table import NO_RECORD, gains
 from mrb_lib.stats.significance.paired import significance
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.verdicts.training import training_cases
 from tests.stats.small_tables import cases_of, gold_of, groups_of, random_verdicts

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.votes import gold
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.gold.annotators import annotators, effective_wilson, kish_size
 from mrb_lib.stats.gold.dawid_skene import em, label_counts
 from mrb_lib.stats.gold.posterior import posterior

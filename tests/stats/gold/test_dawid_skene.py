@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.gold.dawid_skene import em, label_counts, patterns
+from mrb_lib.tables.errors import InputError
 
 
 def labels_of(generator: np.random.Generator, n: int, right: list[float], share: list[float]) -> np.ndarray:

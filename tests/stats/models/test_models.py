@@ -8,12 +8,12 @@ import pytest
 from statsmodels.api import Logit
 from statsmodels.stats.multitest import multipletests
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.models import mixed
 from mrb_lib.stats.models.effects import logistic, logistic_normal
 from mrb_lib.stats.models.model_rows import ALWAYS_RIGHT, FEW_CLUSTERS, NOT_CONVERGED, SEPARATED
 from mrb_lib.stats.models.observations import Design, Observations, log_length_ratio
 from mrb_lib.stats.models.table import NO_VERDICTS, models
+from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of, gold_of, verdicts_of
 
 N = 90

@@ -10,17 +10,17 @@ import pandas as pd
 import pytest
 from sklearn.metrics import precision_recall_fscore_support
 
-from mrb_lib.data.audit.folder import audit
-from mrb_lib.data.benchmark import Benchmark, load, save
-from mrb_lib.data.merge import merge
-from mrb_lib.data.meta import BenchmarkMeta, meta_from, meta_text
-from mrb_lib.data.votes import gold
-from mrb_lib.errors import InputError
-from mrb_lib.schema import joined_labels, split_labels
+from mrb_lib.benchmarks.audit.folder import audit
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.merge import merge
+from mrb_lib.benchmarks.meta import BenchmarkMeta, meta_from, meta_text
+from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.agreement.intervals import ALIKE
 from mrb_lib.stats.inputs import read_panels
 from mrb_lib.stats.resampling.resample import FEW_DEFINED, ONE_CLUSTER
 from mrb_lib.stats.tables import analyze
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import joined_labels, split_labels
 from mrb_lib.verdicts.store import load_verdicts, save_imported
 
 LABELS = ('fabricated, "finding"', "<b>omission</b>", "wrong side: {{ x }}", "None of it | 1,5", "Ω\u202e")

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.data.demo.probed_judges import Effect, ProbedJudge, choices, probabilities
+from mrb_lib.demo.probed_judges import Effect, ProbedJudge, choices, probabilities
 from mrb_lib.probes.probe import target
-from mrb_lib.schema import CHOICES, NO_PROBE
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.probes import probes
+from mrb_lib.tables.schema import CHOICES, NO_PROBE
 
 TEST_PROBES = {
     "image/removed": ("worse", 1),

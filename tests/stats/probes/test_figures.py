@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from mrb_lib.plots.probes import probe_profile, probe_severity
+from mrb_lib.figures.probes import probe_profile, probe_severity
 
 
 def rows() -> pd.DataFrame:

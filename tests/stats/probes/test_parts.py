@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.schema import NO_PROBE
 from mrb_lib.stats.core.panel import ABSENT, Panel, panels
 from mrb_lib.stats.probes import probes
 from mrb_lib.stats.probes.gaps import AS_IT_IS, NOT_BOTH
 from mrb_lib.stats.probes.ranks import NO_SHARED_CASE
-from mrb_lib.validation import conform
+from mrb_lib.tables.schema import NO_PROBE
+from mrb_lib.tables.validation import conform
 from tests.stats.probes.panels import cases_of, gold_of, panel_of, table
 
 N = 300

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
-from mrb_lib.data.demo.probed_judges import ProbedJudge
-from mrb_lib.schema import CHOICES, NO_PROBE
+from mrb_lib.demo.probed_judges import ProbedJudge
+from mrb_lib.tables.schema import CHOICES, NO_PROBE
 from tests.stats.probes.panels import FAMILY, gold_of, panel_of, simulated, table, towards
 
 N = 300

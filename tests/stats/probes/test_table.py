@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.errors import InputError
 from mrb_lib.probes.probe import target
-from mrb_lib.schema import CHOICES, NO_PROBE
 from mrb_lib.stats.core.multiplicity import adjust
 from mrb_lib.stats.core.panel import ABSENT
 from mrb_lib.stats.probes import probes
 from mrb_lib.stats.probes.effects import NO_PROBES, NOT_PAIRED, NOT_SCORED
 from mrb_lib.stats.probes.expectation import NO_NOISE, TESTS, UNKNOWN, known
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import CHOICES, NO_PROBE
 from tests.stats.probes.panels import cases_of, gold_of, panel_of, table
 
 N = 60

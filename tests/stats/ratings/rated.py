@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.demo.ratings import RatingJudge, simulated_ratings
-from mrb_lib.data.meta import BenchmarkMeta
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.demo.ratings import RatingJudge, simulated_ratings
 
 SCALE = ("none", "low", "moderate", "high")
 

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.demo.ratings import RatingJudge
-from mrb_lib.data.votes import gold
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.votes import gold
+from mrb_lib.demo.ratings import RatingJudge
 from mrb_lib.stats.difficulty.table import OF_CHOICES
 from mrb_lib.stats.tables import TABLES, analyze
 from mrb_lib.stats.templates.table import ONE_ORDER
+from mrb_lib.tables.errors import InputError
 from tests.stats.ratings.rated import SCALE, benchmark, simulated, verdicts
 from tests.stats.small_tables import groups_of, prompts_of
 from tests.training_records import recipes_of

@@ -10,11 +10,11 @@ import pytest
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.rationales.table import ALIKE_GAP, FEW_GAP
 from mrb_lib.stats.tables import TABLES, analyze
+from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.formats.rationales import CATEGORIES
 
 META = BenchmarkMeta("why", "simulated", ("reason",), CATEGORIES, task="rating", acceptable=("right",))

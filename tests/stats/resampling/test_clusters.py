@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.resampling.clusters import n_clusters, resampling_unit
 from mrb_lib.stats.tables import TABLES, analyze
+from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import annotations_of, cases_of, verdicts_of
 
 N = 60

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.resampling import draws as drawing
 from mrb_lib.stats.resampling import resample
 from mrb_lib.stats.resampling.resample import (
@@ -18,6 +17,7 @@ from mrb_lib.stats.resampling.resample import (
     ratios,
     resampled,
 )
+from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of
 
 

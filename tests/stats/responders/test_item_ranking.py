@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.resampling.resample import ONE_CLUSTER
 from mrb_lib.stats.responders.item_orders import edit_distance, item_responses
@@ -23,6 +22,7 @@ from mrb_lib.stats.responders.item_ranking import (
 )
 from mrb_lib.stats.responders.ranking import ranking
 from mrb_lib.stats.responders.reading import sentence, sentence_of_items
+from mrb_lib.tables.errors import InputError
 from tests.judges.item_cases import item_cases
 from tests.stats.small_tables import CHOICE, gold_of, ids, verdicts_of
 

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.responders.ppi import COLUMNS, ppi
 from mrb_lib.stats.responders.prediction_powered import mean
+from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of, gold_of, verdicts_of
 
 N = 400

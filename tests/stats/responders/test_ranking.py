@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.responders.ranking import COLUMNS, OF_TIES, ranking
+from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import annotations_of, cases_of, gold_of, verdicts_of
 
 NOBODY = pd.DataFrame(columns=["case_id", "annotator", "dimension", "choice"])

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.confidence.recalibration import FOLDS, folds
 from mrb_lib.stats.resampling.resample import NO_RESAMPLES
 from mrb_lib.stats.resampling.robust import FEW_CLUSTERS
@@ -27,6 +26,7 @@ from mrb_lib.stats.selective.thresholds import (
     risk_p,
     upper_bound,
 )
+from mrb_lib.tables.errors import InputError
 
 
 def tables(p: np.ndarray, right: np.ndarray, **columns: object) -> tuple[pd.DataFrame, ...]:

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.accuracy import correctness
 from mrb_lib.stats.core.multiplicity import adjust
 from mrb_lib.stats.significance.omnibus import permutation_f
 from mrb_lib.stats.significance.paired import significance
+from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
 

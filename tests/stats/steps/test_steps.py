@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.errors import InputError
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.agreement.intervals import ALIKE
 from mrb_lib.stats.resampling.resample import ONE_CLUSTER
 from mrb_lib.stats.tables import analyze
+from mrb_lib.tables.errors import InputError
 
 META = BenchmarkMeta(
     "steps", "simulated", ("correctness",), ("wrong", "poor", "right"), "ordinal", "rating", ("right",)

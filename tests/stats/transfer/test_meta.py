@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.transfer.meta import pool, predict
+from mrb_lib.tables.errors import InputError
 
 
 def random_sets(rows: int, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark
-from mrb_lib.data.meta import BenchmarkMeta
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.significance.paired import significance
 from mrb_lib.stats.tables import analyze
 from mrb_lib.stats.transfer import transfer

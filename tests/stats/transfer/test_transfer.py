@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from mrb_lib.errors import InputError
 from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.transfer import transfer
 from mrb_lib.stats.transfer.domains import domain_accuracies, proportion
 from mrb_lib.stats.transfer.meta import pool
 from mrb_lib.stats.transfer.rankings import by_domain, expected, kendall
+from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of, gold_of, ids, random_verdicts, verdicts_of
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mrb_lib.data.benchmark import Benchmark, load
-from mrb_lib.data.meta import BenchmarkMeta
-from mrb_lib.errors import InputError
-from mrb_lib.schema import SEEN_BY_JUDGES
-from mrb_lib.validation import Finding, conform
+from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import SEEN_BY_JUDGES
+from mrb_lib.tables.validation import Finding, conform
 from mrb_lib.verdicts.formats.rationales import write
 
 META = BenchmarkMeta(

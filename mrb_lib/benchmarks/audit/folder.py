@@ -1,0 +1,217 @@
+"""The audit of a benchmark folder: everything that is wrong with it, at once, each with its cure."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mrb_lib.benchmarks.audit.images import ProgressCallback, image_findings
+from mrb_lib.benchmarks.audit.labels import annotation_findings, cluster_findings, majority_findings, subfield_findings
+from mrb_lib.benchmarks.audit.leaks import leak_findings
+from mrb_lib.benchmarks.audit.pairing import pairing_findings
+from mrb_lib.benchmarks.audit.report import ANNOTATIONS_FILE, CASES_FILE
+from mrb_lib.benchmarks.audit.splits import split_findings
+from mrb_lib.benchmarks.audit.text import text_findings
+from mrb_lib.benchmarks.audit.vocabulary import displaced_rows, vocabulary_findings, word_sets
+from mrb_lib.benchmarks.benchmark import Benchmark, FolderImages, empty_annotations
+from mrb_lib.benchmarks.meta import BenchmarkMeta, read_meta
+from mrb_lib.benchmarks.votes import gold
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import is_safe_name
+from mrb_lib.tables.schema import COLUMNS, TableName
+from mrb_lib.tables.validation import Finding, conform, inspect
+
+_META_FILE = "benchmark.toml"
+_SEVERITY = {"error": 0, "warning": 1, "info": 2}
+
+
+def audit(folder: Path, *, progress: ProgressCallback | None = None) -> list[Finding]:
+    """Look for everything that is wrong, or worth knowing, in a benchmark folder.
+
+    Nothing is written. Structural errors do not stop the audit: what can still be
+    read is audited.
+
+    Parameters
+    ----------
+    folder : the folder that holds `benchmark.toml`
+    progress : called with "images", how many are done, and of how many
+
+    Returns
+    -------
+    list of Finding
+        Errors (the benchmark cannot be loaded or judged as it is), warnings (it can,
+        but numbers from it may mislead), then infos (worth knowing); within each in
+        the order of files and rows. Clean data gives no error and no warning.
+
+    Raises
+    ------
+    InputError
+        There is no such folder.
+
+    Notes
+    -----
+    Tested by tests/benchmarks/audit/test_audit.py.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: there is no such folder; make one with `mrb demo` or `mrb import`.")
+    findings: list[Finding] = []
+    meta = _meta(folder, findings)
+    cases = _table(folder, "cases", meta, findings)
+    annotations = _table(folder, "annotations", meta, findings)
+    if cases is not None and cases.empty:
+        findings.append(
+            Finding("error", CASES_FILE, None, None, "the table holds no case", "import the benchmark again")
+        )
+        cases = None
+    if cases is not None:
+        findings += _contents(folder, meta, cases, annotations, progress, sound=not _broken(findings))
+    order = sorted(
+        range(len(findings)), key=lambda i: (_SEVERITY[findings[i].severity], findings[i].file, findings[i].row or 0, i)
+    )
+    return [findings[i] for i in order]
+
+
+def _broken(findings: list[Finding]) -> bool:
+    return any(finding.severity == "error" for finding in findings)
+
+
+def _meta(folder: Path, findings: list[Finding]) -> BenchmarkMeta | None:
+    try:
+        return read_meta(folder / _META_FILE)
+    except InputError as error:
+        findings.append(_as_finding(error, folder, _META_FILE))
+        return None
+
+
+def _as_finding(error: InputError, folder: Path, file: str) -> Finding:
+    """A message `where: problem; cure.` taken apart again."""
+    text = str(error).removesuffix(".")
+    for prefix in (str(folder / file), str(folder)):
+        text = text.removeprefix(prefix)
+    key = re.match(r", key (\w+)", text)
+    text = re.sub(r"^(?:, key \w+)?: ", "", text)
+    problem, _, cure = text.rpartition("; ")
+    return Finding("error", file, None, key.group(1) if key else None, problem, cure)
+
+
+def _table(folder: Path, table: TableName, meta: BenchmarkMeta | None, findings: list[Finding]) -> pd.DataFrame | None:
+    """A table as far as it can be read and compared; what breaks its contract goes to `findings`."""
+    file = f"{table}.parquet"
+    path = folder / file
+    try:
+        arrow = pq.ParquetFile(path).read()
+    except (pa.ArrowException, OSError) as error:
+        if not path.exists():
+            problem = "the file is missing"
+        elif path.is_file() and path.stat().st_size == 0:
+            problem = "the file is empty"
+        else:
+            problem = f"the file is truncated or not a parquet file ({error})"
+        cure = "restore it from its source or import the benchmark again"
+        findings.append(Finding("error", file, None, None, problem, cure))
+        return None
+    frame = _decoded(arrow, file, findings).to_pandas()
+    repeated = frame.columns[frame.columns.duplicated()]
+    if len(repeated):
+        findings += [
+            Finding("error", file, None, name, "the column occurs twice", "remove one of the two") for name in repeated
+        ]
+        return None
+    dimensions, categories = (meta.dimensions, meta.categories) if meta is not None else (None, None)
+    if table == "annotations" and meta is None:
+        categories = tuple(frame["choice"].dropna().astype("str").unique()) if "choice" in frame.columns else ()
+    task = meta.task if meta is not None else "preference"
+    labels = meta.labels if meta is not None else None
+    findings += inspect(frame, table, file, dimensions=dimensions, categories=categories, task=task, labels=labels)
+    required = [column.name for column in COLUMNS[table] if column.required]
+    return _comparable(frame, table) if set(required) <= set(frame.columns) else None
+
+
+def _decoded(table: pa.Table, file: str, findings: list[Finding]) -> pa.Table:
+    """The table with its texts checked: bytes that are not UTF-8 are reported and left out."""
+    for i, field in enumerate(table.schema):
+        if not (pa.types.is_string(field.type) or pa.types.is_large_string(field.type)):
+            continue
+        column = table.column(i)
+        try:
+            column.validate(full=True)
+            continue
+        except pa.ArrowInvalid:
+            raw = column.cast(pa.large_binary()).to_pylist()
+        texts: list[str | None] = []
+        for row, value in enumerate(raw, start=1):
+            texts.append(None if value is None else value.decode("utf-8", errors="ignore"))
+            if value is not None and texts[-1] != value.decode("utf-8", errors="replace"):
+                cure = "write the source's text as UTF-8 and import again"
+                findings.append(Finding("error", file, row, field.name, "the text is not valid UTF-8", cure))
+        table = table.set_column(i, field.name, pa.array(texts, pa.large_string()))
+    return table
+
+
+def _comparable(frame: pd.DataFrame, table: TableName) -> pd.DataFrame:
+    """Text columns as text and image names as lists of safe names, whatever `inspect` found in them."""
+    out = frame.reset_index(drop=True)
+    for column in COLUMNS[table]:
+        if column.type == "str" and column.name in out.columns:
+            out[column.name] = out[column.name].astype("str")
+    if table == "cases":
+        names = out["images"] if "images" in out.columns else pd.Series([()] * len(out))
+        out["images"] = pd.Series([_safe_names(value) for value in names], index=out.index, dtype=object)
+    return out
+
+
+def _safe_names(value: object) -> list[str]:
+    if not isinstance(value, (list, tuple, np.ndarray)):
+        return []
+    return [name for name in value if isinstance(name, str) and is_safe_name(name)]
+
+
+def _contents(
+    folder: Path,
+    meta: BenchmarkMeta | None,
+    cases: pd.DataFrame,
+    annotations: pd.DataFrame | None,
+    progress: ProgressCallback | None,
+    *,
+    sound: bool,
+) -> list[Finding]:
+    # What a broken benchmark.toml does not say the cases do: ratings have no second responses.
+    preference = meta.is_preference if meta is not None else bool(cases["response_b"].fillna("").ne("").any())
+    findings, digests = image_findings(folder / "images", cases, progress)
+    findings += text_findings(cases, digests, preference=preference)
+    words = word_sets(cases) if preference else None
+    if words is not None:
+        displaced = pairing_findings(cases, words)
+        findings += displaced
+        findings += vocabulary_findings(cases, words, set(displaced_rows(displaced)))
+    findings += subfield_findings(cases)
+    findings += cluster_findings(cases)
+    labels = None
+    if annotations is not None:
+        has_case = annotations["case_id"].isin(cases["case_id"])
+        findings += [
+            _unknown_case(annotations, int(i)) for i in np.flatnonzero(~has_case & annotations["case_id"].notna())
+        ]
+        dimensions = meta.dimensions if meta is not None else tuple(annotations["dimension"].dropna().unique())
+        findings += annotation_findings(cases, annotations, dimensions)
+        if sound and meta is not None and has_case.all():
+            benchmark = Benchmark(meta, conform(cases, "cases", CASES_FILE, task=meta.task), annotations)
+            labels = gold(benchmark)
+            findings += majority_findings(labels)
+    if sound and meta is not None:
+        readable = cases["images"].map(lambda names: [name for name in names if name in digests])
+        there = conform(cases.assign(images=readable), "cases", CASES_FILE, task=meta.task)
+        stored = Benchmark(meta, there, empty_annotations(), FolderImages(folder / "images"), folder)
+        findings += split_findings(stored, progress)
+    return findings + leak_findings(cases, labels if preference else None)
+
+
+def _unknown_case(annotations: pd.DataFrame, i: int) -> Finding:
+    case = str(annotations["case_id"].iloc[i])
+    cure = "correct the id or remove the row"
+    return Finding("error", ANNOTATIONS_FILE, i + 1, "case_id", f"the case {case!r} does not exist", cure, case)

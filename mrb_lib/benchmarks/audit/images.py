@@ -1,0 +1,224 @@
+"""What is wrong with the images: unreadable, cut off, too large, or stored so that readers see them differently."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pandas as pd
+from PIL import Image, UnidentifiedImageError
+
+from mrb_lib.benchmarks.audit.report import case_finding
+from mrb_lib.benchmarks.benchmark import FolderImages
+from mrb_lib.benchmarks.images import IMAGE_FORMATS
+from mrb_lib.benchmarks.images.dicom import header, is_dicom, read_dicom
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import inside
+from mrb_lib.tables.schema import WORK_RECORD
+from mrb_lib.tables.validation import Finding, Severity
+
+MAX_PIXELS = 50_000_000
+MAX_BYTES = 20_000_000
+# Plain raster formats only: others (EPS, for one) start outside programs when they are decoded.
+_ORIENTATION = 0x0112
+_BITS_PER_SAMPLE = 258
+
+ProgressCallback = Callable[[str, int, int], None]
+Problem = tuple[Severity, str, str]
+
+
+def image_findings(
+    folder: Path, cases: pd.DataFrame, progress: ProgressCallback | None = None
+) -> tuple[list[Finding], dict[str, str]]:
+    """Audit the images of a benchmark folder, one at a time.
+
+    Every image is decoded in full, except one whose header announces more than 50
+    megapixels: that one is never decoded.
+
+    Parameters
+    ----------
+    folder : the benchmark's `images` folder; it may be absent. That of a work folder also has the images of items
+        without a case, which is no finding
+    cases : the cases table; `images` holds lists of safe names
+    progress : called with "images", how many are done, and of how many
+
+    Returns
+    -------
+    findings : list of Finding
+        Those about an image that a case names point at the case's row.
+    digests : dict
+        The digest of the bytes of every file that could be read, by image name.
+
+    Notes
+    -----
+    Tested by tests/benchmarks/audit/test_audit_images.py.
+    """
+    users: dict[str, list[int]] = {}
+    for i, names in enumerate(cases["images"]):
+        for name in names:
+            users.setdefault(name, []).append(i)
+    findings: list[Finding] = []
+    digests: dict[str, str] = {}
+    is_work = (folder.parent / WORK_RECORD).is_file()
+    names = sorted(users.keys() | (set() if is_work else set(FolderImages(folder))))
+    for done, name in enumerate(names, start=1):
+        report = _ImageReport(name, users.get(name, []), cases)
+        try:
+            path = inside(folder, name)
+        except InputError:
+            findings.append(report.finding("error", "is a link out of the folder", "put the file itself there"))
+            continue
+        if path.is_dir():
+            findings.append(report.finding("error", "is a folder", "name the files in it, or put the image there"))
+        elif not path.is_file():
+            findings.append(report.finding("error", "is missing", "restore the file, or remove its name from the case"))
+        elif name not in users:
+            findings.append(report.finding("warning", "is named by no case", "remove it, or add its name to its case"))
+        else:
+            findings += [report.finding(*problem) for problem in _problems(path)]
+            digests[name] = _digest(path)
+        if progress is not None:
+            progress("images", done, len(names))
+    return findings + list(_shared(digests, users, cases)), digests
+
+
+class _ImageReport:
+    """Where to point when something is wrong with an image."""
+
+    def __init__(self, name: str, rows: list[int], cases: pd.DataFrame) -> None:
+        self.name = name
+        self.rows = rows
+        self.case_id = str(cases["case_id"].iloc[rows[0]]) if rows else None
+
+    def finding(self, severity: Severity, problem: str, cure: str) -> Finding:
+        if not self.rows:
+            return Finding(severity, f"images/{self.name}", None, None, f"the image {problem}", cure)
+        others = f" (and {len(self.rows) - 1} more cases name it)" if len(self.rows) > 1 else ""
+        problem = f"images/{self.name} {problem}{others}"
+        return Finding(severity, "cases.parquet", self.rows[0] + 1, "images", problem, cure, self.case_id)
+
+
+def _problems(path: Path) -> Iterator[Problem]:
+    size = path.stat().st_size
+    if size == 0:
+        yield "error", "is empty", "restore the file from its source"
+        return
+    if size > MAX_BYTES:
+        yield "warning", f"has {size / 1e6:.0f} MB, over {MAX_BYTES / 1e6:.0f}", "store it smaller or better compressed"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        # An oversized image is refused here from its header, with the pixel count; Pillow's own limit says less.
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+        problems: list[Problem]
+        try:
+            problems = list(_decode_dicom(path) if _has_dicom(path) else _decode(path))
+        except InputError as error:
+            reason = str(error).partition(": ")[2].rpartition(";")
+            problems = [("error", reason[0] or str(error), reason[2].strip(" .") or "replace it")]
+        except Image.DecompressionBombError:
+            bomb = "is a decompression bomb (its header announces far more pixels than any scan has)"
+            problems = [("error", bomb, "replace it with the real image")]
+        except UnidentifiedImageError:
+            unknown = f"is not an image of a known format ({', '.join(IMAGE_FORMATS)}, DICOM)"
+            problems = [("error", unknown, "convert it to PNG or JPEG")]
+        except MemoryError:
+            problems = [("error", "does not fit into memory", "store it smaller")]
+        except Exception as error:  # noqa: BLE001  # Pillow's decoders raise nearly anything on damaged files
+            problems = [("error", f"is damaged or truncated ({error})", "restore the file from its source")]
+    yield from problems
+    for text in dict.fromkeys(str(warning.message).strip() for warning in caught):
+        yield "warning", f"is read with a warning: {text}", "store it again from its source"
+
+
+def _has_dicom(path: Path) -> bool:
+    with path.open("rb") as stream:
+        return is_dicom(stream.read(132))
+
+
+def _decode_dicom(path: Path) -> Iterator[Problem]:
+    content = path.read_bytes()
+    read_dicom(content)
+    frames, identifying = header(content)
+    if frames > 1:
+        yield "warning", f"holds {frames} pictures, and a judge sees the first only", "store the frame that counts"
+    if identifying:
+        yield (
+            "warning",
+            f"identifies the patient ({', '.join(identifying)})",
+            "empty these elements, or set PatientIdentityRemoved to YES if what they hold is a pseudonym",
+        )
+
+
+def _decode(path: Path) -> Iterator[Problem]:
+    with Image.open(path, formats=IMAGE_FORMATS) as image:
+        width, height = image.size
+        pixels = width * height
+        if pixels > MAX_PIXELS:
+            limit = f"{MAX_PIXELS / 1e6:.0f}"
+            yield (
+                "warning",
+                f"has {width} x {height} pixels ({pixels / 1e6:.0f} megapixels, over {limit}) and was not decoded",
+                "store it smaller",
+            )
+            return
+        yield from _peculiarities(image, path)
+        image.load()
+    if image.format == "PNG":
+        # The decoder stops at the last pixel: a file cut off in the chunks behind it is found only here.
+        with Image.open(path, formats=("PNG",)) as reopened:
+            reopened.verify()
+
+
+def _peculiarities(image: Image.Image, path: Path) -> Iterator[Problem]:
+    """What the header says that makes two readers see two different images."""
+    if getattr(image, "is_animated", False) and image.format != "MPO":
+        yield "warning", "is animated (several frames), and a judge sees the first only", "store the frame that counts"
+    if _bits(image, path) > 8:
+        yield (
+            "warning",
+            "has more than 8 bits a channel, which readers cut off in different ways",
+            "window it and store 8 bits a channel",
+        )
+    if image.mode in ("CMYK", "YCbCr", "LAB", "HSV"):
+        yield "warning", f"has the colour mode {image.mode}", "convert it to RGB"
+    turned = image.getexif().get(_ORIENTATION, 1)
+    if turned not in (0, 1):
+        yield (
+            "warning",
+            f"is turned by its EXIF orientation ({turned}), which some readers ignore",
+            "turn the pixels themselves (PIL.ImageOps.exif_transpose) and store it again",
+        )
+
+
+def _bits(image: Image.Image, path: Path) -> int:
+    """Bits a channel as stored; Pillow shows 16-bit colour PNG and TIFF as if it were 8-bit."""
+    if image.format == "PNG":
+        with path.open("rb") as stream:
+            return stream.read(25)[24]
+    if image.format == "TIFF":
+        stored = getattr(image, "tag_v2", {}).get(_BITS_PER_SAMPLE, 8)
+        return max(stored) if isinstance(stored, tuple) else int(stored)
+    return 16 if image.mode.startswith(("I", "F")) else 8
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "blake2b").hexdigest()
+
+
+def _shared(digests: dict[str, str], users: dict[str, list[int]], cases: pd.DataFrame) -> Iterator[Finding]:
+    """Different names for the same bytes."""
+    names: dict[str, list[str]] = {}
+    for name, digest in digests.items():
+        names.setdefault(digest, []).append(name)
+    for same in names.values():
+        if len(same) < 2:
+            continue
+        first, second, *others = same
+        row = users[second][0]
+        more = f" and {len(others)} more" if others else ""
+        problem = f"images/{second}{more} has the same content as images/{first} (row {users[first][0] + 1})"
+        cure = "give cases about one image the same `cluster`, so that intervals treat them as related"
+        yield case_finding(cases, row, "images", problem, cure, severity="info")

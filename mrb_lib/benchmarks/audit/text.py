@@ -1,0 +1,153 @@
+"""What is wrong with the texts of the cases: blanks, copies, exchanged answers, damaged characters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.benchmarks.audit.report import CASES_FILE, case_finding
+from mrb_lib.tables.validation import Finding
+
+_RESPONSES = ("response_a", "response_b")
+
+# A UTF-8 sequence read as Windows-1252: a lead byte's letter, then as many continuation bytes' letters as it asks
+# for. Only the leads that hardly ever stand before such a letter in real text are taken: Â and Ã alone, those of
+# three bytes (à to ï) with both followers, and Cyrillic's Ð and Ñ when they come in pairs.
+_CONTINUATION = "[\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]"  # noqa: RUF001  these look-alikes are the point
+_MOJIBAKE = (
+    f"[\u00c2\u00c3]{_CONTINUATION}|[\u00e0-\u00ef]{_CONTINUATION}{{2}}|(?:[\u00d0\u00d1]{_CONTINUATION}){{2}}|â€"
+)
+_DAMAGE = {
+    "the replacement character U+FFFD": re.compile("\ufffd"),
+    "a lone surrogate": re.compile("[\ud800-\udfff]"),
+    "a byte order mark U+FEFF": re.compile("\ufeff"),
+    "a control character": re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"),
+    "UTF-8 read as Windows-1252": re.compile(_MOJIBAKE),
+}
+_WHITE = {ord(character): None for character in "\t\n\r"}
+_ANY_DAMAGE = re.compile("|".join(pattern.pattern for pattern in _DAMAGE.values()))
+
+
+def text_findings(cases: pd.DataFrame, digests: Mapping[str, str], *, preference: bool = True) -> list[Finding]:
+    """Audit the texts of a cases table.
+
+    Parameters
+    ----------
+    cases : the cases table with its required columns, a row a case; `images` holds lists of names
+    digests : the digest of each readable image's bytes, so that a case copied under
+        another image name is still a copy, and one about another image is not
+    preference : whether the annotators chose between the two responses; if not,
+        a blank or repeated response is not a defect
+
+    Returns
+    -------
+    list of Finding
+        In order of the kind of defect, then of row.
+
+    Notes
+    -----
+    Texts are compared regardless of case and of white space.
+    Tested by tests/benchmarks/audit/test_audit_text.py.
+    """
+    texts = pd.DataFrame({name: folded(cases[name]) for name in ("question", *_RESPONSES)})
+    findings = [*_blank(cases, texts if preference else texts[["question"]])]
+    if preference:
+        findings += _identical_responses(cases, texts)
+    findings += _copies(cases, texts, digests)
+    findings += _damaged(cases)
+    return findings
+
+
+def folded(texts: pd.Series) -> pd.Series:
+    """Texts in lower case with single spaces, the form in which two of them are compared; missing is empty."""
+    return texts.fillna("").map(lambda text: " ".join(str(text).casefold().split())).astype("str")
+
+
+def text_columns(cases: pd.DataFrame) -> list[str]:
+    """The columns of a cases table that hold text."""
+    return [str(name) for name in cases.columns if isinstance(cases[name].dtype, pd.StringDtype)]
+
+
+def _blank(cases: pd.DataFrame, texts: pd.DataFrame) -> Iterator[Finding]:
+    for column in texts.columns:
+        blank = cases[column].notna() & (texts[column] == "")
+        for i in np.flatnonzero(blank):
+            problem = f"the {column.split('_')[0]} is blank"
+            cure = "restore the text from the source, or remove the case if there is none"
+            yield case_finding(cases, i, column, problem, cure)
+
+
+def _identical_responses(cases: pd.DataFrame, texts: pd.DataFrame) -> Iterator[Finding]:
+    first, second = texts["response_a"], texts["response_b"]
+    for i in np.flatnonzero((first == second) & (first != "")):
+        problem = "the two responses are the same text, so no choice between them means anything"
+        cure = "restore the two responses, or remove the case"
+        yield case_finding(cases, i, "response_b", problem, cure)
+
+
+def _copies(cases: pd.DataFrame, texts: pd.DataFrame, digests: Mapping[str, str]) -> Iterator[Finding]:
+    """Cases that ask the same question about the same images with the same responses, in either frame."""
+    keys = _keys(cases, texts, digests)
+    row = pd.Series(np.arange(len(keys)))
+    pair = [keys[name] for name in ("question", "images", "low", "high")]
+    first_of_frame = row.groupby([*pair, keys["flipped"]], sort=False).transform("min").to_numpy()
+    first_of_pair = row.groupby(pair, sort=False).transform("min").to_numpy()
+    ids = cases["case_id"]
+    for i in np.flatnonzero(first_of_pair != row.to_numpy()):
+        same_frame = first_of_frame[i] != i
+        other = int(first_of_frame[i] if same_frame else first_of_pair[i])
+        where = f"case {ids.iloc[other]} in row {other + 1}"
+        if same_frame:
+            column, problem = "question", f"the case is a copy of {where} (same question, images and responses)"
+        else:
+            column, problem = "response_a", f"the case is {where} with response_a and response_b exchanged"
+        cure = "keep one of the two, or give both the same `cluster` if the repetition is meant"
+        yield case_finding(cases, i, column, problem, cure)
+    same = keys.assign(low=np.minimum(keys["a"], keys["b"]), high=np.maximum(keys["a"], keys["b"]))
+    repeats = same.duplicated(["question", "images", "low", "high"]).sum() - (first_of_pair != row).sum()
+    if repeats:
+        problem = f"{repeats} cases repeat the question, images and responses of another, given by other responders"
+        cure = "they are not independent: give such cases the same `cluster`"
+        yield Finding("info", CASES_FILE, None, "response_a", problem, cure)
+
+
+def _keys(cases: pd.DataFrame, texts: pd.DataFrame, digests: Mapping[str, str]) -> pd.DataFrame:
+    """What makes two cases one: hashes of question, images, and of each side's responder and response."""
+    pictures = cases["images"].map(lambda names: "\0".join(digests.get(name, name) for name in names)).astype("str")
+    keys = pd.DataFrame({"question": _hash(texts["question"]), "images": _hash(pictures)})
+    sides = []
+    for side in ("a", "b"):
+        response = texts[f"response_{side}"]
+        model = cases[f"model_{side}"].fillna("").astype("str") if f"model_{side}" in cases.columns else ""
+        keys[side] = _hash(response)
+        sides.append(_hash((response + "\0" + model).astype("str")))
+    keys["low"], keys["high"] = np.minimum(*sides), np.maximum(*sides)
+    keys["flipped"] = sides[0] > sides[1]
+    return keys
+
+
+def _hash(texts: pd.Series) -> np.ndarray:
+    return pd.util.hash_pandas_object(texts, index=False).to_numpy()
+
+
+def _damaged(cases: pd.DataFrame) -> Iterator[Finding]:
+    for column in text_columns(cases):
+        for i, text in enumerate(cases[column].fillna("")):
+            if text.isascii() and text.translate(_WHITE).isprintable():
+                continue  # nearly every text, and four times faster than the search
+            if _ANY_DAMAGE.search(text) is None:
+                continue
+            problems = [f"{what} at character {hit.start() + 1}" for what, hit in _hits(text)]
+            problem = f"the text is damaged: {', '.join(problems)}"
+            cure = "read the source again as UTF-8, or correct the text"
+            yield case_finding(cases, i, column, problem, cure)
+
+
+def _hits(text: str) -> Iterator[tuple[str, re.Match[str]]]:
+    for what, pattern in _DAMAGE.items():
+        hit = pattern.search(text)
+        if hit is not None:
+            yield what, hit

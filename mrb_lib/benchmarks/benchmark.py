@@ -1,0 +1,279 @@
+"""A benchmark: its cases, its annotations, and its images, which are read one at a time.
+
+On disk a benchmark is a folder `benchmark.toml cases.parquet annotations.parquet
+images/`. `load` reads it, `save` and `BenchmarkWriter` write it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from types import TracebackType
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mrb_lib.benchmarks.meta import BenchmarkMeta, read_meta, write_meta
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import inside
+from mrb_lib.tables.schema import (
+    SEEN_BY_JUDGES,
+)
+from mrb_lib.tables.validation import check_references, conform
+
+
+class FolderImages(Mapping[str, bytes]):
+    """The files of a folder as a mapping from name to bytes, read only when asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __getitem__(self, name: str) -> bytes:
+        path = inside(self.folder, name)
+        if not path.is_file():
+            raise KeyError(name)
+        return path.read_bytes()
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and inside(self.folder, name).is_file()
+
+    def sizes(self) -> dict[str, int]:
+        """The number of bytes of each file."""
+        files = sorted(path for path in self.folder.rglob("*") if path.is_file())
+        return {path.relative_to(self.folder).as_posix(): path.stat().st_size for path in files}
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.sizes()
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A thin handle on the first two tables plus lazy images.
+
+    Attributes
+    ----------
+    cases : DataFrame, one row a case (see `mrb_lib.tables.schema.CASES`)
+    annotations : DataFrame, one row a case, annotator and dimension; may be empty
+    images : mapping from image name to the bytes of the file
+    path : the folder it was loaded from; None for one that lives in memory
+    """
+
+    meta: BenchmarkMeta
+    cases: pd.DataFrame
+    annotations: pd.DataFrame
+    images: Mapping[str, bytes] = field(default_factory=dict)
+    path: Path | None = None
+
+    @cached_property
+    def of_one_choice(self) -> Benchmark:
+        """The benchmark without its dimensions of several labels; itself where it has none."""
+        if not self.meta.labels:
+            return self
+        annotations = self.annotations[~self.annotations["dimension"].isin(list(self.meta.labels))]
+        meta = replace(self.meta, dimensions=self.meta.one_choice, labels={})
+        return replace(self, meta=meta, annotations=annotations.reset_index(drop=True))
+
+    @cached_property
+    def cases_by_image(self) -> pd.DataFrame:
+        """The cases table in which an image has one name: a copy, byte for byte, bears that of the first one."""
+        if "images" not in self.cases:
+            return self.cases
+        files = self.images
+        sizes = files.sizes() if isinstance(files, FolderImages) else {name: len(files[name]) for name in files}
+        by_size: dict[int, list[str]] = {}
+        for name in dict.fromkeys(name for names in self.cases["images"] for name in names):
+            if sizes.get(name):  # an empty file is a copy of nothing
+                by_size.setdefault(sizes[name], []).append(name)
+        first: dict[bytes, str] = {}
+        alike = [name for names in by_size.values() if len(names) > 1 for name in names]
+        bears = {name: first.setdefault(hashlib.blake2b(self.images[name]).digest(), name) for name in alike}
+        if len(first) == len(bears):
+            return self.cases
+        renamed = self.cases["images"].map(lambda names: [bears.get(name, name) for name in names])
+        return self.cases.assign(images=renamed)
+
+    def fingerprint(self) -> str:
+        """SHA-256 over all files of the benchmark folder, images included.
+
+        Raises
+        ------
+        InputError
+            The benchmark was not loaded from a folder.
+        """
+        folder = self._folder()
+        tables = ("benchmark.toml", "cases.parquet", "annotations.parquet")
+        return self._digest((name, (folder / name).read_bytes()) for name in tables)
+
+    def case_fingerprint(self) -> str:
+        """SHA-256 over what a judge may see: ids, `SEEN_BY_JUDGES` and images; not annotations, and not the split."""
+        stored = pq.ParquetFile(self._folder() / "cases.parquet")
+        visible = [name for name in ("case_id", *SEEN_BY_JUDGES) if name in stored.schema_arrow.names]
+        values = ((name, stored.read(columns=[name]).column(0).to_pylist()) for name in visible)
+        return self._digest((name, json.dumps(column, default=str).encode("ascii")) for name, column in values)
+
+    def _folder(self) -> Path:
+        if self.path is None:
+            raise InputError(f"benchmark {self.meta.name}: has no folder yet; save it first.")
+        return self.path
+
+    def _digest(self, tables: Iterable[tuple[str, bytes]]) -> str:
+        """Over tables, or columns of one, and the images."""
+        folder = self._folder()
+        images = ((f"images/{name}", (folder / "images" / name).read_bytes()) for name in self.images)
+        digest = hashlib.sha256()
+        for name, content in chain(tables, images):
+            digest.update(name.encode("utf-8") + b"\0" + hashlib.blake2b(content, digest_size=16).digest())
+        return digest.hexdigest()
+
+
+def empty_annotations() -> pd.DataFrame:
+    """An annotations table without rows."""
+    return pd.DataFrame({name: pd.Series(dtype="str") for name in ("case_id", "annotator", "dimension", "choice")})
+
+
+def read_table(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
+    """Read one parquet file, telling apart a missing, a damaged and an empty one.
+
+    Raises
+    ------
+    InputError
+        The file is missing, truncated or not parquet, or has two columns of one name.
+    """
+    try:
+        table = pq.ParquetFile(path).read(columns=columns)
+        table.validate(full=True)
+        frame: pd.DataFrame = table.to_pandas()
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: the file is missing; import the benchmark again.") from error
+    except (pa.ArrowException, OSError) as error:
+        size = path.stat().st_size if path.is_file() else 0
+        what = "is empty" if size == 0 else f"is damaged: truncated, or not a parquet file of text ({error})"
+        raise InputError(f"{path}: {what}; restore it from its source or import it again.") from error
+    repeated = frame.columns[frame.columns.duplicated()]
+    if len(repeated):
+        raise InputError(f"{path}, column {repeated[0]}: the column occurs twice; remove one of the two.")
+    return frame
+
+
+def load(path: str | Path) -> Benchmark:
+    """Load a benchmark folder; images stay on disk until they are asked for.
+
+    Parameters
+    ----------
+    path : the folder that holds `benchmark.toml`
+
+    Raises
+    ------
+    InputError
+        The folder is not a benchmark, or a table breaks its contract.
+    """
+    folder = Path(path)
+    meta = read_meta(folder / "benchmark.toml")
+    path_of_cases = folder / "cases.parquet"
+    cases = conform(read_table(path_of_cases), "cases", str(path_of_cases), dimensions=meta.dimensions, task=meta.task)
+    source = folder / "annotations.parquet"
+    annotations = conform(
+        read_table(source),
+        "annotations",
+        str(source),
+        dimensions=meta.dimensions,
+        categories=meta.categories,
+        labels=meta.labels,
+    )
+    check_references(annotations, cases, str(source))
+    return Benchmark(meta, cases, annotations, FolderImages(folder / "images"), folder)
+
+
+class BenchmarkWriter:
+    """Writes a benchmark in chunks, so that its size is not bounded by memory.
+
+    Use as a context manager, inside `mrb_lib.tables.files.staged_folder`. Every chunk is
+    validated; case ids must be unique over all chunks.
+    """
+
+    def __init__(self, folder: Path, meta: BenchmarkMeta) -> None:
+        self.folder = folder
+        self.meta = meta
+        self._ids: set[str] = set()
+        self._writers: dict[str, pq.ParquetWriter] = {}
+
+    def __enter__(self) -> BenchmarkWriter:
+        (self.folder / "images").mkdir(parents=True, exist_ok=True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for writer in self._writers.values():
+            writer.close()
+        if kind is None:
+            write_meta(self.meta, self.folder / "benchmark.toml")
+
+    def add(self, cases: pd.DataFrame, annotations: pd.DataFrame, images: Mapping[str, bytes]) -> None:
+        """Append a chunk: its cases, their annotations, and the images they name.
+
+        An image that a case names and `images` lacks is left out; `mrb check` reports it.
+        """
+        cases = conform(cases, "cases", "cases", dimensions=self.meta.dimensions, task=self.meta.task)
+        annotations = conform(
+            annotations,
+            "annotations",
+            "annotations",
+            dimensions=self.meta.dimensions,
+            categories=self.meta.categories,
+            labels=self.meta.labels,
+        )
+        check_references(annotations, cases, "annotations")
+        repeated = [case for case in cases["case_id"] if case in self._ids]
+        if repeated:
+            raise InputError(f"cases: case_id {repeated[0]} occurs again; keep one of the two.")
+        self._ids.update(cases["case_id"])
+        self._append("cases", cases)
+        self._append("annotations", annotations)
+        for name in dict.fromkeys(name for names in cases["images"] for name in names):
+            if name in images:
+                path = inside(self.folder / "images", name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(images[name])
+
+    def _append(self, table: str, frame: pd.DataFrame) -> None:
+        schema = self._writers[table].schema if table in self._writers else None
+        try:
+            arrow = pa.Table.from_pandas(frame, schema=schema, preserve_index=False).replace_schema_metadata(None)
+            if schema is None:
+                arrow = arrow.cast(_without_null_types(arrow.schema))
+                path = self.folder / f"{table}.parquet"
+                self._writers[table] = pq.ParquetWriter(path, arrow.schema, compression="zstd")
+            self._writers[table].write_table(arrow)
+        except (pa.ArrowException, OverflowError) as error:
+            raise InputError(
+                f"{table}: a column cannot be stored ({error}); make its values plain and alike, or leave it out."
+            ) from error
+
+
+def _without_null_types(schema: pa.Schema) -> pa.Schema:
+    """An all-missing first chunk must not fix the type of a column to null."""
+
+    def concrete(kind: pa.DataType) -> pa.DataType:
+        if pa.types.is_null(kind):
+            return pa.large_string()
+        if pa.types.is_list(kind) and pa.types.is_null(kind.value_type):
+            return pa.list_(pa.string())
+        return kind
+
+    return pa.schema([pa.field(f.name, concrete(f.type)) for f in schema])
+
+
+def save(benchmark: Benchmark, folder: Path) -> None:
+    """Write a benchmark into `folder`; wrap it in `mrb_lib.tables.files.staged_folder` so that no half is ever seen."""
+    with BenchmarkWriter(folder, benchmark.meta) as writer:
+        writer.add(benchmark.cases, benchmark.annotations, benchmark.images)

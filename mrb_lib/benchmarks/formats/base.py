@@ -1,0 +1,219 @@
+"""How a format registers itself, what its reader returns, and how its rows become tables that keep the contract."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Final, Generic, NamedTuple, TypeVar
+
+import pandas as pd
+
+from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations
+from mrb_lib.benchmarks.formats.mapping import mapped_columns
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.registry import Registry
+from mrb_lib.tables.validation import Finding, Severity, check_references, conform
+
+ANNOTATION_COLUMNS = ("case_id", "annotator", "dimension", "choice")
+VERDICT_COLUMNS = ("judge", "case_id", "dimension", "order", "choice", "status", "reply")
+PREFERENCE = ("A", "tie", "B")
+
+
+class Imported(NamedTuple):
+    """What an importer made of its source.
+
+    Attributes
+    ----------
+    benchmark : lives in memory; its images are read from the source when asked for
+    verdicts : the verdicts table, without rows where the source has none
+    findings : what was counted on the way and is not an error
+    """
+
+    benchmark: Benchmark
+    verdicts: pd.DataFrame
+    findings: list[Finding]
+
+
+Read = Callable[..., Imported]
+Write = Callable[..., list[Finding]]
+F = TypeVar("F", Read, Write)
+
+
+@dataclass(frozen=True)
+class Format(Generic[F]):
+    """A format that `mrb import` reads or `mrb export` writes.
+
+    Attributes
+    ----------
+    convert : a reader is called with the path of the source; a writer with the benchmark, the verdicts table and an
+        empty folder, and returns what the format could not hold; both take the options of the format as keywords
+    about : what the format is, for a list of formats
+    """
+
+    convert: F
+    about: str
+
+
+READERS: Final[Registry[Format[Read]]] = Registry("format", "mrb_lib.benchmarks.formats")
+WRITERS: Final[Registry[Format[Write]]] = Registry(
+    "format", "mrb_lib.benchmarks.formats", "mrb_lib.verdicts.formats", "mrb_lib.build.training.formats"
+)
+
+
+def reads(name: str, *, about: str) -> Callable[[Read], Read]:
+    """Register the decorated function as the reader of a format.
+
+    Its keyword-only parameters become options of `mrb import`; each is annotated `Annotated[type, "what it does"]`.
+    """
+    return partial(_register, READERS, name, about)
+
+
+def writes(name: str, *, about: str) -> Callable[[Write], Write]:
+    """Register the decorated function as the writer of a format; its options are declared as those of `reads`."""
+    return partial(_register, WRITERS, name, about)
+
+
+def _register(formats: Registry[Format[F]], name: str, about: str, convert: F) -> F:
+    formats.add(name, Format(convert, about))
+    return convert
+
+
+def read_source(format_: str, src: Path, *, map_: Sequence[str] = (), **options: object) -> Imported:
+    """Read somebody else's files in a format, whatever they call their columns.
+
+    Parameters
+    ----------
+    format_ : one of `READERS`
+    src : the folder or file
+    map_ : "theirs=ours" of each column that is to be read as if it were called `ours`; see `mapping`
+    options : of the format
+
+    Returns
+    -------
+    Imported
+        The benchmark's metadata name the columns that were renamed, under `import`.
+
+    Raises
+    ------
+    InputError
+        As the format's reader, or as `mapping.ColumnMap`.
+
+    Notes
+    -----
+    Validated by tests/benchmarks/formats/test_mapping.py.
+    """
+    with mapped_columns(map_) as columns:
+        imported = READERS[format_].convert(src, **options)
+        columns.check(format_)
+    if not columns.names:
+        return imported
+    meta = imported.benchmark.meta
+    extra = {**meta.extra, "import": {"format": format_, "columns": columns.names}}
+    return imported._replace(benchmark=replace(imported.benchmark, meta=replace(meta, extra=extra)))
+
+
+def declared_options(function: Read | Write) -> dict[str, inspect.Parameter]:
+    """The options that a reader or writer declares: its keyword-only parameters, by name."""
+    parameters = inspect.signature(function, eval_str=True).parameters
+    return {name: one for name, one in parameters.items() if one.kind is inspect.Parameter.KEYWORD_ONLY}
+
+
+def annotation_table(
+    rows: Iterable[tuple[str, str, str, str]], source: str | Path, meta: BenchmarkMeta
+) -> pd.DataFrame:
+    """Annotations from `(case_id, annotator, dimension, choice)` tuples.
+
+    Parameters
+    ----------
+    source : the file to name in messages
+    meta : of the benchmark, whose dimensions and categories are the only ones allowed
+
+    Raises
+    ------
+    InputError
+        An annotator labels the same case and dimension twice, or a label is unknown.
+    """
+    listed = list(rows)
+    frame = pd.DataFrame(listed, columns=list(ANNOTATION_COLUMNS), dtype="str") if listed else empty_annotations()
+    return conform(
+        frame,
+        "annotations",
+        str(source),
+        dimensions=meta.dimensions,
+        categories=meta.categories,
+        labels=meta.labels,
+    )
+
+
+def verdict_table(rows: Iterable[Sequence[object]], source: str | Path) -> pd.DataFrame:
+    """Verdicts from tuples in the order of `VERDICT_COLUMNS`; repeat 0, probe none.
+
+    Raises
+    ------
+    InputError
+        A judge speaks twice about the same case, dimension and order.
+    """
+    listed = list(rows)
+    columns = zip(*listed, strict=True) if listed else ([] for _ in VERDICT_COLUMNS)
+    frame = pd.DataFrame(
+        {name: pd.Series(list(values), dtype="str") for name, values in zip(VERDICT_COLUMNS, columns, strict=True)}
+    )
+    return conform(frame, "verdicts", str(source))
+
+
+def import_tables(
+    meta: BenchmarkMeta,
+    cases: pd.DataFrame,
+    annotations: pd.DataFrame | None = None,
+    verdicts: pd.DataFrame | None = None,
+    findings: Iterable[Finding] = (),
+    *,
+    source: Path,
+    images: Mapping[str, bytes] | None = None,
+) -> Imported:
+    """Validate the tables and put them together.
+
+    Parameters
+    ----------
+    annotations, verdicts : as `annotation_table` and `verdict_table` make them; None where the source has none
+    findings : what was counted on the way
+    source : the file to name in messages
+    images : the bytes of each image by name, read when asked for
+
+    Raises
+    ------
+    InputError
+        A table breaks its contract, or names a case that does not exist.
+    """
+    if cases.empty:
+        raise InputError(f"{source}: holds no cases; check that it is the folder you mean.")
+    cases = conform(cases, "cases", str(source), task=meta.task)
+    annotations = empty_annotations() if annotations is None else annotations
+    verdicts = verdict_table([], source) if verdicts is None else verdicts
+    check_references(annotations, cases, str(source))
+    check_references(verdicts, cases, str(source))
+    return Imported(Benchmark(meta, cases, annotations, images or {}), verdicts, list(findings))
+
+
+def no_verdicts(path: Path, judge: str) -> Finding:
+    """The finding that a judge's file, which the source publishes, is not there."""
+    return Finding("info", str(path), None, None, f"there are no verdicts of {judge}", "add the file if you want them")
+
+
+def counted(
+    count: int,
+    severity: Severity,
+    file: str | Path,
+    problem: str,
+    cure: str,
+    column: str | None = None,
+    row: int | None = None,
+) -> list[Finding]:
+    """One finding that says how often something occurred; none where it never did."""
+    if not count:
+        return []
+    return [Finding(severity, str(file), row, column, f"{count:,} {problem}", cure)]

@@ -1,0 +1,216 @@
+"""Columns that a user's files call otherwise: `--map theirs=ours`, heeded wherever a format reads a file.
+
+A mapped column is read as if the file called it `ours`: a field that the format reads, or a column of the cases that
+it knows nothing of, such as `organ`, which is carried into the cases. A format need not know: the functions of
+`sources` rename what they read, and what is carried passes through `SourceRow.case`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Final
+
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import CASES
+
+CARRIED: Final = (*(column.name for column in CASES if not column.required and column.type in ("str", "date")), "item")
+"""Columns of the cases that any format can be given from a column it does not know."""
+_SHOWN = 12
+
+
+class MappingError(InputError):
+    """A mapping of columns that names none, confuses two, or comes to nothing."""
+
+
+class ColumnMap:
+    """The pairs `theirs=ours` of one import, what they named in the files, and what the format read.
+
+    Raises
+    ------
+    InputError
+        One is not a pair of names, or a column is mapped twice.
+    """
+
+    def __init__(self, pairs: Sequence[str] = ()) -> None:
+        self.names: dict[str, str] = {}
+        self._columns: dict[str, None] = {}
+        self._used: dict[str, str] = {}
+        self._read: set[str] = set()
+        self._carried: set[str] = set()
+        for pair in pairs:
+            theirs, _, ours = pair.rpartition("=")
+            if not theirs or not ours:
+                raise MappingError(f"--map {pair!r}: is not a pair of names; write their_column=our_column.")
+            if self.names.setdefault(theirs, ours) != ours:
+                raise MappingError(
+                    f"--map {pair}: {theirs} is mapped to {self.names[theirs]} as well; keep one of the two."
+                )
+
+    def of(self, columns: Iterable[str], file: str | Path) -> dict[str, str]:
+        """Which of a file's columns to rename, and to what.
+
+        Raises
+        ------
+        InputError
+            Two columns of the file would have one name.
+        """
+        columns = list(columns)
+        renames = {name: self.names[name] for name in columns if name in self.names}
+        after = [renames.get(name, name) for name in columns]
+        for name, ours in renames.items():
+            if after.count(ours) > 1:
+                others = [each for each in columns if renames.get(each, each) == ours and each != name]
+                there = "is there already" if ours in others else f"would be made of {others[0]} as well"
+                raise MappingError(f"{file}, column {ours}: {there}; leave out --map {name}={ours}.")
+        self._columns |= dict.fromkeys(columns)
+        self._used |= dict.fromkeys(renames, str(file))
+        return renames
+
+    def reads(self, names: Iterable[str]) -> None:
+        """Note that the format read these columns, by our names."""
+        self._read.update(names)
+
+    def is_read(self, name: str) -> bool:
+        """Whether the format has read a column, by our name."""
+        return name in self._read
+
+    def carries(self, name: str) -> None:
+        """Note that a renamed column, by our name, goes into the cases as it is."""
+        self._carried.add(name)
+
+    def missing(self) -> MappingError | None:
+        """What to say of the first pair whose column is in none of the files read; None where all are."""
+        for theirs, ours in self.names.items():
+            if theirs not in self._used:
+                return MappingError(f"--map {theirs}={ours}: {_nowhere(theirs, list(self._columns))}.")
+        return None
+
+    def cause_of(self, error: InputError) -> MappingError | None:
+        """What to say instead where a file lacks a column because of the mapping; None where it is not to blame."""
+        for theirs, ours in self.names.items():
+            if f"column {theirs}:" in str(error) and theirs in self._used:
+                file = self._used[theirs]
+                return MappingError(f"{file}, column {theirs}: the format reads it; leave out --map {theirs}={ours}.")
+        wanted = any(f"column {ours}:" in str(error) for ours in self.names.values())
+        return self.missing() if wanted else None
+
+    def check(self, format_: str) -> None:
+        """Refuse a pair that came to nothing.
+
+        Raises
+        ------
+        InputError
+            A column is in none of the files, or the format has no use for what it is mapped to.
+        """
+        error = self.missing()
+        if error is not None:
+            raise error
+        for theirs, ours in self.names.items():
+            if ours not in self._read | self._carried:
+                own = ", ".join(sorted(filter(None, self._read)))
+                raise MappingError(
+                    f"{self._used[theirs]}, column {theirs}: {format_} has no use for a column {ours} there; map it to "
+                    f"one that the format reads ({own}) or, in the file of the cases, to one of {', '.join(CARRIED)}."
+                )
+
+
+def clash(file: str, theirs: str, ours: str) -> MappingError:
+    """The error that a format fills a column of the cases itself."""
+    return MappingError(
+        f"{file}, column {theirs}: the format fills {ours} itself; leave out --map {theirs}={ours}, or map the column "
+        "to the field that the format reads it from."
+    )
+
+
+def _nowhere(theirs: str, columns: list[str]) -> str:
+    if not columns:
+        return "no columns with names were read; leave it out"
+    near = difflib.get_close_matches(theirs.lower(), [name.lower() for name in columns], n=len(columns), cutoff=0.0)
+    ordered = sorted(columns, key=lambda name: near.index(name.lower()))
+    more = f" and {len(ordered) - _SHOWN} more" if len(ordered) > _SHOWN else ""
+    shown = ", ".join(name or repr(name) for name in ordered[:_SHOWN])
+    return f"there is no column {theirs}; the columns are {shown}{more}"
+
+
+_MAP: ContextVar[ColumnMap | None] = ContextVar("column_map", default=None)
+
+
+def column_map() -> ColumnMap:
+    """The mapping of the import that is under way; an empty one where there is none."""
+    return _MAP.get() or ColumnMap()
+
+
+@contextmanager
+def mapped_columns(pairs: Sequence[str]) -> Iterator[ColumnMap]:
+    """Rename columns in every file that is read within the block.
+
+    Raises
+    ------
+    InputError
+        See `ColumnMap`. Where reading fails for want of a column because of the mapping, that is said instead.
+    """
+    columns = ColumnMap(pairs)
+    token = _MAP.set(columns)
+    try:
+        yield columns
+    except MappingError:
+        raise
+    except InputError as error:
+        cause = columns.cause_of(error)
+        if cause is None:
+            raise
+        raise cause from error
+    finally:
+        _MAP.reset(token)
+
+
+class Fields(Mapping[str, object]):
+    """The fields of a record whose columns may be renamed; it notes which of them the format reads.
+
+    Attributes
+    ----------
+    columns : the mapping of the import
+    theirs : the name in the file of each renamed field
+    values_by_name : the fields under our names
+    """
+
+    def __init__(self, values: Mapping[str, object], columns: ColumnMap, renames: Mapping[str, str]) -> None:
+        self.columns = columns
+        self.theirs = {ours: theirs for theirs, ours in renames.items()}
+        self.values_by_name = {renames.get(name, name): value for name, value in values.items()}
+
+    def __getitem__(self, name: str) -> object:
+        value = self.values_by_name[name]
+        self.columns.reads([name])
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values_by_name)
+
+    def __len__(self) -> int:
+        return len(self.values_by_name)
+
+    def carried(self, filled: Iterable[str], file: str) -> Iterator[tuple[str, object]]:
+        """The renamed fields that the format has not read and that cases may have: our name and the value.
+
+        Parameters
+        ----------
+        filled : the columns of the cases that the format fills
+
+        Raises
+        ------
+        InputError
+            One of them is filled by the format.
+        """
+        for ours, theirs in self.theirs.items():
+            if self.columns.is_read(ours):
+                continue
+            if ours in filled:
+                raise clash(file, theirs, ours)
+            if ours in CARRIED:
+                self.columns.carries(ours)
+                yield ours, self.values_by_name.get(ours) or None  # an empty cell is a missing value

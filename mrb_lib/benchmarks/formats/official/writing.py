@@ -1,0 +1,388 @@
+"""Writing the published layout, so that the published evaluation script reads it.
+
+The layout holds one image and one organ a case, one label a case and dimension for
+exactly the six dimensions, and verdicts with the first response shown first. What a
+benchmark has beyond that is counted in what `write` returns.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TextIO
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.formats.base import counted, writes
+from mrb_lib.benchmarks.formats.official.cases import NOTE, ORDER, ORGAN, RENAMED
+from mrb_lib.benchmarks.formats.official.images import COLUMN as IMAGE
+from mrb_lib.benchmarks.votes import gold
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import inside, is_safe_name, slug
+from mrb_lib.tables.schema import CONSENSUS, DIMENSIONS, NO_PROBE, ORGAN_DEPARTMENT
+from mrb_lib.tables.validation import Finding
+
+COPIED = ("dataset", "question_type", "image_id", "body_part")
+_OFFICIAL_NAMES = {name: official for official, name in RENAMED.items()}
+_DERIVED = ("images", "organ")
+_IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+_ROWS_A_GROUP = 16
+_FILE = "export"
+RAW, NORMALIZED = "data/benchmark_result_parquet1", "data/benchmark_result_parquet_normalized1"
+_READ_AGAIN = "the reply decides it anew when it is read back"
+_WRITTEN = {"judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "status", "reply", "answer_model"}
+_REPEATED = ("dataset", "modality_type", "question_type", "question")
+
+
+@writes("official", about="the published layout, which the published evaluation script reads")
+def write(benchmark: Benchmark, verdicts: pd.DataFrame, out: Path) -> list[Finding]:
+    """Write a benchmark and its verdicts in the published layout.
+
+    Parameters
+    ----------
+    verdicts : those with order AB, repeat 0 and probe none are written, others are counted
+    out : the folder to write into; it becomes the data root
+
+    Returns
+    -------
+    list of Finding
+        What the layout could not hold, counted. The label of a case is the majority
+        of its annotators; a case without a majority in every dimension is written
+        without ground truth, which the published script leaves out. A label or a
+        choice `tie` is written as "tie": the published script then counts as policy
+        `official` does. Cases without an organ or with several images are left out.
+
+    Raises
+    ------
+    InputError
+        The benchmark lacks one of the six dimensions, its labels are not a
+        preference, no case has an organ, or an organ's name cannot name a file.
+
+    Notes
+    -----
+    Columns beyond the layout are written as further columns of the parquet files, and
+    a note in the file's metadata keeps the order of rows and columns and the kind of
+    the benchmark, so that reading it back gives identical tables. Validated by
+    tests/benchmarks/formats/test_official.py.
+    """
+    out = Path(out)
+    findings: list[Finding] = []
+    _refuse_unfit(benchmark)
+    cases = _expressible(benchmark.cases, findings)
+    labels = _consensus(benchmark, cases, findings)
+    _write_pairs(benchmark, cases, out, findings)
+    for organ, rows in cases.groupby("organ", sort=True):
+        lines = [
+            json.dumps({"question_id": case_id, "human_answer": labels[case_id]}, ensure_ascii=False) + "\n"
+            for case_id in rows["case_id"]
+            if case_id in labels
+        ]
+        if lines:
+            (out / "pair_gt_all" / f"{organ}.jsonl").write_text("".join(lines), encoding="utf-8", newline="\n")
+        else:
+            problem = f"no case of {organ} has a label in every dimension, so it has no ground truth file"
+            findings.append(Finding("warning", _FILE, None, "choice", problem, "leave the organ out of --modalities"))
+    _write_results(verdicts, cases, out, findings)
+    return findings
+
+
+def _refuse_unfit(benchmark: Benchmark) -> None:
+    meta = benchmark.meta
+    if not meta.is_preference:
+        raise InputError(
+            f"benchmark {meta.name}: its labels are {', '.join(meta.categories)}, and the official layout holds "
+            "preferences only; export it as table."
+        )
+    absent = [name for name in DIMENSIONS if name not in meta.dimensions]
+    if absent:
+        raise InputError(
+            f"benchmark {meta.name}: has no dimension {', '.join(absent)}, and the official layout needs all six; "
+            "export it as table."
+        )
+    organs = list(benchmark.cases["organ"].dropna().unique()) if "organ" in benchmark.cases.columns else []
+    if len(organs) == 0:
+        raise InputError(
+            f"benchmark {meta.name}, column organ: no case has an organ, and the official layout files cases "
+            "by organ; export it as table."
+        )
+    for organ in organs:
+        if not re.fullmatch(r"\w[\w-]{0,99}", organ) or organ in ("all", "parquet"):
+            raise InputError(f"benchmark {meta.name}, column organ: {organ!r} cannot name a file; rename the organ.")
+    taken = {IMAGE, ORGAN, ORDER, *RENAMED} - {"question"} & set(benchmark.cases.columns)
+    if taken:
+        raise InputError(
+            f"benchmark {meta.name}, column {min(taken)}: the official layout uses this name; rename the column."
+        )
+
+
+def _expressible(cases: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
+    homeless = cases["organ"].isna()
+    has_several = cases["images"].map(len) > 1
+    findings += counted(int(homeless.sum()), "warning", _FILE, "cases have no organ", "they are left out", "organ")
+    lost = int((has_several & ~homeless).sum())
+    findings += counted(lost, "warning", _FILE, "cases have several images", "they are left out", "images")
+    kept = cases[~homeless & ~has_several]
+    if kept.empty:
+        raise InputError("cases: none has an organ and at most one image; export the benchmark as table.")
+    return kept
+
+
+def _consensus(benchmark: Benchmark, cases: pd.DataFrame, findings: list[Finding]) -> dict[str, dict[str, str]]:
+    """The labels of the cases that have one in each of the six dimensions."""
+    annotators = set(benchmark.annotations["annotator"])
+    if annotators - {CONSENSUS}:
+        problem = f"annotations of {len(annotators)} annotators became one label a case and dimension, by majority"
+        findings.append(Finding("info", _FILE, None, "annotator", problem, "export as table to keep them"))
+    beyond = [name for name in benchmark.meta.dimensions if name not in DIMENSIONS]
+    findings += counted(len(beyond), "warning", _FILE, "dimensions are not in the layout", f"left out: {beyond}")
+    label = gold(benchmark)
+    label = label[label["dimension"].isin(list(DIMENSIONS)) & label["case_id"].isin(cases["case_id"])]
+    decided = label.dropna(subset=["choice"])
+    complete = decided.groupby("case_id")["dimension"].transform("size") == len(DIMENSIONS)
+    undecided = int(label.loc[label["choice"].isna(), "case_id"].nunique())
+    unlabelled = len(cases) - int(complete.sum()) // len(DIMENSIONS)
+    problem = f"cases lack a label in some dimension ({undecided:,} of them for want of a majority)"
+    findings += counted(unlabelled, "warning", _FILE, problem, "they are written without ground truth", "choice")
+    lost = int((~complete).sum())
+    findings += counted(lost, "warning", _FILE, "labels of such cases are not written", "export as table to keep them")
+    written = decided[complete]
+    ties = int((written["choice"] == "tie").sum())
+    cure = "the published prompt offers no tie, so its judges count as wrong there"
+    findings += counted(ties, "warning", _FILE, "labels are ties", cure, "choice")
+
+    labels: dict[str, dict[str, str]] = {}
+    for case_id, dimension, choice in zip(written["case_id"], written["dimension"], written["choice"], strict=True):
+        labels.setdefault(case_id, {})[dimension] = choice
+    return {case_id: {name: choices[name] for name in DIMENSIONS} for case_id, choices in labels.items()}
+
+
+def _write_pairs(benchmark: Benchmark, cases: pd.DataFrame, out: Path, findings: list[Finding]) -> None:
+    table = _pairs_table(cases)
+    note = _metadata(benchmark, cases, table.schema)
+    schema = table.schema.insert(1, pa.field(IMAGE, _IMAGE_TYPE)).with_metadata(note)
+
+    folder = out / "pair_gt_all" / "parquet"
+    folder.mkdir(parents=True)
+    imageless = int((cases["images"].map(len) == 0).sum())
+    gone = 0
+    for organ, rows in cases.reset_index(drop=True).groupby("organ", sort=True):
+        with pq.ParquetWriter(folder / f"{organ}.parquet", schema, compression="zstd") as writer:
+            for start in range(0, len(rows), _ROWS_A_GROUP):
+                cases_of_group = rows.iloc[start : start + _ROWS_A_GROUP]
+                images = [_image(names, benchmark.images) for names in cases_of_group["images"]]
+                gone += sum(image is None for image in images)
+                chunk = table.take(pa.array(cases_of_group.index))
+                chunk = chunk.add_column(1, schema.field(IMAGE), [pa.array(images, _IMAGE_TYPE)])
+                writer.write_table(chunk.cast(schema))
+
+    cure = "the published script needs one to judge them"
+    findings += counted(imageless, "warning", _FILE, "cases have no image", cure, "images")
+    findings += counted(gone - imageless, "warning", _FILE, "images could not be found", cure, "images")
+
+
+def _image(names: list[str], images: Mapping[str, bytes]) -> dict[str, object] | None:
+    if not names or names[0] not in images:
+        return None
+    return {"bytes": images[names[0]], "path": names[0]}
+
+
+def _pairs_table(cases: pd.DataFrame) -> pa.Table:
+    """The columns of the parquet files without the image, the layout's own first."""
+    frame = pd.DataFrame({official: cases[name] for name, official in _OFFICIAL_NAMES.items()})
+    frame[ORGAN] = cases["organ"]
+    for name in COPIED:
+        frame[name] = cases[name] if name in cases.columns else pd.Series(None, index=cases.index, dtype="str")
+    for name in cases.columns:
+        if name not in _OFFICIAL_NAMES and name not in _DERIVED and name not in frame.columns:
+            frame[name] = cases[name]
+    if "department" in frame.columns and frame["department"].equals(cases["organ"].map(ORGAN_DEPARTMENT).astype("str")):
+        frame = frame.drop(columns="department")
+    if not cases["organ"].is_monotonic_increasing:
+        frame[ORDER] = range(len(frame))
+    try:
+        table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+    except pa.ArrowException as error:
+        raise InputError(f"cases: a column mixes types ({error}); make its values alike.") from error
+    plain = {pa.null(): pa.string(), pa.large_string(): pa.string()}
+    return table.cast(pa.schema([pa.field(f.name, plain.get(f.type, f.type)) for f in table.schema]))
+
+
+def _metadata(benchmark: Benchmark, cases: pd.DataFrame, schema: pa.Schema) -> dict[bytes, bytes]:
+    """The Hub's description of the columns, by which `datasets` decodes the image, and our own note."""
+    flat = [field for field in schema if not pa.types.is_nested(field.type)]
+    features: dict[str, object] = {field.name: {"dtype": str(field.type), "_type": "Value"} for field in flat}
+
+    features[IMAGE] = {"_type": "Image"}
+    meta = benchmark.meta
+    texts = ("name", "kind", "description", "source", "licence", "citation", "revision")
+    note = {"meta": {name: getattr(meta, name) for name in texts}, "columns": list(cases.columns)}
+    hub = {"info": {"features": features}}
+    return {b"huggingface": json.dumps(hub).encode(), NOTE: json.dumps(note, ensure_ascii=False).encode()}
+
+
+def _write_results(verdicts: pd.DataFrame, cases: pd.DataFrame, out: Path, findings: list[Finding]) -> None:
+    """Write `pair_<judge>.jsonl` under the raw and the normalized tree.
+
+    Parameters
+    ----------
+    cases : the cases that are written; verdicts on others are counted and left out
+
+    Notes
+    -----
+    A raw row's `chosen_answer` is the judge's reply to the case. Where the judge gave
+    a reply to each dimension, or none, it is the JSON object of its choices. A
+    normalized row holds the choices there are; a case without any has none, as in the
+    published pipeline.
+    """
+    rows = _selected(verdicts, cases, findings)
+    if rows.empty:
+        return
+    _count_lost_columns(rows, findings)
+    shown = _shown(cases)
+    replaced = 0
+    for judge, judge_rows in rows.groupby("judge", sort=True):
+        name = _file_name(str(judge), findings)
+        replaced += _write_judge(str(judge), name, judge_rows, shown, out)
+    findings += counted(
+        replaced,
+        "info",
+        _FILE,
+        "cases have no single reply of a judge",
+        "its choices are written as JSON",
+        "reply",
+    )
+
+
+def _selected(verdicts: pd.DataFrame, cases: pd.DataFrame, findings: list[Finding]) -> pd.DataFrame:
+    kept = pd.Series(True, index=verdicts.index)
+    for column, allowed, what in (
+        ("order", ["AB"], "verdicts have the order BA"),
+        ("repeat", [0], "verdicts are repeats"),
+        ("probe", [NO_PROBE], "verdicts are about a probed case"),
+        ("dimension", list(DIMENSIONS), "verdicts are on a dimension the layout lacks"),
+        ("case_id", list(cases["case_id"]), "verdicts are on cases left out"),
+    ):
+        fits = verdicts[column].isin(allowed)
+        findings += counted(int((kept & ~fits).sum()), "warning", _FILE, what, "they are left out", column)
+        kept &= fits
+    rows = verdicts[kept]
+    for status, cure in (("repaired", _READ_AGAIN), ("refused", _READ_AGAIN), ("error", "they read back as unparsed")):
+        count = int((rows["status"] == status).sum())
+        problem = f"verdicts have status {status}"
+        findings += counted(count, "info", _FILE, problem, cure, "status")
+    return rows
+
+
+def _count_lost_columns(rows: pd.DataFrame, findings: list[Finding]) -> None:
+    for name in rows.columns:
+        if name not in _WRITTEN:
+            count = int(rows[name].notna().sum())
+            findings += counted(count, "info", _FILE, "values cannot be written", "they are left out", str(name))
+
+
+def _shown(cases: pd.DataFrame) -> dict[str, dict[str, object]]:
+    """What a result row repeats of its case, by case id, in the order of the cases."""
+    frame = cases.assign(modality_type=cases["organ"])
+    names = [*_REPEATED, "image_id", "body_part"]
+    columns = {name: _nulled(frame[name]) if name in frame.columns else [None] * len(frame) for name in names}
+    return {
+        case_id: dict(zip(names, values, strict=True))
+        for case_id, *values in zip(frame["case_id"], *columns.values(), strict=True)
+    }
+
+
+def _nulled(values: pd.Series) -> list[object]:
+    return [None if missing else value for value, missing in zip(values.tolist(), values.isna(), strict=True)]
+
+
+def _file_name(judge: str, findings: list[Finding]) -> str:
+    """The judge's name where it can name a file (a slash makes a subfolder), else a name made from it."""
+    if is_safe_name(judge) and judge.isprintable() and all(0 < len(name) <= 100 for name in judge.split("/")):
+        return judge
+    name = slug(judge)
+    problem = f"the judge's name {judge!r} cannot name a file"
+    findings.append(Finding("warning", _FILE, None, "judge", problem, f"it is written, and reads back, as {name}"))
+    return name
+
+
+def _write_judge(
+    judge: str, name: str, rows: pd.DataFrame, shown: Mapping[str, Mapping[str, object]], out: Path
+) -> int:
+    """Write one judge's files; returns the number of cases whose reply is made from the choices."""
+    answers = _answers(rows)
+    replaced = 0
+    files: dict[str, TextIO] = {}
+    try:
+        for case_id, case in shown.items():
+            if case_id not in answers:
+                continue
+            reply, choices, model = answers[case_id]
+            if choices and reply is None:
+                reply = json.dumps(choices)
+                replaced += 1
+            organ = str(case["modality_type"])
+            for group in ("all", organ):
+                _line(_open(files, out, f"{RAW}/{group}", name), judge, case_id, case, reply, model)
+            normalized = _open(files, out, f"{NORMALIZED}/{organ}", name)
+            if choices:
+                _line(normalized, judge, case_id, case, choices, model)
+    finally:
+        for stream in files.values():
+            stream.close()
+    return replaced
+
+
+def _answers(rows: pd.DataFrame) -> dict[str, tuple[str | None, dict[str, str], str | None]]:
+    """The one reply, the choices by dimension and the answer model of each case."""
+    absent = pd.Series(None, index=rows.index, dtype="str")
+    names = ("choice", "reply", "answer_model")
+    columns = [_nulled(rows[name] if name in rows.columns else absent) for name in names]
+    replies: dict[str, set[object]] = {}
+    choices: dict[str, dict[str, str]] = {}
+    models: dict[str, str | None] = {}
+    for case_id, dimension, choice, reply, model in zip(rows["case_id"], rows["dimension"], *columns, strict=True):
+        replies.setdefault(case_id, set()).add(reply)
+        case_choices = choices.setdefault(case_id, {})
+        if choice is not None:
+            case_choices[dimension] = str(choice)
+        models[case_id] = None if model is None else str(model)
+    answers = {}
+    for case_id, case_choices in choices.items():
+        only = replies[case_id].pop() if len(replies[case_id]) == 1 else None
+        ordered = {name: case_choices[name] for name in DIMENSIONS if name in case_choices}
+        answers[case_id] = (None if only is None else str(only), ordered, models[case_id])
+    return answers
+
+
+def _open(files: dict[str, TextIO], out: Path, folder: str, name: str) -> TextIO:
+    if folder not in files:
+        path = inside(out, f"{folder}/pair_{name}.jsonl")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            raise InputError(f"{path}: two judges would share this file; rename one of them.")
+        files[folder] = path.open("w", encoding="utf-8", newline="\n")
+    return files[folder]
+
+
+def _line(
+    stream: TextIO,
+    judge: str,
+    case_id: str,
+    case: Mapping[str, object],
+    answer: str | Mapping[str, str] | None,
+    model: str | None,
+) -> None:
+    row = {
+        "question_id": case_id,
+        **{name: case[name] for name in _REPEATED},
+        "chosen_answer": answer,
+        "image_id": case["image_id"],
+        "body_part": case["body_part"],
+        "answer_model": model or judge,
+    }
+    stream.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")

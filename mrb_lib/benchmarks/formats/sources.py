@@ -1,0 +1,409 @@
+"""Reading JSON and CSV that somebody else wrote: every error names the file, the row and the column."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+import pandas as pd
+
+from mrb_lib.benchmarks.formats.mapping import Fields, column_map
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.validation import Finding
+
+Label = TypeVar("Label")
+_CHUNK = 50_000
+
+
+@dataclass(frozen=True)
+class SourceRow:
+    """One object or row of a file; its fields are read with their types checked.
+
+    Attributes
+    ----------
+    file : the file, to name in messages
+    location : where in it, as "row 3" (counted from 1) or "line 3"
+    values : the fields
+    """
+
+    file: str
+    location: str
+    values: Mapping[str, object]
+
+    def error(self, column: str | None, problem: str, cure: str) -> InputError:
+        """The error that says what is wrong with this record."""
+        where = f"{self.file}, {self.location}" + ("" if column is None else f", column {column}")
+        return InputError(f"{where}: {problem}; {cure}.")
+
+    def get(self, column: str) -> object:
+        """The value of a field that must be there; it may be null."""
+        if column not in self.values:
+            raise self.error(column, "the field is missing", "restore the file from its source")
+        return self.values[column]
+
+    def text(self, column: str) -> str:
+        """The value of a field that must be text."""
+        value = self.get(column)
+        if not isinstance(value, str):
+            raise self.error(column, f"{_kind(value)} where text belongs", "write plain text")
+        return value
+
+    def optional_text(self, column: str) -> str | None:
+        """The value of a field that may be null."""
+        return None if self.get(column) is None else self.text(column)
+
+    def id(self, column: str) -> str:
+        """The value of an identifier as text: 7, 7.0 and "7" are the same id."""
+        text = id_text(self.get(column))
+        if text is None:
+            value = self.values[column]
+            raise self.error(column, f"{_shown(value)} is not an identifier", "write text or a whole number")
+        return text
+
+    def label(self, column: str, labels: Mapping[str | int | None, Label]) -> Label:
+        """What the value of a field stands for; only the values in `labels`, with their exact type, are known."""
+        value = self.get(column)
+        for key, label in labels.items():
+            if type(value) is type(key) and value == key:
+                return label
+        allowed = ", ".join(json.dumps(key) for key in labels)
+        raise self.error(column, f"{_shown(value)} is not a known value", f"use one of {allowed}")
+
+    def case(self, fields: Mapping[str, object]) -> dict[str, object]:
+        """A row of the cases table: what the format makes of this record, and the columns that `--map` adds to it.
+
+        Parameters
+        ----------
+        fields : the columns that the format fills, all read by now
+
+        Raises
+        ------
+        InputError
+            A column is mapped to one that the format fills itself.
+        """
+        added = self.values.carried(fields, self.file) if isinstance(self.values, Fields) else ()
+        return {**fields, **dict(added)}
+
+    def same(self, column: str, other: SourceRow, hint: str) -> None:
+        """Refuse a field that differs from the same field of another record."""
+        if self.get(column) != other.get(column):
+            raise self.error(column, f"differs from {other.file}, {other.location}", hint)
+
+
+def by_id(records: Iterable[SourceRow], column: str) -> dict[str, SourceRow]:
+    """Records by their id in a column.
+
+    Raises
+    ------
+    InputError
+        Two have the same id.
+    """
+    records_of: dict[str, SourceRow] = {}
+    for record in records:
+        name = record.id(column)
+        first = records_of.setdefault(name, record)
+        if first is not record:
+            where = first.location if first.file == record.file else f"{first.file}, {first.location}"
+            raise record.error(column, f"{name!r} occurs again (first in {where})", "keep one of the two")
+    return records_of
+
+
+def id_text(value: object) -> str | None:
+    """An identifier as text, whatever type it was stored with; None where it is not an identifier."""
+    if isinstance(value, bool) or value is None or value == "":
+        return None
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else None
+    return str(value) if isinstance(value, (str, int)) else None
+
+
+def text_id(text: str) -> str:
+    """An id for a text: equal texts, and practically only they, have the same one, in whatever order they are read."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
+
+
+def _kind(value: object) -> str:
+    return "null" if value is None else type(value).__name__
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turn the faults of opening and decoding a file into messages."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: the file is missing; check the folder or restore it from its source.") from error
+    except IsADirectoryError as error:
+        raise InputError(f"{path}: is a folder where a file belongs; check the folder's layout.") from error
+    except UnicodeDecodeError as error:
+        line = _first_undecodable_line(path)
+        raise InputError(f"{path}, line {line}: is not UTF-8 text; convert the file to UTF-8.") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions.") from error
+
+
+def _first_undecodable_line(path: Path) -> int:
+    number = 0
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError:
+                return number
+    return number
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file, without a byte order mark.
+
+    Raises
+    ------
+    InputError
+        The file is missing, cannot be read, or is not UTF-8; names the line.
+    """
+    with readable(path):
+        return path.read_bytes().decode("utf-8-sig")
+
+
+def parse_json(text: str) -> object:
+    """Parse JSON strictly: no repeated keys, no NaN, no halves of surrogate pairs.
+
+    Raises
+    ------
+    ValueError
+        The text is not such JSON.
+    """
+    try:
+        value = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_no_constant)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if "\\ud" in text or "\\uD" in text:
+        try:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise ValueError("half of a surrogate pair, which is not a character") from error
+    return value
+
+
+def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    values = dict(pairs)
+    if len(values) != len(pairs):
+        keys = [key for key, _ in pairs]
+        repeated = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {repeated!r} occurs twice")
+    return values
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(f"{name} is not JSON")
+
+
+def read_json_array(path: Path) -> list[SourceRow]:
+    """The objects of a file that holds one JSON array.
+
+    Raises
+    ------
+    InputError
+        The file is missing, is not JSON, or is not an array of objects.
+    """
+    text = read_text(path)
+    if not text.strip():
+        raise InputError(f"{path}: is empty; restore it from its source.")
+    try:
+        values = parse_json(text)
+    except ValueError as error:
+        raise InputError(f"{path}: is not valid JSON ({error}); restore it from its source.") from error
+    if not isinstance(values, list):
+        raise InputError(
+            f"{path}: holds {_kind(values)} where an array of objects belongs; check that it is the file you mean."
+        )
+    records = []
+    for i, value in enumerate(values, start=1):
+        if not isinstance(value, dict):
+            raise InputError(
+                f"{path}, row {i}: {_kind(value)} where an object belongs; restore the file from its source."
+            )
+        records.append(SourceRow(str(path), f"row {i}", value))
+    return _renamed(records, path)
+
+
+def read_jsonl(path: Path, findings: list[Finding] | None = None) -> list[SourceRow]:
+    """The objects of a file with one JSON object a line.
+
+    Parameters
+    ----------
+    findings : blank lines and a byte order mark, which other readers stumble over, are counted here
+
+    Raises
+    ------
+    InputError
+        The file is missing or is not UTF-8, or a line is not a JSON object; names the line.
+    """
+    text = read_text(path)
+    records = []
+    blank = 0
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            blank += 1
+            continue
+        try:
+            value = parse_json(line)
+        except ValueError as error:
+            raise InputError(
+                f"{path}, line {number}: is not valid JSON ({error}); correct or remove the line."
+            ) from error
+        if not isinstance(value, dict):
+            raise InputError(f"{path}, line {number}: {_kind(value)} where an object belongs; write one object a line.")
+        records.append(SourceRow(str(path), f"line {number}", value))
+    if findings is not None:
+        blank -= text.endswith("\n") or not text
+        if blank:
+            findings.append(skipped(path, f"{blank:,} blank lines"))
+        with path.open("rb") as stream:
+            if stream.read(3) == b"\xef\xbb\xbf":
+                findings.append(skipped(path, "a byte order mark"))
+    return _renamed(records, path)
+
+
+def _renamed(records: list[SourceRow], path: Path) -> list[SourceRow]:
+    """Records whose fields have the names that `--map` gives them."""
+    columns = column_map()
+    if not columns.names:
+        return records
+    renames = columns.of(dict.fromkeys(name for record in records for name in record.values), path)
+    return [replace(record, values=Fields(record.values, columns, renames)) for record in records]
+
+
+def read_csv(path: Path, findings: list[Finding] | None = None) -> pd.DataFrame:
+    """A CSV file with a header, every cell as the text it is: nothing becomes a number or missing.
+
+    Parameters
+    ----------
+    findings : blank lines are counted here
+
+    Returns
+    -------
+    DataFrame
+        Columns of dtype str; the text "None" stays "None", an empty cell is "".
+
+    Raises
+    ------
+    InputError
+        The file is missing, empty or not UTF-8, a name occurs twice in the header,
+        or a row has more or fewer cells than the header; names the row.
+    """
+    return renamed_columns(_cells_of(path, findings), path)
+
+
+def renamed_columns(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """A table whose columns are all kept, under the names that `--map` gives them."""
+    columns = column_map()
+    renamed = frame.rename(columns=columns.of(frame.columns, path))
+    columns.reads(renamed.columns)
+    return renamed
+
+
+def _cells_of(path: Path, findings: list[Finding] | None = None) -> pd.DataFrame:
+    """See `read_csv`; the columns have the file's own names."""
+    chunks: list[pd.DataFrame] = []
+    rows: list[list[str]] = []
+    blank = 0
+    number = 0
+    with readable(path), path.open(encoding="utf-8-sig", newline="") as stream, _long_cells():
+        cells = csv.reader(stream, strict=True)
+        try:
+            header = _header(next(cells, None), path)
+            for row in cells:
+                if not row:
+                    blank += 1
+                    continue
+                number += 1
+                if len(row) != len(header):
+                    raise InputError(
+                        f"{path}, row {number}: has {len(row)} cells where the header has {len(header)}; "
+                        "check the quotes and commas of the row."
+                    )
+                rows.append(row)
+                if len(rows) == _CHUNK:
+                    chunks.append(pd.DataFrame(rows, columns=header, dtype="str"))
+                    rows = []
+        except csv.Error as error:
+            raise InputError(
+                f"{path}, row {number + 1}: is not valid CSV ({error}); check the quotes of the row."
+            ) from error
+    chunks.append(pd.DataFrame(rows, columns=header, dtype="str"))
+    if findings is not None and blank:
+        findings.append(skipped(path, f"{blank:,} blank lines"))
+    return pd.concat(chunks, ignore_index=True)
+
+
+def _header(header: list[str] | None, path: Path) -> list[str]:
+    if not header:
+        raise InputError(f"{path}: is empty; write a header line with the names of the columns.")
+    for name in header:
+        if header.count(name) > 1:
+            raise InputError(f"{path}, column {name}: the name occurs twice in the header; rename one of the two.")
+    return header
+
+
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    """Lift the csv module's limit of 128 KiB a cell: a response may be longer."""
+    limit = csv.field_size_limit(sys.maxsize)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
+def csv_records(path: Path, required: tuple[str, ...]) -> list[SourceRow]:
+    """The rows of a CSV file as records of text; the columns in `required` must be there.
+
+    Raises
+    ------
+    InputError
+        See `read_csv`; or a required column is missing.
+    """
+    frame = _cells_of(path)
+    names = list(frame.columns)
+    renames = column_map().of(names, path)
+    for name in required:
+        if name not in [renames.get(each, each) for each in names]:
+            raise InputError(f"{path}, column {name}: the column is missing; check that it is the file you mean.")
+    columns = [frame[name].tolist() for name in names]
+    records = [
+        SourceRow(str(path), f"row {i}", dict(zip(names, cells, strict=True)))
+        for i, cells in enumerate(zip(*columns, strict=True), start=1)
+    ]
+    return _renamed(records, path)
+
+
+def skipped(path: Path, what: str) -> Finding:
+    """The finding that something was skipped which other readers fail on."""
+    return Finding("info", str(path), None, None, f"skipped: {what}", "save the file without; other readers fail on it")
+
+
+def only_folder(src: Path) -> Path:
+    """`src` itself, which must be a folder.
+
+    Raises
+    ------
+    InputError
+        There is no such folder.
+    """
+    if not src.is_dir():
+        what = "is a file where a folder belongs" if src.exists() else "there is no such folder"
+        raise InputError(f"{src}: {what}; give the folder that holds the files.")
+    return src

@@ -1,0 +1,292 @@
+"""The Hub: downloading the published dataset, and what every download needs to know of the Hub.
+
+Where it is, whether it may be asked, and what its errors mean.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Literal
+from urllib.parse import urlsplit
+
+from mrb_lib.benchmarks.formats.base import Imported
+from mrb_lib.benchmarks.formats.official import read
+from mrb_lib.tables.errors import InputError, MrbError, RunError
+
+TIMEOUT_S = 10.0
+REPO = "Nandzy/Med-RewardBench"
+GROUND_TRUTH = "pair_gt_all"
+# Data and its description only: nothing that a program would run, and no pickles.
+PATTERNS = ("*.jsonl", "*.parquet", "*.json", "README*", "LICENSE*")
+_SHOWN_FILES = 20
+_REPO_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
+
+
+def download_dataset(*, repo: str = REPO, revision: str | None = None, progress: bool = True) -> Imported:
+    """Download a dataset in the official layout into the Hub's cache, and read it from there.
+
+    A connection that breaks within a file is taken up again where it broke; after a
+    failure, the next call fetches only the files that are not complete.
+
+    Parameters
+    ----------
+    repo : the dataset on the Hub, `owner/name`
+    revision : a commit, branch or tag; None is the newest on the main branch
+    progress : show progress bars on a terminal
+
+    Returns
+    -------
+    Imported
+        What the official reader makes of it; the metadata name the source and, as
+        `revision`, the exact commit. Images are read from the cache when asked for.
+
+    Raises
+    ------
+    InputError
+        There is no such dataset or revision, or its layout is not the official one.
+    RunError
+        The download did not succeed: no network, no permission, no space, interrupted.
+
+    Notes
+    -----
+    Honours HF_ENDPOINT, HF_TOKEN, HF_HOME and HF_HUB_OFFLINE. Talks to the endpoint
+    only: telemetry is off, and so is the Xet transfer where a custom endpoint is set.
+    Tested by tests/benchmarks/hub/test_hub.py.
+    """
+    if not _REPO_NAME.fullmatch(repo):
+        raise InputError(f"repo {repo!r}: is not the name of a dataset on the Hub; write owner/name, such as {REPO}.")
+    endpoint = hub_endpoint()
+    alternative = "download it on another machine and run `mrb import official FOLDER OUT`"
+    with hub_errors(HubRepo("dataset", repo, revision, endpoint, alternative)):
+        snapshot = _snapshot(repo, revision, endpoint, progress=progress)
+    names = [path.relative_to(snapshot).as_posix() for path in snapshot.rglob("*") if path.is_file()]
+    imported = read(snapshot / _data_root(names, repo, snapshot))
+    source = f"{without_credentials(endpoint)}/datasets/{repo}"
+    meta = replace(imported.benchmark.meta, source=source, revision=snapshot.name)
+    return imported._replace(benchmark=replace(imported.benchmark, meta=meta))
+
+
+def _snapshot(repo: str, revision: str | None, endpoint: str | None, *, progress: bool) -> Path:
+    """The dataset's folder in the Hub's cache, complete; its name is the commit."""
+    # Imported here, because this library reads its environment when it is imported.
+    from huggingface_hub import HfApi, constants, get_cached_repo_tree, snapshot_download
+
+    constants.HF_HUB_DISABLE_TELEMETRY = True
+    if endpoint is not None:
+        constants.HF_HUB_DISABLE_XET = True
+    offline = is_offline()
+    if offline:
+        get_cached_repo_tree(repo, repo_type="dataset", revision=revision)
+    else:
+        info = HfApi(endpoint=endpoint).dataset_info(repo, revision=revision, timeout=TIMEOUT_S)
+        _data_root([entry.rfilename for entry in info.siblings or []], repo, None)
+    with quiet_hub_log():
+        folder = Path(
+            snapshot_download(
+                repo,
+                repo_type="dataset",
+                revision=revision,
+                endpoint=endpoint,
+                local_files_only=offline,
+                allow_patterns=list(PATTERNS),
+                tqdm_class=progress_bar_class(visible=progress and sys.stderr.isatty()),
+            )
+        )
+    # When the connection breaks after the first answer, the library falls back to what an older call left in the cache.
+    if not offline and folder.name != info.sha:
+        raise RunError(f"{repo}: changed, or was cut off, while it was downloaded; run the command again.")
+    return folder
+
+
+def _data_root(names: Sequence[str], repo: str, local: Path | None) -> PurePosixPath:
+    """The folder, within the dataset, that contains the ground truth."""
+    roots = set()
+    for name in names:
+        parts = PurePosixPath(name).parts
+        if GROUND_TRUTH in parts[:-1]:
+            roots.add(PurePosixPath(*parts[: parts.index(GROUND_TRUTH)]))
+    if len(roots) == 1:
+        return roots.pop()
+    shown = ", ".join(sorted(names)[:_SHOWN_FILES]) + (", ..." if len(names) > _SHOWN_FILES else "")
+    what = f"has {len(roots)} folders {GROUND_TRUTH}" if roots else f"has no folder {GROUND_TRUTH}"
+    where = local or "FOLDER"
+    fetch = "" if local else f"download it with `hf download --repo-type dataset {repo} --local-dir FOLDER`, and "
+    raise InputError(
+        f"{repo}: {what}, so it is not in the official layout; its {len(names)} files: {shown}; "
+        f"{fetch}use `mrb import table {where} OUT` on tables of cases and annotations."
+    )
+
+
+@dataclass(frozen=True)
+class HubRepo:
+    """What is asked of the Hub.
+
+    Attributes
+    ----------
+    name : `owner/name`
+    revision : a commit, branch or tag; None is the newest
+    endpoint : see `hub_endpoint`
+    alternative : what else the user can do, as the end of a sentence that starts with "or"
+    """
+
+    kind: Literal["dataset", "model"]
+    name: str
+    revision: str | None
+    endpoint: str | None
+    alternative: str
+
+    @property
+    def page(self) -> str:
+        """Where a person can read about it."""
+        return f"{without_credentials(self.endpoint)}/{'datasets/' if self.kind == 'dataset' else ''}{self.name}"
+
+
+def hub_endpoint() -> str | None:
+    """The address in HF_ENDPOINT, checked; None for the public Hub."""
+    endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/")
+    if not endpoint:
+        return None
+    try:
+        parts = urlsplit(endpoint)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        valid = False
+    if not valid:
+        raise InputError("HF_ENDPOINT: is not a web address; write it as https://host or unset it.")
+    return endpoint
+
+
+def without_credentials(endpoint: str | None) -> str:
+    """The endpoint as messages and records show it: without a user name or password."""
+    parts = urlsplit(endpoint or "https://huggingface.co")
+    port = f":{parts.port}" if parts.port else ""
+    return f"{parts.scheme}://{parts.hostname}{port}{parts.path}"
+
+
+def is_offline() -> bool:
+    """Whether the environment forbids asking the Hub."""
+    from huggingface_hub import constants
+
+    set_offline = os.environ.get("HF_HUB_OFFLINE", "").strip().upper() in ("1", "ON", "YES", "TRUE")
+    return set_offline or bool(constants.HF_HUB_OFFLINE)
+
+
+@contextmanager
+def quiet_hub_log() -> Iterator[None]:
+    """Keep the library's warnings off the terminal: they quote addresses, which may hold a password."""
+    logger = logging.getLogger("huggingface_hub")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+@contextmanager
+def hub_errors(hub_repo: HubRepo) -> Iterator[None]:
+    """Turn whatever a download can raise into one message that says what to do next.
+
+    The library's own texts are not passed on: they may quote headers and addresses with secrets in them.
+
+    Raises
+    ------
+    InputError
+        There is no such repository or revision.
+    RunError
+        It was not granted, not reached, or did not arrive.
+    """
+    from huggingface_hub.errors import (  # type: ignore[attr-defined]  # HTTPError, of the HTTP library below it
+        CachedRepoTreeNotFoundError,
+        HfHubHTTPError,
+        HTTPError,
+        LocalEntryNotFoundError,
+        OfflineModeIsEnabled,
+    )
+
+    name, endpoint, alternative = hub_repo.name, without_credentials(hub_repo.endpoint), hub_repo.alternative
+    try:
+        yield
+    except MrbError:
+        raise
+    except HfHubHTTPError as error:
+        raise _refused(error, hub_repo) from None
+    except (CachedRepoTreeNotFoundError, OfflineModeIsEnabled, LocalEntryNotFoundError, HTTPError) as error:
+        if is_offline():
+            at_revision = f" at {hub_repo.revision}" if hub_repo.revision else ""
+            raise RunError(
+                f"{name}{at_revision}: HF_HUB_OFFLINE is set and the Hub's cache holds no complete copy; "
+                f"unset it and run the command once with a network, or {alternative}."
+            ) from None
+        reason = type(error.__cause__ or error).__name__
+        raise RunError(
+            f"{name}: {endpoint} cannot be reached, or the connection broke ({reason}); check the connection and "
+            "run the command again (complete files are kept), set HF_ENDPOINT to a mirror, set HF_HUB_OFFLINE=1 to "
+            f"use an earlier download, or {alternative}."
+        ) from None
+    except KeyboardInterrupt:
+        raise RunError(f"{name}: interrupted; run the command again, complete files are kept.") from None
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise RunError(
+                f"{name}: there is no space left for the Hub's cache; make room, or set HF_HOME to a larger disk, "
+                "and run the command again."
+            ) from None
+        reason = error.strerror or "a file arrived with the wrong size"
+        raise RunError(f"{name}: the download failed ({reason}); run the command again, or {alternative}.") from None
+    except (ValueError, KeyError, TypeError, AssertionError) as error:
+        raise RunError(
+            f"{name}: {endpoint} does not answer like a Hub ({type(error).__name__}); check HF_ENDPOINT, or "
+            f"{alternative}."
+        ) from None
+
+
+def _refused(error: Exception, hub_repo: HubRepo) -> MrbError:
+    """What an answer other than success means to the user."""
+    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RevisionNotFoundError
+
+    name, endpoint = hub_repo.name, without_credentials(hub_repo.endpoint)
+    status = error.response.status_code if isinstance(error, HfHubHTTPError) else 0
+    if isinstance(error, RevisionNotFoundError):
+        return InputError(
+            f"{name}: has no revision {hub_repo.revision!r}; name a commit, branch or tag listed at {hub_repo.page}."
+        )
+    if isinstance(error, GatedRepoError) or status == 403:
+        return RunError(
+            f"{name}: access is not granted (status {status}); accept its terms at {hub_repo.page} and set HF_TOKEN to "
+            "a token of that account."
+        )
+    if status == 401:
+        return RunError(
+            f"{name}: the Hub asks who you are (status 401): it is private, does not exist, or HF_TOKEN is not valid; "
+            "check the name and set HF_TOKEN to a valid token."
+        )
+    if status == 404:
+        return InputError(f"{name}: there is no such {hub_repo.kind} at {endpoint}; check the name and HF_ENDPOINT.")
+    return RunError(
+        f"{name}: {endpoint} answered with status {status}; run the command again later, or set HF_ENDPOINT to a "
+        "mirror."
+    )
+
+
+def progress_bar_class(*, visible: bool) -> type[object] | None:
+    """What `huggingface_hub` is to draw progress bars with: None for its own, or a class that draws none."""
+    if visible:
+        return None
+    from huggingface_hub.utils.tqdm import tqdm  # this library reads its environment when it is imported
+
+    class Silent(tqdm):
+        """Progress bars that are not shown."""
+
+        def __init__(self, *args: object, **kwargs: object) -> None:
+            super().__init__(*args, **{**kwargs, "disable": True})  # type: ignore[no-untyped-call]  # as the library has it
+
+    return Silent

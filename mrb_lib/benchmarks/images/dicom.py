@@ -1,0 +1,298 @@
+"""A picture of a DICOM file, in its own units; nothing that names the patient leaves the library."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import warnings
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib import import_module
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mrb_lib.benchmarks.images.pixels import Pixels, from_real
+from mrb_lib.tables.errors import InputError
+
+LARGEST = 64_000_000
+_INFLATED = 1 << 29
+_DEFLATED = b"1.2.840.10008.1.2.1.99"
+_IDENTITY = ("PatientName", "PatientID", "PatientBirthDate", "PatientAddress", "OtherPatientIDs")
+_NEEDED = ("WindowCenter", "WindowWidth", "VOILUTFunction", "RescaleSlope", "RescaleIntercept", "RescaleType",
+           "PixelSpacing")  # fmt: skip
+_GROUPS = ("PixelValueTransformationSequence", "FrameVOILUTSequence", "PixelMeasuresSequence")
+_OUTER_GROUPS = ("SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence")
+_TABLES = ("VOILUTSequence", "ModalityLUTSequence")
+_COLOURS = tuple(
+    f"{colour}PaletteColorLookupTable{part}" for colour in ("Red", "Green", "Blue") for part in ("Descriptor", "Data")
+)
+_PICTURE = (
+    *("Rows", "Columns", "SamplesPerPixel", "PhotometricInterpretation", "PlanarConfiguration", "NumberOfFrames"),
+    *("BitsAllocated", "BitsStored", "HighBit", "PixelRepresentation", "PixelData", "PixelAspectRatio"),
+    *("ImagerPixelSpacing", "LUTDescriptor", "LUTData", "Modality", "BodyPartExamined", "Laterality", "ViewPosition"),
+    *_COLOURS,
+)
+_SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
+
+
+def is_dicom(content: bytes) -> bool:
+    """Whether the bytes start as a DICOM file does: 128 bytes of anything, then DICM (DICOM PS3.10, 7.1)."""
+    return content[128:132] == b"DICM"
+
+
+def read_dicom(content: bytes, name: str = "image", frame: int = 1) -> Pixels:
+    """Decode one frame.
+
+    Parameters
+    ----------
+    content : the bytes of the file
+    name : what to call the image in messages
+    frame : which one, from 1 as the standard counts them
+
+    Returns
+    -------
+    Pixels
+        Colour in 8 bits a channel; grey values after the modality transformation (Hounsfield units for CT), with the
+        first window the file names for the frame, and with the spacing of its pixels in the patient. A sigmoid is shown
+        as the linear window of the same centre and width; of a table of values of interest only the range of its input
+        is used (DICOM PS3.3, C.11.2). Validated by tests/benchmarks/images/test_dicom.py.
+
+    Raises
+    ------
+    InputError
+        pydicom is not installed, the file is damaged, too large, or compressed in a way that cannot be read, or it
+        has no such frame.
+    """
+    with reading(content, name) as dataset:
+        _check_size(dataset, name)
+        frames = _n_frames(dataset)
+        if not 1 <= frame <= frames:
+            raise InputError(f"{name}: has no frame {frame}; use 1 to {frames}.")
+        _take_out_of_groups(dataset, frame)
+        return _decoded(dataset, import_module("pydicom.pixels"), frame, frames)
+
+
+def header(content: bytes, name: str = "image") -> tuple[int, list[str]]:
+    """How many pictures a DICOM file holds, and which of its elements identify the patient.
+
+    No element is listed where the file declares the identity removed (Patient Identity Removed, DICOM PS3.3, C.7.1.1).
+
+    Raises
+    ------
+    InputError
+        As `read_dicom`.
+    """
+    with reading(content, name) as dataset:
+        return _n_frames(dataset), _identifying(dataset)
+
+
+def _identifying(dataset: Any) -> list[str]:
+    removed = str(dataset.get("PatientIdentityRemoved", "")) == "YES"
+    return [] if removed else [tag for tag in _IDENTITY if str(dataset.get(tag) or "")]
+
+
+@dataclass(frozen=True)
+class DicomFacts:
+    """What a file says of its picture beside the pixels.
+
+    Attributes
+    ----------
+    modality, body_part : Modality and BodyPartExamined as they stand; None where they are absent
+    patient : what tells this patient from others, to keep their pictures together; never to be stored
+    identifying : the names of the elements that identify the patient, as `header` gives them
+    number : where in its series the picture stands; None where the file does not say
+    burnt_in : whether the file states that the pixels hold annotations
+    """
+
+    modality: str | None
+    body_part: str | None
+    patient: str | None
+    identifying: tuple[str, ...]
+    number: int | None
+    burnt_in: bool
+
+
+def facts(content: bytes, name: str = "image") -> DicomFacts:
+    """What a file says of its picture; raises `InputError` as `read_dicom`."""
+    with reading(content, name) as dataset:
+        patient = [str(dataset.get(tag) or "") for tag in ("PatientID", "PatientName", "StudyInstanceUID")]
+        number = str(dataset.get("InstanceNumber") or "")
+        return DicomFacts(
+            str(dataset.get("Modality") or "") or None,
+            str(dataset.get("BodyPartExamined") or "") or None,
+            next(filter(None, patient), None),
+            tuple(_identifying(dataset)),
+            int(number) if number.isdecimal() else None,
+            str(dataset.get("BurnedInAnnotation") or "") == "YES",
+        )
+
+
+def without_patient(content: bytes, name: str = "image") -> bytes:
+    """The same picture as a file that holds nothing but how to show it: pixels, window, units, spacing, body part.
+
+    Every other element is left behind, private ones among them, rather than those listed that are known to identify.
+    The identifiers that a file must have are made of its content, so that the same file gives the same bytes.
+
+    Raises
+    ------
+    InputError
+        As `read_dicom`.
+
+    Notes
+    -----
+    Validated by tests/build/construct/test_dicom.py.
+    """
+    pydicom = import_module("pydicom")
+    with reading(content, name) as dataset:
+        _check_size(dataset, name)
+        kept = _only_picture(dataset)
+        kept.PatientIdentityRemoved = "YES"
+        kept.DeidentificationMethod = "all but the picture left out"
+        kept.SOPClassUID = dataset.get("SOPClassUID") or _SECONDARY_CAPTURE
+        kept.SOPInstanceUID = pydicom.uid.generate_uid(entropy_srcs=[hashlib.sha256(content).hexdigest()])
+        kept.file_meta = pydicom.dataset.FileMetaDataset()
+        kept.file_meta.TransferSyntaxUID = dataset.file_meta.TransferSyntaxUID
+        kept.file_meta.MediaStorageSOPClassUID = kept.SOPClassUID
+        kept.file_meta.MediaStorageSOPInstanceUID = kept.SOPInstanceUID
+        stream = io.BytesIO()
+        kept.save_as(stream, enforce_file_format=True)
+        return stream.getvalue()
+
+
+def _only_picture(dataset: Any) -> Any:
+    """The elements that showing a picture needs, in sequences too."""
+    kept = import_module("pydicom.dataset").Dataset()
+    for element in dataset:
+        if element.keyword in (*_GROUPS, *_OUTER_GROUPS, *_TABLES):
+            items = [_only_picture(item) for item in element.value]
+            setattr(kept, element.keyword, items)
+        elif element.keyword in (*_NEEDED, *_PICTURE):
+            kept.add(element)
+    return kept
+
+
+@contextmanager
+def reading(content: bytes, name: str) -> Iterator[Any]:
+    """The data set of a file; what fails while it is read or decoded becomes an `InputError`."""
+    try:
+        pydicom = import_module("pydicom")
+    except ImportError as error:
+        raise InputError(f"{name}: DICOM needs pydicom; pip install 'mrb-workbench[dicom]'.") from error
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _check_inflated(content, name)
+            yield pydicom.dcmread(io.BytesIO(content), force=False)
+    except InputError:
+        raise
+    except Exception as error:  # its decoders raise nearly anything on damaged files
+        reason = _unreadable(error)
+        raise InputError(f"{name}: is not a readable DICOM image ({reason}); convert or replace it.") from error
+
+
+def _unreadable(error: Exception) -> str:
+    message = str(error)
+    return "its compression is not supported" if "decod" in message or "decompress" in message else type(error).__name__
+
+
+def _check_inflated(content: bytes, name: str) -> None:
+    """pydicom unpacks a deflated file as a whole before it reads any of it, so the unpacked size is checked first."""
+    if _DEFLATED not in content[:1024]:
+        return
+    start = 144 + int.from_bytes(content[140:144], "little")  # the length of the group of the file's own meta data
+    unpacked = zlib.decompressobj(-zlib.MAX_WBITS).decompress(content[start:], _INFLATED)
+    if len(unpacked) >= _INFLATED:
+        raise InputError(f"{name}: is too large to show safely; shrink it.")
+
+
+# pydicom gives a data set its attributes as it reads, so no type describes them.
+def _check_size(dataset: Any, name: str) -> None:
+    if "PixelData" not in dataset:
+        raise InputError(f"{name}: is a DICOM file without a picture; take it out of the case.")
+    rows, columns, samples = (int(dataset.get(tag, 1) or 1) for tag in ("Rows", "Columns", "SamplesPerPixel"))
+    if rows * columns * samples > LARGEST:
+        raise InputError(f"{name}: is too large to show safely ({columns} x {rows} pixels); shrink it.")
+
+
+def _n_frames(dataset: Any) -> int:
+    return int(dataset.get("NumberOfFrames", 1) or 1)
+
+
+def _take_out_of_groups(dataset: Any, frame: int) -> None:
+    """An enhanced file states the window, the rescaling and the spacing of each frame; its own become the file's."""
+    own = list(dataset.get("PerFrameFunctionalGroupsSequence") or [])[frame - 1 : frame]
+    shared = list(dataset.get("SharedFunctionalGroupsSequence") or [])[:1]
+    for group in own + shared:
+        for sequence in _GROUPS:
+            for item in list(group.get(sequence) or [])[:1]:
+                for tag in _NEEDED:
+                    if tag in item and tag not in dataset:
+                        setattr(dataset, tag, item[tag].value)
+
+
+def _decoded(dataset: Any, decoder: Any, frame: int, frames: int) -> Pixels:
+    array = decoder.pixel_array(dataset, index=frame - 1)
+    if str(dataset.get("PhotometricInterpretation", "")) == "PALETTE COLOR":
+        array = decoder.apply_color_lut(array, dataset)
+    spacing = _spacing(dataset)
+    if array.ndim == 3:
+        return Pixels(_eight_bits(array), frames=frames, spacing=spacing)
+    real = np.asarray(decoder.apply_modality_lut(array, dataset), dtype=np.float64)
+    inverted = dataset.get("PhotometricInterpretation") == "MONOCHROME1"
+    hounsfield = dataset.get("Modality") == "CT" and str(dataset.get("RescaleType") or "HU") == "HU"
+    pixels = from_real(real, _window(dataset), inverted=inverted, frames=frames)
+    return replace(pixels, unit="HU" if hounsfield else "", spacing=spacing)
+
+
+def _spacing(dataset: Any) -> tuple[float, float] | None:
+    """Millimetres between rows and between columns in the patient.
+
+    A projection whose spacing is only that of its detector says nothing of the patient, since what lies before the
+    detector is magnified (DICOM PS3.3, 10.7.1.3).
+    """
+    values = [_first([value]) for value in dataset.get("PixelSpacing") or []]
+    at_detector = [_first([value]) for value in dataset.get("ImagerPixelSpacing") or []]
+    if len(values) != 2 or values == at_detector:
+        return None
+    down, across = values
+    if down is None or across is None or not (isfinite(down * across) and down > 0 and across > 0):
+        return None
+    return down, across
+
+
+def _eight_bits(array: NDArray[Any]) -> NDArray[np.uint8]:
+    if array.dtype == np.uint8:
+        return array
+    top = float(np.iinfo(array.dtype).max)
+    return np.rint(array / top * 255).astype(np.uint8)
+
+
+def _window(dataset: Any) -> tuple[float, float] | None:
+    """The first window of the file as centre and width of an exact line from black to white.
+
+    The usual function LINEAR runs from c - 0.5 - (w - 1) / 2 to c - 0.5 + (w - 1) / 2 (DICOM PS3.3, C.11.2.1.2.1).
+    """
+    centre, width = (_first(dataset.get(tag)) for tag in ("WindowCenter", "WindowWidth"))
+    if centre is not None and width is not None and width > 0:
+        if str(dataset.get("VOILUTFunction") or "LINEAR") == "LINEAR":
+            return centre - 0.5, max(width - 1, 1e-6)
+        return centre, width
+    for table in list(dataset.get("VOILUTSequence") or [])[:1]:
+        entries, first, _ = (int(value) for value in table.LUTDescriptor)
+        entries = entries or 65_536
+        return first + (entries - 1) / 2, float(entries)
+    return None
+
+
+def _first(value: Any) -> float | None:
+    if value is None or value == "":
+        return None
+    is_list = not isinstance(value, str | int | float) and hasattr(value, "__getitem__")
+    if is_list:
+        return float(value[0]) if len(value) else None
+    return float(value)

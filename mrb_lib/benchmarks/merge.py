@@ -1,0 +1,138 @@
+"""Several benchmarks as one: nothing of one is taken for something of another, and each is named as a source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import pandas as pd
+
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import CHOICES, CONSENSUS, Kind
+
+_OWN = ("case_id", "cluster", "item")
+
+
+class MergedImages(Mapping[str, bytes]):
+    """The images of several benchmarks under `BENCHMARK/NAME`, read only when asked for."""
+
+    def __init__(self, images: Mapping[str, Mapping[str, bytes]]) -> None:
+        self._images = images
+
+    def __getitem__(self, name: str) -> bytes:
+        source, _, own = name.partition("/")
+        return self._images[source][own]
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"{source}/{name}" for source, images in self._images.items() for name in images)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._images.values()))
+
+
+def merge(benchmarks: Mapping[str, Benchmark]) -> Benchmark:
+    """One benchmark of the cases of several.
+
+    Parameters
+    ----------
+    benchmarks : by short names, which keep their cases, clusters, items, annotators and images apart
+
+    Returns
+    -------
+    Benchmark
+        Ids are `NAME-ID`, annotators `NAME-ANNOTATOR` ("consensus" stays); `dataset` is NAME where a case states none.
+        A column that only some have is null in the others. It is SIMULATED if one of them is, else clinical if one is.
+        `merged` in `benchmark.toml` lists the sources; a rule of a split is not carried along, the splits are.
+
+    Raises
+    ------
+    InputError
+        There are fewer than two, or their labels are not of one kind.
+
+    Notes
+    -----
+    Validated by tests/benchmarks/test_merge.py.
+    """
+    if len(benchmarks) < 2:
+        raise InputError(
+            "merge: name at least two benchmarks, each by a folder name of its own, and the folder to write."
+        )
+    metas = [benchmark.meta for benchmark in benchmarks.values()]
+    _check_alike(metas)
+    cases = pd.concat([_cases(name, each.cases) for name, each in benchmarks.items()], ignore_index=True)
+    annotations = [_annotations(name, each.annotations) for name, each in benchmarks.items()]
+    images = MergedImages({name: benchmark.images for name, benchmark in benchmarks.items()})
+    return Benchmark(_meta(benchmarks), cases, pd.concat(annotations, ignore_index=True), images)
+
+
+def _check_alike(metas: Sequence[BenchmarkMeta]) -> None:
+    first = metas[0]
+    for meta in metas[1:]:
+        if first.task != meta.task:
+            raise InputError(
+                f"merge: {first.name} is a {first.task} and {meta.name} a {meta.task}; merge benchmarks of one task."
+            )
+        if first.is_preference and meta.is_preference:
+            continue
+        if _kind_of_labels(first) != _kind_of_labels(meta):
+            raise InputError(
+                f"merge: the labels of {first.name} ({', '.join(first.categories)}; {first.level}) and of {meta.name} "
+                f"({', '.join(meta.categories)}; {meta.level}) are not of one kind; merge those that are alike."
+            )
+
+
+def _kind_of_labels(meta: BenchmarkMeta) -> tuple[object, ...]:
+    return meta.categories, meta.level, meta.acceptable, dict(meta.labels)
+
+
+def _cases(name: str, cases: pd.DataFrame) -> pd.DataFrame:
+    own = {column: name + "-" + cases[column] for column in _OWN if column in cases}
+    dataset = cases["dataset"].fillna(name) if "dataset" in cases else name
+    images = cases["images"].map(lambda names: [f"{name}/{image}" for image in names])
+    return cases.assign(**own, dataset=dataset, images=images)
+
+
+def _annotations(name: str, annotations: pd.DataFrame) -> pd.DataFrame:
+    people = annotations["annotator"]
+    kept_apart = (name + "-" + people).where(people != CONSENSUS, CONSENSUS)
+    return annotations.assign(case_id=name + "-" + annotations["case_id"], annotator=kept_apart)
+
+
+def _meta(benchmarks: Mapping[str, Benchmark]) -> BenchmarkMeta:
+    metas = [benchmark.meta for benchmark in benchmarks.values()]
+    kinds = {meta.kind for meta in metas}
+    kind: Kind = "simulated" if "simulated" in kinds else "clinical" if "clinical" in kinds else "general"
+    categories = metas[0].categories
+    if metas[0].is_preference:
+        categories = tuple(choice for choice in CHOICES if any(choice in meta.categories for meta in metas))
+    sources = [
+        {
+            "name": name,
+            "title": benchmark.meta.name,
+            "kind": benchmark.meta.kind,
+            "cases": len(benchmark.cases),
+            **{key: getattr(benchmark.meta, key) for key in ("source", "licence", "revision")},
+            **({"fingerprint": benchmark.fingerprint()} if benchmark.path is not None else {}),
+        }
+        for name, benchmark in benchmarks.items()
+    ]
+    return replace(
+        metas[0],
+        name=" + ".join(meta.name for meta in metas),
+        kind=kind,
+        dimensions=tuple(dict.fromkeys(name for meta in metas for name in meta.dimensions)),
+        categories=categories,
+        revision="",
+        description=_joined(metas, "description"),
+        source=_joined(metas, "source"),
+        licence=_joined(metas, "licence"),
+        citation=_joined(metas, "citation"),
+        extra={"merged": sources},
+    )
+
+
+def _joined(metas: Sequence[BenchmarkMeta], name: str) -> str:
+    """What benchmarks say under a name, each text once."""
+    return "; ".join(dict.fromkeys(text for meta in metas if (text := str(getattr(meta, name)))))

@@ -1,0 +1,217 @@
+"""Drawing train, validation and test: alike, and with no case that is known from another part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.near_duplicates import ProgressCallback
+from mrb_lib.benchmarks.splits.allocation import allocate, strata
+from mrb_lib.benchmarks.splits.stored import FOLD, SPLIT, split_digest
+from mrb_lib.benchmarks.splits.units import SplitUnits, split_units
+from mrb_lib.benchmarks.votes import gold
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import SPLITS, TEST
+
+_SUBFIELDS: Final = ("organ", "department")
+_MAIN: Final = "overall"
+_SHOWN_VALUES, _PARTS = 20, 2
+
+
+@dataclass(frozen=True)
+class Split:
+    """A benchmark whose cases are split.
+
+    Attributes
+    ----------
+    benchmark : with `split`, and `fold` where folds were asked for, in its cases, and the rule in `meta.extra["split"]`
+    units : what was kept together
+    statements : what was done and counted on the way, a line each
+    """
+
+    benchmark: Benchmark
+    units: SplitUnits
+    statements: tuple[str, ...]
+
+    def balance(self) -> pd.DataFrame:
+        """How alike the parts are.
+
+        Returns
+        -------
+        DataFrame, a row a part that has cases and "all"
+            `split, n_cases, n_units, share`, and of each organ (or else department, or else fold) its share of the
+            part's cases, under its name.
+        """
+        cases = self.benchmark.cases
+        column = next((name for name in (*_SUBFIELDS, FOLD) if name in cases and cases[name].notna().any()), None)
+        parts = [(name, (cases[SPLIT] == name).to_numpy()) for name in SPLITS]
+        rows = []
+        for name, members in [*((n, m) for n, m in parts if m.any()), ("all", np.ones(len(cases), dtype=bool))]:
+            row: dict[str, object] = {"split": name, "n_cases": int(members.sum())}
+            row |= {"n_units": len(np.unique(self.units.codes[members])), "share": float(members.mean())}
+            if column is not None:
+                shares = cases.loc[members, column].value_counts(normalize=True)
+                row |= {value: float(shares.get(value, 0.0)) for value in sorted(cases[column].dropna().unique())}
+            rows.append(row)
+        return pd.DataFrame(rows)
+
+
+def split(
+    benchmark: Benchmark,
+    *,
+    by: str | None = None,
+    test: float = 0.2,
+    validation: float = 0.1,
+    seed: int = 0,
+    leave_out: Sequence[str] = (),
+    folds: str | None = None,
+    progress: ProgressCallback | None = None,
+) -> Split:
+    """Draw train, validation and test, alike in organ and in gold, with no unit in two of them.
+
+    Parameters
+    ----------
+    by : what makes cases one unit, see `mrb_lib.benchmarks.splits.units.split_units`; near-duplicates always do
+    test, validation : shares of the cases; the rest is to train on
+    leave_out : "column=value" of cases that are all tested on, with the whole units they belong to; the shares are of
+        the other cases, so that a part of the test is like what was trained on
+    folds : a column whose values name the folds: each has its own train, validation and test, so that a judge may be
+        trained on all but one. A unit with several values goes to the fold of most of its cases.
+    progress : see `mrb_lib.benchmarks.near_duplicates.near_duplicates`
+
+    Returns
+    -------
+    Split
+        The benchmark as it would be, nothing written; see `write_split`.
+
+    Raises
+    ------
+    InputError
+        A share is impossible, a column or value is unknown, or there are too few units to make the parts.
+
+    Notes
+    -----
+    The parts are balanced by organ (or else department) and by gold on the main dimension, as far as units allow; see
+    `mrb_lib.benchmarks.splits.allocation.allocate`. Validated by tests/benchmarks/test_splits.py.
+    """
+    shares = _shares(test, validation)
+    cases = benchmark.cases
+    named = _left_out(cases, leave_out)
+    units = split_units(benchmark, by, progress)
+    statements = [f"split {units.statement}"]
+    held = np.isin(units.codes, units.codes[named])
+    if named.any():
+        moved = f", and {held.sum() - named.sum():,} more of the same units" if held.sum() > named.sum() else ""
+        statements.append(f"left out for the test: {named.sum():,} cases with {' or '.join(leave_out)}{moved}")
+    if held.all():
+        raise InputError(f"--leave-out {leave_out[0]}: leaves nothing to train on; leave out less.")
+    fold = None
+    if folds is not None:
+        fold, moved_to = _folds(cases, folds, units)
+        statements.append(f"{fold.nunique()} folds by {folds}{moved_to}")
+    label = _draw(_balanced_columns(benchmark), units.codes, held, fold, shares, np.random.default_rng(seed))
+    _check_parts(units, label, held, shares)
+    out = cases.drop(columns=FOLD, errors="ignore").assign(split=pd.Series(label, index=cases.index, dtype="str"))
+    if fold is not None:
+        out = out.assign(fold=fold)
+    rule: dict[str, object] = {"by": units.by, "test": test, "validation": validation, "seed": seed}
+    rule |= {"leave_out": list(leave_out)} if leave_out else {}
+    rule |= {"folds": folds} if folds is not None else {}
+    rule |= {f"n_{name}": int((out[SPLIT] == name).sum()) for name in SPLITS}
+    rule |= {"n_units": units.n, "digest": split_digest(out)}
+    meta = replace(benchmark.meta, extra={**benchmark.meta.extra, SPLIT: rule})
+    return Split(replace(benchmark, meta=meta, cases=out), units, tuple(statements))
+
+
+def _shares(test: float, validation: float) -> NDArray[np.float64]:
+    for name, share in (("--test", test), ("--validation", validation)):
+        if not 0 <= share < 1:
+            raise InputError(f"{name} {share:g}: is not a share; give a number from 0 to below 1.")
+    if test + validation >= 1:
+        raise InputError(f"--test {test:g} and --validation {validation:g}: leave nothing to train on; give less.")
+    return np.array([1 - test - validation, validation, test])
+
+
+def _left_out(cases: pd.DataFrame, wishes: Sequence[str]) -> NDArray[np.bool_]:
+    """Which cases are named to be left out."""
+    named = np.zeros(len(cases), dtype=bool)
+    for wish in wishes:
+        column, equals, value = wish.partition("=")
+        if not equals:
+            raise InputError(f"--leave-out {wish}: name a column and a value, as in organ=eye.")
+        if column not in cases:
+            columns = ", ".join(map(str, cases.columns))
+            raise InputError(f"--leave-out {wish}: the cases have no column {column}; use one of {columns}.")
+        values = cases[column].astype("str")
+        members = (values == value).to_numpy(dtype=bool)
+        if not members.any():
+            some = ", ".join(sorted(values.dropna().unique())[:_SHOWN_VALUES])
+            raise InputError(f"--leave-out {wish}: no case has that value; {column} is one of {some}.")
+        named |= members
+    return named
+
+
+def _folds(cases: pd.DataFrame, column: str, units: SplitUnits) -> tuple[pd.Series, str]:
+    """The fold of each case, and how many were moved to the fold of their unit, in words."""
+    if column not in cases or cases[column].isna().all():
+        columns = ", ".join(map(str, cases.columns))
+        raise InputError(f"--folds {column}: the cases have no such column, or nothing in it; use one of {columns}.")
+    values = cases[column].astype("str").reset_index(drop=True)
+    counts = pd.crosstab(units.codes, values)
+    fold = pd.Series(counts.idxmax(axis=1).reindex(units.codes).to_numpy(), index=cases.index, dtype="str")
+    if fold.nunique() < _PARTS:
+        raise InputError(f"--folds {column}: makes one fold of all cases; use a column that tells more apart.")
+    moved = int((values.notna().to_numpy() & (fold.to_numpy() != values.to_numpy())).sum())
+    return fold, f"; {moved:,} cases stand in the fold of most of their unit" if moved else ""
+
+
+def _balanced_columns(benchmark: Benchmark) -> pd.DataFrame:
+    """What the parts are to be alike in, a row a case."""
+    cases, meta = benchmark.cases, benchmark.meta
+    main = _MAIN if _MAIN in meta.dimensions else meta.dimensions[0]
+    labels = gold(benchmark)
+    label_of = labels[labels["dimension"] == main].set_index("case_id")["choice"]
+    columns = pd.DataFrame({"gold": cases["case_id"].map(label_of).astype("str")})
+    subfield = next((name for name in _SUBFIELDS if name in cases and cases[name].notna().any()), None)
+    return columns if subfield is None else columns.assign(subfield=cases[subfield])
+
+
+def _draw(
+    columns: pd.DataFrame,
+    codes: NDArray[np.int64],
+    held: NDArray[np.bool_],
+    fold: pd.Series | None,
+    shares: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> NDArray[np.object_]:
+    """The name of the part of each case; what is held out is for the test, the rest is drawn fold by fold."""
+    label = np.full(len(codes), TEST, dtype=object)
+    counts = strata(columns)
+    group = np.zeros(len(codes), dtype=np.int64) if fold is None else pd.factorize(fold, sort=True)[0]
+    for value in np.unique(group[~held]):
+        rows = np.flatnonzero((group == value) & ~held)
+        unit = pd.factorize(codes[rows])[0]
+        members = np.zeros((int(unit.max()) + 1, counts.shape[1]))
+        np.add.at(members, unit, counts[rows])
+        label[rows] = np.array(SPLITS, dtype=object)[allocate(members, shares, rng)[unit]]
+    return label
+
+
+def _check_parts(
+    units: SplitUnits, label: NDArray[np.object_], held: NDArray[np.bool_], shares: NDArray[np.float64]
+) -> None:
+    """Refuse a split in which a part that was asked for has no case."""
+    drawn = label[~held]
+    for name, share in zip(SPLITS, shares, strict=True):
+        if share > 0 and not (drawn == name).any():
+            n = len(np.unique(units.codes[~held]))
+            what = "one unit holds all cases" if n == 1 else f"{n} units are too few"
+            raise InputError(
+                f"--by {units.by}: leaves {name} empty, for {what}; choose a --by that makes more, or other shares."
+            )

@@ -1,0 +1,269 @@
+"""Models write answers, through the machinery that runs judges: a reply is kept as it is, and not read as a verdict.
+
+To the code that runs judges, an item is a case of one dimension (`schema.ANSWER`), a sample is a repeat, and a
+model is a judge whose prompt asks for an answer. So engines, servers, Ray, resuming, retrying, progress and manifests
+are those of `mrb judge`, and the runs lie in the work folder as ordinary run folders.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from textwrap import shorten
+from typing import Final, Literal
+
+import pandas as pd
+
+from mrb_lib.benchmarks.benchmark import Benchmark, FolderImages
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.judges.jury import is_jury
+from mrb_lib.judges.roster.engines import ENGINES
+from mrb_lib.judges.roster.roster import entry_of
+from mrb_lib.judges.settings import Settings
+from mrb_lib.replies.answers import read_answer
+from mrb_lib.runs.execute import judge
+from mrb_lib.runs.outcomes import RunSummary
+from mrb_lib.runs.progress import ReportProgress
+from mrb_lib.tables.errors import InputError, RunError
+from mrb_lib.tables.files import sha256_of
+from mrb_lib.tables.schema import ANSWER, ANSWERED_STATUSES, Kind
+from mrb_lib.verdicts.parts import part_paths, read_part
+from mrb_lib.verdicts.run_totals import totals
+
+WRITES: Final = "generative"
+"""The engine by which weights on this machine write."""
+LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+READ: Final = (
+    "case_id", "repeat", "reply", "status", "prompt_tokens", "completion_tokens", "latency_s", "finish", "error",
+)  # fmt: skip
+CUT_OFF: Final = "length"
+"""What `finish` says of an answer that ended because it was as long as allowed."""
+
+_REASON: Final = 200
+
+Spread = Literal["local", "ray"]
+
+
+@dataclass(frozen=True)
+class Answerer:
+    """A model that is to answer, and how it is asked.
+
+    Attributes
+    ----------
+    name : as `mrb judge` names judges: a name of the roster, `path:DIR` or `endpoint:MODEL`
+    settings : its prompt must ask for an answer
+    spread : "local", in this process, or over the workers of "ray"
+    workers, gpus_per_worker : of "ray"
+    """
+
+    name: str
+    settings: Settings
+    spread: Spread = "local"
+    workers: int | None = None
+    gpus_per_worker: float | None = None
+
+
+@dataclass(frozen=True)
+class ModelRun:
+    """The run that holds a model's answers.
+
+    Attributes
+    ----------
+    model : its name in the tables
+    """
+
+    model: str
+    summary: RunSummary
+
+
+@dataclass(frozen=True)
+class Asked(Benchmark):
+    """Items as cases without responses; `digest` is that of everything a model may see of any item.
+
+    The runs of a work folder that has changed its mind about which items go on are the same runs.
+    """
+
+    digest: str = ""
+
+    def case_fingerprint(self) -> str:
+        """See `Benchmark.case_fingerprint`."""
+        return self.digest
+
+
+def asked_question(question: str, choices: Sequence[str] | None) -> str:
+    """What a model is asked about an item: its question, then its options by letter where it has some."""
+    if choices is None or len(choices) == 0:
+        return question
+    options = "\n".join(f"{letter}. {choice}" for letter, choice in zip(LETTERS, choices, strict=False))
+    return f"{question}\n\n{options}"
+
+
+def ask_about(items: pd.DataFrame, images: Path, *, name: str, kind: Kind, digest: str) -> Asked:
+    """Items as models are asked about them; neither the reference nor anything else of an item is shown.
+
+    Parameters
+    ----------
+    items : `item_id, images, question, choices`; may also hold `response_a` and `reference`, for a model that marks
+    digest : see `items_digest`
+    """
+    questions = [asked_question(*row) for row in zip(items["question"], items["choices"], strict=True)]
+    cases = pd.DataFrame(
+        {
+            "case_id": items["item_id"].astype("str"),
+            "question": pd.Series(questions, index=items.index, dtype="str"),
+            "response_a": items.get("response_a", ""),
+            "response_b": "",
+            "images": items["images"],
+        }
+    )
+    if "response_a" in items:
+        cases["reference"] = items["reference"]
+    meta = BenchmarkMeta(name, kind, (ANSWER,))
+    return Asked(meta, cases.reset_index(drop=True), pd.DataFrame(), FolderImages(images), None, digest)
+
+
+def items_digest(table: Path, images: Path) -> str:
+    """SHA-256 over the table of all items and the contents of all images."""
+    digest = hashlib.sha256(sha256_of(table).encode())
+    files = FolderImages(images)
+    for name in files:
+        digest.update(name.encode("utf-8", "surrogatepass") + b"\0" + hashlib.blake2b(files[name]).digest())
+    return digest.hexdigest()
+
+
+def writers(answerers: Sequence[Answerer], extra: Sequence[Path] = ()) -> dict[str, Answerer]:
+    """The models by their names in the tables, each with the engine that writes.
+
+    Raises
+    ------
+    InputError
+        There is none, a name is unknown or not that of a model that writes, or two would have one name.
+    """
+    by_model: dict[str, Answerer] = {}
+    for one in answerers:
+        model, name = _writing(one.name, extra)
+        if model in by_model:
+            raise InputError(
+                f"model {one.name!r}: another is called {model!r}, too; name it once, or rename its folder."
+            )
+        by_model[model] = replace(one, name=name)
+    if not by_model:
+        raise InputError("no model is named; name one or more, or a plan that lists them.")
+    return by_model
+
+
+def _writing(name: str, extra: Sequence[Path]) -> tuple[str, str]:
+    """The name of a model in the tables, and that of the judge that writes its answers."""
+    if is_jury(name):
+        raise InputError(f"model {name!r}: a jury writes no answers; name its members.")
+    entry = entry_of(name, extra)
+    engine = ENGINES[entry.engine]
+    chats = engine.model == "weights" and engine.reads_any_model
+    if chats and not engine.samples and not entry.name.endswith(f"+{engine.name}"):
+        name = f"{name}+{WRITES}"
+        entry = entry_of(name, extra)
+        engine = ENGINES[entry.engine]
+    if not engine.samples:
+        raise InputError(f"model {name!r}: engine {engine.name} writes no answers; name a model that writes.")
+    return entry.name.removesuffix(f"+{WRITES}"), name
+
+
+def answer(
+    asked: Asked,
+    runs: Path,
+    models: Mapping[str, Answerer],
+    *,
+    samples: int,
+    extra: Sequence[Path] = (),
+    retry: Sequence[str] = (),
+    progress: ReportProgress | None = None,
+) -> list[ModelRun]:
+    """Have models answer; what is already in their runs is not asked again.
+
+    Parameters
+    ----------
+    runs : the folder of runs
+    models : see `writers`
+    samples : answers of each model to each item
+    extra : the user's own roster files
+    retry : answers of these statuses are made again: unparsed, refused, error
+    progress : see `mrb_lib.runs.judge`
+
+    Raises
+    ------
+    InputError, InterruptedRunError, RunError
+        As `mrb_lib.runs.judge`; `RunError` also where all that a model has to say are errors, once all have answered.
+
+    Notes
+    -----
+    Validated by tests/judges/test_answers.py.
+    """
+    if samples < 1:
+        raise InputError(f"samples {samples}: at least 1 is needed.")
+    done = []
+    for model, one in models.items():
+        run: Callable[..., list[RunSummary]] = judge
+        if one.spread == "ray":
+            from mrb_lib.runs.ray.scaleout import judge_on_ray
+
+            run = partial(judge_on_ray, workers=one.workers, gpus_per_worker=one.gpus_per_worker)
+        [summary] = run(
+            asked, runs, [one.name], orders=("AB",), repeats=samples, settings=one.settings, extra=extra, retry=retry,
+            progress=progress,
+        )  # fmt: skip
+        done.append(ModelRun(model, summary))
+    for answered in done:
+        held = totals(answered.summary.folder)
+        if set(held.statuses) == {"error"}:
+            reason = shorten(held.usual_error or "no reason is known", _REASON)
+            raise RunError(
+                f"model {answered.model}: every answer is an error ({reason}); fix that, then run the same command "
+                "with --retry error."
+            )
+    return done
+
+
+def answers_in(run: ModelRun, position: pd.Series, samples: int) -> Iterator[pd.DataFrame]:
+    """The answers of a run, a part at a time, in the order they were written.
+
+    Parameters
+    ----------
+    position : of each item that counts, by its id; answers about others are left out
+    samples : further ones are left out
+
+    Yields
+    ------
+    DataFrame
+        `item_id, model, sample, answer` (without what was thought aloud; null where there is none), `status,
+        prompt_tokens, completion_tokens, latency_s, finish` (`CUT_OFF` or null), `error`, and `position`.
+
+    Raises
+    ------
+    InputError
+        A part is damaged.
+    """
+    for path in part_paths(run.summary.folder):
+        frame = read_part(path, READ).to_pandas().reindex(columns=list(READ))
+        frame["position"] = position.reindex(frame["case_id"]).to_numpy()
+        frame = frame[frame["position"].notna() & (frame["repeat"] < samples)]
+        said = frame["status"].isin([*ANSWERED_STATUSES, "refused"])
+        replies = [
+            read_answer(reply).text if kept and isinstance(reply, str) else None
+            for reply, kept in zip(frame["reply"].to_numpy(dtype=object), said.to_numpy(), strict=True)
+        ]
+        yield pd.DataFrame(
+            {
+                "item_id": frame["case_id"].astype("str"),
+                "model": run.model,
+                "sample": frame["repeat"].astype("int64"),
+                "answer": pd.Series(replies, index=frame.index, dtype="str"),
+                "status": frame["status"].astype("str"),
+                **{name: frame[name].astype("float64") for name in ("prompt_tokens", "completion_tokens", "latency_s")},
+                "finish": frame["finish"].astype(object),
+                "error": frame["error"].astype(object),
+                "position": frame["position"].astype("int64"),
+            }
+        ).reset_index(drop=True)

@@ -1,0 +1,86 @@
+"""Which items ask the same thing twice, which belong together, and which another benchmark has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.benchmarks.near_duplicates import Pairs, components, similar_texts
+
+COPY: Final = "a copy of another item"
+NEAR_COPY: Final = "the question of another item about a copy of its image"
+CONTRADICTION: Final = "the question of another item about the same image, with another reference"
+TEMPLATE: Final = 10
+"""More items than this with one long question are asked by a template, and not about one case."""
+_WORDS = re.compile(r"\w+")
+
+
+def plain_question(question: str) -> str:
+    """The words of a question, whatever their case, spaces and punctuation."""
+    return " ".join(_WORDS.findall(question.casefold()))
+
+
+def duplicate_reasons(items: pd.DataFrame, pictures: Mapping[str, int]) -> pd.Series:
+    """Why an item repeats one before it; null where it does not.
+
+    Parameters
+    ----------
+    items : the items that are fine in themselves
+    pictures : which picture each image shows, see `Signatures.groups`
+
+    Returns
+    -------
+    Series of str, like the items
+        Two items are the same where their images show the same pictures and their questions have the same words. The
+        first is kept. A paraphrase is another question: it stays, in the cluster of its image.
+    """
+    question = items["question"].map(plain_question)
+    shown = items["images"].map(lambda names: tuple(sorted(pictures[name] for name in names)))
+    stored = items["images"].map(lambda names: tuple(sorted(names)))
+    first = pd.DataFrame({"shown": shown, "question": question}).groupby(["shown", "question"], sort=False).ngroup()
+    order = pd.Series(np.arange(len(items)), index=items.index)
+    original = order.groupby(first).transform("first").to_numpy()
+    reference = items["reference"].fillna("").map(plain_question).to_numpy(dtype=object)
+    same_reference = reference == reference[original]
+    same_bytes = stored.to_numpy(dtype=object) == stored.to_numpy(dtype=object)[original]
+    reasons = np.where(same_bytes, np.where(same_reference, COPY, CONTRADICTION), NEAR_COPY)
+    return pd.Series(reasons, index=items.index).astype(object).mask(order == original, None)
+
+
+def clusters(items: pd.DataFrame, pictures: Mapping[str, int], also: pd.DataFrame) -> pd.Series:
+    """What no split may part: items that share a picture, a patient, a named cluster or the text of a case.
+
+    Parameters
+    ----------
+    also : columns whose values, where they are not null, also join the items that have them
+
+    Returns
+    -------
+    Series of str, like the items
+        The `item_id` of the first item of the cluster.
+    """
+    n = len(items)
+    pairs = [_vignettes(items)]
+    shown = items["images"].map(lambda names: [pictures[name] for name in names]).reset_index(drop=True).explode()
+    joined = [shown, *(also[name].reset_index(drop=True).dropna() for name in also.columns)]
+    for values in joined:
+        codes, _ = pd.factorize(values.to_numpy(dtype=object))
+        rows = values.index.to_numpy(dtype=np.int64)
+        first = rows[np.unique(codes, return_index=True)[1]] if len(rows) else rows
+        pairs.append((first[codes], rows))
+    one, other = (np.concatenate(side) for side in zip(*pairs, strict=True))
+    codes = components(n, one, other)
+    leaders = np.unique(codes, return_index=True)[1]
+    return pd.Series(items["item_id"].to_numpy()[leaders[codes]], index=items.index, dtype="str")
+
+
+def _vignettes(items: pd.DataFrame) -> Pairs:
+    """Pairs of items with nearly the same long question; what many items share is a template, and joins none."""
+    one, other = similar_texts(items.assign(response_a="", response_b="").reset_index(drop=True))
+    group = components(len(items), one, other)
+    is_case = np.bincount(group, minlength=1)[group[one]] <= TEMPLATE if len(one) else np.zeros(0, dtype=bool)
+    return one[is_case], other[is_case]

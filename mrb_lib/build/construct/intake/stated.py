@@ -1,0 +1,77 @@
+"""What an item is about, as its source states it: organ, department, modality; never guessed from pictures or words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+
+from mrb_lib.benchmarks.formats import csv_records
+from mrb_lib.build.construct.tables import ABOUT
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import ORGAN_DEPARTMENT, ORGANS
+
+_TARGETS: Final = tuple(name for name in ABOUT if name not in ("source", "cluster"))
+
+
+def stated_organ(term: str | None) -> str | None:
+    """The region of the vocabulary that a term names, whatever its case, spaces or dashes; None where it names none."""
+    plain = re.sub(r"[\s_-]+", "_", (term or "").strip().casefold())
+    return plain if plain in ORGANS else None
+
+
+@dataclass(frozen=True)
+class Meanings:
+    """What values of columns mean: a table that a person wrote.
+
+    Attributes
+    ----------
+    rules : column, value (compared whatever its case), and what it sets
+    """
+
+    rules: tuple[tuple[str, str, dict[str, str]], ...] = ()
+
+    @classmethod
+    def read(cls, path: Path | None) -> Meanings:
+        """Read a CSV file with the columns `column, value` and some of organ, department, modality, ...
+
+        As in `body_part,HEAD,brain,Neurology` under `column,value,organ,department`. None is a table without rows.
+
+        Raises
+        ------
+        InputError
+            It is not such a table, or names an organ that is not in the vocabulary.
+        """
+        if path is None:
+            return cls()
+        rules = []
+        for row in csv_records(path, ("column", "value")):
+            sets = {name: str(row.values[name]) for name in _TARGETS if row.values.get(name)}
+            if "organ" in sets and sets["organ"] not in ORGANS:
+                raise row.error("organ", f"{sets['organ']!r} is not a region", f"use one of {', '.join(ORGANS)}")
+            rules.append((row.text("column"), row.text("value").casefold(), sets))
+        if not any(sets for *_, sets in rules):
+            raise InputError(f"{path}: sets none of {', '.join(_TARGETS)}; add a column of that name.")
+        return cls(tuple(rules))
+
+    def apply(self, items: pd.DataFrame) -> pd.DataFrame:
+        """The items with what the table says of them, the department of their organ where none is stated.
+
+        Raises
+        ------
+        InputError
+            A rule is about a column that the items lack.
+        """
+        out = items.copy()
+        for column, value, sets in self.rules:
+            if column not in items.columns:
+                known = ", ".join(name for name in items.columns if not name.startswith("_"))
+                raise InputError(f"--meanings: the items have no column {column}; use one of {known}.")
+            holds = items[column].astype("str").str.casefold() == value
+            for name, meant in sets.items():
+                out[name] = out[name].mask(holds, meant)
+        out["department"] = out["department"].fillna(out["organ"].map(ORGAN_DEPARTMENT))
+        return out

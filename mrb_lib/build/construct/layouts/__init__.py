@@ -1,0 +1,8 @@
+"""How do images with questions lie in somebody else's folder? One file a layout.
+
+A layout registers itself with `@layout` where it is written; `LAYOUTS` finds it by name, `find_layout` by looking.
+"""
+
+from mrb_lib.build.construct.layouts.base import LAYOUTS, Layout, SourceImage, SourceItem, find_layout, layout
+
+__all__ = ["LAYOUTS", "Layout", "SourceImage", "SourceItem", "find_layout", "layout"]

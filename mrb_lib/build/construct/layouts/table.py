@@ -1,0 +1,111 @@
+"""Our own table of items beside its images, or a folder of images with any one file of questions.
+
+A row is an item: `images` (or `image`, `file_name`; names between semicolons, relative to the file or to `images/`; a
+name of a folder stands for the images in it, such as a DICOM series), `question`, `reference` (or `answer`), `choices`
+(or `options`), `item_id`, and what is known of it: organ, department, modality, body_part, ... Other names are read
+with `--map theirs=ours`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from mrb_lib.benchmarks.benchmark import read_table
+from mrb_lib.benchmarks.formats import SourceRow, read_csv, read_json_array, read_jsonl
+from mrb_lib.benchmarks.formats.sources import renamed_columns
+from mrb_lib.build.construct.layouts.base import SourceImage, SourceItem, image_in, layout, location, text_of, texts_of
+from mrb_lib.build.construct.tables import ABOUT
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import inside
+
+SUFFIXES = (".csv", ".jsonl", ".json", ".parquet")
+_NAMES = ("items", "questions", "cases")
+_STATED = (*(name for name in ABOUT if name not in ("source", "cluster")), "body_part")
+
+
+@layout(
+    "table",
+    about="a table of items (items.csv, .jsonl, .json or .parquet) or any one file of questions, beside the images",
+    recognises=lambda src: False,
+)
+def read(src: Path) -> Iterator[SourceItem]:
+    """Read the table; `src` is the file, or the folder that holds it."""
+    path = _table(src)
+    folder = path.parent
+    for row in rows_of(path):
+        yield item_of(row, folder, [folder, folder / "images"], {})
+
+
+def _table(src: Path) -> Path:
+    """The file of questions."""
+    if src.is_file():
+        if src.suffix not in SUFFIXES:
+            raise InputError(f"{src}: is not a table; give a file that ends in {', '.join(SUFFIXES)}.")
+        return src
+    named = [path for name in _NAMES for suffix in SUFFIXES if (path := src / f"{name}{suffix}").is_file()]
+    found = named or sorted(path for path in src.iterdir() if path.suffix in SUFFIXES)
+    if not found:
+        raise InputError(f"{src}: holds no file of questions ({', '.join(SUFFIXES)}); add questions.csv.")
+    if len(found) > 1:
+        others = " and ".join(path.name for path in found[:2])
+        raise InputError(f"{src}: {others} could both be the questions; give the path of the one you mean.")
+    return found[0]
+
+
+def rows_of(path: Path) -> Iterator[SourceRow]:
+    """The rows of a table in any of `SUFFIXES`, with the names that `--map` gives their columns."""
+    if path.suffix == ".jsonl":
+        yield from read_jsonl(path)
+    elif path.suffix == ".json":
+        yield from read_json_array(path)
+    else:
+        frame = read_csv(path) if path.suffix == ".csv" else renamed_columns(read_table(path), path)
+        names = list(frame.columns)
+        for number, cells in enumerate(frame.itertuples(index=False, name=None), start=1):
+            yield SourceRow(str(path), f"row {number}", dict(zip(names, cells, strict=True)))
+
+
+def item_of(
+    row: SourceRow,
+    src: Path,
+    folders: Sequence[Path],
+    about: Mapping[str, str | None],
+    *,
+    pictures: tuple[SourceImage, ...] | None = None,
+) -> SourceItem:
+    """The item of a row of our own columns.
+
+    Parameters
+    ----------
+    folders : where its images are looked for
+    about : what holds unless the row says otherwise
+    pictures : its images, where the row holds them itself
+    """
+    if pictures is None:
+        names = texts_of(row, "images", "image", "file_name") or ()
+        pictures = tuple(image for name in names for image in _images(folders, name))
+    stated = {name: text_of(row, name) for name in (*_STATED, "cluster")}
+    return SourceItem(
+        location(row, src),
+        pictures,
+        text_of(row, "question"),
+        text_of(row, "reference", "answer"),
+        texts_of(row, "choices", "options"),
+        text_of(row, "item_id"),
+        {**about, **{name: value for name, value in stated.items() if value is not None}},
+    )
+
+
+def _images(folders: Sequence[Path], name: str) -> Iterator[SourceImage]:
+    """The image of a name, or all of a folder in the order of their names."""
+    for folder in folders:
+        try:
+            path = inside(folder, name)
+        except InputError:
+            continue
+        if name and path.is_dir() and path != folder:
+            files = sorted(each for each in path.iterdir() if each.is_file())
+            yield from (SourceImage(f"{name}/{each.name}", each) for each in files)
+            return
+    yield image_in(folders, name)

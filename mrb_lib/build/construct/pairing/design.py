@@ -1,0 +1,220 @@
+"""What a set of pairs will show, said before anybody annotates: meetings, widths of intervals, hours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from scipy.special import expit, stdtrit
+
+from mrb_lib.stats.core.options import FloatArray
+from mrb_lib.stats.power.formulas import ALPHA, MeanDifferences, attainable, detectable, multiplier
+from mrb_lib.stats.significance.paired import row_test
+from mrb_lib.tables.errors import InputError
+
+APART: Final = "undefined: {} never meet the others, directly or through others"
+FEW: Final = "undefined: not more items than responders"
+_DRAWS: Final = 200
+MEANINGS: Final = {
+    "n_cases": "pairs to annotate",
+    "n_items": "items they are about; intervals resample these, or the clusters they are in",
+    "n_responders": "responders in any pair",
+    "fewest_meetings": "cases of the two responders that meet least often",
+    "most_meetings": "cases of the two responders that meet most often",
+    "n_parts": "groups of responders that never meet those of another group; a ranking of all needs 1",
+    "longer_first": "share of the cases with unequal lengths in which response A is the longer",
+    "strength_width": "expected width of a 95% interval of a strength in the table ranking, a mean over responders",
+    "log_strength_width": "the same of a log strength, by its standard error",
+    "told_apart": "win rate over another responder that the ranking tells from 0.5 with 80% power, a mean over pairs",
+    "accuracy_width": "expected width of a 95% interval of a judge's accuracy",
+    "detectable_difference": "difference between two judges' accuracies that is found with 80% power",
+    "annotation_hours": "hours of all annotators together",
+}
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """What nobody knows before annotating; every expected width depends on it.
+
+    Attributes
+    ----------
+    spread : standard deviation of the responders' log strengths; 0 for responders alike, about 1 for a mixed pool (the
+        better of two typical ones wins three times in four), 2 where some hardly ever win
+    ties : share of ties between two equally strong responders
+    undecided : share of cases without a gold label
+    accuracy, discordance : a judge's accuracy, and the share of cases that two judges score differently
+    annotators : of each case
+    seconds : that one annotator takes for one case
+
+    Raises
+    ------
+    InputError
+        A value is out of range.
+    """
+
+    spread: float = 1.0
+    ties: float = 0.15
+    undecided: float = 0.05
+    accuracy: float = 0.7
+    discordance: float = 0.3
+    annotators: int = 3
+    seconds: float = 90.0
+
+    def __post_init__(self) -> None:
+        for name in ("ties", "undecided", "accuracy", "discordance"):
+            if not 0 <= getattr(self, name) < 1:
+                raise InputError(f"{name} {getattr(self, name):g}: is a share; use 0 to below 1.")
+        if not 0 <= self.spread <= 5:
+            raise InputError(f"spread {self.spread:g}: is a standard deviation of log strengths; use 0 to 5.")
+        if self.seconds <= 0 or self.annotators < 1:
+            raise InputError("annotation takes at least one annotator and more than 0 seconds a case; give both.")
+
+
+class Errors(NamedTuple):
+    """Expected standard errors: of log strengths and of strengths, shape (r,), of their differences, shape (p,)."""
+
+    log_strength: FloatArray
+    strength: FloatArray
+    difference: FloatArray
+
+
+def meetings(pairs: pd.DataFrame, models: list[str] | None = None) -> pd.DataFrame:
+    """How often every two responders meet, never included.
+
+    Parameters
+    ----------
+    pairs : `model_a, model_b`, a row a case
+    models : all responders; None for those in `pairs`
+
+    Returns
+    -------
+    DataFrame
+        `model_1, model_2, n`, sorted by name
+    """
+    names = sorted({*pairs["model_a"], *pairs["model_b"]}) if models is None else sorted(models)
+    sides = np.sort(pairs[["model_a", "model_b"]].to_numpy(dtype=str), axis=1)
+    counts = pd.Series(list(map(tuple, sides))).value_counts()
+    rows = [(one, other, int(counts.get((one, other), 0))) for one, other in combinations(names, 2)]
+    return pd.DataFrame(rows, columns=["model_1", "model_2", "n"])
+
+
+def meeting_matrix(met: pd.DataFrame) -> tuple[FloatArray, list[str]]:
+    """Meetings as a symmetric matrix, shape (r, r), and the names of its rows."""
+    names = sorted({*met["model_1"], *met["model_2"]})
+    row, column = (pd.Index(names).get_indexer(pd.Index(met[side])) for side in ("model_1", "model_2"))
+    matrix = np.zeros((len(names), len(names)))
+    matrix[row, column] = met["n"]
+    return matrix + matrix.T, names
+
+
+def expected_errors(matrix: FloatArray, n_clusters: float, assumed: Assumptions, *, seed: int = 0) -> Errors:
+    """Standard errors that Bradley-Terry strengths of gold labels will have, a mean over strengths as assumed.
+
+    Parameters
+    ----------
+    matrix : shape (r, r), symmetric, meetings with a gold label, of responders that are connected
+    n_clusters : what intervals will resample
+    seed : of the 200 draws of normal log strengths with the standard deviation assumed
+
+    Notes
+    -----
+    A meeting of i and j has the information w = p (1 - p) on the difference of their log strengths. Where a tie counts
+    half a win, its variance is w less a quarter of the probability of a tie, which is taken to be `ties` where p is .5
+    and to fall as 4 w: (1 - ties) w. The sandwich is then (1 - ties) times the pseudo-inverse of the Laplacian of
+    n w, with the factor C / (C - r + 1) that the table `ranking` widens its intervals by. Strengths, which sum to 1,
+    follow by the delta method. That intervals come out so: `tests/simulation/test_pair_design.py`.
+    """
+    r = len(matrix)
+    log_strength = np.random.default_rng(seed).normal(scale=assumed.spread, size=(_DRAWS, r))
+    p = expit(log_strength[:, :, None] - log_strength[:, None, :])
+    weight = matrix * p * (1 - p)
+    laplacian = -weight
+    laplacian[:, np.arange(r), np.arange(r)] = weight.sum(axis=2)
+    widened = (1 - assumed.ties) * n_clusters / (n_clusters - r + 1)
+    # The pseudo-inverse: the mean of the log strengths, which is undetermined, is held and taken off again.
+    covariance = widened * (np.linalg.inv(laplacian + 1) - 1 / r**2)
+    strength = np.exp(log_strength) / np.exp(log_strength).sum(axis=1, keepdims=True)
+    slope = strength[:, :, None] * (np.eye(r) - strength[:, None, :])
+    variance = np.diagonal(covariance, axis1=1, axis2=2)
+    first, second = np.triu_indices(r, k=1)
+    between = variance[:, first] + variance[:, second] - 2 * covariance[:, first, second]
+    of_strength = np.einsum("dij,djk,dik->di", slope, covariance, slope)
+    return Errors(*(np.sqrt(np.fmax(each, 0.0)).mean(axis=0) for each in (variance, of_strength, between)))
+
+
+def design(pairs: pd.DataFrame, assumed: Assumptions | None = None, *, seed: int = 0) -> pd.DataFrame:
+    """What pairs will show when they are annotated.
+
+    Parameters
+    ----------
+    pairs : `item_id, model_a, model_b`, and `cluster` (default: the item) and `length_a`, `length_b`, where known
+    assumed : see `Assumptions`
+    seed : of the strengths that expected widths are a mean over
+
+    Returns
+    -------
+    DataFrame
+        `quantity, value, meaning, reason`, a row each of `MEANINGS`; null values have a reason
+
+    Notes
+    -----
+    Widths are of one dimension, whose gold is a majority. Validated in
+    `tests/build/construct/pairing/test_design.py` and `tests/simulation/test_pair_design.py`.
+    """
+    assumed = assumed or Assumptions()
+    met = meetings(pairs)
+    matrix, names = meeting_matrix(met)
+    n_parts, part = connected_components(sparse.csr_array(matrix), directed=False)
+    clusters = pairs["cluster"].fillna(pairs["item_id"]) if "cluster" in pairs else pairs["item_id"]
+    n_cases, n_clusters = len(pairs), clusters.nunique() * (1 - assumed.undecided)
+    values: dict[str, float] = {
+        "n_cases": n_cases,
+        "n_items": pairs["item_id"].nunique(),
+        "n_responders": len(names),
+        "fewest_meetings": int(met["n"].min()),
+        "most_meetings": int(met["n"].max()),
+        "n_parts": n_parts,
+        "annotation_hours": n_cases * assumed.annotators * assumed.seconds / 3600,
+    }
+    if "length_a" in pairs:
+        unequal = pairs[pairs["length_a"] != pairs["length_b"]]
+        values["longer_first"] = float((unequal["length_a"] > unequal["length_b"]).mean())
+    values |= _of_judges(n_cases * (1 - assumed.undecided), n_clusters, clusters.is_unique, assumed)
+    reason = FEW
+    if n_parts > 1:
+        few = np.flatnonzero(part == np.bincount(part).argmin())
+        reason = APART.format(", ".join(names[i] for i in few))
+    elif n_clusters > len(names):
+        errors = expected_errors(matrix * (1 - assumed.undecided), n_clusters, assumed, seed=seed)
+        z = float(stdtrit(np.inf, 0.975))
+        size = multiplier(np.array([n_clusters]), attainable(ALPHA, np.array([n_clusters]), "t"))
+        values |= {
+            "strength_width": 2 * z * float(errors.strength.mean()),
+            "log_strength_width": 2 * z * float(errors.log_strength.mean()),
+            "told_apart": float(expit(size * errors.difference.mean())[0]),
+        }
+    rows = [
+        (name, values.get(name, np.nan), meaning, None if np.isfinite(values.get(name, np.nan)) else reason)
+        for name, meaning in MEANINGS.items()
+    ]
+    frame = pd.DataFrame(rows, columns=["quantity", "value", "meaning", "reason"])
+    return frame.astype({"value": "float64", "reason": "str"})
+
+
+def _of_judges(n_cases: float, n_clusters: float, alone: bool, assumed: Assumptions) -> dict[str, float]:
+    """The width of an accuracy's interval, and the difference between two judges that is found."""
+    if n_clusters < 2:
+        return {}
+    error = np.sqrt(assumed.accuracy * (1 - assumed.accuracy) / n_clusters)
+    one = MeanDifferences(
+        np.array([round(n_cases)]), np.array([round(n_clusters)]), np.zeros(1),
+        np.array([np.sqrt(assumed.discordance / n_clusters)]), np.array([assumed.discordance]),
+    )  # fmt: skip
+    found = detectable(one, row_test("balanced", alone), ALPHA)
+    width = 2 * float(stdtrit(n_clusters - 1, 0.975)) * float(error)
+    return {"accuracy_width": width, "detectable_difference": float(found[0])}

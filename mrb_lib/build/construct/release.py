@@ -1,0 +1,233 @@
+"""The step `release`: annotated pairs of a work folder as a benchmark with a split, a version and its papers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.case_digests import case_digests
+from mrb_lib.benchmarks.splits import split
+from mrb_lib.build.construct.papers.card import Facts, data_card
+from mrb_lib.build.construct.papers.croissant import croissant
+from mrb_lib.build.construct.work import STEPS, Work, begin, funnel_of
+from mrb_lib.review.records.people import summary
+from mrb_lib.stats.agreement import agreement
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import staged_folder, write_atomic
+
+CROISSANT: Final = "croissant.json"
+NOT_ANNOTATED: Final = "not annotated by enough people"
+_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What whoever releases a benchmark decides.
+
+    Attributes
+    ----------
+    version : as in 1.0.0
+    licence : of the whole; empty where all items bear the same, which is then meant
+    limits : what users should know and no table can tell, a sentence each
+    contact, citation : for the card
+    min_annotators : cases with annotations of fewer people are left out
+    test, validation, by : of the split, see `mrb_lib.benchmarks.splits.split`
+    """
+
+    version: str
+    licence: str = ""
+    limits: tuple[str, ...] = ()
+    contact: str = ""
+    citation: str = ""
+    min_annotators: int = 1
+    test: float = 0.2
+    validation: float = 0.1
+    by: str | None = None
+
+
+@dataclass(frozen=True)
+class Released:
+    """What a release holds.
+
+    Attributes
+    ----------
+    benchmark : as it was written
+    facts : what its card says
+    statements : how it was split, a line each
+    """
+
+    benchmark: Benchmark
+    facts: Facts
+    statements: tuple[str, ...]
+
+
+def release(
+    work: Work,
+    out: Path,
+    terms: Terms,
+    annotations: pd.DataFrame,
+    *,
+    people: pd.DataFrame | None = None,
+    earlier: Benchmark | None = None,
+    seed: int = 0,
+    again: bool = False,
+    overwrite: bool = False,
+) -> Released:
+    """Write the annotated cases of a work folder as a benchmark, ready to be judged, split, and handed on.
+
+    Parameters
+    ----------
+    out : the folder to write: the benchmark, with `README.md` (a data card and datasheet) and `croissant.json`
+    annotations : `case_id, annotator, dimension, choice`, as of `mrb_lib.review.records.exchange.annotations_of`
+    people : what is known of annotators, see `people.read_people`; None where nothing is. Only its
+        summary, which names nobody, is released
+    earlier : the release before this one, which the card compares this one with
+
+    Raises
+    ------
+    InputError
+        No case has enough annotations, the items bear several licences and `terms` none, the version is none or not
+        above the earlier one's, or `mrb_lib.build.construct.work.begin` or `mrb_lib.benchmarks.splits.split` refuses.
+
+    Notes
+    -----
+    Gold is not stored: it is the majority of the annotations, whenever a table needs it. Validated by
+    tests/build/construct/test_release.py.
+    """
+    _check_version(terms.version, earlier)
+    choices = _choices(terms, annotations, earlier)
+    with begin(work, "release", choices, seed=seed, again=again) as step:
+        paired = load(work.path)
+        licence = _licence(terms, step.entering)
+        enough = annotations.groupby("case_id")["annotator"].nunique() >= terms.min_annotators
+        is_released = paired.cases["case_id"].isin(enough.index[enough])
+        if not is_released.any():
+            raise InputError(
+                f"{work.path}: no case is annotated by {terms.min_annotators} people; collect annotations with "
+                f"`mrb annotate {work.path}`, or ask for fewer (--min-annotators)."
+            )
+        cases = paired.cases[is_released].reset_index(drop=True)
+        kept = step.entering["item_id"].isin(cases["item"])
+        decided = step.entering[["item_id"]].assign(kept=kept, reason=kept.map({True: None, False: NOT_ANNOTATED}))
+        step.decide(decided)
+        labels = annotations[annotations["case_id"].isin(cases["case_id"])].reset_index(drop=True)
+        before = work.decisions().query("step != 'release'")
+        funnel = funnel_of(pd.concat([before, decided.assign(step="release")]))
+        meta = replace(
+            paired.meta, licence=licence, citation=terms.citation, revision=terms.version,
+            extra={**paired.meta.extra, "construction": _record(work, terms, seed)},
+        )  # fmt: skip
+        made = split(
+            replace(paired, meta=meta, cases=cases, annotations=labels), by=terms.by, test=terms.test,
+            validation=terms.validation, seed=seed,
+        )  # fmt: skip
+        facts = Facts(
+            benchmark=made.benchmark,
+            funnel=funnel,
+            agreement=agreement(labels, cases, categories=meta.categories, level=meta.level, seed=seed),
+            n_cases_left_out=int((~is_released).sum()),
+            split=made.balance(),
+            people=_summary(people, labels),
+            changes=None if earlier is None else changes(earlier, made.benchmark),
+            limits=terms.limits,
+            contact=terms.contact,
+        )
+        with staged_folder(out, overwrite=overwrite, source=work.path) as folder:
+            save(made.benchmark, folder)
+            write_atomic(folder / "README.md", data_card(facts))
+            write_atomic(folder / CROISSANT, json.dumps(croissant(folder, made.benchmark.meta), indent=1) + "\n")
+    return Released(replace(made.benchmark, path=out), facts, made.statements)
+
+
+def _summary(people: pd.DataFrame | None, labels: pd.DataFrame) -> pd.DataFrame:
+    if people is None or people.empty:
+        return pd.DataFrame()
+    return summary(people, labels["annotator"].unique().tolist())
+
+
+def changes(earlier: Benchmark, now: Benchmark) -> pd.DataFrame:
+    """What a release has that the one before had not, and the other way round.
+
+    Returns
+    -------
+    DataFrame, a row a kind of change
+        `change` ("cases added", "cases removed", "cases kept", "labels changed": of the cases kept, those with another
+        set of annotations) and `n`. Cases are known again by their content, whatever they are called.
+    """
+    before, after = _labels_by_digest(earlier), _labels_by_digest(now)
+    both = before.index.intersection(after.index)
+    rows = {
+        "cases added": len(after.index.difference(before.index)),
+        "cases removed": len(before.index.difference(after.index)),
+        "cases kept": len(both),
+        "labels changed": int((before[both] != after[both]).sum()),
+    }
+    return pd.DataFrame({"change": list(rows), "n": list(rows.values())})
+
+
+def _labels_by_digest(benchmark: Benchmark) -> pd.Series:
+    """The annotations of each case as text, by the digest of its content."""
+    lines = _lines(benchmark.annotations, "annotator").sort_values()
+    text = lines.groupby(benchmark.annotations["case_id"]).agg("\n".join)
+    digests = case_digests(benchmark)
+    return text.reindex(digests.index).fillna("").groupby(digests).first()
+
+
+def _lines(annotations: pd.DataFrame, *who: str) -> pd.Series:
+    """Each annotation as a line: the columns named, dimension and choice, between tabs."""
+    texts = annotations[[*who, "dimension", "choice"]].astype("str")
+    lines: pd.Series = texts.iloc[:, 0].str.cat(texts.iloc[:, 1:], sep="\t")
+    return lines
+
+
+def _check_version(version: str, earlier: Benchmark | None) -> None:
+    parts = _VERSION.fullmatch(version)
+    if parts is None:
+        raise InputError(f"--version {version!r}: write three numbers, as in 1.0.0.")
+    last = "" if earlier is None else earlier.meta.revision
+    before = _VERSION.fullmatch(last)
+    if before is not None and tuple(map(int, parts.groups())) <= tuple(map(int, before.groups())):
+        raise InputError(f"--version {version}: the earlier release is {last}; name a later one.")
+
+
+def _licence(terms: Terms, items: pd.DataFrame) -> str:
+    stated = sorted(items["licence"].dropna().unique())
+    if terms.licence:
+        return terms.licence
+    if len(stated) == 1 and items["licence"].notna().all():
+        return str(stated[0])
+    there = ", ".join(stated) or "no licence"
+    raise InputError(f"the items bear {there}, or none; name the licence of the whole with --licence.")
+
+
+def _choices(terms: Terms, annotations: pd.DataFrame, earlier: Benchmark | None) -> dict[str, Any]:
+    """All that the release depends on besides the work folder; the annotations by their digest."""
+    lines = sorted(_lines(annotations, "case_id", "annotator"))
+    digest = hashlib.sha256("\n".join(lines).encode("utf-8")).hexdigest()
+    before = None if earlier is None else earlier.meta.revision
+    return {**vars(terms), "limits": list(terms.limits), "annotations": digest, "earlier": before}
+
+
+def _record(work: Work, terms: Terms, seed: int) -> dict[str, Any]:
+    """What was chosen in every step, for `benchmark.toml`: models and files by their names, never by their places."""
+    steps = {step: {**_without_places(work.choices(step) or {}), "seed": work.seed(step)} for step in STEPS[:-1]}
+    return {"version": terms.version, **{step: made for step, made in steps.items() if made["seed"] is not None}}
+
+
+def _without_places(value: Any) -> Any:
+    """The same without the folders that paths on this machine begin with."""
+    if isinstance(value, dict):
+        return {name: _without_places(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_without_places(one) for one in value]
+    if isinstance(value, str) and re.match(r"(path:)?(/|~|\.\.?/|[A-Za-z]:\\)\S*$", value):
+        kind = "path:" if value.startswith("path:") else ""
+        return kind + re.split(r"[/\\]", value.rstrip("/\\"))[-1]
+    return value

@@ -1,0 +1,163 @@
+"""The step `respond`: the pool of responders answers every item; what cannot be paired is flagged and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.build.construct.answers.answering import (
+    CUT_OFF,
+    Answerer,
+    ModelRun,
+    answer,
+    ask_about,
+    items_digest,
+    writers,
+)
+from mrb_lib.build.construct.answers.gathering import Chunks, gathered
+from mrb_lib.build.construct.answers.pool import recorded
+from mrb_lib.build.construct.answers.similarity import alike_groups
+from mrb_lib.build.construct.work import Work, begin
+from mrb_lib.runs.progress import ReportProgress
+from mrb_lib.tables.errors import InputError, RunError
+from mrb_lib.tables.schema import ANSWERED_STATUSES
+
+STEP: Final = "respond"
+REFUSED, EMPTY, ERROR, TRUNCATED, ALIKE = "refused", "empty", "error", "truncated", "near-identical"
+FLAGS: Final = (REFUSED, EMPTY, ERROR, TRUNCATED, ALIKE)
+UNUSABLE: Final = (REFUSED, EMPTY, ERROR)
+"""The flags of rows that hold no response to pair."""
+TOO_FEW: Final = "fewer than two responders answered"
+_FEWEST: Final = 2
+_COUNTED: Final = ("model", "flag")
+_OF_STATUS: Final = {"refused": REFUSED, "unparsed": EMPTY, "error": ERROR}
+
+
+@dataclass(frozen=True)
+class Responded:
+    """What became of the items.
+
+    Attributes
+    ----------
+    n_in, n_out : items that entered, and those with responses of two responders at least
+    responders : see `responder_counts`
+    runs : of the responders; empty where nothing was left to do
+    """
+
+    n_in: int
+    n_out: int
+    responders: pd.DataFrame
+    runs: Sequence[ModelRun]
+
+
+def respond(
+    work: Work,
+    responders: Sequence[Answerer],
+    *,
+    samples: int = 1,
+    seed: int = 0,
+    again: bool = False,
+    extra: Sequence[Path] = (),
+    retry: Sequence[str] = (),
+    progress: ReportProgress | None = None,
+) -> Responded:
+    """Have the pool of responders answer the items.
+
+    Writes `responses.parquet`, a row an item, responder and sample, with `flag`: "refused", "empty", "error" (none of
+    them holds a response to pair), "truncated" (cut off at its longest length), "near-identical" (to one before it of
+    another responder), or null; and `alike`, a number that the near-identical responses to an item share, null for one
+    like no other. Items that fewer than two responders answered are left out of what follows.
+
+    Parameters
+    ----------
+    responders : two or more
+    samples : responses of each to each item
+    seed, again : see `mrb_lib.build.construct.work.begin`
+    extra, retry, progress : see `mrb_lib.build.construct.answers.answering.answer`
+
+    Raises
+    ------
+    InputError
+        There are fewer than two responders, a name is unknown, or the work folder is not ready.
+    RunError
+        No item has two responses; they are kept in `runs/respond`. Otherwise as `mrb_lib.runs.judge`.
+
+    Notes
+    -----
+    Validated by tests/build/construct/test_respond.py.
+    """
+    models = writers(responders, extra)
+    if len(models) < _FEWEST:
+        raise InputError(f"responder {next(iter(models))!r}: is alone, and pairs need two; name another --responder.")
+    choices = {"models": recorded(models, samples), "samples": samples}
+    with begin(work, STEP, choices, seed=seed, again=again) as step:
+        if step.is_done:
+            decisions = work.decisions()
+            kept = decisions[decisions["step"] == STEP]["kept"]
+            return Responded(len(kept), int(kept.sum()), _counts(work.chunks("responses", _COUNTED)), [])
+        items = step.entering
+        if items.empty:
+            raise InputError(f"{work.path}: no item is left to answer; `mrb construct status {work.path}` shows why.")
+        digest = items_digest(work.path / "items.parquet", work.images)
+        asked = ask_about(items, work.images, name=work.meta.name, kind=work.meta.kind, digest=digest)
+        folder = work.path / "runs" / STEP
+        runs = answer(asked, folder, models, samples=samples, extra=extra, retry=retry, progress=progress)
+        n_responders = np.zeros(len(items), dtype=np.int64)
+        with gathered(runs, list(items["item_id"]), samples, work.path / f".{STEP}.scratch") as chunks:
+            step.write_chunks("responses", _flagged(chunks, n_responders))
+        kept_items = n_responders >= _FEWEST
+        if not kept_items.any():
+            raise RunError(f"respond: {TOO_FEW} on every item; name others with --again. All that came is in {folder}.")
+        step.decide(pd.DataFrame({"item_id": items["item_id"], "kept": kept_items, "reason": TOO_FEW}))
+        counts = _counts(step.staged("responses", _COUNTED))
+    return Responded(len(items), int(kept_items.sum()), counts, runs)
+
+
+def _counts(chunks: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    return responder_counts(pd.concat(chunks, ignore_index=True))
+
+
+def responder_counts(responses: pd.DataFrame) -> pd.DataFrame:
+    """How many responses each responder gave, and how many have each flag.
+
+    Parameters
+    ----------
+    responses : `model`, `flag`
+
+    Returns
+    -------
+    DataFrame, a row a responder, in the order of the table
+        `model`, `n` responses, `usable` (that can be paired, truncated and near-identical ones among them), and a
+        count for each of `FLAGS`.
+    """
+    counts = pd.crosstab(responses["model"], responses["flag"].fillna("")).reindex(columns=["", *FLAGS], fill_value=0)
+    counts = counts.loc[responses["model"].drop_duplicates()]
+    n = counts.sum(axis=1)
+    usable = n - counts[list(UNUSABLE)].sum(axis=1)
+    table = pd.DataFrame({"model": counts.index, "n": n.to_numpy(), "usable": usable.to_numpy()})
+    return pd.concat([table, counts[list(FLAGS)].reset_index(drop=True)], axis=1).rename_axis(columns=None)
+
+
+def _flagged(chunks: Chunks, n_responders: np.ndarray) -> Iterator[pd.DataFrame]:
+    """The responses with their flags; how many responders have a usable one is counted on the way, by item."""
+    for chunk in chunks():
+        usable = chunk["status"].isin(ANSWERED_STATUSES)
+        alike = np.full(len(chunk), np.nan)
+        again = np.zeros(len(chunk), dtype=bool)
+        for _, rows in chunk[usable].groupby("position"):
+            groups = alike_groups(rows["answer"].tolist())
+            first: dict[int, str] = {}
+            for row, model, group in zip(rows.index, rows["model"], groups, strict=True):
+                if group is not None:
+                    alike[row] = group
+                    again[row] = first.setdefault(group, model) != model
+        flag = chunk["status"].map(_OF_STATUS).astype(object)
+        flag = flag.mask(usable & (chunk["finish"] == CUT_OFF), TRUNCATED).mask(again & flag.isna(), ALIKE)
+        pairs = chunk.loc[usable, ["position", "model"]].drop_duplicates()
+        np.add.at(n_responders, pairs["position"].to_numpy(), 1)
+        yield chunk.assign(flag=flag.where(flag.notna(), None), alike=alike)

@@ -1,0 +1,235 @@
+"""The first step: what a source holds becomes items, each kept or left out for a reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+
+from mrb_lib.benchmarks.where import case_lookup, matching, syntax_tree
+from mrb_lib.build.construct.intake.duplicates import NEAR_COPY, clusters, duplicate_reasons
+from mrb_lib.build.construct.intake.other_benchmark import add_images_of, load_picture
+from mrb_lib.build.construct.intake.pictures import MODALITIES, Picture, PictureIntake
+from mrb_lib.build.construct.intake.same_pictures import SamePictures
+from mrb_lib.build.construct.intake.stated import Meanings, stated_organ
+from mrb_lib.build.construct.layouts import SourceImage, SourceItem
+from mrb_lib.build.construct.tables import ABOUT
+from mrb_lib.build.construct.work import Step
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import is_safe_name, slug
+
+SUSPECTED: Final = "text may be burnt into an image"
+_CHUNK = 2000
+_LONGEST_ID = 120
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class StartOptions:
+    """What a start depends on beside its source.
+
+    Attributes
+    ----------
+    dataset, licence : of the items whose source states none
+    meanings : a table that says what values of columns mean, see `Meanings.read`
+    where : only items of which this holds, in the language of `mrb_lib.benchmarks.where`
+    not_in : benchmarks, or work folders, whose images no item may show
+    min_side : the fewest pixels on the shorter side of an image
+    keep_near_copies : keep items that ask the question of another about a copy of its image
+    crops : parts of an image are copies of it, too; needs OpenCV
+    """
+
+    dataset: str | None = None
+    licence: str | None = None
+    meanings: Path | None = None
+    where: str | None = None
+    not_in: tuple[Path, ...] = ()
+    min_side: int = 64
+    keep_near_copies: bool = False
+    crops: bool = False
+
+
+@dataclass
+class StartReport:
+    """What was noticed on the way and is no reason to leave an item out.
+
+    Attributes
+    ----------
+    left_behind : items by element of their DICOM files that identified the patient; none of them was taken along
+    suspected : kept items of which an image may have text burnt in
+    without : kept items that lack something, by column
+    body_parts : kept items without an organ by the body part that their source names, which is no organ of ours
+    """
+
+    left_behind: Counter[str] = field(default_factory=Counter)
+    suspected: int = 0
+    without: Counter[str] = field(default_factory=Counter)
+    body_parts: Counter[str] = field(default_factory=Counter)
+
+
+def start(
+    step: Step, name: str, source: Iterable[SourceItem], options: StartOptions, progress: Progress | None = None
+) -> StartReport:
+    """Make the items of a work folder, and decide which of them go on.
+
+    Parameters
+    ----------
+    step : as `mrb_lib.build.construct.work.begin` yields it
+    name : of the source, which `items.source` begins with
+    source : as a layout reads it; it is gone through once, and images are read one at a time
+    progress : called with what is done, how much so far, and of how much (0 where nobody knows yet)
+
+    Returns
+    -------
+    StartReport
+
+    Raises
+    ------
+    InputError
+        Two items have one id, there are none, or `where`, a table or a benchmark of the options cannot be read.
+
+    Notes
+    -----
+    Organ, department and modality come from columns, DICOM elements or the table of meanings; where none of them says
+    so they are null. Items left out stay in the table with their reason.
+    Validated by tests/build/construct/test_start.py.
+    """
+    work, meanings = step.work, Meanings.read(options.meanings)
+    if options.where is not None:
+        syntax_tree(options.where)
+    with SamePictures(work.path, crops=options.crops) as same:
+        foreign = {str(bench): add_images_of(bench, same.add) for bench in options.not_in}
+        intake = _Intake(name, options, PictureIntake(work.images, options.min_side, same.add), progress)
+        rows = intake.rows(source)
+        frames = [pd.DataFrame(chunk) for chunk in iter(lambda: list(islice(rows, _CHUNK)), [])]
+        if not frames:
+            raise InputError(f"{name}: holds no items; check that it is the source you mean.")
+        items = meanings.apply(pd.concat(frames, ignore_index=True))
+        pictures = same.groups(lambda image: load_picture(work.images, image), progress)
+    items["_problem"] = _reasons(items, pictures, foreign, options)
+    kept = items["_problem"].isna()
+    fine = items[kept]
+    items["cluster"] = items["item_id"]
+    items.loc[kept, "cluster"] = clusters(fine, pictures, fine[["_patient", "_cluster"]])
+    step.decide(pd.DataFrame({"item_id": items["item_id"], "kept": kept, "reason": items["_problem"]}))
+    step.write("items", items[[column for column in items.columns if not column.startswith("_")]])
+    _remove_unnamed(work.images, {name for names in items["images"] for name in names})
+    return _report(items[kept])
+
+
+class _Intake:
+    """Makes rows of the items of a source."""
+
+    def __init__(self, name: str, options: StartOptions, pictures: PictureIntake, progress: Progress | None) -> None:
+        self.name, self.options, self.pictures, self.progress = name, options, pictures, progress
+        self._locations: dict[str, str] = {}
+
+    def rows(self, source: Iterable[SourceItem]) -> Iterator[dict[str, object]]:
+        """A row an item; what begins with an underscore is not stored."""
+        for number, item in enumerate(source, start=1):
+            yield self._row(item, number)
+            if self.progress is not None:
+                self.progress("items", number, 0)
+
+    def _row(self, item: SourceItem, number: int) -> dict[str, object]:
+        taken = _in_series_order([(image, self.pictures.take(image)) for image in item.images])
+        about = {**dict.fromkeys((*ABOUT, "body_part")), **item.about}
+        dicoms = [picture.dicom for picture in taken if picture.dicom is not None]
+        modality = about["modality"] or _one({MODALITIES.get(one.modality or "", one.modality) for one in dicoms})
+        body_part = about["body_part"] or about["organ"] or _one({one.body_part for one in dicoms})
+        return {
+            "item_id": self._id(item, number),
+            "images": [picture.name for picture in taken if picture.problem is None],
+            "question": item.question,
+            "reference": item.reference,
+            "choices": None if item.choices is None else list(item.choices),
+            **about,
+            "organ": stated_organ(about["organ"]) or stated_organ(body_part),
+            "body_part": body_part,
+            "modality": modality,
+            "dataset": about["dataset"] or self.options.dataset,
+            "licence": about["licence"] or self.options.licence,
+            "source": f"{self.name}: {item.location}",
+            "suspicion": SUSPECTED if any(picture.lettered for picture in taken) else None,
+            "left_behind": ", ".join(sorted({tag for one in dicoms for tag in one.identifying})) or None,
+            "_patient": _one({one.patient for one in dicoms}),
+            "_cluster": about["cluster"],
+            "_problem": _problem(item, taken),
+        }
+
+    def _id(self, item: SourceItem, number: int) -> str:
+        given = item.item_id
+        if given is None:
+            name = f"item-{number:06d}"
+        else:
+            is_plain = is_safe_name(given) and "/" not in given and len(given) <= _LONGEST_ID and given.isprintable()
+            name = given if is_plain else slug(given)
+        first = self._locations.setdefault(name, item.location)
+        if first is not item.location:
+            raise InputError(f"{item.location}: the id {given!r} occurs again (first in {first}); give one another id.")
+        return name
+
+
+def _problem(item: SourceItem, taken: list[Picture]) -> str | None:
+    """Why an item cannot be used, whatever the others are."""
+    if not (item.question or "").strip():
+        return "no question"
+    if not taken:
+        return "no image"
+    return next((picture.problem for picture in taken if picture.problem is not None), None)
+
+
+def _in_series_order(taken: list[tuple[SourceImage, Picture]]) -> list[Picture]:
+    """The pictures of a DICOM series by their numbers; others as they came."""
+    pictures = [picture for _, picture in taken]
+    numbers = [None if one.dicom is None else one.dicom.number for one in pictures]
+    if None in numbers:
+        return pictures
+    return [pictures[i] for i in sorted(range(len(pictures)), key=lambda i: numbers[i] or 0)]
+
+
+def _one(values: set[str | None]) -> str | None:
+    """The one thing that all say; None where they differ."""
+    return next(iter(values)) if len(values) == 1 else None
+
+
+def _reasons(
+    items: pd.DataFrame, pictures: Mapping[str, int], foreign: Mapping[str, list[str]], options: StartOptions
+) -> pd.Series:
+    """Why each item is left out, null where it is not: what is wrong with it, `where`, overlap, then duplicates."""
+    reason = items["_problem"].astype(object).where(items["_problem"].notna(), None)
+    if options.where is not None:
+        stored = items[[column for column in items.columns if not column.startswith("_")]]
+        reason[reason.isna() & ~matching(options.where, case_lookup(stored))] = f"not {options.where}"
+    for bench, images in foreign.items():
+        theirs = {pictures[image] for image in images}
+        shares = [any(pictures[name] in theirs for name in names) for names in items["images"]]
+        reason[reason.isna() & pd.Series(shares)] = f"shows an image of {Path(bench).name}"
+    repeats = duplicate_reasons(items[reason.isna()], pictures)
+    if options.keep_near_copies:
+        repeats = repeats[repeats != NEAR_COPY]
+    reason.loc[repeats.index] = repeats
+    return reason
+
+
+def _remove_unnamed(folder: Path, names: set[str]) -> None:
+    """Remove the images that no item names, which an earlier start left there."""
+    for path in folder.iterdir():
+        if path.name not in names:
+            path.unlink()
+
+
+def _report(kept: pd.DataFrame) -> StartReport:
+    tags = kept["left_behind"].dropna().str.split(", ").explode()
+    nowhere = kept.loc[kept["organ"].isna(), "body_part"].dropna()
+    return StartReport(
+        Counter(map(str, tags)),
+        int(kept["suspicion"].notna().sum()),
+        Counter({name: n for name in ("reference", "organ", "modality", "licence") if (n := kept[name].isna().sum())}),
+        Counter(map(str, nowhere)),
+    )

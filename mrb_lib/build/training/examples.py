@@ -1,0 +1,193 @@
+"""What a judge learns from: the annotators' labels of training cases, as answers to the prompts that ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.votes import gold, vote_columns, voting
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import CONSENSUS, ORDERS
+from mrb_lib.verdicts.orders import FIRST, TIE, choice_to_shown
+
+Labels = Literal["majority", "annotator"]
+Ties = Literal["half", "drop"]
+References = Literal["drop", "keep", "half"]
+LABELS: Final[tuple[str, ...]] = get_args(Labels)
+TIES: Final[tuple[str, ...]] = get_args(Ties)
+REFERENCES: Final[tuple[str, ...]] = get_args(References)
+
+NO_LABEL: Final = "the annotators' votes give no label"
+DROPPED_TIE: Final = "the label is a tie, and ties are dropped"
+NO_REFERENCE: Final = "the case has no reference answer"
+
+
+@dataclass(frozen=True)
+class ExampleOptions:
+    """Which labels, in which form.
+
+    Attributes
+    ----------
+    dimensions : to learn; None for all that the benchmark has
+    swap : every case in both orders, so that no position can be learnt; otherwise in order AB alone
+    reference : whether prompts show the reference answer: never ("drop"), always ("keep"), or in a half of the cases
+        drawn at random, as JudgeLM does (Zhu et al. 2023, arXiv 2310.17631)
+    labels : one row by the annotators' "majority", or one an "annotator"
+    ties : a tie is "half" for either response, or it is left out ("drop")
+    by_agreement : the weight of a label is the share of annotators who gave it, instead of 1
+    seed : of the draw of references
+    """
+
+    dimensions: tuple[str, ...] | None = None
+    swap: bool = True
+    reference: References = "drop"
+    labels: Labels = "majority"
+    ties: Ties = "half"
+    by_agreement: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value, allowed in (
+            ("--reference", self.reference, REFERENCES),
+            ("--labels", self.labels, LABELS),
+            ("--ties", self.ties, TIES),
+        ):
+            if value not in allowed:
+                raise InputError(f"{name} {value!r}: use {', '.join(allowed)}.")
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Labels to learn from.
+
+    Attributes
+    ----------
+    rows : DataFrame, one row a label and order: `case_id, dimension, order, annotator` (null for a majority), `choice`
+        in the case's own frame, `pick` (`first`, `second`, `tie`: what the prompt in that order is to be answered),
+        `p_first` (1, 0, or 1/2 for a tie), `weight` (more than 0) and `shows_reference`; by case in the order of the
+        cases table, then order and dimension
+    left_out : how many labels of these cases are not among them, by the reason
+    """
+
+    rows: pd.DataFrame
+    left_out: Mapping[str, int]
+
+    @property
+    def case_ids(self) -> list[str]:
+        """The cases, each once, in the order of the cases table."""
+        return list(self.rows["case_id"].unique())
+
+
+def examples(benchmark: Benchmark, case_ids: Sequence[str], options: ExampleOptions) -> Examples:
+    """The labels of some cases as examples to learn from.
+
+    Parameters
+    ----------
+    case_ids : the cases to learn from, such as those of the split "train"
+
+    Raises
+    ------
+    InputError
+        A dimension is unknown; labels are wanted of each annotator where only a consensus is published; or nothing is
+        left to learn from, or the same answer to every prompt.
+
+    Notes
+    -----
+    Validated by tests/build/training/test_examples.py.
+    """
+    dimensions = _dimensions(benchmark, options.dimensions)
+    labels = _of_majority(benchmark) if options.labels == "majority" else _of_annotators(benchmark)
+    labels = labels[labels["case_id"].isin(list(case_ids)) & labels["dimension"].isin(dimensions)]
+    left_out = {NO_LABEL: int(labels["choice"].isna().sum())}
+    labels = labels.dropna(subset="choice")
+    if options.ties == "drop":
+        left_out[DROPPED_TIE] = int(labels["choice"].eq(TIE).sum())
+        labels = labels[labels["choice"] != TIE]
+    references = _references(benchmark, options)
+    if options.reference == "keep":
+        lacks = ~labels["case_id"].map(references)
+        left_out[NO_REFERENCE] = int(lacks.sum())
+        labels = labels[~lacks]
+    rows = _in_orders(labels, ORDERS if options.swap else ORDERS[:1], benchmark.cases["case_id"], dimensions)
+    rows["shows_reference"] = rows["case_id"].map(references).astype(bool)
+    if not options.by_agreement:
+        rows["weight"] = 1.0
+    _check_worth_learning(rows)
+    return Examples(rows, {reason: n for reason, n in left_out.items() if n})
+
+
+def _dimensions(benchmark: Benchmark, wanted: Sequence[str] | None) -> tuple[str, ...]:
+    meta = benchmark.meta
+    if not meta.is_preference:
+        raise InputError(f"benchmark {meta.name}: its labels are not preferences between two responses; name another.")
+    unknown = [name for name in wanted or () if name not in meta.dimensions]
+    if unknown:
+        raise InputError(f"dimension {unknown[0]!r}: use some of {', '.join(meta.dimensions)}.")
+    return tuple(name for name in meta.dimensions if wanted is None or name in wanted)
+
+
+def _of_majority(benchmark: Benchmark) -> pd.DataFrame:
+    """`case_id, dimension, choice, annotator, weight`: the label that most gave, weighed by their share."""
+    labels = gold(benchmark)
+    columns = list(vote_columns(benchmark.meta.categories).values())
+    share = labels[columns].max(axis=1) / labels["n_annotators"]
+    return labels[["case_id", "dimension", "choice"]].assign(
+        annotator=pd.Series(np.nan, index=labels.index, dtype="str"), weight=share
+    )
+
+
+def _of_annotators(benchmark: Benchmark) -> pd.DataFrame:
+    """The same with a row an annotator, weighed by the share of annotators who gave the same label."""
+    votes = voting(benchmark.annotations)
+    if votes["annotator"].eq(CONSENSUS).all():
+        raise InputError(
+            f"benchmark {benchmark.meta.name}: publishes consensus labels only, so there are no labels of each "
+            "annotator; leave --per-annotator out."
+        )
+    cell = votes.groupby(["case_id", "dimension"])["choice"]
+    same = votes.groupby(["case_id", "dimension", "choice"])["annotator"].transform("size")
+    columns = ["case_id", "dimension", "choice", "annotator"]
+    return votes[columns].assign(weight=same / cell.transform("size"))
+
+
+def _references(benchmark: Benchmark, options: ExampleOptions) -> pd.Series:
+    """Whether the prompts of each case show its reference answer, by case id."""
+    cases = benchmark.cases
+    has = cases["reference"].notna() if "reference" in cases else pd.Series(False, index=cases.index)
+    if options.reference == "drop":
+        has &= False
+    elif options.reference == "half":
+        has &= np.random.default_rng(options.seed).permutation(len(cases)) % 2 == 0
+    return has.set_axis(cases["case_id"])
+
+
+def _in_orders(
+    labels: pd.DataFrame, orders: Sequence[str], case_ids: pd.Series, dimensions: Sequence[str]
+) -> pd.DataFrame:
+    rows = labels.merge(pd.DataFrame({"order": list(orders)}), how="cross")
+    rows["pick"] = choice_to_shown(rows["order"], rows["choice"])
+    rows["p_first"] = np.select([rows["pick"] == FIRST, rows["pick"] == TIE], [1.0, 0.5], 0.0)
+    keys = pd.DataFrame(
+        {
+            "case": pd.Index(case_ids).get_indexer(pd.Index(rows["case_id"])),
+            "order": rows["order"],
+            "dimension": pd.Index(dimensions).get_indexer(pd.Index(rows["dimension"])),
+            "annotator": rows["annotator"],
+        }
+    )
+    return rows.loc[keys.sort_values(["case", "order", "dimension", "annotator"]).index].reset_index(drop=True)
+
+
+def _check_worth_learning(rows: pd.DataFrame) -> None:
+    if rows.empty:
+        raise InputError("no label is left to train on; `mrb split` makes a training set.")
+    if rows["pick"].nunique() == 1:
+        raise InputError(
+            f"all {len(rows)} labels to train on are answered {rows['pick'].iloc[0]!r}, so there is nothing to tell "
+            "apart; show both orders (without --no-swap), or name other cases or dimensions."
+        )

@@ -1,0 +1,170 @@
+"""Supervised fine-tuning on the letters A and B: all answers about a case in one pass of the tree that is judged.
+
+The loss is that of fine-tuning on each prompt alone with the letter as the reply: the cross-entropy of the reply's
+first token over the whole vocabulary. A tie asks for either letter with probability 1/2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+import torch
+
+from mrb_lib.build.training.loop import CurvePoint, Report
+from mrb_lib.build.training.plan import Plan
+from mrb_lib.build.training.trainee import Trainee, TrainingCases, judge_parts
+from mrb_lib.judges.local.packed import CaseQuestions, PackedJudge
+from mrb_lib.judges.local.reader import keeps_columns, logits_at, tree_inputs
+from mrb_lib.judges.local.weights import Weights
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import ORDERS
+from mrb_lib.verdicts.protocol import VerdictRows
+
+LETTERS: Final = ("A", "B")
+REFERENCE_PROMPT: Final = "single-reference"
+
+
+@dataclass(frozen=True)
+class LetterCase:
+    """The prompts of a case and what is to be learnt of each.
+
+    Attributes
+    ----------
+    p_first : (branches, leaves), the wanted probability of the letter A, which names the response shown first
+    weight : (branches, leaves), 0 where a prompt has no label
+    """
+
+    questions: CaseQuestions
+    p_first: torch.Tensor
+    weight: torch.Tensor
+
+
+@dataclass(frozen=True)
+class LetterLoss:
+    """The loss of a judge's letters.
+
+    Parameters
+    ----------
+    weights : of the judge
+    letters : the tokens with which a reply "A" and a reply "B" begin
+
+    Validated by tests/build/training/test_letters.py against each prompt alone, and against TRL's fine-tuning on
+    the reply.
+    """
+
+    weights: Weights
+    letters: tuple[int, int]
+    _keeps: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_keeps", keeps_columns(self.weights))
+
+    def __call__(self, model: Callable[..., Any], cases: Sequence[LetterCase]) -> torch.Tensor:
+        """The mean over cases and prompts of weight times cross-entropy; a prompt without a label counts as 0."""
+        shared = [case for case in cases if case.questions.prompts.tree is not None]
+        groups = [*([shared] if shared else []), *([case] for case in cases if case.questions.prompts.tree is None)]
+        total = sum((self._sum(model, group) for group in groups), torch.zeros((), device=self.weights.device))
+        return total / sum(case.weight.numel() for case in cases)
+
+    def _sum(self, model: Callable[..., Any], cases: Sequence[LetterCase]) -> torch.Tensor:
+        trees = [tree for case in cases if (tree := case.questions.prompts.tree) is not None]
+        if trees:
+            inputs, ends = tree_inputs(self.weights, trees)
+            logits = logits_at(model, inputs, ends, keeps=self._keeps)
+        else:
+            logits = self._alone(model, cases[0])
+        p_first = torch.cat([case.p_first.flatten() for case in cases]).to(logits.device)
+        weight = torch.cat([case.weight.flatten() for case in cases]).to(logits.device)
+        log_p = logits[0].float().log_softmax(-1)[..., list(self.letters)]
+        return -(weight * (p_first * log_p[..., 0] + (1 - p_first) * log_p[..., 1])).sum()
+
+    def _alone(self, model: Callable[..., Any], case: LetterCase) -> torch.Tensor:
+        """The logits of each prompt in a pass of its own, (1, prompts, vocabulary)."""
+        prompts, weights = case.questions.prompts, self.weights
+        logits = [logits_at(model, weights.to_device(inputs), None, keeps=self._keeps) for inputs in prompts.alone]
+        return torch.cat(logits, dim=1)
+
+
+def letter_cases(judge: PackedJudge, shown: pd.DataFrame) -> tuple[list[LetterCase], Mapping[str, str]]:
+    """The prompts of cases, by the code that judges, with what is to be learnt.
+
+    Parameters
+    ----------
+    shown : the rows of the prompts as a judge is shown them (see `mrb_lib.verdicts.protocol.Judge.judge`), every
+        order and dimension of a case, with `p_first` and `weight` (0 where there is no label)
+
+    Returns
+    -------
+    tuple
+        The cases, and why others cannot be shown, by case id.
+    """
+    rows = VerdictRows(shown)
+    p_first, weight = (torch.tensor(shown[name].to_numpy(dtype="float32")) for name in ("p_first", "weight"))
+    cases = []
+    for questions in judge.case_requests(rows, shown.drop(columns=["p_first", "weight"]), judge.case_questions):
+        shape = [1 + max(places) for places in zip(*questions.positions_of, strict=True)]
+        wanted, weighs = torch.zeros(shape), torch.zeros(shape)
+        for (branch, leaf), (position, *_) in questions.positions_of.items():
+            wanted[branch, leaf], weighs[branch, leaf] = p_first[position], weight[position]
+        cases.append(LetterCase(questions, wanted, weighs))
+    return cases, rows.failures()
+
+
+def letter_tokens(weights: Weights) -> tuple[int, int]:
+    """The tokens with which the model's own chat template begins the replies "A" and "B".
+
+    Raises
+    ------
+    InputError
+        The template begins a reply with something else, as one that reasons first does.
+    """
+    prompt = weights.tokens(weights.chat("?", 0, {}))
+    tokens = []
+    for letter in LETTERS:
+        whole = weights.tokens(weights.chat("?", 0, {}, reply=letter))
+        first = whole[len(prompt)] if whole[: len(prompt)] == prompt and len(whole) > len(prompt) else -1
+        if first not in weights.single_tokens(letter, f" {letter}"):
+            raise InputError(
+                f"{weights.model.name_or_path}: its chat template does not begin the reply {letter!r} with it, so "
+                "letters cannot be learnt; train on the reply instead (--prompt plain)."
+            )
+        tokens.append(first)
+    return tokens[0], tokens[1]
+
+
+class LetterTrainee(Trainee):
+    """Supervised fine-tuning on letters; where only some prompts show the reference answer, two prompts are learnt."""
+
+    judge: PackedJudge
+
+    def __init__(self, plan: Plan) -> None:
+        options = plan.recipe.examples
+        shows = options.reference == "keep" and plan.recipe.prompt is None
+        super().__init__(plan, PackedJudge(*judge_parts(plan, "packed", REFERENCE_PROMPT if shows else None)))
+        if options.reference != "drop" and plan.recipe.prompt is not None:
+            raise InputError(f"--reference {options.reference}: goes with the usual prompts; leave --prompt out.")
+        self._referring = PackedJudge(*judge_parts(plan, "packed", REFERENCE_PROMPT))
+        self.judge.load()
+        self._referring.share(self.judge)
+        self._adapt()
+
+    def fit(self, work: Path, micro_batch: int, report: Report) -> list[CurvePoint]:
+        """See `Trainee.fit`."""
+        shown = self._shown(ORDERS if self._recipe.examples.swap else ORDERS[:1])
+        cases = TrainingCases(self._cases, shown, _n_bytes)
+        loss = LetterLoss(self.judge.weights, letter_tokens(self.judge.weights))
+        return self._fit_cases(cases, loss, work, micro_batch, report)
+
+    def _cases(self, shown: pd.DataFrame) -> tuple[list[LetterCase], Mapping[str, str]]:
+        refers = bool(shown.pop("shows_reference").any())
+        return letter_cases(self._referring if refers else self.judge, shown)
+
+
+def _n_bytes(case: LetterCase) -> int:
+    prompts = case.questions.prompts
+    tensors = prompts.alone[0] if prompts.tree is None else prompts.tree.pictures
+    return sum(tensor.nbytes for tensor in tensors.values())

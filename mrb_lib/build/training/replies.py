@@ -1,0 +1,157 @@
+"""Replies that the labels give: what a judge learns to write, and what it learns not to prefer."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple, cast
+
+import pandas as pd
+
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.build.training.examples import Examples
+from mrb_lib.judges.prompts import Prompt
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import NO_PROBE
+from mrb_lib.verdicts.manifest import read_manifest
+from mrb_lib.verdicts.orders import FIRST, SECOND, TIE, to_shown_frame
+from mrb_lib.verdicts.store import read_run, run_folders
+
+LACKS_A_LABEL: Final = "replies, for the case lacks a label on some of the dimensions that one reply holds"
+NO_SAMPLE: Final = "prompts without sampled replies of the kinds that are learnt from"
+SAME_REPLY: Final = "pairs, for the chosen and the rejected reply would be the same"
+
+_LETTERS: Final = {FIRST: "A", SECOND: "B", TIE: TIE}
+_MIRRORED: Final = {FIRST: SECOND, SECOND: FIRST, TIE: TIE}
+
+
+class Reply(NamedTuple):
+    """What a prompt is to be answered, its opposite, and how much it counts."""
+
+    chosen: str
+    rejected: str
+    weight: float
+
+
+def reply_rows(
+    benchmark: Benchmark,
+    made: Examples,
+    prompts: tuple[Prompt, Prompt],
+    marks: re.Pattern[str] | None = None,
+    *,
+    sees_images: bool = True,
+) -> pd.DataFrame:
+    """A row a prompt and what it is to be answered.
+
+    Parameters
+    ----------
+    prompts : the one without and the one with the reference answer
+    marks : of the model, see `mrb_lib.judges.fences.defuse`; None for the usual ones
+    sees_images : a model that reads text only is not told of images
+
+    Returns
+    -------
+    DataFrame
+        `case_id, order, dimension` (absent where a reply holds several), `annotator, prompt` (a user's message),
+        `chosen` and `rejected` (replies; null where one would lack a dimension) and `weight`.
+    """
+    shown = {
+        (row["case_id"], order): row
+        for order in made.rows["order"].unique()
+        for row in to_shown_frame(benchmark.cases.assign(order=order), planned=False).to_dict("records")
+    }
+    meta = benchmark.meta
+    learnt = [name for name in meta.dimensions if made.rows["dimension"].eq(name).any()]
+    alone = prompts[0].asks == "one"
+    keys = ["case_id", "order", *(["dimension"] if alone else []), "annotator"]
+    rows = []
+    for _, labels in made.rows.groupby(keys, sort=False, dropna=False):
+        first = labels.iloc[0].to_dict()
+        case = shown[first["case_id"], first["order"]]
+        asked = str(first["dimension"]) if alone else ""
+        text = prompts[int(first["shows_reference"])].render(
+            str(case["question"]),
+            [str(case[FIRST]), str(case[SECOND])],
+            meta.dimensions if alone else learnt,
+            asked,
+            reference=case.get("reference"),
+            n_images=len(case["images"]) if sees_images else 0,
+            choices=meta.choices,
+            marks=marks,
+        )
+        picks = dict(zip(labels["dimension"], labels["pick"], strict=True))
+        weight = float(labels["weight"].mean())
+        replies = one_of_two(picks[asked], ["A", "B"], weight) if alone else _object(picks, learnt, weight)
+        asks = {**label_keys(first, alone), "prompt": message("user", text.text)}
+        rows += [{**asks, **reply._asdict()} for reply in replies]
+    return pd.DataFrame(rows)
+
+
+def sampled_replies(runs: Path, prompt: Prompt, dimension: str, labels: pd.Series) -> pd.DataFrame:
+    """Replies that judges have written, marked by the annotators' label: what rejection sampling learns from.
+
+    Parameters
+    ----------
+    runs : a folder of runs; those that were asked with another prompt do not count
+    dimension : on which a reply is right or wrong
+    labels : the gold choice by case id; the cases to look for
+
+    Returns
+    -------
+    DataFrame
+        One row a case and order: `chosen`, the first reply whose choice is the label, and `rejected`, the first whose
+        is not; null where there is none. Replies without a choice are neither.
+
+    Raises
+    ------
+    InputError
+        No run under the folder has replies to this prompt about these cases.
+    """
+    frames = []
+    for folder in run_folders(runs):
+        if read_manifest(folder).prompt_hash == prompt.hash:
+            held = read_run(folder)
+            asked = held["dimension"].eq(dimension) & held["probe"].eq(NO_PROBE) & held["case_id"].isin(labels.index)
+            frames.append(held[asked & held["choice"].notna() & held["reply"].notna()])
+    replies = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+    if replies.empty:
+        raise InputError(
+            f"{runs}: no run holds replies to prompt {prompt.id} about the training cases; sample some with `mrb judge "
+            f"... --prompt {prompt.id} --repeats 4`."
+        )
+    replies = replies.sort_values(["judge", "repeat"], kind="stable")
+    is_right = replies["choice"] == replies["case_id"].map(labels)
+    first = {
+        name: replies[mask].groupby(["case_id", "order"])["reply"].first()
+        for name, mask in (("chosen", is_right), ("rejected", ~is_right))
+    }
+    return pd.DataFrame(first).reset_index()
+
+
+def one_of_two(pick: str, texts: Sequence[str], weight: float) -> list[Reply]:
+    """Which of two texts is preferred; a tie prefers each with half the weight."""
+    forth, back = Reply(texts[0], texts[1], weight), Reply(texts[1], texts[0], weight)
+    if pick == TIE:
+        return [forth._replace(weight=weight / 2), back._replace(weight=weight / 2)]
+    return [forth if pick == FIRST else back]
+
+
+def _object(picks: Mapping[str, str], dimensions: Sequence[str], weight: float) -> list[Reply]:
+    """A JSON object of all dimensions; its opposite exchanges the responses."""
+    if set(picks) != set(dimensions):
+        return [Reply(cast(str, None), cast(str, None), weight)]
+    chosen = {name: _LETTERS[picks[name]] for name in dimensions}
+    rejected = {name: _LETTERS[_MIRRORED[picks[name]]] for name in dimensions}
+    return [Reply(json.dumps(chosen), json.dumps(rejected), weight)]
+
+
+def label_keys(label: Mapping[Hashable, object], alone: bool = True) -> dict[str, object]:
+    annotator = label["annotator"]
+    keys = {name: label[name] for name in ("case_id", "order", *(["dimension"] if alone else []))}
+    return {**keys, "annotator": annotator if isinstance(annotator, str) else None}
+
+
+def message(role: str, text: str) -> list[dict[str, str]]:
+    return [{"role": role, "content": text}]

@@ -1,0 +1,236 @@
+"""A judge whose weights are being trained, and validated by the very code that will judge with them."""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast, overload
+
+import numpy as np
+import pandas as pd
+import torch
+from transformers import PreTrainedModel
+
+from mrb_lib.build.training.loop import CaseTrainer, CurvePoint, Report, fit
+from mrb_lib.build.training.plan import Plan
+from mrb_lib.build.training.recipe import Recipe
+from mrb_lib.judges.local.base import LocalJudge
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.source import WeightsSource
+from mrb_lib.judges.settings import Settings
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import NO_PROBE, ORDERS
+from mrb_lib.verdicts.orders import TIE, to_case_frame, to_shown_frame
+
+T = TypeVar("T")
+
+KEPT_BYTES: Final = 2**30
+
+
+class Trainee(ABC):
+    """A judge whose weights are being trained."""
+
+    def __init__(self, plan: Plan, judge: LocalJudge) -> None:
+        self._plan, self._recipe = plan, plan.recipe
+        self.judge = judge
+        self.left_out = dict(plan.examples.left_out)
+        self.case_ids = plan.examples.case_ids
+        self._validated = plan.validated
+
+    def _adapt(self) -> None:
+        """Put adapters into the model, or open all its weights for training."""
+        model = self.judge.weights.model
+        model.train()
+        self._whole: Any = model
+        if self._recipe.lora:
+            self._whole = with_adapters(model, self._recipe, self._new_modules())
+
+    def _new_modules(self) -> list[str]:
+        """The names of modules with new weights, which are trained whole beside adapters."""
+        return []
+
+    def _shown(self, orders: Sequence[str]) -> pd.DataFrame:
+        """The rows of all prompts about the training cases, with what is to be learnt."""
+        plan = self._plan
+        rows = prompts_of(plan.benchmark.cases, plan.examples.case_ids, self._dimensions, orders)
+        keys = ["case_id", "order", "dimension"]
+        labels = plan.examples.rows
+        sums = labels.assign(wanted=labels["p_first"] * labels["weight"]).groupby(keys)[["wanted", "weight"]].sum()
+        sums = rows[keys].join(sums, on=keys)
+        weight = sums["weight"].fillna(0.0)
+        shown = to_shown_frame(rows, planned=False)
+        shows = rows["case_id"].map(labels.groupby("case_id")["shows_reference"].first())
+        p_first = (sums["wanted"] / sums["weight"]).fillna(0.0)
+        return shown.assign(weight=weight, p_first=p_first, shows_reference=shows)
+
+    @property
+    def _dimensions(self) -> list[str]:
+        learnt = set(self._plan.examples.rows["dimension"])
+        return [name for name in self._plan.benchmark.meta.dimensions if name in learnt]
+
+    def validate(self) -> tuple[float | None, float | None]:
+        """Accuracy and consistency on the validation cases, by the judge as it is; None without any."""
+        plan = self._plan
+        if not self._validated:
+            return None, None
+        return accuracy_and_consistency(self.judge, plan.benchmark.cases, self._validated, plan.main, plan.gold)
+
+    @property
+    def notices(self) -> list[str]:
+        """What the user should know of the judge, but for what its verdicts were before it was trained."""
+        self.judge.forget_mass()
+        return self.judge.notices
+
+    def _note_failures(self, failures: Mapping[str, str]) -> None:
+        for reason in failures.values():
+            self.left_out[reason] = self.left_out.get(reason, 0) + 1
+        self.case_ids = [case for case in self.case_ids if case not in failures]
+        if not self.case_ids:
+            raise InputError(f"no case can be trained on: {next(iter(failures.values()))}.")
+
+    @abstractmethod
+    def fit(self, work: Path, micro_batch: int, report: Report) -> list[CurvePoint]:
+        """See `mrb_lib.build.training.loop.fit`."""
+
+    def _fit_cases(
+        self,
+        cases: TrainingCases[Any],
+        loss: Callable[..., torch.Tensor],
+        work: Path,
+        micro_batch: int,
+        report: Report,
+    ) -> list[CurvePoint]:
+        self._note_failures(cases.failures)
+
+        def make(arguments: Any, callbacks: Any) -> CaseTrainer:
+            return CaseTrainer(
+                model=self._whole, case_loss=loss, train_dataset=cases, args=arguments, callbacks=list(callbacks)
+            )
+
+        return fit(
+            make, self.judge.weights.model, self._recipe, work, n_examples=len(cases), validate=self.validate,
+            report=report, micro_batch=micro_batch,
+        )  # fmt: skip
+
+    def save(self, folder: Path) -> None:
+        """Write the judge: merged weights or the adapters, and what reads text and images."""
+        weights = self.judge.weights
+        if self._recipe.lora and not self._recipe.keep_adapter:
+            self._whole = self._whole.merge_and_unload()
+        self._whole.save_pretrained(folder)
+        (weights.processor or weights.tokenizer).save_pretrained(folder)
+        prompt = Path(self._recipe.prompt or "")
+        if prompt.is_file():
+            shutil.copyfile(prompt, folder / f"{self.judge.prompt_id}.jinja")
+
+
+class TrainingCases(Sequence[T]):
+    """Cases made ready for training: kept while they are small together, made again each time where they are not.
+
+    Parameters
+    ----------
+    build : makes the cases of some rows ready, and says why others cannot be shown, by case id
+    shown : the rows of all cases
+    n_bytes : what a case takes in memory, about
+    """
+
+    def __init__(
+        self,
+        build: Callable[[pd.DataFrame], tuple[list[T], Mapping[str, str]]],
+        shown: pd.DataFrame,
+        n_bytes: Callable[[T], int],
+    ) -> None:
+        self._build = build
+        self._rows, self._kept = list[pd.DataFrame](), list[T | None]()
+        self.failures: dict[str, str] = {}
+        size = 0
+        for _, rows in shown.groupby("case_id", sort=False):
+            built, failures = build(rows.reset_index(drop=True))
+            self.failures.update(failures)
+            for case in built:
+                size += n_bytes(case)
+                self._rows.append(rows.reset_index(drop=True))
+                self._kept.append(case if size < KEPT_BYTES else None)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[T]: ...
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        kept = self._kept[index]
+        return kept if kept is not None else self._build(self._rows[index])[0][0]
+
+
+def judge_parts(
+    plan: Plan, engine: str, prompt: str | None = None
+) -> tuple[str, Entry, WeightsSource, Settings, Mapping[str, bytes]]:
+    """The arguments of a judge of an engine, see `LocalJudge`; `prompt` takes the place of the recipe's."""
+    entry = replace(plan.entry, engine=engine)
+    settings = plan.settings if prompt is None else replace(plan.settings, prompt=prompt)
+    return entry.name, entry, plan.source, settings, plan.benchmark.images
+
+
+def with_adapters(model: PreTrainedModel, recipe: Recipe, new_modules: Iterable[str]) -> Any:
+    """The model with low-rank adapters in place, which alone are trained.
+
+    Raises
+    ------
+    InputError
+        peft refuses the arguments.
+    """
+    import peft
+
+    values: dict[str, object] = {
+        "r": 16, "lora_alpha": 32, "target_modules": "all-linear", "task_type": "CAUSAL_LM",
+        "modules_to_save": list(new_modules) or None, **recipe.adapter,
+    }  # fmt: skip
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # peft 0.21 asks transformers by a name that is going
+            return peft.get_peft_model(model, peft.LoraConfig(**cast("Any", values)))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the adapter's arguments are refused ({' '.join(str(error).split())[:200]}).") from error
+
+
+def prompts_of(
+    cases: pd.DataFrame, case_ids: Sequence[str], dimensions: Sequence[str], orders: Sequence[str]
+) -> pd.DataFrame:
+    """A row for every case, order and dimension, as `mrb_lib.verdicts.orders.to_shown_frame` takes them."""
+    chosen = cases[cases["case_id"].isin(list(case_ids))]
+    grid = chosen.merge(pd.DataFrame({"order": list(orders)}), how="cross")
+    grid = grid.merge(pd.DataFrame({"dimension": list(dimensions)}), how="cross")
+    return grid.assign(repeat=0, probe=NO_PROBE)
+
+
+def accuracy_and_consistency(
+    judge: LocalJudge, cases: pd.DataFrame, case_ids: Sequence[str], dimension: str, labels: pd.Series
+) -> tuple[float, float]:
+    """How a judge does on cases with labels, in both orders; see `CurvePoint`.
+
+    Parameters
+    ----------
+    labels : the gold choice by case id
+    """
+    rows = prompts_of(cases, case_ids, [dimension], ORDERS)
+    size = len(ORDERS) * judge.cases_per_batch
+    verdicts = [
+        to_case_frame(
+            judge.judge(to_shown_frame(rows.iloc[start : start + size].reset_index(drop=True), planned=False))
+        )
+        for start in range(0, len(rows), size)
+    ]
+    judged = pd.concat(verdicts, ignore_index=True)
+    right, choice = judged["case_id"].map(labels), judged["choice"]
+    half = ((choice == TIE) != (right == TIE)) & choice.notna()
+    score = np.where(choice == right, 1.0, np.where(half, 0.5, 0.0))
+    same = judged.groupby("case_id")["choice"].agg(lambda both: bool(both.notna().all()) and both.nunique() == 1)
+    return float(score.mean()), float(same.mean())

@@ -1,0 +1,173 @@
+"""Simulated colour pictures: the fundus of the eye, the open mouth, and endoscopy of stomach and colon."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from mrb_lib.demo.canvas import FIELD, WIDTH, Canvas, Point, Raster, outline
+
+
+@lru_cache(maxsize=4)
+def _round(radius: float, edge: float) -> Raster:
+    y, x = np.mgrid[0:FIELD, 0:WIDTH].astype(np.float32)
+    distance = np.hypot(x - WIDTH / 2, y - FIELD / 2)
+    return np.asarray(np.clip((radius - distance) / edge, 0, 1), dtype=np.float32)
+
+
+@lru_cache(maxsize=1)
+def _from_centre() -> Raster:
+    y, x = np.mgrid[0:FIELD, 0:WIDTH].astype(np.float32)
+    return np.asarray(np.hypot(x - WIDTH / 2, y - FIELD / 2) / 118, dtype=np.float32)
+
+
+def fundus(c: Canvas) -> None:
+    """A fundus photograph, drawn as the right eye (optic disc on the right of the picture)."""
+    c.pixels[...] = (196, 92, 44)
+    c.pixels *= (1.06 - 0.34 * _from_centre() ** 2)[..., None]
+    c.ellipse(108, 124, 34, 30, (146, 54, 24), soft=40, amount=0.75)
+    c.ellipse(108, 124, 5, 5, (112, 34, 16), soft=8, amount=0.8)
+    disc = (186.0, 118.0)
+    c.ellipse(*disc, 20, 22, (226, 150, 88), soft=8, amount=0.8)
+    c.ellipse(*disc, 17, 19, (246, 206, 140), soft=4)
+    for up in (-1, 1):
+        arcade = [
+            (disc[0], disc[1] + up * c.vary(8, 4)),
+            (168, 122 + up * 46),
+            (128, 122 + up * c.vary(72, 5)),
+            (80, 122 + up * 76),
+            (40, 122 + up * c.vary(58, 8)),
+        ]
+        nasal = [disc, (200, 118 + up * 34), (222, 120 + up * c.vary(70, 10))]
+        for path, width in ((arcade, 3.4), (nasal, 2.6)):
+            _vessel(c, path, width, (126, 24, 22))
+            nudge = [(x + 5, y + up * -5) for x, y in path]
+            _vessel(c, nudge, width * 0.66, (178, 44, 32))
+        twigs = []
+        for _ in range(6):
+            k = int(c.rng.integers(1, 4))
+            x, y = arcade[k]
+            inward = -up if c.rng.random() < 0.5 else up
+            tip = (x - c.vary(34, 12), y + inward * c.vary(26, 8))
+            twigs.append([(x, y), ((x + tip[0]) / 2, (y + tip[1]) / 2 + inward * 5), tip])
+        c.strokes(twigs, 1.4, (142, 32, 26), soft=0.6, amount=0.75)
+    c.ellipse(*disc, 8, 9, (255, 236, 190), soft=7)
+    c.letter("OS" if c.frame.mirrored else "OD", 8, 8)
+
+
+def _vessel(c: Canvas, path: list[Point], width: float, value: tuple[float, float, float]) -> None:
+    half = max(2, len(path) // 2 + 1)
+    c.stroke(path[:half], width, value, soft=0.6, amount=0.8)
+    c.stroke(path[half - 2 :], width * 0.7, value, soft=0.6, amount=0.75)
+
+
+def finish_fundus(c: Canvas) -> None:
+    c.texture(9.0, 0.025)
+    c.pixels *= _round(116.0, 3.0)[..., None]
+
+
+def stomach(c: Canvas) -> None:
+    """Gastroscopy: rugal folds running into the lumen."""
+    _mucosa(c, (214, 116, 92))
+    folds, creases = [], []
+    for k in range(9):
+        t = 2 * np.pi * (k + c.vary(0.5, 0.2)) / 9
+        wobble = c.vary(0, 0.22)
+        path = [
+            (float(128 + r * np.cos(t + wobble * (r - 30) / 90)), float(122 + r * np.sin(t + wobble * (r - 30) / 90)))
+            for r in (26, 52, 82, 124)
+        ]
+        folds.append(path)
+        creases.append([(float(x + 8 * np.sin(t)), float(y - 8 * np.cos(t))) for x, y in path])
+    c.strokes(folds, 15, (236, 148, 120), soft=5, amount=0.6)
+    c.strokes(creases, 5, (150, 62, 52), soft=4, amount=0.65)
+    _lumen(c, 24, 20)
+
+
+def colon(c: Canvas) -> None:
+    """Colonoscopy: triangular haustral folds, one behind the other."""
+    _mucosa(c, (222, 132, 104))
+    turn = c.vary(0, 0.5)
+    for radius, value in ((104, (206, 112, 90)), (82, (196, 98, 80)), (60, (176, 82, 68)), (40, (140, 58, 50))):
+        t = np.linspace(0, 2 * np.pi, 18, endpoint=False)
+        r = radius * (1 + 0.11 * np.cos(3 * (t + turn)) + 0.03 * np.cos(5 * t + c.vary(0, 3)))
+        fold = [(float(128 + a * np.cos(b)), float(122 + 0.94 * a * np.sin(b))) for a, b in zip(r, t, strict=True)]
+        c.stroke([*fold, fold[0]], 5, (240, 166, 138), soft=2.4, amount=0.7)
+        c.polygon(fold, value, soft=3, amount=0.8)
+    vessels = []
+    for _ in range(12):
+        angle, reach = 2 * np.pi * c.rng.random(), c.vary(92, 16)
+        x, y = float(128 + reach * np.cos(angle)), float(122 + reach * np.sin(angle))
+        vessels.append([(x, y), (x + c.vary(0, 10), y + c.vary(0, 10)), (x + c.vary(0, 22), y + c.vary(0, 22))])
+    c.strokes(vessels, 1, (184, 64, 60), soft=0.6, amount=0.6)
+    _lumen(c, 22, 19)
+
+
+def _mucosa(c: Canvas, value: tuple[float, float, float]) -> None:
+    c.pixels[...] = value
+    c.pixels *= (0.82 + 0.34 * np.clip(_from_centre(), 0, 1))[..., None]
+    c.texture(12.0, 0.05)
+
+
+def _lumen(c: Canvas, rx: float, ry: float) -> None:
+    c.ellipse(128, 122, rx * 1.7, ry * 1.7, (98, 34, 30), soft=26, amount=0.75)
+    c.ellipse(128, 122, rx, ry, (28, 8, 10), soft=12)
+
+
+def finish_endoscopy(c: Canvas) -> None:
+    """Wet highlights and the round field of the endoscope."""
+    for _ in range(7):
+        t, r = 2 * np.pi * c.rng.random(), c.vary(92, 10)
+        c.ellipse(
+            float(128 + r * np.cos(t)),
+            float(122 + r * np.sin(t)),
+            c.vary(2.6, 1),
+            c.vary(1.4, 0.5),
+            (255, 244, 236),
+            soft=1.6,
+            angle=c.vary(0, 90),
+            amount=0.8,
+        )
+    c.pixels *= _round(118.0, 2.5)[..., None]
+
+
+def mouth(c: Canvas) -> None:
+    """The open mouth with the tongue put out; the patient's right is on the left of the picture."""
+    c.pixels[...] = (214, 166, 142)
+    c.ellipse(128, 122, 118, 112, (176, 82, 78), soft=10)
+    c.ellipse(128, 122, 104, 98, (202, 106, 100), soft=6)
+    c.ellipse(128, 118, 92, 84, (70, 20, 24), soft=8)
+    c.polygon(outline("mouth.gum"), (206, 110, 112), soft=3)
+    gaps = []
+    for k in range(-5, 6):
+        n = abs(k)
+        x, half = 128 + k * 14.4, (7.6, 7, 7, 7, 7, 6)[n]
+        y = 50 + 0.62 * n * n
+        c.polygon(
+            [(x - half, y), (x + half, y), (x + half * 0.9, y + 22 - n), (x, y + 25 - n), (x - half * 0.9, y + 22 - n)],
+            (240, 232, 212),
+            soft=0.9,
+        )
+        gaps.append([(x + half, y + 2), (x + half * 0.9, y + 21 - n)])
+    c.strokes(gaps, 0.9, (150, 120, 104), soft=0.6, amount=0.6)
+    c.ellipse(128, 104, 7, 11, (164, 62, 66), soft=4)
+    c.polygon(outline("mouth.tongue"), (204, 104, 106), soft=3)
+    c.polygon(outline("mouth.tongue_surface"), (218, 126, 124), soft=9)
+    c.stroke([(128, 112), (c.vary(128, 2), 160), (128, 200)], 3, (176, 82, 88), soft=2, amount=0.7)
+    for _ in range(24):
+        t, r = 2 * np.pi * c.rng.random(), np.sqrt(c.rng.random())
+        c.ellipse(
+            float(128 + 52 * r * np.cos(t)),
+            float(156 + 44 * r * np.sin(t)),
+            1.3,
+            1.3,
+            (236, 158, 152),
+            soft=1.5,
+            amount=0.7,
+        )
+    c.letter("R", 8, 8)
+
+
+def finish_photograph(c: Canvas) -> None:
+    c.texture(12.0, 0.02)

@@ -1,0 +1,253 @@
+"""From a responder's plan to the text of its response."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+import numpy as np
+
+from mrb_lib.demo.questions import SimulatedQuestion, demo_phrases, holds
+from mrb_lib.demo.responders import ResponsePlan
+from mrb_lib.demo.scenes import Facts, FindingKind, Scene, Site, pick
+
+_NUMBERS = ("no", "one", "two", "three", "four")
+_VISUAL = ("finding", "site", "side", "size", "count", "shape", "brightness")
+
+
+def article(phrase: str) -> str:
+    """The phrase with "a" or "an" before it."""
+    return f"{'an' if phrase[0] in 'aeiou' else 'a'} {phrase}"
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+class Phrasing:
+    """The phrases that one set of claims allows: an aspect that is not claimed is left unsaid."""
+
+    def __init__(self, claims: dict[str, object], scene: Scene) -> None:
+        self.view = scene.view
+        self.kind = cast("FindingKind | None", claims.get("finding"))
+        self.site = cast("Site | None", claims.get("site"))
+        self.side = cast("str | None", claims.get("side"))
+        self.size = cast("int | None", claims.get("size"))
+        self.count = cast("int | None", claims.get("count"))
+        self.shape = cast("str | None", claims.get("shape"))
+        self.impression = cast("str", claims.get("impression", ""))
+        self.plan = cast("str", claims.get("plan", ""))
+        bright = claims.get("brightness")
+        self.term = None if bright is None else self.view.terms[0 if bright else 1]
+
+    @property
+    def noun(self) -> str:
+        if self.kind is None:
+            return "lesions" if (self.count or 1) > 1 else "lesion"
+        return self.kind.plural if (self.count or 1) > 1 else self.kind.noun
+
+    def noun_phrase(self) -> str:
+        phrase = " ".join(word for word in (self.shape, self.term, self.noun) if word)
+        if self.count is None:
+            return article(phrase)
+        return f"{_NUMBERS[self.count]} {phrase}" if self.count > 1 else f"a single {phrase}"
+
+    def counted(self) -> str:
+        count = self.count or 1
+        return f"{_NUMBERS[count]} {self.noun}" if count > 1 else f"only one {self.noun}"
+
+    def place(self) -> str:
+        if self.site is not None:
+            name = self.site.name.format(side=self.side or "")
+            return f"in the {' '.join(name.split())}"
+        if self.side is not None:
+            return f"on the patient's {self.side} side"
+        return f"in {self.view.region}"
+
+    def length(self) -> str:
+        return f"{self.size} {self.view.unit}"
+
+    def largest(self) -> str:
+        return f"{'the largest ' if (self.count or 1) > 1 else ''}measuring about {self.length()}"
+
+
+def write_response(plan: ResponsePlan, scene: Scene, question: SimulatedQuestion, rng: np.random.Generator) -> str:
+    """The text of a response: exactly what its plan says, in the responder's manner."""
+    writer = _ResponseWriter(plan, scene, question, rng)
+    findings, conclusions = writer.body()
+    answer = writer.answer()
+    extra = writer.extras()
+    if plan.responder.style == "report" and findings:
+        findings = [f"Findings: {findings[0]}", *findings[1:]]
+        conclusions = [f"Assessment: {conclusions[0]}", *conclusions[1:]] if conclusions else conclusions
+    sentences = [*findings, *extra, *conclusions] if rng.random() < 0.5 else [*findings, *conclusions, *extra]
+    if plan.directness == 2:
+        sentences = [answer, *sentences]
+    elif plan.directness == 1:
+        late = pick(rng, demo_phrases()["style"]["late"])
+        sentences = [
+            writer.say("style", "opening"),
+            *sentences,
+            f"{late} {answer[0].lower() if answer[1:2].islower() else answer[0]}{answer[1:]}",
+        ]
+    else:
+        sentences = [answer, *sentences] if rng.random() < 0.5 else [*sentences, answer]
+        if plan.responder.style == "chatty":
+            sentences = [writer.say("style", "opening"), *sentences]
+    for sentence in writer.fill():
+        position = 1 + int(rng.integers(len(sentences)))
+        sentences.insert(position, sentence)
+    return " ".join(sentences)
+
+
+class _ResponseWriter:
+    """Chooses and fills the sentences of one response."""
+
+    def __init__(self, plan: ResponsePlan, scene: Scene, question: SimulatedQuestion, rng: np.random.Generator) -> None:
+        self.plan, self.scene, self.question, self.rng = plan, scene, question, rng
+        self.words = Phrasing(plan.claims, scene)
+        self.unsaid = [aspect for aspect in plan.claims if aspect in _VISUAL]
+
+    def say(self, section: str, name: str, **slots: str) -> str:
+        """One of the sentences of this name, its slots filled and its first letter raised."""
+        view, words = self.scene.view, self.words
+        values = {
+            "picture": view.picture,
+            "region": view.region,
+            "tissue": view.tissue,
+            "modality": view.modality if view.modality.isupper() else view.modality.lower(),
+            "np": words.noun_phrase(),
+            "place": words.place(),
+            "impression": words.impression,
+            "plan": words.plan,
+            "shape": words.shape or "",
+            "term": words.term or "",
+            "size": words.length(),
+            "count": words.counted(),
+            "largest": words.largest(),
+            "are": "are" if (words.count or 1) > 1 else "is",
+            **slots,
+        }
+        return _capital(pick(self.rng, demo_phrases()[section][name]).format(**values))
+
+    def answer(self) -> str:
+        """The sentence that answers the question, or the one that evades it."""
+        if self.plan.directness == 0:
+            return pick(self.rng, demo_phrases()["style"]["deflection"])
+        if self.question.type != "closed":
+            return self.say("answers", self.question.type)
+        words = self.words
+        yes = holds(self.question.hypothesis or "", side=words.side, count=words.count, term=words.term)
+        reasons = {
+            "side": f"it lies on the patient's {words.side} side",
+            "count": f"there {'are' if (words.count or 1) > 1 else 'is'} {words.counted()}",
+            "brightness": f"it is {words.term} relative to the {self.scene.view.tissue}",
+        }
+        return f"{self.say('answers', 'yes' if yes else 'no')}: {reasons[self.question.aspects[0]]}."
+
+    def body(self) -> tuple[list[str], list[str]]:
+        """Sentences on what is seen, and on what follows from it; what the answer has said is not repeated."""
+        self._leave_out_answered()
+        findings: list[str] = []
+        if self.plan.compact and len(self.unsaid) >= 2:
+            placed = {"site", "side"} & set(self.unsaid) or not {"site", "side"} & self.plan.claims.keys()
+            sentence = self.say("facts", "seen" if placed else "finding").rstrip(".")
+            findings.append(f"{sentence}, {self.words.largest()}." if self.words.size is not None else f"{sentence}.")
+        else:
+            findings = self._one_by_one()
+        conclusions = []
+        answered = self.question.type if self.plan.directness else ""
+        if self.words.impression and answered != "diagnosis":
+            conclusions.append(self.say("facts", "impression"))
+        if self.words.plan and answered != "next_step":
+            conclusions.append(self.say("facts", "plan"))
+        return findings, conclusions
+
+    def _leave_out_answered(self) -> None:
+        if self.plan.directness == 0:
+            return
+        stated = {
+            "open": _VISUAL,
+            "description": ("finding", "shape", "brightness", "count"),
+            "location": ("site", "side"),
+            "measurement": ("finding", "count", "size"),
+            "diagnosis": ("finding", "shape", "brightness", "count"),
+            "closed": self.question.aspects,
+            "next_step": (),
+        }[self.question.type]
+        if self.question.type == "open":
+            stated = tuple(aspect for aspect in _VISUAL if aspect != "size")
+        self.unsaid = [aspect for aspect in self.unsaid if aspect not in stated]
+
+    def _one_by_one(self) -> list[str]:
+        lines: dict[str, Callable[[], str]] = {
+            "finding": lambda: self.say(
+                "facts", "finding", np=article(self.words.noun) if (self.words.count or 1) == 1 else self.words.noun
+            ),
+            "site": lambda: self.say("facts", "place"),
+            "side": lambda: self.say("facts", "place"),
+        }
+        sentences = []
+        for aspect in self.unsaid:
+            if aspect == "side" and "site" in self.unsaid:
+                continue
+            sentences.append(lines[aspect]() if aspect in lines else self.say("facts", aspect))
+        return sentences
+
+    def extras(self) -> list[str]:
+        """What goes beyond the main finding: the second one, what is absent, limits, insight, rivals."""
+        plan, view = self.plan, self.scene.view
+        sentences = []
+        if plan.second is not None:
+            sentences.append(self.say("facts", "second", **_named(plan.second, self.scene)))
+        start = int(self.rng.integers(len(view.negatives)))
+        sentences += [view.negatives[(start + k) % len(view.negatives)] for k in range(plan.negatives)]
+        if plan.limitation:
+            sentences.append(self.say("facts", "limitation"))
+        kind = self.words.kind or self.scene.main.kind
+        first = int(self.rng.integers(2))
+        sentences += [kind.insight[(first + k) % len(kind.insight)] for k in range(plan.insights)]
+        if plan.differential:
+            rival = kind.alternative
+            if rival == self.words.impression:
+                rival = self.scene.main.kind.impression
+            sentences.append(self.say("facts", "differential", alternative=rival, Alternative=_capital(rival)))
+        return sentences
+
+    def fill(self) -> list[str]:
+        """Sentences off the topic, and sentences that say nothing."""
+        drift = demo_phrases()["style"]["drift"]
+        padding = demo_phrases()["style"]["padding"]
+        view = self.scene.view
+        off = [drift[int(k)] for k in self.rng.permutation(len(drift))[: self.plan.drift]]
+        idle = [padding[int(k)] for k in self.rng.permutation(len(padding))[: self.plan.padding]]
+        return [line.format(region=view.region, picture=view.picture) for line in (*off, *idle)]
+
+
+def _named(facts: Facts, scene: Scene) -> dict[str, str]:
+    """The noun phrase and the place of a finding, all of it stated."""
+    words = Phrasing(
+        {
+            "finding": facts.kind,
+            "site": facts.site,
+            "side": facts.side,
+            "shape": facts.shape,
+            "brightness": facts.kind.bright,
+            "count": facts.count,
+            "size": facts.size,
+        },
+        scene,
+    )
+    return {"np": words.noun_phrase(), "place": words.place(), "largest": words.largest()}
+
+
+def reference_answer(scene: Scene) -> str:
+    """The truth of a case in words."""
+    main = _named(scene.main, scene)
+    sentences = [f"{_capital(main['np'])} {main['place']}, {main['largest']}."]
+    if scene.second is not None:
+        second = _named(scene.second, scene)
+        sentences.append(f"Second finding: {second['np']} {second['place']}.")
+    sentences.append(f"Most in keeping with {scene.main.kind.impression}.")
+    sentences.append(f"Next step: {scene.main.kind.next}.")
+    return " ".join(sentences)

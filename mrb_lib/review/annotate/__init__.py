@@ -1,0 +1,7 @@
+"""How do clinicians annotate without knowing whose answers they see, and how far have they come?
+
+`annotate` and `coordinate` are the two pages of `mrb annotate`.
+"""
+
+from mrb_lib.review.annotate.app import annotate as annotate
+from mrb_lib.review.annotate.app import coordinate as coordinate

@@ -1,0 +1,260 @@
+"""What the page of an annotator asks, answered from a benchmark and a store; it sees no other annotator's answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+import pandas as pd
+
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.judges.prompts import DEFINITIONS
+from mrb_lib.review.annotate.forms import PREFERENCE, Form
+from mrb_lib.review.case.images import SIDE, picture_piece, whole
+from mrb_lib.review.records.marks import AnnotatorAnswer, Comment, case_fingerprint
+from mrb_lib.review.records.progress import DONE, OPEN, SKIPPED, by_dimension, case_states
+from mrb_lib.review.records.store import Store
+from mrb_lib.review.text import visible
+from mrb_lib.tables.errors import InputError
+
+_LONGEST_REASON = 2000
+
+
+@dataclass(frozen=True)
+class AssignedCase:
+    """A case of an annotator, and the order in which they see its responses."""
+
+    annotator: str
+    case_id: str
+    order: str
+
+
+class Annotation:
+    """The questions of the page and their answers; without memory of its own, so that a page may be loaded again.
+
+    Parameters
+    ----------
+    benchmark : whose labels the form can ask for
+    store : holds the assignments, and gets the answers
+    form : how a case is shown and what is asked about it
+    side : the longest side of an image, in pixels
+
+    Raises
+    ------
+    InputError
+        The benchmark's labels are not those of the form.
+    """
+
+    def __init__(self, benchmark: Benchmark, store: Store, form: Form = PREFERENCE, *, side: int = SIDE) -> None:
+        form.check(benchmark.meta)
+        self._benchmark = benchmark
+        self._form = form
+        self._store = store
+        self._rows = {case: row for row, case in enumerate(benchmark.cases["case_id"])}
+        self._hints = hints(benchmark)
+        self._side = side
+        self._seen: dict[str, pd.DataFrame] = {}  # by annotator; assignments are added to and never change
+        self._html = lru_cache(maxsize=16)(self._drawn)
+        self._picture = lru_cache(maxsize=2)(lambda name, frame: whole(name, benchmark.images, frame))
+
+    def initial_state(self, _: Mapping[str, Any]) -> dict[str, Any]:
+        """What the page is about, and who may sign in."""
+        meta = self._benchmark.meta
+        labels = self._form.labels(meta)
+        people = sorted(set(self._assigned(None)["annotator"]))
+        return {
+            "benchmark": visible(meta.name),
+            "simulated": meta.kind == "simulated",
+            "annotators": [{"name": name, "shown": visible(name)} for name in people],
+            "dimensions": [
+                {"name": name, "shown": visible(name), "hint": visible(self._hints.get(name, ""))}
+                | ({"labels": labels[name]} if name in labels else {})
+                for name in meta.dimensions
+            ],
+            "picks": self._form.picks(meta),
+            **self._form.words(meta),
+        }
+
+    def open(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """A case: that at `number`, or the next open one after the number `after`; or that nothing is open.
+
+        A case that is gone from the benchmark is not among an annotator's.
+        """
+        annotator = _text(question, "annotator")
+        mine, far = self._far(annotator)
+        if mine.empty:
+            return {"nothing": self._why_nothing(annotator)}
+        if "number" in question:
+            number = min(max(_number(question, "number"), 1), len(mine))
+        else:
+            left = [int(row) + 1 for row in mine.index[mine["state"] == OPEN]]
+            after = _number(question, "after")
+            if not left:
+                return {"finished": True, **far}
+            number = next((one for one in left if one > after), left[0])
+        assigned = self._assigned_case(annotator, number, mine)
+        return {
+            "number": number,
+            "shown": self._seal(assigned),
+            "total": len(mine),
+            "html": self._html(assigned, number, len(mine)),
+            "answers": self._answers(assigned),
+            "comments": self._comments(assigned),
+            **far,
+        }
+
+    def choose(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Keep what was picked for a dimension; the same pick again adds nothing to the history."""
+        assigned = self._in_sight(question)
+        dimension, pick = _text(question, "dimension"), _text(question, "pick")
+        if dimension not in self._benchmark.meta.dimensions:
+            raise InputError(f"dimension {dimension!r}: is not a dimension of this benchmark; load the page again.")
+        choice = self._form.choice(assigned.order, pick)
+        if not self._benchmark.meta.offers(dimension, choice):
+            raise InputError(f"{pick!r}: is not a choice of this benchmark; load the page again.")
+        if self._answers_of(assigned).get(dimension, {}).get("pick") != pick:
+            self._store.answer(self._answer(assigned, dimension, choice, "", question.get("seconds")))
+        return {"answers": self._answers(assigned)}
+
+    def image(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """A piece of a frame of an image of the case in sight; see `mrb_lib.review.case.images.whole`."""
+        assigned, index = self._in_sight(question), _number(question, "image")
+        names = self._benchmark.cases["images"].iloc[self._rows[assigned.case_id]]
+        if not 0 <= index < len(names) or str(names[index]) not in self._benchmark.images:
+            raise InputError("there is no such image; load the page again.")
+        picture = self._picture(str(names[index]), _number({"frame": 1, **question}, "frame"))
+        return picture_piece(picture, max(0, _number(question, "from")))
+
+    def skip(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Keep why the dimensions that have no choice yet stay without one."""
+        assigned = self._in_sight(question)
+        reason = _text(question, "reason").strip()[:_LONGEST_REASON]
+        if not reason:
+            raise InputError("Say why you skip the case: choose a reason, or write one.")
+        answers = self._answers_of(assigned)
+        left = [name for name in self._benchmark.meta.dimensions if "pick" not in answers.get(name, {})]
+        if not left:
+            raise InputError("Every dimension of this case has an answer; there is nothing to skip.")
+        seconds = question.get("seconds")
+        for dimension in left:
+            if answers.get(dimension, {}).get("skipped") != reason:
+                self._store.answer(self._answer(assigned, dimension, None, reason, seconds))
+                seconds = (
+                    None if seconds is None else 0.0
+                )  # all are skipped at once: their times must not add up to more
+        return {"answers": self._answers(assigned)}
+
+    def comment(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Keep a remark on the case in sight; the page makes its id, so that one that is sent twice counts once."""
+        assigned, name = self._in_sight(question), self._benchmark.meta.name
+        text, comment_id = _text(question, "text"), _text(question, "comment_id")
+        if not text.strip():
+            raise InputError("Nothing is written yet; write your comment first.")
+        self._store.comment(Comment(name, assigned.case_id, assigned.annotator, text, comment_id))
+        return {"comments": self._comments(assigned)}
+
+    def _assigned(self, annotator: str | None) -> pd.DataFrame:
+        frame = self._store.assignments(self._benchmark.meta.name, annotator)
+        here = pd.Series([case in self._rows for case in frame["case_id"]], dtype=bool)
+        return frame[here].reset_index(drop=True)
+
+    def _far(self, annotator: str) -> tuple[pd.DataFrame, dict[str, Any]]:
+        """The cases of an annotator in their sequence with how far each is, and that in numbers for the page."""
+        dimensions = self._benchmark.meta.dimensions
+        assigned = self._assigned(annotator)
+        answers = self._store.answers(self._benchmark.meta.name, annotator=annotator)
+        mine = case_states(assigned, answers, dimensions)
+        each = by_dimension(assigned, answers, dimensions)
+        counts = {state: int((mine["state"] == state).sum()) for state in (DONE, SKIPPED, OPEN)}
+        progress = {"total": len(mine), **counts, "dimensions": each["answered"].tolist()}
+        return mine, {"progress": progress, "cases": [str(state) for state in mine["state"]]}
+
+    def _assigned_case(self, annotator: str, number: int, mine: pd.DataFrame | None = None) -> AssignedCase:
+        if mine is None:
+            mine = self._seen.get(annotator)
+        if mine is None or number > len(mine):
+            mine = self._seen[annotator] = self._assigned(annotator)
+        if not 1 <= number <= len(mine):
+            raise InputError(f"case {number}: is not among those of {annotator}; load the page again.")
+        row = mine.iloc[number - 1]
+        return AssignedCase(annotator, str(row["case_id"]), str(row["order"]))
+
+    def _seal(self, assigned: AssignedCase) -> str:
+        """Stands for a case as it was shown, by its id, version and order, and tells nothing of them."""
+        case = self._benchmark.cases.iloc[self._rows[assigned.case_id]]
+        version = case_fingerprint({str(name): value for name, value in case.items()})
+        return sha256(json.dumps([assigned.case_id, version, assigned.order]).encode("ascii")).hexdigest()
+
+    def _in_sight(self, question: Mapping[str, Any]) -> AssignedCase:
+        """The case that a page answers; refused where that in its window is another, or another version of it."""
+        assigned = self._assigned_case(_text(question, "annotator"), _number(question, "number"))
+        if question.get("shown") != self._seal(assigned):
+            raise InputError("the case in your window is not the one that is stored here now; load the page again.")
+        return assigned
+
+    def _drawn(self, assigned: AssignedCase, number: int, total: int) -> str:
+        case, images = self._benchmark.cases.iloc[self._rows[assigned.case_id]], self._benchmark.images
+        return self._form.html(case, assigned.order, images=images, number=number, total=total, side=self._side)
+
+    def _answers(self, assigned: AssignedCase) -> list[dict[str, str]]:
+        """Of each dimension in its sequence; see `_answers_of`."""
+        answers = self._answers_of(assigned)
+        return [answers.get(dimension, {}) for dimension in self._benchmark.meta.dimensions]
+
+    def _answers_of(self, assigned: AssignedCase) -> dict[str, dict[str, str]]:
+        """By dimension, what the annotator picked as it was shown, or why they skipped it."""
+        name = self._benchmark.meta.name
+        rows = self._store.answers(name, annotator=assigned.annotator, case_id=assigned.case_id)
+        out: dict[str, dict[str, str]] = {}
+        for dimension, choice, why in rows[["dimension", "choice", "skipped_reason"]].itertuples(index=False):
+            out[dimension] = (
+                {"skipped": visible(why)} if pd.isna(choice) else {"pick": self._form.pick(assigned.order, choice)}
+            )
+        return out
+
+    def _comments(self, assigned: AssignedCase) -> list[dict[str, str]]:
+        """What the annotator remarked on the case before; never what others did."""
+        name = self._benchmark.meta.name
+        rows = self._store.comments(name, annotator=assigned.annotator, case_id=assigned.case_id)
+        return [
+            {"text": visible(text), "created": when} for text, when in zip(rows["text"], rows["created"], strict=True)
+        ]
+
+    def _answer(
+        self, assigned: AssignedCase, dimension: str, choice: str | None, reason: str, seconds: float | None
+    ) -> AnnotatorAnswer:
+        return AnnotatorAnswer(
+            self._benchmark.meta.name, assigned.case_id, assigned.annotator, dimension, choice, assigned.order, reason,
+            seconds,
+        )  # fmt: skip
+
+    def _why_nothing(self, annotator: str) -> str:
+        meta = self._benchmark.meta
+        if annotator in set(self._store.assignments(meta.name)["annotator"]):
+            return f"All cases of {visible(annotator)} are gone from the benchmark. Tell whoever coordinates."
+        return f"Nothing of {visible(meta.name)} is assigned to {visible(annotator)}. Tell whoever coordinates."
+
+
+def hints(benchmark: Benchmark) -> dict[str, str]:
+    """How each dimension is understood: as the benchmark's key `definitions` says, else as judges are told."""
+    own, usual = benchmark.meta.definitions, {} if benchmark.meta.is_rating else DEFINITIONS
+    texts = {name: own.get(name, usual.get(name, "")) for name in benchmark.meta.dimensions}
+    return {name: text for name, text in texts.items() if text}
+
+
+def _text(question: Mapping[str, Any], name: str) -> str:
+    value = question.get(name)
+    if not isinstance(value, str):
+        raise InputError(f"the page sent no {name}; load it again.")
+    return value
+
+
+def _number(question: Mapping[str, Any], name: str) -> int:
+    value = question.get(name, 0)
+    if not isinstance(value, int):
+        raise InputError(f"the page sent no {name}; load it again.")
+    return value

@@ -1,0 +1,266 @@
+"""The form in which a reviewer judges a gold label: what it asks, what it stores, and the history of a case."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from mrb_lib.review.records.exchange import regions_from
+from mrb_lib.review.records.marks import REASONS, Adjudication, Region, case_fingerprint, current
+from mrb_lib.review.records.store import REVIEW, Store, open_store
+from mrb_lib.review.text import visible
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import CHOICES
+
+SEVERITY_WORDS = {"none": "none", "mild": "mild", "moderate": "moderate", "severe": "severe"}
+REASONING_WORDS = {"right": "right", "wrong": "wrong", "not_about_image": "not about this image"}
+LABELS = {
+    "gold_right": "Gold is right",
+    "gold_wrong": "Gold is wrong",
+    "ambiguous": "Ambiguous",
+    "image_unusable": "Image unusable",
+    "withdrawn": "Withdrawn",
+}
+NO_STORE = "Nothing is stored here: this view was opened without a store of reviews."
+NOT_JUDGED = "The labels of this benchmark are neither preferences nor ratings; there is nothing to adjudicate."
+_LONGEST_NOTE = 100_000
+_SHOWN = ("reviewer", "verdict", "choice", "dimension", "judge", "severity", "reasoning", "note", "created")
+_ID = re.compile(r"[0-9A-Za-z-]{8,64}")
+
+
+@dataclass
+class Reviews:
+    """The reviews of a benchmark in a store that is opened when it is needed, and again after it failed.
+
+    Parameters
+    ----------
+    benchmark : the benchmark's name
+    where : a path or a URL; None where nothing is stored
+    why_not : the reason, where nothing is stored
+    categories : what the right label may be
+    """
+
+    benchmark: str
+    where: str | Path | None
+    why_not: str = NO_STORE
+    categories: Sequence[str] = CHOICES
+    _store: Store | None = field(default=None, repr=False)
+    _kept: tuple[int, pd.DataFrame] | None = field(default=None, repr=False)
+
+    def store(self, *, create: bool = True) -> Store:
+        """The store, opened.
+
+        Raises
+        ------
+        InputError
+            There is none, or it cannot be used.
+        """
+        if self.where is None:
+            raise InputError(self.why_not)
+        if self._store is None:
+            self._store = open_store(self.where, create=create)
+        return self._store
+
+    def trouble(self) -> str:
+        """Why nothing can be stored; empty where it can."""
+        try:
+            self.store()
+        except InputError as error:
+            return str(error)
+        return ""
+
+    def history(self) -> pd.DataFrame:
+        """All adjudications ever made, as of `Store.adjudications`; read again only when something was added."""
+        store = self.store()
+        state = store.latest_change(self.benchmark)
+        if self._kept is None or self._kept[0] != state:
+            self._kept = (state, store.adjudications(self.benchmark, history=True))
+        return self._kept[1]
+
+    def queue(self, reviewer: str) -> list[str]:
+        """The ids of the cases that were dealt to a reviewer."""
+        return self.store().assignments(self.benchmark, reviewer, task=REVIEW)["case_id"].tolist()
+
+    def reasons(self) -> list[str]:
+        """The reasons to choose from; the first ones where no store can be read."""
+        try:
+            return self.store().reasons()
+        except InputError:
+            return list(REASONS)
+
+    def set_reasons(self, names: Sequence[str]) -> list[str]:
+        """Change the list of reasons, and return it as it was stored."""
+        self.store().set_reasons(names)
+        return self.store().reasons()
+
+    def unseen_by(self, adjudication: Adjudication) -> str | None:
+        """The id of what counts now and would be replaced, though the adjudication does not name it as superseded."""
+        history = self.history()
+        history = history[history["case_id"] == adjudication.case_id]
+        if not len(history) or adjudication.adjudication_id in set(history["adjudication_id"]):
+            return None
+        mine = current(history)
+        for name in ("reviewer", "dimension", "judge"):
+            value = getattr(adjudication, name)
+            mine = mine[mine[name].isna() if value is None else mine[name] == value]
+        mine = mine[mine["adjudication_id"] != adjudication.supersedes]
+        return None if mine.empty else str(mine["adjudication_id"].iloc[-1])
+
+    def save(self, adjudication: Adjudication) -> None:
+        """Store one adjudication; earlier ones stay."""
+        self.store().adjudicate(adjudication)
+
+
+def adjudication_from(
+    entries: Mapping[str, Any], benchmark: str, case: pd.Series, categories: Sequence[str] = CHOICES
+) -> Adjudication:
+    """An adjudication of a case, from the entries of the form.
+
+    Parameters
+    ----------
+    entries : `reviewer, verdict, choice, dimension, judge, reasons, severity, reasoning, regions, note, supersedes,
+        adjudication_id`; a region has the index of its image; the page makes the id, so that the same click sent twice
+        is one adjudication
+    categories : what the right label may be
+
+    Raises
+    ------
+    InputError
+        Nobody is signed in, no verdict is chosen, or a value is not one the form offers.
+    """
+    reviewer, verdict = _text(entries, "reviewer").strip(), _text(entries, "verdict")
+    if not reviewer:
+        raise InputError("nobody is signed in; write your name first.")
+    if not verdict:
+        raise InputError("no verdict is chosen; choose one of the four.")
+    if verdict == "gold_wrong" and not entries.get("choice"):
+        raise InputError("gold is wrong: choose the right label too.")
+    if verdict == "gold_wrong" and entries.get("choice") not in categories:
+        raise InputError("the right label is not one of this benchmark; load the page again.")
+    name = _text(entries, "adjudication_id")
+    if not _ID.fullmatch(name):
+        raise InputError("the page sent no usable id; load it again.")
+    note = _text(entries, "note")
+    if len(note) > _LONGEST_NOTE:
+        raise InputError(f"the note has {len(note):,} characters; use at most {_LONGEST_NOTE:,}.")
+    reasons = entries.get("reasons") or ()
+    if not isinstance(reasons, list | tuple):
+        raise InputError("the reasons are not a list; load the page again.")
+    return Adjudication(
+        benchmark=benchmark,
+        case_id=str(case["case_id"]),
+        reviewer=reviewer,
+        verdict=verdict,
+        choice=_text(entries, "choice") or None,
+        dimension=_text(entries, "dimension") or None,
+        judge=_text(entries, "judge") or None,
+        reasons=tuple(map(str, reasons)),
+        severity=_text(entries, "severity") or None,
+        reasoning=_text(entries, "reasoning") or None,
+        regions=_regions(entries.get("regions") or (), case),
+        note=note,
+        supersedes=_text(entries, "supersedes") or None,
+        case_fingerprint=version_of(case),
+        adjudication_id=name,
+    )
+
+
+def _regions(items: object, case: pd.Series) -> tuple[Region, ...]:
+    """The regions that a page sends: each with the index of its image among those of the case."""
+    images = [str(name) for name in case["images"]]
+    if not isinstance(items, list | tuple) or not all(isinstance(item, Mapping) for item in items):
+        raise InputError("the regions are not a list; load the page again.")
+    indices = [item.get("image") for item in items]
+    if not all(isinstance(index, int) and 0 <= index < len(images) for index in indices):
+        raise InputError("a region is in an image that the case does not have; load the page again.")
+    return regions_from([{**item, "image": images[index]} for item, index in zip(items, indices, strict=True)])
+
+
+def version_of(case: pd.Series) -> str:
+    """What a page sends back with a verdict, so that it is about the case as it was in sight."""
+    return case_fingerprint({str(name): value for name, value in case.items()})
+
+
+def _text(entries: Mapping[str, Any], name: str) -> str:
+    value = entries.get(name)
+    return "" if value is None else str(value)
+
+
+def history_of(
+    history: pd.DataFrame, case: pd.Series, cleaned: Callable[[object], str] = str
+) -> list[dict[str, object]]:
+    """The adjudications of one case, the newest first, for a page.
+
+    Parameters
+    ----------
+    history : all adjudications, as of `Reviews.history`
+    cleaned : makes text that a message can carry
+
+    Returns
+    -------
+    list of dict
+        `id, reviewer, verdict, label, choice, dimension, judge, reasons, severity, reasoning, regions` (each with the
+        index of its image; those in images that the case no longer has are left out and counted in `said`), `note,
+        supersedes, created`, `counts` (whether it counts now), `changed` (whether the case has changed since), `said`
+        (severity, reasoning and regions in words), and `seen`, the texts as a page may show them.
+    """
+    rows = history[history["case_id"] == str(case["case_id"])]
+    counting = set(current(rows)["adjudication_id"]) if len(rows) else set()
+    mark = version_of(case)
+    images = {str(name): index for index, name in reversed(list(enumerate(case["images"])))}
+    entries = []
+    for row in rows.astype(object).where(rows.notna(), None).to_dict("records"):
+        plain = {str(name): value if value is None else cleaned(value) for name, value in row.items()}
+        regions = [one | {"image": images[one["image"]]} for one in row["regions"] if one["image"] in images]
+        entries.append(
+            {name: plain[name] for name in _SHOWN}
+            | {
+                "id": plain["adjudication_id"],
+                "supersedes": plain["supersedes"],
+                "label": LABELS.get(str(row["verdict"]), str(row["verdict"])),
+                "reasons": [cleaned(name) for name in row["reasons"]],
+                "regions": regions,
+                "said": _said(row, len(row["regions"]) - len(regions)),
+                "seen": {
+                    name: visible(row[name] or "") for name in ("reviewer", "dimension", "judge", "note", "choice")
+                }
+                | {"reasons": [visible(name) for name in row["reasons"]]},
+                "counts": row["adjudication_id"] in counting,
+                "changed": bool(row["case_fingerprint"]) and row["case_fingerprint"] != mark,
+            }
+        )
+    return entries[::-1]
+
+
+def _said(row: Mapping[Any, Any], lost: int) -> str:
+    """The harm, what the judge's reasons are worth and the regions, in words; empty where none of it is said."""
+    marked = len(row["regions"])
+    gone = f", {lost} in an image that is gone" if lost else ""
+    harm = SEVERITY_WORDS.get(str(row["severity"]))
+    reasons = REASONING_WORDS.get(str(row["reasoning"]))
+    parts = [f"harm: {harm}" if harm else "", f"its reasons: {reasons}" if reasons else ""]
+    frames = sorted({int(one["frame"]) for one in row["regions"]})
+    where = f" in frame {', '.join(map(str, frames))}" if frames and frames != [1] else ""
+    parts += [f"{marked} region{'' if marked == 1 else 's'} marked{where}{gone}" if marked else ""]
+    return "; ".join(filter(None, parts))
+
+
+def disagreed_on(history: pd.DataFrame) -> set[str]:
+    """The cases on which reviewers, on the same dimension, now say different things."""
+    now = current(history) if len(history) else history
+    said = now.assign(said=now["verdict"].str.cat(now["choice"].fillna("")), dimension=now["dimension"].fillna(""))
+    different = said.drop_duplicates(["case_id", "dimension", "reviewer", "said"]).groupby(["case_id", "dimension"])
+    several = different.agg(reviewers=("reviewer", "nunique"), sayings=("said", "nunique"))
+    several = several[(several["reviewers"] > 1) & (several["sayings"] > 1)]
+    return set(several.index.get_level_values("case_id"))
+
+
+def reviewed_by(history: pd.DataFrame) -> dict[str, list[str]]:
+    """By case, the reviewers with a current adjudication."""
+    now = current(history) if len(history) else history
+    return {str(case): sorted(set(rows["reviewer"])) for case, rows in now.groupby("case_id")}

@@ -1,0 +1,235 @@
+"""What a failure explorer shows: a benchmark, the kinds of failure of its verdicts, and one case at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.votes import gold
+from mrb_lib.probes.from_file import FileProbe
+from mrb_lib.review.case.images import SIDE
+from mrb_lib.review.case.probed import probe_seed, probed_html
+from mrb_lib.review.case.view import case_html
+from mrb_lib.review.text import kind_note
+from mrb_lib.stats.core.panel import as_panel, panels
+from mrb_lib.stats.difficulty.table import difficulty
+from mrb_lib.stats.failures.case_index import POLICY, CaseIndex
+from mrb_lib.stats.failures.changed import changed_by_probe
+from mrb_lib.stats.failures.failure_kinds import (
+    CALLED_SAFE,
+    CALLED_UNSAFE,
+    Kinds,
+    difficulty_of,
+    failure_kinds,
+    scale_of,
+)
+from mrb_lib.stats.failures.query import Query
+from mrb_lib.tables.schema import CHOICES, NO_PROBE
+from mrb_lib.verdicts.manifest import Manifest
+
+_COLUMNS = ("judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "p_a", "status")
+_TEXTS = ("reply", "error")
+_UNSENDABLE = re.compile("[\ud800-\udfff]")
+KIND_WORDS = {
+    "wrong": ["Wrong", "the judge's choice is not the gold label"],
+    "inconsistent": ["Inconsistent", "the choice changed when the answers changed places"],
+    "unparsed": ["No answer read", "the reply could not be read, was refused, or failed"],
+    "confidently_wrong": ["Confidently wrong", "wrong with a mean probability of 0.9 or more"],
+    "all_wrong": ["All judges wrong", "two judges or more are scored, and all are wrong"],
+    "split": ["Clinicians split", "the most frequent label has less than three quarters of the votes"],
+    "off_by_one": ["One category off", "the judge's furthest verdict is the category next to the gold label"],
+    "off_by_more": ["Two or more off", "a verdict of the judge is two categories or more from the gold label"],
+    CALLED_SAFE: ["Unsafe called safe", "the gold label is not acceptable, and the judge's category is"],
+    CALLED_UNSAFE: ["Safe called unsafe", "the gold label is acceptable, and the judge's category is not"],
+    "apart": ["Clinicians far apart", "two of their labels are two categories or more apart"],
+}
+REVIEW_WORDS = {
+    "queue": "Dealt to me",
+    "unreviewed": "Not reviewed by me",
+    "mine": "Reviewed by me",
+    "disagree": "Reviewers disagree",
+}
+
+
+class ByCase:
+    """A table's rows by case, found without looking at the others.
+
+    Parameters
+    ----------
+    frame : any table with a column `case_id`; rows of other cases are left out
+    case_ids : of the cases, in the benchmark's order
+    """
+
+    def __init__(self, frame: pd.DataFrame, case_ids: Sequence[str]) -> None:
+        codes = pd.Index(case_ids).astype(object).get_indexer(pd.Index(frame["case_id"]).astype(object))
+        self.frame = frame
+        self._order = np.argsort(codes, kind="stable")
+        self._first = np.searchsorted(codes[self._order], np.arange(len(case_ids) + 1))
+
+    def of(self, position: int) -> pd.DataFrame:
+        """The rows of one case, in the order of the table."""
+        return self.frame.iloc[self._order[self._first[position] : self._first[position + 1]]]
+
+
+@dataclass(frozen=True)
+class ExplorerData:
+    """What the explorer shows.
+
+    Attributes
+    ----------
+    kinds : of failure, of every judge, dimension and case
+    labels : the gold labels, by case
+    votes : the annotations, by case
+    verdicts : the verdicts on the case at a position, with replies where there are any
+    manifests : of the runs, by the judge's name; none where the verdicts came as a table
+    files : the probes of files that are at hand, by name
+    """
+
+    benchmark: Benchmark
+    kinds: Kinds
+    labels: ByCase
+    votes: ByCase
+    verdicts: Callable[[int], pd.DataFrame]
+    manifests: Mapping[str, Manifest] = field(default_factory=dict)
+    files: Mapping[str, FileProbe] = field(default_factory=dict)
+
+    @property
+    def judges(self) -> list[str]:
+        """The judges with verdicts on the plain cases."""
+        return self.kinds.judges
+
+    @property
+    def note(self) -> str:
+        """The sentence that simulated data carry; empty for others."""
+        return kind_note(self.benchmark.meta.kind)
+
+    @property
+    def kind_words(self) -> dict[str, list[str]]:
+        """The name and the meaning of each kind of failure that the verdicts can have."""
+        words = {name: KIND_WORDS[name] for name in self.kinds.names}
+        if self.kinds.scale is None:
+            return words
+        safe = ", ".join(self.kinds.scale.acceptable)
+        return {
+            name: [short, f"{long} (acceptable: {safe})" if name in (CALLED_SAFE, CALLED_UNSAFE) else long]
+            for name, (short, long) in words.items()
+        }
+
+    def case_html(self, position: int, *, judges: Sequence[str] = (), level: int = 3, side: int = SIDE) -> str:
+        """The page of a case without its style, with the plain verdicts of some judges, or of all where none is named.
+
+        Those under probes are in `probed_html`, a probe at a time: all at once are too many to read.
+        """
+        verdicts = self.verdicts(position)
+        verdicts = verdicts[verdicts["probe"] == NO_PROBE]
+        return case_html(
+            self.benchmark.cases.iloc[position],
+            images=self.benchmark.images,
+            annotations=self.votes.of(position),
+            gold=self.labels.of(position),
+            verdicts=verdicts[verdicts["judge"].isin(list(judges))] if judges else verdicts,
+            manifests=self.manifests,
+            meta=self.benchmark.meta,
+            level=level,
+            style=False,
+            side=side,
+        )
+
+    def probed_html(
+        self, position: int, probe: str, *, judges: Sequence[str] = (), dimension: str | None = None, level: int = 3
+    ) -> str:
+        """A case as a probe changes it, without its style, once a seed of the runs that judged it so.
+
+        Parameters
+        ----------
+        judges, dimension : whose verdicts, and on what, to show; all where none is named
+        """
+        verdicts = self.verdicts(position)
+        verdicts = verdicts[verdicts["judge"].isin(list(judges))] if judges else verdicts
+        verdicts = verdicts[verdicts["dimension"] == dimension] if dimension else verdicts
+        names = verdicts.loc[verdicts["probe"] == probe, "judge"].unique().tolist() or list(judges) or self.judges
+        by_seed: dict[int | None, list[str]] = {}
+        for name in map(str, names):
+            by_seed.setdefault(probe_seed(self.manifests.get(name)), []).append(name)
+        return "".join(
+            probed_html(
+                self.benchmark,
+                str(self.benchmark.cases["case_id"].iloc[position]),
+                probe,
+                seed=seed,
+                verdicts=verdicts[verdicts["judge"].isin(own)],
+                gold=self.labels.of(position),
+                manifests={name: self.manifests[name] for name in own if name in self.manifests},
+                files=self.files,
+                level=level,
+                style=False,
+            )
+            for seed, own in (by_seed or {None: []}).items()
+        )
+
+    def probes_of(self, position: int, query: Query) -> list[tuple[str, int, int]]:
+        """Every probe of the verdicts: of how many in view, a judge's on a dimension of the case, how many changed."""
+        judges = [self.judges.index(name) for name in (query.judge, query.other) if name] or slice(None)
+        dimensions = slice(None) if query.dimension is None else [self.kinds.dimensions.index(query.dimension)]
+        share = self.kinds.changed[..., position][:, judges][:, :, dimensions]
+        paired, changed = np.isfinite(share).sum(axis=(1, 2)), (share > 0).sum(axis=(1, 2))
+        return list(zip(self.kinds.probes, paired.tolist(), changed.tolist(), strict=True))
+
+
+def explorer_data(
+    benchmark: Benchmark,
+    verdicts: pd.DataFrame | CaseIndex | None = None,
+    *,
+    policy: str = POLICY,
+    files: Mapping[str, FileProbe] | None = None,
+) -> ExplorerData:
+    """Lay out what the explorer shows.
+
+    Parameters
+    ----------
+    verdicts : the verdicts table, or the index of `mrb_lib.stats.failures.case_index`; None where nobody judged
+    policy : the scoring policy that says what is wrong
+    files : the probes of files that are at hand, see `mrb_lib.probes.from_file.file_probes`; None for none
+
+    Raises
+    ------
+    InputError
+        The policy is unknown, or the verdicts are not of this benchmark.
+    """
+    files = files or {}
+    ids = benchmark.cases["case_id"].tolist()
+    votes = ByCase(benchmark.annotations, ids)
+    if isinstance(verdicts, CaseIndex):
+        kinds, labelled = verdicts.kinds(policy), ByCase(verdicts.gold, ids)
+        return ExplorerData(benchmark, kinds, labelled, votes, verdicts.verdicts, verdicts.manifests, files)
+    table = verdicts if verdicts is not None else pd.DataFrame({name: pd.Series(dtype="str") for name in _COLUMNS})
+    table = table.reindex(columns=[*table.columns, *(name for name in _COLUMNS if name not in table.columns)])
+    # Texts that are missing are None, as in an index: equal to each other, which NaN is not.
+    texts = {name: table[name].astype(object).where(table[name].notna(), None) for name in _TEXTS if name in table}
+    table = table.assign(**(dict.fromkeys(_TEXTS) | texts))
+    table = table.assign(probe=table["probe"].fillna(NO_PROBE))
+    labels, dimensions = gold(benchmark), list(benchmark.meta.one_choice)
+    scored = labels if benchmark.meta.is_judged else labels.assign(choice=pd.Series(None, index=labels.index))
+    case_ids = benchmark.cases["case_id"]
+    scale = scale_of(benchmark.meta)
+    offered = CHOICES if scale is None else scale.categories
+    of_one = table[~table["dimension"].isin(list(benchmark.meta.labels))]
+    by_probe = panels([of_one], case_ids, dimensions, offered)
+    panel = by_probe.get(NO_PROBE, as_panel(table.head(0), case_ids, dimensions, offered))
+    hard = None  # the model of difficulty is one of preferences
+    if scale is None:
+        estimated = difficulty(panel, scored, benchmark.cases, policy=policy, dimensions=dimensions)
+        hard = difficulty_of(estimated, benchmark.cases, dimensions)
+    kinds = failure_kinds(panel, scored, benchmark.cases, policy=policy, estimated=hard, scale=scale)
+    kinds = kinds.with_probes(changed_by_probe(panel, by_probe, scored, case_ids))
+    return ExplorerData(benchmark, kinds, ByCase(labels, ids), votes, ByCase(table, ids).of, files=files)
+
+
+def message_text(value: object) -> str:
+    """Text that a message can carry: half a character, which no message can hold, becomes U+FFFD."""
+    return _UNSENDABLE.sub("\ufffd", str(value))

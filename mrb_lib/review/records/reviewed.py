@@ -1,0 +1,131 @@
+"""What reviewers said of a benchmark, for the notebook on adjudication and for whether it is up to date."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from mrb_lib.benchmarks.benchmark import Benchmark, read_table
+from mrb_lib.benchmarks.votes import gold
+from mrb_lib.stats.failures.where import asks_for_reviews
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import REVIEWS
+from mrb_lib.tables.schema import ADJUDICATION_COLUMNS
+
+TRUTH = "truth.parquet"
+SIMULATED_NOTE = (
+    "SIMULATED adjudications: nobody reviewed this benchmark, so simulated reviewers stand in, who see its latent "
+    "qualities with errors; what they say shows how to read the figures, and nothing else."
+)
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """Adjudications and what has to be said with them.
+
+    Attributes
+    ----------
+    adjudications : those that count now; without rows where nobody reviewed anything
+    note : the sentence to show with them; empty where people made them
+    reason : why there are none; empty where there are
+    """
+
+    adjudications: pd.DataFrame
+    note: str = ""
+    reason: str = ""
+
+
+def reviewed(benchmark: Benchmark, judges: Sequence[str], *, seed: int = 0) -> Reviewed:
+    """The adjudications of a benchmark.
+
+    They are read from the store that MRB_STORE names, or from `reviews.sqlite` in the benchmark's folder. Only for
+    the embedded benchmark, where neither holds any, simulated ones, about `judges`, are made from `seed`.
+
+    Raises
+    ------
+    InputError
+        The store cannot be read.
+
+    Notes
+    -----
+    Validated by tests/review/records/test_reviewed.py.
+    """
+    name, where = benchmark.meta.name, store_of(benchmark)
+    adjudications = pd.DataFrame(columns=list(ADJUDICATION_COLUMNS), dtype="str")
+    reason = f"nobody has reviewed {name}: it has no {REVIEWS}, which `mrb review` makes"
+    if where is not None:
+        adjudications, reason = _read(where, name), f"nobody has reviewed {name}: its store holds nothing"
+    if len(adjudications):
+        return Reviewed(adjudications)
+    if not (benchmark.meta.kind == "simulated" and benchmark.path is not None and (benchmark.path / TRUTH).is_file()):
+        return Reviewed(adjudications, reason=reason)
+    from mrb_lib.review.records.simulated import (
+        simulated_adjudications,  # only where nobody reviewed the embedded benchmark
+    )
+
+    truth = read_table(benchmark.path / TRUTH)
+    made = simulated_adjudications(truth, gold(benchmark), benchmark=name, judges=list(judges), seed=seed)
+    return Reviewed(made, note=SIMULATED_NOTE)
+
+
+def store_of(benchmark: Benchmark, named: str | Path | None = None) -> str | None:
+    """Where the reviews of a benchmark are: the store named here or by MRB_STORE, else its own; None without one."""
+    if named := named or os.environ.get("MRB_STORE"):
+        return str(named)
+    own = None if benchmark.path is None else benchmark.path / REVIEWS
+    return str(own) if own is not None and own.is_file() else None
+
+
+def reviews_asked(where: str, benchmark: Benchmark, store: str | Path | None = None) -> dict[str, pd.DataFrame | None]:
+    """What a filter asks of a store of reviews: `adjudications` and `tags` for `stats.failures.where.restricted`.
+
+    Empty where it asks nothing; None where there is no store.
+
+    Raises
+    ------
+    InputError
+        The store cannot be read, or the one that is named is not there.
+    """
+    if not asks_for_reviews(where):
+        return {}
+    place = store_of(benchmark, store)
+    said = None if place is None else _read(place, benchmark.meta.name)
+    return {"adjudications": said, "tags": tags_of(benchmark, store)}
+
+
+def tags_of(benchmark: Benchmark, store: str | Path | None = None) -> pd.DataFrame | None:
+    """The tags that reviewers gave the cases of a benchmark; None where there is no store."""
+    where = store_of(benchmark, store)
+    if where is None:
+        return None
+    from mrb_lib.review.records.exchange import tags_from  # needs SQLAlchemy, which reports do without
+
+    return tags_from(where, benchmark.meta.name)
+
+
+def stamp(benchmark: Benchmark) -> str:
+    """A digest of the adjudications and tags that count now: what was made from others is out of date.
+
+    Empty without a store. A store that cannot be read is said by the notebook that reads it.
+    """
+    where = store_of(benchmark)
+    if where is None:
+        return ""
+    try:
+        frame, tags = _read(where, benchmark.meta.name), tags_of(benchmark)
+    except InputError as error:
+        return str(error)
+    ids = frame[["adjudication_id", "created"]].sort_values("adjudication_id").to_csv(index=False)
+    given = "" if tags is None else tags[["case_id", "tag"]].sort_values(["case_id", "tag"]).to_csv(index=False)
+    return hashlib.sha256(f"{ids}\n{given}".encode()).hexdigest()
+
+
+def _read(where: str, name: str) -> pd.DataFrame:
+    from mrb_lib.review.records.exchange import adjudications_from  # needs SQLAlchemy, which reports do without
+
+    return adjudications_from(where, name)

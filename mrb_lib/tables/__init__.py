@@ -1,0 +1,1 @@
+"""The tables that everything exchanges: their columns, checks and errors, and files that are written whole."""

@@ -1,0 +1,175 @@
+"""Writing files so that nobody ever sees half of one, and names that stay in their folder."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+from mrb_lib.tables.errors import InputError
+
+REVIEWS = "reviews.sqlite"
+
+_LONGEST_NAME = 255  # bytes, on all common file systems
+
+
+@contextmanager
+def staged_folder(out: Path, *, overwrite: bool = False, source: Path | None = None) -> Iterator[Path]:
+    """Yield an empty folder beside `out` that becomes `out` when the block succeeds.
+
+    Parameters
+    ----------
+    out : Path
+        The folder to create. Its parents are created as needed.
+    overwrite : bool
+        Replace a folder that is already there, except for its store of reviews (`keep_reviews`). Only a folder
+        that this program wrote (it holds `benchmark.toml` or `index.html`) is ever replaced.
+    source : Path or None
+        What is read in the block; `out` is not replaced where it is, or holds, that.
+
+    Raises
+    ------
+    InputError
+        `out` exists, and is not an empty folder or may not be replaced.
+    """
+    try:
+        # A link is followed: the folder it points to is the one written.
+        out = out.resolve()
+        if out.exists():
+            _refuse_unless_replaceable(out, overwrite, source)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        stage = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    except (OSError, RuntimeError) as error:
+        raise InputError(f"{out}: cannot be created ({_reason(error)}); choose a folder you may write to.") from error
+    try:
+        yield stage
+        stage.chmod(0o777 & ~_umask())
+        if out.exists():
+            keep_reviews(out, stage)
+            shutil.rmtree(out)
+        stage.replace(out)
+    finally:
+        if stage.exists():
+            shutil.rmtree(stage)
+
+
+def keep_reviews(old: Path, new: Path) -> None:
+    """Move the store of reviews, which cannot be made again, from a folder into the one that replaces it."""
+    for kept in old.glob(f"{REVIEWS}*"):  # SQLite's journals lie beside it
+        kept.replace(new / kept.name)
+
+
+def _refuse_unless_replaceable(out: Path, overwrite: bool, source: Path | None) -> None:
+    if not out.is_dir():
+        raise InputError(f"{out}: is a file; name a folder that does not exist yet.")
+    if not any(out.iterdir()):
+        return
+    if not overwrite:
+        raise InputError(f"{out}: already exists; name another folder, or pass --overwrite to replace it.")
+    if not any((out / mark).is_file() for mark in ("benchmark.toml", "index.html")):
+        raise InputError(f"{out}: --overwrite replaces only folders this program wrote; remove it yourself.")
+    if source is not None and source.resolve().is_relative_to(out):
+        raise InputError(f"{out}: --overwrite would delete {source}, which is being read; name another folder.")
+
+
+def _reason(error: OSError | RuntimeError) -> str:
+    """Why a path cannot be used; `Path.resolve` reports links in a circle as a RuntimeError."""
+    return str(error.strerror) if isinstance(error, OSError) else "its links go round in a circle"
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_atomic(path: Path, content: bytes | str) -> None:
+    """Write `content` to `path` so that a reader sees the old file or the new one, never a part."""
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def replace_files(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Replace files of a folder that belong together, all or none: where one cannot be, the others are put back.
+
+    Parameters
+    ----------
+    contents : of each file by its name in the folder, in the order in which they are replaced
+    """
+    with tempfile.TemporaryDirectory(prefix=".new.", dir=folder) as name:
+        stage = Path(name)
+        for file, content in contents.items():
+            write_atomic(stage / file, content)
+        replaced: list[str] = []
+        try:
+            for file in contents:
+                if (folder / file).exists():
+                    shutil.copy2(folder / file, stage / f"{file}.old")
+                (stage / file).replace(folder / file)
+                replaced.append(file)
+        except BaseException:
+            for file in replaced:
+                if (stage / f"{file}.old").exists():
+                    (stage / f"{file}.old").replace(folder / file)
+                else:
+                    (folder / file).unlink()
+            raise
+
+
+def slug(text: str) -> str:
+    """Turn any text into a file name: letters, digits, dot, dash; a hash keeps it unique if letters were lost."""
+    plain = re.sub(r"[^A-Za-z0-9.-]+", "-", text).strip("-.")[:80]
+    if plain and plain == text:
+        return plain
+    return f"{plain or 'x'}-{hashlib.sha256(text.encode('utf-8')).hexdigest()[:8]}"
+
+
+def is_safe_name(name: str) -> bool:
+    """Whether `name` is a relative file name that can exist and cannot leave the folder it is joined to."""
+    if not name or "\\" in name or "\0" in name or ":" in name:
+        return False
+    if any(len(part.encode("utf-8", "surrogatepass")) > _LONGEST_NAME for part in name.split("/")):
+        return False
+    path = PurePosixPath(name)
+    return not path.is_absolute() and all(part not in ("..", ".") for part in name.split("/")) and "//" not in name
+
+
+def inside(folder: Path, name: str) -> Path:
+    """Join `name` to `folder`, refusing names and links that lead out of it.
+
+    Raises
+    ------
+    InputError
+        The name climbs out of the folder, directly or through a symbolic link.
+    """
+    path = folder / name
+    try:
+        stays = is_safe_name(name) and path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError) as error:
+        raise InputError(f"{path}: cannot be opened ({_reason(error)}); put the file itself there.") from error
+    if not stays:
+        raise InputError(f"{folder}: the name {name!r} leads out of the folder; use a plain relative file name.")
+    return path
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

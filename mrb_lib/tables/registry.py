@@ -1,0 +1,77 @@
+"""Where features register themselves by name: one decorated function, found without a list of its kind elsewhere."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Final, TypeVar
+
+from mrb_lib.tables.errors import InputError
+
+T = TypeVar("T")
+
+PLUGINS: Final = "mrb_lib.plugins"
+"""The entry-point group by which an installed package names its modules that register features."""
+
+
+class Registry(Mapping[str, T]):
+    """The features of one kind by name, in alphabetical order; an unknown name raises `InputError`.
+
+    Parameters
+    ----------
+    kind : what one of them is called in messages, such as "table"
+    homes : the packages whose modules register the library's own; they are imported when a name is first looked up
+    """
+
+    def __init__(self, kind: str, *homes: str) -> None:
+        self._kind, self._homes = kind, homes
+        self._features: dict[str, T] = {}
+        self._is_complete = False
+
+    def add(self, name: str, feature: T) -> None:
+        """Register a feature; raises `ValueError` if the name is taken by another."""
+        if name in self._features:
+            raise ValueError(f"{self._kind} {name!r} is registered twice.")
+        self._features[name] = feature
+
+    def __getitem__(self, name: str) -> T:
+        self._complete()
+        if name not in self._features:
+            raise InputError(f"{self._kind} {name!r} is unknown; use one of {', '.join(self)}.")
+        return self._features[name]
+
+    def __contains__(self, name: object) -> bool:
+        self._complete()
+        return name in self._features
+
+    def __iter__(self) -> Iterator[str]:
+        self._complete()
+        return iter(sorted(self._features))
+
+    def __len__(self) -> int:
+        self._complete()
+        return len(self._features)
+
+    def _complete(self) -> None:
+        if not self._is_complete:
+            for home in self._homes:
+                for module in modules_under(home):
+                    import_module(module)
+            load_plugins()
+            self._is_complete = True
+
+
+@cache
+def load_plugins() -> None:
+    """Import the modules that installed packages name in the entry-point group `mrb_lib.plugins`."""
+    for plugin in sorted(entry_points(group=PLUGINS), key=lambda point: point.name):
+        plugin.load()
+
+
+def modules_under(package: str) -> Iterable[str]:
+    """The names of a package's modules, those of packages inside it among them."""
+    path = import_module(package).__path__
+    return sorted(module.name for module in pkgutil.walk_packages(path, f"{package}."))

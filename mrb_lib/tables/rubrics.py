@@ -1,0 +1,156 @@
+"""Rubrics: the criteria by which a response to a case is checked, each with the points that it is worth.
+
+Points are added up as in HealthBench (arXiv 2505.08775, section 3): a criterion that is met gives its weight, which may
+be negative, and the score is the sum over the sum of the positive weights.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from math import isfinite
+from typing import Final, NamedTuple
+
+from mrb_lib.tables.errors import InputError
+
+MOST_CRITERIA: Final = 100
+LONGEST_CRITERION: Final = 4_000
+_FORM: Final = 'write a JSON list such as [{"criterion": "names the side", "weight": 5}]'
+
+
+class Criterion(NamedTuple):
+    """What a response may do, the points for it, and the one dimension they count for; None for all."""
+
+    text: str
+    weight: float
+    dimension: str | None = None
+
+
+class RubricFault(NamedTuple):
+    """What is wrong with a rubric, and what to do."""
+
+    problem: str
+    cure: str
+
+
+def read_rubric(stated: str) -> tuple[Criterion, ...]:
+    """The criteria of a case, from the text in its column `rubric`.
+
+    Raises
+    ------
+    InputError
+        The text is not a rubric; see `rubric_fault`.
+    """
+    criteria = _read(stated, None)
+    if isinstance(criteria, RubricFault):
+        raise InputError(f"rubric: {criteria.problem}; {criteria.cure}.")
+    return criteria
+
+
+def rubric_fault(stated: str, dimensions: Sequence[str] | None = None) -> RubricFault | None:
+    """What is wrong with the text of a rubric; None where nothing is.
+
+    Parameters
+    ----------
+    stated : JSON, a list of objects with `criterion` (text), `weight` (a number, negative for points taken off where
+        the criterion is met) and optionally `dimension`; other keys are not read
+    dimensions : those that a criterion may name; None checks none
+    """
+    criteria = _read(stated, dimensions)
+    return criteria if isinstance(criteria, RubricFault) else None
+
+
+def rubric_text(value: object) -> object:
+    """A rubric that is a list, as JSON lines and parquet may hold it, as JSON text; anything else as it is."""
+    entries = getattr(value, "tolist", lambda: value)()
+    if not isinstance(entries, list):
+        return value
+    try:
+        return json.dumps([_without_nulls(entry) for entry in entries], ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return value
+
+
+def counted(criteria: Sequence[Criterion], dimension: str) -> list[int]:
+    """The places of the criteria that count for a dimension."""
+    return [place for place, one in enumerate(criteria) if one.dimension in (None, dimension)]
+
+
+def points(weights: Sequence[float], met: Sequence[float]) -> float:
+    """The share of the points that can be won: the weights met over the positive weights; below 0 where more is lost.
+
+    Parameters
+    ----------
+    weights : of which one at least is positive
+    met : 1 where a criterion is met, 0 where not, or the probability that it is, which gives the expected share
+
+    Notes
+    -----
+    Weights are taken as the decimals they are written as and added up exactly, so that equal points are equal.
+    """
+    exact = exactly(weights)
+    won = sum((weight * Fraction(each) for weight, each in zip(exact, met, strict=True)), Fraction())
+    return float(won / sum(weight for weight in exact if weight > 0))
+
+
+def exactly(weights: Iterable[float]) -> list[Fraction]:
+    """Weights as the decimals they are written as."""
+    return [Fraction(repr(float(weight))) for weight in weights]
+
+
+def _without_nulls(entry: object) -> object:
+    return {key: value for key, value in entry.items() if value is not None} if isinstance(entry, dict) else entry
+
+
+def _read(stated: str, dimensions: Sequence[str] | None) -> tuple[Criterion, ...] | RubricFault:
+    try:
+        entries = json.loads(stated)
+    except (ValueError, RecursionError):
+        return RubricFault("the rubric is not JSON", _FORM)
+    if not isinstance(entries, list) or not entries:
+        return RubricFault("the rubric has no criteria", _FORM)
+    if len(entries) > MOST_CRITERIA:
+        return RubricFault(f"the rubric has {len(entries):,} criteria", f"keep at most {MOST_CRITERIA}")
+    criteria = []
+    for number, entry in enumerate(entries, start=1):
+        criterion = _criterion(f"criterion {number} of the rubric", entry, dimensions)
+        if isinstance(criterion, RubricFault):
+            return criterion
+        criteria.append(criterion)
+    if not any(one.weight for one in criteria):
+        return RubricFault("the weights of the rubric are all 0", "give each criterion the points it is worth")
+    if not any(one.weight > 0 for one in criteria):
+        return RubricFault("no weight of the rubric is positive", "add what a response wins points for")
+    return tuple(criteria)
+
+
+def _criterion(name: str, entry: object, dimensions: Sequence[str] | None) -> Criterion | RubricFault:
+    if not isinstance(entry, Mapping):
+        return RubricFault(f"{name} is not an object", _FORM)
+    text, dimension = entry.get("criterion"), entry.get("dimension")
+    if not isinstance(text, str) or not text.strip():
+        return RubricFault(f"{name} has no text", 'write it under the key "criterion"')
+    if len(text) > LONGEST_CRITERION:
+        return RubricFault(f"{name} has {len(text):,} characters", f"keep at most {LONGEST_CRITERION:,}")
+    if entry.get("weight") is None:
+        return RubricFault(f"{name} has no weight", 'write a number under the key "weight"')
+    weight = _number(entry["weight"])
+    if weight is None:
+        return RubricFault(f"the weight of {name} is not a number", "write a plain number")
+    if dimension is not None and (
+        not isinstance(dimension, str) or (dimensions is not None and dimension not in dimensions)
+    ):
+        allowed = f"use one of {', '.join(dimensions)}, or leave it out" if dimensions else "write its name"
+        return RubricFault(f"the dimension of {name} is not one of the benchmark's", allowed)
+    return Criterion(text, weight, dimension)
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if isfinite(number) else None

@@ -1,0 +1,232 @@
+"""The tables that cross module boundaries, and their vocabularies; `mrb_lib.tables.validation` checks them.
+
+Three tables are stored: `cases` (one row a case), `annotations` (one row a case,
+annotator and dimension) and `verdicts` (one row a judge, case, dimension, order,
+repeat and probe). Columns a table does not know are carried along untouched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from math import isfinite, nan
+from typing import Literal, get_args
+
+Choice = Literal["A", "B", "tie"]
+Order = Literal["AB", "BA"]
+Status = Literal["ok", "repaired", "unparsed", "refused", "error"]
+Bound = Literal["at least", "at most"]
+Policy = Literal["official", "balanced", "strict", "net", "answered"]
+Kind = Literal["clinical", "general", "simulated"]
+Task = Literal["preference", "rating"]
+Level = Literal["nominal", "ordinal", "interval"]
+SplitName = Literal["train", "validation", "test"]
+TableName = Literal["cases", "annotations", "verdicts"]
+
+CHOICES: tuple[str, ...] = get_args(Choice)
+ORDERS: tuple[str, ...] = get_args(Order)
+STATUSES: tuple[str, ...] = get_args(Status)
+BOUNDS: tuple[str, ...] = get_args(Bound)
+POLICIES: tuple[str, ...] = get_args(Policy)
+KINDS: tuple[str, ...] = get_args(Kind)
+LEVELS: tuple[str, ...] = get_args(Level)
+TASKS: tuple[str, ...] = get_args(Task)
+SPLITS: tuple[str, ...] = get_args(SplitName)
+TRAIN, VALIDATION, TEST = SPLITS
+
+ANSWERED_STATUSES = ("ok", "repaired")
+CONSENSUS = "consensus"
+NO_PROBE = "none"
+ANSWER = "answer"
+"""The one dimension of runs that keep a model's answers, not verdicts; see `answers.answering`."""
+WORK_RECORD = "construction.toml"
+"""What makes a folder a work folder; see `mrb_lib.build.construct.record`."""
+SIMULATED = "SIMULATED"
+"""The source of verdicts that were drawn, and what everything made of simulated data says."""
+
+DIMENSIONS = ("accuracy", "relevance", "comprehensiveness", "creativity", "responsiveness", "overall")
+ORGAN_DEPARTMENT: dict[str, str] = {
+    "abdomen": "Gastroenterology",
+    "brain": "Neurology",
+    "breast": "Gynecology",
+    "chest": "Pulmonology",
+    "eye": "Ophthalmology",
+    "foot": "Orthopedics",
+    "gastrointestinal_tract": "Gastroenterology",
+    "heart": "Cardiology",
+    "lower_limb": "Orthopedics",
+    "lung": "Pulmonology",
+    "oral_cavity": "Stomatology",
+    "pelvic_cavity": "Gynecology",
+    "upper_limb": "Orthopedics",
+}
+ORGANS = tuple(ORGAN_DEPARTMENT)
+DEPARTMENTS = (
+    "Neurology",
+    "Ophthalmology",
+    "Stomatology",
+    "Cardiology",
+    "Pulmonology",
+    "Gastroenterology",
+    "Gynecology",
+    "Orthopedics",
+)
+
+
+NO_LABEL = "none"
+"""The choice, in a dimension of several labels, that none of them applies."""
+SEPARATOR = "; "
+
+
+def joined_labels(chosen: Collection[str], labels: Sequence[str]) -> str:
+    """A choice in a dimension of several labels: those that apply, in their order, or "none"."""
+    return SEPARATOR.join(name for name in labels if name in chosen) or NO_LABEL
+
+
+def split_labels(choice: str) -> tuple[str, ...]:
+    """The labels that such a choice names."""
+    return () if choice == NO_LABEL else tuple(choice.split(SEPARATOR))
+
+
+def category_numbers(categories: Sequence[str]) -> tuple[float, ...]:
+    """The numbers of ordered categories: the categories themselves where all are numbers, else 1, 2, ..."""
+    try:
+        numbers = tuple(float(name) for name in categories)
+    except ValueError:
+        numbers = (nan,)
+    return numbers if all(map(isfinite, numbers)) else tuple(float(place + 1) for place in range(len(categories)))
+
+
+ColumnType = Literal["str", "int", "float", "names", "date", "rubric"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    Attributes
+    ----------
+    type : "str", "int", "float", "names" (a list of file names), "date" (text, see `mrb_lib.tables.dates.day_span`) or
+        "rubric" (JSON text, see `mrb_lib.tables.rubrics`)
+    required : the column must be there
+    nullable : a value may be missing
+    values : the closed vocabulary, if there is one
+    default : the value filled in where an optional column is absent
+    low, high : inclusive bounds of a number
+    """
+
+    name: str
+    type: ColumnType = "str"
+    required: bool = True
+    nullable: bool = False
+    values: tuple[str, ...] | None = None
+    default: str | int | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+def _optional(name: str, type_: ColumnType = "str", low: float | None = None, high: float | None = None) -> Column:
+    return Column(name, type_, required=False, nullable=True, low=low, high=high)
+
+
+CASES = (
+    Column("case_id"),
+    Column("question"),
+    Column("response_a"),
+    Column("response_b"),
+    Column("images", "names", required=False),
+    _optional("organ"),
+    _optional("department"),
+    *(
+        _optional(name)
+        for name in (
+            "modality",
+            "question_type",
+            "dataset",
+            "model_a",
+            "model_b",
+            "reference",
+            "reference_weak",
+            "evidence",
+            "cluster",
+            "item",
+            "split",
+            "fold",
+        )
+    ),
+    _optional("step", "int", low=1, high=999_999),
+    _optional("before"),
+    _optional("date", "date"),
+    _optional("rubric", "rubric"),
+)
+SEEN_BY_JUDGES = (
+    "question",
+    "before",
+    "response_a",
+    "response_b",
+    "images",
+    "reference",
+    "rubric",
+    "organ",
+    "department",
+    "modality",
+    "question_type",
+)
+"""The columns of the cases that may reach a judge; who wrote a response, which split a case is in and since when it is
+public may not.
+
+`reference_weak` and `evidence` do only where a judge is set to show them, see `mrb_lib.judges.context`.
+"""
+
+ANNOTATIONS = (Column("case_id"), Column("annotator"), Column("dimension"), Column("choice"))
+VERDICTS = (
+    Column("judge"),
+    Column("case_id"),
+    Column("dimension"),
+    Column("order", values=ORDERS),
+    Column("repeat", "int", required=False, default=0, low=0, high=999_999),
+    Column("probe", required=False, default=NO_PROBE),
+    Column("choice", nullable=True, values=CHOICES),
+    _optional("p_a", "float", low=0.0, high=1.0),
+    Column("p_a_bound", required=False, nullable=True, values=BOUNDS),
+    _optional("p_categories"),
+    _optional("score_a", "float"),
+    _optional("score_b", "float"),
+    _optional("criteria"),
+    Column("status", required=False, values=STATUSES),
+    _optional("reply"),
+    _optional("prompt_id"),
+    _optional("latency_s", "float", low=0.0),
+    _optional("prompt_tokens", "float", low=0.0),
+    _optional("completion_tokens", "float", low=0.0),
+)
+
+ADJUDICATION_VERDICTS = ("gold_right", "gold_wrong", "ambiguous", "image_unusable", "withdrawn")
+WITHDRAWN = "withdrawn"
+ADJUDICATION_COLUMNS = (
+    "adjudication_id",
+    "benchmark",
+    "case_fingerprint",
+    "case_id",
+    "dimension",
+    "reviewer",
+    "verdict",
+    "choice",
+    "judge",
+    "reasons",
+    "severity",
+    "reasoning",
+    "regions",
+    "note",
+    "supersedes",
+    "created",
+)
+LIST_COLUMNS = ("reasons", "regions")
+"""Of `ADJUDICATION_COLUMNS`, those that hold a list a row; the others hold texts."""
+
+COLUMNS: dict[TableName, tuple[Column, ...]] = {"cases": CASES, "annotations": ANNOTATIONS, "verdicts": VERDICTS}
+KEYS: dict[TableName, tuple[str, ...]] = {
+    "cases": ("case_id",),
+    "annotations": ("case_id", "annotator", "dimension"),
+    "verdicts": ("judge", "case_id", "dimension", "order", "repeat", "probe"),
+}

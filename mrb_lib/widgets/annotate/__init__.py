@@ -1,7 +1,0 @@
-"""How do clinicians annotate without knowing whose answers they see, and how far have they come?
-
-`annotate` and `coordinate` are the two pages of `mrb annotate`.
-"""
-
-from mrb_lib.widgets.annotate.app import annotate as annotate
-from mrb_lib.widgets.annotate.app import coordinate as coordinate

@@ -1,0 +1,188 @@
+"""The audit as a whole: silent on sound data, and collecting what is structurally wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from mrb_lib.benchmarks.audit.folder import audit
+from mrb_lib.benchmarks.benchmark import load, save
+from mrb_lib.benchmarks.formats import READERS
+from mrb_lib.tables.errors import InputError
+from tests.rated import write_rating
+
+from .sound_benchmark import Sound, audit_with, places, sound
+
+
+def test_sound_data_gives_no_finding(tmp_path: Path) -> None:
+    folder = sound().write(tmp_path / "bench")
+    load(folder)
+    assert audit(folder) == []
+
+
+def test_a_folder_that_is_not_there_is_a_wrong_argument(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such folder"):
+        audit(tmp_path / "nowhere")
+
+
+def test_progress_counts_the_images(tmp_path: Path) -> None:
+    steps: list[tuple[str, int, int]] = []
+    audit(sound().write(tmp_path / "bench"), progress=lambda *step: steps.append(step))
+    assert steps == [("images", i, 24) for i in range(1, 25)]
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "problem"),
+    [
+        ("benchmark.toml", None, "missing"),
+        ("benchmark.toml", b"name = ", "not valid TOML"),
+        ("benchmark.toml", b'name = "x"\n', "the key kind is missing"),
+        ("cases.parquet", None, "missing"),
+        ("cases.parquet", b"", "empty"),
+        ("cases.parquet", b"PAR1 and no more", "not a parquet file"),
+        ("annotations.parquet", None, "missing"),
+        ("annotations.parquet", b"", "empty"),
+    ],
+)
+def test_a_damaged_file_is_a_finding_with_a_cure(
+    tmp_path: Path, file: str, content: bytes | None, problem: str
+) -> None:
+    folder = sound().write(tmp_path / "bench")
+    if content is None:
+        (folder / file).unlink()
+    else:
+        (folder / file).write_bytes(content)
+    (finding,) = audit(folder)
+    assert (finding.severity, finding.file, finding.row) == ("error", file, None)
+    assert problem in finding.problem
+    assert len(finding.cure) > 5
+    assert str(tmp_path) not in str(finding)
+
+
+def test_a_wrong_key_is_named(tmp_path: Path) -> None:
+    (finding,) = audit_with(tmp_path, lambda b: None, {"benchmark.toml": b'name = "x"\nkind = "odd"\n'})
+    assert (finding.file, finding.column) == ("benchmark.toml", "kind")
+    assert finding.cure == "use one of clinical, general, simulated"
+
+
+def test_the_blank_second_responses_of_ratings_are_no_finding_where_the_metadata_are_broken(tmp_path: Path) -> None:
+    folder = write_rating(tmp_path)
+    (folder / "benchmark.toml").write_text("name = ")
+    assert [finding.file for finding in audit(folder)] == ["benchmark.toml"]
+
+
+def test_a_truncated_table_does_not_hide_what_is_wrong_elsewhere(tmp_path: Path) -> None:
+    folder = sound().write(tmp_path / "bench")
+    whole = (folder / "annotations.parquet").read_bytes()
+    (folder / "annotations.parquet").write_bytes(whole[: len(whole) // 2])
+    (folder / "images" / "scan-03.png").unlink()
+    assert places(audit(folder)) == [
+        ("error", "annotations.parquet", None, None),
+        ("error", "cases.parquet", 3, "images"),
+    ]
+
+
+def test_every_row_that_breaks_the_contract_is_listed(tmp_path: Path) -> None:
+    def change(b: Sound) -> None:
+        b.put("case_id", 7, "case-02")
+        b.put("response_a", 4, None)
+        b.annotations.loc[2, "choice"] = "C"
+        b.annotations.loc[5, "dimension"] = "beauty"
+
+    findings = audit_with(tmp_path, change)
+    errors = [place for place in places(findings) if place[0] == "error"]
+    assert ("error", "cases.parquet", 4, "response_a") in errors
+    assert ("error", "annotations.parquet", 3, "choice") in errors
+    assert ("error", "annotations.parquet", 6, "dimension") in errors
+    assert ("error", "annotations.parquet", 37, "case_id") in errors
+
+
+def test_a_duplicate_id_is_listed(tmp_path: Path) -> None:
+    findings = audit_with(tmp_path, lambda b: b.put("case_id", 7, "case-02"))
+    assert ("error", "cases.parquet", 7, "case_id") in places(findings)
+
+
+def test_a_missing_column_is_named(tmp_path: Path) -> None:
+    def change(b: Sound) -> None:
+        b.cases = b.cases.drop(columns="response_b")
+
+    assert places(audit_with(tmp_path, change)) == [("error", "cases.parquet", None, "response_b")]
+
+
+def test_an_annotation_of_an_unknown_case_is_listed(tmp_path: Path) -> None:
+    def change(b: Sound) -> None:
+        extra = pd.DataFrame([("case-99", "anna", "overall", "A")], columns=b.annotations.columns)
+        b.annotations = pd.concat([b.annotations, extra])
+
+    (finding,) = audit_with(tmp_path, change)
+    assert places([finding]) == [("error", "annotations.parquet", 24 * 6 + 1, "case_id")]
+
+
+def test_a_table_without_rows_is_an_error(tmp_path: Path) -> None:
+    def change(b: Sound) -> None:
+        b.cases, b.annotations = b.cases.iloc[:0], b.annotations.iloc[:0]
+
+    assert places(audit_with(tmp_path, change)) == [("error", "cases.parquet", None, None)]
+
+
+def test_bytes_that_are_not_utf8_are_an_error_in_their_row(tmp_path: Path) -> None:
+    folder = sound().write(tmp_path / "bench")
+    table = pq.ParquetFile(folder / "cases.parquet").read()
+    raw = [text.encode() for text in table.column("response_a").to_pylist()]
+    raw[4] += b" \xed\xa0\x80"  # a lone surrogate, which UTF-8 does not allow
+    bad = pa.Array.from_buffers(pa.string(), len(raw), pa.array(raw, pa.binary()).buffers())
+    index = table.schema.get_field_index("response_a")
+    pq.write_table(table.set_column(index, "response_a", bad), folder / "cases.parquet")
+    assert places(audit(folder)) == [("error", "cases.parquet", 5, "response_a")]
+
+
+def test_a_name_that_leaves_the_folder_is_an_error_and_is_not_opened(tmp_path: Path) -> None:
+    (tmp_path / "secret.png").write_bytes(b"not an image")
+    findings = audit_with(tmp_path, lambda b: b.put("images", 2, ["../../secret.png", "scan-02.png"]))
+    assert places(findings) == [("error", "cases.parquet", 2, "images")]
+    assert "leads out" in findings[0].problem
+
+
+def test_errors_come_before_warnings_before_infos(tmp_path: Path) -> None:
+    def change(b: Sound) -> None:
+        b.put("response_a", 3, " ")
+        b.annotations.loc[0, "choice"] = "tie"
+        b.annotations.loc[2, "choice"] = "B"
+        b.images["scan-09.png"] = b""
+
+    severities = [finding.severity for finding in audit_with(tmp_path, change)]
+    assert severities == ["error", "warning", "info"]
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [
+        ("pandalm", "pandalm"),
+        ("llmfao", "llmfao"),
+        ("kqa", "kqa"),
+        ("llmbar", "llmbar_casestudy"),
+        ("judgebench", "judgebench_pairs"),
+    ],
+)
+def test_published_data_gives_no_error_and_only_warnings_that_are_so(
+    reference_data: Path, tmp_path: Path, name: str, folder: str
+) -> None:
+    imported = READERS[name].convert(reference_data / folder)
+    save(imported.benchmark, tmp_path)
+    cases = imported.benchmark.cases
+    warned = [finding for finding in audit(tmp_path) if finding.severity != "info"]
+    for finding in warned:
+        assert finding.severity == "warning" and finding.row is not None
+        row = cases.iloc[finding.row - 1]
+        if "blank" in finding.problem:
+            assert row[finding.column].strip() == ""
+        elif "same text" in finding.problem:
+            assert row["response_a"].split() == row["response_b"].split()
+        else:
+            assert "control character" in finding.problem and not row[finding.column].isprintable()
+    expected = {"pandalm": 54, "llmfao": 289, "kqa": 0, "llmbar": 0, "judgebench": 3}
+    assert len(warned) == expected[name]

@@ -1,0 +1,207 @@
+"""One defect in the images at a time: that finding, pointing at the case, and no other."""
+
+from __future__ import annotations
+
+import struct
+import time
+import tracemalloc
+import zlib
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pydicom
+import pytest
+from PIL import Image
+
+from mrb_lib.benchmarks.audit.folder import audit
+
+from .sound_benchmark import Sound, audit_with, picture, places, sound
+
+
+def encoded(image: Image.Image, format_: str, **options: object) -> bytes:
+    stream = BytesIO()
+    image.save(stream, format_, **options)
+    return stream.getvalue()
+
+
+def noise(*shape: int) -> Image.Image:
+    return Image.fromarray(np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8))
+
+
+def png_header_of(width: int, height: int) -> bytes:
+    """A small PNG that announces any number of pixels, all of them black: a decompression bomb."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    body = zlib.compress(b"\0" * 1_000_000)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", body) + chunk(b"IEND", b"")
+
+
+SIXTEEN = Image.fromarray(np.random.default_rng(0).integers(0, 65535, (16, 24), dtype=np.uint16))
+TURNED = Image.Exif()
+TURNED[0x0112] = 6
+DEFECTS = {
+    "empty": (b"", "error", "is empty"),
+    "text": (b"this is a text", "error", "not an image"),
+    "postscript": (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "error", "not an image"),
+    "half a PNG": (picture(3)[:400], "error", "truncated"),
+    "a PNG without its end": (picture(3)[:-12], "error", "truncated"),
+    "half a JPEG": (encoded(noise(64, 64, 3), "JPEG")[:1500], "error", "truncated"),
+    "a JPEG without its end": (encoded(noise(64, 64, 3), "JPEG")[:-2], "error", "truncated"),
+    "animated": (
+        encoded(noise(16, 24), "GIF", save_all=True, append_images=[noise(16, 24).rotate(180)]),
+        "warning",
+        "animated",
+    ),
+    "16-bit grey PNG": (encoded(SIXTEEN, "PNG"), "warning", "8 bits a channel"),
+    "16-bit TIFF": (encoded(SIXTEEN, "TIFF"), "warning", "8 bits a channel"),
+    "CMYK": (encoded(noise(16, 24, 3).convert("CMYK"), "JPEG"), "warning", "CMYK"),
+    "turned by EXIF": (encoded(noise(16, 24, 3), "JPEG", exif=TURNED), "warning", "EXIF"),
+    "60 megapixels": (png_header_of(10_000, 6_000), "warning", "60 megapixels"),
+    "a bomb": (png_header_of(60_000, 60_000), "error", "decompression bomb"),
+    "20 MB": (picture(3) + b"\0" * 20_000_000, "warning", "20 MB"),
+}
+
+
+def test_each_defective_image_is_one_finding(tmp_path: Path) -> None:
+    """Each in a case of its own."""
+    numbers = {f"{number:02d}": defect for number, defect in enumerate(DEFECTS.values(), 1)}
+    images = {f"scan-{number}.png": content for number, (content, _, _) in numbers.items()}
+    findings = audit_with(tmp_path, lambda b: b.images.update(images))
+    assert sorted(finding.case_id for finding in findings) == [f"case-{number}" for number in numbers]
+    for finding in findings:
+        number = finding.case_id.removeprefix("case-")
+        _, severity, problem = numbers[number]
+        assert places([finding]) == [(severity, "cases.parquet", int(number), "images")]
+        assert f"images/scan-{number}.png" in finding.problem and problem in finding.problem
+
+
+def test_a_16_bit_colour_png_that_the_decoder_shows_as_8_bit(tmp_path: Path) -> None:
+    scanlines = zlib.compress((b"\0" + bytes(range(48))) * 4)
+    parts = [(b"IHDR", struct.pack(">IIBBBBB", 8, 4, 16, 2, 0, 0, 0)), (b"IDAT", scanlines), (b"IEND", b"")]
+    content = b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts
+    )
+    with Image.open(BytesIO(content)) as image:
+        assert image.mode == "RGB"
+    (finding,) = audit_with(tmp_path, lambda b: b.images.update({"scan-07.png": content}))
+    assert "8 bits a channel" in finding.problem
+
+
+def test_a_bomb_costs_neither_time_nor_memory(tmp_path: Path) -> None:
+    folder = sound().write(tmp_path / "bench")
+    audit(folder)  # imports and caches are paid for here
+    (folder / "images" / "scan-07.png").write_bytes(png_header_of(10_000, 6_000))
+    (folder / "images" / "scan-08.png").write_bytes(png_header_of(60_000, 60_000))
+    tracemalloc.start()
+    start = time.monotonic()
+    findings = audit(folder)
+    seconds, (_, peak) = time.monotonic() - start, tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [finding.row for finding in findings] == [8, 7]
+    assert seconds < 5
+    assert peak < 30e6  # either of the two would take more than 170 MB decoded
+
+
+def test_sound_images_of_every_format_give_no_finding(tmp_path: Path) -> None:
+    formats = ("PNG", "JPEG", "BMP", "TIFF", "WEBP", "GIF", "JPEG2000")
+    shapes = {f"scan-{i:02d}.png": encoded(noise(16, 24 + i), name) for i, name in enumerate(formats, 1)}
+    assert audit_with(tmp_path, lambda b: b.images.update(shapes)) == []
+
+
+def dicom(name: str, **tags: object) -> bytes:
+    dataset = pydicom.dcmread(Path(pydicom.__file__).parent / "data" / "test_files" / name)
+    for tag, value in tags.items():
+        setattr(dataset, tag, value)
+    stream = BytesIO()
+    dataset.save_as(stream)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [dict.fromkeys(("PatientName", "PatientID", "PatientBirthDate"), ""), {"PatientIdentityRemoved": "YES"}],
+)
+def test_a_sound_dicom_image_without_a_patient_gives_no_finding(tmp_path: Path, tags: dict[str, str]) -> None:
+    content = dicom("CT_small.dcm", **tags)
+    assert audit_with(tmp_path, lambda b: b.images.update({"scan-07.png": content})) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "severity", "problem"),
+    [
+        (dicom("CT_small.dcm"), "warning", "identifies the patient (PatientName, PatientID"),
+        (dicom("CT_small.dcm")[:20_000], "error", "is not a readable DICOM image"),
+        (dicom("CT_small.dcm", PatientIdentityRemoved="YES", Rows=20_000, Columns=20_000), "error", "is too large"),
+        (dicom("SC_rgb_rle_2frame.dcm", PatientIdentityRemoved="YES"), "warning", "holds 2 pictures"),
+    ],
+)
+def test_a_dicom_image_with_a_defect(tmp_path: Path, content: bytes, severity: str, problem: str) -> None:
+    (finding,) = audit_with(tmp_path, lambda b: b.images.update({"scan-07.png": content}))
+    assert (finding.severity, finding.row, finding.column) == (severity, 7, "images")
+    assert f"images/scan-07.png {problem}" in finding.problem
+    assert finding.cure
+
+
+def test_what_the_decoder_warns_of_becomes_a_finding(tmp_path: Path) -> None:
+    exif = b"Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x01\0\0\0"
+    cut = encoded(noise(16, 24, 3), "JPEG", exif=exif[:-6])
+    (finding,) = audit_with(tmp_path, lambda b: b.images.update({"scan-07.png": cut}))
+    assert (finding.severity, finding.row, finding.column) == ("warning", 7, "images")
+    assert "EXIF" in finding.problem
+
+
+def test_a_missing_image(tmp_path: Path) -> None:
+    findings = audit_with(tmp_path, lambda b: b.images.pop("scan-07.png"))
+    assert places(findings) == [("error", "cases.parquet", 7, "images")]
+    assert "images/scan-07.png is missing" in findings[0].problem
+
+
+def test_a_folder_where_an_image_belongs(tmp_path: Path) -> None:
+    folder = sound().write(tmp_path / "bench")
+    (folder / "images" / "scan-07.png").unlink()
+    (folder / "images" / "scan-07.png").mkdir()
+    (finding,) = audit(folder)
+    assert (finding.row, finding.column) == (7, "images")
+    assert "images/scan-07.png is a folder" in finding.problem
+
+
+def test_an_image_of_several_cases_is_reported_once(tmp_path: Path) -> None:
+    def change(b: Sound) -> None:
+        b.put("images", 9, ["scan-07.png", "scan-09.png"])
+        b.images["scan-07.png"] = b""
+
+    (finding,) = audit_with(tmp_path, change)
+    assert finding.row == 7 and "1 more cases" in finding.problem
+
+
+def test_an_unused_image(tmp_path: Path) -> None:
+    findings = audit_with(tmp_path, lambda b: b.images.update({"left-over.png": picture(77)}))
+    assert places(findings) == [("warning", "images/left-over.png", None, None)]
+
+
+def test_an_unused_image_of_a_work_folder_belongs_to_an_item(tmp_path: Path) -> None:
+    benchmark = sound()
+    benchmark.images["stray.png"] = picture(99)
+    folder = benchmark.write(tmp_path / "work")
+    assert len(audit(folder)) == 1
+    (folder / "construction.toml").touch()
+    assert audit(folder) == []
+
+
+def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
+    folder = sound().write(tmp_path / "bench")
+    (tmp_path / "elsewhere.png").write_bytes(picture(7))
+    (folder / "images" / "scan-07.png").unlink()
+    (folder / "images" / "scan-07.png").symlink_to(tmp_path / "elsewhere.png")
+    findings = audit(folder)
+    assert places(findings) == [("error", "cases.parquet", 7, "images")]
+    assert "link" in findings[0].problem
+
+
+def test_the_same_content_in_two_cases_is_a_remark(tmp_path: Path) -> None:
+    findings = audit_with(tmp_path, lambda b: b.images.update({"scan-08.png": b.images["scan-07.png"]}))
+    assert places(findings) == [("info", "cases.parquet", 8, "images")]

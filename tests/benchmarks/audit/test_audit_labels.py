@@ -1,0 +1,128 @@
+"""One defect in annotations, subfields or clusters at a time: that finding and no other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.benchmarks.audit.labels import annotation_findings, cluster_findings
+
+from .sound_benchmark import Sound, audit_with, places
+
+
+def drop(b: Sound, **where: str) -> None:
+    mask = np.logical_and.reduce([b.annotations[name] == value for name, value in where.items()])
+    b.annotations = b.annotations[~mask].reset_index(drop=True)
+
+
+def test_a_missing_rater(tmp_path: Path) -> None:
+    findings = audit_with(tmp_path, lambda b: drop(b, case_id="case-05", annotator="ben", dimension="overall"))
+    assert places(findings) == [("warning", "annotations.parquet", 25, "annotator")]
+    assert findings[0].problem == "ben gave no label on overall"
+    assert findings[0].case_id == "case-05"
+
+
+def test_a_rater_missing_from_a_whole_case_is_one_finding(tmp_path: Path) -> None:
+    findings = audit_with(tmp_path, lambda b: drop(b, case_id="case-05", annotator="ben"))
+    assert [finding.problem for finding in findings] == ["ben gave no label on accuracy, overall"]
+
+
+def test_a_case_without_any_annotation(tmp_path: Path) -> None:
+    findings = audit_with(tmp_path, lambda b: drop(b, case_id="case-05"))
+    assert places(findings) == [("warning", "cases.parquet", 5, "case_id")]
+
+
+def test_no_annotations_at_all_is_a_remark(tmp_path: Path) -> None:
+    def change(b: Sound) -> None:
+        b.annotations = b.annotations.iloc[:0]
+
+    assert places(audit_with(tmp_path, change)) == [("info", "annotations.parquet", None, None)]
+
+
+def test_ties_without_a_majority_are_counted_by_dimension(tmp_path: Path) -> None:
+    def change(b: Sound) -> None:
+        for case in ("case-03", "case-04"):
+            rows = (b.annotations["case_id"] == case) & (b.annotations["dimension"] == "overall")
+            b.annotations.loc[rows, "choice"] = ["A", "B", "tie"]
+
+    findings = audit_with(tmp_path, change)
+    assert places(findings) == [("info", "annotations.parquet", None, "choice")]
+    assert findings[0].problem == "2 of 24 cases have no majority on overall"
+
+
+def pool(sizes: list[int]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Cases labelled by the next annotators of a pool of ten, as many as `sizes` says."""
+    cases = pd.DataFrame({"case_id": [f"c{i}" for i in range(len(sizes))]})
+    rows = [(f"c{i}", f"r{(3 * i + k) % 10}", "overall", "A") for i, n in enumerate(sizes) for k in range(n)]
+    return cases, pd.DataFrame(rows, columns=["case_id", "annotator", "dimension", "choice"])
+
+
+def test_a_pool_of_annotators_is_judged_by_their_number() -> None:
+    assert annotation_findings(*pool([3] * 40), ("overall",)) == []
+    (finding,) = annotation_findings(*pool([3] * 39 + [2]), ("overall",))
+    assert places([finding]) == [("warning", "annotations.parquet", 118, "annotator")]
+    assert finding.problem == "2 of 3 annotators on overall"
+
+
+def test_varying_numbers_of_annotators_are_a_remark() -> None:
+    (finding,) = annotation_findings(*pool([1, 2, 3, 4] * 10), ("overall",))
+    assert finding.severity == "info"
+    assert "1 in 10, 2 in 10, 3 in 10, 4 in 10" in finding.problem
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "cure"),
+    [
+        ("organ", "Lungs", "write lung"),
+        ("organ", "spleen-ish thing", "use one of abdomen"),
+        ("department", "cardiology", "write Cardiology"),
+    ],
+)
+def test_an_unknown_subfield(tmp_path: Path, column: str, value: str, cure: str) -> None:
+    findings = audit_with(tmp_path, lambda b: b.put(column, 10, value))
+    assert places(findings) == [("warning", "cases.parquet", 10, column)]
+    assert findings[0].cure.startswith(cure)
+
+
+def test_an_unknown_subfield_of_many_cases_is_one_finding(tmp_path: Path) -> None:
+    def change(b: Sound) -> None:
+        for row in range(2, 10):
+            b.put("organ", row, "knee")
+
+    (finding,) = audit_with(tmp_path, change)
+    assert finding.row == 2 and "rows 2, 3, 4, 5, 6 and 3 more" in finding.problem
+
+
+def test_a_missing_subfield_is_allowed(tmp_path: Path) -> None:
+    assert audit_with(tmp_path, lambda b: b.put("organ", 10, None)) == []
+
+
+def test_a_department_that_is_not_the_organs(tmp_path: Path) -> None:
+    findings = audit_with(tmp_path, lambda b: b.put("department", 1, "Cardiology"))
+    assert places(findings) == [("warning", "cases.parquet", 1, "department")]
+    assert "Gastroenterology" in findings[0].problem
+
+
+def test_a_department_overridden_for_the_whole_organ_is_meant(tmp_path: Path) -> None:
+    def change(b: Sound) -> None:
+        b.cases.loc[b.cases["organ"] == "chest", "department"] = "Cardiology"
+
+    assert audit_with(tmp_path, change) == []
+
+
+def test_repeated_questions_suggest_a_cluster() -> None:
+    cases = pd.DataFrame({"question": ["one", "two", "one"], "images": [[], [], []]})
+    (finding,) = cluster_findings(cases)
+    assert (finding.severity, finding.column) == ("info", "question")
+    assert "--cluster question" in finding.cure and "3 cases share 2" in finding.problem
+    assert cluster_findings(cases.assign(cluster=["x", "y", "x"])) == []
+    assert cluster_findings(cases.assign(images=[["a"], ["b"], ["c"]])) == []
+
+
+def test_an_id_that_repeats_suggests_a_cluster() -> None:
+    cases = pd.DataFrame({"question": ["one", "two", "three"], "images": [[], [], []], "patient_id": [7, 7, 8]})
+    (finding,) = cluster_findings(cases)
+    assert finding.column == "patient_id"

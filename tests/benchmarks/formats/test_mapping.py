@@ -1,0 +1,185 @@
+"""Columns that a user's files call otherwise are read in every format, and never lost or confused."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from mrb_lib.benchmarks.benchmark import load, save
+from mrb_lib.benchmarks.formats import READERS, read_source
+from mrb_lib.tables.errors import InputError
+
+Change = Callable[[dict[str, object]], dict[str, object]]
+
+
+def renaming(**names: str) -> Change:
+    """Rename fields, and give each record a body part."""
+
+    def change(record: dict[str, object]) -> dict[str, object]:
+        return {names.get(name, name): value for name, value in record.items()} | {"body part": "eye"}
+
+    return change
+
+
+def change_array(path: Path, change: Change) -> None:
+    path.write_text(json.dumps([change(record) for record in json.loads(path.read_text())]))
+
+
+def change_lines(path: Path, change: Change) -> None:
+    lines = path.read_text().splitlines()
+    path.write_text("".join(json.dumps(change(json.loads(line))) + "\n" for line in lines))
+
+
+def change_csv(path: Path, change: Change) -> None:
+    with path.open(newline="") as stream:
+        rows = [change(dict(row)) for row in csv.DictReader(stream)]
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def change_parquet(path: Path, change: Change) -> None:
+    table = pq.read_table(path)
+    names = list(change(dict.fromkeys(table.column_names)))
+    table = table.append_column("body part", pa.array(["eye"] * table.num_rows))
+    pq.write_table(table.rename_columns(names), path)
+
+
+# Of each format: a folder of the reference data, the files of the cases, how to change one, and a field of it with
+# another name.
+FORMATS: dict[str, tuple[str, str, Callable[[Path, Change], None], str, str]] = {
+    "pandalm": ("pandalm", "testset-v1.json", change_array, "instruction", "prompt"),
+    "judgebench": ("judgebench_pairs", "*.jsonl", change_lines, "question", "prompt"),
+    "llmbar": ("llmbar_casestudy", "Dataset/**/dataset.json", change_array, "output_1", "first"),
+    "llmfao": ("llmfao", "pairs-crowd.jsonl", change_lines, "result_x", "left answer"),
+    "kqa": ("kqa", "NLI_medical_annotator.csv", change_csv, "Question", "prompt"),
+    "official": ("official_sample", "pair_gt_all/parquet/*.parquet", change_parquet, "answer1_text", "first"),
+}
+ORGAN_OF = dict.fromkeys(FORMATS, "organ") | {"official": "modality"}  # the file's name is the organ there
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_a_field_with_another_name_and_an_unknown_column_are_read(
+    name: str, reference_data: Path, tmp_path: Path
+) -> None:
+    source, files, change, ours, theirs = FORMATS[name]
+    folder = tmp_path / "src"
+    shutil.copytree(reference_data / source, folder)
+    before = READERS[name].convert(folder)
+    for path in sorted(folder.glob(files)):
+        change(path, renaming(**{ours: theirs}))
+    carried = ORGAN_OF[name]
+    with pytest.raises(InputError, match=ours):
+        READERS[name].convert(folder)
+    after = read_source(name, folder, map_=[f"{theirs}={ours}", f"body part={carried}"])
+    cases = after.benchmark.cases
+    assert cases[carried].tolist() == ["eye"] * len(cases)
+    same = [column for column in before.benchmark.cases.columns if column != carried]
+    pd.testing.assert_frame_equal(cases[same], before.benchmark.cases[same])
+    pd.testing.assert_frame_equal(after.benchmark.annotations, before.benchmark.annotations)
+    pd.testing.assert_frame_equal(after.verdicts, before.verdicts)
+    save(after.benchmark, tmp_path / "bench")
+    noted = {"format": name, "columns": {theirs: ours, "body part": carried}}
+    assert load(tmp_path / "bench").meta.extra["import"] == noted
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_a_column_that_is_nowhere_is_named_with_those_that_are_there_the_nearest_first(
+    name: str, reference_data: Path
+) -> None:
+    source, _, _, ours, _ = FORMATS[name]
+    typed = f"{ours}s"
+    with pytest.raises(InputError, match=f"^--map {typed}=organ: there is no column {typed}; the columns are {ours}, "):
+        read_source(name, reference_data / source, map_=[f"{typed}=organ"])
+
+
+def pandalm(folder: Path, records: Iterable[dict[str, object]]) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "testset-v1.json").write_text(json.dumps(list(records)))
+    return folder
+
+
+def record(**changes: object) -> dict[str, object]:
+    fields: dict[str, object] = {
+        "idx": 1, "instruction": "Say.", "input": "", "response1": "a", "response2": "b", "annotator1": 1,
+        "annotator2": 1, "annotator3": 0, "motivation_app": "m", "cmp_key": "x_y",
+    }  # fmt: skip
+    return fields | changes
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        (["topic=instruction"], "column instruction: is there already; leave out --map topic=instruction"),
+        (["topic=organ", "motivation_app=organ"], "column organ: would be made of topic as well; leave out --map moti"),
+        (["topic=organ", "topic=modality"], "--map topic=modality: topic is mapped to organ as well; keep one"),
+        (["topic=question"], "column topic: the format fills question itself; leave out --map topic=question, or map"),
+        (["topic=model_a"], "column topic: the format fills model_a itself; leave out --map topic=model_a"),
+        (["topic=nothing"], r"no use for a column nothing there; .*\(annotator1, .* of the cases, to one of organ, "),
+        (["instruction=question"], "column instruction: the format reads it; leave out --map instruction=question"),
+        (
+            ["instructon=instruction"],
+            "--map instructon=instruction: there is no column instructon; the columns are ins",
+        ),
+        (["topic="], "--map 'topic=': is not a pair of names; write their_column=our_column"),
+    ],
+)
+def test_a_mapping_that_would_confuse_or_lose_a_column_is_refused(
+    pairs: list[str], message: str, tmp_path: Path
+) -> None:
+    folder = pandalm(tmp_path / "src", [record(topic="heart")])
+    with pytest.raises(InputError, match=message) as refused:
+        read_source("pandalm", folder, map_=pairs)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_typing_error_in_the_mapping_is_said_before_the_column_that_it_leaves_missing(tmp_path: Path) -> None:
+    fields = record(prompt="Say.")
+    del fields["instruction"]
+    folder = pandalm(tmp_path / "src", [fields])
+    with pytest.raises(
+        InputError, match=r"^--map promt=instruction: there is no column promt; the columns are prompt, "
+    ):
+        read_source("pandalm", folder, map_=["promt=instruction"])
+    with pytest.raises(InputError, match="column instruction: the field is missing"):
+        read_source("pandalm", folder)
+
+
+def test_a_value_that_only_some_records_have_is_missing_in_the_others(tmp_path: Path) -> None:
+    folder = pandalm(tmp_path / "src", [record(topic="heart"), record(idx=2), record(idx=3, topic="")])
+    cases = read_source("pandalm", folder, map_=["topic=organ"]).benchmark.cases
+    assert cases["organ"].isna().tolist() == [False, True, True]
+
+
+def test_the_organ_of_the_published_layout_is_the_files_own(reference_data: Path) -> None:
+    with pytest.raises(InputError, match="column question_type: the format fills organ itself"):
+        read_source("official", reference_data / "official_sample", map_=["question_type=organ"])
+
+
+def test_images_of_the_published_layout_may_have_another_name(reference_data: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "src"
+    shutil.copytree(reference_data / "official_sample", folder)
+    before = dict(READERS["official"].convert(folder).benchmark.images)
+    for path in sorted(folder.glob("pair_gt_all/parquet/*.parquet")):
+        table = pq.read_table(path)
+        pq.write_table(table.rename_columns(["picture" if n == "image" else n for n in table.column_names]), path)
+    after = read_source("official", folder, map_=["picture=image"]).benchmark
+    assert before
+    assert dict(after.images) == before
+
+
+def test_nothing_is_renamed_outside_the_import(tmp_path: Path) -> None:
+    folder = pandalm(tmp_path / "src", [record(topic="heart")])
+    assert "organ" in read_source("pandalm", folder, map_=["topic=organ"]).benchmark.cases
+    plain = read_source("pandalm", folder).benchmark
+    assert "organ" not in plain.cases
+    assert "import" not in plain.meta.extra

@@ -1,0 +1,318 @@
+"""The published layout: what is imported, exported and imported again is identical, and the published metric agrees."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from pandas.testing import assert_frame_equal
+from PIL import Image
+
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.formats.base import Imported
+from mrb_lib.benchmarks.formats.official import read, write
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.benchmarks.votes import gold
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import DIMENSIONS, ORGANS
+from mrb_lib.tables.validation import conform
+
+
+def verdicts_for(case_ids: list[str], judge: str, seed: int) -> pd.DataFrame:
+    """Replies in the published prompt's format; some not readable, one with five dimensions, one null."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for i, case_id in enumerate(case_ids):
+        choices: dict[str, str] = {d: str(rng.choice(["A", "B"])) for d in DIMENSIONS}
+        reply: str | None = json.dumps(choices | {"reason": 'said "so"\nand 中文'}, ensure_ascii=False)
+        if i % 5 == 1:
+            choices, reply = {}, "I could not find a difference between the answers."
+        elif i % 5 == 2:
+            choices.pop("overall")
+            reply = "```json\n" + json.dumps(choices) + "\n```"
+        elif i % 5 == 3:
+            choices["overall"] = "tie"
+            reply = json.dumps(choices)
+        elif i % 5 == 4:
+            choices, reply = {}, None
+        for dimension in DIMENSIONS:
+            choice = choices.get(dimension)
+            status = "unparsed" if choice is None else "ok" if len(choices) == 6 else "repaired"
+            rows.append((judge, case_id, dimension, "AB", choice, status, reply))
+    names = ["judge", "case_id", "dimension", "order", "choice", "status", "reply"]
+    return conform(pd.DataFrame(rows, columns=names), "verdicts", "made")
+
+
+def published_metric(root: Path, judge: str, organ: str) -> dict[str, float]:
+    """The metric of the published script, from its description: correct / ground-truth rows, by question id."""
+    truth_lines = (root / "pair_gt_all" / f"{organ}.jsonl").read_text(encoding="utf-8").splitlines()
+    path = root / "data" / "benchmark_result_parquet_normalized1" / organ / f"pair_{judge}.jsonl"
+    said = {
+        row["question_id"]: row["chosen_answer"]
+        for row in map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    }
+    truth = {row["question_id"]: row["human_answer"] for row in map(json.loads, truth_lines)}
+    return {d: sum(said.get(q, {}).get(d) == labels[d] for q, labels in truth.items()) / len(truth) for d in DIMENSIONS}
+
+
+def assert_same(first: Imported, second: Imported) -> None:
+    assert_frame_equal(first.benchmark.cases, second.benchmark.cases)
+    assert_frame_equal(first.benchmark.annotations, second.benchmark.annotations)
+    assert_frame_equal(first.verdicts, second.verdicts)
+    assert dict(first.benchmark.images) == dict(second.benchmark.images)
+
+
+def test_sample_content(reference_data: Path) -> None:
+    imported = read(reference_data / "official_sample")
+    cases = imported.benchmark.cases
+    assert cases["organ"].value_counts().to_dict() == {"chest": 8, "abdomen": 6, "brain": 6}
+    assert set(cases["department"]) == {"Pulmonology", "Gastroenterology", "Neurology"}
+    assert len(imported.benchmark.annotations) == 20 * 6
+    assert imported.benchmark.meta.kind == "clinical"
+    assert {"image_id", "body_part"} <= set(cases.columns)
+    line = json.loads((reference_data / "official_sample/pair_gt_all/brain.jsonl").read_text().splitlines()[0])
+    mine = imported.benchmark.annotations.query("case_id == @line['question_id']")
+    assert dict(zip(mine["dimension"], mine["choice"], strict=True)) == line["human_answer"]
+    assert imported.findings == []
+
+
+def test_the_folder_pair_gt_all_itself_is_accepted(reference_data: Path) -> None:
+    sample = reference_data / "official_sample"
+    assert_same(read(sample), read(sample / "pair_gt_all"))
+
+
+@pytest.mark.parametrize("judges", [[], ["plain"], ["org/Judge-8B", "plain"]])
+def test_round_trip_of_the_sample(reference_data: Path, tmp_path: Path, judges: list[str]) -> None:
+    imported = read(reference_data / "official_sample")
+    ids = imported.benchmark.cases["case_id"].tolist()
+    if judges:
+        made = pd.concat([verdicts_for(ids, judge, i) for i, judge in enumerate(judges)], ignore_index=True)
+        imported = imported._replace(verdicts=made)
+    findings = write(imported.benchmark, imported.verdicts, tmp_path / "first")
+    assert {finding.column for finding in findings} <= {"status"}
+    again = read(tmp_path / "first")
+    assert_same(imported, again)
+    assert again.benchmark.meta == imported.benchmark.meta
+    write(again.benchmark, again.verdicts, tmp_path / "second")
+    written = {p.relative_to(tmp_path / "first"): p.read_bytes() for p in (tmp_path / "first").rglob("*.*l*")}
+    assert written == {p.relative_to(tmp_path / "second"): p.read_bytes() for p in (tmp_path / "second").rglob("*.*l*")}
+
+
+def test_round_trip_through_a_benchmark_folder(reference_data: Path, tmp_path: Path) -> None:
+    imported = read(reference_data / "official_sample")
+    save(imported.benchmark, tmp_path / "benchmark")
+    loaded = load(tmp_path / "benchmark")
+    write(loaded, imported.verdicts, tmp_path / "out")
+    again = read(tmp_path / "out")
+    assert_frame_equal(loaded.cases, again.benchmark.cases)
+    assert_frame_equal(loaded.annotations, again.benchmark.annotations)
+
+
+def test_the_published_metric_is_our_official_policy(reference_data: Path, tmp_path: Path) -> None:
+    imported = read(reference_data / "official_sample")
+    verdicts = verdicts_for(imported.benchmark.cases["case_id"].tolist(), "org/J", 3)
+    write(imported.benchmark, verdicts, tmp_path)
+    label = gold(imported.benchmark)
+    joined = label.merge(verdicts, on=["case_id", "dimension"], suffixes=("_gold", "")).merge(
+        imported.benchmark.cases[["case_id", "organ"]], on="case_id"
+    )
+    joined["right"] = joined["choice"] == joined["choice_gold"]
+    for organ, rows in joined.groupby("organ"):
+        ours = rows.groupby("dimension")["right"].mean().to_dict()
+        assert published_metric(tmp_path, "org/J", str(organ)) == pytest.approx(ours)
+
+
+def test_documented_rows(reference_data: Path, tmp_path: Path) -> None:
+    imported = read(reference_data / "official_sample")
+    write(imported.benchmark, verdicts_for(imported.benchmark.cases["case_id"].tolist(), "J", 0), tmp_path)
+    raw = tmp_path / "data" / "benchmark_result_parquet1"
+    rows = [json.loads(line) for line in (raw / "all" / "pair_J.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert len(rows) == 20
+    assert list(rows[0]) == [
+        "question_id", "dataset", "modality_type", "question_type", "question", "chosen_answer", "image_id",
+        "body_part", "answer_model",
+    ]  # fmt: skip
+    assert isinstance(rows[0]["chosen_answer"], str)
+    texts = [(raw / organ / "pair_J.jsonl").read_text(encoding="utf-8") for organ in ("abdomen", "brain", "chest")]
+    split = "".join(texts).splitlines()
+    assert [json.loads(line) for line in split] == rows
+
+
+def test_images_decode_where_the_published_script_loads_them(
+    reference_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    datasets = pytest.importorskip("datasets")
+    imported = read(reference_data / "official_sample")
+    write(imported.benchmark, imported.verdicts, tmp_path / "out")
+    path = str(tmp_path / "out" / "pair_gt_all" / "parquet" / "brain.parquet")
+    rows = datasets.load_dataset("parquet", data_files=path, split="train", cache_dir=str(tmp_path / "cache"))
+    case = imported.benchmark.cases.set_index("case_id").loc[rows[0]["question_id"]]
+    assert isinstance(rows[0]["image"], Image.Image)
+    original = Image.open(io.BytesIO(imported.benchmark.images[case["images"][0]]))
+    assert rows[0]["image"].tobytes() == original.tobytes()
+    assert rows[0]["answer2_text"] == case["response_b"]
+    assert rows[0]["modality_type"] == "brain"
+
+
+def test_the_hub_metadata_is_not_needed(reference_data: Path, tmp_path: Path) -> None:
+    sample = reference_data / "official_sample" / "pair_gt_all"
+    (tmp_path / "pair_gt_all" / "parquet").mkdir(parents=True)
+    for path in sample.glob("*.jsonl"):
+        (tmp_path / "pair_gt_all" / path.name).write_bytes(path.read_bytes())
+    for path in (sample / "parquet").glob("*.parquet"):
+        table = pq.read_table(path).replace_schema_metadata(None)
+        pq.write_table(table, tmp_path / "pair_gt_all" / "parquet" / path.name)
+    assert_same(read(sample.parent), read(tmp_path))
+
+
+def benchmark_of(n: int, categories: tuple[str, ...] = ("A", "B", "tie"), seed: int = 0) -> Benchmark:
+    """Three annotators, extra columns of several types, organs in no order, one image a case."""
+    rng = np.random.default_rng(seed)
+    ids = [f"c{i:03d}" for i in range(n)]
+    cases = pd.DataFrame(
+        {
+            "case_id": ids,
+            "severity": rng.integers(0, 5, n),
+            "question": [f"Q{i}" for i in range(n)],
+            "response_a": ["None", "NA", "", 'a "b"\r\n'] * (n // 4),
+            "response_b": "x",
+            "images": [[f"scans/{i % 7}.png"] for i in range(n)],
+            "organ": rng.choice(ORGANS, n),
+            "modality": pd.Series([None, "CT"] * (n // 2), dtype="str"),
+            "score": rng.normal(size=n),
+            "checked": rng.random(n) < 0.5,
+        }
+    )
+    cases["department"] = "Cardiology"
+    annotations = pd.DataFrame(
+        [(c, f"r{k}", d, str(rng.choice(categories))) for c in ids for k in range(3) for d in DIMENSIONS],
+        columns=["case_id", "annotator", "dimension", "choice"],
+    )
+    images = {f"scans/{i}.png": bytes([i]) * 10 for i in range(7)}
+    meta = BenchmarkMeta("made", "simulated", categories=categories, source="a seed", licence="MIT")
+    return Benchmark(meta, conform(cases, "cases", "made"), conform(annotations, "annotations", "made"), images)
+
+
+def test_three_annotators_keep_their_consensus(tmp_path: Path) -> None:
+    benchmark = benchmark_of(80, ("A", "B"))
+    findings = write(benchmark, read_nothing(), tmp_path)
+    again = read(tmp_path).benchmark
+    assert_frame_equal(benchmark.cases, again.cases)
+    columns = ["case_id", "dimension", "choice"]
+    assert_frame_equal(gold(benchmark)[columns], gold(again)[columns])
+    assert dict(benchmark.images) == dict(again.images)
+    assert [str(f) for f in findings] == [
+        "export, column annotator: annotations of 3 annotators became one label a case and dimension, by majority; "
+        "export as table to keep them."
+    ]
+
+
+def read_nothing() -> pd.DataFrame:
+    names = ["judge", "case_id", "dimension", "order", "choice"]
+    return conform(pd.DataFrame(columns=names, dtype="str"), "verdicts", "made")
+
+
+def test_simulated_stays_simulated(tmp_path: Path) -> None:
+    benchmark = benchmark_of(8, ("A", "B"))
+    write(benchmark, read_nothing(), tmp_path)
+    meta = read(tmp_path).benchmark.meta
+    assert (meta.kind, meta.name, meta.source, meta.licence) == ("simulated", "made", "a seed", "MIT")
+
+
+def test_ties_are_kept_and_cases_without_a_majority_are_counted(tmp_path: Path) -> None:
+    benchmark = benchmark_of(80)
+    findings = "\n".join(str(f) for f in write(benchmark, read_nothing(), tmp_path))
+    again = read(tmp_path).benchmark
+    before, after = gold(benchmark), gold(again)
+    complete = before.groupby("case_id")["choice"].transform(lambda c: c.notna().all())
+    columns = ["case_id", "dimension", "choice"]
+    assert_frame_equal(before.loc[complete, columns].reset_index(drop=True), after[columns])
+    assert_frame_equal(benchmark.cases, again.cases)
+    undecided = before.loc[~complete, "case_id"].nunique()
+    assert undecided > 0
+    assert f"{undecided} cases lack a label in some dimension ({undecided} of them for want of a majority)" in findings
+    assert f"{(before.loc[complete, 'choice'] == 'tie').sum()} labels are ties" in findings
+
+
+def test_what_the_layout_cannot_hold_is_counted(tmp_path: Path) -> None:
+    benchmark = benchmark_of(20, ("A", "B"))
+    cases = benchmark.cases.copy()
+    cases.loc[0, "organ"] = None
+    cases["images"] = [["scans/1.png"], [], ["scans/1.png", "scans/3.png"], ["gone.png"], *cases["images"].tolist()[4:]]
+    ids = cases["case_id"].tolist()
+    rows = []
+    for case_id in ids[:6]:
+        for order, repeat, probe in (("AB", 0, "none"), ("BA", 0, "none"), ("AB", 1, "none"), ("AB", 0, "blur")):
+            rows += [("x/../y", case_id, d, order, repeat, probe, "A", "repaired", f"{d} A", 0.5) for d in DIMENSIONS]
+    names = ["judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "status", "reply", "p_a"]
+    verdicts = conform(pd.DataFrame(rows, columns=names), "verdicts", "made")
+    benchmark = Benchmark(benchmark.meta, cases, benchmark.annotations, benchmark.images)
+    text = "\n".join(str(f) for f in write(benchmark, verdicts, tmp_path))
+    for expected in (
+        "1 cases have no organ; they are left out",
+        "1 cases have several images; they are left out",
+        "1 cases have no image",
+        "1 images could not be found",
+        "36 verdicts have the order BA",
+        "36 verdicts are repeats",
+        "36 verdicts are about a probed case",
+        "12 verdicts are on cases left out",
+        "24 verdicts have status repaired; the reply decides it anew when it is read back",
+        "24 values cannot be written",
+        "the judge's name 'x/../y' cannot name a file",
+        "4 cases have no single reply of a judge",
+    ):
+        assert expected in text
+    again = read(tmp_path)
+    assert len(again.benchmark.cases) == 18
+    assert len(again.verdicts) == 24
+    assert again.verdicts["choice"].eq("A").all()
+    assert not list(tmp_path.parent.glob("*y*.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda b: Benchmark(b.meta, b.cases.assign(organ=pd.Series(None, dtype="str")), b.annotations),
+            "no case has an organ",
+        ),
+        (lambda b: Benchmark(b.meta, b.cases.assign(organ="../x"), b.annotations), r"'\.\./x' cannot name a file"),
+        (lambda b: Benchmark(b.meta, b.cases.assign(question_id="x"), b.annotations), "column question_id"),
+        (
+            lambda b: Benchmark(BenchmarkMeta("m", "general", dimensions=("overall",)), b.cases, b.annotations),
+            "has no dimension accuracy, relevance",
+        ),
+        (
+            lambda b: Benchmark(BenchmarkMeta("m", "general", categories=("yes", "no")), b.cases, b.annotations),
+            "its labels are yes, no",
+        ),
+    ],
+)
+def test_what_does_not_fit_at_all_is_refused(
+    tmp_path: Path, change: Callable[[Benchmark], Benchmark], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        write(change(benchmark_of(8, ("A", "B"))), read_nothing(), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_images_are_read_when_asked_for_in_any_order(reference_data: Path, tmp_path: Path) -> None:
+    benchmark = benchmark_of(200, ("A", "B"))
+    images = {f"{i}.bin": i.to_bytes(2, "big") * 5 for i in range(200)}
+    cases = benchmark.cases.assign(organ="brain")
+    cases["images"] = [[name] for name in images]
+    write(Benchmark(benchmark.meta, cases, benchmark.annotations, images), read_nothing(), tmp_path)
+    read_back = read(tmp_path).benchmark.images
+    assert len(read_back) == 200
+    order = np.random.default_rng(0).permutation(200)[:40]
+    assert all(read_back[f"{i}.bin"] == images[f"{i}.bin"] for i in order)
+    with pytest.raises(KeyError):
+        read_back["absent.bin"]

@@ -1,0 +1,473 @@
+"""Each known trap of the published layout is one clear error, or is counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from mrb_lib.benchmarks.benchmark import load, save
+from mrb_lib.benchmarks.formats.base import Imported
+from mrb_lib.benchmarks.formats.official import read
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import DIMENSIONS
+
+Make = Callable[..., dict[str, object]]
+
+
+def said(imported: Imported) -> str:
+    return "\n".join(str(finding) for finding in imported.findings)
+
+
+def all_of(choice: str, **changes: object) -> dict[str, object]:
+    return dict.fromkeys(DIMENSIONS, choice) | changes
+
+
+def test_a_clean_tree_has_no_findings(tree) -> None:
+    imported = read(tree.write())
+    assert imported.findings == []
+    assert imported.benchmark.cases["case_id"].tolist() == ["1", "2"]
+    assert imported.verdicts.empty
+
+
+@pytest.mark.parametrize(("pairs", "labels"), [([1, 2], ["1", "2"]), (["1", "2"], [1, 2]), ([1.0, 2.0], [1, 2])])
+def test_ids_join_whatever_their_type(tree, make_truth: Make, pairs: list[object], labels: list[object]) -> None:
+    """Defect 11: the published script scores 0.0 everywhere, silently."""
+    tree.organ("brain", pairs)
+    tree.truths["brain"] = [make_truth(i) for i in labels]
+    tree.results("J", [{"question_id": i, "chosen_answer": all_of("A")} for i in labels], normalized=True)
+    imported = read(tree.write())
+    assert imported.benchmark.cases["case_id"].tolist() == ["1", "2"]
+    assert len(imported.benchmark.annotations) == 12
+    assert len(imported.verdicts) == 12
+
+
+def test_ids_written_in_two_ways_are_refused(tree, make_truth: Make) -> None:
+    tree.truths["brain"] = [make_truth("001"), make_truth("002")]
+    with pytest.raises(InputError, match=r"brain\.parquet, column question_id: no id occurs in brain\.jsonl"):
+        read(tree.write())
+
+
+def test_a_question_id_twice_in_the_ground_truth(tree, make_truth: Make) -> None:
+    tree.truths["brain"] += [make_truth("1", overall="B")]
+    with pytest.raises(
+        InputError, match=r"brain\.jsonl, line 3, column question_id: '1' occurs again \(first in line 1\)"
+    ):
+        read(tree.write())
+
+
+def test_a_question_id_twice_in_the_pairs(tree, make_pair: Make) -> None:
+    tree.pairs["brain"] += [make_pair(2, "brain")]
+    with pytest.raises(
+        InputError, match=r"brain\.parquet, row 3, column question_id: '2' occurs again \(first in row 2\)"
+    ):
+        read(tree.write())
+
+
+def test_a_question_id_in_two_organs_prefixes_every_case(tree) -> None:
+    tree.organ("eye", [2, 3])
+    rows = [
+        {"question_id": i, "chosen_answer": all_of(choice), "modality_type": organ}
+        for organ, i, choice in (("brain", 1, "A"), ("brain", 2, "A"), ("eye", 2, "B"), ("eye", 3, "B"))
+    ]
+    tree.results("J", rows, "all", normalized=True)
+    imported = read(tree.write())
+    assert imported.benchmark.cases["case_id"].tolist() == ["brain/1", "brain/2", "eye/2", "eye/3"]
+    choice = imported.verdicts.groupby("case_id")["choice"].first()
+    assert choice.to_dict() == {"brain/1": "A", "brain/2": "A", "eye/2": "B", "eye/3": "B"}
+    assert "1 question ids occur in several organs" in said(imported)
+
+
+def test_an_ambiguous_result_row_is_refused(tree) -> None:
+    tree.organ("eye", [2, 3])
+    tree.results("J", [{"question_id": 2, "chosen_answer": all_of("A")}], "all")
+    with pytest.raises(InputError, match="column modality_type: question 2 occurs in brain, eye"):
+        read(tree.write())
+
+
+def test_results_without_a_case_are_counted(tree) -> None:
+    """Defect 12."""
+    rows = [{"question_id": i, "chosen_answer": all_of("A")} for i in (1, 9)]
+    tree.results("J", rows, normalized=True)
+    imported = read(tree.write())
+    assert len(imported.verdicts) == 6
+    assert "1 rows of judge J are about no case of this data; they are left out" in said(imported)
+    assert "1 cases have no row of judge J" in said(imported)
+
+
+def test_results_that_fit_no_case_at_all_are_refused(tree) -> None:
+    tree.results("J", [{"question_id": "x1", "chosen_answer": all_of("A")}], normalized=True)
+    with pytest.raises(InputError, match="no verdict of judge J is about a case"):
+        read(tree.write())
+
+
+def test_a_result_without_chosen_answer(tree) -> None:
+    """Defect 13: KeyError."""
+    path = tree.results("J", [{"question_id": 1, "chosen_answer": "{}"}, {"question_id": 2}])
+    with pytest.raises(InputError, match=f"{path}, line 2, column chosen_answer: the field is missing"):
+        read(tree.write())
+
+
+def test_chosen_answer_null_is_unparsed_and_counted(tree) -> None:
+    """Defect 13: the row is dropped."""
+    tree.results("J", [{"question_id": 1, "chosen_answer": None}])
+    imported = read(tree.write())
+    assert imported.verdicts["status"].tolist() == ["unparsed"] * 6
+    assert imported.verdicts["reply"].isna().all()
+    assert "1 chosen_answer values of judge J are null" in said(imported)
+
+
+@pytest.mark.parametrize("answer", [3, True, ["A"]])
+def test_chosen_answer_of_another_type(tree, answer: object) -> None:
+    tree.results("J", [{"question_id": 1, "chosen_answer": answer}])
+    with pytest.raises(InputError, match="line 1, column chosen_answer: is"):
+        read(tree.write())
+
+
+def test_ground_truth_without_a_dimension_is_counted(tree) -> None:
+    """Defect 13: KeyError."""
+    del tree.truths["brain"][0]["human_answer"]["creativity"]
+    tree.truths["brain"][1]["human_answer"]["overall"] = None
+    imported = read(tree.write())
+    assert len(imported.benchmark.annotations) == 10
+    assert "brain.jsonl, column human_answer: 2 labels are absent" in said(imported)
+
+
+def test_a_human_tie_is_a_label(tree) -> None:
+    """Defect 13: it can never match."""
+    tree.truths["brain"][0]["human_answer"]["overall"] = "Tie"
+    imported = read(tree.write())
+    assert imported.benchmark.meta.categories == ("A", "tie", "B")
+    assert "1 labels are ties" in said(imported)
+    tree.truths["brain"][0]["human_answer"]["overall"] = "A"
+    assert read(tree.write()).benchmark.meta.categories == ("A", "B")
+
+
+@pytest.mark.parametrize(
+    ("answer", "column"),
+    [("both", "human_answer"), (all_of("A", overall="C"), "human_answer.overall"), (None, "human_answer")],
+)
+def test_a_label_that_is_none_is_refused(tree, answer: object, column: str) -> None:
+    tree.truths["brain"][1]["human_answer"] = answer
+    with pytest.raises(InputError, match=rf"brain\.jsonl, line 2, column {column}: "):
+        read(tree.write())
+
+
+def test_the_file_name_decides_the_organ(tree, make_pair: Make) -> None:
+    """Defect 14: FileNotFoundError after all inference."""
+    tree.pairs["brain"] = [make_pair(1, "brain", modality_type="CT"), make_pair(2, "brain")]
+    imported = read(tree.write())
+    assert imported.benchmark.cases["organ"].tolist() == ["brain", "brain"]
+    assert imported.benchmark.cases["source_modality_type"].tolist() == ["CT", "brain"]
+    assert "column modality_type: 1 rows do not say brain" in said(imported)
+
+
+def test_an_organ_that_is_none_of_the_13(tree) -> None:
+    tree.organ("spleen", [7])
+    imported = read(tree.write())
+    assert imported.benchmark.cases["department"].isna().tolist() == [False, False, True]
+    assert "spleen is not one of the 13 organs" in said(imported)
+
+
+def test_blank_lines_and_a_byte_order_mark_are_counted(tree) -> None:
+    root = tree.write()
+    path = tree.labels_path()
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\n\n") + b"  \n")
+    imported = read(root)
+    assert len(imported.benchmark.annotations) == 12
+    assert "brain.jsonl: skipped: 3 blank lines" in said(imported)
+    assert "brain.jsonl: skipped: a byte order mark" in said(imported)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b'{"question_id": 3, "human_ans', "line 3: is not valid JSON"),
+        (b'{"question_id": "\xff"}', "line 3: is not UTF-8"),
+        (b"[1]", "line 3: list where an object belongs"),
+        (b'{"question_id": 3, "question_id": 4}', "line 3: is not valid JSON .*occurs twice"),
+        (b'{"question_id": "\\ud800"}', "line 3: is not valid JSON .*surrogate"),
+        (b'{"question_id": NaN}', "line 3: is not valid JSON"),
+        (b"[" * 100_000, "line 3: is not valid JSON .*deeply"),
+        (b'{"question_id": true, "human_answer": {}}', "line 3, column question_id: true is not an identifier"),
+    ],
+)
+def test_a_damaged_line_is_named(tree, line: bytes, message: str) -> None:
+    root = tree.write()
+    with tree.labels_path().open("ab") as stream:
+        stream.write(line + b"\n")
+    with pytest.raises(InputError, match=rf"brain\.jsonl, {message}"):
+        read(root)
+
+
+def test_pairs_without_ground_truth_are_cases_without_annotations(tree) -> None:
+    del tree.truths["brain"][1]
+    imported = read(tree.write())
+    assert len(imported.benchmark.cases) == 2
+    assert imported.benchmark.annotations["case_id"].unique().tolist() == ["1"]
+    assert "brain.parquet, column question_id: 1 pairs have no ground truth" in said(imported)
+
+
+def test_ground_truth_without_a_pair_is_counted(tree, make_truth: Make) -> None:
+    tree.truths["brain"].append(make_truth(9))
+    imported = read(tree.write())
+    assert "brain.jsonl, column question_id: 1 labelled questions have no pair; they are left out" in said(imported)
+
+
+def test_a_missing_ground_truth_file_is_a_finding_and_missing_pairs_an_error(tree) -> None:
+    tree.organ("eye", [5])
+    root = tree.write()
+    tree.labels_path("eye").unlink()
+    imported = read(root)
+    assert len(imported.benchmark.cases) == 3
+    assert "eye.jsonl: there is no ground truth" in said(imported)
+    tree.write()
+    tree.pairs_path("eye").unlink()
+    with pytest.raises(InputError, match=r"eye\.parquet: the file is missing"):
+        read(root)
+
+
+def test_empty_and_truncated_files(tree) -> None:
+    root = tree.write()
+    good = tree.pairs_path().read_bytes()
+    for content, message in ((b"", "is empty"), (good[:-50], "is truncated"), (good[: len(good) // 2], "is truncated")):
+        tree.pairs_path().write_bytes(content)
+        with pytest.raises(InputError, match=rf"brain\.parquet: {message}"):
+            read(root)
+    tree.pairs_path().write_bytes(good)
+    tree.labels_path().write_text("")
+    with pytest.raises(InputError, match=r"brain\.jsonl: is empty"):
+        read(root)
+
+
+def test_an_empty_result_file_is_counted(tree) -> None:
+    """Defect 16: a crash leaves the file at 0 bytes."""
+    path = tree.results("J", [])
+    imported = read(tree.write())
+    assert imported.verdicts.empty
+    assert f"{path}: is empty" in said(imported)
+
+
+def test_damage_inside_the_image_column_is_named(tree) -> None:
+    root = tree.write()
+    content = bytearray(tree.pairs_path().read_bytes())
+    content[4:40] = bytes(36)
+    tree.pairs_path().write_bytes(bytes(content))
+    with pytest.raises(InputError, match=r"brain\.parquet"):
+        dict(read(root).benchmark.images)
+
+
+@pytest.mark.parametrize("image", [None, {"bytes": None, "path": "x.png"}])
+def test_a_null_image_is_counted(tree, image: object) -> None:
+    tree.pairs["brain"][0]["image"] = image
+    imported = read(tree.write())
+    assert [len(names) for names in imported.benchmark.cases["images"]] == [0, 1]
+    assert "column image: 1 images are null" in said(imported)
+
+
+def test_no_image_column(tree) -> None:
+    for row in tree.pairs["brain"]:
+        del row["image"]
+    imported = read(tree.write())
+    assert imported.benchmark.cases["images"].tolist() == [[], []]
+    assert "column image: the column is missing" in said(imported)
+
+
+def test_images_as_plain_bytes_and_as_something_else(tree) -> None:
+    for i, row in enumerate(tree.pairs["brain"]):
+        row["image"] = row["image"]["bytes"] + bytes([i])
+    imported = read(tree.write())
+    assert imported.benchmark.cases["images"].tolist() == [["brain/1.png"], ["brain/2.png"]]
+    for row in tree.pairs["brain"]:
+        row["image"] = "x.png"
+    with pytest.raises(InputError, match=r"brain\.parquet, column image: is string, not image bytes"):
+        read(tree.write())
+
+
+@pytest.mark.parametrize("path", ["../../evil.png", "/etc/passwd", "a/../../b", "C:\\x.png", ".hidden", "a\nb.png", ""])
+def test_an_image_path_that_climbs_out_is_replaced(tree, tmp_path: Path, path: str) -> None:
+    content = tree.pairs["brain"][0]["image"]["bytes"]
+    tree.pairs["brain"][0]["image"] = {"bytes": content, "path": path}
+    imported = read(tree.write())
+    assert imported.benchmark.cases["images"].tolist()[0] == ["brain/1.png"]
+    assert "1 image paths lead out of the folder or repeat" in said(imported)
+    save(imported.benchmark, tmp_path / "saved")
+    assert load(tmp_path / "saved").images["brain/1.png"] == content
+
+
+def test_image_names_that_clash(tree, make_pair: Make) -> None:
+    """Two images of one name, a folder named like a file, and one image shared by two cases."""
+    given = [
+        (b"1", "a"),
+        (b"2", "a"),
+        (b"3", "a/b.png"),
+        (b"4", "c/d"),
+        (b"5", "c"),
+        (b"1", "a"),
+        (b"6", "brain/2.img"),
+    ]
+    tree.pairs["brain"] = [make_pair(i, "brain", image={"bytes": b, "path": p}) for i, (b, p) in enumerate(given)]
+    imported = read(tree.write())
+    names = [name for (name,) in imported.benchmark.cases["images"]]
+    assert names == ["a", "brain/1.img", "brain/2.img", "c/d", "brain/4.img", "a", names[6]]
+    assert len(set(names)) == 6
+    images = imported.benchmark.images
+    assert [images[name] for name in names] == [content for content, _ in given]
+
+
+@pytest.mark.parametrize("column", ["question_id", "question", "answer1_text", "answer2_text"])
+def test_a_missing_column_or_value_or_wrong_type(tree, column: str) -> None:
+    rows = tree.pairs["brain"]
+    tree.pairs["brain"] = [{k: v for k, v in row.items() if k != column} for row in rows]
+    with pytest.raises(InputError, match=rf"brain\.parquet, column {column}: the column is missing"):
+        read(tree.write())
+    tree.pairs["brain"] = [rows[0], rows[1] | {column: None}]
+    with pytest.raises(InputError, match=rf"brain\.parquet, row 2, column {column}: "):
+        read(tree.write())
+    tree.pairs["brain"] = [row | {column: [1.5]} for row in rows]
+    with pytest.raises(InputError, match=rf"brain\.parquet.*column {column}: "):
+        read(tree.write())
+
+
+def test_other_columns_are_kept_and_taken_names_get_another(tree, make_pair: Make) -> None:
+    tree.pairs["brain"] = [
+        make_pair(i, "brain", model_a="m", case_id=5, weight=0.5, thumb=b"x", question_type=None, dataset=3)
+        for i in (1, 2)
+    ]
+    imported = read(tree.write())
+    cases = imported.benchmark.cases
+    assert cases["model_a"].tolist() == ["m", "m"]
+    assert cases["source_case_id"].tolist() == [5, 5]
+    assert cases["weight"].tolist() == [0.5, 0.5]
+    assert cases["dataset"].tolist() == ["3", "3"]
+    assert cases["question_type"].isna().all()
+    assert "thumb" not in cases.columns
+    assert "column thumb: binary values are left out" in said(imported)
+    assert "column case_id: is kept as source_case_id" in said(imported)
+
+
+def test_organs_with_different_columns_and_types(tree, make_pair: Make) -> None:
+    tree.organ("eye", [5])
+    tree.pairs["eye"] = [make_pair(5, "eye", grade=2)]
+    assert read(tree.write()).benchmark.cases["grade"].isna().tolist() == [True, True, False]
+    tree.pairs["brain"] = [make_pair(1, "brain", grade="x"), make_pair(2, "brain", grade="y")]
+    with pytest.raises(InputError, match="a column has different types in two files"):
+        read(tree.write())
+
+
+def test_a_raw_reply_is_read_anew_and_every_change_is_counted(tree) -> None:
+    """The published parser turned "a better answer" into A, dropped a tie, and read nothing wrongly in the third."""
+    tree.organ("brain", [1, 2, 3, 4])
+    raw = {
+        1: "The second assistant gives a better answer.",
+        2: json.dumps(all_of("B", overall="tie")),
+        3: json.dumps(all_of("B")),
+        4: "Accuracy: Assistant B. Overall: Assistant B.",
+    }
+    rows = [{"question_id": i, "chosen_answer": reply} for i, reply in raw.items()]
+    tree.results("org/J", rows)
+    tree.results("org/J", rows, "all")
+    published = {1: all_of("A"), 3: all_of("B"), 4: all_of("A")}
+    tree.results("org/J", [{"question_id": i, "chosen_answer": a} for i, a in published.items()], normalized=True)
+    imported = read(tree.write())
+    verdicts = imported.verdicts
+    assert set(verdicts["judge"]) == {"org/J"}
+    choices = verdicts.fillna({"choice": "."}).groupby("case_id")["choice"].agg("".join)
+    assert choices.to_dict() == {"1": "......", "2": "BBBBBtie", "3": "BBBBBB", "4": "B....B"}
+    statuses = verdicts.groupby("case_id")["status"].agg(lambda s: " ".join(sorted(set(s))))
+    assert statuses.to_dict() == {"1": "unparsed", "2": "ok", "3": "ok", "4": "repaired unparsed"}
+    assert verdicts.groupby("case_id")["reply"].first().to_dict() == {str(i): reply for i, reply in raw.items()}
+    for expected in (
+        "4 rows of judge org/J repeat another file's verdict",
+        "3 raw replies of judge org/J are also normalized; they are read anew",
+        "2 verdicts of judge org/J have another choice than in the normalized file",
+        "6 verdicts of judge org/J that the published parser had dropped are read",
+        "10 verdicts of judge org/J that the published parser had made are not in the reply",
+        "10 verdicts of judge org/J are unparsed",
+    ):
+        assert expected in said(imported)
+
+
+def test_without_a_normalized_file_there_is_nothing_to_compare_with(tree) -> None:
+    tree.results("J", [{"question_id": 1, "chosen_answer": json.dumps(all_of("A"))}])
+    imported = read(tree.write())
+    assert imported.verdicts["choice"].eq("A").all()
+    assert "published parser" not in said(imported)
+
+
+def test_a_normalized_choice_without_a_raw_reply_is_kept(tree) -> None:
+    tree.results("J", [{"question_id": 1, "chosen_answer": None}])
+    rows = [{"question_id": 1, "chosen_answer": all_of("A")}, {"question_id": 2, "chosen_answer": {"overall": "B"}}]
+    tree.results("J", rows, normalized=True)
+    verdicts = read(tree.write()).verdicts
+    assert verdicts.fillna({"choice": "."}).groupby("case_id")["choice"].agg("".join).tolist() == ["AAAAAA", ".....B"]
+    assert set(verdicts["status"]) == {"ok", "unparsed"}
+
+
+def test_a_refusal_is_imported_as_refused(tree) -> None:
+    tree.results("J", [{"question_id": 1, "chosen_answer": "I'm sorry, I can't evaluate a medical image."}])
+    imported = read(tree.write())
+    assert set(imported.verdicts["status"]) == {"refused"}
+    assert "6 verdicts of judge J are refused" in said(imported)
+
+
+def test_two_runs_that_disagree_are_refused(tree) -> None:
+    tree.results("J", [{"question_id": 1, "chosen_answer": "one"}])
+    tree.results("J", [{"question_id": 1, "chosen_answer": "two"}], "all")
+    with pytest.raises(InputError, match="column chosen_answer: differs from the verdict on the same case"):
+        read(tree.write())
+
+
+def test_results_of_an_organ_that_is_not_here_are_counted(tree) -> None:
+    path = tree.results("J", [{"question_id": 1, "chosen_answer": "x"}], "heart")
+    imported = read(tree.write())
+    assert imported.verdicts.empty
+    assert f"{path}: heart is not an organ of this data" in said(imported)
+
+
+def test_answer_model_is_kept_where_it_says_more(tree) -> None:
+    rows = [{"question_id": 1, "chosen_answer": "x", "answer_model": "J"}]
+    tree.results("J", rows)
+    root = tree.write()
+    assert "answer_model" not in read(root).verdicts.columns
+    tree.results("J", [rows[0] | {"answer_model": "other"}])
+    assert set(read(root).verdicts["answer_model"]) == {"other"}
+
+
+def test_no_data(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no pair_gt_all folder"):
+        read(tmp_path)
+    (tmp_path / "pair_gt_all" / "parquet").mkdir(parents=True)
+    with pytest.raises(InputError, match=r"holds no \.parquet file"):
+        read(tmp_path)
+
+
+def test_a_parquet_file_without_rows(tree) -> None:
+    root = tree.write()
+    pq.write_table(pq.read_table(tree.pairs_path()).slice(0, 0), tree.pairs_path())
+    with pytest.raises(InputError, match="has no rows"):
+        read(root)
+
+
+def test_a_column_twice(tree) -> None:
+    root = tree.write()
+    table = pq.read_table(tree.pairs_path())
+    pq.write_table(table.append_column("question", pa.array(["x", "y"])), tree.pairs_path())
+    with pytest.raises(InputError, match="column question: occurs twice"):
+        read(root)
+
+
+def test_verdict_types(tree) -> None:
+    tree.results("J", [{"question_id": 1, "chosen_answer": all_of("a ", overall="TIE", accuracy="C", relevance=1)}])
+    verdicts = read(tree.write()).verdicts
+    choice = verdicts.set_index("dimension")["choice"]
+    assert choice.drop(["accuracy", "relevance", "overall"]).eq("A").all()
+    assert choice["overall"] == "tie"
+    assert pd.isna(choice["accuracy"]) and pd.isna(choice["relevance"])
+    assert verdicts["repeat"].tolist() == [0] * 6
+    assert set(verdicts["order"]) == {"AB"}

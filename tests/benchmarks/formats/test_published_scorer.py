@@ -1,0 +1,106 @@
+"""The published scorer, fed with our export, gives our numbers; where it does not, by which of its defects."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.formats.official import read, write
+from mrb_lib.benchmarks.votes import gold
+from mrb_lib.replies.reading import parse
+from mrb_lib.stats.accuracy import accuracy
+from mrb_lib.tables.schema import DIMENSIONS
+from mrb_lib.tables.validation import conform
+
+from .published_scorer import normalized, scores
+
+COLUMNS = ["judge", "case_id", "dimension", "order", "choice", "status", "reply"]
+UNREADABLE = ("No verdict is possible here.", "The picture cannot be judged.")
+
+
+@pytest.fixture
+def sample(reference_data: Path) -> Benchmark:
+    return read(reference_data / "official_sample").benchmark
+
+
+def judged(case_ids: list[str], *, seed: int, tied: str = "", lost: float = 0.0) -> pd.DataFrame:
+    """Verdicts as a judge that is asked by `official-form` gives them, read by our parser from its replies.
+
+    Parameters
+    ----------
+    tied : the dimension on which every third case is a tie, though none was offered
+    lost : the share of replies that hold no verdict
+    """
+    rng = np.random.default_rng(seed)
+    rows = []
+    for i, case_id in enumerate(case_ids):
+        said = {name: str(rng.choice(["A", "B"])) for name in DIMENSIONS}
+        if tied and i % 3 == 0:
+            said[tied] = "tie"
+        reply = json.dumps({**said, "reason": "The first names the side, the second does not."})
+        if rng.random() < lost:
+            reply = UNREADABLE[i % len(UNREADABLE)]
+        reading = parse(reply, DIMENSIONS, ("A", "B"))
+        rows += [
+            ("J", case_id, name, "AB", reading.choices[name], reading.status_of(name), reply) for name in DIMENSIONS
+        ]
+    return conform(pd.DataFrame(rows, columns=COLUMNS), "verdicts", "made")
+
+
+def ours(benchmark: Benchmark, verdicts: pd.DataFrame) -> dict[tuple[str, str], float]:
+    table = accuracy(verdicts, gold(benchmark), benchmark.cases, policy="official", by="organ", resamples=0)
+    parts = table[table["subfield"].notna()]
+    assert set(parts["n"] + parts["n_excluded"]) == {6, 8}, "every case of ground truth counts"
+    return dict(zip(zip(parts["subfield"], parts["dimension"], strict=True), parts["accuracy"], strict=True))
+
+
+@pytest.mark.parametrize("lost", [0.0, 0.3])
+@pytest.mark.parametrize("keeps_replies", [True, False])
+def test_the_published_scorer_gives_our_accuracy_by_organ_and_dimension(
+    sample: Benchmark, tmp_path: Path, lost: float, keeps_replies: bool
+) -> None:
+    verdicts = judged(sample.cases["case_id"].tolist(), seed=1, lost=lost)
+    assert verdicts["choice"].isna().any() == (lost > 0)
+    written = verdicts if keeps_replies else verdicts.assign(reply=pd.Series(None, index=verdicts.index, dtype="str"))
+    write(sample, written, tmp_path)
+    theirs = scores(tmp_path, "J")
+    assert len(theirs) == 3 * 6
+    assert theirs == pytest.approx(ours(sample, written))
+    assert len(set(theirs.values())) > 4
+
+
+def test_a_tie_in_one_dimension_loses_all_six_there_and_one_here(sample: Benchmark, tmp_path: Path) -> None:
+    verdicts = judged(sample.cases["case_id"].tolist(), seed=2, tied="creativity")
+    write(sample, verdicts, tmp_path)
+    theirs, mine = scores(tmp_path, "J"), ours(sample, verdicts)
+    label = gold(sample).rename(columns={"choice": "label"})[["case_id", "dimension", "label"]]
+    rows = verdicts.merge(label, on=["case_id", "dimension"]).merge(sample.cases[["case_id", "organ"]], on="case_id")
+    tied = set(rows.loc[(rows["dimension"] == "creativity") & rows["choice"].isna(), "case_id"])
+    assert len(tied) == 7, "every third of twenty"
+    rows["lost"] = rows["case_id"].isin(tied) & (rows["choice"] == rows["label"])
+    counts = rows.groupby(["organ", "dimension"])["lost"].sum()
+    n = sample.cases["organ"].value_counts()
+    assert 0 < counts.sum() <= 7 * 5, "verdicts that are right here and dropped there"
+    for (organ, dimension), number in counts.items():
+        assert mine[organ, dimension] - theirs[organ, dimension] == pytest.approx(number / n[organ])
+        assert number == 0 or dimension != "creativity"
+
+
+def test_it_has_the_defects_by_which_it_is_known() -> None:
+    """Otherwise the comparison above would be with a scorer of our own."""
+    all_a, all_b = dict.fromkeys(DIMENSIONS, "A"), dict.fromkeys(DIMENSIONS, "B")
+    assert normalized("I could not find a difference between the answers.") == all_a
+    assert normalized("I choose B because it has a clearer description.") is None
+    assert normalized("consistent with hepatitis B.") == all_b
+    assert normalized(json.dumps(dict.fromkeys(DIMENSIONS, "Assistant B"))) == all_a
+    assert normalized(json.dumps(dict.fromkeys(DIMENSIONS, "A|B"))) == all_a
+    assert normalized("Option [[A]] is worse; the final verdict is [[B]].") == all_a
+    assert normalized(f"{json.dumps(all_a)} No: {json.dumps(all_b)}") == all_a
+    assert normalized(json.dumps(all_b | {"overall": "tie"})) is None
+    assert normalized("\n".join(f"**{name}**: B" for name in DIMENSIONS)) is None
+    assert normalized(str(all_b)) is None

@@ -1,0 +1,60 @@
+"""Every registered format can be used, and says what it is and what its options do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mrb_lib.benchmarks.benchmark import load, save
+from mrb_lib.benchmarks.formats import READERS, WRITERS
+from mrb_lib.benchmarks.formats.base import declared_options
+from mrb_lib.tables.errors import InputError
+from mrb_lib.verdicts.store import load_verdicts, save_imported
+
+FOLDERS = {
+    "official": "official_sample",
+    "pandalm": "pandalm",
+    "judgebench": "judgebench_pairs",
+    "llmbar": "llmbar_casestudy",
+    "llmfao": "llmfao",
+    "kqa": "kqa",
+}
+
+
+@pytest.mark.parametrize("name", sorted(FOLDERS))
+def test_what_is_imported_can_be_stored_and_loaded(name: str, reference_data: Path, tmp_path: Path) -> None:
+    imported = READERS[name].convert(reference_data / FOLDERS[name])
+    save(imported.benchmark, tmp_path)
+    loaded = load(tmp_path)
+    assert len(loaded.cases) == len(imported.benchmark.cases)
+    assert loaded.meta == imported.benchmark.meta
+    if len(imported.verdicts):
+        save_imported(imported.verdicts, tmp_path / "runs", benchmark=name, kind=loaded.meta.kind, source=name)
+        assert len(load_verdicts(tmp_path / "runs", loaded.cases)) == len(imported.verdicts)
+
+
+@pytest.mark.parametrize("name", sorted(READERS))
+def test_a_folder_that_does_not_exist_is_one_message(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="absent"):
+        READERS[name].convert(tmp_path / "absent")
+
+
+def test_unknown_names_list_the_registered_ones() -> None:
+    with pytest.raises(InputError, match=r"'word' is unknown; use one of .*official.*table"):
+        READERS["word"]
+    named = "dpo, official, rationales, reward, sft, steps, table"
+    with pytest.raises(InputError, match=f"'pandalm' is unknown; use one of {named}"):
+        WRITERS["pandalm"]
+
+
+def test_every_format_says_what_it_is_and_what_its_options_do() -> None:
+    assert set(FOLDERS) | {"table"} == set(READERS)
+    assert all(feature.about for feature in (*READERS.values(), *WRITERS.values()))
+    functions = [entry.convert for entry in (*READERS.values(), *WRITERS.values())]
+    options = [option for function in functions for option in declared_options(function).values()]
+    assert {option.name for option in options} == {
+        "kind", "name", "unparsed_as_tie", "file_format", "split", "dimension", "prompt", "no_swap", "reference",
+        "per_annotator", "ties", "by_agreement", "seed", "limit",
+    }  # fmt: skip
+    assert all(option.annotation.__metadata__[0] for option in options)

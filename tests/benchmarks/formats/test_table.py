@@ -1,0 +1,299 @@
+"""The tidy tables: arbitrary text survives, and every fault names its row and column."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pandas.testing import assert_frame_equal
+
+from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations
+from mrb_lib.benchmarks.formats import read_source
+from mrb_lib.benchmarks.formats.base import verdict_table
+from mrb_lib.benchmarks.formats.table import read, write
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import CHOICES
+from mrb_lib.tables.validation import conform
+
+NO_VERDICTS = verdict_table([], "verdicts")
+CASES = "case_id,question,response_a,response_b\n001,q,a,b\n002,q,None,NA\n"
+SAVAGE = ["None", "NA", "nan", "null", "", " ", '"', '""', ",", "a,b", "\n", "\r", "\r\n", "a\r\nb", "😀", "=1+1", "[",
+          ";", "#", "'", "\\", "\\n", "\ufeffx", "\u2028", "\x85", "true", "1e3", "-0", "007"]  # fmt: skip
+TEXT = st.one_of(
+    st.sampled_from(SAVAGE), st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
+)
+FULL = TEXT.filter(bool)
+NAMED = TEXT.filter(str.strip)
+IDS = st.one_of(st.from_regex(r"\A0{0,3}[0-9]{1,4}\Z"), NAMED)
+NAME = st.from_regex(r"\A[a-z0-9\[;, ]{1,8}\.png\Z")
+
+
+def folder(path: Path, **files: str) -> Path:
+    for name, content in files.items():
+        (path / name.replace("__", ".")).write_text(content, encoding="utf-8", newline="")
+    return path
+
+
+@st.composite
+def benchmarks(draw: st.DrawFn) -> tuple[Benchmark, pd.DataFrame]:
+    ids = draw(st.lists(IDS, min_size=1, max_size=4, unique=True))
+    n = len(ids)
+
+    def column(values: st.SearchStrategy[str | None]) -> pd.Series:
+        return pd.Series(draw(st.lists(values, min_size=n, max_size=n)), dtype="str")
+
+    cases = pd.DataFrame({"case_id": pd.Series(ids, dtype="str"), "question": column(TEXT), "response_a": column(TEXT)})
+    cases["response_b"] = column(TEXT)
+    images = draw(st.lists(st.lists(NAME, max_size=3), min_size=n, max_size=n))
+    cases["images"] = pd.Series(images, dtype=object)
+    cases["organ"] = column(st.none() | FULL)
+    cases["an extra, odd"] = column(st.none() | FULL)
+    rows = [(i, a, "overall", draw(st.sampled_from(CHOICES))) for i in ids for a in draw(st.sets(NAMED, max_size=2))]
+    annotations = pd.DataFrame(rows, columns=["case_id", "annotator", "dimension", "choice"], dtype="str")
+    number = st.none() | st.floats(0, 1)
+    verdicts = pd.DataFrame(
+        {"judge": column(NAMED), "case_id": cases["case_id"], "dimension": "overall", "order": "BA"}
+    )
+    verdicts["repeat"] = draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
+    verdicts["choice"] = column(st.none() | st.sampled_from(CHOICES))
+    verdicts["p_a"] = pd.Series(draw(st.lists(number, min_size=n, max_size=n)), dtype="float64")
+    verdicts["reply"] = column(st.none() | FULL)
+    meta = BenchmarkMeta("made", "general", dimensions=("overall",))
+    made = Benchmark(meta, conform(cases, "cases", "x"), conform(annotations, "annotations", "x"))
+    return made, conform(verdicts, "verdicts", "x")
+
+
+@settings(max_examples=30, deadline=None)
+@given(made=benchmarks())
+def test_arbitrary_text_survives(made: tuple[Benchmark, pd.DataFrame]) -> None:
+    benchmark, verdicts = made
+    for file_format in ("csv", "parquet"):
+        with tempfile.TemporaryDirectory() as out:
+            write(benchmark, verdicts, Path(out), file_format=file_format)
+            again = read(Path(out))
+        assert_frame_equal(again.benchmark.cases, benchmark.cases)
+        assert_frame_equal(again.benchmark.annotations, benchmark.annotations)
+        assert_frame_equal(again.verdicts, verdicts)
+        assert again.benchmark.meta == benchmark.meta
+
+
+def test_images_survive(tmp_path: Path) -> None:
+    cases = pd.DataFrame(
+        {"case_id": ["1"], "question": "", "response_a": "", "response_b": "", "images": [["x/a;b.png"]]}
+    )
+    meta = BenchmarkMeta("made", "simulated")
+    images = {"x/a;b.png": b"content", "unused.png": b""}
+    findings = write(Benchmark(meta, cases, empty_annotations(), images), NO_VERDICTS, tmp_path)
+    again = read(tmp_path)
+    assert findings == [] and again.findings == []
+    assert dict(again.benchmark.images) == {"x/a;b.png": b"content"}
+    assert again.benchmark.meta.kind == "simulated"
+    assert again.verdicts.empty
+
+
+def test_what_csv_cannot_tell_is_counted_and_parquet_keeps_it(tmp_path: Path) -> None:
+    cases = pd.DataFrame({"case_id": ["1", "2"], "question": "q", "response_a": "a", "response_b": "b"})
+    cases["reference"] = ["", None]
+    cases["grade"] = [1.5, np.nan]
+    cases["images"] = pd.Series([["gone.png"], []], dtype=object)
+    benchmark = Benchmark(BenchmarkMeta("m", "general"), conform(cases, "cases", "x"), empty_annotations())
+    text = "\n".join(map(str, write(benchmark, NO_VERDICTS, tmp_path / "csv")))
+    assert "column reference: 1 texts are empty; they read back as missing" in text
+    assert "column grade: holds float64" in text
+    assert "1 images could not be found" in text
+    (tmp_path / "parquet").mkdir()
+    write(benchmark, NO_VERDICTS, tmp_path / "parquet", file_format="parquet")
+    again = read(tmp_path / "parquet")
+    assert_frame_equal(again.benchmark.cases, benchmark.cases)
+    assert "1 images are not there" in str(again.findings[0])
+
+
+def test_the_least_there_can_be(tmp_path: Path) -> None:
+    imported = read(folder(tmp_path, cases__csv=CASES))
+    cases = imported.benchmark.cases
+    assert cases["case_id"].tolist() == ["001", "002"]
+    assert cases["response_a"].tolist() == ["a", "None"]
+    assert cases["response_b"].tolist() == ["b", "NA"]
+    assert cases["images"].tolist() == [[], []]
+    assert imported.benchmark.annotations.empty and imported.verdicts.empty
+    assert (imported.benchmark.meta.kind, imported.benchmark.meta.name) == ("general", tmp_path.name)
+
+
+def test_dimensions_and_defaults_follow_the_data(tmp_path: Path) -> None:
+    imported = read(
+        folder(
+            tmp_path,
+            cases__csv=CASES,
+            annotations__csv="case_id,annotator,dimension,choice\n001,r,tone,A\n001,r,overall,tie\n",
+            verdicts__jsonl='{"judge":"j","case_id":"002","dimension":"accuracy","order":"AB","choice":null}\n',
+        ),
+        kind="clinical",
+        name="mine",
+    )
+    meta = imported.benchmark.meta
+    assert (meta.name, meta.kind, meta.categories) == ("mine", "clinical", CHOICES)
+    assert meta.dimensions == ("accuracy", "overall", "tone")
+    verdict = imported.verdicts.iloc[0]
+    assert (verdict["repeat"], verdict["probe"], verdict["status"]) == (0, "none", "unparsed")
+
+
+def test_labels_that_are_no_preference(tmp_path: Path) -> None:
+    annotations = "case_id,annotator,dimension,choice\n001,r,overall,Neutral\n002,r,overall,Entailment\n"
+    imported = read(folder(tmp_path, cases__csv=CASES, annotations__csv=annotations))
+    assert imported.benchmark.meta.categories == ("Entailment", "Neutral")
+    assert "the labels are not A, B, tie but Entailment, Neutral" in str(imported.findings[0])
+
+
+def test_benchmark_toml_states_the_rest(tmp_path: Path) -> None:
+    toml = 'name = "n"\nkind = "clinical"\ndimensions = ["overall"]\ncategories = ["A", "B"]\nlevel = "nominal"\n'
+    annotations = "case_id,annotator,dimension,choice\n001,r,overall,tie\n"
+    source = folder(tmp_path, cases__csv=CASES, benchmark__toml=toml, annotations__csv=annotations)
+    with pytest.raises(InputError, match=r"annotations\.csv, row 1, column choice .*'tie' is not a known choice"):
+        read(source)
+    (tmp_path / "annotations.csv").unlink()
+    assert read(source).benchmark.meta.name == "n"
+    assert read(source, kind="simulated").benchmark.meta.kind == "simulated"
+
+
+@pytest.mark.parametrize("cell", ["x.png;y.png", "x.png; y.png", '["x.png", "y.png"]'])
+def test_image_cells(tmp_path: Path, cell: str) -> None:
+    quoted = cell.replace('"', '""')
+    imported = read(
+        folder(tmp_path, cases__csv=f'case_id,question,response_a,response_b,images\n1,q,a,b,"{quoted}"\n2,q,a,b,\n')
+    )
+    assert imported.benchmark.cases["images"].tolist() == [["x.png", "y.png"], []]
+
+
+def test_jsonl_and_parquet_sources(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [
+        {"case_id": 7, "question": "q", "response_a": "", "response_b": "b", "images": None, "extra": 1},
+        {"case_id": "x", "question": "q", "response_a": "a", "response_b": "b", "images": ["i.png"]},
+    ]
+    source = folder(tmp_path, cases__jsonl="".join(json.dumps(row) + "\n" for row in rows))
+    from_lines = read(source).benchmark.cases
+    assert from_lines["case_id"].tolist() == ["7", "x"]
+    assert from_lines["images"].tolist() == [[], ["i.png"]]
+    assert from_lines["extra"].isna().tolist() == [False, True]
+    (tmp_path / "cases.jsonl").unlink()
+    frame = pd.DataFrame(rows).astype({"case_id": "str"})
+    frame.to_parquet(tmp_path / "cases.parquet")
+    assert_frame_equal(read(source).benchmark.cases, from_lines)
+
+
+ANNOTATIONS = "case_id,annotator,dimension,choice\n"
+VERDICTS = "judge,case_id,dimension,order,choice,p_a,repeat\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({}, r"there is no cases\.csv"),
+        ({"cases__csv": CASES, "cases__jsonl": "{}"}, r"both cases\.csv and cases\.jsonl are there"),
+        ({"cases__csv": ""}, r"cases\.csv: is empty"),
+        ({"cases__csv": "case_id,question,response_a,response_b\n"}, "holds no cases"),
+        ({"cases__csv": "case_id,question,response_a\n1,q,a\n"}, r"cases\.csv, column response_b: the column is"),
+        ({"cases__csv": CASES + "003,q,a\n"}, r"cases\.csv, row 3: has 3 cells where the header has 4"),
+        ({"cases__csv": CASES + "003,q,a,b,c\n"}, r"cases\.csv, row 3: has 5 cells"),
+        ({"cases__csv": CASES + '003,q,a,"b\n'}, r"cases\.csv, row 3: is not valid CSV"),
+        ({"cases__csv": CASES + "001,q,a,b\n"}, r"row 3, column case_id: .*occurs again \(first in row 1\)"),
+        ({"cases__csv": CASES.replace("question", "case_id")}, "column case_id: the name occurs twice in the header"),
+        ({"cases__csv": "case_id,question,response_a,response_b,images\n1,q,a,b,../x.png\n"}, "row 1, column images"),
+        ({"cases__csv": "case_id,question,response_a,response_b,images\n1,q,a,b,[x.png\n"}, "row 1, column images"),
+        ({"cases__jsonl": ""}, r"cases\.jsonl: is empty"),
+        ({"cases__jsonl": '{"case_id": 1'}, r"cases\.jsonl, line 1: is not valid JSON"),
+        (
+            {"cases__jsonl": '{"case_id":"1","question":3.5,"response_a":"","response_b":""}'},
+            "row 1, column question .*: float where text belongs",
+        ),
+        (
+            {"cases__jsonl": '{"case_id":1,"question":"","response_a":"","response_b":"","e":1}\n'
+             '{"case_id":2,"question":"","response_a":"","response_b":"","e":"x"}'},
+            "column e: mixes types",
+        ),
+        ({"cases__parquet": "PAR1 not"}, r"cases\.parquet: is damaged: truncated, or not a parquet file"),
+        ({"cases__parquet": ""}, r"cases\.parquet: is empty"),
+        ({"cases__csv": CASES, "annotations__csv": ANNOTATIONS + "001,r,overall,a\n001,r2,overall,A\n"},
+         r"annotations\.csv, row 1, column choice .*'a' is not a known choice"),
+        ({"cases__csv": CASES, "annotations__csv": ANNOTATIONS + "1,r,overall,A\n"},
+         r"annotations\.csv, row 1, column case_id: the case '1' does not exist"),
+        ({"cases__csv": CASES, "annotations__csv": ANNOTATIONS + "001,r,overall,A\n001,r,overall,B\n"}, "occurs again"),
+        ({"cases__csv": CASES, "annotations__csv": ANNOTATIONS + "001,r,overall,\n"}, "row 1, column choice"),
+        ({"cases__csv": CASES, "verdicts__csv": VERDICTS + "j,009,overall,AB,A,,0\n"},
+         r"verdicts\.csv, row 1, column case_id: the case '009' does not exist"),
+        ({"cases__csv": CASES, "verdicts__csv": VERDICTS + "j,001,overall,AB,A,0.5,0\nj,002,overall,AB,A,high,0\n"},
+         r"verdicts\.csv, row 2, column p_a .*'high' is not a number"),
+        ({"cases__csv": CASES, "verdicts__csv": VERDICTS + "j,001,overall,AB,A,nan,0\n"}, "column p_a"),
+        ({"cases__csv": CASES, "verdicts__csv": VERDICTS + "j,001,overall,AB,A,2,0\n"}, "column p_a .*outside 0 to 1"),
+        ({"cases__csv": CASES, "verdicts__csv": VERDICTS + "j,001,overall,AB,A,,x\n"}, "column repeat"),
+        ({"cases__csv": CASES, "verdicts__csv": VERDICTS + "j,001,overall,XY,A,,0\n"}, "column order"),
+        ({"cases__csv": CASES, "benchmark__toml": "name ="}, r"benchmark\.toml: is not valid TOML"),
+    ],
+)  # fmt: skip
+def test_faults_name_file_row_and_column(tmp_path: Path, files: dict[str, str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read(folder(tmp_path, **files))
+
+
+def test_text_that_is_not_utf8_names_the_line(tmp_path: Path) -> None:
+    (tmp_path / "cases.csv").write_bytes(CASES.encode() + b"003,q,caf\xe9,b\n")
+    with pytest.raises(InputError, match=r"cases\.csv, line 4: is not UTF-8"):
+        read(tmp_path)
+
+
+def test_a_byte_order_mark_and_long_cells(tmp_path: Path) -> None:
+    (tmp_path / "cases.csv").write_bytes(b"\xef\xbb\xbf" + CASES.encode() + b"\n003,q," + b"x" * 300_000 + b",b\n")
+    imported = read(tmp_path)
+    assert len(imported.benchmark.cases) == 3
+    assert "1 blank lines" in str(imported.findings[0])
+
+
+def test_an_image_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("x")
+    source = tmp_path / "src"
+    (source / "images").mkdir(parents=True)
+    (source / "images" / "x.png").symlink_to(tmp_path / "secret")
+    (source / "cases.csv").write_text("case_id,question,response_a,response_b,images\n1,q,a,b,x.png\n")
+    with pytest.raises(InputError, match="leads out of the folder"):
+        read(source)
+
+
+def test_options_are_checked(tmp_path: Path) -> None:
+    folder(tmp_path, cases__csv=CASES)
+    with pytest.raises(InputError, match="kind 'medical': is unknown"):
+        read(tmp_path, kind="medical")
+    benchmark = read(tmp_path).benchmark
+    with pytest.raises(InputError, match="file format 'xlsx': is unknown"):
+        write(benchmark, NO_VERDICTS, tmp_path / "out", file_format="xlsx")
+
+
+def test_columns_are_renamed_in_whichever_table_has_them(tmp_path: Path) -> None:
+    folder(
+        tmp_path,
+        cases__csv="id,prompt,response_a,response_b,pictures\n1,q,a,b,\n2,q,c,d,\n",
+        annotations__jsonl='{"id": "1", "rater": "x", "dimension": "overall", "choice": "A"}\n',
+    )
+    pairs = ["id=case_id", "prompt=question", "rater=annotator", "pictures=images"]
+    imported = read_source("table", tmp_path, map_=pairs).benchmark
+    assert imported.cases["question"].tolist() == ["q", "q"]
+    assert imported.cases["images"].tolist() == [[], []]
+    assert imported.annotations[["case_id", "annotator"]].to_numpy().tolist() == [["1", "x"]]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        (["question"], "--map 'question': is not a pair of names"),
+        (["prompt=question"], "--map prompt=question: there is no column prompt; the columns are "),
+        (["case_id=question"], "column question: is there already; leave out --map case_id=question"),
+    ],
+)
+def test_a_column_that_cannot_be_renamed_is_named(tmp_path: Path, pairs: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_source("table", folder(tmp_path, cases__csv=CASES), map_=pairs)

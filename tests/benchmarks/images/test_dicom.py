@@ -1,0 +1,176 @@
+"""DICOM pictures are shown as pydicom's own window function shows them, and damaged files are said to be so."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pydicom
+import pytest
+from PIL import Image
+from pydicom.dataset import Dataset, FileMetaDataset
+from pydicom.pixels.processing import apply_modality_lut, apply_voi_lut
+from pydicom.uid import UID, DeflatedExplicitVRLittleEndian, ExplicitVRLittleEndian, SecondaryCaptureImageStorage
+
+from mrb_lib.benchmarks.images import Pixels, png, read_pixels
+from mrb_lib.benchmarks.images.pixels import windowed
+from mrb_lib.tables.errors import InputError
+
+FILES = Path(pydicom.__file__).parent / "data" / "test_files"
+
+
+def sample(name: str) -> bytes:
+    return (FILES / name).read_bytes()
+
+
+def written(values: np.ndarray, syntax: UID = ExplicitVRLittleEndian, **tags: object) -> bytes:
+    """A file with one or several frames of unsigned values, and the given tags besides."""
+    dataset = Dataset()
+    dataset.file_meta = FileMetaDataset()
+    dataset.file_meta.TransferSyntaxUID = syntax
+    dataset.file_meta.MediaStorageSOPClassUID = dataset.SOPClassUID = SecondaryCaptureImageStorage
+    dataset.file_meta.MediaStorageSOPInstanceUID = dataset.SOPInstanceUID = UID("1.2.3")
+    dataset.Rows, dataset.Columns = values.shape[-2:]
+    dataset.SamplesPerPixel, dataset.PhotometricInterpretation = 1, "MONOCHROME2"
+    dataset.BitsAllocated, dataset.BitsStored, dataset.HighBit, dataset.PixelRepresentation = 16, 12, 11, 0
+    dataset.PixelData = values.astype("<u2").tobytes()
+    if values.ndim == 3:
+        dataset.NumberOfFrames = len(values)
+    for name, value in tags.items():
+        setattr(dataset, name, value)
+    stream = io.BytesIO()
+    dataset.save_as(stream, enforce_file_format=True)
+    return stream.getvalue()
+
+
+def real(pixels: Pixels) -> np.ndarray:
+    return pixels.offset + pixels.step * pixels.values.astype(float)
+
+
+RAMP = np.arange(4096).reshape(64, 64)
+
+
+@pytest.mark.parametrize("name", ["CT_small.dcm", "MR_small.dcm", "MR_small_RLE.dcm", "693_J2KI.dcm"])
+def test_values_are_in_the_units_of_the_file(name: str) -> None:
+    dataset = pydicom.dcmread(FILES / name)
+    np.testing.assert_array_equal(
+        real(read_pixels(sample(name), name)), apply_modality_lut(dataset.pixel_array, dataset)
+    )
+
+
+@pytest.mark.parametrize(("centre", "width"), [(600, 1600), (40, 400), (2048, 4096), (10.5, 3), (100, 1)])
+@pytest.mark.parametrize("function", ["LINEAR", "LINEAR_EXACT"])
+def test_the_first_window_of_a_file_is_the_standards(centre: float, width: float, function: str) -> None:
+    content = written(RAMP, WindowCenter=[centre, 1], WindowWidth=[width, 2], VOILUTFunction=function)
+    dataset = pydicom.dcmread(io.BytesIO(content))
+    expected = apply_voi_lut(dataset.pixel_array, dataset) / 4095 * 255
+    np.testing.assert_allclose(windowed(read_pixels(content)), expected, atol=0.501)
+
+
+def test_rescaled_values_have_the_window_in_their_own_units() -> None:
+    content = written(RAMP, RescaleSlope=2, RescaleIntercept=-1024, WindowCenter=40, WindowWidth=401)
+    pixels = read_pixels(content)
+    np.testing.assert_array_equal(real(pixels), 2 * RAMP - 1024)
+    assert (pixels.low, pixels.high, pixels.centre, pixels.width) == (-1024, 7166, 39.5, 400)
+
+
+def test_monochrome1_is_shown_with_high_values_dark() -> None:
+    light, dark = (
+        windowed(read_pixels(written(RAMP, PhotometricInterpretation=f"MONOCHROME{kind}"))).astype(int)
+        for kind in (2, 1)
+    )
+    np.testing.assert_array_equal(light + dark, 255)
+    assert dark[0, 0] == 255
+
+
+def test_of_several_frames_the_first_is_shown_and_their_number_known() -> None:
+    pixels = read_pixels(written(np.stack([RAMP, RAMP[::-1], RAMP * 0])))
+    np.testing.assert_array_equal(real(pixels), RAMP)
+    assert pixels.frames == 3
+
+
+def test_each_frame_is_read_with_its_own_window_and_spacing() -> None:
+    frames = np.stack([RAMP, RAMP[::-1], RAMP.T])
+    windows, spacings = [(100, 50), (600, 300), (9, 4)], [(0.5, 0.25), (1, 2), (3, 3)]
+    groups = []
+    for (centre, width), spacing in zip(windows, spacings, strict=True):
+        window, measures, group = Dataset(), Dataset(), Dataset()
+        window.WindowCenter, window.WindowWidth, window.VOILUTFunction = centre, width, "LINEAR_EXACT"
+        measures.PixelSpacing = list(spacing)
+        group.FrameVOILUTSequence, group.PixelMeasuresSequence = [window], [measures]
+        groups.append(group)
+    content = written(frames, PerFrameFunctionalGroupsSequence=groups)
+    for number, (values, window, spacing) in enumerate(zip(frames, windows, spacings, strict=True), start=1):
+        pixels = read_pixels(content, "x", number)
+        np.testing.assert_array_equal(real(pixels), values)
+        assert (pixels.centre, pixels.width, pixels.spacing, pixels.frames) == (*window, spacing, 3)
+    for number in (0, 4):
+        with pytest.raises(InputError, match=f"x: has no frame {number}; use 1 to 3"):
+            read_pixels(content, "x", number)
+    with pytest.raises(InputError, match="only the first of its format"):
+        read_pixels(png(Image.new("L", (2, 2))), "x", 2)
+
+
+@pytest.mark.parametrize("name", ["rtdose.dcm", "rtdose_rle.dcm", "SC_rgb_rle_2frame.dcm"])
+def test_frames_are_those_of_the_file_in_their_order(name: str) -> None:
+    dataset = pydicom.dcmread(FILES / name)
+    every = dataset.pixel_array
+    for number in (1, 2, len(every)):
+        pixels = read_pixels(sample(name), name, number)
+        assert pixels.frames == len(every)
+        # What spans more than 16 bits is kept to half a step of theirs.
+        np.testing.assert_allclose(
+            real(pixels), every[number - 1], rtol=1e-9, atol=0 if pixels.step == 1 else pixels.step / 2
+        )
+
+
+def test_an_enhanced_file_keeps_rescaling_and_window_with_the_frame() -> None:
+    frame, rescale, window = Dataset(), Dataset(), Dataset()
+    rescale.RescaleSlope, rescale.RescaleIntercept = 1, -1000
+    window.WindowCenter, window.WindowWidth = 50, 351
+    frame.PixelValueTransformationSequence, frame.FrameVOILUTSequence = [rescale], [window]
+    pixels = read_pixels(written(RAMP, SharedFunctionalGroupsSequence=[frame]))
+    assert (pixels.low, pixels.centre, pixels.width) == (-1000, 49.5, 350)
+
+
+@pytest.mark.parametrize("name", ["examples_palette.dcm", "examples_ybr_color.dcm", "SC_rgb_rle_16bit.dcm"])
+def test_colour_is_8_bits_red_green_blue(name: str) -> None:
+    pixels = read_pixels(sample(name), name)
+    assert pixels.values.shape[2:] == (3,)
+    assert pixels.values.dtype == np.uint8
+    assert int(pixels.values.max()) - int(pixels.values.min()) > 100
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("MR_small_jpeg_ls_lossless.dcm", "compression is not supported"),
+        ("MR_truncated.dcm", "not a readable DICOM image"),
+        ("rtplan.dcm", "without a picture"),
+    ],
+)
+def test_what_cannot_be_shown_is_said_by_name(name: str, why: str) -> None:
+    with pytest.raises(InputError, match=why) as raised:
+        read_pixels(sample(name), name)
+    assert name in str(raised.value)
+
+
+def test_a_picture_too_large_to_decode_is_refused_before_it_is() -> None:
+    content = written(RAMP, Rows=60_000, Columns=60_000)
+    with pytest.raises(InputError, match="too large to show safely"):
+        read_pixels(content, "scan.dcm")
+
+
+def test_a_deflated_file_that_unpacks_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = written(RAMP, syntax=DeflatedExplicitVRLittleEndian)
+    np.testing.assert_array_equal(real(read_pixels(content)), RAMP)
+    assert len(content) < RAMP.size * 2
+    monkeypatch.setattr("mrb_lib.benchmarks.images.dicom._INFLATED", 8192)
+    with pytest.raises(InputError, match="too large to show safely"):
+        read_pixels(content, "scan.dcm")
+
+
+def test_nothing_of_the_patient_is_in_what_is_read() -> None:
+    content = written(RAMP, PatientName="Doe^Jane", PatientID="12345")
+    assert "Doe" not in repr(vars(read_pixels(content, "scan.dcm")))

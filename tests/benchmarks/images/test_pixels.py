@@ -1,0 +1,106 @@
+"""Pictures keep their depth, and a window shows of it what its formula says."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from mrb_lib.benchmarks.images import Pixels, packed_png, plain_png, read_pixels
+from mrb_lib.benchmarks.images.pictures import shrunk
+from mrb_lib.benchmarks.images.pixels import windowed
+from mrb_lib.tables.errors import InputError
+
+
+def stored(values: np.ndarray, kind: str = "PNG") -> bytes:
+    stream = io.BytesIO()
+    Image.fromarray(values).save(stream, format=kind)
+    return stream.getvalue()
+
+
+def real(pixels: Pixels) -> np.ndarray:
+    return pixels.offset + pixels.step * pixels.values.astype(float)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "TIFF"])
+def test_16_bits_are_kept(kind: str) -> None:
+    values = np.arange(0, 60_000, 15, dtype="uint16").reshape(50, 80)
+    pixels = read_pixels(stored(values, kind))
+    assert pixels.grey
+    assert pixels.deep
+    np.testing.assert_array_equal(real(pixels), values)
+    assert (pixels.low, pixels.high) == (0, 59_985)
+
+
+def test_real_numbers_of_any_range_are_kept_to_a_65535th_of_it() -> None:
+    values = np.random.default_rng(0).normal(0, 1e6, (40, 40)).astype("float32")
+    pixels = read_pixels(stored(values, "TIFF"))
+    np.testing.assert_allclose(real(pixels), values, atol=np.ptp(values) / 65_535)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5, np.nan, np.inf])
+def test_a_picture_of_one_value_is_shown(value: float) -> None:
+    pixels = read_pixels(stored(np.full((3, 3), value, dtype="float32"), "TIFF"))
+    assert pixels.width > 0
+    assert windowed(pixels).shape == (3, 3)
+
+
+def test_8_bits_and_colour_are_themselves() -> None:
+    grey = np.arange(200, dtype="uint8").reshape(10, 20)
+    colour = np.random.default_rng(1).integers(0, 256, (10, 20, 3), dtype="uint8")
+    for values in (grey, colour):
+        pixels = read_pixels(stored(values))
+        assert not pixels.deep
+        np.testing.assert_array_equal(windowed(pixels), values)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(-1000, 0), (-160, 0), (-60, 64), (40, 128), (140, 191), (240, 255), (3000, 255)],
+)
+@pytest.mark.parametrize("inverted", [False, True])
+def test_a_window_is_a_line_from_black_to_white(value: int, expected: int, inverted: bool) -> None:
+    # The usual window of the abdomen: centre 40, width 400, so -160 is black and 240 white.
+    values = np.array([[value + 1024]], dtype="uint16")
+    pixels = Pixels(values, -1024, 3071, 40.0, 400.0, inverted, -1024.0)
+    assert windowed(pixels)[0, 0] == (255 - expected if inverted else expected)
+
+
+def test_packed_values_come_back_from_the_png() -> None:
+    values = np.random.default_rng(2).integers(0, 65_536, (30, 20), dtype="uint16")
+    with Image.open(io.BytesIO(packed_png(Pixels(values), 30))) as image:
+        packed = np.asarray(image).astype(int)
+        assert image.mode == "RGB"
+        assert not image.info
+    np.testing.assert_array_equal(packed[..., 0] * 256 + packed[..., 1], values)
+
+
+@pytest.mark.parametrize("depth", ["uint8", "uint16"])
+def test_a_shrunk_picture_keeps_its_kind_its_shape_and_its_mean(depth: str) -> None:
+    top = np.iinfo(depth).max
+    values = np.tile(np.linspace(0, top, 200), (100, 1)).astype(depth)
+    small = shrunk(Pixels(values), 50)
+    assert small.values.dtype == depth
+    assert small.values.shape == (25, 50)
+    assert abs(small.values.mean() - values.mean()) < top / 200
+    assert shrunk(small, 50) is small
+
+
+def test_a_plain_png_is_the_windowed_picture() -> None:
+    pixels = Pixels(np.arange(0, 400, 4, dtype="uint16").reshape(10, 10), 0, 399, 200, 100)
+    with Image.open(io.BytesIO(plain_png(pixels, 10))) as image:
+        np.testing.assert_array_equal(np.asarray(image), windowed(pixels))
+
+
+@pytest.mark.parametrize("content", [b"", b"<svg/>", b"\x89PNG\r\n\x1a\n" + b"x" * 50])
+def test_what_is_no_image_is_said_by_name(content: bytes) -> None:
+    with pytest.raises(InputError, match=r"scan\.png: is not a readable image"):
+        read_pixels(content, "scan.png")
+
+
+def test_a_damaged_deep_picture_is_said_by_name() -> None:
+    values = np.random.default_rng(3).integers(0, 65_536, (64, 64), dtype="uint16")
+    with pytest.raises(InputError, match=r"scan\.png: is not a readable image"):
+        read_pixels(stored(values)[:3000], "scan.png")

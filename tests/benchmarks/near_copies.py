@@ -1,0 +1,66 @@
+"""Small benchmarks of plain rows, and copies of pictures as other programs store them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from io import BytesIO
+
+import numpy as np
+import pandas as pd
+from PIL import Image, ImageDraw, ImageEnhance
+
+from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.tables.validation import conform
+
+WORDS = np.array([f"word{i}" for i in range(400)])
+
+
+def sentence(seed: int, n: int = 30) -> str:
+    """Words that no other seed puts in this order."""
+    return " ".join(np.random.default_rng(seed).choice(WORDS, n))
+
+
+def bench(rows: Iterable[Mapping[str, object]], images: Mapping[str, bytes] | None = None) -> Benchmark:
+    """A benchmark of these rows; what a row leaves out differs from every other row."""
+    filled = [
+        {
+            "case_id": f"c{i}",
+            "question": sentence(3 * i),
+            "response_a": sentence(3 * i + 1),
+            "response_b": sentence(3 * i + 2),
+            **row,
+        }
+        for i, row in enumerate(rows)
+    ]
+    cases = conform(pd.DataFrame(filled), "cases", "cases")
+    return Benchmark(BenchmarkMeta("b", "general", ("overall",)), cases, empty_annotations(), images or {})
+
+
+def drawing(seed: int, side: int = 200) -> Image.Image:
+    """A grey picture of discs, unlike that of any other seed."""
+    rng = np.random.default_rng(seed)
+    picture = Image.new("L", (side, side), 40)
+    draw = ImageDraw.Draw(picture)
+    for _ in range(12):
+        x, y = rng.integers(0, side, 2)
+        radius = int(rng.integers(8, side // 4))
+        draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=int(rng.integers(40, 230)))
+    return picture
+
+
+def stored(picture: Image.Image, format_: str = "PNG", **options: int) -> bytes:
+    """The bytes of a picture in a format."""
+    stream = BytesIO()
+    picture.save(stream, format_, **options)
+    return stream.getvalue()
+
+
+def stored_again(picture: Image.Image) -> dict[str, bytes]:
+    """The same picture, as it comes back from other programs."""
+    return {
+        "jpeg": stored(picture, "JPEG", quality=40),
+        "half": stored(picture.resize((picture.width // 2, picture.height // 2))),
+        "contrast": stored(ImageEnhance.Contrast(picture).enhance(0.7)),
+        "colour": stored(picture.convert("RGB"), "JPEG", quality=85),
+    }

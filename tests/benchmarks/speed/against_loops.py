@@ -1,0 +1,140 @@
+"""The resampling engine against the obvious loops, side by side in one run. SIMULATED data.
+
+Agreement (Krippendorff's alpha) of 6 dimensions x 22 groups of cases and accuracy of 32 judges in
+each of them, with 95% percentile intervals: once by `mrb_lib`, once by looping `krippendorff.alpha`
+and `scipy.stats.bootstrap`. The loops are measured on a share of the work, in every group of cases, and
+scaled up. Both must give the same intervals, up to the chance of their own resamples.
+Run it by hand: `python tests/benchmarks/speed/against_loops.py`; the results are in RESULTS.md.
+"""
+
+from __future__ import annotations
+
+import time
+
+import krippendorff
+import numpy as np
+import pandas as pd
+from scipy.stats import bootstrap
+from simulated import PAPER_CASES, PAPER_JUDGES, benchmark, verdicts
+
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.core.scoring import encode_gold, score
+from mrb_lib.stats.inputs import labels
+from mrb_lib.stats.tables import analyze, asks_for, read_panels
+from mrb_lib.tables.schema import CHOICES, DIMENSIONS
+
+RESAMPLES = 10_000
+ALPHAS = 200
+"""The resamples of the loop over `krippendorff.alpha` in a round, which are a fiftieth of all."""
+ROUNDS = 5
+DIMENSION, JUDGE = DIMENSIONS[0], 0
+FAR = 0.25
+"""The most by which an end may differ, as a share of the interval's width: 200 resamples place an end so well."""
+Intervals = dict[tuple[str, str | None], tuple[float, float]]
+
+
+def quick(made: Benchmark, panels: dict[str, Panel]) -> tuple[float, Intervals, Intervals]:
+    """All intervals by the library: the seconds, and those of one dimension and judge."""
+    options = {"agreement": {}, "accuracy": {"references": 0}}  # the loops have no references
+    for table in options:
+        asks_for(table)  # imports what makes it, as those of the loops are imported
+    start = time.perf_counter()
+    found = {
+        table: analyze(made, panels, table, by=["organ", "department"], resamples=RESAMPLES, **own)
+        for table, own in options.items()
+    }
+    seconds = time.perf_counter() - start
+    judge = panels["none"].judges[JUDGE]
+    accuracy = found["accuracy"][found["accuracy"]["judge"] == judge]
+    return seconds, _ends(found["agreement"], "krippendorff_alpha_"), _ends(accuracy, "")
+
+
+def _ends(rows: pd.DataFrame, prefix: str) -> Intervals:
+    rows = rows[rows["dimension"].eq(DIMENSION) & rows["macro"].ne(True)] if "macro" in rows else rows
+    rows = rows[rows["dimension"] == DIMENSION]
+    return {
+        (row["by"], row["subfield"]) if isinstance(row["subfield"], str) else ("all", None): (
+            row[f"{prefix}low"],
+            row[f"{prefix}high"],
+        )
+        for _, row in rows.iterrows()
+    }
+
+
+def groups(cases: pd.DataFrame) -> dict[tuple[str, str | None], np.ndarray]:
+    """The positions of the cases of the whole benchmark, of each organ and each department."""
+    out: dict[tuple[str, str | None], np.ndarray] = {("all", None): np.arange(len(cases))}
+    for by in ("organ", "department"):
+        out |= {(by, str(name)): np.flatnonzero(cases[by] == name) for name in cases[by].dropna().unique()}
+    return out
+
+
+def loop_alpha(made: Benchmark, parts: dict[tuple[str, str | None], np.ndarray]) -> tuple[float, Intervals]:
+    """A bootstrap that calls `krippendorff.alpha` for every resample."""
+    generator = np.random.default_rng(0)
+    votes = made.annotations.pivot(index=["dimension", "annotator"], columns="case_id", values="choice")
+    coded = votes.replace({name: float(i) for i, name in enumerate(CHOICES)}).astype(float)[made.cases["case_id"]]
+    ratings = coded.loc[DIMENSION].to_numpy()
+    out: Intervals = {}
+    start = time.perf_counter()
+    for part, cases in parts.items():
+        drawn = [
+            krippendorff.alpha(ratings[:, cases[draw]], level_of_measurement="nominal")
+            for draw in generator.integers(0, len(cases), (ALPHAS, len(cases)))
+        ]
+        out[part] = tuple(np.quantile(drawn, [0.025, 0.975]))
+    return time.perf_counter() - start, out
+
+
+def loop_accuracy(
+    made: Benchmark, scored: np.ndarray, parts: dict[tuple[str, str | None], np.ndarray]
+) -> tuple[float, Intervals]:
+    """`scipy.stats.bootstrap` of one judge's accuracy in every group."""
+    generator = np.random.default_rng(0)
+    out: Intervals = {}
+    start = time.perf_counter()
+    for part, cases in parts.items():
+        values = scored[cases][np.isfinite(scored[cases])]
+        given = bootstrap((values,), np.mean, n_resamples=RESAMPLES, method="percentile", rng=generator)
+        out[part] = (given.confidence_interval.low, given.confidence_interval.high)
+    return time.perf_counter() - start, out
+
+
+def compare(name: str, slow: Intervals, fast: Intervals) -> None:
+    """Stop where an interval of the library is another than the loop's."""
+    far = {
+        part: max(abs(a - b) for a, b in zip(slow[part], fast[part], strict=True)) / (slow[part][1] - slow[part][0])
+        for part in slow
+    }
+    worst = max(far, key=lambda part: far[part])
+    print(f"{name}: {len(far)} intervals; the ends differ by at most {far[worst]:.0%} of an interval's width", end=" ")
+    print(f"({worst[1] or 'all cases'})", flush=True)
+    if far[worst] > FAR:
+        raise SystemExit(f"{name} of {worst}: loop {slow[worst]}, mrb_lib {fast[worst]}")
+
+
+def main() -> None:
+    """Measure both, compare the numbers, and say how many times faster one is."""
+    made, latent = benchmark(PAPER_CASES)
+    panels = read_panels(made, verdicts(made, latent, PAPER_JUDGES))
+    parts = groups(made.cases)
+    panel = panels["none"]
+    scored = score(panel, encode_gold(labels(made), made.cases["case_id"], panel.dimensions), "balanced").score
+    print(f"SIMULATED: {len(parts)} groups, {len(DIMENSIONS)} dimensions, {PAPER_JUDGES} judges, {RESAMPLES} resamples")
+    seconds = np.zeros((ROUNDS, 3))
+    for i in range(ROUNDS):  # in turns, since a machine is not always as fast
+        seconds[i, 0], alphas, accuracies = quick(made, panels)
+        seconds[i, 1], slow_alphas = loop_alpha(made, parts)
+        seconds[i, 2], slow = loop_accuracy(made, scored[JUDGE, panel.dimensions.index(DIMENSION)], parts)
+    compare("alpha", slow_alphas, alphas)
+    compare("accuracy", slow, accuracies)
+    fast, alpha, mean = seconds.mean(axis=0)
+    alpha *= RESAMPLES / ALPHAS * len(DIMENSIONS)
+    mean *= len(DIMENSIONS) * PAPER_JUDGES
+    print(f"mean of {ROUNDS} rounds: mrb_lib {fast:.2f} s; loops, scaled up, {alpha:.0f} s for alpha", end=" ")
+    print(f"and {mean:.0f} s for accuracy: {(alpha + mean) / fast:.0f} times as long")
+
+
+if __name__ == "__main__":
+    main()

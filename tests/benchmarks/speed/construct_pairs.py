@@ -1,0 +1,242 @@
+"""What the pair designs of `mrb construct pair` keep of what they promise, and how long pairs and a release take.
+
+    python tests/benchmarks/speed/construct_pairs.py designs 100
+    python tests/benchmarks/speed/construct_pairs.py adaptive 100
+    python tests/benchmarks/speed/construct_pairs.py bound 30
+    python tests/benchmarks/speed/construct_pairs.py time 10000 100000
+
+`designs`: in so many seeds, how many are connected, how far meetings are from equal, and how wide the intervals of the
+table `ranking` come out, as a share of what was announced. `adaptive`: how many fewer annotations adaptive pairs take
+for the intervals of 1,056 balanced ones, by spread, and how true they are with 792. `bound`: how many fewer there could
+be at all. `time`: seconds and peak memory of the step, with 12 responders, then of `release`, with 3 annotators on one
+dimension set and an image an item. All data are SIMULATED.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+
+from mrb_lib.build.construct.pair import Plan, pair
+from mrb_lib.build.construct.pairing.adaptive import adaptive_pairs
+from mrb_lib.build.construct.pairing.balance import NONE, balanced_pairs
+from mrb_lib.build.construct.pairing.design import Assumptions, design, meetings
+from mrb_lib.build.construct.release import Terms, release
+from mrb_lib.build.construct.work import Work, begin, create_work, open_work
+from mrb_lib.stats.responders.bradley_terry import bradley_terry
+from mrb_lib.stats.responders.ranking import ranking
+from mrb_lib.tables.schema import DIMENSIONS
+
+R, N, TIES, BATCH = 12, 1026, 0.15, 66
+PAIRS = np.array(list(combinations(range(R), 2)))
+NAMES = np.array([f"m{i:02d}" for i in range(R)])
+NOBODY = pd.DataFrame({name: pd.Series(dtype="str") for name in ("case_id", "annotator", "dimension", "choice")})
+
+
+def designs(seeds: int) -> None:
+    """Connectedness, meetings and widths; a tenth of the responses is missing."""
+    connected, apart, ratios = 0, [], {0.5: [], 1.0: [], 1.5: []}
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        has = rng.random((N, R)) > 0.1
+        allowed = has[:, PAIRS[:, 0]] & has[:, PAIRS[:, 1]]
+        chosen = balanced_pairs(allowed, 1, rng.integers(0, 13, N), rng.integers(0, 3, allowed.shape), rng)[:, 0]
+        given = np.flatnonzero(chosen != NONE)
+        sides = NAMES[PAIRS[chosen[given]]]
+        cases = pd.DataFrame({"case_id": given.astype(str), "model_a": sides[:, 0], "model_b": sides[:, 1]})
+        cases = cases.assign(item_id=cases["case_id"])
+        met = meetings(cases)["n"]
+        apart.append(int(met.max() - met.min()))
+        for spread, found in ratios.items():
+            announced = design(cases, Assumptions(spread=spread)).set_index("quantity")["value"]
+            connected += int(spread == 1 and announced["n_parts"] == 1)
+            x = rng.normal(scale=spread, size=R)
+            p = 1 / (1 + np.exp(np.diff(x[PAIRS[chosen[given]]], axis=1)[:, 0]))
+            tie, drawn = TIES * 4 * p * (1 - p), rng.random(len(p))
+            choice = np.where(drawn < tie, "tie", np.where(drawn < p + tie / 2, "A", "B")).astype(object)
+            choice[rng.random(len(p)) < 0.05] = None
+            gold = cases[["case_id"]].assign(dimension="overall", choice=choice)
+            table = ranking(None, gold, NOBODY, cases, resamples=400, intervals="recommended")
+            rows = table[(table["part"] == "strength") & (table["source"] == "gold")]
+            found.append((rows["high"] - rows["low"]).mean() / announced["strength_width"])
+    print(f"{connected} of {seeds} connected; meetings differ by at most {max(apart)}")
+    for spread, found in ratios.items():
+        share = np.mean(np.abs(np.array(found) - 1) < 0.15)
+        print(f"spread {spread}: width / announced {np.nanmean(found):.3f}; single designs within 15%: {share:.0%}")
+
+
+def annotate(wins: np.ndarray, ties: np.ndarray, counts: np.ndarray, x: np.ndarray, rng: np.random.Generator) -> None:
+    """Add comparisons of truly so strong responders."""
+    for k in np.flatnonzero(counts):
+        i, j = PAIRS[k]
+        p = 1 / (1 + np.exp(x[j] - x[i]))
+        tie = TIES * 4 * p * (1 - p)
+        a, b, even = rng.multinomial(counts[k], [p - tie / 2, 1 - p - tie / 2, tie])
+        wins[i, j], wins[j, i], ties[i, j] = wins[i, j] + a, wins[j, i] + b, ties[i, j] + even
+        ties[j, i] = ties[i, j]
+
+
+def errors(wins: np.ndarray, ties: np.ndarray) -> tuple[float, float, np.ndarray, np.ndarray]:
+    """Mean standard errors of log strengths and of strengths, by the sandwich; the strengths with theirs."""
+    x = bradley_terry(wins[None], ties[None]).log_strength[0]
+    p = 1 / (1 + np.exp(x[None] - x[:, None]))
+    weight = (wins + wins.T + ties) * p * (1 - p)
+    square = wins * (1 - p) ** 2 + (wins * (1 - p) ** 2).T + ties * (0.5 - p) ** 2
+    inverse = np.linalg.inv(np.diag(weight.sum(axis=1)) - weight + 1) - 1 / R**2
+    covariance = inverse @ (np.diag(square.sum(axis=1)) - square) @ inverse
+    strength = np.exp(x) / np.exp(x).sum()
+    slope = np.diag(strength) - np.outer(strength, strength)
+    of_strength = slope @ covariance @ slope
+    error = np.sqrt(np.diag(of_strength))
+    return float(np.sqrt(np.diag(covariance)).mean()), float(error.mean()), strength, error
+
+
+def adaptive(seeds: int) -> None:
+    """Annotations for the widths of 1,056 balanced pairs, in batches of 66 after four of each pair."""
+    total, start, looked_at = 16 * len(PAIRS), 4, 12 * len(PAIRS)
+    for spread in (0.3, 0.6, 1.0, 1.1, 1.2, 1.5, 2.0):
+        saved, off, off_balanced = [], [], []
+        for seed in range(seeds):
+            rng = np.random.default_rng(seed)
+            x = np.sort(rng.normal(scale=spread, size=R))
+            truth = np.exp(x) / np.exp(x).sum()
+            wins, ties = np.zeros((2, R, R))
+            annotate(wins, ties, np.full(len(PAIRS), 16), x, rng)
+            *balanced, strength, error = errors(wins, ties)
+            off_balanced.append((strength - truth, error))
+            wins, ties = np.zeros((2, R, R))
+            annotate(wins, ties, np.full(len(PAIRS), start), x, rng)
+            n, needed = start * len(PAIRS), [np.nan, np.nan]
+            while n < 2 * total and (np.isnan(needed).any() or n < looked_at):
+                everything = np.ones((BATCH, len(PAIRS)), dtype=bool)
+                chosen = adaptive_pairs(everything, PAIRS, BATCH, wins, ties, np.zeros(len(PAIRS)), rng)
+                annotate(wins, ties, np.bincount(chosen, minlength=len(PAIRS)), x, rng)
+                n += BATCH
+                *now, strength, error = errors(wins, ties)
+                needed = [n if np.isnan(old) and one <= goal else old
+                          for old, one, goal in zip(needed, now, balanced, strict=True)]  # fmt: skip
+                if n == looked_at:
+                    off.append((strength - truth, error))
+            saved.append(1 - np.array(needed) / total)
+        log, plain = np.nanmean(saved, axis=0)
+        print(f"spread {spread}: fewer annotations for strengths {plain:.0%}, for log strengths {log:.0%}; "
+              f"adaptive {_truthful(off)}; balanced {_truthful(off_balanced)}", flush=True)  # fmt: skip
+
+
+def bound(seeds: int) -> None:
+    """How much the best design of all could save, for intervals of strengths, if it knew how strong responders are."""
+    direction = np.eye(R)[PAIRS[:, 0]] - np.eye(R)[PAIRS[:, 1]]
+    for spread in (0.3, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0):
+        saved = []
+        for seed in range(seeds):
+            x = np.random.default_rng(seed).normal(scale=spread, size=R)
+            gap = direction @ x
+            weight = 1 / (2 + np.exp(gap) + np.exp(-gap))
+            strength = np.exp(x) / np.exp(x).sum()
+            slope = np.diag(strength) - np.outer(strength, strength)
+            share, widths = np.full(len(PAIRS), 1 / len(PAIRS)), []
+            for _ in range(400):  # multiplicative steps towards the least mean standard error
+                information = (direction * (share * weight)[:, None]).T @ direction
+                moved = slope @ (np.linalg.inv(information + 1) - 1 / R**2)
+                error = np.sqrt(np.diag(moved @ slope))
+                widths.append(error.mean())
+                share = share * np.sqrt(((moved @ direction.T) ** 2 / error[:, None]).sum(axis=0) * weight)
+                share /= share.sum()
+            saved.append(1 - (widths[-1] / widths[0]) ** 2)
+        print(f"spread {spread}: {np.mean(saved):.1%} at most", flush=True)
+
+
+def _truthful(off: list[tuple[np.ndarray, np.ndarray]]) -> str:
+    """The largest bias of any responder, by rank, and how often 1.96 standard errors hold the truth."""
+    away, error = np.array(off).swapaxes(0, 1)
+    bias = np.abs(np.nanmean(away, axis=0) / np.nanstd(away, axis=0, ddof=1)).max()
+    return f"bias {bias:.2f} of a standard error at most, coverage {np.nanmean(np.abs(away) < 1.96 * error):.1%}"
+
+
+def work_of(n: int, folder: Path) -> None:
+    """A work folder of n items with an image of 32 x 32 pixels each and 12 responses of some 300 characters."""
+    work, rng = create_work(folder / "work", "mine", "simulated"), np.random.default_rng(0)
+    ids = [f"i{i}" for i in range(n)]
+    for item in ids:
+        coarse = Image.fromarray(rng.integers(0, 256, (5, 5), dtype=np.uint8))
+        coarse.resize((32, 32)).save(work.images / f"{item}.png", compress_level=1)
+    about = {name: rng.choice(list("abcdefghijklm"), n) for name in ("organ", "modality")}
+    questions = rng.choice(["What?", "What does the image show?", "Is there an effusion?"], n)
+    items = pd.DataFrame({"item_id": ids, "question": questions, "licence": "CC0", **about})
+    items = items.assign(images=[[f"{item}.png"] for item in ids], choices=None)
+    with begin(work, "start", {}, seed=0) as step:
+        step.write("items", items)
+    texts = np.array([text(rng) for _ in range(9973)], dtype=object)
+    responses = pd.DataFrame({"item_id": np.repeat(ids, R), "model": np.tile(NAMES, n), "sample": 0})
+    responses["answer"] = texts[rng.integers(len(texts), size=len(responses))]
+    with begin(work, "respond", {}, seed=0) as step:
+        step.write("responses", responses.assign(status="ok", flag=None))
+
+
+WORDS = np.array([start + end for start in "bdfgklmnprst" for end in ("an", "en", "in", "on", "un")])
+STOCK = np.array(["the image shows", "there is no evidence of", "these findings are consistent with", "in the lung",
+                  "further imaging is recommended for", "no acute", "is within normal limits"])  # fmt: skip
+
+
+def text(rng: np.random.Generator) -> str:
+    """Four sentences that begin as many do."""
+    return ". ".join(f"{rng.choice(STOCK)} {' '.join(rng.choice(WORDS, 8))}" for _ in range(4))
+
+
+def pairs_of(work: Work) -> str:
+    """Take the step `pair`."""
+    met = meetings(pair(work, Plan()).pairs)["n"]
+    return f"meetings {met.min()} to {met.max()}"
+
+
+def release_of(work: Work) -> str:
+    """Take the step `release`; three annotators say what is true in eight of ten cases."""
+    cases, rng = work.pairs()["case_id"], np.random.default_rng(1)
+    rows = []
+    for dimension in DIMENSIONS:
+        truth = rng.choice(["A", "B", "tie"], len(cases), p=[0.45, 0.45, 0.1])
+        for annotator in ("ann", "ben", "cy"):
+            choice = np.where(rng.random(len(cases)) < 0.8, truth, rng.choice(["A", "B", "tie"], len(cases)))
+            about = {"case_id": cases, "annotator": annotator, "dimension": dimension}
+            rows.append(pd.DataFrame({**about, "choice": choice}, dtype="str"))
+    released = release(work, work.path.parent / "bench", Terms("1.0.0"), pd.concat(rows, ignore_index=True))
+    return f"{len(released.benchmark.cases):,} cases, {len(released.benchmark.annotations):,} annotations"
+
+
+def measure(what: str, folder: Path) -> None:
+    """A step in a work folder, with its seconds, those of a processor, and the memory before it and at most."""
+    before, start, used = rss(), time.perf_counter(), time.process_time()
+    said = {"pair": pairs_of, "release": release_of}[what](open_work(folder / "work"))
+    seconds, busy = time.perf_counter() - start, time.process_time() - used
+    memory = f"{rss():,.0f} MB at most ({before:,.0f} before)"
+    print(f"{what}: {seconds:.1f} s ({busy:.1f} s of a processor), {memory}; {said}", flush=True)
+
+
+def rss() -> float:
+    """The peak of this process' memory so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    what, *numbers = sys.argv[1:]
+    if what == "make":
+        work_of(int(numbers[1]), Path(numbers[0]))
+    elif what in ("pair", "release"):
+        measure(what, Path(numbers[0]))
+    elif what == "time":
+        for number in numbers:
+            print(f"{int(number):,} items", flush=True)
+            with tempfile.TemporaryDirectory() as name:
+                for arguments in (["make", name, number], ["pair", name], ["release", name]):
+                    subprocess.run([sys.executable, __file__, *arguments], check=True)
+    else:
+        {"designs": designs, "adaptive": adaptive, "bound": bound}[what](int(numbers[0]))

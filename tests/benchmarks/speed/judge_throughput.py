@@ -1,0 +1,342 @@
+"""How fast the ways of judging are beside each other: one run, one model, the same cases. SIMULATED data.
+
+    python tests/benchmarks/speed/judge_throughput.py            # a ~60 M model on the CPU, or
+                                                           # Qwen2.5-VL-7B's architecture on a GPU
+    python tests/benchmarks/speed/judge_throughput.py --whole    # 1,026 cases through `packed`, time and memory
+
+Both orders, six dimensions: twelve verdicts a case. The weights are random, which
+changes what is judged and not how long it takes. Results are in RESULTS.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+import torch
+import transformers
+from judge_counts import megapixels
+
+from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.demo import write_demo
+from mrb_lib.judges.local import attention, tiny
+from mrb_lib.judges.local.attention import use_own_attention
+from mrb_lib.judges.local.base import LocalJudge, group_rows
+from mrb_lib.judges.local.checkpoint import load_checkpoint as load_weights
+from mrb_lib.judges.local.generative import GenerativeJudge
+from mrb_lib.judges.local.packed import PackedJudge
+from mrb_lib.judges.local.tree import Tree
+from mrb_lib.judges.local.weights import Weights, join
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.source import WeightsSource
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.execute import judge as run
+from mrb_lib.runs.local import prepare_rows
+from mrb_lib.runs.plan import Plan
+from mrb_lib.runs.progress import RunProgress
+from mrb_lib.verdicts.orders import to_shown_frame
+
+# Qwen2.5-VL-7B as its published configuration has it.
+SEVEN_B: Mapping[str, object] = {
+    "text_config": {
+        "hidden_size": 3584,
+        "intermediate_size": 18944,
+        "num_hidden_layers": 28,
+        "num_attention_heads": 28,
+        "num_key_value_heads": 4,
+        "vocab_size": 152064,
+        "max_position_embeddings": 128000,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 1e6, "mrope_section": [16, 24, 24]},
+        "tie_word_embeddings": False,
+    },
+    "vision_config": {
+        "depth": 32,
+        "hidden_size": 1280,
+        "intermediate_size": 3420,
+        "num_heads": 16,
+        "out_hidden_size": 3584,
+        "patch_size": 14,
+        "window_size": 112,
+        "fullatt_block_indexes": [7, 15, 23, 31],
+    },
+    "tie_word_embeddings": False,
+}
+_CASES_FOR_TOKENS = 200
+ENTRY = Entry("random-weights", "packed", model="random weights")
+
+
+def small_model(folder: Path, texts: list[str]) -> Weights:
+    """About 60 M parameters in single precision on the CPU."""
+    tiny.write_tiny(folder, "qwen2_5_vl", width=768, layers=12, vocabulary=8000, texts=texts)
+    return load_weights(folder, devices=[torch.device("cpu")], dtype=torch.float32)
+
+
+def large_model(folder: Path, texts: list[str], device: str = "cuda") -> Weights:
+    """Qwen2.5-VL-7B's architecture with random weights in bfloat16 on the GPU."""
+    tiny.write_tiny(folder, "qwen2_5_vl", vocabulary=8000, texts=texts)
+    little = load_weights(folder, devices=[torch.device("cpu")], dtype=torch.float32)
+    own = little.model.config.to_dict()
+    marks = {name: own[name] for name in own if name.endswith("_token_id")}
+    config = transformers.Qwen2_5_VLConfig.from_dict({**SEVEN_B, **marks})
+    previous = torch.get_default_dtype()
+    torch.set_default_dtype(torch.bfloat16)
+    try:
+        with torch.device(device):
+            model = transformers.Qwen2_5_VLForConditionalGeneration._from_config(config, attn_implementation="sdpa")
+    finally:
+        torch.set_default_dtype(previous)
+    model.generation_config = little.model.generation_config
+    processor = little.processor
+    assert processor is not None
+    processor.image_processor.size = {"shortest_edge": 56 * 56, "longest_edge": 1008 * 1008}
+    use_own_attention(model)
+    return Weights(model.eval(), little.tokenizer, processor, (torch.device(device),), little.marks)
+
+
+def longer(benchmark: Benchmark, judge: PackedJudge, tokens: int) -> pd.DataFrame:
+    """The cases, with questions and responses lengthened until a prompt has about so many tokens."""
+    cases = benchmark.cases.copy()
+    now = _unique_tokens(judge, cases, benchmark)[1]
+    filler = " ".join(cases["response_a"].head(20))
+    n = len(judge.weights.tokenizer(filler)["input_ids"])
+    extra = filler[: int(len(filler) * max(0.0, tokens - now) / 2 / n)]
+    return cases.assign(response_a=cases["response_a"] + " " + extra, response_b=cases["response_b"] + " " + extra)
+
+
+def shorter(cases: pd.DataFrame, words: int) -> pd.DataFrame:
+    """The cases, with responses cut after so many words."""
+    cut = {name: cases[name].str.split().str[:words].str.join(" ") for name in ("response_a", "response_b")}
+    return cases.assign(**cut)
+
+
+def timed(judge: LocalJudge, cases: pd.DataFrame, benchmark: Benchmark, batch: int) -> float:
+    """Cases per second, from rows to verdicts; two cases before that warm up and do not count."""
+    plan = Plan(cases, benchmark.meta.dimensions, ("AB", "BA"))
+    batches = list(plan.batches(np.arange(len(plan)), batch))
+    judge.judge(to_shown_frame(plan.rows(np.arange(2 * plan.per_case))))
+    start = time.perf_counter()
+    for numbers in batches:
+        judge.judge(to_shown_frame(plan.rows(numbers)))
+    return len(cases) / (time.perf_counter() - start)
+
+
+def answered(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark, batch: int) -> float:
+    """Cases per second of what the device does, with every case made ready beforehand, as a pool of workers has it."""
+    plan = Plan(cases, benchmark.meta.dimensions, ("AB", "BA"))
+    ready = [prepare_rows(judge, plan.rows(numbers)) for numbers in plan.batches(np.arange(len(plan)), batch)]
+    ready[0].answer()
+    start = time.perf_counter()
+    for prepared in ready:
+        prepared.answer()
+    return len(cases) / (time.perf_counter() - start)
+
+
+def separate(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark, batch: int) -> float:
+    """Cases per second of twelve ordinary passes, each over a whole batch; tokens are prepared as `packed` does."""
+    held = judge.weights
+    plan = Plan(cases, benchmark.meta.dimensions, ("AB", "BA"))
+    batches = list(plan.batches(np.arange(len(plan)), batch))
+
+    @torch.inference_mode()
+    def one(numbers: np.ndarray) -> None:
+        trees: list[Tree] = []
+        for positions, records in group_rows(to_shown_frame(plan.rows(numbers)), ("case_id", "probe")):
+            tree = judge.case_questions(positions, records).prompts.tree
+            assert tree is not None
+            trees.append(tree)
+        for branch in range(2):
+            for leaf in range(len(benchmark.meta.dimensions)):
+                held.model(**_plain(held, trees, branch, leaf), use_cache=False, logits_to_keep=1).logits.cpu()
+
+    one(np.arange(2 * plan.per_case))
+    start = time.perf_counter()
+    for numbers in batches:
+        one(numbers)
+    return len(cases) / (time.perf_counter() - start)
+
+
+def _plain(held: Weights, trees: list[Tree], branch: int, leaf: int) -> dict[str, torch.Tensor]:
+    """One prompt of each case as an ordinary batch, filled up on the left."""
+    ids = [tree.trunk + tree.branches[branch] + tree.leaves[branch][leaf] for tree in trees]
+    width = max(map(len, ids))
+    kinds = [
+        [0] * (width - len(row)) + list(tree.kinds or []) + [0] * (len(row) - len(tree.trunk))
+        for row, tree in zip(ids, trees, strict=True)
+    ]
+    return held.to_device(
+        {
+            "input_ids": torch.tensor([[held.pad_id] * (width - len(row)) + row for row in ids]),
+            "attention_mask": torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in ids]),
+            "mm_token_type_ids": torch.tensor(kinds),
+            **join([tree.pictures for tree in trees]),
+        }
+    )
+
+
+def matmul_rate(device: torch.device, dtype: torch.dtype) -> float:
+    """Floating-point operations per second of a large matrix product."""
+    n = 8192 if device.type == "cuda" else 2048
+    a, b = (torch.randn(n, n, device=device, dtype=dtype) for _ in range(2))
+
+    def sync() -> None:
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+
+    best = float("inf")
+    for _ in range(8):
+        sync()
+        start = time.perf_counter()
+        for _ in range(4):
+            a @ b
+        sync()
+        best = min(best, (time.perf_counter() - start) / 4)
+    return 2 * n**3 / best
+
+
+@contextmanager
+def endless() -> Iterator[None]:
+    """Replies run to their full length, as replies of real models of that length would."""
+    with patch.object(Weights, "ends", property(lambda self: [])):
+        yield
+
+
+def compare(n: int, batch: int, tokens: int | None, words: int | None) -> None:
+    """Print cases per second of the four ways, and their ratios."""
+    on_gpu = torch.cuda.is_available()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        # A GPU is given what it is for: an image of a megapixel a case.
+        if on_gpu:
+            benchmark = megapixels(folder / "demo", n)
+        else:
+            write_demo(folder / "demo", cases=max(n, _CASES_FOR_TOKENS))
+            benchmark = load(folder / "demo")
+        # As many tokens a word as a real model's: the tokenizer learns from more text than is judged.
+        texts = [*benchmark.cases["question"], *benchmark.cases["response_a"], *benchmark.cases["response_b"]]
+        benchmark = replace(benchmark, cases=benchmark.cases.head(n))
+        held = (large_model if on_gpu else small_model)(folder / "model", texts)
+        source = WeightsSource(folder / "model", "random")
+
+        def ready(kind: Callable[..., LocalJudge], settings: Settings | None = None) -> LocalJudge:
+            judge = kind("random-weights", ENTRY, source, settings or Settings(), benchmark.images)
+            judge._loaded = held
+            judge.load()
+            return judge
+
+        packed = ready(PackedJudge)
+        assert isinstance(packed, PackedJudge)
+        cases = longer(benchmark, packed, tokens) if tokens else benchmark.cases
+        cases = shorter(cases, words) if words else cases
+        parameters = sum(p.numel() for p in held.model.parameters())
+        print(
+            f"{parameters / 1e6:.0f} M parameters, {held.model.dtype}, {packed.device}, {n} cases, batches of {batch}"
+        )
+        n_tokens, n_prompt = _unique_tokens(packed, cases, benchmark)
+        print(f"a prompt has {n_prompt:.0f} tokens on average, a case's tree {n_tokens:.0f}", flush=True)
+        speeds = [timed(packed, cases, benchmark, batch)]
+
+        def beside(name: str, speed: float) -> None:
+            # A pass of `packed` is short, and a machine's speed changes: it is timed before and after each other way.
+            speeds.append(timed(packed, cases, benchmark, batch))
+            around = float(np.mean(speeds[-2:]))
+            print(f"{name}: {speed:.3f} cases/s; packed {around:.3f}, {around / speed:.1f} times as fast", flush=True)
+
+        with endless():
+            # The prompt that says as much as that of `packed`: with the dimensions defined.
+            replies = ready(GenerativeJudge, Settings(max_new_tokens=80, prompt="rubric"))
+            beside("(a) JSON of 80 tokens", timed(replies, cases, benchmark, batch))
+            reasoned = ready(GenerativeJudge, Settings(max_new_tokens=400, prompt="reasoned"))
+            beside("(d) reasons of 400 tokens", timed(reasoned, cases, benchmark, batch))
+        beside("(b) twelve separate passes", separate(packed, cases, benchmark, batch))
+        fastest = float(np.mean(speeds))
+        print(f"(c) packed: {fastest:.3f} cases/s, from {min(speeds):.3f} to {max(speeds):.3f}", flush=True)
+        rate = matmul_rate(packed._device, held.model.dtype)
+        body = parameters - held.model.get_input_embeddings().weight.numel()
+        share = n_tokens * 2 * body / rate
+        print(f"matmul {rate / 1e12:.2f} TFLOP/s; packed reads its unique tokens at {share * fastest:.0%} of that")
+        alone = answered(packed, cases, benchmark, batch)
+        print(f"with cases made ready beforehand: {alone:.3f} cases/s, {share * alone:.0%}", flush=True)
+        if on_gpu:
+            print(
+                f"peak memory {torch.cuda.max_memory_allocated() / 1e9:.1f} GB; {_kernel_gap(packed, cases, benchmark)}"
+            )
+
+
+def _kernel_gap(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark) -> str:
+    """How far probabilities by the GPU's kernel lie from those under a mask."""
+    plan = Plan(cases.head(2), benchmark.meta.dimensions, ("AB", "BA"))
+    shown = to_shown_frame(plan.rows(np.arange(len(plan))))
+    by_kernel = judge.judge(shown)["p_first"]
+    with patch.object(attention, "has_kernel", lambda _: False):
+        under_mask = judge.judge(shown)["p_first"]
+    return f"probabilities by the kernel and under a mask differ by up to {(by_kernel - under_mask).abs().max():.2g}"
+
+
+def _unique_tokens(judge: PackedJudge, cases: pd.DataFrame, benchmark: Benchmark) -> tuple[float, float]:
+    """Mean tokens of a case's tree, and of one prompt."""
+    plan = Plan(cases, benchmark.meta.dimensions, ("AB", "BA"))
+    trees = [
+        judge.case_questions(positions, records).prompts.tree
+        for positions, records in group_rows(to_shown_frame(plan.rows(np.arange(len(plan)))), ("case_id", "probe"))
+    ]
+    found = [tree for tree in trees if tree is not None]
+    return float(np.mean([t.n_tokens for t in found])), float(
+        np.mean([len(t.trunk) + len(t.branches[0]) + len(t.leaves[0][0]) for t in found])
+    )
+
+
+def whole() -> None:
+    """Print the seconds and the memory of 1,026 cases through `packed` with a tiny model."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        write_demo(folder / "demo")
+        benchmark = load(folder / "demo")
+        texts = [*benchmark.cases["question"].head(300), *benchmark.cases["response_a"].head(300)]
+        architectures: tuple[tiny.Architecture, ...] = ("llava", "qwen2_5_vl")
+        for architecture in architectures:
+            model = tiny.write_tiny(folder / architecture, architecture, vocabulary=4000, texts=texts)
+            memory: list[float] = []
+            start = time.perf_counter()
+            done = run(benchmark, folder / "runs", [f"path:{model}"], progress=partial(_note, memory))
+            seconds = time.perf_counter() - start
+            early, late = memory[len(memory) // 10], memory[-1]
+            print(
+                f"{architecture}: {done[0].made} verdicts in {seconds:.1f} s; resident {early:.2f} GB after a tenth, "
+                f"{late:.2f} GB at the end, peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GB"
+            )
+
+
+def _note(memory: list[float], status: RunProgress) -> None:
+    memory.append(_resident())
+
+
+def _resident() -> float:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * resource.getpagesize() / 2**30
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--whole", action="store_true", help="1,026 cases through packed, instead of the comparison")
+    gpu = torch.cuda.is_available()
+    parser.add_argument("--cases", type=int, default=128 if gpu else 16)
+    parser.add_argument("--batch", type=int, default=16 if gpu else 4)
+    parser.add_argument("--tokens", type=int, default=1000 if gpu else None, help="of a prompt, by lengthening")
+    parser.add_argument(
+        "--words", type=int, default=None if gpu else 45, help="after which responses are cut; 0: never"
+    )
+    chosen = parser.parse_args()
+    if chosen.whole:
+        whole()
+    else:
+        compare(chosen.cases, chosen.batch, chosen.tokens, chosen.words)

@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mrb_lib.benchmarks.audit.folder import audit
+from mrb_lib.benchmarks.benchmark import Benchmark, BenchmarkWriter, empty_annotations, load, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta, meta_from, read_meta, write_meta
+from mrb_lib.benchmarks.votes import gold, votes_behind
+from mrb_lib.tables.errors import InputError
+
+META = BenchmarkMeta("little", "general", dimensions=("overall",))
+
+
+def _benchmark(votes: dict[str, str], meta: BenchmarkMeta = META) -> Benchmark:
+    """Cases named by their id, with one annotator a letter of the votes (T is a tie)."""
+    names = {"A": "A", "B": "B", "T": "tie"}
+    cases = pd.DataFrame(
+        {"case_id": list(votes), "question": "q", "response_a": "x", "response_b": "y", "images": [[] for _ in votes]}
+    )
+    rows = [(case, f"r{i}", "overall", names[v]) for case, text in votes.items() for i, v in enumerate(text)]
+    annotations = pd.DataFrame(rows, columns=["case_id", "annotator", "dimension", "choice"], dtype="str")
+    return Benchmark(meta, cases, annotations)
+
+
+def test_gold_is_the_category_with_most_votes_and_null_where_two_share_them() -> None:
+    frame = gold(_benchmark({"1": "AAB", "2": "ABT", "3": "TTA", "4": "B", "5": "AABB"}))
+    assert frame["choice"].fillna("none").tolist() == ["A", "none", "tie", "B", "none"]
+    assert frame[["votes_a", "votes_b", "votes_tie", "n_annotators"]].to_numpy().tolist() == [
+        [2, 1, 0, 3], [1, 1, 1, 3], [1, 0, 2, 3], [0, 1, 0, 1], [2, 2, 0, 4],
+    ]  # fmt: skip
+
+
+def test_unanimous_gold_needs_every_annotator() -> None:
+    frame = gold(_benchmark({"1": "AAB", "2": "AAA", "3": "TT"}), "unanimous")
+    assert frame["choice"].fillna("none").tolist() == ["none", "A", "tie"]
+
+
+def test_one_vote_is_no_unanimity() -> None:
+    frame = gold(_benchmark({"1": "A", "2": "BB"}), "unanimous")
+    assert frame["choice"].fillna("none").tolist() == ["none", "B"]
+    with pytest.raises(InputError, match=r"no case has the labels of two annotators.*use the rule majority"):
+        gold(_benchmark({"1": "A", "2": "B"}), "unanimous")
+
+
+def test_a_consensus_is_a_vote_only_where_nobody_elses_is_known() -> None:
+    bench = _benchmark({"1": "AB", "2": "BT", "3": ""})
+    rows = pd.DataFrame({"case_id": ["1", "3"], "annotator": "consensus", "dimension": "overall", "choice": "A"})
+    both = Benchmark(bench.meta, bench.cases, pd.concat([bench.annotations, rows.astype("str")], ignore_index=True))
+    frame = gold(both)
+    assert frame["choice"].fillna("none").tolist() == ["none", "none", "A"]
+    assert frame["n_annotators"].tolist() == [2, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("votes", "name"),
+    [
+        ({"1": "AAB", "2": "BBB", "3": "ABT"}, "majority of 3 annotators' labels"),
+        ({"1": "AAB", "2": "A"}, "majority of 1 to 3 annotators' labels"),
+        ({"1": "AAB", "2": "AA"}, "majority of 2 or 3 annotators' labels"),
+        ({"1": "A", "2": "B"}, "the only label of each case"),
+        ({"1": "AABT", "2": "AAAB", "3": "AABB"}, "majority or plurality of 4 annotators' labels (1 of 2 pluralities)"),
+        ({"1": "AB"}, ""),
+    ],
+)
+def test_the_gold_says_whether_it_is_a_majority_and_of_how_many(votes: dict[str, str], name: str) -> None:
+    """Issue 12, point 11: the most frequent of four labels, two of four, was called a majority."""
+    assert votes_behind(gold(_benchmark(votes))) == name
+
+
+def test_gold_keeps_the_order_of_cases_and_leaves_out_the_unannotated() -> None:
+    assert gold(_benchmark({"z": "A", "a": "", "m": "B"}))["case_id"].tolist() == ["z", "m"]
+
+
+@given(st.dictionaries(st.sampled_from("abcdefgh"), st.text("ABT", max_size=5), min_size=1))
+def test_exchanging_a_and_b_exchanges_the_gold(votes: dict[str, str]) -> None:
+    swap = str.maketrans("AB", "BA")
+    ours = gold(_benchmark(votes))["choice"]
+    theirs = gold(_benchmark({case: text.translate(swap) for case, text in votes.items()}))["choice"]
+    assert ours.replace({"A": "B", "B": "A"}).fillna("-").tolist() == theirs.fillna("-").tolist()
+
+
+def test_gold_of_other_categories_counts_each() -> None:
+    meta = BenchmarkMeta("nli", "clinical", dimensions=("overall",), categories=("Yes", "Not sure"))
+    bench = _benchmark({"1": "A"}, meta)
+    bench = Benchmark(meta, bench.cases, bench.annotations.assign(choice="Not sure"))
+    assert gold(bench)[["choice", "votes_yes", "votes_not_sure"]].to_numpy().tolist() == [["Not sure", 0, 1]]
+
+
+def test_an_unknown_gold_rule_is_refused() -> None:
+    with pytest.raises(InputError, match="majority"):
+        gold(_benchmark({"1": "A"}), "loudest")
+
+
+def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
+    bench = _benchmark({"1": "AAB", "2": "B"})
+    cases = bench.cases.assign(images=[["a/1.png"], []], score=[0.5, np.nan], organ=["brain", None])
+    bench = Benchmark(
+        BenchmarkMeta("n", "clinical", ("overall",), extra={"seed": 3}), cases, bench.annotations, {"a/1.png": b"PNG"}
+    )
+    save(bench, tmp_path / "b")
+    found = load(tmp_path / "b")
+    pd.testing.assert_frame_equal(found.cases, cases.astype({"organ": "str"}), check_dtype=True)
+    pd.testing.assert_frame_equal(found.annotations, bench.annotations)
+    assert found.meta == bench.meta
+    assert dict(found.images) == {"a/1.png": b"PNG"}
+    with pytest.raises(KeyError):
+        found.images["absent.png"]
+    with pytest.raises(InputError):
+        found.images["../cases.parquet"]
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_copies_of_an_image_have_one_name(tmp_path: Path, saved: bool) -> None:
+    bench = _benchmark({"1": "A", "2": "B", "3": "A", "4": "B"})
+    cases = bench.cases.assign(images=[["z.png"], ["a.png", "b.png"], ["c.png", "absent.png"], []])
+    files = {"z.png": b"one", "a.png": b"two", "b.png": b"one", "c.png": b"another"}
+    bench = Benchmark(META, cases, bench.annotations, files)
+    if saved:
+        save(bench, tmp_path / "b")
+        bench = load(tmp_path / "b")
+    assert bench.cases_by_image["images"].map(list).tolist() == [
+        ["z.png"], ["a.png", "z.png"], ["c.png", "absent.png"], [],
+    ]  # fmt: skip
+    assert bench.cases["images"].map(list).tolist()[1] == ["a.png", "b.png"]
+
+
+def test_chunks_give_the_same_benchmark_as_one_piece(tmp_path: Path) -> None:
+    whole = _benchmark({str(i): "AB"[i % 2] for i in range(10)})
+    cases = whole.cases.assign(organ=[None] * 5 + ["brain"] * 5)
+    save(Benchmark(META, cases, whole.annotations), tmp_path / "whole")
+    with BenchmarkWriter(tmp_path / "chunks", META) as writer:
+        for part in (cases.iloc[:5], cases.iloc[5:]):
+            writer.add(part, whole.annotations[whole.annotations["case_id"].isin(part["case_id"])], {})
+    for table in ("cases", "annotations"):
+        pd.testing.assert_frame_equal(
+            getattr(load(tmp_path / "whole"), table), getattr(load(tmp_path / "chunks"), table)
+        )
+
+
+def test_a_case_may_not_occur_in_two_chunks(tmp_path: Path) -> None:
+    bench = _benchmark({"1": "A"})
+    with pytest.raises(InputError, match="occurs again"), BenchmarkWriter(tmp_path, META) as writer:
+        writer.add(bench.cases, bench.annotations, {})
+        writer.add(bench.cases, bench.annotations, {})
+
+
+def test_fingerprints_follow_the_content(tmp_path: Path) -> None:
+    bench = _benchmark({"1": "A", "2": "B"})
+    cases = bench.cases.assign(images=[["1.png"], []])
+    made = []
+    for i, (image, votes) in enumerate(
+        [(b"x", bench.annotations), (b"y", bench.annotations), (b"x", empty_annotations())]
+    ):
+        save(Benchmark(META, cases, votes, {"1.png": image}), tmp_path / str(i))
+        made.append(load(tmp_path / str(i)))
+    assert len({m.fingerprint() for m in made}) == 3
+    assert made[0].case_fingerprint() == made[2].case_fingerprint() != made[1].case_fingerprint()
+    assert load(tmp_path / "0").fingerprint() == made[0].fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ('name = "x"', "key kind"),
+        ('name = "x"\nkind = "odd"', "'odd' is unknown"),
+        ('name = 3\nkind = "general"', "key name"),
+        ('name = "x"\nkind = "general"\ndimensions = "overall"', "key dimensions"),
+        ('name = "x"\nkind = "general"\ndimensions = ["a", "a"]', "twice"),
+        ("name = ", "not valid TOML"),
+    ],
+)
+def test_a_wrong_benchmark_toml_is_named(tmp_path: Path, text: str, part: str) -> None:
+    (tmp_path / "benchmark.toml").write_text(text)
+    with pytest.raises(InputError) as caught:
+        read_meta(tmp_path / "benchmark.toml")
+    assert part in str(caught.value)
+    assert "benchmark.toml" in str(caught.value)
+
+
+def test_metadata_survives_its_file(tmp_path: Path) -> None:
+    meta = meta_from({"name": 'q"uote', "kind": "clinical", "categories": ["x", "y"], "mine": [1]}, "here")
+    write_meta(meta, tmp_path / "benchmark.toml")
+    assert read_meta(tmp_path / "benchmark.toml") == meta
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "part"),
+    [
+        ("cases.parquet", b"", "is empty"),
+        ("annotations.parquet", b"PAR1 cut", "truncated"),
+        ("cases.parquet", None, "missing"),
+    ],
+)
+def test_a_damaged_table_is_named(tmp_path: Path, name: str, content: bytes | None, part: str) -> None:
+    save(_benchmark({"1": "A"}), tmp_path)
+    (tmp_path / name).unlink()
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        load(tmp_path)
+    assert name in str(caught.value)
+    assert part in str(caught.value)
+
+
+def test_a_column_that_occurs_twice_is_named(tmp_path: Path) -> None:
+    save(_benchmark({"1": "A"}), tmp_path)
+    table = pq.read_table(tmp_path / "cases.parquet")
+    pq.write_table(table.append_column("question", table["question"]), tmp_path / "cases.parquet")
+    with pytest.raises(InputError, match=r"cases\.parquet, column question: .*twice"):
+        load(tmp_path)
+    assert [(f.column, f.problem) for f in audit(tmp_path)] == [("question", "the column occurs twice")]
+
+
+@pytest.mark.parametrize("value", [10**40, {}, {"a": object()}])
+def test_a_value_that_parquet_cannot_hold_is_refused(tmp_path: Path, value: object) -> None:
+    made = _benchmark({"1": "A"})
+    cases = made.cases.assign(extra=pd.Series([value] * len(made.cases), dtype=object))
+    with pytest.raises(InputError, match="cases: a column cannot be stored"):
+        save(replace(made, cases=cases), tmp_path)
+
+
+def test_text_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
+    save(_benchmark({"1": "A"}), tmp_path)
+    table = pq.read_table(tmp_path / "cases.parquet")
+    broken = pa.array([b"caf\xe9"], pa.binary()).cast(pa.large_binary()).view(pa.large_string())
+    place = table.column_names.index("question")
+    pq.write_table(table.set_column(place, "question", broken), tmp_path / "cases.parquet")
+    with pytest.raises(InputError, match=r"cases\.parquet.*UTF8"):
+        load(tmp_path)
+
+
+def test_a_folder_that_is_no_benchmark_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is not a benchmark"):
+        load(tmp_path / "nowhere")
+
+
+def test_a_definition_is_read_as_one_line() -> None:
+    """It stands within a line of a prompt, which it must not end."""
+    stated = {"overall": " as a\n\nclinician\u2028sees\tit ", "accuracy": "true"}
+    meta = meta_from({"name": "b", "kind": "general", "definitions": stated}, "benchmark.toml")
+    assert meta.definitions == {"overall": "as a clinician sees it", "accuracy": "true"}

@@ -1,0 +1,96 @@
+"""By what a case is known again, and what makes it another."""
+
+from __future__ import annotations
+
+from collections import UserDict
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations
+from mrb_lib.benchmarks.case_digests import case_digests
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.tables.validation import conform
+
+IMAGES = {"1.png": b"one", "2.png": b"two"}
+
+
+def bench(files: dict[str, bytes] | None = None, **values: object) -> Benchmark:
+    row = {"case_id": "x", "question": "q", "response_a": "a", "response_b": "b", "images": ["1.png", "2.png"]}
+    cases = conform(pd.DataFrame([{**row, **values}]), "cases", "cases")
+    return Benchmark(BenchmarkMeta("b", "general"), cases, empty_annotations(), IMAGES if files is None else files)
+
+
+def digest(files: dict[str, bytes] | None = None, **values: object) -> str:
+    return str(case_digests(bench(files, **values)).iloc[0])
+
+
+@pytest.mark.parametrize(
+    ("files", "values"),
+    [
+        (None, {"case_id": "other/x"}),
+        (None, {"response_a": "b", "response_b": "a"}),
+        (None, {"images": ["2.png", "1.png"]}),
+        ({"new.png": b"two", "1.png": b"one"}, {"images": ["1.png", "new.png"]}),
+        (None, {"split": "test", "organ": "eye", "reference": "r"}),
+    ],
+)
+def test_a_case_keeps_its_digest(files: dict[str, bytes] | None, values: dict[str, object]) -> None:
+    assert digest(files, **values) == digest()
+
+
+@pytest.mark.parametrize(
+    ("files", "values"),
+    [
+        (None, {"question": "q?"}),
+        (None, {"response_b": "c"}),
+        (None, {"question": "qa", "response_a": ""}),
+        (None, {"images": ["1.png"]}),
+        (None, {"images": ["1.png", "1.png"]}),
+        ({"1.png": b"one", "2.png": b"two!"}, {}),
+        ({"1.png": b"one"}, {}),
+        ({"1.png": b"one", "2.png": b""}, {}),
+    ],
+)
+def test_what_a_judge_sees_changes_the_digest(files: dict[str, bytes] | None, values: dict[str, object]) -> None:
+    assert digest(files, **values) != digest()
+
+
+def test_a_missing_image_counts_by_its_name() -> None:
+    assert digest({}) == digest({"9.png": b"x"}) == digest({"1.png": b"", "2.png": b""})
+    assert digest({}, images=["1.png", "3.png"]) != digest({})
+
+
+TEXT = st.text(max_size=6)
+
+
+@settings(max_examples=30)
+@given(st.tuples(TEXT, TEXT, TEXT), st.tuples(TEXT, TEXT, TEXT))
+def test_two_cases_share_a_digest_only_where_their_texts_are_the_same(
+    one: tuple[str, str, str], other: tuple[str, str, str]
+) -> None:
+    def same(texts: tuple[str, str, str]) -> tuple[str, list[str]]:
+        return texts[0], sorted(texts[1:])
+
+    digests = [digest(question=q, response_a=a, response_b=b) for q, a, b in (one, other)]
+    assert (digests[0] == digests[1]) == (same(one) == same(other))
+
+
+def test_each_image_is_read_once(pictured: Benchmark) -> None:
+    class Counting(UserDict[str, bytes]):
+        reads = 0
+
+        def __getitem__(self, name: str) -> bytes:
+            Counting.reads += 1
+            return super().__getitem__(name)
+
+    cases = pd.concat([pictured.cases, pictured.cases.assign(case_id="again " + pictured.cases["case_id"])])
+    twice = replace(pictured, cases=cases.reset_index(drop=True), images=Counting(pictured.images))
+    digests = case_digests(twice)
+    assert Counting.reads == len(pictured.cases)
+    assert digests.index.tolist() == twice.cases["case_id"].tolist()
+    assert digests.nunique() == len(pictured.cases)
+    assert digests.iloc[: len(pictured.cases)].tolist() == digests.iloc[len(pictured.cases) :].tolist()

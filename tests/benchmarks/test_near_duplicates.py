@@ -1,0 +1,132 @@
+"""What is nearly the same is found, and what only looks alike is not chained together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.formats import read_source
+from mrb_lib.benchmarks.near_duplicates import (
+    SAME_IMAGE,
+    SIMILAR_IMAGE,
+    SIMILAR_TEXT,
+    TEXT_JACCARD,
+    components,
+    near_duplicates,
+)
+
+from .near_copies import WORDS, bench, drawing, sentence, stored, stored_again
+
+
+def pairs(benchmark: Benchmark) -> list[tuple[int, int, str]]:
+    return [tuple(row) for row in near_duplicates(benchmark).itertuples(index=False)]
+
+
+def test_cases_about_one_image_are_paired_whatever_it_is_called() -> None:
+    content = stored(drawing(0))
+    images = {"a.png": content, "copy.png": content, "b.png": stored(drawing(1))}
+    rows = [{"images": ["a.png"]}, {"images": ["b.png"]}, {"images": ["b.png", "copy.png"]}, {"images": ["a.png"]}]
+    assert pairs(bench(rows, images)) == [(0, 2, SAME_IMAGE), (1, 2, SAME_IMAGE), (0, 3, SAME_IMAGE)]
+
+
+def test_a_missing_or_empty_image_counts_by_its_name() -> None:
+    rows = [{"images": ["gone.png"]}, {"images": ["lost.png"]}, {"images": ["gone.png"]}, {"images": ["empty.png"]}]
+    assert pairs(bench(rows, {"empty.png": b"", "lost.png": b""})) == [(0, 2, SAME_IMAGE)]
+
+
+@pytest.mark.parametrize("how", ["jpeg", "half", "contrast", "colour"])
+def test_an_image_stored_again_is_recognised(how: str) -> None:
+    images = {f"{i}.png": stored(drawing(i)) for i in range(20)}
+    copies = {f"copy-{i}.png": stored_again(drawing(i))[how] for i in range(20)}
+    rows = [{"images": [name]} for name in (*images, *copies)]
+    assert pairs(bench(rows, images | copies)) == [(i, 20 + i, SIMILAR_IMAGE) for i in range(20)]
+
+
+def test_images_of_one_grey_or_unreadable_ones_resemble_nothing() -> None:
+    images = {"black.png": stored(drawing(0).point(lambda _: 0)), "grey.png": stored(drawing(0).point(lambda _: 90)),
+              "x.png": b"no image", "y.png": b"none either"}  # fmt: skip
+    assert pairs(bench([{"images": [name]} for name in images], images)) == []
+
+
+def test_texts_are_compared_whatever_their_order_case_and_spaces() -> None:
+    one = {"question": sentence(90), "response_a": sentence(91), "response_b": sentence(92)}
+    flipped = {**one, "response_a": one["response_b"].upper(), "response_b": one["response_a"].replace(" ", "\n  ")}
+    edited = {**one, "response_b": sentence(92).rsplit(" ", 4)[0] + " with another end"}
+    assert pairs(bench([{}, one, flipped, {}, edited])) == [(1, 2, SIMILAR_TEXT), (1, 4, SIMILAR_TEXT)]
+
+
+def test_one_question_on_many_images_chains_nothing() -> None:
+    images = {f"{i}.png": stored(drawing(i)) for i in range(30)}
+    asked = "Is there a fracture in this radiograph of the forearm, and if so, of which bone and where exactly?"
+    long = [{"question": asked, "images": [f"{i}.png"]} for i in range(15)]
+    short = [{"question": "Fracture?", "response_a": "Yes", "response_b": "No", "images": [f"{i}.png"]}
+             for i in range(15, 30)]  # fmt: skip
+    assert pairs(bench(long + short, images)) == []
+
+
+def test_short_texts_without_an_image_are_copies_where_they_are_the_same() -> None:
+    short = {"question": "Capital of France?", "response_a": "Paris", "response_b": "Lyon"}
+    other = {"question": "Capital of Italy?", "response_a": "Rome", "response_b": "Milan"}
+    assert pairs(bench([short, other, short, {"question": "", "response_a": "", "response_b": ""}])) == [
+        (0, 2, SIMILAR_TEXT)
+    ]
+
+
+def test_texts_in_scripts_without_spaces_are_compared_by_character() -> None:
+    text = "图像显示左肺上叶有一个结节边缘不规则建议进一步检查以排除恶性肿瘤的可能"
+    cases = [{"question": text, "response_a": text[::-1], "response_b": text[5:] + end} for end in ("", "。再见")]
+    assert pairs(bench(cases)) == [(0, 1, SIMILAR_TEXT)]
+
+
+WORD_LISTS = st.lists(st.lists(st.sampled_from(WORDS[:4].tolist()), min_size=1, max_size=9), min_size=2, max_size=12)
+
+
+@pytest.mark.slow
+@given(WORD_LISTS)
+def test_the_pairs_are_those_of_a_plain_comparison_of_all(texts: list[list[str]]) -> None:
+    def shingles(words: list[str]) -> frozenset[tuple[str, ...]]:
+        return frozenset(tuple(words[i : i + 3]) for i in range(max(len(words) - 2, 1)))
+
+    benchmark = bench([{"question": " ".join(words), "response_a": "", "response_b": ""} for words in texts])
+    sets = [shingles(words) for words in texts]
+    alike = [
+        (i, j)
+        for j in range(len(sets))
+        for i in range(j)
+        if len(sets[i] & sets[j]) >= TEXT_JACCARD * len(sets[i] | sets[j])
+    ]
+    found = near_duplicates(benchmark)
+    one, other = (np.array([pair[side] for pair in alike], dtype=np.int64) for side in (0, 1))
+    assert set(zip(found["row_1"], found["row_2"], strict=True)) <= set(alike)
+    groups = components(len(texts), found["row_1"].to_numpy(), found["row_2"].to_numpy())
+    assert groups.tolist() == components(len(texts), one, other).tolist()
+
+
+def test_the_embedded_benchmark_has_no_near_duplicates(pictured: Benchmark) -> None:
+    assert pairs(pictured) == []
+    doubled = replace(pictured, cases=pictured.cases.assign(question="Please describe this image."))
+    assert pairs(doubled) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("format_", "folder", "n_units", "largest"),
+    [
+        ("pandalm", "pandalm", 364, 10),
+        ("llmbar", "llmbar_casestudy", 59, 2),
+        ("judgebench", "judgebench_pairs", 617, 2),
+    ],
+)
+def test_public_data_has_small_groups(
+    format_: str, folder: str, n_units: int, largest: int, reference_data: Path
+) -> None:
+    benchmark = read_source(format_, reference_data / folder).benchmark
+    near = near_duplicates(benchmark)
+    groups = components(len(benchmark.cases), near["row_1"].to_numpy(), near["row_2"].to_numpy())
+    assert (groups.max() + 1, np.bincount(groups).max()) == (n_units, largest)

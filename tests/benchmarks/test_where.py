@@ -1,0 +1,120 @@
+"""The language of filters: what it says, what it refuses, and that nothing of it runs."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mrb_lib.benchmarks.where import Several, case_lookup, matching
+from mrb_lib.tables.errors import InputError
+
+CASES = pd.DataFrame(
+    {
+        "case_id": ["c0", "c1", "c2", "c3"],
+        "organ": ["eye", "lung", None, "eye"],
+        "question": ["A nodule?", "Which side?", "nodULE or not", None],
+        "response_a": ["x" * 10, "x" * 20, "x" * 30, "x" * 40],
+        "response_b": ["x" * 40, "x" * 5, "x" * 5, "x" * 5],
+        "images": [["a"], [], ["a", "b"], ["c"]],
+        "score": [1.5, -2.0, float("nan"), 3.0],
+    }
+)
+
+
+def kept(text: str) -> str:
+    """The numbers of the cases that a filter leaves."""
+    return "".join(str(i) for i, holds in enumerate(matching(text, case_lookup(CASES))) if holds)
+
+
+@pytest.mark.parametrize(
+    ("text", "cases"),
+    [
+        ("organ == 'eye'", "03"),
+        ("organ != 'eye'", "1"),
+        ("not organ == 'eye'", "12"),
+        ("organ is None", "2"),
+        ("organ is not None and length > 20", "03"),
+        ("length > 35 or score < 0", "013"),
+        ("20 <= length <= 30", "12"),
+        ("30 > length", "1"),
+        ("length_a > length_b", "123"),
+        ("organ in ('lung', 'heart')", "1"),
+        ("organ not in ['lung']", "03"),
+        ("'nodule' in question", "02"),
+        ("'nodule' not in question", "1"),
+        ("n_images == 1 and not (organ == 'lung' or score > 2)", "0"),
+        ("score == -2", "1"),
+        ("length_question < 10", "0"),
+    ],
+)
+def test_what_a_filter_leaves(text: str, cases: str) -> None:
+    assert kept(text) == cases
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("organ = 'eye'", "cannot be read"),
+        ("", "cannot be read"),
+        ("organ", "compare it with something"),
+        ("organ > 3", "holds text"),
+        ("score == 'x'", "holds numbers"),
+        ("brain == 1", "'brain' is unknown; use one of case_id, length"),
+        ("outcome['x'] == 'wrong'", "names of columns have no brackets"),
+        ("__import__('os').system('x') == 0", "is not a name"),
+        ("organ.upper() == 'EYE'", "is not a name"),
+        ("organ == f'{1}'", "is not text, a number"),
+        ("(lambda: 1)()", "not part of the language"),
+        ("[x for x in organ]", "not part of the language"),
+        ("organ is 'eye'", "asks for None only"),
+        ("organ in 'eye'", "needs a list"),
+        ("3 in score", "words are looked for in text only"),
+        ("organ == 'eye' if score else 1", "not part of the language"),
+        ("(" * 1000 + "organ", "cannot be read"),
+        ("organ == 'e' and " * 300 + "organ == 'x'", "at most 2,000"),
+    ],
+)
+def test_what_is_no_filter_is_refused_in_words(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        kept(text)
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_a_filter_or_refused(text: str) -> None:
+    with suppress(InputError):  # and nothing else is raised
+        assert len(matching(text, case_lookup(CASES))) == len(CASES)
+
+
+TAGS = (("artefact", "marker"), (), ("old film",), ("Artefact",))
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("tag == 'artefact'", [0]),
+        ("'artefact' == tag", [0]),
+        ("tag != 'artefact'", [1, 2, 3]),
+        ("tag in ('old film', 'marker')", [0, 2]),
+        ("tag not in ('old film', 'marker')", [1, 3]),
+        ("'ARTE' in tag", [0, 3]),
+        ("'arte' not in tag", [1, 2]),
+        ("tag is None", [1]),
+        ("tag is not None and not tag == 'marker'", [2, 3]),
+    ],
+)
+def test_of_several_values_any_may_hold(where: str, expected: list[int]) -> None:
+    mask = matching(where, lambda _name, _keys: Several(pd.Series(TAGS, dtype=object)))
+    assert np.flatnonzero(mask).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "where", ["tag < 'x'", "tag", "tag in 'x'", "tag is 'x'", "tag == other", "tag == other == 'x'"]
+)
+def test_what_cannot_be_asked_of_several_values_is_said(where: str) -> None:
+    with pytest.raises(InputError, match=r"^where"):
+        matching(where, lambda _name, _keys: Several(pd.Series(TAGS, dtype=object)))

@@ -1,0 +1,192 @@
+"""Items are read from the layouts of medical visual question answering sets, as their public cards describe them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from mrb_lib.benchmarks.formats.mapping import mapped_columns
+from mrb_lib.build.construct.layouts import LAYOUTS, SourceItem, find_layout
+from mrb_lib.tables.errors import InputError
+
+from .sources import drawing, stored
+
+PICTURE = stored(drawing(0))
+
+
+def image(folder: Path, name: str) -> None:
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(PICTURE)
+
+
+def as_json(path: Path, rows: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(rows), encoding="utf-8")
+
+
+def as_csv(path: Path, rows: list[dict[str, object]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        table = csv.DictWriter(stream, list(rows[0]))
+        table.writeheader()
+        table.writerows(rows)
+
+
+def vqa_rad(src: Path) -> None:
+    row = {"qid": 5, "image_name": "synpic1.jpg", "image_organ": "HEAD", "question": "Is there a mass?",
+           "answer": "Yes", "question_type": "PRES", "answer_type": "CLOSED", "phrase_type": "freeform"}  # fmt: skip
+    as_json(src / "VQA_RAD Dataset Public.json", [row])
+    image(src / "VQA_RAD Image Folder", "synpic1.jpg")
+
+
+def slake(src: Path) -> None:
+    row = {"img_id": 1, "img_name": "xmlab1/source.jpg", "question": "Is there a mass?", "answer": "Yes", "qid": 0,
+           "location": "Abdomen", "modality": "MRI", "content_type": "Abnormality", "q_lang": "en"}  # fmt: skip
+    as_json(src / "train.json", [row])
+    as_json(src / "test.json", [row])
+    image(src / "imgs", "xmlab1/source.jpg")
+
+
+def pmc_vqa(src: Path) -> None:
+    row = {"index": 0, "Figure_path": "PMC1_F1.jpg", "Caption": "c", "Question": "Is there a mass?",
+           "Choice A": " A:Yes ", "Choice B": " B:No ", "Choice C": "C: Maybe", "Choice D": "D:Two",
+           "Answer": "A"}  # fmt: skip
+    as_csv(src / "test_2.csv", [row])
+    image(src / "figures", "PMC1_F1.jpg")
+
+
+def omnimedvqa(src: Path) -> None:
+    row = {"dataset": "ACRIMA", "question_id": "ACRIMA_0", "question_type": "Modality Recognition", "gt_answer": "Yes",
+           "question": "Is there a mass?", "image_path": "Images/ACRIMA/1.png", "option_A": "Yes", "option_B": "No",
+           "modality_type": "Fundus Photography"}  # fmt: skip
+    as_json(src / "QA_information" / "Open-access" / "ACRIMA.json", [row])
+    image(src, "Images/ACRIMA/1.png")
+
+
+def hub_shards(src: Path) -> None:
+    (src / "data").mkdir(parents=True)
+    (src / "README.md").write_text("---\nlicense: mit\n---\n# PathVQA\n", encoding="utf-8")
+    table = {"image": [{"bytes": PICTURE, "path": None}], "question": ["Is there a mass?"], "answer": ["Yes"]}
+    pq.write_table(pa.table(table), src / "data" / "train-00000-of-00001.parquet")
+
+
+def hub_image_folder(src: Path) -> None:
+    image(src / "train", "1.png")
+    as_csv(src / "train" / "metadata.csv", [{"file_name": "1.png", "question": "Is there a mass?", "answer": "Yes"}])
+
+
+def own_table(src: Path) -> None:
+    image(src / "images", "1.png")
+    rows = {"item_id": ["a"], "images": [["1.png"]], "question": ["Is there a mass?"], "reference": ["Yes"],
+            "choices": [["Yes", "No"]], "organ": ["lung"]}  # fmt: skip
+    pd.DataFrame(rows).to_parquet(src / "items.parquet")
+
+
+def folder_of_images(src: Path) -> None:
+    image(src, "ct/1.png")
+    image(src, "ct/2.png")
+    as_csv(
+        src / "fragen.csv", [{"picture": "ct", "question": "Is there a mass?", "answer": "Yes", "options": "Yes; No"}]
+    )
+
+
+MADE: dict[str, tuple[Callable[[Path], None], str]] = {
+    "vqa_rad": (vqa_rad, "vqa_rad"), "slake": (slake, "slake"), "pmc_vqa": (pmc_vqa, "pmc_vqa"),
+    "omnimedvqa": (omnimedvqa, "omnimedvqa"), "shards": (hub_shards, "huggingface"),
+    "image folder": (hub_image_folder, "huggingface"), "own table": (own_table, "table"),
+}  # fmt: skip
+
+
+def read(src: Path) -> list[SourceItem]:
+    return list(find_layout(src).read(src))
+
+
+def test_every_layout_is_recognised_and_read(tmp_path: Path) -> None:
+    assert {layout for _, layout in MADE.values()} == set(LAYOUTS) - {"pathvqa"}
+    for name, (make, layout) in MADE.items():
+        src = tmp_path / name
+        src.mkdir()
+        make(src)
+        assert find_layout(src).name == layout
+        for item in read(src):
+            assert (item.question, item.reference) == ("Is there a mass?", "Yes"), name
+            assert [each.read() for each in item.images] == [PICTURE], name
+            assert not Path(item.location).is_absolute(), name
+
+
+def test_what_a_source_states_is_taken_along(tmp_path: Path) -> None:
+    stated = {
+        "vqa_rad": {"body_part": "HEAD", "question_type": "PRES"},
+        "slake": {"body_part": "Abdomen", "modality": "MRI", "question_type": "Abnormality", "language": "en"},
+        "omnimedvqa": {"modality": "Fundus Photography", "source_set": "ACRIMA"},
+        "shards": {"licence": "mit"},
+        "own table": {"organ": "lung"},
+    }
+    for name, about in stated.items():
+        src = tmp_path / name
+        src.mkdir()
+        MADE[name][0](src)
+        first, *others = read(src)
+        assert about.items() <= first.about.items(), name
+        assert first.item_id not in [other.item_id for other in others], name
+    stated = {name: layout.licence for name, layout in LAYOUTS.items() if layout.licence}
+    assert stated == {"vqa_rad": "CC0-1.0", "slake": "CC-BY-4.0", "pathvqa": "MIT", "pmc_vqa": "CC-BY-SA"}
+
+
+def test_choices_are_in_order_and_without_their_letters(tmp_path: Path) -> None:
+    expected = {"pmc_vqa": ("Yes", "No", "Maybe", "Two"), "omnimedvqa": ("Yes", "No"), "own table": ("Yes", "No")}
+    for name, choices in expected.items():
+        src = tmp_path / name
+        src.mkdir()
+        MADE[name][0](src)
+        assert read(src)[0].choices == choices
+
+
+def test_columns_are_mapped_and_a_folder_stands_for_its_images(tmp_path: Path) -> None:
+    folder_of_images(tmp_path)
+    with mapped_columns(["picture=image"]) as columns:
+        [item] = read(tmp_path)
+        columns.check("table")
+    assert [each.name for each in item.images] == ["ct/1.png", "ct/2.png"] and item.choices == ("Yes", "No")
+
+
+def test_sources_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        find_layout(tmp_path / "nowhere")
+    with pytest.raises(InputError, match="no file of questions"):
+        read(tmp_path)
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("question\nq\n")
+    with pytest.raises(InputError, match="could both be"):
+        read(tmp_path)
+    pickles = tmp_path / "pvqa" / "qas"
+    pickles.mkdir(parents=True)
+    (pickles / "train_qa.pkl").write_bytes(b"")
+    with pytest.raises(InputError, match="pickles"):
+        list(find_layout(tmp_path).read(tmp_path))
+    (tmp_path / "imgs").mkdir()
+    (tmp_path / "train.json").write_text("[")
+    with pytest.raises(InputError, match="say which with --layout"):
+        find_layout(tmp_path)
+    with pytest.raises(InputError, match="is not valid JSON"):
+        list(LAYOUTS["slake"].read(tmp_path))
+
+
+def test_a_name_never_leads_out_of_the_source(tmp_path: Path) -> None:
+    outside = tmp_path / "secret.png"
+    outside.write_bytes(PICTURE)
+    src = tmp_path / "src"
+    src.mkdir()
+    (src / "link.png").symlink_to(outside)
+    names = ["../secret.png", str(outside), "link.png", "a\x00b", ".."]
+    as_json(src / "questions.json", [{"image": name, "question": "q"} for name in names])
+    for item in read(src):
+        for each in item.images:
+            with pytest.raises(FileNotFoundError):
+                each.read()

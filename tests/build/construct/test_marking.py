@@ -1,0 +1,106 @@
+"""An answer is right or wrong by stated rules; what no rule can mark stays unmarked, with the reason."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mrb_lib.build.construct.answers.marking import (
+    NO_OPTION,
+    NO_REFERENCE,
+    RULES,
+    MarkOptions,
+    chosen_option,
+    is_same_number,
+    is_same_text,
+    mark,
+    mark_one,
+    overlap_f1,
+    rule_of,
+    why_unmarked,
+)
+from mrb_lib.tables.errors import InputError
+
+CHOICES = ["pneumonia", "viral pneumonia", "cystitis", "No finding"]
+STATED = {
+    "B": 1, "(b)": 1, "b) viral": 1, "**B**": 1, "B. viral pneumonia": 1, "The answer is C.": 2, "Option D": 3,
+    "Answer: (C) cystitis": 2, "\\boxed{C}": 2, "D - No finding": 3, "no finding.": 3, "a": 0,
+    "the correct answer is option D because A is wrong": 3, "I think it is viral pneumonia": 1,
+    "A patient has cystitis": 2, "Answer: B. On second thought, the answer is C": 2,
+}  # fmt: skip
+NOT_STATED = (
+    "", "E", "it is not pneumonia", "pneumonia or cystitis", "B. cystitis", "A small effusion", "I would say so",
+    "A and B",
+)  # fmt: skip
+
+
+def test_the_option_that_an_answer_states_is_read() -> None:
+    assert {text: chosen_option(text, CHOICES) for text in STATED} == STATED
+    assert {text: chosen_option(text, CHOICES) for text in NOT_STATED} == dict.fromkeys(NOT_STATED)
+
+
+def test_a_reference_is_an_options_text_or_its_letter() -> None:
+    for reference in ("Viral  Pneumonia.", "B", "(b)", "B. viral pneumonia"):
+        assert mark_one("B", reference, CHOICES, MarkOptions()) == (True, "letter")
+        assert mark_one("C", reference, CHOICES, MarkOptions()) == (False, "letter")
+    assert mark_one("A", "B", ["B", "A"], MarkOptions()) == (True, "letter")  # the text counts before the letter
+    assert why_unmarked("meningitis", CHOICES) == NO_OPTION
+    assert why_unmarked(None, CHOICES) == why_unmarked(" ", None) == why_unmarked(np.nan, None) == NO_REFERENCE
+
+
+def test_numbers_are_compared_with_their_units_within_the_tolerance() -> None:
+    same = [("3.5 cm", "35 mm"), ("35", "35 mm"), ("about 3.5cm in segment 6", "3.5 cm"), ("two", "2"),
+            ("1,200", "1200"), ("5%", "5 percent"), ("3.6 cm", "3.5 cm"), ("-2", "-2")]  # fmt: skip
+    other = [("2 or 3", "2"), ("L4", "4"), ("3.7 cm", "3.5 cm"), ("no number", "3"), ("35 ml", "35 mm"), ("2", "-2")]
+    assert [pair for pair in same if not is_same_number(*pair, 0.05)] == []
+    assert [pair for pair in other if is_same_number(*pair, 0.05)] == []
+
+
+def test_texts_are_compared_without_case_articles_and_punctuation() -> None:
+    same = [("The liver.", "liver"), ("X-ray", "x ray"), ("Yes, there is.", "yes"), ("No", "no.")]
+    other = [("liver and spleen", "liver"), ("yesterday", "yes"), ("1.5", "15"), ("", "liver")]
+    assert [pair for pair in same if not is_same_text(*pair)] == []
+    assert [pair for pair in other if is_same_text(*pair)] == []
+
+
+def test_sets_are_compared_by_f1() -> None:
+    assert overlap_f1("liver and the spleen", "spleen, liver, kidney") == pytest.approx(2 * 2 / 5)
+    assert overlap_f1("", "") == 0
+    assert mark_one("spleen; liver", "liver, spleen", None, MarkOptions()) == (True, "set")
+
+
+def test_the_reference_suggests_the_rule() -> None:
+    rules = {"liver": "exact", "yes": "exact", "3 cm": "number", "2": "number", "L4": "exact", "liver, spleen": "set",
+             "a long sentence that says, in many words, what it is": "exact"}  # fmt: skip
+    assert {reference: rule_of(reference, None) for reference in rules} == rules
+    assert rule_of("2", ["1", "2"]) == "letter"
+
+
+def test_marks_are_null_only_where_there_is_nothing_to_mark() -> None:
+    items = pd.DataFrame({"reference": ["B", None, "liver"], "choices": [["x", "y"], None, None]})
+    rows = [(0, "B", "ok"), (0, None, "refused"), (0, None, "unparsed"), (0, None, "error"), (1, "any", "ok"),
+            (2, "the Liver", "ok"), (2, "hepar", "ok")]  # fmt: skip
+    answers = pd.DataFrame(rows, columns=["position", "answer", "status"]).assign(item_id="i")
+    marks = mark(answers, items, MarkOptions())
+    np.testing.assert_array_equal(marks["correct"], [1, 0, 0, np.nan, np.nan, 1, 0])
+    assert marks["marked_by"].fillna("").tolist() == ["letter", "refused", "unparsed", "", "", "exact", "exact"]
+    judged = mark(answers, items, MarkOptions(), lambda item, answer: 1.0)
+    assert judged["marked_by"].fillna("").tolist() == ["letter", "refused", "unparsed", "", "", "exact", "judge"]
+    assert judged["correct"].iloc[-1] == 1
+    every = mark(answers, items, MarkOptions("judge"), lambda item, answer: None)
+    assert every["correct"].notna().sum() == 2, "a judge's mark that cannot be read is no mark"
+
+
+def test_options_out_of_range_are_refused() -> None:
+    for wrong in ({"marking": "guess"}, {"tolerance": 1.0}, {"overlap": 0.0}):
+        with pytest.raises(InputError, match=next(iter(wrong)).removesuffix("ing")):
+            MarkOptions(**wrong)
+
+
+@given(st.text(), st.text(min_size=1), st.lists(st.text(), max_size=4))
+def test_no_text_is_too_strange(answer: str, reference: str, choices: list[str]) -> None:
+    for rule in ("auto", *RULES):
+        mark_one(answer, reference, choices, MarkOptions(rule))

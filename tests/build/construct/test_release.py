@@ -1,0 +1,161 @@
+"""A release: what its card says is what its tables hold, other people's libraries read it, and nothing leaks."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import datasets
+import mlcroissant
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from huggingface_hub import DatasetCard
+
+from mrb_lib.benchmarks.audit.folder import audit
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.benchmarks.splits import check_split
+from mrb_lib.build.construct.pair import Plan, pair
+from mrb_lib.build.construct.release import NOT_ANNOTATED, Released, Terms, changes, release
+from mrb_lib.build.construct.work import Work
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import write_atomic
+from tests.build.construct.paired import N, make_work
+
+pytestmark = pytest.mark.slow
+
+LIMITS = ("All | of <b>one</b> scanner.",)
+TERMS = Terms("1.0.0", limits=LIMITS, contact="nobody", min_annotators=2, test=0.25, validation=0.15)
+N_DONE = 30
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Work:
+    """A work folder whose pairs wait for annotation."""
+    made = make_work(tmp_path_factory.mktemp("release") / "work")
+    pair(made, Plan(per_item=1))
+    return made
+
+
+@pytest.fixture(scope="module")
+def labels(work: Work) -> pd.DataFrame:
+    """Thirty cases by three annotators who agree mostly, one case by a single one."""
+    cases = load(work.path).cases["case_id"]
+    rng = np.random.default_rng(5)
+    rows = []
+    for number, case in enumerate(cases[: N_DONE + 1]):
+        for dimension in load(work.path).meta.dimensions:
+            truth = rng.choice(["A", "B", "tie"])
+            names = ("ann", "ben", "cy")[: 3 if number < N_DONE else 1]
+            rows += [(case, name, dimension, truth if rng.random() < 0.8 else "A") for name in names]
+    return pd.DataFrame(rows, columns=["case_id", "annotator", "dimension", "choice"], dtype="str")
+
+
+@pytest.fixture(scope="module")
+def released(work: Work, labels: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Released:
+    people = pd.DataFrame(
+        {
+            "annotator": ["ann", "ben", "cy", "dan"],
+            "qualification": ["radiologist", "radiologist", None, "surgeon"],
+            "years": [10.0, 4.0, np.nan, 1.0],
+            "consent": ["2026-03-01, on paper", None, None, None],
+        }
+    )
+    return release(work, tmp_path_factory.mktemp("out") / "bench", TERMS, labels, people=people)
+
+
+def test_what_was_annotated_is_released_and_the_rest_is_counted(work: Work, released: Released) -> None:
+    bench = load(released.benchmark.path)
+    assert len(bench.cases) == N_DONE and len(bench.annotations) == N_DONE * 3 * len(bench.meta.dimensions)
+    assert (bench.meta.kind, bench.meta.revision, bench.meta.licence) == ("simulated", "1.0.0", "CC0")
+    check_split(bench)
+    assert set(bench.cases["split"]) == {"train", "validation", "test"}
+    assert not [finding for finding in audit(bench.path) if finding.severity == "error"]
+    own = work.decisions().query("step == 'release'")
+    assert own["reason"].value_counts().to_dict() == {NOT_ANNOTATED: len(own) - bench.cases["item"].nunique()}
+    assert released.facts.funnel.query("step == 'release' and reason == 'kept'")["n"].item() == own["kept"].sum()
+    chosen = bench.meta.extra["construction"]
+    assert chosen["version"] == "1.0.0" and chosen["pair"]["strategy"] == "balanced" and chosen["pair"]["seed"] == 0
+
+
+def test_the_card_says_what_the_tables_hold_and_no_text_becomes_markup(released: Released) -> None:
+    card = (released.benchmark.path / "README.md").read_text(encoding="utf-8")
+    assert "SIMULATED" in card and f"{N_DONE:,} cases" in card and f"{N - 1 - N_DONE} pairs were made" in card
+    alpha = released.facts.agreement.set_index("dimension").loc["overall", "krippendorff_alpha"]
+    assert f"{alpha:.3f} [" in card
+    assert (
+        "They are 2 radiologist, 7 years of practice (the median); 1 not said. Consent is on record for 1 of 3." in card
+    )
+    assert "ann" not in card.replace("annot", "").split() and "paper" not in card.split()
+    assert r"All \| of \<b\>one\</b\> scanner." in card
+    assert str(released.benchmark.path) not in card
+
+
+def test_hugging_faces_libraries_read_the_card_and_the_tables(released: Released, tmp_path: Path) -> None:
+    folder = released.benchmark.path
+    card = DatasetCard.load(folder / "README.md")
+    assert card.data.license == "other" and card.data.license_name == "CC0"
+    assert yaml.safe_load(card.data.to_yaml())["size_categories"] == ["n<1K"]
+    for name, n in (("cases", N_DONE), ("annotations", len(released.benchmark.annotations))):
+        read = datasets.load_dataset(str(folder), name, cache_dir=str(tmp_path))
+        assert {part: len(rows) for part, rows in read.items()} == {name: n}
+
+
+@pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated", "ignore:The inplace keyword")  # its own affairs
+def test_croissants_own_library_reads_every_row(released: Released) -> None:
+    path = released.benchmark.path / "croissant.json"
+    described = mlcroissant.Dataset(jsonld=path)
+    assert not described.metadata.ctx.issues.errors
+    cases = list(described.records("cases"))
+    assert [row["cases/case_id"].decode() for row in cases] == released.benchmark.cases["case_id"].tolist()
+    assert len(list(described.records("annotations"))) == len(released.benchmark.annotations)
+    assert json.loads(path.read_text(encoding="utf-8"))["version"] == "1.0.0"
+
+
+def test_a_later_release_says_what_changed(
+    work: Work, labels: pd.DataFrame, released: Released, tmp_path: Path
+) -> None:
+    first, second = labels["case_id"].unique()[:2]
+    later = labels[labels["case_id"] != first].copy()
+    later.loc[later["case_id"] == second, "choice"] = "tie"
+    with pytest.raises(InputError, match="release was run with other choices"):
+        release(work, tmp_path / "no", replace(TERMS, version="1.1.0"), later)
+    terms = replace(TERMS, version="1.1.0")
+    made = release(work, tmp_path / "later", terms, later, earlier=released.benchmark, again=True)
+    counted = made.facts.changes.set_index("change")["n"].to_dict()
+    assert counted == {"cases added": 0, "cases removed": 1, "cases kept": N_DONE - 1, "labels changed": 1}
+    assert changes(made.benchmark, made.benchmark)["n"].tolist() == [0, 0, N_DONE - 1, 0]
+    assert "| cases removed | 1 |" in (tmp_path / "later" / "README.md").read_text(encoding="utf-8")
+    with pytest.raises(InputError, match="name a later one"):
+        release(work, tmp_path / "no", TERMS, labels, earlier=made.benchmark, again=True)
+    assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.parametrize(
+    ("terms", "message"),
+    [
+        (Terms("one"), "--version 'one': write three numbers"),
+        (Terms("1.0.0", min_annotators=4), "no case is annotated by 4 people; collect annotations with `mrb annotate"),
+        (Terms("1.0.0", test=0.9, validation=0.2), "leave nothing to train on"),
+    ],
+)
+def test_impossible_terms_are_one_line_and_write_nothing(
+    terms: Terms, message: str, work: Work, labels: pd.DataFrame, tmp_path: Path
+) -> None:
+    before = {path: path.read_bytes() for path in work.path.glob("*.parquet")}
+    with pytest.raises(InputError, match=message.replace("(", r"\(")) as caught:
+        release(work, tmp_path / "out", terms, labels, again=True)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "out").exists()
+    assert {path: path.read_bytes() for path in work.path.glob("*.parquet")} == before
+
+
+def test_items_without_a_licence_need_one_for_the_whole(tmp_path: Path, labels: pd.DataFrame) -> None:
+    made = make_work(tmp_path / "work")
+    pair(made, Plan(per_item=1))
+    items = made.items()
+    write_atomic(made.path / "items.parquet", items.assign(licence=["CC0", None, *["MIT"] * (N - 2)]).to_parquet())
+    with pytest.raises(InputError, match="start is stale"):
+        release(made, tmp_path / "out", TERMS, labels)

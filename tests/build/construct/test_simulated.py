@@ -1,0 +1,58 @@
+"""The SIMULATED work folder is whole, is the same for the same seed, and lets what was planted be found again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from scipy.stats import spearmanr
+
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.build.construct.simulated import write_simulated_work
+from mrb_lib.build.construct.status import next_commands, step_table
+from mrb_lib.build.construct.work import Work
+from mrb_lib.review.records.store import open_store
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import REVIEWS
+
+ITEMS = 60
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Work:
+    return write_simulated_work(tmp_path_factory.mktemp("demo") / "work", items=ITEMS)
+
+
+def test_every_step_but_the_release_is_done(work: Work) -> None:
+    table = step_table(work).set_index("step")
+    assert table["state"].tolist() == ["finished"] * 5 + ["not run"] and work.stale() == {}
+    assert table.loc["pair", "n_out"] >= 10 and work.meta.kind == "simulated"
+    assert {"the image cannot be read", "a copy of another item"} <= set(work.funnel()["reason"])
+    assert next_commands(work)[-1] == f"mrb construct release {work.path} BENCH"
+    benchmark = load(work.path)
+    assert benchmark.meta.kind == "simulated" and len(benchmark.cases) == table.loc["pair", "n_out"]
+    with open_store(work.path / REVIEWS) as store:
+        annotations = store.annotations(benchmark.meta.name)
+    assert annotations["annotator"].nunique() == 3 and set(annotations["case_id"]) == set(benchmark.cases["case_id"])
+
+
+def test_what_was_planted_is_found_again(work: Work) -> None:
+    planted = pd.read_parquet(work.path / "truth.parquet").set_index("item_id")
+    measured = pd.read_parquet(work.path / "difficulty.parquet").set_index("item_id")["difficulty"]
+    assert spearmanr(measured, planted.loc[measured.index, "difficulty"]).statistic > 0.8
+    rated = pd.read_parquet(work.path / "screenings.parquet").set_index("item_id")
+    kept = planted.loc[rated.index, "merit"].groupby(rated["kept"]).mean()
+    assert kept[True] > kept[False]
+
+
+def test_the_same_seed_gives_the_same_tables(work: Work, tmp_path: Path) -> None:
+    again = write_simulated_work(tmp_path / "again", items=ITEMS)
+    for name in ("items", "decisions", "answers", "difficulty", "screenings", "responses", "pairs", "cases"):
+        assert (again.path / f"{name}.parquet").read_bytes() == (work.path / f"{name}.parquet").read_bytes(), name
+
+
+def test_too_few_items_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--cases 5"):
+        write_simulated_work(tmp_path / "work", items=5)
+    assert not (tmp_path / "work").exists()

@@ -1,0 +1,145 @@
+"""What a source holds becomes items, kept or left out for a reason; nothing that names a patient comes along."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pydicom
+import pytest
+
+from mrb_lib.benchmarks.images import read_pixels
+from mrb_lib.build.construct.layouts import LAYOUTS, SourceItem, find_layout
+from mrb_lib.build.construct.start import StartOptions, StartReport, start
+from mrb_lib.build.construct.work import Work, begin, create_work
+from mrb_lib.tables.errors import InputError
+
+from .sources import NAME, write_source
+
+
+def started(src: Path, work: Path, layout: str | None = None, **options: object) -> tuple[Work, StartReport]:
+    """A work folder of a source."""
+    made = create_work(work, "mine", "clinical")
+    chosen = LAYOUTS[layout] if layout else find_layout(src)
+    with begin(made, "start", {}, seed=0) as step:
+        report = start(step, src.name, chosen.read(src), StartOptions(**options))
+    return made, report
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_source(tmp_path_factory.mktemp("source") / "hospital")
+
+
+@pytest.fixture(scope="module")
+def begun(source: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Work, StartReport]:
+    return started(source, tmp_path_factory.mktemp("work") / "work", licence="hospital")
+
+
+def test_every_item_is_counted_with_its_reason(begun: tuple[Work, StartReport]) -> None:
+    work, report = begun
+    assert [(row.reason, row.n) for row in work.funnel().itertuples()] == [
+        ("kept", 50),
+        ("the question of another item about a copy of its image", 3),
+        ("the image cannot be read", 2),
+        ("a copy of another item", 1),
+    ]
+    dropped = work.decisions().query("not kept").set_index("item_id")["reason"]
+    assert list(dropped.index) == [f"q{i}" for i in range(50, 56)]
+    assert not report.without
+
+
+def test_what_an_item_is_about_is_what_its_source_states(begun: tuple[Work, StartReport]) -> None:
+    items = begun[0].items().set_index("item_id")
+    assert items.loc["q30", ["organ", "department", "modality"]].tolist() == [
+        "eye",
+        "Ophthalmology",
+        "Fundus photography",
+    ]
+    assert items.loc["q49", ["organ", "department", "modality"]].tolist() == ["chest", "Pulmonology", "CT"]
+    assert items.loc["q49", "left_behind"] == "PatientID, PatientName"
+    assert items.loc["q0", ["licence", "source"]].tolist() == ["CC0-1.0", "hospital: questions.jsonl, line 1"]
+    assert items.loc["q30", "licence"] == "hospital"
+
+
+def test_a_series_is_in_its_order_and_names_nobody(source: Path, begun: tuple[Work, StartReport]) -> None:
+    work, report = begun
+    names = work.items().set_index("item_id").loc["q49", "images"]
+    assert len(names) == 6 and report.left_behind == {"PatientID": 1, "PatientName": 1}
+    for path in work.path.rglob("*"):
+        if path.is_file():
+            assert NAME.encode() not in path.read_bytes() and b"Jane" not in path.read_bytes(), path
+    pixels = read_pixels((work.images / names[0]).read_bytes())
+    assert (pixels.unit, pixels.width) == ("HU", 399)
+    slices = [read_pixels((work.images / name).read_bytes()).values.tobytes() for name in names]
+    original = read_pixels((source / "images/series/5.dcm").read_bytes()).values.tobytes()
+    assert slices[0] == original, "the file with the instance number 1 is first"
+    assert "PatientIdentityRemoved" in pydicom.dcmread(work.images / names[0])
+
+
+def test_items_that_share_a_picture_are_one_cluster(source: Path, tmp_path: Path) -> None:
+    work, _ = started(source, tmp_path / "work", keep_near_copies=True)
+    cluster = work.items().set_index("item_id")["cluster"]
+    assert [cluster[f"q{i}"] for i in (51, 52, 53)] == ["q1", "q2", "q3"]
+    assert cluster.nunique() == 53
+
+
+def test_no_item_shows_an_image_of_a_benchmark_that_it_must_not_share(
+    source: Path, begun: tuple[Work, StartReport], tmp_path: Path
+) -> None:
+    work, _ = started(source, tmp_path / "work", not_in=(begun[0].path,))
+    assert work.entering("filter").empty
+    assert work.funnel().iloc[1].reason == "shows an image of work"
+
+
+def test_bad_sources_are_refused_in_one_line(source: Path, tmp_path: Path) -> None:
+    twice = [SourceItem("row 1", (), "q", item_id="a"), SourceItem("row 2", (), "q", item_id="a")]
+    for items, message in ((twice, "the id 'a' occurs again"), ([], "holds no items")):
+        work = create_work(tmp_path / message[:9], "mine", "clinical")
+        with pytest.raises(InputError, match=message), begin(work, "start", {}, seed=0) as step:
+            start(step, "s", items, StartOptions())
+    hostile = tmp_path / "hostile"
+    hostile.mkdir()
+    rows = [{"image": "../../etc/passwd", "question": "q", "item_id": "../x"}, {"image": "gone.png", "question": "q"}]
+    (hostile / "questions.json").write_text(json.dumps(rows))
+    work, _ = started(hostile, tmp_path / "hostile-work")
+    assert work.funnel().iloc[1].tolist()[3:] == ["the image is missing", 2]
+    assert "/" not in work.items()["item_id"][0]
+
+
+def test_a_start_that_was_killed_ends_in_the_same_tables(
+    source: Path, begun: tuple[Work, StartReport], tmp_path: Path
+) -> None:
+    work, chosen = create_work(tmp_path / "work", "mine", "clinical"), find_layout(source)
+
+    def deadly() -> Iterator[SourceItem]:
+        for number, item in enumerate(chosen.read(source)):
+            if number == 30:
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield item
+
+    options = StartOptions(licence="hospital")
+    child = os.fork()
+    if child == 0:
+        with begin(work, "start", {}, seed=0) as step:
+            start(step, source.name, deadly(), options)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    assert work.state("start") == "begun" and len(list(work.images.iterdir())) == 30
+    with begin(work, "start", {}, seed=0) as step:
+        assert step.is_resumed
+        start(step, source.name, chosen.read(source), options)
+    for name in ("items", "decisions", "funnel"):
+        file = f"{name}.parquet"
+        assert (work.path / file).read_bytes() == (begun[0].path / file).read_bytes()
+    assert not [path for path in work.path.iterdir() if path.name.startswith(".") and path.name != ".lock"]
+
+
+def test_a_filter_that_cannot_be_read_is_refused_before_an_image_is(tmp_path: Path) -> None:
+    work = create_work(tmp_path / "work", "mine", "clinical")
+    source = iter([SourceItem("first", (), "What?")])
+    with pytest.raises(InputError, match="cannot be read"), begin(work, "start", {}, seed=0) as step:
+        start(step, "source", source, StartOptions(where="organ =="))
+    assert next(source).location == "first"

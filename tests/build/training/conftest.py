@@ -1,0 +1,70 @@
+"""A benchmark to train on: a few simulated cases with a split."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.judges.local.packed import PackedJudge
+from mrb_lib.judges.roster.entry import Entry
+from mrb_lib.judges.roster.source import WeightsSource
+from mrb_lib.judges.settings import Settings
+from mrb_lib.verdicts.orders import to_shown_frame
+
+DIMENSIONS = ("accuracy", "overall")
+
+
+@pytest.fixture(scope="session")
+def with_split(pictured: Benchmark) -> Benchmark:
+    """Eighteen cases: eight to train on, six to validate on, four to test on; two dimensions.
+
+    Responses are the first words of the simulated ones: what a step of training takes is the length of its prompts.
+    """
+    split = ["train"] * 8 + ["validation"] * 6 + ["test"] * 4
+    annotations = pictured.annotations[pictured.annotations["dimension"].isin(DIMENSIONS)]
+    short = {name: pictured.cases[name].str[:120] for name in ("response_a", "response_b")}
+    return replace(
+        pictured,
+        meta=replace(pictured.meta, dimensions=DIMENSIONS),
+        cases=pictured.cases.assign(split=split, **short),
+        annotations=annotations.reset_index(drop=True),
+    )
+
+
+@pytest.fixture(scope="session")
+def packed_judge(pictured: Benchmark) -> Callable[..., PackedJudge]:
+    """Makes a judge of letters from a folder of weights."""
+
+    def make(folder: object, **settings: object) -> PackedJudge:
+        chosen = Settings(
+            **{
+                "device": "cpu",
+                "without_images": "vision_config" not in (folder / "config.json").read_text(),
+                "dimensions": DIMENSIONS,
+                "choices": ("A", "B", "tie"),
+                **settings,
+            }
+        )
+        source = WeightsSource(folder, "sha256:0")
+        return PackedJudge("tiny", Entry("tiny", "packed", path=folder), source, chosen, pictured.images)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def labelled() -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """Adds made-up labels to the rows of cases in both orders: some first, some second, a tie, one without a label."""
+
+    def make(cases: pd.DataFrame, orders: tuple[str, ...] = ("AB", "BA")) -> pd.DataFrame:
+        grid = cases.merge(pd.DataFrame({"order": list(orders)}), how="cross")
+        grid = grid.merge(pd.DataFrame({"dimension": list(DIMENSIONS)}), how="cross").assign(repeat=0, probe="none")
+        n = range(len(grid))
+        return to_shown_frame(grid).assign(
+            p_first=[(0.0, 1.0, 0.5)[i % 3] for i in n], weight=[(1.0, 0.5, 1.0, 2.0, 0.0)[i % 5] for i in n]
+        )
+
+    return make

@@ -1,0 +1,121 @@
+"""Every label becomes the answer to the prompt that asks for it, in each order, and none is lost uncounted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.build.training.examples import DROPPED_TIE, NO_LABEL, NO_REFERENCE, ExampleOptions, examples
+from mrb_lib.tables.errors import InputError
+
+VOTES = {
+    "clear": {"overall": "AAA", "accuracy": "AAB"},
+    "second": {"overall": "BBA", "accuracy": "BBB"},
+    "tied": {"overall": "ttA", "accuracy": "ABt"},
+}
+
+
+def _benchmark(votes: dict[str, dict[str, str]] = VOTES, annotators: str = "xyz") -> Benchmark:
+    cases = pd.DataFrame(
+        {"case_id": list(votes), "question": "What is seen?", "response_a": "A lesion.", "response_b": "Nothing."}
+    ).assign(images=[[] for _ in votes], reference=pd.Series(["A lesion.", None, "Nothing."]))
+    annotations = pd.DataFrame(
+        [
+            (case, annotator, dimension, {"t": "tie"}.get(letter, letter))
+            for case, by_dimension in votes.items()
+            for dimension, letters in by_dimension.items()
+            for annotator, letter in zip(annotators, letters, strict=False)
+        ],
+        columns=["case_id", "annotator", "dimension", "choice"],
+    )
+    return Benchmark(BenchmarkMeta("small", "general", ("overall", "accuracy")), cases, annotations)
+
+
+def _picks(rows: pd.DataFrame, case: str, dimension: str) -> dict[str, str]:
+    own = rows[(rows["case_id"] == case) & (rows["dimension"] == dimension)]
+    return dict(zip(own["order"], own["pick"], strict=True))
+
+
+def test_the_answer_to_a_prompt_is_the_position_of_the_preferred_response() -> None:
+    made = examples(_benchmark(), list(VOTES), ExampleOptions())
+    assert _picks(made.rows, "clear", "overall") == {"AB": "first", "BA": "second"}
+    assert _picks(made.rows, "second", "accuracy") == {"AB": "second", "BA": "first"}
+    assert _picks(made.rows, "tied", "overall") == {"AB": "tie", "BA": "tie"}
+    assert made.rows.groupby("pick")["p_first"].first().to_dict() == {"first": 1.0, "second": 0.0, "tie": 0.5}
+    assert made.left_out == {NO_LABEL: 1}
+    assert made.case_ids == list(VOTES)
+
+
+def test_in_both_orders_first_and_second_are_right_equally_often() -> None:
+    rows = examples(_benchmark(), list(VOTES), ExampleOptions()).rows
+    assert rows["p_first"].mean() == 0.5
+    assert set(examples(_benchmark(), list(VOTES), ExampleOptions(swap=False)).rows["order"]) == {"AB"}
+
+
+def test_only_the_cases_and_dimensions_asked_for() -> None:
+    rows = examples(_benchmark(), ["second"], ExampleOptions(dimensions=("overall",))).rows
+    assert set(rows["case_id"]) == {"second"} and set(rows["dimension"]) == {"overall"}
+
+
+def test_ties_can_be_dropped_and_are_counted() -> None:
+    made = examples(_benchmark(), list(VOTES), ExampleOptions(ties="drop"))
+    assert "tie" not in set(made.rows["pick"])
+    assert made.left_out == {NO_LABEL: 1, DROPPED_TIE: 1}
+
+
+def test_each_annotator_is_a_row_and_no_label_is_missing() -> None:
+    made = examples(_benchmark(), list(VOTES), ExampleOptions(labels="annotator"))
+    assert len(made.rows) == 2 * 18 and made.left_out == {}
+    assert made.rows["annotator"].notna().all()
+
+
+def test_weights_are_the_share_of_annotators_behind_a_label() -> None:
+    rows = examples(_benchmark(), list(VOTES), ExampleOptions(by_agreement=True)).rows
+    weights = rows.groupby(["case_id", "dimension"])["weight"].first()
+    assert weights["clear", "overall"] == 1.0 and weights["clear", "accuracy"] == pytest.approx(2 / 3)
+    own = examples(_benchmark(), ["clear"], ExampleOptions(by_agreement=True, labels="annotator")).rows
+    assert sorted(own[own["dimension"] == "accuracy"]["weight"].unique()) == pytest.approx([1 / 3, 2 / 3])
+    assert examples(_benchmark(), list(VOTES), ExampleOptions()).rows["weight"].eq(1).all()
+
+
+def test_references_are_shown_never_always_or_for_half_of_the_cases() -> None:
+    votes = {f"case-{i}": {"overall": "AAA" if i % 2 else "BBB"} for i in range(40)}
+    bench = _benchmark(votes)
+    bench = replace(bench, cases=bench.cases.assign(reference="It is this."))
+
+    def shown(option: str) -> pd.Series:
+        rows = examples(bench, list(votes), ExampleOptions(reference=option)).rows
+        by_case = rows.groupby("case_id")["shows_reference"]
+        assert by_case.nunique().eq(1).all(), "both orders of a case are shown alike"
+        return by_case.first()
+
+    assert not shown("drop").any() and shown("keep").all()
+    assert shown("half").sum() == 20
+
+
+def test_a_case_without_a_reference_is_left_out_where_all_are_shown_one() -> None:
+    made = examples(_benchmark(), list(VOTES), ExampleOptions(reference="keep"))
+    assert "second" not in made.case_ids
+    assert made.left_out == {NO_LABEL: 1, NO_REFERENCE: 2}
+
+
+@pytest.mark.parametrize(
+    ("votes", "annotators", "cases", "options", "message"),
+    [
+        (VOTES, "xyz", [], {}, "no label is left to train on"),
+        ({"one": {"overall": "AAA"}}, "xyz", ["one"], {"swap": False}, "nothing to tell apart"),
+        ({"one": {"overall": "ttt"}}, "xyz", ["one"], {}, "nothing to tell apart"),
+        (VOTES, "xyz", list(VOTES), {"dimensions": ("charm",)}, "dimension 'charm': use some of overall, accuracy"),
+        (VOTES, ["consensus"], list(VOTES), {"labels": "annotator"}, "leave --per-annotator out"),
+    ],
+)
+def test_bad_input_is_one_line(
+    votes: dict[str, dict[str, str]], annotators: str, cases: list[str], options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InputError, match=message) as raised:
+        examples(_benchmark(votes, annotators), cases, ExampleOptions(**options))
+    assert "\n" not in str(raised.value)

@@ -1,0 +1,121 @@
+"""Learning all letters of a case in one pass is learning each of them alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.build.training.letters import LetterLoss, letter_cases, letter_tokens
+from mrb_lib.judges.local.packed import PackedJudge
+from mrb_lib.judges.local.reader import CasePrompts
+from mrb_lib.judges.local.weights import Weights
+from mrb_lib.tables.errors import InputError
+
+pytestmark = pytest.mark.slow
+
+Tiny = Callable[[str], Path]
+MakeJudge = Callable[..., PackedJudge]
+Labelled = Callable[..., pd.DataFrame]
+
+
+def _gradients(weights: Weights, loss: torch.Tensor) -> Mapping[str, torch.Tensor]:
+    weights.model.zero_grad()
+    loss.backward()
+    named = weights.model.named_parameters()
+    return {name: parameter.grad.clone() for name, parameter in named if parameter.grad is not None}
+
+
+def _alone(judge: PackedJudge, shown: pd.DataFrame) -> torch.Tensor:
+    """The loss of each prompt in a pass of its own, from the text of the judge's prompts, with plain transformers."""
+    weights = judge.weights
+    a, b = letter_tokens(weights)
+    total, n = torch.zeros(()), 0
+    for _, rows in shown.groupby("case_id", sort=False):
+        for record in rows.to_dict("records"):
+            pictures = judge.pictures(record["images"])
+            responses = [record["first"], record["second"]]
+            rendered = judge._render(record, responses, judge._settings.dimensions, record["dimension"])
+            inputs = weights.encode([judge._chat(rendered, len(pictures))], [pictures])
+            log_p = weights.model(**weights.to_device(inputs)).logits[0, -1].log_softmax(-1)
+            p = record["p_first"]
+            total = total - record["weight"] * (p * log_p[a] + (1 - p) * log_p[b])
+            n += 1
+    return total / n
+
+
+@pytest.mark.parametrize("architecture", ["llama", "llava", "qwen2_5_vl"])
+def test_loss_and_gradients_are_those_of_every_prompt_alone(
+    architecture: str, tiny: Tiny, packed_judge: MakeJudge, labelled: Labelled, pictured: Benchmark
+) -> None:
+    judge = packed_judge(tiny(architecture))
+    judge.load()
+    judge.weights.model.train()
+    shown = labelled(pictured.cases.head(3))
+    cases, failures = letter_cases(judge, shown)
+    assert not failures and all(case.questions.prompts.tree is not None for case in cases)
+    together = LetterLoss(judge.weights, letter_tokens(judge.weights))(judge.weights.model, cases)
+    alone = _alone(judge, shown)
+    assert together.item() == pytest.approx(alone.item(), abs=1e-5)
+    ours, theirs = _gradients(judge.weights, together), _gradients(judge.weights, alone)
+    assert ours.keys() == theirs.keys() and len(ours) > 10
+    scale = max(float(gradient.abs().max()) for gradient in theirs.values())
+    assert scale > 1e-2, "gradients of nothing would be equal, too"
+    for name in ours:
+        assert (ours[name] - theirs[name]).abs().max() <= 1e-5 * scale, name
+
+
+def test_a_model_that_cannot_share_learns_each_prompt_alone(
+    tiny: Tiny, packed_judge: MakeJudge, labelled: Labelled, pictured: Benchmark
+) -> None:
+    judge = packed_judge(tiny("llama"))
+    judge.load()
+    shown = labelled(pictured.cases.head(2))
+    cases, _ = letter_cases(judge, shown)
+    judge.reader.why_alone = "it is told not to"
+    apart, _ = letter_cases(judge, shown)
+    assert all(
+        isinstance(case.questions.prompts, CasePrompts) and case.questions.prompts.tree is None for case in apart
+    )
+    loss = LetterLoss(judge.weights, letter_tokens(judge.weights))
+    model = judge.weights.model
+    assert loss(model, cases).item() == pytest.approx(loss(model, apart).item(), abs=1e-5)
+    assert loss(model, [cases[0], apart[1]]).item() == pytest.approx(loss(model, cases).item(), abs=1e-5)
+
+
+def test_a_prompt_without_a_label_teaches_nothing(
+    tiny: Tiny, packed_judge: MakeJudge, labelled: Labelled, pictured: Benchmark
+) -> None:
+    judge = packed_judge(tiny("llama"))
+    judge.load()
+    [_, case], _ = letter_cases(judge, labelled(pictured.cases.head(2)))
+    loss = LetterLoss(judge.weights, letter_tokens(judge.weights))
+    other = replace(case, p_first=torch.where(case.weight == 0, 1 - case.p_first, case.p_first))
+    assert (case.weight == 0).any() and not torch.equal(other.p_first, case.p_first)
+    assert loss(judge.weights.model, [case]).item() == loss(judge.weights.model, [other]).item()
+
+
+def test_a_case_that_cannot_be_shown_is_named_with_its_reason(
+    tiny: Tiny, packed_judge: MakeJudge, labelled: Labelled, pictured: Benchmark
+) -> None:
+    judge = packed_judge(tiny("llava"))
+    judge.load()
+    cases = pictured.cases.head(2).assign(images=[["nowhere.png"], pictured.cases["images"].iloc[1]])
+    made, failures = letter_cases(judge, labelled(cases))
+    assert len(made) == 1
+    assert failures == {cases["case_id"].iloc[0]: "image nowhere.png is missing"}
+
+
+def test_a_template_that_begins_a_reply_with_something_else_is_refused(tiny: Tiny, packed_judge: MakeJudge) -> None:
+    judge = packed_judge(tiny("llama"))
+    judge.load()
+    tokenizer = judge.weights.tokenizer
+    template = tokenizer.chat_template
+    tokenizer.chat_template = template.replace("{{ turn['content'] }}", "Well: {{ turn['content'] }}")
+    with pytest.raises(InputError, match="does not begin the reply 'A'"):
+        letter_tokens(judge.weights)

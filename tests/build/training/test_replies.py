@@ -1,0 +1,215 @@
+"""Replies are learnt from the very prompts that the judge is asked with, and what labels do not give is not made up."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.votes import gold
+from mrb_lib.build.training.plan import Plan
+from mrb_lib.build.training.recipe import Recipe, recipe_from
+from mrb_lib.build.training.replies import sampled_replies
+from mrb_lib.build.training.train import train
+from mrb_lib.build.training.trl_trainee import ReplyTrainee
+from mrb_lib.judges.local.packed import PackedJudge
+from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.judges.settings import Settings
+from mrb_lib.tables.errors import InputError
+from mrb_lib.verdicts.manifest import read_manifest, write_manifest
+from mrb_lib.verdicts.store import save_imported
+
+pytestmark = pytest.mark.slow
+
+Tiny = Callable[[str], Path]
+CPU = Settings(device="cpu", dtype="float32", max_new_tokens=4)
+BLIND = replace(CPU, without_images=True)  # for models that read text only
+
+
+def _recipe(**values: object) -> Recipe:
+    return recipe_from({"epochs": 1, "batch": 2, "learning_rate": 1e-3, "evaluations": 1, **values}, "test")
+
+
+@pytest.fixture(scope="module")
+def bench(with_split: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    folder = tmp_path_factory.mktemp("bench")
+    save(with_split, folder)
+    return load(folder)
+
+
+@pytest.mark.parametrize("architecture", ["llama", "llava", "qwen2_5_vl"])
+@pytest.mark.parametrize("method", ["sft", "dpo"])
+def test_the_prompt_that_trl_trains_on_is_the_one_that_the_judge_is_asked(
+    method: str, architecture: str, bench: Benchmark, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = _recipe(method=method, prompt="plain" if method == "sft" else "single", n_cases=2)
+    settings = BLIND if architecture == "llama" else CPU
+    trainee = ReplyTrainee(Plan(bench, f"path:{tiny(architecture)}", recipe, settings, ()))
+    batches: list[dict[str, torch.Tensor]] = []
+
+    def first_batch(make: Callable[..., object], *rest: object, arguments: type, **named: object) -> list[object]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # TRL uses a name that transformers has begun to rename
+            trainer = make(arguments(output_dir=str(tmp_path), use_cpu=True, bf16=False, max_length=None), [])
+            batches.append(next(iter(trainer.get_train_dataloader())))
+        return []
+
+    monkeypatch.setattr("mrb_lib.build.training.trl_trainee.fit", first_batch)
+    trainee.fit(tmp_path, 2, lambda progress: None)
+    [batch] = batches
+    prefix = "" if "input_ids" in batch else "prompt_"
+    read = [
+        [int(token) for token, real in zip(ids, mask, strict=True) if real]
+        for ids, mask in zip(batch[f"{prefix}input_ids"], batch[f"{prefix}attention_mask"], strict=True)
+    ]
+    weights, judge = trainee.judge.weights, trainee.judge
+    cases = bench.cases.set_index("case_id", drop=False)
+    asked = []
+    for case in trainee.case_ids:
+        for order in ("AB", "BA"):
+            row = cases.loc[case].to_dict()
+            responses = [row["response_a"], row["response_b"]][:: 1 if order == "AB" else -1]
+            pictures = judge.pictures(row["images"])
+            for dimension in ("",) if method == "sft" else ("accuracy", "overall"):
+                text = judge._chat(judge._render(row, responses, judge._settings.dimensions, dimension), len(pictures))
+                asked.append(weights.encode([text], [pictures])["input_ids"][0].tolist())
+    for ids in read:
+        assert any(ids[: len(prompt)] == prompt and len(ids) >= len(prompt) for prompt in asked)
+
+
+@pytest.mark.parametrize(
+    ("values", "engine"),
+    [
+        ({"method": "sft", "n_cases": 2, "prompt": "plain"}, "generative"),
+        ({"method": "dpo", "n_cases": 2}, "packed"),
+        ({"method": "dpo", "n_cases": 2, "prompt": "plain", "lora": True}, "generative"),
+    ],
+)
+def test_ends_in_a_judge_of_the_engine_that_reads_such_replies(
+    values: dict[str, object], engine: str, bench: Benchmark, tiny: Tiny, tmp_path: Path
+) -> None:
+    out = tmp_path / "tuned"
+    train(bench, out, f"path:{tiny('llava')}", _recipe(**values), settings=CPU)
+    record = json.loads((out / "training.json").read_text(encoding="utf-8"))
+    assert record["engine"] == engine and record["prompt"] == values.get("prompt", "single")
+    assert record["curve"][-1]["step"] > 0
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"prompt": "reasoned"}, "asks for what no label gives"),
+        ({"prompt": "rating"}, "asks for what no label gives"),
+        ({"prompt": "plain", "by_agreement": True}, "cannot be weighed"),
+        ({"prompt": "plain", "dimensions": ["overall"]}, "one reply holds all dimensions"),
+        ({"prompt": "plain", "reference": "keep"}, "take --prompt reference"),
+        ({"prompt": "reference"}, "add --reference keep"),
+    ],
+)
+def test_bad_input_is_one_line(
+    values: dict[str, object], message: str, bench: Benchmark, tiny: Tiny, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=message) as raised:
+        train(bench, tmp_path / "tuned", f"path:{tiny('llama')}", _recipe(method="sft", **values), settings=BLIND)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.fixture
+def sampled(bench: Benchmark, tmp_path: Path) -> Path:
+    """Replies with reasons, right, wrong and unreadable, about four training cases in both orders."""
+    learnt = bench.cases.loc[bench.cases["split"] == "train", "case_id"].tolist()
+    labels = gold(bench).query("dimension == 'overall'").set_index("case_id")["choice"].dropna()
+    known = [case for case in learnt if labels.get(case) in ("A", "B")][:4]
+    rows = []
+    for n, case in enumerate(known):
+        wrong = "B" if labels[case] == "A" else "A"
+        for order in ("AB", "BA"):
+            said = [(None, "?"), (wrong, f"wrong {n} {order}"), (labels[case], f"right {n} {order}")][: 2 + (n > 0)]
+            rows += [
+                ("writer", case, "overall", order, i, "none", choice, "ok" if choice else "unparsed", reply)
+                for i, (choice, reply) in enumerate(said)
+            ]
+    names = ["judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "status", "reply"]
+    [folder] = save_imported(pd.DataFrame(rows, columns=names), tmp_path / "runs", benchmark="b", kind="", source="s")
+    write_manifest(folder, replace(read_manifest(folder), prompt_hash=load_prompt("reasoned").hash))
+    return tmp_path / "runs"
+
+
+class TestSampledReplies:
+    def test_are_right_or_wrong_by_the_label(self, bench: Benchmark, sampled: Path) -> None:
+        labels = gold(bench).query("dimension == 'overall'").dropna(subset="choice").set_index("case_id")["choice"]
+        rows = sampled_replies(sampled, load_prompt("reasoned"), "overall", labels)
+        assert len(rows) == 8 and rows["rejected"].str.startswith("wrong").all()
+        assert rows["chosen"].isna().sum() == 2, "the first case has no right reply"
+        both = rows.dropna()
+        of_chosen, of_rejected = (both[name].str.split(" ", n=1).str[1] for name in ("chosen", "rejected"))
+        assert (of_chosen == of_rejected).all(), "both are of the same case and order"
+
+    @pytest.mark.parametrize("method", ["sft", "dpo"])
+    def test_are_learnt_with_their_reasons(
+        self, method: str, bench: Benchmark, sampled: Path, tiny: Tiny, tmp_path: Path
+    ) -> None:
+        recipe = _recipe(method=method, prompt="reasoned")
+        done = train(bench, tmp_path / "tuned", f"path:{tiny('llama')}", recipe, settings=BLIND, replies=sampled)
+        assert done.n_cases == 3
+        assert any("without sampled replies" in reason for reason in done.left_out)
+        text = (tmp_path / "tuned" / "training.json").read_text(encoding="utf-8")
+        assert str(tmp_path) not in text
+
+    def test_to_another_prompt_are_not_taken(self, bench: Benchmark, sampled: Path, tiny: Tiny, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="no run holds replies to prompt plain"):
+            train(
+                bench,
+                tmp_path / "tuned",
+                f"path:{tiny('llama')}",
+                _recipe(method="dpo", prompt="plain"),
+                settings=BLIND,
+                replies=sampled,
+            )
+
+    @pytest.mark.parametrize("values", [{"method": "reward"}, {"method": "dpo"}])
+    def test_where_they_cannot_be_learnt_are_refused(
+        self, values: dict[str, object], bench: Benchmark, sampled: Path, tiny: Tiny, tmp_path: Path
+    ) -> None:
+        with pytest.raises(InputError, match="--replies"):
+            train(bench, tmp_path / "t", f"path:{tiny('llama')}", _recipe(**values), settings=BLIND, replies=sampled)
+
+
+def test_preferring_the_right_letter_makes_it_more_probable(bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+    """The margin of chosen over rejected replies grows on the cases that are learnt.
+
+    Both orders of each are learnt, so that always preferring one letter makes no right letter more probable.
+    """
+    recipe = _recipe(method="dpo", n_cases=2, batch=4, epochs=12, learning_rate=1e-3, dimensions=["overall"])
+    unvalidated = bench.cases["split"].replace("validation", "test")
+    bench = replace(bench, cases=bench.cases.assign(split=unvalidated))  # the last weights are kept then
+    trainee = ReplyTrainee(Plan(bench, f"path:{tiny('llama')}", recipe, BLIND, ()))
+    assert isinstance(trainee.judge, PackedJudge)
+    rows = trainee._plan.examples.rows
+    rows = rows[rows["pick"] != "tie"]
+    learnt = bench.cases[bench.cases["case_id"].isin(rows["case_id"])]
+    wanted = rows.set_index(["case_id", "order"])["pick"]
+
+    def probability_of_the_right_letter() -> float:
+        from mrb_lib.build.training.trainee import prompts_of
+        from mrb_lib.verdicts.orders import to_shown_frame
+
+        trainee.judge.weights.model.eval()
+        shown = to_shown_frame(prompts_of(learnt, list(learnt["case_id"]), ["overall"], ["AB", "BA"]))
+        judged = trainee.judge.judge(shown.reset_index(drop=True))
+        right = [
+            p if wanted[case, order] == "first" else 1 - p
+            for case, order, p in zip(judged["case_id"], judged["order"], judged["p_first"], strict=True)
+        ]
+        return sum(right) / len(right)
+
+    before = probability_of_the_right_letter()
+    trainee.fit(tmp_path, 2, lambda progress: None)
+    assert probability_of_the_right_letter() > before + 0.05

@@ -1,0 +1,388 @@
+"""A training ends in a folder that judges, can be killed at any time, and never learns from what it is tested on."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import random
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.case_digests import case_digests
+from mrb_lib.build.training.letters import LetterLoss
+from mrb_lib.build.training.recipe import Recipe, recipe_from
+from mrb_lib.build.training.record import cases_digest
+from mrb_lib.build.training.train import Trained, train
+from mrb_lib.judges.prompts import Prompt
+from mrb_lib.judges.settings import Settings
+from mrb_lib.runs.execute import judge
+from mrb_lib.tables.errors import InputError, RunError
+from mrb_lib.verdicts.manifest import read_manifest
+from mrb_lib.verdicts.store import load_verdicts
+
+pytestmark = pytest.mark.slow
+
+Tiny = Callable[[str], Path]
+CPU = Settings(device="cpu", dtype="float32")
+BLIND = replace(CPU, without_images=True)  # for models that read text only
+SHORT: dict[str, object] = {"epochs": 1, "batch": 4, "learning_rate": 1e-3, "evaluations": 1}
+
+
+def _recipe(**values: object) -> Recipe:
+    return recipe_from({**SHORT, **values}, "test")
+
+
+def _train(bench: Benchmark, out: Path, base: Path, **values: object) -> Trained:
+    return train(bench, out, f"path:{base}", _recipe(**values), settings=_settings(base))
+
+
+def _settings(folder: Path) -> Settings:
+    config = folder / "config.json"
+    return CPU if not config.is_file() or "vision_config" in config.read_text() else BLIND
+
+
+def _record(folder: Path) -> dict[str, object]:
+    record: dict[str, object] = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    return record
+
+
+@pytest.fixture(scope="module")
+def bench(with_split: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    folder = tmp_path_factory.mktemp("bench")
+    save(with_split, folder)
+    return load(folder)
+
+
+@pytest.fixture(scope="module")
+def rewarded(bench: Benchmark, tiny: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """A reward model, trained in the shortest way and left as it is."""
+    return _train(bench, tmp_path_factory.mktemp("rewarded") / "tuned", tiny("llama"), method="reward")
+
+
+@pytest.fixture(scope="module")
+def lettered(bench: Benchmark, tiny: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """A judge of letters, trained in the shortest way and left as it is."""
+    return _train(bench, tmp_path_factory.mktemp("lettered") / "tuned", tiny("llama"), method="sft")
+
+
+class TestWhatIsWritten:
+    @pytest.mark.parametrize(
+        ("method", "architecture", "more"),
+        [
+            ("sft", "llava", {}),
+            ("reward", "qwen2_5_vl", {}),
+            ("sft", "llama", {"lora": True}),
+            ("reward", "llava", {"lora": True}),
+            ("sft", "qwen2_5_vl", {"lora": True, "keep_adapter": True}),
+            ("reward", "llama", {"lora": True, "keep_adapter": True}),
+        ],
+    )
+    def test_judges_as_it_did_at_its_best_evaluation(
+        self, method: str, architecture: str, more: dict[str, object], bench: Benchmark, tiny: Tiny, tmp_path: Path
+    ) -> None:
+        base, out = tiny(architecture), tmp_path / "tuned"
+        trained = _train(bench, out, base, method=method, epochs=2, evaluations=2, **more)
+        best = max(trained.curve, key=lambda point: point.accuracy or 0.0)
+        validation = bench.cases[bench.cases["split"] == "validation"]
+        folder = tmp_path / "validation"
+        kept = bench.annotations[bench.annotations["case_id"].isin(validation["case_id"])]
+        save(replace(bench, cases=validation.reset_index(drop=True), annotations=kept.reset_index(drop=True)), folder)
+        [done] = judge(load(folder), tmp_path / "runs", [f"path:{out}"], settings=_settings(base))
+        assert done.judge == "tuned"
+        verdicts = load_verdicts(tmp_path / "runs", validation)
+        assert verdicts["status"].eq("ok").all()
+        assert set(verdicts["dimension"]) == {"accuracy", "overall"}
+        overall = verdicts[verdicts["dimension"] == "overall"]
+        labels = bench_labels(bench)
+        mine = overall[overall["case_id"].isin(labels.index)]
+        score = [
+            1.0 if choice == labels[case] else 0.5 if (choice == "tie") != (labels[case] == "tie") else 0.0
+            for case, choice in zip(mine["case_id"], mine["choice"], strict=True)
+        ]
+        assert sum(score) / len(score) == pytest.approx(best.accuracy)
+
+    def test_says_what_it_was_made_of(self, bench: Benchmark, lettered: Trained) -> None:
+        trained, out = lettered, lettered.folder
+        record = _record(out)
+        cases = bench.cases[bench.cases["split"] == "train"]["case_id"].tolist()
+        assert set(record["cases"]) <= set(cases) and len(record["cases"]) == trained.n_cases > 4
+        assert record["digests"] == case_digests(bench)[record["cases"]].tolist()
+        assert record["cases_digest"] == cases_digest(record["digests"])
+        assert set(record["validation"]) <= set(bench.cases[bench.cases["split"] == "validation"]["case_id"])
+        assert record["base_revision"].startswith("sha256:") and record["engine"] == "packed"
+        assert [point["step"] for point in record["curve"]] == [point.step for point in trained.curve]
+        assert record["benchmark"]["kind"] == "simulated"
+        card = (out / "README.md").read_text(encoding="utf-8")
+        assert "SIMULATED" in card and f"{trained.n_cases} cases" in card
+        assert str(out.parent) not in card + json.dumps(record)
+
+    def test_nothing_is_left_of_the_work(self, rewarded: Trained) -> None:
+        assert [path.name for path in rewarded.folder.parent.iterdir()] == ["tuned"]
+
+    def test_learns(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        trained = _train(bench, tmp_path / "tuned", tiny("llama"), method="reward", epochs=10)
+        losses = [point.loss for point in trained.curve if point.loss is not None]
+        assert losses[-1] < 0.5 * losses[0]
+
+    def test_one_dimension_is_a_head_with_one_value(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        _train(bench, tmp_path / "tuned", tiny("llama"), method="reward", dimensions=["accuracy"])
+        assert load_file(tmp_path / "tuned" / "reward_head.safetensors")["weight"].shape == (1, 96)
+        [done] = judge(bench, tmp_path / "runs", [f"path:{tmp_path / 'tuned'}"], settings=CPU, limit=3)
+        assert set(load_verdicts(done.folder.parent, bench.cases)["dimension"]) == {"accuracy"}
+
+
+def bench_labels(bench: Benchmark) -> pd.Series:
+    from mrb_lib.benchmarks.votes import gold
+
+    labels = gold(bench)
+    labels = labels[(labels["dimension"] == "overall") & labels["choice"].notna()]
+    return labels.set_index("case_id")["choice"]
+
+
+class TestReferences:
+    def test_half_of_the_cases_learn_the_prompt_that_shows_one(
+        self, bench: Benchmark, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        texts: dict[str, list[bool]] = {}
+        render = Prompt.render
+
+        def noted(self: Prompt, question: str, *rest: object, **named: object) -> object:
+            made = render(self, question, *rest, **named)
+            texts.setdefault(question, []).append("<<<reference answer" in made.text)
+            return made
+
+        monkeypatch.setattr(Prompt, "render", noted)
+        learnt = bench.cases[bench.cases["split"] == "train"]
+        _train(bench, tmp_path / "half", tiny("llama"), method="sft", reference="half")
+        shown = [any(texts[question]) for question in learnt["question"]]
+        assert 0 < sum(shown) < len(learnt)
+        assert _record(tmp_path / "half")["prompt"] == "single"
+        validated = bench.cases[bench.cases["split"] == "validation"]["question"]
+        assert not any(any(texts.get(question, [])) for question in validated)
+
+    def test_kept_they_are_shown_to_the_trained_judge_too(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        _train(bench, tmp_path / "kept", tiny("llama"), method="sft", reference="keep")
+        [done] = judge(bench, tmp_path / "runs", [f"path:{tmp_path / 'kept'}"], settings=CPU, limit=2)
+        assert read_manifest(done.folder).prompt_id == "single-reference"
+
+    def test_a_reward_model_is_shown_none(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="a reward model is shown the question"):
+            _train(bench, tmp_path / "kept", tiny("llama"), method="reward", reference="keep")
+
+
+class TestKilled:
+    @pytest.mark.parametrize(("method", "architecture"), [("reward", "llava"), ("sft", "llama")])
+    def test_three_times_it_ends_with_the_same_curve_and_the_same_bits(
+        self, method: str, architecture: str, bench: Benchmark, tiny: Tiny, tmp_path: Path
+    ) -> None:
+        base, out, whole = tiny(architecture), tmp_path / "tuned", tmp_path / "whole"
+
+        def run(folder: Path) -> None:
+            torch.set_num_threads(1)
+            _train(bench, folder, base, method=method, epochs=6, batch=2, n_cases=4)
+
+        work, when = tmp_path / ".tuned.training", random.Random(3)
+        forked = multiprocessing.get_context("fork")
+        for _ in range(3):
+            before = _last_step(work)
+            process = forked.Process(target=run, args=(out,))
+            process.start()
+            while _last_step(work) <= before and process.is_alive():
+                time.sleep(0.001)
+            time.sleep(when.uniform(0.0, 0.02))
+            process.kill()
+            process.join()
+            assert process.exitcode == -signal.SIGKILL, "it ended before it was killed"
+        assert not out.exists()
+        run(out)
+        run(whole)
+        for name in ("model.safetensors", *(["reward_head.safetensors"] if method == "reward" else [])):
+            assert (out / name).read_bytes() == (whole / name).read_bytes()
+        curves = [[{**point, "seconds": 0} for point in _record(folder)["curve"]] for folder in (out, whole)]
+        assert curves[0] == curves[1] and len(curves[0]) == 7
+
+
+def _last_step(work: Path) -> int:
+    steps = [int(path.parent.name.removeprefix("checkpoint-")) for path in work.glob("checkpoint-*/trainer_state.json")]
+    return max(steps, default=0)
+
+
+class TestLimits:
+    def test_too_little_memory_halves_the_batch_and_a_step_stays_a_step(
+        self, bench: Benchmark, lettered: Trained, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        forward, sizes = LetterLoss.__call__, []
+
+        def limited(self: LetterLoss, model: object, cases: list[object]) -> torch.Tensor:
+            sizes.append(len(cases))
+            if len(cases) > 1:
+                raise torch.OutOfMemoryError("not enough memory")
+            return forward(self, model, cases)
+
+        monkeypatch.setattr(LetterLoss, "__call__", limited)
+        trained = _train(bench, tmp_path / "tuned", tiny("llama"), method="sft")
+        assert sizes[:3] == [4, 2, 1] and set(sizes[2:]) == {1}
+        assert any("going on with 1 at a time" in notice for notice in trained.notices)
+        for ours, theirs in zip(trained.curve, lettered.curve, strict=True):
+            assert ours.step == theirs.step
+        weights = [load_file(done.folder / "model.safetensors") for done in (trained, lettered)]
+        for name, value in weights[0].items():
+            assert (value - weights[1][name]).abs().max() < 1e-4, name
+
+    def test_no_memory_for_one_case_is_said(
+        self, bench: Benchmark, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def never(self: LetterLoss, model: object, cases: list[object]) -> torch.Tensor:
+            raise torch.OutOfMemoryError("not enough memory")
+
+        monkeypatch.setattr(LetterLoss, "__call__", never)
+        with pytest.raises(RunError, match="does not fit"):
+            _train(bench, tmp_path / "tuned", tiny("llama"), method="sft")
+
+    def test_patience_stops_when_nothing_gets_better(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        trained = _train(
+            bench, tmp_path / "tuned", tiny("llama"), method="reward", learning_rate=1e-9, epochs=9, patience=2
+        )
+        assert len(trained.curve) == 3, "before training, and two evaluations without a better one"
+
+    def test_minutes_stop_it(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        trained = _train(bench, tmp_path / "tuned", tiny("llama"), method="reward", epochs=999, max_minutes=0.002)
+        assert 0 < trained.curve[-1].step < 999
+        assert (tmp_path / "tuned" / "training.json").is_file()
+
+
+class TestOnceMore:
+    def test_a_finished_training_is_not_made_again(self, bench: Benchmark, rewarded: Trained, tiny: Tiny) -> None:
+        written = (rewarded.folder / "training.json").stat().st_mtime_ns
+        again = _train(bench, rewarded.folder, tiny("llama"), method="reward")
+        assert list(again.curve) == list(rewarded.curve) and "was trained already" in again.notices
+        assert (rewarded.folder / "training.json").stat().st_mtime_ns == written
+
+    def test_another_recipe_does_not_take_its_place(self, bench: Benchmark, rewarded: Trained, tiny: Tiny) -> None:
+        with pytest.raises(InputError, match="trained in another way"):
+            _train(bench, rewarded.folder, tiny("llama"), method="reward", seed=1)
+
+    def test_an_unfinished_training_goes_on_with_its_own_recipe_only(
+        self, bench: Benchmark, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        forward, n_steps = LetterLoss.__call__, iter(range(99))
+
+        def interrupted(self: LetterLoss, model: object, cases: list[object]) -> torch.Tensor:
+            if next(n_steps) == 1:
+                raise KeyboardInterrupt
+            return forward(self, model, cases)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(LetterLoss, "__call__", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                _train(bench, tmp_path / "tuned", tiny("llama"), method="sft", evaluations=2)
+        with pytest.raises(InputError, match="was broken off here"):
+            _train(bench, tmp_path / "tuned", tiny("llama"), method="sft", evaluations=2, seed=5)
+        _train(bench, tmp_path / "tuned", tiny("llama"), method="sft", evaluations=2)
+
+    def test_a_wish_that_was_wrong_leaves_nothing_in_the_way_of_the_next(
+        self, bench: Benchmark, tiny: Tiny, tmp_path: Path
+    ) -> None:
+        with pytest.raises(InputError, match="a reward model is shown"):
+            _train(bench, tmp_path / "tuned", tiny("llama"), method="reward", reference="keep")
+        assert not list(tmp_path.iterdir())
+        _train(bench, tmp_path / "tuned", tiny("llama"), method="reward")
+
+    def test_a_head_goes_on_from_where_it_was(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        first = _train(bench, tmp_path / "first", tiny("llama"), method="reward", epochs=4)
+        best = max(point.accuracy or 0.0 for point in first.curve)
+        further = _train(bench, tmp_path / "further", tmp_path / "first", method="reward", seed=4)
+        assert further.curve[0].accuracy == best
+        heads = [load_file(tmp_path / name / "reward_head.safetensors")["weight"] for name in ("first", "further")]
+        assert torch.nn.functional.cosine_similarity(*heads).min() > 0.9
+
+    def test_a_trained_judge_is_trained_further_and_remembers_all_it_has_seen(
+        self, bench: Benchmark, lettered: Trained, tmp_path: Path
+    ) -> None:
+        _train(bench, tmp_path / "second", lettered.folder, method="sft", n_cases=2)
+        record = _record(tmp_path / "second")
+        assert record["started_from"]["digests"] == _record(lettered.folder)["digests"]
+        assert record["base"] == "tuned" and len(record["cases"]) <= 2
+
+    def test_not_where_what_it_has_seen_is_now_for_testing(
+        self, bench: Benchmark, lettered: Trained, tmp_path: Path
+    ) -> None:
+        turned = bench.cases["split"].map({"train": "test", "validation": "validation", "test": "train"})
+        moved = replace(bench, cases=bench.cases.assign(split=turned))
+        with pytest.raises(InputError, match=r"was trained on \d+ test cases"):
+            _train(moved, tmp_path / "second", lettered.folder, method="sft")
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("values", "message"),
+        [
+            ({"method": "grpo"}, "--method 'grpo': use sft, dpo, reward"),
+            ({"epochs": 0}, "--epochs 0: must be more than 0"),
+            ({"method": "reward", "prompt": "single"}, "takes no prompt"),
+            ({"keep_adapter": True}, "add --lora"),
+            ({"n_cases": 900}, "there are 8 training cases"),
+            ({"left_out": ("organ", "spleen")}, "has no folds by organ"),
+            ({"trainer": {"lerning_rate": 1}}, "refuses its arguments"),
+            ({"lora": True, "adapter": {"r": 0}}, "arguments are refused"),
+            ({"colour": "red"}, "key 'colour': is unknown"),
+            ({"swap": "no"}, "key 'swap': 'no' is not of the kind bool"),
+        ],
+    )
+    def test_is_one_line_and_nothing_is_written(
+        self, values: dict[str, object], message: str, bench: Benchmark, tiny: Tiny, tmp_path: Path
+    ) -> None:
+        with pytest.raises((InputError, RunError), match=message) as raised:
+            _train(bench, tmp_path / "tuned", tiny("llama"), **values)
+        assert "\n" not in str(raised.value)
+        assert not (tmp_path / "tuned").exists()
+
+    def test_no_split(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        without = replace(bench, cases=bench.cases.drop(columns="split"))
+        with pytest.raises(InputError, match="run `mrb split"):
+            _train(without, tmp_path / "tuned", tiny("llama"))
+
+    def test_no_training_case(self, bench: Benchmark, tiny: Tiny, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="no case is for training"):
+            _train(replace(bench, cases=bench.cases.assign(split="test")), tmp_path / "tuned", tiny("llama"))
+
+    def test_an_adapter_that_is_damaged_or_on_other_weights_than_it_was_trained_on(
+        self, bench: Benchmark, tiny: Tiny, tmp_path: Path
+    ) -> None:
+        base = tmp_path / "base"
+        shutil.copytree(tiny("llama"), base)
+        _train(bench, tmp_path / "adapter", base, lora=True, keep_adapter=True)
+        weights = tmp_path / "adapter" / "adapter_model.safetensors"
+        content = weights.read_bytes()
+        weights.write_bytes(content[: len(content) // 2])
+        with pytest.raises(InputError, match="cannot be put on top of its base") as raised:
+            judge(bench, tmp_path / "runs", [f"path:{tmp_path / 'adapter'}"], settings=BLIND)
+        assert "\n" not in str(raised.value)
+        weights.write_bytes(content)
+        shutil.rmtree(base)
+        shutil.copytree(tiny("llava"), base)
+        with pytest.raises(InputError, match="adapter for other weights") as raised:
+            judge(bench, tmp_path / "runs", [f"path:{tmp_path / 'adapter'}"], settings=CPU)
+        assert "\n" not in str(raised.value)
+        shutil.rmtree(base)
+        with pytest.raises(InputError, match="not on this machine"):
+            judge(bench, tmp_path / "runs", [f"path:{tmp_path / 'adapter'}"], settings=CPU)
+
+
+def test_the_same_seed_is_the_same_judge(bench: Benchmark, rewarded: Trained, tiny: Tiny, tmp_path: Path) -> None:
+    two, other = (
+        _train(bench, tmp_path / name, tiny("llama"), method="reward", seed=seed)
+        for name, seed in (("two", Recipe().seed), ("other", Recipe().seed + 1))
+    )
+    heads = [(t.folder / "reward_head.safetensors").read_bytes() for t in (rewarded, two, other)]
+    assert heads[0] == heads[1] != heads[2]

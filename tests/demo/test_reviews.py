@@ -1,0 +1,68 @@
+"""Simulated reviewers say what the latent qualities say, and that they are simulated."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.benchmarks.votes import gold
+from mrb_lib.demo.build import write_demo
+from mrb_lib.review.records.marks import Adjudication
+from mrb_lib.review.records.simulated import REVIEWERS, SEES_TIE_BELOW, simulated_adjudications
+from mrb_lib.stats.gold.adjudicated import adjudicated_gold
+from mrb_lib.stats.gold.adjudication import reviewer_agreement
+from mrb_lib.tables.schema import ADJUDICATION_COLUMNS
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    folder = tmp_path_factory.mktemp("demo")
+    write_demo(folder, cases=180, seed=5)
+    return load(folder)
+
+
+def said(demo: Benchmark, **options: object) -> pd.DataFrame:
+    assert demo.path is not None
+    truth = pd.read_parquet(demo.path / "truth.parquet")
+    return simulated_adjudications(truth, gold(demo), benchmark=demo.meta.name, judges=("j", "k"), **options)
+
+
+def test_every_mark_is_an_adjudication_that_says_simulated(demo: Benchmark) -> None:
+    frame = said(demo, cases=60)
+    assert frame.columns.tolist() == list(ADJUDICATION_COLUMNS)
+    assert frame["adjudication_id"].is_unique
+    assert set(frame["reviewer"]) == set(REVIEWERS)
+    assert all("SIMULATED" in text for text in [*frame["reviewer"], *frame["note"]])
+    assert frame["case_id"].nunique() == 60
+    plain = frame.astype(object).where(frame.notna(), None).drop(columns="created")
+    for row in plain.to_dict("records"):
+        lists = {name: tuple(row[name]) for name in ("reasons", "regions")}
+        Adjudication(**row | lists | {"case_fingerprint": ""})
+
+
+def test_the_same_seed_says_the_same(demo: Benchmark) -> None:
+    pd.testing.assert_frame_equal(said(demo, seed=3), said(demo, seed=3))
+    assert not said(demo, seed=3).equals(said(demo, seed=4))
+
+
+def test_corrected_labels_are_nearer_to_the_latent_qualities(
+    demo: Benchmark,
+) -> None:
+    assert demo.path is not None
+    found = adjudicated_gold(gold(demo), said(demo, cases=180))
+    changed = found[found["choice"].notna() & (found["choice"] != found["annotated_choice"])]
+    changed = changed[changed["annotated_choice"].notna()]
+    truth = pd.read_parquet(demo.path / "truth.parquet")
+    rows = changed.merge(truth, on=["case_id", "dimension"])
+    gap = rows["quality_a"] - rows["quality_b"]
+    latent = pd.Series("tie", rows.index).mask(gap >= SEES_TIE_BELOW, "A").mask(gap <= -SEES_TIE_BELOW, "B")
+    assert len(rows) >= 20
+    assert (rows["annotated_choice"] == latent).mean() < 0.3
+    assert (rows["choice"] == latent).mean() > 0.7
+
+
+def test_reviewers_agree_better_than_chance(demo: Benchmark) -> None:
+    rows = reviewer_agreement(said(demo, cases=180), demo.cases, resamples=0).set_index("dimension")
+    alpha = rows.loc[list(demo.meta.dimensions), "krippendorff_alpha"]
+    assert alpha.between(0.1, 0.95).all(), alpha

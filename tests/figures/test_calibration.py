@@ -1,0 +1,118 @@
+"""What is drawn of calibration is what the frame says, of two judges and of many, whatever they are called."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+
+from mrb_lib.figures.confidence import calibration_error, calibration_shift, overconfidence, reliability
+
+HOSTILE = [
+    "$\\alpha$ {x} <b>",
+    "\u202eevil\n\tname",
+    "a very long name of a judge that nobody can read, 72B instruct",
+    "",
+]
+
+
+def frames(judges: list[str], seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    generator = np.random.default_rng(seed)
+    confidence = np.array([0.55, 0.65, 0.75, 0.85, 0.95])
+    bins = []
+    for judge in judges:
+        accuracy = np.clip(confidence + generator.normal(0, 0.08, 5), 0.05, 0.98)
+        n = generator.integers(5, 200, 5)
+        bins.append(
+            pd.DataFrame(
+                {
+                    "judge": judge,
+                    "dimension": "overall",
+                    "bin": range(5, 10),
+                    "n": n,
+                    "confidence": confidence,
+                    "accuracy": accuracy,
+                    "low": accuracy - 0.05,
+                    "high": accuracy + 0.02,
+                }
+            )
+        )
+    summary = pd.DataFrame({"judge": judges, "dimension": "overall", "n": 500})
+    for name in ("ece", "overconfidence"):
+        summary[name] = summary[f"{name}_debiased"] = generator.uniform(0.01, 0.2, len(judges))
+        summary[f"{name}_low"], summary[f"{name}_high"] = summary[name] - 0.01, summary[name] + 0.02
+    return pd.concat(bins), summary
+
+
+def table(bins: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
+    """The table `calibration` of these rows, with others of the same judges that no diagram is to draw."""
+    parts = [
+        bins.assign(part="bin", binning="equal_width"),
+        bins.assign(part="bin", binning="equal_mass", accuracy=0.0),
+        bins.assign(part="bin", binning="equal_width", dimension="accuracy", accuracy=0.0),
+        summary.assign(part="summary"),
+        summary.assign(part="summary", dimension="accuracy", ece_debiased=0.99),
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def drawn(axes: Axes, gid: str) -> np.ndarray:
+    line = next(line for line in axes.lines if line.get_gid() == gid)
+    return np.column_stack([line.get_xdata(), line.get_ydata()]).astype(float)
+
+
+def test_every_bin_and_interval_is_drawn_against_the_diagonal() -> None:
+    bins, summary = frames(["alpha", "beta"])
+    bins.loc[bins.index[0], ["low", "high"]] = np.nan
+    figure = reliability(table(bins, summary), dimension="overall")
+    titles = [axes.get_title().split("\n")[0] for axes in figure.axes]
+    assert titles == summary.sort_values("ece_debiased")["judge"].tolist()
+    for judge in ("alpha", "beta"):
+        axes = next(axes for axes in figure.axes if axes.get_title().startswith(judge))
+        rows = bins[bins["judge"] == judge]
+        np.testing.assert_array_equal(drawn(axes, "values"), rows[["confidence", "accuracy"]])
+        spans = next(c for c in axes.collections if c.get_gid() == "intervals").get_segments()
+        known = rows.dropna()
+        np.testing.assert_array_equal(
+            [[s[0, 0], s[0, 1], s[1, 1]] for s in spans], known[["confidence", "low", "high"]]
+        )
+        np.testing.assert_array_equal(drawn(axes, "calibrated"), [[0.5, 0.5], [1, 1]])
+        shares = np.array([patch.get_height() for patch in axes.patches])
+        np.testing.assert_allclose(shares / shares.sum(), rows["n"] / rows["n"].sum())
+        error = summary.set_index("judge").loc[judge, "ece_debiased"]
+        assert axes.get_title().endswith(f"n 500, ECE {100 * error:.1f}")
+
+
+def test_a_judge_without_bins_has_no_panel_and_none_at_all_is_an_empty_figure() -> None:
+    bins, summary = frames(["alpha", "beta"])
+    figure = reliability(table(bins[bins["judge"] == "beta"], summary), dimension="overall")
+    assert [axes.get_title().split("\n")[0] for axes in figure.axes if axes.axison] == ["beta"]
+    nothing = reliability(table(bins.iloc[:0], summary), dimension="overall")
+    assert not [axes for axes in nothing.axes if axes.axison]
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 32])
+def test_text_is_legible(count: int, flaws) -> None:
+    names = (HOSTILE + [f"judge-{i}" for i in range(32)])[:count]
+    assert flaws(reliability(table(*frames(names)), dimension="overall")) == []
+
+
+def test_errors_and_overconfidence_are_drawn_and_missing_ones_said() -> None:
+    _, summary = frames(["alpha", "beta", "gamma"])
+    summary.loc[2, ["ece_debiased", "ece_low", "ece_high", "overconfidence"]] = np.nan
+    for figure, name in ((calibration_error(summary), "ece_debiased"), (overconfidence(summary), "overconfidence")):
+        axes = figure.axes[0]
+        assert sorted(drawn(axes, "values")[:, 0]) == sorted(summary[name].dropna())
+        assert [text.get_text() for text in axes.texts if text.get_gid() == "not-available"] == ["n/a"]
+
+
+def test_shift_has_a_panel_a_probe() -> None:
+    rows = pd.DataFrame({"judge": ["a", "b"] * 2, "probe": ["blur"] * 2 + ["swap"] * 2})
+    rows["overconfidence_difference"] = [0.1, -0.05, 0.0, 0.2]
+    rows["overconfidence_difference_low"] = rows["overconfidence_difference"] - 0.02
+    rows["overconfidence_difference_high"] = rows["overconfidence_difference"] + 0.02
+    figure = calibration_shift(rows)
+    titles = [axes.get_title() for axes in figure.axes]
+    assert titles == ["Blur", "Swap"]
+    assert sorted(drawn(figure.axes[1], "values")[:, 0]) == [0.0, 0.2]

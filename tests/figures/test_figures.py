@@ -1,0 +1,257 @@
+"""Every figure, small and large: readable, complete, alike each time."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from fontTools import subset
+from fontTools.ttLib import TTFont
+from matplotlib.figure import Figure
+from PIL import Image
+from pypdf import PdfReader
+
+from mrb_lib.figures import accuracy as accuracies
+from mrb_lib.figures import agreement, composition, consistency, gallery, significance
+from mrb_lib.figures.accuracy import leaderboard
+from mrb_lib.figures.style import COLOURS, PAGE, Paper, house_style, mark_simulated
+from mrb_lib.tables.schema import DEPARTMENTS, DIMENSIONS, ORGANS
+from tests.figures.conftest import Frames
+from tests.figures.test_engines import pairs
+
+SIZES = {"two judges, one dimension": (2, ("overall",)), "six judges": (6, DIMENSIONS), "32 judges": (32, DIMENSIONS)}
+HOSTILE = [
+    "$x_1^2$",
+    "<script>alert(1)</script>",
+    "a_b%c#&~\\frac{",
+    "nul\0l",
+    "\u202eevil",
+    "קריאה",
+    "x" * 300,
+    "",
+    "模型 😀",
+]
+
+
+def picture(side: int = 64) -> bytes:
+    noise = np.random.default_rng(0).integers(0, 255, (side, side)).astype("uint8")
+    stream = io.BytesIO()
+    Image.fromarray(noise).save(stream, format="PNG")
+    return stream.getvalue()
+
+
+def grouped(accuracy: pd.DataFrame) -> pd.DataFrame:
+    groups = dict(zip(accuracy["judge"].unique(), ["open", "closed", "heuristic"] * 11, strict=False))
+    return accuracy.assign(group=accuracy["judge"].map(groups))
+
+
+def make(frames, figure: str, count: int, dimensions: tuple[str, ...]) -> Paper:
+    judges = frames.judges(count)
+    annotators = [f"annotator_{i}" for i in range(3 if count < 32 else 20)]
+    shown = dimensions if count < 32 else ("overall",)
+    by = ORGANS if figure.startswith("organs") else DEPARTMENTS
+    match figure:
+        case "leaderboard":
+            return leaderboard(
+                grouped(frames.accuracy(judges, dimensions)), ceiling=frames.ceiling(dimensions), group="group"
+            )
+        case "order-consistency":
+            return consistency.order_consistency(frames.consistency(judges, dimensions))
+        case "position-bias":
+            return consistency.position_bias(frames.consistency(judges, dimensions))
+        case "organs-heatmap" | "departments-heatmap":
+            return accuracies.heatmap(frames.accuracy(judges, ["overall"], by))
+        case "organs-radar" | "departments-radar":
+            return accuracies.radar(frames.accuracy(judges, ["overall"], by))
+        case "significance-p":
+            return significance.p_values(frames.significance(judges), judges=judges)
+        case "significance-differences":
+            return significance.differences(frames.significance(judges), judges=judges)
+        case "agreement-dimensions":
+            return agreement.coefficients(frames.agreement(dimensions))
+        case "agreement-pairs":
+            return agreement.pairs(frames.pairs(annotators, shown), annotators=annotators)
+        case "failures-gallery":
+            return gallery.failures(frames.cards(min(count, 6), "x.png"), images={"x.png": picture()})
+        case "composition-organs":
+            names = [*ORGANS, None] if count > 2 else ["lung"]
+            return composition.bars(pd.DataFrame({"organ": names, "n_cases": range(1, len(names) + 1)}), by="organ")
+        case "composition-lengths":
+            words = np.random.default_rng(0).integers(0, 90 * count, 200)
+            return composition.lengths(pd.DataFrame({"side": ["A", "B"] * 100, "words": words}))
+        case "engine-orders":
+            return consistency.order_probabilities(pairs(judges[:2], dimensions), dimensions=dimensions, mark="m")
+    raise AssertionError(figure)
+
+
+FIGURES = (
+    "leaderboard",
+    "order-consistency",
+    "position-bias",
+    "organs-heatmap",
+    "organs-radar",
+    "departments-heatmap",
+    "departments-radar",
+    "significance-p",
+    "significance-differences",
+    "agreement-dimensions",
+    "agreement-pairs",
+    "failures-gallery",
+    "composition-organs",
+    "composition-lengths",
+)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("figure", FIGURES)
+def test_text_is_inside_readable_and_apart(
+    frames, flaws: Callable[[Figure], list[str]], figure: str, size: str
+) -> None:
+    drawn = make(frames, figure, *SIZES[size])
+    mark_simulated(drawn)
+    assert flaws(drawn) == []
+    assert drawn.get_figwidth() <= PAGE
+
+
+def test_the_check_for_flaws_finds_them(frames, flaws: Callable[[Figure], list[str]]) -> None:
+    drawn = make(frames, "composition-organs", 6, DIMENSIONS)
+    drawn.text(0.5, 0.5, "over the top", fontsize=5)
+    drawn.text(0.5, 0.5, "over the top", fontsize=7)
+    drawn.text(0.99, 0.5, "cut off at the edge")
+    found = " ".join(flaws(drawn))
+    assert "5.0 points" in found
+    assert "leaves the canvas" in found
+    assert "'over the top' on 'over the top'" in found
+
+
+def digests(figure: str) -> str:
+    """Of a figure's bytes in every format."""
+    drawn = make(Frames(), figure, 6, ("accuracy", "overall"))
+    mark_simulated(drawn)
+    return " ".join(hashlib.sha256(content).hexdigest() for content in (drawn.png(), drawn.svg(), drawn.pdf()))
+
+
+def test_same_frame_same_bytes() -> None:
+    """In two processes with different hash seeds, in every format."""
+    figures = ("significance-differences", "failures-gallery", "engine-orders")
+    program = f"from tests.figures.test_figures import digests\nfor name in {figures}: print(digests(name))"
+    seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+    said = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert said.stdout.splitlines() == [digests(name) for name in figures]
+
+
+@functools.cache
+def large(figure: str) -> Paper:
+    """A figure of 32 judges, marked as simulated; two tests look at its pixels, which take a second."""
+    drawn = make(Frames(), figure, 32, DIMENSIONS)
+    mark_simulated(drawn)
+    return drawn
+
+
+@pytest.mark.parametrize("figure", ["organs-heatmap", "significance-differences", "failures-gallery"])
+def test_files_stay_small_and_undated(figure: str) -> None:
+    drawn = large(figure)
+    assert len(drawn.png()) < 500_000
+    with Image.open(io.BytesIO(drawn.png())) as image:
+        assert set(image.info) <= {"dpi", "transparency"}
+        assert 150 <= image.info["dpi"][0] <= 300
+    assert b"<dc:date>" not in drawn.svg()
+
+
+def test_letters_of_a_pdf_are_text_in_fonts_that_lay_nothing_out(frames) -> None:
+    """TrueType, as journals ask for, without tables of layout; other users of fontTools keep their own."""
+    drawn = make(frames, "leaderboard", 2, ("overall",))
+    load = subset.load_font
+    page = PdfReader(io.BytesIO(drawn.pdf())).pages[0]
+    assert subset.load_font is load
+    assert drawn.axes[0].get_xlabel() in page.extract_text()
+    fonts = [font.get_object() for font in page["/Resources"]["/Font"].values()]
+    for font in fonts:
+        whole = font["/DescendantFonts"][0].get_object() if "/DescendantFonts" in font else font
+        embedded = TTFont(io.BytesIO(whole["/FontDescriptor"]["/FontFile2"].get_data()))
+        assert "glyf" in embedded
+        assert not {"GDEF", "GPOS", "GSUB", "kern"} & set(embedded.keys())
+    assert fonts
+
+
+@pytest.mark.parametrize("figure", ["organs-heatmap", "failures-gallery"])
+def test_few_colours_keep_what_a_colour_says(figure: str) -> None:
+    """Of at most 256 colours: none is far from the one that was drawn, and paper stays white."""
+    drawn = large(figure)
+    with Image.open(io.BytesIO(drawn.png())) as image:
+        few = np.asarray(image.convert("RGB")).astype(int)
+    full = io.BytesIO()
+    with house_style():
+        drawn.savefig(full, format="png", dpi=drawn.resolution)
+    with Image.open(full) as image:
+        every = np.asarray(image.convert("RGB")).astype(int)
+    assert np.abs(few - every).max() <= 16
+    assert (few[0, 0] == 255).all()
+
+
+def test_simulated_is_marked_once_and_only_where_asked(frames) -> None:
+    drawn = make(frames, "leaderboard", 2, ("overall",))
+    assert "SIMULATED" not in " ".join(text.get_text() for text in drawn.texts)
+    height = drawn.get_figheight()
+    mark_simulated(drawn)
+    mark_simulated(drawn)
+    assert [text.get_text() for text in drawn.texts].count("SIMULATED DATA") == 1
+    assert drawn.get_figheight() > height
+    late = make(frames, "leaderboard", 2, ("overall",))
+    late.png()
+    with pytest.raises(ValueError, match="mark it first"):
+        mark_simulated(late)
+
+
+@pytest.mark.filterwarnings("error")
+def test_hostile_names_are_drawn_as_text(frames, flaws: Callable[[Figure], list[str]]) -> None:
+    few = HOSTILE[:6]
+    parts = [
+        leaderboard(frames.accuracy(HOSTILE, ["overall", "$d$"])),
+        accuracies.heatmap(frames.accuracy(HOSTILE, ["overall"], HOSTILE)),
+        accuracies.radar(frames.accuracy(few, ["overall"], HOSTILE)),
+        significance.p_values(frames.significance(few), judges=few),
+        significance.differences(frames.significance(few), judges=few),
+        agreement.pairs(frames.pairs(few, ["$"]), annotators=few),
+        agreement.coefficients(frames.agreement(HOSTILE)),
+        composition.bars(pd.DataFrame({"dataset": HOSTILE, "n_cases": 3}), by="dataset"),
+        gallery.failures(
+            frames.cards(1, "../../etc/passwd").assign(question=HOSTILE[1] + HOSTILE[0], case_id=HOSTILE[6]), images={}
+        ),
+    ]
+    for drawn in parts:
+        drawn.png()
+        assert drawn.png()
+        assert b"\0" not in drawn.svg()
+        assert not [flaw for flaw in flaws(drawn) if "leaves the canvas" in flaw]
+
+
+def test_dollars_are_not_formulas(frames) -> None:
+    plain = leaderboard(frames.accuracy(["$x$"], ["overall"]))
+    plain.draw_without_rendering()
+    tick = plain.axes[0].get_yticklabels()[0]
+    assert tick.get_text() == r"\$x\$"
+    assert tick._preprocess_math(tick.get_text()) == ("$x$", False)
+
+
+def test_colours_keep_their_meaning_apart() -> None:
+    """The colours of A, B, gold, the human level and a tie can be told apart by the colour-blind, every two of them."""
+    # Viénot, Brettel and Mollon (1999), deuteranopia, on linear RGB.
+    deuteranopia = np.array([[0.29275, 0.70725, 0.0], [0.29275, 0.70725, 0.0], [-0.02234, 0.02234, 1.0]])
+    linear = {
+        name: (np.array([int(COLOURS[name][i : i + 2], 16) for i in (1, 3, 5)]) / 255) ** 2.2
+        for name in ("A", "B", "gold", "human", "tie")
+    }
+    seen = {name: deuteranopia @ value for name, value in linear.items()}
+    for (first, one), (second, other) in combinations(seen.items(), 2):
+        assert np.linalg.norm(one - other) > 0.05, (first, second)

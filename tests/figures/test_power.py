@@ -1,0 +1,83 @@
+"""The figures of power draw what the table says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.figures import power
+
+
+def table(dimensions: list[str], subfields: list[str]) -> pd.DataFrame:
+    rows = []
+    grid = np.linspace(0, 0.15, 31)
+    for name in dimensions:
+        for subfield in [None, *subfields]:
+            n = 1026 if subfield is None else 40 + 10 * subfields.index(subfield)
+            smallest = 1 / np.sqrt(n)
+            label = {"dimension": name, "subfield": subfield, "n": n}
+            ends = {"minimum_detectable_difference": smallest, "worst_minimum_detectable_difference": 1.5 * smallest}
+            rows.append({"part": "summary", **label, **ends})
+            for i, quantity in enumerate(("accuracy", "difference")):
+                share = {"coverage": 0.93 + 0.01 * i, "monte_carlo_error": 0.01, "nominal": 0.95}
+                rows.append({"part": "coverage", **label, "quantity": quantity, **share})
+        for difference in grid:
+            reached = {"power": 1 - np.exp(-40 * difference), "worst_power": 1 - np.exp(-20 * difference)}
+            rows.append({"part": "curve", "dimension": name, "difference": difference, "n": 1026, **reached})
+    return pd.DataFrame(rows)
+
+
+def line(axes, gid: str) -> np.ndarray:
+    found = next(line for line in axes.lines if line.get_gid() == gid)
+    return np.column_stack([found.get_xdata(), found.get_ydata()]).astype(float)
+
+
+@pytest.mark.parametrize("count", [1, 6])
+def test_curves_have_a_panel_a_dimension(count: int, flaws) -> None:
+    names = ["accuracy", "relevance", "comprehensiveness", "creativity", "responsiveness", "overall"][:count]
+    rows = table(names, [])
+    figure = power.curves(rows)
+    for axes, name in zip(figure.axes, names, strict=False):
+        own = rows[(rows["dimension"] == name) & (rows["part"] == "curve")]
+        for column in ("power", "worst_power"):
+            assert line(axes, column) == pytest.approx(own[["difference", column]].to_numpy())
+        assert line(axes, "detectable")[:, 0].tolist() == [1 / np.sqrt(1026)] * 2
+    assert flaws(figure) == []
+
+
+def test_a_dimension_without_a_curve_is_named() -> None:
+    rows = table(["overall"], [])
+    figure = power.curves(rows[rows["part"] == "summary"])
+    assert [text.get_gid() for text in figure.axes[0].texts] == ["not-available"]
+
+
+def test_detectable_has_a_row_a_subfield(flaws) -> None:
+    rows = table(["overall"], [f"organ_{i}" for i in range(13)])
+    rows.loc[rows["subfield"] == "organ_3", "minimum_detectable_difference"] = np.nan
+    figure = power.detectable(rows)
+    axes = figure.axes[0]
+    assert axes.get_yticklabels()[0].get_text() == "all cases (n = 1,026)"
+    found = line(axes, "median")[:, 0]
+    expected = rows.loc[rows["part"] == "summary", "minimum_detectable_difference"]
+    assert sorted(found[~np.isnan(found)]) == sorted(expected.dropna())
+    assert [text.get_gid() for text in axes.texts] == ["not-available"]
+    assert flaws(figure) == []
+
+
+@pytest.mark.parametrize("subfields", [0, 13])
+def test_coverage_draws_every_share_and_says_that_the_studies_are_simulated(subfields: int, flaws) -> None:
+    rows = table(["overall"], [f"organ_{i}" for i in range(subfields)])
+    figure = power.coverage(rows)
+    axes = figure.axes[0]
+    assert "SIMULATED" in axes.get_xlabel()
+    assert line(axes, "nominal")[:, 1].tolist() == [0.95, 0.95]
+    for quantity in ("accuracy", "difference"):
+        expected = rows.loc[(rows["part"] == "coverage") & (rows["quantity"] == quantity), "coverage"]
+        assert line(axes, quantity)[:, 1].tolist() == expected.tolist()
+    assert flaws(figure) == []
+
+
+def test_coverage_of_nothing(flaws) -> None:
+    rows = table(["overall"], [])
+    assert flaws(power.coverage(rows[rows["part"] == "summary"])) == []

@@ -1,0 +1,99 @@
+"""Figures of rankings draw what their frame says, for two judges and for thirty-two."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+
+from mrb_lib.figures import responders as plots
+from mrb_lib.figures.lettering import labels
+
+HOSTILE = ["$\\frac{a}{b}$", "<script>", "名前", "x" * 90]
+
+
+def frame(judges: list[str], responders: list[str]) -> pd.DataFrame:
+    """Strengths, and agreements that order the judges as they are given."""
+    generator = np.random.default_rng(1)
+    rows = []
+    for source, judge in [("gold", None), *(("judge", name) for name in judges)]:
+        strength = generator.dirichlet(np.ones(len(responders)) * 5)
+        rows += [
+            {"source": source, "judge": judge, "responder": name, "strength": x, "low": x * 0.8, "high": x * 1.3}
+            for name, x in zip(responders, strength, strict=True)
+        ]
+    strengths = pd.DataFrame(rows).assign(part="strength")
+    kendall = np.linspace(1, -1, len(judges))
+    agreed = pd.DataFrame({"part": "agreement", "source": "gold", "judge": judges, "kendall": kendall})
+    return pd.concat([strengths, agreed], ignore_index=True)
+
+
+def drawn(axes: Axes, gid: str) -> np.ndarray:
+    line = next(line for line in axes.lines if line.get_gid() == gid)
+    return np.column_stack([line.get_xdata(), line.get_ydata()]).astype(float)
+
+
+def test_every_strength_and_interval_is_drawn_beside_the_annotators() -> None:
+    rows = frame(["k", "j"], ["p", "q", "r"])
+    figure = plots.strengths(rows)
+    rows = rows[rows["part"] == "strength"]
+    gold = rows[rows["source"] == "gold"].sort_values("strength", ascending=False)
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == gold["responder"].tolist()
+    for axes, judge in zip(figure.axes, ["k", "j"], strict=True):
+        assert axes.get_title() == judge
+        own = rows[rows["judge"] == judge].set_index("responder").loc[gold["responder"]]
+        for gid, expected in (("annotators", gold), ("judge", own)):
+            points = drawn(axes, gid)
+            np.testing.assert_allclose(points[np.argsort(points[:, 1]), 0], expected["strength"])
+            spans = next(item for item in axes.collections if item.get_gid() == f"{gid}-intervals").get_segments()
+            found = sorted((span[0, 1], span[0, 0], span[1, 0]) for span in spans)
+            np.testing.assert_allclose([item[1:] for item in found], expected[["low", "high"]])
+        assert axes.get_xscale() == "log"
+
+
+def test_what_is_undefined_is_said_to_be() -> None:
+    rows = frame(["j"], ["p", "q"])
+    rows.loc[rows["judge"] == "j", ["strength", "low", "high"]] = np.nan
+    axes = plots.strengths(rows).axes[0]
+    assert len([text for text in axes.texts if text.get_gid() == "not-available"]) == 2
+    assert len(drawn(axes, "judge")) == 0
+    assert len(drawn(axes, "annotators")) == 2
+
+
+@pytest.mark.parametrize(("n_judges", "n_responders"), [(0, 2), (1, 2), (2, 59), (32, 12)])
+def test_any_number_of_judges_and_responders(n_judges: int, n_responders: int) -> None:
+    judges = [f"judge-{i}" for i in range(n_judges)]
+    figure = plots.strengths(frame(judges, [f"r{i}" for i in range(n_responders)]))
+    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+    assert titles == judges
+    for axes in figure.axes[:n_judges]:
+        assert len(drawn(axes, "annotators")) == len(drawn(axes, "judge")) == n_responders
+    figure.draw_without_rendering()
+
+
+def test_hostile_names() -> None:
+    rows = frame(HOSTILE, HOSTILE)
+    figure = plots.strengths(rows)
+    figure.draw_without_rendering()
+    best_first = rows[(rows["source"] == "gold") & (rows["part"] == "strength")].sort_values(
+        "strength", ascending=False
+    )["responder"]
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == labels(best_first, 24)
+
+
+def test_rank_agreement_draws_kendall() -> None:
+    rows = pd.DataFrame(
+        {
+            "judge": ["j", "k"],
+            "dimension": "overall",
+            "kendall": [0.4, -0.2],
+            "kendall_low": [0.1, -0.6],
+            "kendall_high": [0.7, np.nan],
+        }
+    )
+    axes = plots.rank_agreement(rows).axes[0]
+    points = drawn(axes, "values")
+    assert sorted(points[:, 0]) == [-0.2, 0.4]
+    spans = next(item for item in axes.collections if item.get_gid() == "intervals").get_segments()
+    assert [(span[0, 0], span[1, 0]) for span in spans] == [(0.1, 0.7)]

@@ -1,0 +1,82 @@
+"""What is drawn of selective answering is what the frame says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+
+from mrb_lib.figures.confidence import risk_coverage
+
+HOSTILE = [
+    "$\\alpha$ {x} <b>",
+    "\u202eevil\n\tname",
+    "a very long name of a judge that nobody can read, 72B instruct",
+    "",
+]
+
+
+def rows_and_promises(judges: list[str], seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    generator = np.random.default_rng(seed)
+    curves, promises = [], []
+    for judge in judges:
+        coverage = np.arange(1, 21) / 20
+        risk = 0.3 * coverage * generator.uniform(0.5, 1)
+        curves.append(
+            pd.DataFrame({"judge": judge, "coverage": coverage, "agreement": 1 - risk, "risk": risk}).assign(
+                risk_low=risk * 0.8, risk_high=risk * 1.2
+            )
+        )
+        promises.append((judge, "overall", 0.4, 0.35, 0.45, 0.93, 0.9, 0.95))
+    names = ["judge", "dimension", "coverage", "coverage_low", "coverage_high", "agreement", "low", "high"]
+    return pd.concat(curves, ignore_index=True), pd.DataFrame(promises, columns=names)
+
+
+def table(curve: pd.DataFrame, guarantee: pd.DataFrame) -> pd.DataFrame:
+    """The table `selective` of these rows, with other promises that are not to be drawn."""
+    other = guarantee.assign(part="guarantee", method="fixed_sequence", delta=0.1, agreement=0.1, coverage=0.1)
+    parts = [
+        curve.assign(part="curve", dimension="overall"),
+        other.assign(method="conformal_risk_control"),
+        other.assign(delta=0.05),
+        other.assign(subfield="eye"),
+        guarantee.assign(part="guarantee", method="fixed_sequence", delta=0.1),
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def drawn(axes: Axes, gid: str) -> np.ndarray:
+    line = next(line for line in axes.lines if line.get_gid() == gid)
+    return np.column_stack([line.get_xdata(), line.get_ydata()]).astype(float)
+
+
+def test_curve_band_target_and_promise_are_drawn() -> None:
+    curve, guarantee = rows_and_promises(["alpha", "beta"])
+    guarantee.loc[1, ["coverage", "agreement", "low", "high"]] = np.nan
+    figure = risk_coverage(table(curve, guarantee), dimension="overall", target=0.9)
+    alpha, beta = (next(axes for axes in figure.axes if axes.get_title() == name) for name in ("alpha", "beta"))
+    rows = curve[curve["judge"] == "alpha"]
+    np.testing.assert_array_equal(drawn(alpha, "values"), rows[["coverage", "agreement"]])
+    assert drawn(alpha, "target")[0, 1] == 0.9
+    np.testing.assert_array_equal(drawn(alpha, "promise"), [[0.4, 0.93]])
+    span = next(c for c in alpha.collections if c.get_gid() == "promise-interval").get_segments()[0]
+    assert (span[0, 1], span[1, 1]) == (0.9, 0.95)
+    band = next(c for c in alpha.collections if c.get_gid() == "band").get_paths()[0].vertices
+    assert band[:, 1].min() == pytest.approx(1 - rows["risk_high"].max())
+    assert not [line for line in beta.lines if line.get_gid() == "promise"]
+    assert [text.get_text() for text in beta.texts] == ["promise: n/a"]
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 32])
+def test_text_is_legible(count: int, flaws) -> None:
+    names = (HOSTILE + [f"judge-{i}" for i in range(32)])[:count]
+    assert flaws(risk_coverage(table(*rows_and_promises(names)), target=0.9)) == []
+
+
+def test_nothing_promised_anywhere_and_intervals_left_out_still_draw() -> None:
+    curve, guarantee = rows_and_promises(["alpha"])
+    curve[["risk_low", "risk_high"]] = np.nan
+    guarantee[["coverage", "agreement", "low", "high"]] = np.nan
+    figure = risk_coverage(table(curve, guarantee), dimension="overall", target=0.95)
+    assert figure.axes[0].get_ylim()[0] <= 0.7

@@ -1,0 +1,232 @@
+"""What the figures of training draw is what the tables say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from mrb_lib.figures.style import mark_simulated
+from mrb_lib.figures.training import (
+    before_and_after,
+    domain_losses,
+    gains_by_dimension,
+    ingredients,
+    learning_curve,
+    trained_and_tested,
+    training_curves,
+)
+
+LONG = "path:a-tuned-judge-with-a-very-long-name+generative@a-tuned-judge-0123abcd"
+Flaws = Callable[[Figure], list[str]]
+
+
+def lines(axes: Axes, gid: str) -> list[np.ndarray]:
+    return [np.asarray(line.get_ydata(), dtype=float) for line in axes.get_lines() if line.get_gid() == gid]
+
+
+def curves(judges: int = 2, stages: int = 1) -> pd.DataFrame:
+    rows = []
+    for judge in range(judges):
+        for stage in range(stages):
+            for step in range(0, 200, 20):
+                done = step / 200
+                accuracy = 0.5 + (0.1 * stage + 0.25 * done) * (1 - 0.1 * judge)
+                measured = step % 40 == 0
+                rows.append((f"judge-{judge}", stage, step, 1.0, 0.7 - 0.3 * done, accuracy if measured else np.nan,
+                             0.6 + 0.3 * done if measured else np.nan, 3.0))  # fmt: skip
+    columns = ["judge", "stage", "step", "epoch", "loss", "accuracy", "consistency", "seconds"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def gains(pairs: int) -> pd.DataFrame:
+    values = {"accuracy": (0.6, 0.75), "consistency": (0.55, 0.9), "first_rate": (0.72, 0.51), "brier": (0.3, 0.18),
+              "longer_rate": (0.5, 0.62)}  # fmt: skip
+    rows = [
+        {"part": part, "base": f"base-{i}", "tuned": LONG if i == 0 else f"tuned-{i}", "dimension": "overall",
+         "subfield": None, "value_base": base - 0.01 * i, "value_base_low": base - 0.05 - 0.01 * i,
+         "value_base_high": base + 0.05 - 0.01 * i, "value_tuned": tuned - 0.01 * i, "gain": tuned - base + 0.01 * i,
+         "value_tuned_low": tuned - 0.04 - 0.01 * i, "value_tuned_high": tuned + 0.04 - 0.01 * i}
+        for i in range(pairs)
+        for part, (base, tuned) in values.items()
+    ]  # fmt: skip
+    table = pd.DataFrame(rows)
+    undefined = (table["part"] == "brier") & (table["base"] == f"base-{pairs - 1}")
+    table.loc[undefined, [name for name in table if name.startswith("value")]] = np.nan
+    return pd.concat([table, table.assign(dimension="relevance", value_base=0.1)], ignore_index=True)
+
+
+def learned(*, target: float = np.nan, recipes: int = 1) -> pd.DataFrame:
+    rows = []
+    for recipe in range(recipes):
+        shared = {
+            "recipe": f"method sft, swap {'true' if recipe == 0 else 'false'}, reference keep",
+            "dimension": "overall",
+        }
+        for part, sizes in (("size", (50, 100, 200, 400)), ("fit", np.geomspace(50, 800, 25).round())):
+            for size in sizes:
+                accuracy = 0.85 - 0.05 * recipe - 0.3 * (size / 50) ** -0.6
+                rows.append({**shared, "part": part, "judge": f"n{size:.0f}", "n_training": int(size),
+                             "accuracy": accuracy, "low": accuracy - 0.04, "high": accuracy + 0.03})  # fmt: skip
+        rows.append({**shared, "part": "curve", "n_training": 800, "accuracy": 0.8, "target": target,
+                     "cases_needed": 612.0 if recipe == 0 else np.nan})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def compared() -> pd.DataFrame:
+    pairs = [("swap", "true", "false", "swapped", "unswapped"), ("reference", "keep", "drop", "swapped", "dropped"),
+             ("n_cases", "400", "100", "swapped", "fewer"), ("swap", "true", "false", "dropped", "both")]  # fmt: skip
+    quantities = ("accuracy", "consistency", "first_rate", "brier", "longer_rate")
+    columns = ["ingredient", "value_1", "value_2", "judge_1", "judge_2"]
+    rows = [
+        {**dict(zip(columns, pair, strict=True)), "quantity": quantity, "difference": 0.02 * i - 0.03 * j}
+        for i, pair in enumerate(pairs)
+        for j, quantity in enumerate(quantities)
+    ]
+    table = pd.DataFrame(rows).assign(part="ingredient", dimension="overall")
+    return table.assign(low=table["difference"] - 0.03, high=table["difference"] + 0.03)
+
+
+def matrix(values: int = 8) -> pd.DataFrame:
+    departments = ["Neurology", "Ophthalmology", "Stomatology", "Cardiology", "Pulmonology", "Gastroenterology",
+                   "Gynecology", "Orthopedics"][:values]  # fmt: skip
+    rng = np.random.default_rng(0)
+    rows = []
+    for left_out in [None, *departments]:
+        for tested in departments:
+            accuracy = 0.78 + rng.normal(0, 0.02) - (0.1 if tested == left_out else 0)
+            rows.append({"part": "trained", "judge": f"without-{left_out or 'nothing'}", "dimension": "overall",
+                         "subfield": tested, "trained_on": "all" if left_out is None else f"all but {left_out}",
+                         "in_training": tested != left_out, "accuracy": accuracy, "low": accuracy - 0.04,
+                         "high": accuracy + 0.04})  # fmt: skip
+    table = pd.DataFrame(rows).astype({"in_training": "boolean"})
+    table.loc[3, ["accuracy", "low", "high"]] = np.nan
+    return table
+
+
+@pytest.mark.parametrize("judges", [1, 2, 6])
+@pytest.mark.parametrize("stages", [1, 2])
+def test_training_curves_draw_every_step_that_was_measured(flaws: Flaws, judges: int, stages: int) -> None:
+    table = curves(judges, stages)
+    drawn = training_curves(table)
+    assert flaws(drawn) == []
+    for axes, name in zip(drawn.axes, ("loss", "accuracy", "consistency"), strict=True):
+        drawn_values = np.concatenate(lines(axes, name))
+        assert sorted(drawn_values) == pytest.approx(sorted(table[name].dropna()))
+        assert len(lines(axes, "stage")) == judges * (stages - 1)
+
+
+def test_a_curve_without_validation_is_the_loss_alone(flaws: Flaws) -> None:
+    drawn = training_curves(curves().assign(accuracy=np.nan, consistency=np.nan))
+    assert flaws(drawn) == []
+    assert [axes.get_ylabel() for axes in drawn.axes] == ["loss"]
+
+
+@pytest.mark.parametrize("pairs", [1, 3, 12])
+def test_before_and_after_has_a_panel_a_quantity_with_both_values_and_intervals(flaws: Flaws, pairs: int) -> None:
+    table = gains(pairs)
+    drawn = before_and_after(table, dimension="overall")
+    assert flaws(drawn) == []
+    assert [axes.get_title() for axes in drawn.axes] == [
+        "Accuracy", "Order consistency", "Chose the first", "Brier score", "Chose the longer",
+    ]  # fmt: skip
+    here = table[table["dimension"] == "overall"]
+    for axes, part in zip(drawn.axes, ("accuracy", "consistency", "first_rate", "brier", "longer_rate"), strict=True):
+        own = here[here["part"] == part]
+        for side in ("base", "tuned"):
+            shown = np.concatenate([line.get_xdata() for line in axes.get_lines() if line.get_gid() == side])
+            assert sorted(shown) == pytest.approx(sorted(own[f"value_{side}"].dropna()))
+
+
+def test_ingredients_have_a_row_a_pair_and_name_judges_only_where_the_ingredient_does_not_tell(flaws: Flaws) -> None:
+    drawn = ingredients(compared(), dimension="overall")
+    assert flaws(drawn) == []
+    names = [text.get_text() for text in drawn.axes[0].get_yticklabels()]
+    assert "n_cases: 400 \u2212 100" in names
+    assert {"swap: swapped \u2212 unswapped", "swap: dropped \u2212 both"} <= set(names)
+    assert len(drawn.axes) == 5
+
+
+@pytest.mark.parametrize(("target", "recipes"), [(np.nan, 1), (0.8, 1), (0.8, 3)])
+def test_a_learning_curve_draws_its_judges_its_fit_and_the_cases_needed(
+    flaws: Flaws, target: float, recipes: int
+) -> None:
+    table = learned(target=target, recipes=recipes)
+    drawn = learning_curve(table, dimension="overall")
+    assert flaws(drawn) == []
+    (axes,) = drawn.axes
+    sizes = np.concatenate(lines(axes, "values"))
+    assert sorted(sizes) == pytest.approx(sorted(table.loc[table["part"] == "size", "accuracy"]))
+    assert len(lines(axes, "fit")) == min(recipes, 2)
+    assert len(lines(axes, "needed")) == (0 if np.isnan(target) else 1)
+
+
+def test_a_series_too_short_for_a_curve_shows_its_judges(flaws: Flaws) -> None:
+    table = learned()
+    drawn = learning_curve(table[table["part"] != "fit"])
+    assert flaws(drawn) == []
+    assert len(np.concatenate(lines(drawn.axes[0], "values"))) == 4
+
+
+@pytest.mark.parametrize("values", [2, 8])
+def test_the_matrix_frames_what_was_left_out_of_training(flaws: Flaws, values: int) -> None:
+    drawn = trained_and_tested(matrix(values), dimension="overall")
+    assert flaws(drawn) == []
+    framed = [patch for patch in drawn.axes[0].patches if patch.get_gid() == "outside"]
+    assert len(framed) == values
+
+
+@pytest.mark.parametrize("pairs", [1, 12])
+def test_gains_have_a_panel_a_dimension_and_name_bases_only_where_a_judge_has_several(flaws: Flaws, pairs: int) -> None:
+    table = gains(pairs).assign(low=lambda rows: rows["gain"] - 0.05, high=lambda rows: rows["gain"] + 0.05)
+    drawn = gains_by_dimension(table, order_by="overall")
+    assert flaws(drawn) == []
+    assert [axes.get_title() for axes in drawn.axes] == ["Overall", "Relevance"]
+    for axes, dimension in zip(drawn.axes, ("overall", "relevance"), strict=True):
+        own = table[(table["dimension"] == dimension) & (table["part"] == "accuracy")]
+        shown = np.concatenate([line.get_xdata() for line in axes.get_lines() if line.get_gid() == "values"])
+        assert sorted(shown) == pytest.approx(sorted(own["gain"]))
+    twice = pd.concat([table, table.assign(base="another")])
+    names = [text.get_text() for text in gains_by_dimension(twice).axes[0].get_yticklabels()]
+    assert len(names) == 2 * pairs and all("\u2212" in name or "\u2026" in name for name in names)
+
+
+def test_losses_have_a_row_a_domain_and_all_of_them_below_a_line(flaws: Flaws) -> None:
+    rows = [
+        {"part": "out_of_domain", "dimension": dimension, "subfield": name, "difference": 0.01 * i,
+         "difference_low": 0.01 * i - 0.05, "difference_high": 0.01 * i + 0.05}
+        for dimension in ("accuracy", "overall")
+        for i, name in enumerate([None, "Neurology", "oral_cavity"])
+    ]  # fmt: skip
+    drawn = domain_losses(pd.DataFrame(rows), order_by="overall")
+    assert flaws(drawn) == []
+    names = [text.get_text() for text in drawn.axes[0].get_yticklabels()]
+    assert names == ["oral_cavity", "Neurology", "all left out"]
+
+
+@pytest.mark.parametrize("simulated", [False, True])
+def test_a_mark_is_on_the_face_of_every_figure_and_takes_one_strip_with_the_other(
+    flaws: Flaws, simulated: bool
+) -> None:
+    spans = gains(2).assign(low=0.0, high=0.1)
+    lost = pd.DataFrame({"part": "out_of_domain", "dimension": "overall", "subfield": ["Neurology", None],
+                         "difference": 0.1, "difference_low": 0.0, "difference_high": 0.2})  # fmt: skip
+    mark = "RANDOM WEIGHTS BEFORE TRAINING"
+    for drawn in (
+        training_curves(curves(), mark=mark), gains_by_dimension(spans, mark=mark), domain_losses(lost, mark=mark),
+        before_and_after(gains(3), dimension="overall", mark=mark), learning_curve(learned(), mark=mark),
+        ingredients(compared(), dimension="overall", mark=mark), trained_and_tested(matrix(), mark=mark),
+    ):  # fmt: skip
+        before = drawn.get_figheight()
+        if simulated:
+            mark_simulated(drawn)
+        assert flaws(drawn) == []
+        assert drawn.get_suptitle() == mark
+        heights = {
+            round(text.get_window_extent().y1) for text in drawn.texts if text.get_gid() in ("mark", "simulated")
+        }
+        assert max(heights) - min(heights) <= 3 and drawn.get_figheight() - before < 0.21

@@ -1,0 +1,167 @@
+"""Tables for readers: rounding, intervals, the best, escaping."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from shutil import which
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.report.notebook.tabular import MOST_ROWS, latex_text, table_text, to_html, to_latex
+
+
+def test_undefined_is_not_a_number() -> None:
+    shown = table_text(pd.DataFrame({"judge": ["a", None], "accuracy": [np.nan, 0.5]}))
+    assert shown.rows == (("a", "n/a"), ("\u2013", "0.500"))
+
+
+def test_whole_numbers_stay_whole_and_zero_has_no_sign() -> None:
+    shown = table_text(pd.DataFrame({"n": [1026.0, np.nan], "difference": [-0.00001, 0.25]}))
+    assert shown.rows == (("1026", "0.000"), ("n/a", "0.250"))
+
+
+def test_small_probabilities_are_bounded() -> None:
+    shown = table_text(pd.DataFrame({"p_value": [1e-9, 0.0123]}))
+    assert shown.rows == (("<0.001",), ("0.012",))
+
+
+def test_low_and_high_belong_to_the_column_before_them() -> None:
+    shown = table_text(pd.DataFrame({"judge": ["a"], "accuracy": [0.5], "low": [0.4], "high": [0.6]}))
+    assert shown.columns == ("judge", "accuracy")
+    assert shown.rows == (("a", "0.500 [0.400, 0.600]"),)
+
+
+@pytest.mark.parametrize(("rule", "expected"), [("max", {(1, 1), (2, 1)}), ("min", {(0, 1)})])
+def test_equal_bests_are_all_marked(rule: str, expected: set[tuple[int, int]]) -> None:
+    frame = pd.DataFrame({"judge": list("abcd"), "x": [0.1, 0.1 + 0.2, 0.3, np.nan]})
+    assert table_text(frame, best={"x": rule}).best == expected
+
+
+def test_nothing_is_best_where_nothing_is_known() -> None:
+    frame = pd.DataFrame({"judge": ["a"], "x": [np.nan]})
+    assert table_text(frame, best={"x": "max"}).best == frozenset()
+
+
+def test_latex_escapes_all_it_must() -> None:
+    assert latex_text("\\ { } $ & % # _ ~ ^") == (
+        r"\textbackslash{} \{ \} \$ \& \% \# \_ \textasciitilde{} \textasciicircum{}"
+    )
+    assert latex_text("a\n\nb\0c") == "a bc"
+
+
+def test_a_row_cannot_be_taken_for_an_option_of_the_row_above() -> None:
+    lines = to_latex(table_text(pd.DataFrame({"judge": ["a", "[2cm]", "*"], "n": [1, 2, 3]})), "C", "t").splitlines()
+    assert [line for line in lines if line.endswith("& 2 \\\\")] == ["{}[2cm] & 2 \\\\"]
+    assert not [line for line in lines if line.startswith(("[", "*"))]
+
+
+def test_a_latex_table_that_is_longer_than_a_page_may_be_broken() -> None:
+    short, long = (to_latex(table_text(pd.DataFrame({"judge": "a", "n": range(rows)})), "C", "t") for rows in (40, 41))
+    assert "longtable" not in short
+    assert long.count(r"\begin{longtable}{lr}") == long.count(r"\end{longtable}") == 1
+    assert r"\begin{table}" not in long
+    assert long.count("judge & n") == 2  # on the first page and on the others
+    assert sum(line.startswith("a & ") for line in long.splitlines()) == 41
+
+
+def test_an_empty_table_is_a_table() -> None:
+    shown = table_text(
+        pd.DataFrame({"judge": pd.Series(dtype="str"), "x": pd.Series(dtype="float")}), best={"x": "max"}
+    )
+    assert "<tbody></tbody>" in to_html(shown, "none")
+    assert r"\midrule" in to_latex(shown, "none", "t")
+
+
+def test_long_tables_are_cut_on_screen_and_say_so() -> None:
+    shown = table_text(pd.DataFrame({"i": range(MOST_ROWS + 5)}))
+    page = to_html(shown, "C")
+    assert page.count("<tr>") == MOST_ROWS + 1
+    assert "5 more rows" in page
+
+
+class TestBestAndSecond:
+    FRAME = pd.DataFrame(
+        {
+            "judge": list("abcdz"),
+            "group": ["x", "x", "y", "y", "r"],
+            "v": [0.5, 0.9, 0.9, 0.7, 1.0],
+            "w": [0.1, np.nan, 0.3, 0.1, 0],
+        }
+    )
+
+    def test_ties_share_the_first_place_and_the_next_value_is_second(self) -> None:
+        best = {"v": "max", "w": "max"}
+        shown = table_text(self.FRAME, best=best, underline=True, reference_rows=["z"], parts="group")
+        assert shown.best == {(1, 2), (2, 2), (2, 3)}
+        assert shown.second == {(3, 2), (0, 3), (3, 3)}
+        assert (shown.starts, shown.references) == ({2}, {4})
+        assert not table_text(self.FRAME, best=best).second
+
+    def test_are_bold_and_underlined_with_a_line_between_parts(self) -> None:
+        shown = table_text(self.FRAME, best={"v": "max"}, underline=True, reference_rows=["z"], parts="group")
+        latex, page = to_latex(shown, "caption", "id"), to_html(shown, "caption")
+        assert r"b & x & \textbf{0.900}" in latex
+        assert r"d & y & \underline{0.700}" in latex
+        assert latex.count(r"\midrule") == 3
+        assert "<strong>0.900</strong>" in page
+        assert "<u>0.700</u>" in page
+        assert page.count("border-top") == 2
+
+    def test_one_value_alone_has_no_second(self) -> None:
+        shown = table_text(pd.DataFrame({"judge": ["a", "b"], "v": [0.5, np.nan]}), best={"v": "max"}, underline=True)
+        assert (shown.best, shown.second) == ({(0, 1)}, frozenset())
+
+
+HOSTILE = pd.DataFrame({"judge": ["a_b%c#&~\\frac{", "[x]", "*"], "v": [0.5, np.nan, 1.0]})
+WIDE = pd.DataFrame({f"dimension number {i}": [0.123456, 0.5] for i in range(9)})
+TABLES = {
+    "narrow": HOSTILE, "empty": HOSTILE.head(0), "long": pd.concat([HOSTILE] * 20), "wide": WIDE,
+    "long and wide": pd.concat([WIDE] * 30),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_latex_compiles(kind: str, tmp_path: Path) -> None:
+    """With pdflatex where it is installed; else every environment, brace and row must close."""
+    frame = TABLES[kind].reset_index(drop=True)
+    number = {str(name): "max" for name in frame.columns if name != "judge"}
+    latex = to_latex(table_text(frame, best=number, underline=True), "A caption of 50% & more", "some-id")
+    needs = latex.partition("\n")[0]
+    packages = re.findall(r"\\usepackage(?:\[\w+\])?\{[\w,]+\}", needs)
+    assert needs == "% needs " + " and ".join(packages)
+    assert r"\usepackage[T1]{fontenc}" in packages
+    if program := which("pdflatex"):
+        text = "\n".join(["\\documentclass{article}", *packages, "\\begin{document}", latex, "\\end{document}", ""])
+        (tmp_path / "table.tex").write_text(text, encoding="utf-8")
+        command = [program, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "table.tex"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stdout[-2000:]
+        assert (tmp_path / "table.pdf").stat().st_size > 1000
+    assert structure_of(latex, len(frame.columns)) == []
+
+
+def structure_of(latex: str, n_columns: int) -> list[str]:
+    """What is wrong with a table's LaTeX as far as a program that is not TeX can tell."""
+    bare = re.sub(r"\\[\\{}&%#$_]", "", latex.partition("\n")[2])
+    opened, wrong = [], []
+    for verb, name in re.findall(r"\\(begin|end)\{(\w+)\}", bare):
+        if verb == "begin":
+            opened.append(name)
+        elif not opened or opened.pop() != name:
+            wrong.append(f"{name} is not open")
+    wrong += [f"{name} is not closed" for name in opened]
+    wrong += ["braces do not match"] * (bare.count("{") != bare.count("}"))
+    rows = [line for line in latex.splitlines() if line.endswith(r" \\")]
+    return wrong + [line for line in rows if len(re.findall(r"(?<!\\)&", line)) != n_columns - 1]
+
+
+def test_the_check_of_structure_finds_what_is_wrong() -> None:
+    good = to_latex(table_text(HOSTILE), "caption", "id")
+    assert structure_of(good, 2) == []
+    assert structure_of(good.replace("\\end{tabular}", ""), 2)
+    assert structure_of(good.replace("\\caption{", "\\caption"), 2)
+    assert structure_of(good.replace("{}[x] &", "{}[x]"), 2)

@@ -1,0 +1,317 @@
+"""Annotators are told nothing that could sway them, and what they pick comes out in the case's own frame."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.judges.prompts import DEFINITIONS
+from mrb_lib.review.annotate.answers import Annotation, hints
+from mrb_lib.review.annotate.app import annotate
+from mrb_lib.review.annotate.blinded import as_shown, blinded_html, in_case_frame
+from mrb_lib.review.records.marks import Comment
+from mrb_lib.review.records.store import Store, open_store
+from mrb_lib.tables.errors import InputError
+
+DIMENSIONS = ("accuracy", "overall")
+ME = "Dr A"
+TELLING = {
+    "model_a": "secret-model-1", "model_b": "secret-model-2", "dataset": "secret-source", "reference": "secret-gold",
+}  # fmt: skip
+
+
+@pytest.fixture
+def benchmark(pictured: Benchmark) -> Benchmark:
+    """Three cases on two dimensions, with all that an annotator must not see."""
+    cases = pictured.cases.head(3).assign(**TELLING, case_id=["secret-1", "secret-2", "secret-3"])
+    annotations = pd.DataFrame(
+        [(case, "secret-annotator", name, "A") for case in cases["case_id"] for name in DIMENSIONS],
+        columns=["case_id", "annotator", "dimension", "choice"],
+    )
+    return replace(pictured, meta=replace(pictured.meta, dimensions=DIMENSIONS), cases=cases, annotations=annotations)
+
+
+@pytest.fixture
+def store(tmp_path: Path, benchmark: Benchmark) -> Iterator[Store]:
+    """Three cases for one annotator: the first and the last as they are, the second turned round."""
+    with open_store(tmp_path / "reviews.sqlite") as opened:
+        rows = [(f"secret-{i + 1}", ME, i, order) for i, order in enumerate(("AB", "BA", "AB"))]
+        opened.assign(benchmark.meta.name, pd.DataFrame(rows, columns=["case_id", "annotator", "position", "order"]))
+        yield opened
+
+
+@pytest.fixture
+def page(benchmark: Benchmark, store: Store) -> Annotation:
+    return Annotation(benchmark, store)
+
+
+def _choose(page: Annotation, number: int, dimension: str, pick: str) -> dict[str, Any]:
+    shown = page.open({"annotator": ME, "number": number})["shown"]
+    return page.choose({"annotator": ME, "number": number, "shown": shown, "dimension": dimension, "pick": pick})
+
+
+def _skip(page: Annotation, number: int, reason: str) -> dict[str, Any]:
+    shown = page.open({"annotator": ME, "number": number})["shown"]
+    return page.skip({"annotator": ME, "number": number, "shown": shown, "reason": reason})
+
+
+def _choices(store: Store, benchmark: Benchmark) -> dict[tuple[str, str], str]:
+    found = store.annotations(benchmark.meta.name)
+    return {(row["case_id"], row["dimension"]): row["choice"] for row in found.to_dict("records")}
+
+
+def test_columns_that_are_called_as_a_plans_do_not_stop_a_page(benchmark: Benchmark) -> None:
+    case = benchmark.cases.iloc[0]
+    forged = pd.Series({**case, "context_examples": "not JSON", "item_responses": "x"})
+    pages = [blinded_html(one, "BA", images=benchmark.images, number=1, total=3) for one in (case, forged)]
+    assert pages[0] == pages[1]
+
+
+def test_what_is_first_cannot_be_told(benchmark: Benchmark) -> None:
+    case = benchmark.cases.iloc[0]
+    turned = case.copy()
+    turned["response_a"], turned["response_b"] = case["response_b"], case["response_a"]
+    shown = {order: blinded_html(case, order, images=benchmark.images, number=1, total=3) for order in ("AB", "BA")}
+    assert shown["AB"] != shown["BA"]
+    assert shown["BA"] == blinded_html(turned, "AB", images=benchmark.images, number=1, total=3)
+    assert "Response" not in shown["AB"]
+
+
+def test_images_are_called_by_number_since_a_file_name_may_hold_the_diagnosis(benchmark: Benchmark) -> None:
+    case = benchmark.cases.iloc[0].copy()
+    picture = benchmark.images[case["images"][0]]
+    case["images"] = ["empyema_x_1.png", "empyema_x_2.png", "empyema_x_3.png", "empyema_x_4.png"]
+    images = {"empyema_x_1.png": picture, "empyema_x_2.png": picture, "empyema_x_3.png": b"no picture"}
+    page = blinded_html(case, "AB", images=images, number=1, total=3)
+    assert "empyema" not in page
+    assert 'alt="Image 1 of 4"' in page
+    assert re.search(r"Image 2 of 4\S* · \d+ × \d+", page), "the size is said"  # noqa: RUF001 - so it is written
+    assert re.search(r"mrb-missing\">\[[^]]*Image 3 of 4", page)
+    assert "[Image 4 of 4 is missing]" in page
+    case["images"] = ["empyema_x_1.png"]
+    assert 'alt="Image"' in blinded_html(case, "AB", images=images, number=1, total=3)
+
+
+@pytest.mark.parametrize("order", ["AB", "BA"])
+def test_picks_and_choices_are_inverse(order: str) -> None:
+    for pick in ("first", "second", "tie"):
+        assert as_shown(order, in_case_frame(order, pick)) == pick
+    assert in_case_frame(order, "first") == order[0]
+    assert in_case_frame(order, "tie") == "tie"
+
+
+def test_no_message_says_what_could_sway(page: Annotation) -> None:
+    said: list[object] = [page.initial_state({})]
+    for number in (1, 2, 3):
+        said.append(page.open({"annotator": ME, "number": number}))
+        said += [_choose(page, number, name, "first") for name in DIMENSIONS[:1]]
+        said.append(_skip(page, number, "outside my field"))
+    said += [page.open({"annotator": ME, "after": 0}), page.open({"annotator": "nobody", "after": 0})]
+    text = json.dumps(said)
+    assert "secret" not in text
+    assert '"AB"' not in text
+    assert '"BA"' not in text
+    assert "Dr A" in text, "the annotators are named, so that they can be chosen"
+
+
+def test_answers_are_kept_in_the_frame_of_the_case(page: Annotation, store: Store, benchmark: Benchmark) -> None:
+    _choose(page, 1, "accuracy", "first")
+    _choose(page, 2, "accuracy", "first")
+    _choose(page, 2, "overall", "tie")
+    _choose(page, 3, "accuracy", "second")
+    assert _choices(store, benchmark) == {
+        ("secret-1", "accuracy"): "A",
+        ("secret-2", "accuracy"): "B",
+        ("secret-2", "overall"): "tie",
+        ("secret-3", "accuracy"): "B",
+    }
+    assert page.open({"annotator": ME, "number": 2})["answers"] == [{"pick": "first"}, {"pick": "tie"}]
+    orders = store.answers(benchmark.meta.name).set_index(["case_id", "dimension"])["order"]
+    assert orders["secret-2", "accuracy"] == "BA"
+
+
+def test_an_answer_may_be_changed_and_its_history_stays(page: Annotation, store: Store, benchmark: Benchmark) -> None:
+    for pick in ("first", "first", "second"):
+        _choose(page, 2, "accuracy", pick)
+    history = store.answers(benchmark.meta.name, history=True)
+    assert history["choice"].tolist() == ["B", "A"], "the same pick again is no new answer"
+    assert _choices(store, benchmark) == {("secret-2", "accuracy"): "A"}
+
+
+def test_the_next_case_is_the_next_open_one(page: Annotation) -> None:
+    def numbered(after: int) -> int:
+        return int(page.open({"annotator": ME, "after": after})["number"])
+
+    assert (numbered(0), numbered(1), numbered(3)) == (1, 2, 1)
+    for name in DIMENSIONS:
+        _choose(page, 1, name, "tie")
+    assert (numbered(0), numbered(3)) == (2, 2)
+    _skip(page, 2, "outside my field")
+    found = page.open({"annotator": ME, "after": 2})
+    assert found["progress"] == {"total": 3, "done": 1, "skipped": 1, "open": 1, "dimensions": [1, 1]}
+    assert found["cases"] == ["done", "skipped", "open"]
+    for name in DIMENSIONS:
+        _choose(page, 3, name, "tie")
+    assert page.open({"annotator": ME, "after": 3})["finished"] is True
+    assert page.open({"annotator": ME, "number": 99})["number"] == 3
+
+
+def test_skipping_needs_a_reason_and_spares_what_is_answered(
+    page: Annotation, store: Store, benchmark: Benchmark
+) -> None:
+    _choose(page, 1, "accuracy", "first")
+    with pytest.raises(InputError, match="Say why"):
+        _skip(page, 1, "  ")
+    answers = _skip(page, 1, "the question is unclear")["answers"]
+    assert answers == [{"pick": "first"}, {"skipped": "the question is unclear"}]
+    assert _choices(store, benchmark) == {("secret-1", "accuracy"): "A"}
+    assert _choose(page, 1, "overall", "tie")["answers"][1] == {"pick": "tie"}
+    with pytest.raises(InputError, match="nothing to skip"):
+        _skip(page, 1, "late")
+
+
+def test_who_has_nothing_is_told_so(page: Annotation, store: Store, benchmark: Benchmark) -> None:
+    assert "Nothing of" in page.open({"annotator": "Dr Z", "after": 0})["nothing"]
+    row = {"case_id": ["gone"], "annotator": ["Dr G"], "position": [0], "order": ["AB"]}
+    store.assign(benchmark.meta.name, pd.DataFrame(row))
+    assert "gone from the benchmark" in page.open({"annotator": "Dr G", "after": 0})["nothing"]
+    assert [one["name"] for one in page.initial_state({})["annotators"]] == [ME]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"annotator": ME, "number": 4, "dimension": "accuracy", "pick": "first"},
+        {"annotator": ME, "number": 1, "dimension": "creativity", "pick": "first"},
+        {"annotator": ME, "number": 1, "dimension": "accuracy", "pick": "A"},
+        {"annotator": ME, "number": "1", "dimension": "accuracy", "pick": "first"},
+        {"annotator": None, "number": 1, "dimension": "accuracy", "pick": "first"},
+    ],
+)
+def test_what_a_page_cannot_mean_is_refused(benchmark: Benchmark, store: Store, question: dict[str, object]) -> None:
+    shown = Annotation(benchmark, store).open({"annotator": ME, "number": 1})["shown"]
+    answer = annotate(benchmark, store).answer({"what": "choose", "shown": shown, **question})
+    assert answer["ok"] is False
+    assert "load" in answer["error"]
+    assert store.annotations(benchmark.meta.name).empty
+
+
+def test_an_answer_to_another_case_or_version_than_that_in_sight_is_refused(benchmark: Benchmark, store: Store) -> None:
+    page = Annotation(benchmark, store)
+    shown = [page.open({"annotator": ME, "number": number})["shown"] for number in (1, 2)]
+    said = {"annotator": ME, "number": 1, "dimension": "accuracy", "pick": "first", "reason": "outside my field"}
+    edited = replace(benchmark, cases=benchmark.cases.assign(response_a="Another answer."))
+    for served, sight in ((page, shown[1]), (page, None), (Annotation(edited, store), shown[0])):
+        for act in (served.choose, served.skip):
+            with pytest.raises(InputError, match="not the one that is stored here now"):
+                act({**said, "shown": sight})
+    assert store.answers(benchmark.meta.name).empty
+    page.choose({**said, "shown": shown[0]})
+    assert store.annotations(benchmark.meta.name)["case_id"].tolist() == ["secret-1"]
+
+
+def test_ties_are_offered_where_the_benchmark_has_them(benchmark: Benchmark, store: Store) -> None:
+    offered = Annotation(benchmark, store).initial_state({})["picks"]
+    assert [one["pick"] for one in offered] == ["first", "second", "tie"]
+    strict = replace(benchmark, meta=replace(benchmark.meta, categories=("A", "B")))
+    page = Annotation(strict, store)
+    assert [one["pick"] for one in page.initial_state({})["picks"]] == ["first", "second"]
+    with pytest.raises(InputError, match="not a choice of this benchmark"):
+        _choose(page, 1, "accuracy", "tie")
+
+
+def test_what_is_no_preference_is_refused(benchmark: Benchmark, store: Store) -> None:
+    scored = replace(benchmark, meta=replace(benchmark.meta, categories=("1", "2", "3"), level="ordinal"))
+    with pytest.raises(InputError, match="need task"):
+        annotate(scored, store)
+
+
+def test_hints_are_the_benchmark_s_own_where_it_has_them(benchmark: Benchmark) -> None:
+    assert hints(benchmark) == {name: DEFINITIONS[name] for name in DIMENSIONS}
+    own = replace(benchmark, meta=replace(benchmark.meta, definitions={"overall": "as a patient", "x": "1"}))
+    assert hints(own) == {"accuracy": DEFINITIONS["accuracy"], "overall": "as a patient"}
+
+
+def test_text_of_the_data_does_nothing(benchmark: Benchmark) -> None:
+    hostile = "<img src=x onerror=alert(1)></section><script>alert(2)</script>\0"
+    case = benchmark.cases.iloc[0].copy()
+    for name in ("question", "response_a", "response_b", "organ", "modality"):
+        case[name] = hostile
+    case["images"] = [hostile]
+    page = blinded_html(case, "BA", images={}, number=1, total=1)
+    assert "<script" not in page
+    assert "<img" not in page
+    assert page.count("</section>") == 1
+    assert page.count("&lt;script&gt;") == 5, "an image is called by its number"
+
+
+def test_without_a_kernel_the_widget_says_what_it_needs(
+    benchmark: Benchmark, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MRB_STATIC", "1")
+    shown = annotate(benchmark, store)._repr_mimebundle_()
+    assert "running kernel" in shown["text/html"]
+    assert "application/vnd.jupyter.widget-view+json" not in shown
+
+
+def _comment(page: Annotation, number: int, text: str, comment_id: str = "one") -> dict[str, Any]:
+    shown = page.open({"annotator": ME, "number": number})["shown"]
+    return page.comment({"annotator": ME, "number": number, "shown": shown, "text": text, "comment_id": comment_id})
+
+
+def test_a_case_is_commented_whatever_its_state_and_only_one_s_own_comments_are_seen(
+    page: Annotation, store: Store, benchmark: Benchmark
+) -> None:
+    store.comment(Comment(benchmark.meta.name, "secret-1", "Dr B", "secret opinion"))
+    assert page.open({"annotator": ME, "number": 1})["comments"] == []
+    _skip(page, 2, "outside my field")
+    for name in DIMENSIONS:
+        _choose(page, 3, name, "tie")
+    for number in (1, 2, 3):
+        told = _comment(page, number, f"remark {number}", f"id {number}")["comments"]
+        assert [one["text"] for one in told] == [f"remark {number}"]
+        assert page.open({"annotator": ME, "number": number})["comments"] == told
+    assert _comment(page, 3, "remark 3", "id 3")["comments"] == told, "sent twice it counts once"
+    assert page.open({"annotator": ME, "number": 1})["cases"] == ["open", "skipped", "done"]
+    assert store.comments(benchmark.meta.name, annotator=ME)["case_id"].tolist() == ["secret-1", "secret-2", "secret-3"]
+
+
+def test_a_comment_lands_on_the_case_in_sight_or_nowhere(page: Annotation, store: Store, benchmark: Benchmark) -> None:
+    other = page.open({"annotator": ME, "number": 2})["shown"]
+    said = {"annotator": ME, "number": 1, "text": "blurred", "comment_id": "one"}
+    for shown in (other, None):
+        with pytest.raises(InputError, match="not the one that is stored here now"):
+            page.comment({**said, "shown": shown})
+    with pytest.raises(InputError, match="Nothing is written"):
+        _comment(page, 1, " \n")
+    assert store.comments(benchmark.meta.name).empty
+
+
+def test_each_answer_carries_its_seconds_and_a_skip_carries_them_once(
+    page: Annotation, store: Store, benchmark: Benchmark
+) -> None:
+    shown = [page.open({"annotator": ME, "number": number})["shown"] for number in (1, 2)]
+    said = {"annotator": ME, "number": 1, "shown": shown[0], "pick": "first"}
+    page.choose({**said, "dimension": "accuracy", "seconds": 12.5})
+    page.choose({**said, "dimension": "overall", "seconds": None})
+    page.skip({"annotator": ME, "number": 2, "shown": shown[1], "reason": "outside my field", "seconds": 30})
+    answers = store.answers(benchmark.meta.name)
+    assert answers["seconds"].fillna(-1).tolist() == [12.5, -1.0, 30.0, 0.0]
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf"), "12", True, [1], 10**400])
+def test_what_is_no_time_stores_nothing(page: Annotation, store: Store, benchmark: Benchmark, seconds: object) -> None:
+    shown = page.open({"annotator": ME, "number": 1})["shown"]
+    said = {"annotator": ME, "number": 1, "shown": shown, "dimension": "accuracy", "pick": "first", "reason": "blurred"}
+    for act in (page.choose, page.skip):
+        with pytest.raises(InputError, match="not a length of time"):
+            act({**said, "seconds": seconds})
+    assert store.answers(benchmark.meta.name).empty

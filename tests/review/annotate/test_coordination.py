@@ -1,0 +1,189 @@
+"""The coordinator sees how far everyone is and how far they agree, and what cannot be said yet is not said."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.review.annotate import coordinate
+from mrb_lib.review.annotate.coordination import Coordination, agreement_so_far
+from mrb_lib.review.annotate.tables import NOT_YET
+from mrb_lib.review.case import images
+from mrb_lib.review.records.exchange import annotations_of
+from mrb_lib.review.records.marks import AnnotatorAnswer, Comment
+from mrb_lib.review.records.store import Store, open_store
+from mrb_lib.stats.agreement import agreement, annotator_pairs
+from mrb_lib.tables.errors import InputError
+
+PEOPLE = ("Dr A", "Dr <b>B</b>")
+
+
+@pytest.fixture
+def store(tmp_path: Path, pictured: Benchmark) -> Iterator[Store]:
+    with open_store(tmp_path / "reviews.sqlite") as opened:
+        rows = [
+            (case, who, place, "AB") for who in PEOPLE for place, case in enumerate(pictured.cases["case_id"].head(8))
+        ]
+        opened.assign(pictured.meta.name, pd.DataFrame(rows, columns=["case_id", "annotator", "position", "order"]))
+        yield opened
+
+
+def _answer(store: Store, benchmark: Benchmark, who: str, row: int, dimension: str, choice: str) -> None:
+    case = benchmark.cases["case_id"].iloc[row]
+    store.answer(AnnotatorAnswer(benchmark.meta.name, case, who, dimension, choice, "AB"))
+
+
+def test_before_two_have_answered_nothing_is_said_of_agreement(pictured: Benchmark, store: Store) -> None:
+    empty, _ = annotations_of(pictured, store)
+    found = agreement_so_far(pictured, empty)
+    assert found["dimension"].tolist() == list(pictured.meta.dimensions)
+    assert (found["Krippendorff's alpha"] == NOT_YET).all()
+    assert found["reason"].str.len().gt(0).all()
+    _answer(store, pictured, PEOPLE[0], 0, "accuracy", "A")
+    found = agreement_so_far(pictured, annotations_of(pictured, store)[0]).set_index("dimension")
+    assert found.loc["accuracy", "reason"] == "no case has two annotators"
+    assert (found.loc["accuracy", "cases"], found.loc["accuracy", "alone"]) == (0, 1)
+
+
+def test_agreement_is_that_of_the_statistics(pictured: Benchmark, store: Store) -> None:
+    for who, choices in zip(PEOPLE, ("AABBABtA", "AABBBBAA"), strict=True):
+        for row, choice in enumerate(choices):
+            _answer(store, pictured, who, row, "overall", "tie" if choice == "t" else choice)
+    known, left_out = annotations_of(pictured, store)
+    assert left_out == 0
+    shown = agreement_so_far(pictured, known).set_index("dimension").loc["overall"]
+    truth = agreement(known, pictured.cases, dimensions=pictured.meta.dimensions).set_index("dimension").loc["overall"]
+    assert shown["agreement"].startswith("0.75 (")
+    alpha = [truth[f"krippendorff_alpha{end}"] for end in ("", "_low", "_high")]
+    assert shown["Krippendorff's alpha"] == "{:.2f} ({:.2f} to {:.2f})".format(*alpha)
+
+
+def test_the_page_shows_progress_and_skipped_cases_escaped(pictured: Benchmark, store: Store) -> None:
+    name, case = pictured.meta.name, pictured.cases["case_id"].iloc[0]
+    for dimension in pictured.meta.dimensions:
+        store.answer(
+            AnnotatorAnswer(name, case, PEOPLE[1], dimension, None, "AB", skipped_reason="<script>blurred</script>")
+        )
+    _answer(store, pictured, PEOPLE[0], 0, "accuracy", "A")
+    page = Coordination(pictured, store).html()
+    assert "SIMULATED" in page
+    assert "&lt;script&gt;blurred" in page
+    assert "<script" not in page
+    assert "<b>B</b>" not in page
+    assert ", ".join(pictured.meta.dimensions) in page
+    assert 'max="8" value="1"' in page
+    assert "Readings finished: 1 of 16" in page
+
+
+def test_only_what_has_changed_is_sent_again(pictured: Benchmark, store: Store) -> None:
+    page = Coordination(pictured, store)
+    first = page.overview({"change": -1})
+    assert "html" in first
+    assert page.overview({"change": first["change"]}) == {"change": first["change"]}
+    _answer(store, pictured, PEOPLE[0], 0, "accuracy", "A")
+    again = page.overview({"change": first["change"]})
+    assert again["change"] > first["change"]
+    assert "annotations: 1" in again["html"]
+
+
+def test_answers_about_what_is_gone_do_not_count(pictured: Benchmark, store: Store) -> None:
+    store.answer(AnnotatorAnswer(pictured.meta.name, "gone", PEOPLE[0], "accuracy", "A", "AB"))
+    store.answer(AnnotatorAnswer(pictured.meta.name, pictured.cases["case_id"].iloc[0], PEOPLE[0], "charm", "A", "AB"))
+    frame, left_out = annotations_of(pictured, store)
+    assert frame.empty
+    assert left_out == 2
+    assert (
+        "2 answers are about cases or dimensions that are not in the benchmark" in Coordination(pictured, store).html()
+    )
+
+
+def test_labels_that_nobody_can_give_are_refused_and_the_plain_view_is_whole(
+    pictured: Benchmark, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InputError, match="only preferences"):
+        coordinate(replace(pictured, meta=replace(pictured.meta, categories=("1", "2"))), store)
+    monkeypatch.setenv("MRB_STATIC", "1")
+    shown = coordinate(pictured, store)._repr_mimebundle_()
+    assert "Agreement so far" in shown["text/html"]
+
+
+def test_pairs_are_those_of_the_statistics_and_an_undefined_kappa_says_why(pictured: Benchmark, store: Store) -> None:
+    assert "No two annotators have answered the same case yet" in Coordination(pictured, store).html()
+    for who, choices in zip(PEOPLE, ("AABBABAA", "AABBBBAA"), strict=True):
+        for row, choice in enumerate(choices):
+            _answer(store, pictured, who, row, "overall", choice)
+            _answer(store, pictured, who, row, "accuracy", "A")
+    page = Coordination(pictured, store).html()
+    pairs = page.partition("<h2>Agreement of pairs</h2>")[2].partition("<h2>")[0]
+    truth = annotator_pairs(annotations_of(pictured, store)[0], pictured.cases, resamples=0).set_index("dimension")
+    rows = {cells[0]: cells[1:] for cells in _rows(pairs)}
+    assert rows["accuracy"][:3] == ["8", "1.00", "undefined"]
+    assert "one category only" in rows["accuracy"][3]
+    assert rows["overall"][:3] == ["8", "0.88", f"{truth.loc['overall', 'cohen_kappa']:.2f}"]
+    assert "fewer than 20 cases" in rows["overall"][3], "few cases are said"
+
+
+def test_pace_and_drift_are_told_of_each_annotator(pictured: Benchmark, store: Store) -> None:
+    name, cases = pictured.meta.name, pictured.cases["case_id"]
+    assert Coordination(pictured, store).html().count("Nothing is answered yet") == 2
+    for row, choice in enumerate("AAAB"):
+        store.answer(AnnotatorAnswer(name, cases[row], "Dr A", "overall", choice, "BA", seconds=60.0))
+    _answer(store, pictured, PEOPLE[1], 3, "overall", "B")
+    page = Coordination(pictured, store).html()
+    pace = _rows(page.partition("<h2>Pace</h2>")[2].partition("<h2>")[0])
+    assert pace == [["0", "1", "0.00", "undefined", "0", "undefined"], ["4", "0", "0.07", "60", "4", "60"]]
+    drift = page.partition("<h2>Drift</h2>")[2].partition("<h2>")[0]
+    assert _rows(drift)[2:] == [
+        ["first", "2", "2", "1.00", "0.00", "0.00", "undefined", "0", "nobody else answered these"],
+        ["second", "2", "2", "0.50", "0.50", "0.00", "1.00", "1", ""],
+    ]
+    assert "A description and no test" in drift
+
+
+def test_files_come_in_pieces_and_hold_no_formula(
+    pictured: Benchmark, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, case = pictured.meta.name, pictured.cases["case_id"].iloc[0]
+    _answer(store, pictured, PEOPLE[0], 0, "accuracy", "A")
+    store.answer(AnnotatorAnswer(name, "gone", PEOPLE[0], "accuracy", "A", "AB"))
+    store.comment(Comment(name, case, PEOPLE[0], "=cmd|' /C calc'!A0"))
+    page = Coordination(pictured, store)
+    monkeypatch.setattr(images, "PIECE", 50)
+    for kind, rows in (("annotations", 1), ("log", 2)):
+        told = page.export({"kind": kind})
+        assert (told["rows"], told["left_out"]) == (rows, 1)
+        assert told["name"].endswith("SIMULATED.csv")
+        text, after = told["piece"], told["next"]
+        while after is not None:
+            more = page.export({"file": told["file"], "from": after})
+            text, after = text + more["piece"], more["next"]
+        frame = pd.read_csv(io.StringIO(text.removeprefix("\ufeff")))
+        assert len(frame) == rows
+        assert kind == "annotations" or frame["comment"].iloc[-1] == "'=cmd|' /C calc'!A0"
+    with pytest.raises(InputError, match="unknown"):
+        page.export({"kind": "secrets"})
+    with pytest.raises(InputError, match="export again"):
+        page.export({"file": "99", "from": 0})
+
+
+def test_comments_are_listed_escaped_and_the_latest_first(pictured: Benchmark, store: Store) -> None:
+    name, case = pictured.meta.name, pictured.cases["case_id"].iloc[0]
+    assert "Nobody has commented" in Coordination(pictured, store).html()
+    for text in ("early", "<script>late</script>"):
+        store.comment(Comment(name, case, PEOPLE[1], text))
+    page = Coordination(pictured, store).html()
+    assert page.index("&lt;script&gt;late") < page.index("early")
+    assert "<script" not in page
+
+
+def _rows(html: str) -> list[list[str]]:
+    """The cells of each row of a table but the one that names it, as text."""
+    rows = re.findall(r"<tr><th scope=\"row\">.*?</tr>", html)
+    return [[re.sub(r"<[^>]+>", "", cell) for cell in re.findall(r"<td>(.*?)</td>", row)] for row in rows]

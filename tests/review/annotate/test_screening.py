@@ -1,0 +1,122 @@
+"""Clinicians rate items on a scale, blinded, by the page that annotators use; the coordinator sees the same tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.build.construct.screen import CRITERIA, screening_benchmark, screening_form
+from mrb_lib.build.construct.work import Work, begin, create_work
+from mrb_lib.review.annotate.answers import Annotation
+from mrb_lib.review.annotate.app import screening_from_environment
+from mrb_lib.review.annotate.coordination import Coordination
+from mrb_lib.review.annotate.forms import PREFERENCE, SCREENING
+from mrb_lib.review.records.marks import AnnotatorAnswer
+from mrb_lib.review.records.store import Store, open_store
+from mrb_lib.tables.errors import InputError
+
+ME = "Dr A"
+
+
+@pytest.fixture
+def work(tmp_path: Path, pictured: Benchmark) -> Work:
+    made = create_work(tmp_path / "work", "mine", "simulated")
+    name = pictured.cases["images"].iloc[0][0]
+    (made.images / "secret-diagnosis.png").write_bytes(pictured.images[name])
+    items = pd.DataFrame({"item_id": ["secret-1", "secret-2"], "reference": ["**A nodule.**", None]}).assign(
+        question="What is <it>?", dataset="secret-set", source="secret", organ="lung", choices=None,
+        images=[["secret-diagnosis.png"], []],
+    )  # fmt: skip
+    with begin(made, "start", {}, seed=0) as step:
+        step.write("items", items)
+    return made
+
+
+@pytest.fixture
+def screening(work: Work) -> Benchmark:
+    return screening_benchmark(work, screening_form(work))
+
+
+@pytest.fixture
+def store(work: Work, screening: Benchmark) -> Iterator[Store]:
+    with open_store(work.path / "reviews.sqlite") as opened:
+        rows = [(f"secret-{i + 1}", who, i, "AB") for who in (ME, "Dr B") for i in (0, 1)]
+        opened.assign(screening.meta.name, pd.DataFrame(rows, columns=["case_id", "annotator", "position", "order"]))
+        yield opened
+
+
+@pytest.fixture
+def page(screening: Benchmark, store: Store) -> Annotation:
+    return Annotation(screening, store, SCREENING)
+
+
+def _rate(page: Annotation, number: int, criterion: str, label: str) -> dict[str, Any]:
+    shown = page.open({"annotator": ME, "number": number})["shown"]
+    return page.choose({"annotator": ME, "number": number, "shown": shown, "dimension": criterion, "pick": label})
+
+
+def test_the_page_is_told_what_to_ask_and_nothing_that_could_sway(page: Annotation) -> None:
+    about = page.initial_state({})
+    assert about["title"] == "Screening"
+    assert [one["key"] for one in about["picks"]] == ["1", "2", "3", "4", "5"]
+    assert [one["name"] for one in about["dimensions"]] == list(CRITERIA)
+    assert "the reference answer is right" in about["dimensions"][1]["hint"]
+    first = page.open({"annotator": ME, "after": 0})
+    assert "Reference answer" in first["html"] and "A nodule." in first["html"]
+    assert "What is &lt;it&gt;?" in first["html"]
+    second = page.open({"annotator": ME, "number": 2})
+    assert "Reference answer" not in second["html"], "it has none"
+    assert "secret" not in json.dumps([about, first, second])
+
+
+def test_ratings_are_kept_apart_from_annotations(page: Annotation, store: Store, screening: Benchmark) -> None:
+    for criterion in CRITERIA:
+        _rate(page, 1, criterion, "4")
+    _rate(page, 1, "accuracy", "2")
+    found = store.answers(screening.meta.name)
+    assert dict(zip(found["dimension"], found["choice"], strict=True)) == dict.fromkeys(CRITERIA, "4") | {
+        "accuracy": "2"
+    }
+    assert store.answers("mine").empty
+    again = page.open({"annotator": ME, "number": 1})
+    assert [given["pick"] for given in again["answers"]] == ["4", "2", "4", "4"]
+    assert again["progress"]["done"] == 1
+    shown = page.open({"annotator": ME, "number": 2})["shown"]
+    page.skip({"annotator": ME, "number": 2, "shown": shown, "reason": "outside my field"})
+    assert page.open({"annotator": ME, "after": 0})["finished"]
+    with pytest.raises(InputError, match="'6': is not a choice"):
+        _rate(page, 1, "accuracy", "6")
+
+
+def test_the_coordinator_sees_progress_and_agreement(page: Annotation, store: Store, screening: Benchmark) -> None:
+    for criterion in CRITERIA:
+        _rate(page, 1, criterion, "4")
+        store.answer(AnnotatorAnswer(screening.meta.name, "secret-1", "Dr B", criterion, "5", "AB"))
+    html = Coordination(screening, store, SCREENING).html()
+    assert "SIMULATED" in html
+    assert "image_quality" in html
+    assert "Readings finished: 2 of 4" in html
+    assert "Agreement of pairs" in html
+    assert "Drift" not in html, "there is no first answer to lean to"
+    assert "ordinal labels" not in html
+
+
+def test_each_form_refuses_the_labels_of_the_other(screening: Benchmark, pictured: Benchmark) -> None:
+    with pytest.raises(InputError, match="only preferences"):
+        PREFERENCE.check(screening.meta)
+    with pytest.raises(InputError, match="2 to 9 labels"):
+        SCREENING.check(pictured.meta)
+
+
+def test_the_served_page_finds_work_and_store(work: Work, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MRB_SCREEN_WORK", str(work.path))
+    monkeypatch.setenv("MRB_STORE", str(work.path / "reviews.sqlite"))
+    screening, opened, form = screening_from_environment()
+    with opened:
+        assert Annotation(screening, opened, form).open({"annotator": ME, "after": 0})["total"] == 2

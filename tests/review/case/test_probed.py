@@ -1,0 +1,209 @@
+"""A case as a probe changes it stands beside the case as it is, and nothing it says can act."""
+
+from __future__ import annotations
+
+import html
+import re
+import time
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.votes import gold
+from mrb_lib.probes import ProbedImages, Probing, parse_probes
+from mrb_lib.review.case import probed_html
+from mrb_lib.review.case.images import image_html
+from mrb_lib.review.case.probed import beside_html, probe_seed
+from mrb_lib.tables.errors import InputError
+from mrb_lib.verdicts.manifest import Manifest
+from tests.review.case.test_view import HOSTILE, check_harmless
+
+SEED = 7
+
+
+def _with(benchmark: Benchmark, **columns: str) -> Benchmark:
+    """The benchmark with other texts in its first case."""
+    cases = benchmark.cases.copy()
+    for name, text in columns.items():
+        cases.loc[0, name] = text
+    return replace(benchmark, cases=cases)
+
+
+def _first(benchmark: Benchmark) -> str:
+    return str(benchmark.cases["case_id"].iloc[0])
+
+
+def _sources(page: str) -> list[str]:
+    return re.findall(r'<img [^>]*src="([^"]+)"', page)
+
+
+def _texts(page: str, tag: str) -> list[str]:
+    return [html.unescape(text) for text in re.findall(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)]
+
+
+def test_the_picture_is_shown_before_and_as_the_run_of_that_seed_changed_it(pictured: Benchmark) -> None:
+    case, (probe,) = _first(pictured), parse_probes("image/noise:4")
+    page = probed_html(pictured, case, "image/noise:4", seed=SEED)
+    changed = Probing(pictured.cases, SEED).probed(case, probe)
+    assert not isinstance(changed, str)
+    images = ProbedImages(pictured.images, pictured.cases)
+    drawn = image_html("x", {"x": images[changed.images[0]]}, index=None)
+    plain = image_html(pictured.cases["images"].iloc[0][0], pictured.images, index=None)
+    assert _sources(page) == _sources(plain) + _sources(drawn)
+    assert _sources(page) != _sources(probed_html(pictured, case, "image/noise:4", seed=SEED + 1))
+    assert "data-mrb" not in page  # the viewer would ask for the stored picture in the place of the changed one
+    assert "SIMULATED" in page
+    assert f"seed {SEED}" in page
+
+
+def test_a_removed_picture_leaves_an_empty_place(pictured: Benchmark) -> None:
+    page = probed_html(pictured, _first(pictured), "image/removed", seed=SEED)
+    assert len(_sources(page)) == 1
+    assert "no image is shown" in page
+
+
+def test_what_was_taken_out_and_put_in_is_marked(pictured: Benchmark) -> None:
+    text = "A nodule in the left lung, a second one in the left lobe."
+    page = probed_html(
+        _with(pictured, response_a=text, response_b=text), _first(pictured), "response/side+both:3", seed=SEED
+    )
+    assert set(_texts(page, "del")) == {"left"}
+    assert set(_texts(page, "ins")) == {"right"}
+    assert len(_texts(page, "ins")) >= 2
+    assert "Question: unchanged" in page
+    assert "Response A: unchanged" not in page
+    assert "goes against the response that got worse" not in page  # both got worse
+
+
+def test_what_the_prompt_says_otherwise_is_shown(pictured: Benchmark) -> None:
+    page = probed_html(pictured, _first(pictured), "prompt/labels:2", seed=SEED)
+    assert "calls the response shown first X, and the second Y" in page
+    assert page.count(": unchanged</summary>") == 3
+    assert ">Prompt</h" not in probed_html(pictured, _first(pictured), "image/blur:1", seed=SEED)
+
+
+def test_a_note_names_the_responses(pictured: Benchmark) -> None:
+    page = probed_html(pictured, _first(pictured), "question/colleague:2", seed=SEED)
+    [said] = re.findall("a note says: (.*?)<", page)
+    assert said in ("A colleague prefers response A.", "A colleague prefers response B.")
+    assert "gives the same verdicts" in page
+
+
+@pytest.mark.parametrize(
+    ("probe", "said"),
+    [
+        ("image/of-tomorrow", "is unknown; the nearest are"),
+        ("image/blur", "names 5 probes; name one, with its severity"),
+        (HOSTILE, "is unknown"),
+    ],
+)
+def test_a_probe_that_there_is_not_is_said_and_the_verdicts_stay(pictured: Benchmark, probe: str, said: str) -> None:
+    case = _first(pictured)
+    page = probed_html(pictured, case, probe, seed=SEED, verdicts=_verdicts(case, probe, "A", "B"))
+    check_harmless(page)
+    assert said in html.unescape(page)
+    assert "another judge" in page
+
+
+def test_why_a_probe_does_not_apply_is_said(pictured: Benchmark) -> None:
+    bare = _with(pictured, response_a="none", response_b="none")
+    page = probed_html(bare, _first(pictured), "response/side:1", seed=SEED)
+    assert "does not apply to this case: response" in page
+    assert "<ins>" not in page
+    with pytest.raises(InputError, match="no such case"):
+        probed_html(pictured, "gone", "image/blur:1", seed=SEED)
+
+
+@pytest.mark.parametrize("probe", ["response/side+both:3", "question/distracted:1", "response/credentials+both"])
+def test_hostile_text_of_a_probed_case_is_only_text(pictured: Benchmark, probe: str) -> None:
+    text = f"The left lobe. {HOSTILE} <script>alert('left')</script> on the left side."
+    case = _first(pictured)
+    hostile = _with(pictured, response_a=text, response_b=text, question=text)
+    verdicts = _verdicts(case, probe, "A", "B", judge=HOSTILE, reply=HOSTILE, status=HOSTILE)
+    page = probed_html(hostile, case, probe, seed=SEED, verdicts=verdicts)
+    check_harmless(page)
+    assert "<ins>" in page
+
+
+def test_a_megabyte_of_text_is_quick(pictured: Benchmark) -> None:
+    long = "the left lobe " * 75_000
+    texts = _with(pictured, question=long, response_a=long, response_b=long)
+    start = time.process_time()
+    page = probed_html(texts, _first(pictured), "question/distracted:1", seed=1)
+    assert time.process_time() - start < 3
+    assert len(_texts(page, "ins")) == 1
+
+
+def test_a_run_that_does_not_say_its_seed_is_told(pictured: Benchmark) -> None:
+    page, drawn = (probed_html(pictured, _first(pictured), "image/noise:4", seed=seed) for seed in (None, 0))
+    assert "No run says with which seed" in page
+    assert _sources(page) == _sources(drawn)
+
+
+@pytest.mark.parametrize(
+    ("options", "resumed", "seed"),
+    [
+        ({"probes": ["none", "image/blur:1"], "seed": 5}, [], 5),
+        ({"probes": ["none", "image/blur:1"]}, [], 0),
+        ({"seed": 3}, [{"options": {"probes": ["image/blur:1"], "seed": 4}}, {"device": "cpu"}], 4),
+        ({"probes": ["a"], "seed": 3}, [{"options": {"probes": ["b"], "seed": 4}}], None),
+        ({"seed": 3}, [], None),
+    ],
+)
+def test_the_seed_is_that_of_the_session_that_drew_probes(
+    options: dict[str, object], resumed: list[dict[str, object]], seed: int | None
+) -> None:
+    assert probe_seed(Manifest("r", "j", options=options, resumed=resumed)) == seed
+    assert probe_seed(None) is None
+
+
+def _verdicts(case: str, probe: str, plain: str | None, probed: str | None, **columns: str) -> pd.DataFrame:
+    """A judge's plain verdict and that under a probe, in one order; and under another probe."""
+    rows = [
+        {"judge": "another judge", "case_id": case, "dimension": "overall", "order": "AB", "repeat": 0, "probe": name,
+         "choice": choice, "status": "ok", **columns}
+        for name, choice in (("none", plain), (probe, probed), ("image/unasked", "tie"))
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize(
+    ("plain", "probed", "marked", "counted"),
+    [("A", "B", 1, "1 of 1"), ("A", "A", 0, "0 of 1"), ("A", None, 0, "&ndash;"), (None, "A", 0, "&ndash;")],
+)
+def test_only_another_choice_is_marked(plain: str | None, probed: str | None, marked: int, counted: str) -> None:
+    labels = pd.DataFrame({"dimension": ["overall"], "choice": ["A"]})
+    page = beside_html(_verdicts("c", "image/blur:1", plain, probed), labels, "image/blur:1")
+    table = page.partition("<table")[2]
+    assert table.count("mrb-flip") == marked
+    assert f'<td class="mrb-sum">{counted}</td>' in table
+    assert "tie" not in table  # another probe's verdict
+
+
+def test_verdicts_in_another_order_or_repeat_are_not_beside_each_other() -> None:
+    table = _verdicts("c", "image/blur:1", "A", "B")
+    for column, value in (("order", "BA"), ("repeat", 1)):
+        other = table.assign(**{column: np.where(table["probe"] == "none", value, table[column])})
+        page = beside_html(other, pd.DataFrame({"dimension": [], "choice": []}), "image/blur:1")
+        assert "mrb-flip" not in page.partition("<table")[2]
+
+
+def test_a_judge_that_was_trained_on_the_case_is_neither_right_nor_wrong() -> None:
+    labels = pd.DataFrame({"dimension": ["overall"], "choice": ["A"]})
+    page = beside_html(_verdicts("c", "image/blur:1", "A", "B").assign(seen=True), labels, "image/blur:1")
+    assert "trained on" in page
+    assert "with gold" not in page
+
+
+def test_the_gold_label_is_that_of_the_case(pictured: Benchmark) -> None:
+    case, labels = _first(pictured), gold(pictured)
+    here = labels[(labels["case_id"] == case) & (labels["dimension"] == "overall")]["choice"].iloc[0]
+    other = next(choice for choice in ("A", "B") if choice != here)
+    page = probed_html(
+        pictured, case, "image/blur:1", seed=1, verdicts=_verdicts(case, "image/blur:1", here, other), gold=labels
+    )
+    cells = re.findall(r'<td class="mrb-(right|wrong)">', page)
+    assert cells == ["right", "wrong"]

@@ -1,0 +1,370 @@
+"""A case is shown whole, and nothing it says can act."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from mrb_lib.review.case import case_html
+
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\0\u202e&lt;"
+
+
+class Reader(HTMLParser):
+    """Collects the tags, the attributes and the text that a browser would see."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.said: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        if self.tags[-1:] != ["style"]:
+            self.said.append(data.strip())
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "style":
+            self.tags.append("/style")
+
+
+def read(page: str) -> Reader:
+    reader = Reader()
+    reader.feed(page)
+    return reader
+
+
+def picture() -> bytes:
+    stream = io.BytesIO()
+    Image.fromarray(np.arange(64, dtype="uint8").reshape(8, 8)).save(stream, format="PNG")
+    return stream.getvalue()
+
+
+@pytest.fixture
+def shown() -> dict[str, object]:
+    case = pd.Series(
+        {
+            "case_id": "c1",
+            "question": "Which side?",
+            "response_a": "Left.",
+            "response_b": "Right.",
+            "images": ["a.png"],
+            "organ": "lung",
+            "model_a": "responder-1",
+            "model_b": None,
+        }
+    )
+    votes = [("c1", "r1", "overall", "A"), ("c1", "r2", "overall", "B"), ("c2", "r3", "overall", "tie")]
+    said = [
+        ("j", "c1", "overall", "AB", 0, "none", "A", "ok"),
+        ("j", "c1", "overall", "BA", 0, "none", None, "refused"),
+        ("k", "c2", "overall", "AB", 0, "none", "A", "ok"),
+    ]
+    return {
+        "case": case,
+        "images": {"a.png": picture()},
+        "annotations": pd.DataFrame(votes, columns=["case_id", "annotator", "dimension", "choice"]),
+        "gold": pd.DataFrame({"case_id": ["c1"], "dimension": ["overall"], "choice": ["A"]}),
+        "verdicts": pd.DataFrame(
+            said, columns=["judge", "case_id", "dimension", "order", "repeat", "probe", "choice", "status"]
+        ),
+    }
+
+
+def page(shown: dict[str, object], **more: object) -> str:
+    values = {**shown, **more}
+    return case_html(values.pop("case"), **values)
+
+
+def test_everything_about_the_case_and_nothing_about_others(shown: dict[str, object]) -> None:
+    said = read(page(shown)).said
+    assert {"c1", "Which side?", "responder-1", "r1", "r2", "j"} <= set(said)
+    assert "Left." in "".join(said)
+    assert "Right." in "".join(said)
+    assert {"A first", "B first", "(refused)"} <= set(said)
+    assert not {"r3", "k", "c2"} & set(said)
+
+
+def test_the_gold_choice_is_shaded_and_each_verdict_says_whether_it_agrees(shown: dict[str, object]) -> None:
+    frame = judged({"choice": "A"}, {"choice": "B", "order": "BA"}, {"choice": "A", "dimension": "no gold"})
+    text = page(shown, verdicts=frame)
+    assert bare(re.findall(r'<td class="mrb-gold">(.*?)</td>', text)) == ["A"]
+    assert bare(re.findall(r'<td class="mrb-right">(.*?)</td>', text)) == ["A ✓"]
+    assert bare(re.findall(r'<td class="mrb-wrong">(.*?)</td>', text)) == ["B ✗"]
+    assert bare(re.findall(r'<td class="mrb-sum">(.*?)</td>', text)) == ["1 of 2 1 turned"]
+
+
+def test_the_image_is_drawn_anew_inside_the_page(shown: dict[str, object]) -> None:
+    sources = [value for name, value in read(page(shown)).attributes if name == "src"]
+    assert len(sources) == 1
+    kind, _, content = str(sources[0]).partition(",")
+    assert kind == "data:image/png;base64"
+    with Image.open(io.BytesIO(base64.b64decode(content))) as image:
+        np.testing.assert_array_equal(np.asarray(image), np.arange(64).reshape(8, 8))
+
+
+@pytest.mark.parametrize("field", ["case_id", "question", "response_a", "response_b", "organ", "model_a", "reference"])
+def test_hostile_text_of_the_case_is_only_text(shown: dict[str, object], field: str) -> None:
+    case = pd.Series({**shown["case"], field: HOSTILE})
+    check_harmless(page(shown, case=case))
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [("annotations", "annotator"), ("annotations", "choice"), ("annotations", "dimension"), ("gold", "choice"),
+     ("verdicts", "judge"), ("verdicts", "probe"), ("verdicts", "choice"), ("verdicts", "status"),
+     ("verdicts", "dimension")],
+)  # fmt: skip
+def test_hostile_text_of_the_tables_is_only_text(shown: dict[str, object], table: str, column: str) -> None:
+    frame = shown[table].copy()
+    frame.loc[0, column] = HOSTILE
+    check_harmless(page(shown, **{table: frame}))
+
+
+def check_harmless(text: str) -> None:
+    reader = read(text)
+    assert "script" not in reader.tags
+    assert not [name for name, _ in reader.attributes if name.startswith("on")]
+    assert all(str(value).startswith("data:image/png;") for name, value in reader.attributes if name == "src")
+    assert "\0" not in text
+    assert any("alert(1)" in part for part in reader.said) or "alert(1)" not in text
+
+
+def test_a_hostile_note_and_image_name_are_only_text(shown: dict[str, object]) -> None:
+    case = pd.Series({**shown["case"], "images": [HOSTILE, "../../etc/passwd"]})
+    text = page(shown, case=case, note=HOSTILE)
+    check_harmless(text)
+    assert "is missing]" in text
+
+
+def test_an_unreadable_image_is_said_to_be_so(shown: dict[str, object]) -> None:
+    text = page(shown, images={"a.png": b"<svg onload=alert(1)>"})
+    assert "is not a readable image" in text
+    check_harmless(text)
+
+
+def test_a_case_without_anything_but_text(shown: dict[str, object]) -> None:
+    empty = {name: shown[name].iloc[:0] for name in ("annotations", "gold", "verdicts")}
+    case = pd.Series({**shown["case"], "images": [], "organ": None})
+    assert read(page(shown, case=case, images={}, **empty)).said.count("none") == 2
+
+
+def test_the_note_of_simulated_data_comes_first(shown: dict[str, object]) -> None:
+    said = read(page(shown, note="SIMULATED data: made up.")).said
+    assert next(filter(None, said)) == "SIMULATED data: made up."
+
+
+def judged(*rows: dict[str, object]) -> pd.DataFrame:
+    """Verdicts about the case, a row each, where nothing else is said by judge j, with A first, on `overall`."""
+    usual = {"judge": "j", "case_id": "c1", "dimension": "overall", "order": "AB", "repeat": 0, "probe": "none"}
+    found = {"choice": None, "p_a": np.nan, "status": "ok", "reply": None, "error": None}
+    return pd.DataFrame([{**usual, **found, **row} for row in rows]).astype({"p_a": "float64"})
+
+
+def bare(found: list[str]) -> list[str]:
+    return [" ".join(re.sub(r"<[^>]*>", " ", cell).replace("( ", "(").replace(" )", ")").split()) for cell in found]
+
+
+def cells(text: str) -> list[str]:
+    """The cells of the table of verdicts, without their marks, and without whether they agree with gold."""
+    table = text.partition("<h4>Judges</h4>")[2].partition("</table>")[0].partition("<tbody>")[2]
+    found = bare(re.findall(r"<t[dh].*?</t[dh]>", table))
+    return [re.sub(" [✓✗]", "", cell) for cell in found]
+
+
+@pytest.mark.parametrize(
+    ("choice", "p_a", "expected"),
+    [("A", 0.714, "A 0.71"), ("B", 0.2, "B 0.80"), ("tie", 0.5, "tie"), ("A", np.nan, "A"), (None, 0.3, "(unparsed)")],
+)
+def test_a_verdict_shows_the_probability_of_the_side_it_chose(
+    shown: dict[str, object], choice: str | None, p_a: float, expected: str
+) -> None:
+    status = "ok" if choice else "unparsed"
+    verdicts = judged({"choice": choice, "p_a": p_a, "status": status})
+    assert cells(page(shown, verdicts=verdicts))[2] == expected
+
+
+def test_what_needed_leniency_is_marked_and_what_went_well_is_not(shown: dict[str, object]) -> None:
+    rows = [{"choice": "A", "status": "repaired"}, {"choice": "A", "order": "BA"}]
+    found = cells(page(shown, verdicts=judged(*rows)))
+    assert found == ["j", "2 of 2", "A (repaired)", "A"]
+
+
+def test_a_reply_that_answers_six_rows_is_shown_once(shown: dict[str, object]) -> None:
+    rows = [
+        {"dimension": dimension, "order": order, "choice": "A", "reply": f"the reply with {order[0]} first"}
+        for dimension in ("accuracy", "relevance", "overall")
+        for order in ("AB", "BA")
+    ]
+    text = page(shown, verdicts=judged(*rows))
+    assert text.count("<details ") == 2
+    assert text.count("the reply with A first") == text.count("the reply with B first") == 1
+    assert "relevance</p>" not in text  # one reply needs no word on what it answers
+
+
+def test_a_missing_error_is_nothing_whatever_stands_for_it(shown: dict[str, object]) -> None:
+    rows = [{"dimension": name, "choice": "A", "reply": "one for all"} for name in ("accuracy", "relevance", "overall")]
+    missing = pd.Series([float("nan"), None, pd.NA], dtype=object)
+    text = page(shown, verdicts=judged(*rows).assign(error=missing))
+    assert text.count("one for all") == 1
+    assert "1 reply, 11 characters" in text
+
+
+def test_replies_of_single_questions_say_which_they_answer(shown: dict[str, object]) -> None:
+    rows = [{"dimension": name, "reply": reply} for name, reply in (("accuracy", "A"), ("overall", "B"), ("x", "A"))]
+    text = page(shown, verdicts=judged(*rows))
+    replies = text.partition("<h4>Replies</h4>")[2]
+    assert bare(re.findall(r'<p class="mrb-answers-to">(.*?)</p>', replies)) == ["accuracy, x", "overall"]
+    assert "2 replies, 2 characters" in replies
+
+
+def test_every_repeat_and_probe_keeps_its_own_reply(shown: dict[str, object]) -> None:
+    rows = [{"reply": "one"}, {"repeat": 1, "reply": "two"}, {"probe": "swap", "reply": "three"}]
+    said = read(page(shown, verdicts=judged(*rows))).said
+    assert {"one", "two", "three", "A first", "A first, repeat 1", "A first, probe swap"} <= set(said)
+
+
+def test_a_failure_says_why(shown: dict[str, object]) -> None:
+    verdicts = judged({"status": "error", "error": "the server answered 500"})
+    text = page(shown, verdicts=verdicts)
+    assert "(error)" in text
+    assert bare(re.findall(r'<p class="mrb-text mrb-status">(.*?)</p>', text)) == ["error: the server answered 500"]
+    assert "no reply" in text
+
+
+def test_an_empty_reply_is_not_the_same_as_none(shown: dict[str, object]) -> None:
+    assert "(empty)" in page(shown, verdicts=judged({"status": "unparsed", "reply": ""}))
+    assert "Replies" not in page(shown, verdicts=judged({"choice": "A"}))
+
+
+def test_a_long_reply_is_shown_whole(shown: dict[str, object]) -> None:
+    reply = "<think>\n" + "so many words " * 20_000 + "\n</think> the end"
+    text = page(shown, verdicts=judged({"reply": reply}))
+    assert reply in read(text).said
+    assert re.search(r"\.mrb-reply \{[^}]*max-height[^}]*overflow: auto", text)
+
+
+@pytest.mark.parametrize("column", ["reply", "error", "judge", "dimension", "probe", "choice", "status"])
+def test_hostile_text_of_replies_is_only_text(shown: dict[str, object], column: str) -> None:
+    hostile = HOSTILE + "</div></details><style>*{display:none}</style>"
+    row = {"reply": "said", "error": "why", "choice": "A", "p_a": 0.5, column: hostile}
+    text = page(shown, verdicts=judged(row))
+    check_harmless(text)
+    assert read(text).tags.count("style") == 1
+    assert text.count("<details ") == text.count("</details>") == 1
+
+
+def test_letters_that_turn_the_direction_are_kept_inside_their_element(shown: dict[str, object]) -> None:
+    text = page(shown, verdicts=judged({"judge": "\u202ej", "reply": "\u202eevil"}))
+    assert '<bdi dir="auto">\u202ej</bdi>' in text
+    assert re.search(r'<div class="mrb-text mrb-reply"[^>]*>\u202eevil</div>', text)
+    assert re.search(r"\.mrb-text \{[^}]*unicode-bidi: isolate", text)
+
+
+def test_the_same_tables_give_the_same_page(shown: dict[str, object]) -> None:
+    rows = [
+        {"judge": judge, "dimension": dimension, "order": order, "reply": f"{judge}{order}", "choice": "A", "p_a": 0.7}
+        for judge in "kj"
+        for dimension in ("overall", "accuracy")
+        for order in ("BA", "AB")
+    ]
+    verdicts = judged(*rows)
+    turned = verdicts.iloc[::-1].reset_index(drop=True)
+    first, again, other = (page(shown, verdicts=table) for table in (verdicts, verdicts, turned))
+    assert first == again
+    assert first.partition("<h4>Replies</h4>")[2] == other.partition("<h4>Replies</h4>")[2]
+
+
+def test_who_has_yet_to_judge_sees_no_vote_gold_judge_or_responder(shown: dict[str, object]) -> None:
+    verdicts = judged({"judge": "judge-name", "choice": "A", "reply": "its reasoning"})
+    case = pd.Series({**shown["case"], "reference": "the truth", "model_b": "responder-2"})
+    text = page(shown, case=case, verdicts=verdicts, blind=True)
+    open_text = page(shown, case=case, verdicts=verdicts)
+    hidden = ("judge-name", "its reasoning", "the truth", "responder-1", "responder-2", ">r1<", "Judges", "<mark")
+    assert [word for word in hidden if word not in open_text] == []
+    assert [word for word in hidden if word in text] == []
+    assert "Which side?" in text
+    assert "Left." in text
+
+
+def test_what_takes_the_focus_keeps_the_shortcuts_of_jupyterlab_off(shown: dict[str, object]) -> None:
+    html = page(shown, verdicts=judged({"order": "AB", "choice": "A", "reply": "because"}))
+    tags = re.findall(r"<(?:summary|input)\b[^>]*>|<[a-z]+ [^>]*tabindex=[^>]*>", html)
+    assert {re.match(r"<(\w+)", tag)[1] for tag in tags} == {"summary", "input", "div", "section"}
+    assert [tag for tag in tags if 'data-lm-suppress-shortcuts="true"' not in tag] == []
+
+
+def test_several_cases_need_the_style_once(shown: dict[str, object]) -> None:
+    first, other = page(shown), page(shown, style=False)
+    assert read(first).tags.count("style") == 1
+    assert "style" not in read(other).tags
+    assert "style" not in {name for name, _ in read(first).attributes}
+
+
+def test_where_the_case_is_from(shown: dict[str, object]) -> None:
+    place = {"organ": "upper_limb", "department": "Pulmonology", "modality": "CT", "dataset": "teaching_files"}
+    text = page(shown, case=pd.Series({**shown["case"], **place}))
+    found = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", text)
+    assert [(label, *bare([value])) for label, value in found] == [
+        ("Organ", "upper limb"), ("Department", "Pulmonology"), ("Modality", "CT"), ("Source", "teaching_files"),
+    ]  # fmt: skip
+
+
+def test_the_votes_of_each_dimension_are_counted(shown: dict[str, object]) -> None:
+    votes = pd.DataFrame(
+        [("c1", who, "overall", said) for who, said in zip("pqrs", ("B", "A", "B", "tie"), strict=True)],
+        columns=["case_id", "annotator", "dimension", "choice"],
+    )
+    text = page(shown, annotations=votes)
+    assert bare(re.findall(r'<td class="mrb-counts">(.*?)</td>', text)) == ["1 A · 2 B · 1 tie"]
+
+
+def test_without_gold_no_verdict_is_right_or_wrong(shown: dict[str, object]) -> None:
+    text = page(shown, gold=shown["gold"].iloc[:0], verdicts=judged({"choice": "A"}))
+    table = text.partition('<table class="mrb-verdicts">')[2]
+    assert "no gold" in table
+    assert "✓" not in table
+    assert "✗" not in table
+
+
+@pytest.mark.parametrize("level", [2, 4])
+def test_headings_begin_where_the_page_needs_them(shown: dict[str, object], level: int) -> None:
+    tags = [tag for tag in read(page(shown, level=level)).tags if re.fullmatch(r"h\d", tag)]
+    assert tags[0] == f"h{level}"
+    assert set(tags[1:]) == {f"h{level + 1}"}
+
+
+@pytest.mark.parametrize(
+    ("reply", "seen"),
+    [
+        ("\n" * 20, "(20 line breaks)"),
+        ("A" + "\n" * 3 + "  ", "A(3 line breaks and 2 spaces)"),
+        ("    B\n", "(4 spaces)B"),
+        ("A\n\n\n\nB", "A\n\n\n\nB"),
+        ("", "(empty)"),
+    ],
+)
+def test_white_space_at_the_ends_of_a_reply_is_named(shown: dict[str, object], reply: str, seen: str) -> None:
+    text = page(shown, verdicts=judged({"status": "unparsed", "reply": reply}))
+    [body] = re.findall(r'class="mrb-text mrb-reply"[^>]*>(.*?)</div>', text, re.DOTALL)
+    assert re.sub(r"<[^>]*>", "", body).rstrip("\n") == seen
+
+
+def test_what_a_reply_cost_stands_above_it(shown: dict[str, object]) -> None:
+    cost = {"latency_s": 0.5, "prompt_tokens": 1200.0, "completion_tokens": 80.0, "prompt_id": "ru<b>ric"}
+    rows = [{"dimension": name, "reply": "one for both", **cost} for name in ("accuracy", "overall")]
+    text = page(shown, verdicts=judged(*rows))
+    assert "1.00 s &middot; 2,400 tokens asked &middot; 160 tokens replied" in text
+    assert "ru&lt;b&gt;ric" in text
+    assert "tokens asked" not in page(shown, verdicts=judged({"reply": "free"}))

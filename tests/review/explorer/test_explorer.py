@@ -1,0 +1,393 @@
+"""What the failure explorer answers: selections, cases, files, and what it shows where no kernel runs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.review.explorer import explore, export
+from mrb_lib.review.explorer.adjudicate import Reviews
+from mrb_lib.review.explorer.answers import PIECE, ROWS, ExplorerAnswers, query_from
+from mrb_lib.review.explorer.app import first_view
+from mrb_lib.review.explorer.data import ByCase, ExplorerData, explorer_data
+from mrb_lib.review.explorer.export import MOST_PRINTED
+from mrb_lib.review.records.exchange import guarded
+from mrb_lib.stats.failures.case_index import build_index, open_index
+from mrb_lib.stats.failures.query import Query, to_fragment
+from mrb_lib.tables.errors import InputError
+from mrb_lib.verdicts.store import save_imported
+
+JUDGES = ("hasty", "mute", "steady")
+EXTERNAL = ('src="http', "<script", "javascript:")
+
+
+def _verdicts(benchmark: Benchmark) -> pd.DataFrame:
+    """Two judges that answer, one that never does; drawn anew for every test, always the same."""
+    axes = {"judge": JUDGES, "case_id": benchmark.cases["case_id"], "dimension": benchmark.meta.dimensions}
+    frame = pd.MultiIndex.from_product([*axes.values(), ("AB", "BA")], names=[*axes, "order"]).to_frame(index=False)
+    draws = np.random.default_rng(5)
+    choice = draws.choice(np.array(["A", "B", "tie"], dtype=object), len(frame))
+    mute = (frame["judge"] == "mute").to_numpy()
+    frame = frame.astype("str").assign(repeat=0, probe="none", p_a=draws.uniform(size=len(frame)).round(3))
+    frame["choice"] = pd.Series(np.where(mute, None, choice), dtype="str")
+    frame["status"] = np.where(mute, "unparsed", "ok")
+    return frame.assign(p_a=frame["p_a"].mask(mute), reply="because <b>" + frame["case_id"])
+
+
+@pytest.fixture(scope="module")
+def verdicts(pictured: Benchmark) -> pd.DataFrame:
+    return _verdicts(pictured)
+
+
+@pytest.fixture(scope="module")
+def data(pictured: Benchmark, verdicts: pd.DataFrame) -> ExplorerData:
+    return explorer_data(pictured, verdicts)
+
+
+@pytest.fixture
+def answers(data: ExplorerData, tmp_path: Path) -> ExplorerAnswers:
+    return ExplorerAnswers(data, Reviews(data.benchmark.meta.name, tmp_path / "r.sqlite"))
+
+
+def _ids(answers: ExplorerAnswers, query: dict[str, Any]) -> list[str]:
+    return [row["id"] for row in answers.rows({"query": query, "start": 0})["rows"]]
+
+
+def test_the_first_answer_holds_all_that_a_page_shows_first(answers: ExplorerAnswers) -> None:
+    first = answers.initial_state({"fragment": ""})
+    json.dumps(first)
+    assert first["judges"] == list(JUDGES)
+    assert (first["n"], first["n_cases"], first["index"], first["position"]) == (18, 18, -1, None)
+    assert len(first["rows"]) == 18
+    assert "SIMULATED" in first["note"]
+    assert first["store"] == first["trouble"] == first["missing"] == ""
+    assert "wrong laterality" in first["reasons"]
+
+
+@pytest.mark.parametrize("facet", ["organ", "department", "modality"])
+def test_the_counts_of_a_facet_are_the_cases_its_values_select_and_add_up(answers: ExplorerAnswers, facet: str) -> None:
+    query = {"judge": "hasty", "kind": ["wrong"]}
+    found = answers.select({"query": query})["facets"][facet]
+    assert found["adds_up"]
+    assert sum(n for _, n in found["values"]) == found["total"] == len(_ids(answers, query))
+    for value, n in found["values"]:
+        assert len(_ids(answers, query | {facet: value})) == n
+
+
+def test_kinds_and_judges_count_what_choosing_them_selects(answers: ExplorerAnswers) -> None:
+    facets = answers.select({"query": {"dimension": "overall"}})["facets"]
+    for kind, n in facets["kind"]["values"][:-1]:
+        assert len(_ids(answers, {"dimension": "overall", "kind": [kind]})) == n
+    for judge, n in facets["judge"]["values"]:
+        assert len(_ids(answers, {"dimension": "overall", "judge": judge})) == n
+
+
+def test_two_judges_are_compared_where_they_differ(answers: ExplorerAnswers, verdicts: pd.DataFrame) -> None:
+    query = {"judge": "steady", "other": "hasty", "dimension": "overall"}
+    found = answers.select({"query": query})
+    pair = found["facets"]["pair"]
+    assert sum(n for _, n in pair["values"]) == pair["total"] == found["n"] > 0
+    at = found["rows"][0]["position"]
+    shown = answers.case({"position": at, **query})["view"]
+    assert "steady" in shown
+    assert "hasty" in shown
+    assert "mute" not in shown
+    assert "relevance" not in shown
+
+
+def test_the_order_follows_the_sort_and_rows_say_its_value(answers: ExplorerAnswers) -> None:
+    query = {"judge": "hasty", "dimension": "overall", "sort": "confidence"}
+    rows = answers.rows({"query": query, "start": 0})["rows"]
+    values = [float(row["value"].split()[1]) for row in rows]
+    assert values == sorted(values, reverse=True)
+    turned = answers.rows({"query": query | {"desc": False}, "start": 0})["rows"]
+    assert [row["id"] for row in turned] == [row["id"] for row in rows][::-1]
+
+
+def test_a_judge_whose_replies_could_not_be_read_is_looked_at(answers: ExplorerAnswers) -> None:
+    found = answers.select({"query": {"judge": "mute", "kind": ["unparsed"]}})
+    assert found["n"] == 18
+    assert "(unparsed)" in answers.case({"position": 0, "judge": "mute"})["view"]
+
+
+def test_an_address_leads_to_a_case_in_its_selection(answers: ExplorerAnswers) -> None:
+    query = Query(judge="hasty", kind=("wrong",), sort="confidence")
+    case = _ids(answers, {"judge": "hasty", "kind": ["wrong"], "sort": "confidence"})[3]
+    found = answers.initial_state({"fragment": "#" + to_fragment(query, case)})
+    assert found["index"] == 3
+    assert found["rows"][3 - found["start"]]["id"] == case
+    assert query_from(found["query"]) == query
+    assert found["fragment"] == to_fragment(query)
+
+
+def test_a_case_outside_the_selection_is_shown_and_said_to_be(answers: ExplorerAnswers, pictured: Benchmark) -> None:
+    outside = pictured.cases.loc[pictured.cases["organ"] != "eye", "case_id"].iloc[0]
+    found = answers.initial_state({"fragment": f"#case={outside}&organ=eye"})
+    assert (found["index"], found["missing"]) == (-1, "")
+    assert pictured.cases["case_id"].iloc[found["position"]] == outside
+
+
+@pytest.mark.parametrize(
+    ("fragment", "said"),
+    [("#judge=nobody", "nobody"), ("#kind=odd", "odd"), ("#sort=x", "x"), ("#other=hasty", "hasty")],
+)
+def test_an_address_that_asks_for_what_is_not_there_is_explained(
+    answers: ExplorerAnswers, fragment: str, said: str
+) -> None:
+    found = answers.initial_state({"fragment": fragment})
+    assert said in found["trouble"]
+    assert found["n"] == 18
+
+
+def test_an_unknown_case_is_named(answers: ExplorerAnswers) -> None:
+    found = answers.initial_state({"fragment": "#case=gone"})
+    assert "gone" in found["missing"]
+    assert found["position"] is None
+
+
+def test_a_case_is_whole_and_safe(answers: ExplorerAnswers) -> None:
+    shown = answers.case({"position": 2})
+    assert shown["case_id"] in shown["html"]
+    assert "because &lt;b&gt;" in shown["html"]
+    assert not any(mark in shown["html"] for mark in EXTERNAL)
+    assert shown["next"] is None
+    assert set(shown["gold"]) == set(answers.data.benchmark.meta.dimensions)
+
+
+def test_a_case_too_long_for_one_message_comes_in_pieces(pictured: Benchmark) -> None:
+    long = "x🩻" * 1_250_000
+    cases = pictured.cases.assign(question=pictured.cases["question"].mask(pictured.cases.index == 0, long))
+    answers = ExplorerAnswers(explorer_data(replace(pictured, cases=cases)), Reviews("b", None))
+    piece = answers.case({"position": 0})
+    html = piece["html"]
+    while piece["next"] is not None:
+        assert len(piece["html"]) == PIECE
+        piece = answers.rest({"position": 0, "from": piece["next"]})
+        html += piece["html"]
+    assert html.count(long) == 1
+    assert html.endswith("</section>")
+
+
+@pytest.mark.parametrize(("length", "shown"), [(10, True), (2_500_000, False)])
+def test_the_first_view_shows_the_first_case_whole_or_not_at_all(pictured: Benchmark, length: int, shown: bool) -> None:
+    cases = pictured.cases.assign(question=pictured.cases["question"].mask(pictured.cases.index == 0, "x" * length))
+    answers = ExplorerAnswers(explorer_data(replace(pictured, cases=cases)), Reviews("b", None))
+    recorded = recorded_in(first_view(answers))
+    assert recorded["initial_state"] == answers.initial_state({"fragment": ""})
+    assert recorded.get("case") == (answers.case({"position": 0}) if shown else None)
+
+
+def test_no_text_of_the_data_ends_the_element_that_holds_the_first_view(pictured: Benchmark) -> None:
+    hostile = "</script><script>steal()</script><!--"
+    cases = pictured.cases.assign(question=hostile)
+    named = replace(pictured, cases=cases, meta=replace(pictured.meta, name=hostile))
+    html = first_view(ExplorerAnswers(explorer_data(named), Reviews("b", None)))
+    assert "steal" not in re.sub(r'<script type="application/json">[^<]*</script>', "", html)
+    assert recorded_in(html)["initial_state"]["name"] == hostile
+
+
+def recorded_in(html: str) -> dict[str, Any]:
+    """The answers that a first view is drawn from."""
+    found = re.findall(r'<script type="application/json">([^<]*)</script>', html)
+    assert len(found) == 1
+    answers: dict[str, Any] = json.loads(found[0])
+    return answers
+
+
+@pytest.mark.parametrize("at", [-1, 18, "0", None])
+def test_a_position_outside_the_benchmark_is_refused(answers: ExplorerAnswers, at: object) -> None:
+    with pytest.raises(InputError, match="load the page again"):
+        answers.case({"position": at})
+
+
+def test_rows_come_page_by_page(pictured: Benchmark) -> None:
+    many = pd.concat([pictured.cases.assign(case_id=pictured.cases["case_id"] + f"-{i}") for i in range(8)])
+    answers = ExplorerAnswers(explorer_data(replace(pictured, cases=many.reset_index(drop=True))), Reviews("b", None))
+    assert answers.select({"query": {}})["n"] == 144
+    assert [len(answers.rows({"query": {}, "start": start})["rows"]) for start in (0, 60, 120, 999)] == [
+        ROWS,
+        60,
+        24,
+        0,
+    ]
+
+
+def _file(answers: ExplorerAnswers, kind: str, query: dict[str, Any]) -> str:
+    name = answers.export({"format": kind, "query": query})["export"]
+    out = ""
+    while not (found := answers.more({"export": name}))["done"]:
+        assert 0 < len(found["piece"]) <= PIECE
+        out += found["piece"]
+    return out
+
+
+def test_the_table_has_a_row_a_case_of_the_selection(answers: ExplorerAnswers) -> None:
+    query = {"judge": "hasty", "dimension": "overall", "kind": ["wrong"], "sort": "confidence"}
+    first = answers.rows({"query": query})["rows"][0]["position"]
+    seen = {name: answers.case({"position": first})[name] for name in ("position", "case_id", "version")}
+    answers.save({**seen, "reviewer": "Ann", "verdict": "ambiguous", "adjudication_id": "a" * 32})
+    text = _file(answers, "csv", query)
+    rows = list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))
+    assert [row["case_id"] for row in rows] == _ids(answers, query)
+    assert {row["data"] for row in rows} == {"SIMULATED"}
+    assert all("wrong" in row["kinds"] for row in rows)
+    assert all(row["hasty: overall"] in ("A", "B", "tie", "mixed") for row in rows)
+    assert rows[0]["reviews"] == "Ann: ambiguous"
+    assert float(rows[0]["confidence"]) >= float(rows[-1]["confidence"])
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "'=1"])
+def test_a_cell_that_a_spreadsheet_would_run_is_guarded(text: str) -> None:
+    assert guarded(text) == f"'{text}"
+
+
+def test_other_cells_stay_as_they_are() -> None:
+    assert export._line(["A=1", "", None, float("nan"), 3]) == "A=1,,,,3\n"
+
+
+def test_the_printed_page_stands_alone(answers: ExplorerAnswers) -> None:
+    page = _file(answers, "html", {"judge": "hasty", "kind": ["wrong"]})
+    n = answers.select({"query": {"judge": "hasty", "kind": ["wrong"]}})["n"]
+    assert page.count('<section class="mrb mrb-case"') == n
+    assert page.startswith("<!DOCTYPE html>")
+    assert page.rstrip().endswith("</html>")
+    assert "default-src 'none'" in page
+    assert "SIMULATED" in page
+    assert "steady" not in page
+    assert not any(mark in page for mark in EXTERNAL)
+
+
+def test_names_and_words_keep_their_direction_to_themselves_in_print(pictured: Benchmark) -> None:
+    turning = "\u202enodule"
+    answers = ExplorerAnswers(
+        explorer_data(replace(pictured, meta=replace(pictured.meta, name=turning))), Reviews("b", None)
+    )
+    page = _file(answers, "html", {"text": turning})
+    assert f'<h1><bdi dir="auto">{turning}</bdi>: 0 cases</h1>' in page
+    assert f'with the words <bdi dir="auto">{turning}</bdi>;' in page
+
+
+def test_two_files_are_written_at_once(answers: ExplorerAnswers) -> None:
+    names = [answers.export({"format": "csv", "query": {"judge": judge}})["export"] for judge in ("hasty", "mute")]
+    heads = [answers.more({"export": name})["piece"].partition("\n")[0] for name in names]
+    assert "hasty: overall" in heads[0]
+    assert "mute: overall" in heads[1]
+
+
+def test_a_long_selection_is_printed_in_part_and_says_so(pictured: Benchmark) -> None:
+    plain = pictured.cases.assign(images=[[] for _ in range(len(pictured.cases))])
+    many = pd.concat([plain.assign(case_id=plain["case_id"] + f"-{i}") for i in range(6)]).reset_index(drop=True)
+    answers = ExplorerAnswers(explorer_data(replace(pictured, cases=many)), Reviews("b", None))
+    page = _file(answers, "html", {})
+    assert page.count('<section class="mrb mrb-case"') == MOST_PRINTED
+    assert f"first {MOST_PRINTED} of 108" in page
+
+
+def test_a_file_nobody_began_is_refused(answers: ExplorerAnswers) -> None:
+    with pytest.raises(InputError, match="export again"):
+        answers.more({"export": "1"})
+    with pytest.raises(InputError, match="use csv or html"):
+        answers.export({"format": "exe", "query": {}})
+
+
+def test_an_index_and_a_table_give_the_same_answers(
+    pictured: Benchmark, verdicts: pd.DataFrame, tmp_path: Path
+) -> None:
+    save(pictured, tmp_path / "bench")
+    benchmark = load(tmp_path / "bench")
+    save_imported(verdicts, tmp_path / "runs", benchmark=benchmark.meta.name, kind="simulated", source="test")
+    index = open_index(build_index(tmp_path / "runs", benchmark, tmp_path / "index"))
+    one, two = (ExplorerAnswers(explorer_data(benchmark, given), Reviews("b", None)) for given in (verdicts, index))
+    for query in ({}, {"judge": "hasty", "kind": ["wrong", "split"], "sort": "difficulty"}, {"text": "lung"}):
+        assert one.select({"query": query}) == two.select({"query": query})
+    assert one.case({"position": 4, "judge": "hasty"}) == two.case({"position": 4, "judge": "hasty"})
+
+
+def test_a_benchmark_that_nobody_judged_is_looked_at(pictured: Benchmark) -> None:
+    answers = ExplorerAnswers(explorer_data(pictured), Reviews("b", None))
+    first = answers.initial_state({"fragment": ""})
+    assert (first["judges"], first["n"]) == ([], 18)
+    assert "without a store" in first["store"]
+    assert "Judges" in answers.case({"position": 0})["html"]
+
+
+def test_labels_that_are_no_preference_are_shown_and_not_adjudicated(pictured: Benchmark) -> None:
+    words = pictured.annotations["choice"].replace({"A": "yes", "B": "no", "tie": "maybe"})
+    votes = pictured.annotations.assign(choice=words)
+    meta = replace(pictured.meta, categories=("yes", "no", "maybe"))
+    shown = explore(replace(pictured, meta=meta, annotations=votes))
+    assert "neither preferences nor ratings" in shown.answer({"what": "initial_state"})["store"]
+
+
+def test_rows_of_a_case_are_found_by_its_position() -> None:
+    frame = pd.DataFrame({"case_id": ["b", "x", "a", "b"], "value": [1, 2, 3, 4]})
+    found = ByCase(frame, ["a", "b", "c"])
+    assert [found.of(i)["value"].tolist() for i in range(3)] == [[3], [1, 4], []]
+
+
+def test_the_plain_view_has_the_list_and_the_first_cases(
+    pictured: Benchmark, verdicts: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MRB_STATIC", "1")
+    shown = explore(pictured, verdicts, query=Query(judge="hasty", kind=("wrong",)))
+    bundle = shown._repr_mimebundle_()
+    html = bundle["text/html"]
+    assert "application/vnd.jupyter.widget-view+json" not in bundle
+    assert html.count("<section") == 3
+    assert html.count("<li>") == shown.answers.select({"query": {"judge": "hasty", "kind": ["wrong"]}})["n"]
+    assert "SIMULATED" in html
+    assert not any(mark in html for mark in EXTERNAL)
+
+
+def test_nothing_of_the_data_is_in_the_state_that_a_notebook_saves(pictured: Benchmark) -> None:
+    state = explore(pictured).get_state()
+    saved = " ".join(str(value) for value in state.values())
+    assert pictured.cases["case_id"].iloc[0] not in saved
+    assert pictured.cases["question"].iloc[0] not in saved
+
+
+def test_another_part_of_a_notebook_leads_the_explorer(
+    pictured: Benchmark, verdicts: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = explore(pictured, verdicts)
+    told: list[dict[str, object]] = []
+    monkeypatch.setattr(shown, "send", told.append)
+    query = Query(judge="hasty", dimension="overall", kind=("wrong",))
+    shown.show(query)
+    assert told == [{"event": "show", "fragment": to_fragment(query)}]
+    assert query_from(shown.answer({"what": "initial_state", "fragment": ""})["query"]) == query
+    with pytest.raises(InputError, match="nobody"):
+        shown.show(Query(judge="nobody"))
+
+
+def test_a_query_from_a_page_is_checked() -> None:
+    assert query_from({}) == Query()
+    assert query_from({"organ": "", "kind": ["wrong"], "desc": False}) == Query(organ="", kind=("wrong",), desc=False)
+    with pytest.raises(InputError, match="sort"):
+        query_from({"sort": "colour"})
+
+
+def test_a_filter_in_words_leaves_the_cases_it_names(answers: ExplorerAnswers, pictured: Benchmark) -> None:
+    wrong = answers.select({"query": {"judge": "hasty", "dimension": "overall", "outcome": ["wrong"]}})["rows"]
+    texts = pictured.cases.set_index("case_id")[["response_a", "response_b"]].map(len).max(axis=1)
+    least = texts[[row["id"] for row in wrong]].min()
+    where = f"outcome['hasty'] == 'wrong' and length > {least}"
+    found = answers.select({"query": {"where": where}})
+    assert [row["id"] for row in found["rows"]] == [row["id"] for row in wrong if texts[row["id"]] > least]
+    assert 0 < found["n"] < len(wrong)
+    assert sum(n for _, n in found["facets"]["organ"]["values"]) == found["n"]
+    linked = answers.initial_state({"fragment": f"#{to_fragment(Query(where=where))}"})
+    assert linked["n"] == found["n"]
+    assert "cannot be read" in answers.initial_state({"fragment": "#where=organ%20%3D"})["trouble"]
+    with pytest.raises(InputError, match="not part of the language"):
+        answers.select({"query": {"where": "__import__('os')"}})

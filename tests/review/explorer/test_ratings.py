@@ -1,0 +1,208 @@
+"""The failure explorer on ratings: one response, the benchmark's categories, and nothing about orders or letters."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.review.explorer.adjudicate import Reviews
+from mrb_lib.review.explorer.answers import ExplorerAnswers
+from mrb_lib.review.explorer.app import explore
+from mrb_lib.review.explorer.data import explorer_data
+from mrb_lib.review.records.store import open_store
+from mrb_lib.stats.failures.case_index import build_index, open_index
+from mrb_lib.stats.failures.query import Query
+from mrb_lib.tables.errors import InputError
+from mrb_lib.verdicts.store import load_verdicts
+from tests.rated import ERRORS, RISK, write_labels, write_rating
+
+HOSTILE = '<script>window.__pwned=1</script>"><img src=x onerror=alert(1)>'
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_rating(tmp_path_factory.mktemp("rated"))
+
+
+@pytest.fixture
+def answers(bench: Path, tmp_path: Path) -> ExplorerAnswers:
+    benchmark = load(bench)
+    index = open_index(build_index(bench / "runs", benchmark, tmp_path / "index"))
+    reviews = Reviews(benchmark.meta.name, tmp_path / "reviews.sqlite", categories=benchmark.meta.choices)
+    return ExplorerAnswers(explorer_data(benchmark, index), reviews)
+
+
+def _case(answers: ExplorerAnswers, position: int, **more: Any) -> dict[str, Any]:
+    first = answers.case({"position": position, **more})
+    assert first["next"] is None
+    return first
+
+
+def test_it_opens_with_the_kinds_sorts_and_choices_of_ratings(answers: ExplorerAnswers) -> None:
+    about = answers.initial_state({})
+    assert about["rated"] is True
+    assert [one["value"] for one in about["choices"]] == list(RISK)
+    assert [one["key"] for one in about["choices"]] == ["A", "B", "D", "E"]
+    assert "inconsistent" not in about["kinds"] and "order effect" not in about["reasons"]
+    assert {"off_by_one", "off_by_more", "unsafe_called_safe", "safe_called_unsafe", "apart"} <= set(about["kinds"])
+    assert "No risk, Low risk" in about["kinds"]["unsafe_called_safe"][1], "what is safe is said"
+    assert about["sorts"] == ["distance", "confidence", "disagreement"]
+
+
+def test_a_case_shows_one_response_each_category_s_probability_and_the_expectation(answers: ExplorerAnswers) -> None:
+    shown = _case(answers, 2)["html"]
+    assert shown.count('data-mrb="answer"') == 1
+    assert "Response B" not in shown and "A first" not in shown and "turned" not in shown
+    row = shown.split('data-mrb="probabilities"')[1].split("always-safe")[1].split("</tr>")[0]
+    cells = [re.sub("<[^>]*>", "", cell) for cell in row.split("<td")[1:]]
+    assert [cell.split(">")[-1] for cell in cells] == ["overall", "0.90", "0.03", "0.03", "0.03", "1.20"]
+    assert "What the categories mean" in shown
+    assert "too low" in shown, "gold is Moderate risk or near it, and a judge says No risk"
+
+
+def test_the_filters_count_what_a_loop_over_the_verdicts_counts(answers: ExplorerAnswers, bench: Path) -> None:
+    gold = answers.data.labels.frame.set_index("case_id")["choice"]
+    verdicts = load_verdicts(bench / "runs", answers.data.benchmark.cases)
+    said = verdicts[verdicts["judge"] == "always-safe"].set_index("case_id")["choice"]
+    away = [RISK.index(said[case]) - RISK.index(label) for case, label in gold.items() if isinstance(label, str)]
+    assert sum(abs(n) > 1 for n in away) > 0
+    for kind, n in (("off_by_one", sum(abs(n) == 1 for n in away)), ("off_by_more", sum(abs(n) > 1 for n in away)),
+                    ("unsafe_called_safe", sum(n <= -2 for n in away)), ("safe_called_unsafe", 0)):  # fmt: skip
+        assert answers.select({"query": {"judge": "always-safe", "kind": [kind]}})["n"] == n, kind
+
+
+def test_an_index_and_a_table_are_of_the_same_kinds(answers: ExplorerAnswers, bench: Path) -> None:
+    benchmark = load(bench)
+    table = explorer_data(benchmark, load_verdicts(bench / "runs", benchmark.cases)).kinds
+    for kind in table.names:
+        assert (table.of(kind) == answers.data.kinds.of(kind)).all(), kind
+    assert table.scale == answers.data.kinds.scale
+
+
+def _saved(answers: ExplorerAnswers, **more: Any) -> dict[str, Any]:
+    case = _case(answers, 2)
+    entries = {"position": 2, "case_id": case["case_id"], "version": case["version"], "reviewer": "Dr R",
+               "verdict": "gold_wrong", "dimension": "overall", "adjudication_id": "a" * 12}  # fmt: skip
+    return answers.save(entries | more)
+
+
+def test_a_reviewer_s_choice_is_a_category(answers: ExplorerAnswers) -> None:
+    with pytest.raises(InputError, match="not one of this benchmark"):
+        _saved(answers, choice="A")
+    entry = _saved(answers, choice="High risk")["entries"][0]
+    assert (entry["choice"], entry["seen"]["choice"]) == ("High risk", "High risk")
+    with open_store(answers.reviews.where or "") as store:
+        assert store.adjudications("risk of responses")["choice"].tolist() == ["High risk"]
+
+
+def test_the_files_of_a_selection_have_one_response(answers: ExplorerAnswers) -> None:
+    name = answers.export({"query": {"judge": "always-safe", "kind": ["off_by_more"]}, "format": "csv"})["export"]
+    text = answers.more({"export": name})["piece"].lstrip("\ufeff")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert "response_b" not in rows[0]
+    assert {row["always-safe: overall"] for row in rows} == {"No risk"}
+    assert all("off_by_more" in row["kinds"] for row in rows)
+
+
+def test_hostile_words_are_shown_as_words(tmp_path: Path) -> None:
+    folder = write_rating(
+        tmp_path, n=4, categories=(HOSTILE, "fine"), definitions={HOSTILE: HOSTILE * 2000}, acceptable=("fine",)
+    )
+    benchmark = load(folder)
+    page = explore(benchmark, load_verdicts(folder / "runs", benchmark.cases), query=Query(kind=("wrong",)))
+    shown = page.answers.data.case_html(0)
+    assert "<script" not in shown and "<img src=x" not in shown
+    assert "&lt;script&gt;window.__pwned=1" in shown
+
+
+def test_probabilities_that_are_no_list_are_left_out(bench: Path) -> None:
+    benchmark = load(bench)
+    verdicts = load_verdicts(bench / "runs", benchmark.cases)
+    for stated in ("[0.5]", "[[[", '{"a": 1}', '["x", "y", "z", "u"]'):
+        data = explorer_data(benchmark, None)
+        broken = verdicts.assign(p_categories=stated, score_a=None)
+        shown = type(data)(
+            benchmark, data.kinds, data.labels, data.votes, lambda _, rows=broken: rows.head(2)
+        ).case_html(0)
+        assert "always-safe" in shown and 'data-mrb="probabilities"' not in shown, stated
+
+
+@pytest.fixture
+def of_labels(tmp_path: Path) -> ExplorerAnswers:
+    bench = write_labels(tmp_path)
+    benchmark = load(bench)
+    index = open_index(build_index(bench / "runs", benchmark, tmp_path / "index"))
+    reviews = Reviews(benchmark.meta.name, tmp_path / "reviews.sqlite", categories=benchmark.meta.choices)
+    return ExplorerAnswers(explorer_data(benchmark, index), reviews)
+
+
+def _label_rows(html: str) -> dict[str, list[str]]:
+    """By label, the words of its cells."""
+    table = html.split('data-mrb="labels"')[1].split("</table>")[0]
+    rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in table.split("<tr>")[2:]]
+    return {re.sub("<[^>]*>", "", name): [re.sub("<[^>]*>", "", cell) for cell in cells] for name, *cells in rows}
+
+
+def test_a_case_shows_who_gave_each_label_and_its_probability(of_labels: ExplorerAnswers) -> None:
+    data = of_labels.data
+    for position, case in enumerate(data.benchmark.cases["case_id"]):
+        rows = _label_rows(_case(of_labels, position)["html"])
+        assert list(rows) == list(ERRORS)
+        own = data.benchmark.annotations
+        own = own[(own["case_id"] == case) & (own["dimension"] == "errors")]
+        truth = set(own["choice"].iloc[0].split("; "))
+        for name, (label, people, judge) in rows.items():
+            assert label == ("yes" if name in truth else "no")
+            assert people == ("3 of 3: Dr A, Dr B, Dr C" if name in truth else "0 of 3")
+            given = name in truth or name == ERRORS[0]
+            assert judge == f"{'yes 0.75' if given else 'no 0.12'} {'✓' if given == (name in truth) else '✗'}"
+    shown = _case(of_labels, 0)["html"]
+    assert "left where the image shows right" in shown, "what a label means"
+    votes = shown.split("Annotators</h")[1].split("Judges</h")[0]
+    assert "overall" in votes and ERRORS[0] not in votes.split("<details")[0], "not among the votes for a category"
+
+
+def test_dimensions_of_several_labels_are_no_failures_and_nobody_adjudicates_them(of_labels: ExplorerAnswers) -> None:
+    about = of_labels.initial_state({"fragment": "#dimension=errors"})
+    assert about["dimensions"] == ["overall"]
+    assert "errors" in about["trouble"]
+    benchmark = of_labels.data.benchmark
+    runs = benchmark.path / "runs" if benchmark.path else Path()
+    table = explorer_data(benchmark, load_verdicts(runs, benchmark.cases))
+    assert table.kinds.scale == of_labels.data.kinds.scale
+    for kind in table.kinds.names:
+        assert (table.kinds.of(kind) == of_labels.data.kinds.of(kind)).all(), kind
+        of_labels.select({"query": {"judge": "near", "kind": [kind]}})
+    case = _case(of_labels, 2, judge="near")
+    assert "wrong side" not in case["view"]
+    entries = {"position": 2, "case_id": case["case_id"], "version": case["version"], "reviewer": "Dr R",
+               "verdict": "ambiguous", "adjudication_id": "a" * 12}  # fmt: skip
+    with pytest.raises(InputError, match="'errors' is not one of this benchmark"):
+        of_labels.save(entries | {"dimension": "errors"})
+    assert of_labels.save(entries | {"dimension": "overall"})["saved"]
+    name = of_labels.export({"query": {"judge": "near"}, "format": "csv"})["export"]
+    assert "gold errors" not in of_labels.more({"export": name})["piece"]
+
+
+def test_a_reply_about_labels_is_read_by_them(tmp_path: Path) -> None:
+    bench = write_labels(tmp_path)
+    benchmark = load(bench)
+    verdicts = load_verdicts(bench / "runs", benchmark.cases).assign(status="repaired")
+    text = '{"overall": "Low risk", "errors": ["made-up finding", "wrong side"]}'
+    verdicts = verdicts[verdicts["judge"] == "near"].assign(reply=text)
+    shown = explorer_data(benchmark, verdicts).case_html(0)
+    assert "errors wrong side; made-up finding" in re.sub("<[^>]*>", "", shown)
+
+
+def test_hostile_labels_are_shown_as_words(tmp_path: Path) -> None:
+    bench = write_labels(tmp_path, labels=(HOSTILE, "fine"))
+    benchmark = load(bench)
+    shown = explorer_data(benchmark, load_verdicts(bench / "runs", benchmark.cases)).case_html(0)
+    assert "<script" not in shown and "<img src=x" not in shown
+    assert next(iter(_label_rows(shown))).startswith("&lt;script&gt;")

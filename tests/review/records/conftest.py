@@ -1,0 +1,55 @@
+"""A store in a file, and one in PostgreSQL, whose server the tests start themselves."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mrb_lib.review.records.store import Store, open_store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(tmp_path / "reviews.sqlite") as opened:
+        yield opened
+
+
+def _programs() -> Path:
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if found:
+        return found[-1].parent
+    reason = "PostgreSQL is not installed: apt-get install postgresql"
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[str]:
+    """The URL of an empty database, reached by a socket alone."""
+    programs = _programs()
+    folder = Path(tempfile.mkdtemp(prefix="mrb-pg-", dir="/tmp"))  # the path of a socket is 107 bytes at most
+    user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
+    as_user = ["runuser", "-u", user, "--"] if os.geteuid() == 0 else []
+
+    def run(*command: str) -> None:
+        done = subprocess.run([*as_user, *command], cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr or done.stdout
+
+    shutil.chown(folder, user)
+    data = str(folder / "data")
+    run(str(programs / "initdb"), "-D", data, "-U", "mrb", "--auth=trust", "--encoding=UTF8", "--no-sync")
+    options = f"-c listen_addresses='' -k {folder} -c fsync=off"
+    run(str(programs / "pg_ctl"), "-D", data, "-w", "-l", str(folder / "log"), "-o", options, "start")
+    try:
+        yield f"postgresql:///postgres?host={folder}&user=mrb"
+    finally:
+        run(str(programs / "pg_ctl"), "-D", data, "-w", "-m", "immediate", "stop")
+        shutil.rmtree(folder)

@@ -1,0 +1,84 @@
+"""Where a notebook's adjudications come from, and what is said with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mrb_lib.demo.build import write_demo
+from mrb_lib.report.notebook import Workspace, open_workspace
+from mrb_lib.review.records.marks import Adjudication
+from mrb_lib.review.records.reviewed import TRUTH, reviewed, stamp
+from mrb_lib.review.records.store import open_store
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.files import REVIEWS
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    monkeypatch.delenv("MRB_STORE", raising=False)
+    write_demo(tmp_path / "demo", cases=18, seed=1)
+    return open_workspace(str(tmp_path / "demo"))
+
+
+def adjudicate(workspace: Workspace, path: Path, reviewer: str = "Dr A") -> None:
+    with open_store(path) as store:
+        name, case = workspace.benchmark.meta.name, str(workspace.benchmark.cases["case_id"].iloc[0])
+        store.adjudicate(Adjudication(name, case, reviewer, "ambiguous"))
+
+
+def test_without_a_store_simulated_reviewers_stand_in_and_say_so(workspace: Workspace) -> None:
+    found = reviewed(workspace.benchmark, workspace.judges)
+    assert "SIMULATED" in found.note
+    assert found.reason == ""
+    assert found.adjudications["reviewer"].str.contains("SIMULATED").all()
+    assert stamp(workspace.benchmark) == ""
+
+
+def test_an_empty_store_changes_nothing(workspace: Workspace) -> None:
+    """To open the explorer makes a store: the report on the embedded benchmark lost its page on adjudication."""
+    assert workspace.benchmark.path is not None
+    before = reviewed(workspace.benchmark, workspace.judges)
+    open_store(workspace.benchmark.path / REVIEWS).close()
+    after = reviewed(workspace.benchmark, workspace.judges)
+    assert (after.note, after.reason) == (before.note, before.reason)
+    pd.testing.assert_frame_equal(after.adjudications, before.adjudications)
+    (workspace.benchmark.path / TRUTH).unlink()
+    assert "its store holds nothing" in reviewed(workspace.benchmark, workspace.judges).reason
+
+
+def test_nobody_stands_in_where_there_is_no_truth(workspace: Workspace) -> None:
+    assert workspace.benchmark.path is not None
+    (workspace.benchmark.path / TRUTH).unlink()
+    found = reviewed(workspace.benchmark, workspace.judges)
+    assert found.adjudications.empty
+    assert "nobody has reviewed" in found.reason
+    assert found.note == ""
+
+
+def test_what_people_said_is_read_and_nobody_stands_in(workspace: Workspace) -> None:
+    assert workspace.benchmark.path is not None
+    own = workspace.benchmark.path / REVIEWS
+    open_store(own).close()
+    empty = stamp(workspace.benchmark)
+    adjudicate(workspace, own)
+    found = reviewed(workspace.benchmark, workspace.judges)
+    assert found.adjudications["reviewer"].tolist() == ["Dr A"]
+    assert (found.note, found.reason) == ("", "")
+    one = stamp(workspace.benchmark)
+    assert one == stamp(workspace.benchmark) != empty
+    adjudicate(workspace, own, "Dr B")
+    assert stamp(workspace.benchmark) != one
+
+
+def test_a_store_that_is_named_goes_before(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adjudicate(workspace, tmp_path / "team.sqlite", "Dr T")
+    monkeypatch.setenv("MRB_STORE", str(tmp_path / "team.sqlite"))
+    assert reviewed(workspace.benchmark, workspace.judges).adjudications["reviewer"].tolist() == ["Dr T"]
+    monkeypatch.setenv("MRB_STORE", str(tmp_path / "absent.sqlite"))
+    with pytest.raises(InputError, match="absent"):
+        reviewed(workspace.benchmark, workspace.judges)

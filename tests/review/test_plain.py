@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import nbformat
+import papermill
+import pytest
+
+from mrb_lib.report.workers import run_notebooks
+from mrb_lib.review import plain
+
+PARAMETERS = (
+    'benchmark = "demo"\nruns = ""\njudges = ""\ndimension = "overall"\nby = ""\npolicy = "balanced"\n'
+    'gold = "majority"\ncluster = ""\nresamples = 2000\nseed = 0\nout = ""'
+)
+
+
+@pytest.mark.parametrize(("value", "runs"), [("1", False), ("yes", False), ("0", True), ("", True)])
+def test_the_environment_asks_for_plain_views(value: str, runs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MRB_STATIC", value)
+    assert plain.can_run() is runs
+
+
+def test_without_anywidget_views_are_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MRB_STATIC", raising=False)
+    monkeypatch.setattr(plain, "find_spec", lambda name: None)
+    assert not plain.can_run()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # Jupyter's own clients announce their coming changes.
+def test_the_notebooks_of_a_report_show_plain_views(tmp_path: Path) -> None:
+    sources = [PARAMETERS, "from mrb_lib.review.plain import PlainView, can_run\nPlainView(f'<p>{can_run()}</p>')"]
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    cells[0].metadata["tags"] = ["parameters"]
+    made = nbformat.v4.new_notebook(cells=cells)
+    nbformat.write(made, tmp_path / "a.ipynb")
+    [done] = run_notebooks([tmp_path / "a.ipynb"], tmp_path / "work", {"a": {"policy": "balanced"}}, 1)
+    assert done.failure is None
+    executed = json.loads((done.folder / "executed.ipynb").read_text(encoding="utf-8"))
+    [output] = executed["cells"][-1]["outputs"]
+    assert "".join(output["data"]["text/html"]) == "<p>False</p>"
+    assert "".join(output["data"]["text/plain"]) == "<a plain view>"
+
+
+class _Kernel:
+    """A kernel that was asked by a message of this id."""
+
+    def __init__(self, message: str) -> None:
+        self.kernel = self
+        self._message = message
+
+    def get_parent(self) -> dict[str, dict[str, str]]:
+        return {"header": {"msg_id": self._message}}
+
+
+@pytest.mark.parametrize(
+    ("message", "server", "runs"),
+    [
+        ("1b6d0b59-29f2d6b1a7c8_4711_3", "", False),
+        ("1b6d0b59-29f2d6b1a7c8_4711_3", "voila/0.5.13", True),
+        ("4be13c5b-a1e7-4b1d-8ef7-2f5ed7c4d6a1", "", True),
+    ],
+)
+def test_a_page_asks_for_widgets_and_a_program_does_not(
+    message: str, server: str, runs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MRB_STATIC", "")
+    monkeypatch.setenv("SERVER_SOFTWARE", server)
+    monkeypatch.setattr(plain, "_shell", lambda: _Kernel(message))
+    assert plain.can_run() is runs
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # Jupyter's own clients announce their coming changes.
+def test_a_notebook_that_papermill_runs_shows_plain_views(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = nbformat.v4.new_code_cell("from mrb_lib.review.plain import can_run\nprint(can_run())")
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "a.ipynb")
+    monkeypatch.setenv("MRB_STATIC", "")
+    done = papermill.execute_notebook(
+        str(tmp_path / "a.ipynb"), str(tmp_path / "b.ipynb"), kernel_name="python3", progress_bar=False
+    )
+    assert [output["text"] for output in done.cells[0]["outputs"] if output.get("name") == "stdout"] == ["False\n"]

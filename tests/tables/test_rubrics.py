@@ -1,0 +1,112 @@
+"""A rubric is checked where it enters, in one line that names the row; nothing is read into what is not one."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations, load, save
+from mrb_lib.benchmarks.formats.table import read as read_rubric_table
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.rubrics import LONGEST_CRITERION, MOST_CRITERIA, Criterion, read_rubric, rubric_fault
+from mrb_lib.tables.validation import conform
+
+GOOD = [
+    {"criterion": "names the side", "weight": 5},
+    {"criterion": "无中生有 🫁", "weight": -2.5, "dimension": "accuracy"},
+]
+ONE = {"criterion": "c", "weight": 1}
+BAD = [
+    ("[{", "the rubric is not JSON; write a JSON list such as"),
+    ("5", "the rubric has no criteria"),
+    ("[]", "the rubric has no criteria"),
+    ('{"criterion": "c", "weight": 1}', "the rubric has no criteria"),
+    (json.dumps([ONE] * (MOST_CRITERIA + 1)), "has 101 criteria; keep at most 100"),
+    ('["c"]', "criterion 1 of the rubric is not an object"),
+    (json.dumps([ONE, {"criterion": " ", "weight": 1}]), "criterion 2 of the rubric has no text"),
+    (json.dumps([{"weight": 1}]), "criterion 1 of the rubric has no text"),
+    (json.dumps([{"criterion": ["c"], "weight": 1}]), "criterion 1 of the rubric has no text"),
+    (json.dumps([{"criterion": "c" * (LONGEST_CRITERION + 1), "weight": 1}]), "4,001 characters; keep at most 4,000"),
+    (json.dumps([{"criterion": "c"}]), "criterion 1 of the rubric has no weight"),
+    (json.dumps([{"criterion": "c", "weight": "5"}]), "the weight of criterion 1 of the rubric is not a number"),
+    (json.dumps([{"criterion": "c", "weight": True}]), "is not a number"),
+    ('[{"criterion": "c", "weight": NaN}]', "is not a number"),
+    ('[{"criterion": "c", "weight": 1e999}]', "is not a number"),
+    ('[{"criterion": "c", "weight": 1%s}]' % ("0" * 400), "is not a number"),
+    (json.dumps([{"criterion": "c", "weight": 0}]), "the weights of the rubric are all 0"),
+    (json.dumps([{"criterion": "c", "weight": -1}]), "no weight of the rubric is positive"),
+    (json.dumps([{**ONE, "dimension": "taste"}]), "is not one of the benchmark's; use one of accuracy, overall"),
+]  # fmt: skip
+META = BenchmarkMeta("made", "general", ("accuracy", "overall"))
+
+
+def cases(*rubrics: object) -> pd.DataFrame:
+    ids = [f"c{i}" for i in range(len(rubrics))]
+    frame = pd.DataFrame({"case_id": ids, "question": "q", "response_a": "a", "response_b": "b"})
+    return frame.assign(rubric=pd.Series(rubrics, dtype=object))
+
+
+def test_a_rubric_is_read_as_written() -> None:
+    assert read_rubric(json.dumps(GOOD)) == (
+        Criterion("names the side", 5.0),
+        Criterion("无中生有 🫁", -2.5, "accuracy"),
+    )
+    assert rubric_fault(json.dumps(GOOD), ("accuracy",)) is None
+    assert rubric_fault(json.dumps([{**ONE, "tags": ["axis"]}] * MOST_CRITERIA)) is None
+
+
+@pytest.mark.parametrize(("stated", "problem"), BAD)
+def test_what_is_wrong_is_said_in_one_line_with_row_and_column(stated: str, problem: str) -> None:
+    with pytest.raises(InputError) as caught:
+        conform(cases(json.dumps(GOOD), stated, None), "cases", "cases.csv", dimensions=META.dimensions)
+    text = str(caught.value)
+    assert text.startswith("cases.csv, row 2, column rubric (case c1): ")
+    assert problem in text
+    assert "\n" not in text
+    assert len(text) < 400
+
+
+def test_lists_become_text_and_nothing_stays_nothing() -> None:
+    made = conform(cases(GOOD, None, json.dumps(GOOD)), "cases", "here", dimensions=META.dimensions)
+    assert made["rubric"].isna().tolist() == [False, True, False]
+    assert read_rubric(made["rubric"][0]) == read_rubric(made["rubric"][2])
+    assert "rubric" not in conform(cases(None).drop(columns="rubric"), "cases", "here")
+
+
+@pytest.mark.parametrize("stated", ["[" * 1_000_000, '[{"criterion": "' + "c" * 1_000_000, "9" * 1_000_000, "{" * 10])
+def test_a_megabyte_of_nonsense_is_refused_at_once(stated: str) -> None:
+    start = time.perf_counter()
+    assert rubric_fault(stated) is not None
+    assert time.perf_counter() - start < 0.5
+
+
+def test_a_benchmark_is_not_saved_or_loaded_with_it_and_knows_when_it_changes(tmp_path: Path) -> None:
+    bad = json.dumps([{"criterion": "c"}])
+    with pytest.raises(InputError, match="has no weight"):
+        save(Benchmark(META, cases(bad), empty_annotations()), tmp_path / "saved")
+    save(Benchmark(META, cases(json.dumps(GOOD)), empty_annotations()), tmp_path / "bench")
+    benchmark = load(tmp_path / "bench")
+    before = benchmark.case_fingerprint()
+    benchmark.cases.assign(rubric=json.dumps(GOOD[:1])).to_parquet(tmp_path / "bench" / "cases.parquet")
+    assert load(tmp_path / "bench").case_fingerprint() != before
+    benchmark.cases.assign(rubric=bad).to_parquet(tmp_path / "bench" / "cases.parquet")
+    with pytest.raises(InputError, match="row 1, column rubric"):
+        load(tmp_path / "bench")
+
+
+@pytest.mark.parametrize("name", ["cases.jsonl", "cases.parquet", "cases.csv"])
+def test_tables_may_hold_lists_or_text(tmp_path: Path, name: str) -> None:
+    frame = cases(GOOD, GOOD[:1])
+    if name == "cases.jsonl":
+        frame.to_json(tmp_path / name, orient="records", lines=True)
+    elif name == "cases.parquet":
+        frame.to_parquet(tmp_path / name)
+    else:
+        frame.assign(rubric=frame["rubric"].map(json.dumps)).to_csv(tmp_path / name, index=False)
+    made = read_rubric_table(tmp_path).benchmark.cases["rubric"]
+    assert [read_rubric(each) for each in made] == [read_rubric(json.dumps(GOOD)), read_rubric(json.dumps(GOOD[:1]))]

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.validation import check_references, conform, inspect
+
+CASE = {"case_id": "1", "question": "q", "response_a": "x", "response_b": "y"}
+VERDICT = {"judge": "j", "case_id": "1", "dimension": "overall", "order": "AB", "choice": "A"}
+ANNOTATION = {"case_id": "1", "annotator": "z", "dimension": "overall", "choice": "A"}
+
+
+def _frame(row: dict[str, object], *more: dict[str, object]) -> pd.DataFrame:
+    return pd.DataFrame([row, *({**row, **change} for change in more)])
+
+
+def test_optional_columns_get_their_defaults_and_unknown_ones_stay() -> None:
+    cases = conform(_frame(CASE).assign(mine=[{"a": 1}]), "cases", "f")
+    assert cases["images"].tolist() == [[]]
+    assert cases["mine"].tolist() == [{"a": 1}]
+    verdicts = conform(_frame(VERDICT, {"case_id": "2", "choice": None}), "verdicts", "f")
+    assert verdicts["repeat"].tolist() == [0, 0]
+    assert verdicts["probe"].tolist() == ["none", "none"]
+    assert verdicts["status"].tolist() == ["ok", "unparsed"]
+
+
+def test_whole_numbers_and_text_are_the_same_id() -> None:
+    assert conform(_frame({**CASE, "case_id": 7}), "cases", "f")["case_id"].tolist() == ["7"]
+
+
+def test_a_date_is_a_year_a_month_or_a_day() -> None:
+    dates = ["2023", "2023-05", "2023-05-17", None, "2024-02-29"]
+    kept = conform(_frame(CASE, *[{}] * 4).assign(date=dates, case_id=list("01234")), "cases", "f")
+    assert kept["date"].isna().tolist() == [False, False, False, True, False]
+    assert conform(_frame({**CASE, "date": 2023}), "cases", "f")["date"].tolist() == ["2023"]
+
+
+def test_a_long_text_for_a_date_is_not_repeated_in_full() -> None:
+    [finding] = inspect(_frame({**CASE, "date": "9" * 10**6}), "cases", "f")
+    assert finding.column == "date"
+    assert len(str(finding)) < 200
+
+
+@pytest.mark.parametrize(
+    ("table", "frame", "expected"),
+    [
+        ("cases", _frame(CASE).drop(columns="question"), ["column question", "missing"]),
+        ("cases", _frame(CASE, {}), ["row 2", "column case_id", "first in row 1"]),
+        ("cases", _frame(CASE, {"case_id": "2", "response_a": None}), ["row 2", "column response_a", "case 2"]),
+        ("cases", _frame({**CASE, "question": ["a"]}), ["row 1", "column question", "list"]),
+        ("cases", _frame({**CASE, "images": "a.png"}), ["row 1", "column images", "list of file names"]),
+        ("cases", _frame({**CASE, "images": ["../a.png"]}), ["row 1", "column images", "'../a.png'", "leads out"]),
+        (
+            "cases",
+            _frame({**CASE, "date": "May 2023"}),
+            ["row 1", "column date", "'May 2023' is not a date", "2023-05-17"],
+        ),
+        ("cases", _frame({**CASE, "date": "2023-02-30"}), ["row 1", "column date", "is not a date"]),
+        ("cases", _frame({**CASE, "date": ["2023"]}), ["row 1", "column date", "list where text belongs"]),
+        ("annotations", _frame(ANNOTATION, {"annotator": "y", "choice": "C"}), ["row 2", "column choice", "A, B, tie"]),
+        ("annotations", _frame({**ANNOTATION, "dimension": "beauty"}), ["row 1", "column dimension", "'beauty'"]),
+        ("annotations", _frame(ANNOTATION, {}), ["row 2", "occurs again"]),
+        ("verdicts", _frame({**VERDICT, "order": "BB"}), ["row 1", "column order", "AB, BA"]),
+        ("cases", _frame(CASE, {"case_id": " "}), ["row 2", "column case_id", "missing"]),
+        ("cases", _frame({**CASE, "question": True}), ["row 1", "column question", "bool"]),
+        ("annotations", _frame({**ANNOTATION, "annotator": ""}), ["row 1", "column annotator", "missing"]),
+        ("verdicts", _frame({**VERDICT, "judge": ""}), ["row 1", "column judge", "missing"]),
+        ("verdicts", _frame({**VERDICT, "score_a": np.inf}), ["row 1", "column score_a", "not finite"]),
+        ("verdicts", _frame({**VERDICT, "score_a": 10**400}), ["row 1", "column score_a", "not finite"]),
+        ("verdicts", _frame({**VERDICT, "repeat": 1e30}), ["row 1", "column repeat", "outside 0 to 999999"]),
+        ("verdicts", _frame({**VERDICT, "p_a": True}), ["row 1", "column p_a", "True is not a number"]),
+        ("verdicts", _frame({**VERDICT, "repeat": "x"}), ["row 1", "column repeat", "not a number"]),
+        ("verdicts", _frame({**VERDICT, "repeat": 0.5}), ["row 1", "column repeat", "not a whole number"]),
+        ("verdicts", _frame({**VERDICT, "repeat": -1}), ["row 1", "column repeat", "outside 0"]),
+        ("verdicts", _frame({**VERDICT, "p_a": 1.5}), ["row 1", "column p_a", "outside 0 to 1"]),
+        ("verdicts", _frame({**VERDICT, "choice": None, "status": "ok"}), ["row 1", "status ok without a choice"]),
+        ("verdicts", _frame({**VERDICT, "status": "refused"}), ["row 1", "status refused with a choice"]),
+        ("verdicts", _frame(VERDICT, {}), ["row 2", "occurs again"]),
+    ],
+)
+def test_what_breaks_the_contract_is_named_with_file_row_and_column(
+    table: str, frame: pd.DataFrame, expected: list[str]
+) -> None:
+    with pytest.raises(InputError) as caught:
+        conform(frame, table, "the-file", dimensions=["overall"])
+    for part in ["the-file", *expected]:
+        assert part in str(caught.value)
+
+
+def test_all_findings_are_listed_not_only_the_first() -> None:
+    frame = _frame(ANNOTATION, {"annotator": "y", "choice": "C"}, {"annotator": "x", "choice": "D"})
+    assert [finding.row for finding in inspect(frame, "annotations", "f")] == [2, 3]
+
+
+def test_other_categories_are_allowed_where_the_benchmark_declares_them() -> None:
+    frame = _frame({**ANNOTATION, "choice": "Entailment"})
+    assert inspect(frame, "annotations", "f", categories=["Entailment", "Neutral"]) == []
+    assert len(inspect(frame, "annotations", "f")) == 1
+
+
+def test_a_verdict_on_a_case_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(InputError, match=r"the-file, row 2, column case_id.*'9' does not exist"):
+        check_references(_frame(VERDICT, {"case_id": "9"}), _frame(CASE), "the-file")
+
+
+def test_the_input_is_not_changed() -> None:
+    frame = _frame({**CASE, "case_id": 7, "images": np.array(["a.png"], dtype=object)})
+    before = frame.copy(deep=True)
+    conform(frame, "cases", "f")
+    pd.testing.assert_frame_equal(frame, before)

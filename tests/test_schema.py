@@ -1,9 +1,0 @@
-from __future__ import annotations
-
-from mrb_lib.schema import DEPARTMENTS, ORGAN_DEPARTMENT, ORGANS
-
-
-def test_the_vocabularies_have_the_published_sizes() -> None:
-    assert len(ORGANS) == 13
-    assert len(DEPARTMENTS) == 8
-    assert set(ORGAN_DEPARTMENT.values()) == set(DEPARTMENTS)
