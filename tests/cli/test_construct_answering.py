@@ -10,7 +10,7 @@ import pytest
 
 from mrb_lib.build.construct.work import Work
 
-from ..construct.answerers import Script, scripted, started
+from ..build.construct.answerers import Script, scripted, started
 from .conftest import Result, parsed
 
 ITEMS = pd.DataFrame({"item_id": [f"i{i}" for i in range(8)], "images": [[] for _ in range(8)],

@@ -9,7 +9,7 @@ from pathlib import Path
 from mrb_lib.review.records.marks import AnnotatorAnswer
 from mrb_lib.review.records.store import open_store
 
-from ..construct.paired import labels_by, make_work
+from ..build.construct.paired import labels_by, make_work
 from .conftest import Result
 
 

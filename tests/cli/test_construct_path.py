@@ -21,7 +21,7 @@ from mrb_lib.judges.endpoint.cache import FILE_NAME as REPLIES
 from mrb_lib.review.records.marks import AnnotatorAnswer
 from mrb_lib.review.records.store import open_store
 
-from ..construct.sources import NAME, write_source
+from ..build.construct.sources import NAME, write_source
 from .conftest import Result
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ from mrb_lib.cli import servers
 from mrb_lib.review.records.marks import AnnotatorAnswer
 from mrb_lib.review.records.store import open_store
 
-from ..construct.paired import N, make_work
+from ..build.construct.paired import N, make_work
 from .conftest import Result
 
 

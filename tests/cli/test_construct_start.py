@@ -16,7 +16,7 @@ from mrb_lib.report.notebook.places import write_simulated_runs
 from mrb_lib.stats.failures.failure_kinds import failure_kinds
 from mrb_lib.verdicts.store import load_verdicts
 
-from ..construct.sources import write_source
+from ..build.construct.sources import write_source
 from .conftest import Result
 
 Mrb = Callable[..., Result]

@@ -22,7 +22,7 @@ from mrb_lib.judges.roster.source import (
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.verdicts.manifest import Manifest, write_manifest
 
-from ...data.hub.local_hub import LocalHub, serve
+from ...benchmarks.hub.local_hub import LocalHub, serve
 
 MODEL = "Some-Lab/Judge-7B"
 OLD, NEW, PICKLED = "a" * 40, "b" * 40, "c" * 40

@@ -11,10 +11,14 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.build.construct.screen import CRITERIA, screening_benchmark, screening_form
+from mrb_lib.build.construct.screen import (
+    CRITERIA,
+    screening_benchmark,
+    screening_form,
+    screening_from_environment,
+)
 from mrb_lib.build.construct.work import Work, begin, create_work
 from mrb_lib.review.annotate.answers import Annotation
-from mrb_lib.review.annotate.app import screening_from_environment
 from mrb_lib.review.annotate.coordination import Coordination
 from mrb_lib.review.annotate.forms import PREFERENCE, SCREENING
 from mrb_lib.review.records.marks import AnnotatorAnswer
