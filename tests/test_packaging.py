@@ -125,6 +125,18 @@ def test_importing_the_library_and_all_analysis_code_never_imports_torch() -> No
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_no_module_needs_what_windows_lacks_to_be_imported() -> None:
+    code = (
+        "import importlib, pkgutil, sys, mrb_lib\n"
+        "sys.modules.update(fcntl=None, resource=None, pwd=None, termios=None)\n"
+        "for room in map(importlib.import_module, ('mrb_lib.tables', 'mrb_lib.benchmarks', 'mrb_lib.verdicts')):\n"
+        "    for module in pkgutil.walk_packages(room.__path__, f'{room.__name__}.'):\n"
+        "        importlib.import_module(module.name)\n"
+        "import mrb_lib.report.pipeline, mrb_lib.report.notebook.places, mrb_lib.cli.app\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_importing_the_library_loads_no_scientific_package() -> None:
     code = "import sys, mrb_lib; assert not {'numpy', 'pandas', 'scipy', 'matplotlib'} & sys.modules.keys()"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+_WORDS = {"error": "error", "warning": "warning", "info": "remark"}
+
 
 def check(
     bench: Annotated[Path, typer.Argument(metavar="BENCH", help="The benchmark folder.")],
@@ -23,15 +25,17 @@ def check(
         raise InputError(f"{bench}: there is no such folder; name a benchmark folder.")
     from mrb_lib.benchmarks.audit.folder import audit
     from mrb_lib.cli.findings import echo_findings
+    from mrb_lib.cli.listing import count
     from mrb_lib.cli.progress import bars
 
     with bars() as step:
         findings = audit(bench, progress=step)
-    counts = {name: sum(f.severity == name for f in findings) for name in ("error", "warning", "info")}
+    counts = {name: sum(f.severity == name for f in findings) for name in _WORDS}
     if as_json:
         typer.echo(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False, indent=1))
     else:
         echo_findings(findings, show_all=show_all, hint=" (--all shows them)")
-        typer.echo(f"{bench}: {counts['error']} errors, {counts['warning']} warnings, {counts['info']} remarks")
+        numbers = [count(counts[name], word) for name, word in _WORDS.items()]
+        typer.echo(f"{bench}: {', '.join(numbers)}")
     if counts["error"]:
         raise typer.Exit(2)

@@ -7,11 +7,14 @@ import sys
 from mrb_lib.tables.errors import MrbError
 
 _INTERRUPTED = 130  # what Typer makes of Ctrl-C
+_ON_WINDOWS = "mrb: runs on Linux and macOS; on Windows, install it inside WSL (`wsl --install`)."
 _STOPPED = "mrb: interrupted; nothing is half-written, so run the same command again."
 
 
 def main() -> None:
     """Run the command line; exits with 0 done, 1 failed, 2 bad input or usage."""
+    if sys.platform == "win32":
+        _exit(_ON_WINDOWS, 2)
     try:
         # Here, so that Ctrl-C is as quiet while the commands are imported and put together as it is later.
         from mrb_lib.cli.app import app

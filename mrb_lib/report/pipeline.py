@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import shutil
@@ -10,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.judges.roster.group_file import read_group_file
@@ -326,7 +327,11 @@ def _key(
     for name, file in ((_GROUPS, ""), (_WORK, "funnel.parquet")):
         if own.get(name):
             everything[name] = sha256_of(Path(str(own[name])) / file)
-    if b"reviews" in content or own.get("gold") == ADJUDICATED or asks_for_reviews(str(own.get("where", ""))):
+    if (
+        b"mrb_lib.review.records" in content
+        or own.get("gold") == ADJUDICATED
+        or asks_for_reviews(str(own.get("where", "")))
+    ):
         everything["reviews"] = stamp(load(benchmark))
     if compares(source):
         everything["compared"] = compared
@@ -351,14 +356,12 @@ def _held(out: Path) -> Iterator[None]:
     """Hold the report for writing; a second process is refused."""
     try:
         (out / CACHE).mkdir(parents=True, exist_ok=True)
-        stream = (out / CACHE / ".lock").open("a")
+        lock = FileLock(out / CACHE / ".lock", timeout=0).acquire()
+    except Timeout as error:
+        raise RunError(f"{out}: another report is being written there; wait for it or stop it.") from error
     except OSError as error:
         raise InputError(f"{out}: cannot be written ({error.strerror}); name a folder you may write to.") from error
-    with stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise RunError(f"{out}: another report is being written there; wait for it or stop it.") from error
+    with lock:
         if not (out / CACHE / _MARK).is_file():
             (out / CACHE / _MARK).write_text(_MARK_TEXT, encoding="utf-8")
         yield

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -43,12 +44,11 @@ def staged_folder(out: Path, *, overwrite: bool = False, source: Path | None = N
         if out.exists():
             _refuse_unless_replaceable(out, overwrite, source)
         out.parent.mkdir(parents=True, exist_ok=True)
-        stage = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+        stage = new_folder_beside(out)
     except (OSError, RuntimeError) as error:
         raise InputError(f"{out}: cannot be created ({_reason(error)}); choose a folder you may write to.") from error
     try:
         yield stage
-        stage.chmod(0o777 & ~_umask())
         if out.exists():
             keep_reviews(out, stage)
             shutil.rmtree(out)
@@ -82,24 +82,27 @@ def _reason(error: OSError | RuntimeError) -> str:
     return str(error.strerror) if isinstance(error, OSError) else "its links go round in a circle"
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def new_folder_beside(path: Path) -> Path:
+    """Make an empty hidden folder beside `path`, with the permissions that the process gives new folders."""
+    folder = _unused_name(path)
+    folder.mkdir()
+    return folder
+
+
+def _unused_name(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}")
 
 
 def write_atomic(path: Path, content: bytes | str) -> None:
     """Write `content` to `path` so that a reader sees the old file or the new one, never a part."""
     data = content.encode("utf-8") if isinstance(content, str) else content
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    temporary = Path(name)
+    temporary = _unused_name(path)
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with temporary.open("xb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

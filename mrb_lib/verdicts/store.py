@@ -10,8 +10,6 @@ table is made from either.
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from filelock import FileLock, Timeout
 
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.files import slug
@@ -136,20 +135,18 @@ def exclusive(folder: Path, what: str = "run") -> Iterator[None]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     lock = folder / ".lock"
-    with lock.open("w") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            held = os.fstat(stream.fileno()).st_ino == lock.stat().st_ino
-        except OSError as error:
-            raise RunError(f"{folder}: another process is writing this {what}; wait for it or stop it.") from error
-        if not held:
-            raise RunError(f"{folder}: another process was writing this {what} just now; try again.")
-        try:
-            yield
-        finally:
-            if folder.is_dir() and {path.name for path in folder.iterdir()} == {lock.name}:
-                lock.unlink()
-                folder.rmdir()
+    try:
+        held = FileLock(lock, timeout=0)
+        held.acquire()
+    except Timeout as error:
+        raise RunError(f"{folder}: another process is writing this {what}; wait for it or stop it.") from error
+    try:
+        yield
+    finally:
+        if folder.is_dir() and {path.name for path in folder.iterdir()} == {lock.name}:
+            lock.unlink()
+            folder.rmdir()
+        held.release()
 
 
 def run_folders(runs: Path) -> list[Path]:

@@ -1,14 +1,12 @@
-"""What axe-core finds on a page; it is read from the folder of Node packages that `make setup` fills."""
+"""Accessibility violations that axe-core finds on a page; the package axe-playwright-python brings its script."""
 
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 
-import pytest
 from playwright.sync_api import Page
 
-_FILE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 _OF_COLOURS = ("color-contrast", "link-in-text-block")
 _RUN = """async ({ within, only }) => {
   const rules = only && { runOnly: { type: "rule", values: only } };
@@ -22,9 +20,7 @@ _RUN = """async ({ within, only }) => {
 
 @cache
 def _axe() -> str:
-    if not _FILE.is_file():
-        pytest.fail("no axe-core: `make setup` installs it (the Debian packages nodejs and npm are needed)")
-    return _FILE.read_text(encoding="utf-8")
+    return files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 
 
 def violations(page: Page, within: str | None = None, *, colours: bool = False) -> list[str]:

@@ -18,6 +18,7 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats import tables
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.tables import TABLES, asks_for, unread
+from mrb_lib.tables.validation import Finding
 from mrb_lib.verdicts.manifest import read_manifest, write_manifest
 from mrb_lib.verdicts.store import load_verdicts
 from tests.stats.small_tables import OF_PREFERENCES
@@ -269,6 +270,18 @@ def test_check_lists_findings_and_exits_with_2_on_errors(mrb: Callable, tables: 
     assert result.code == 2
     [error] = [finding for finding in json.loads(result.out) if finding["severity"] == "error"]
     assert (error["row"], error["column"], error["case_id"]) == (1, "images", "1")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "words"),
+    [(["info"], "0 errors, 0 warnings, 1 remark"), (["error", "warning", "warning"], "1 error, 2 warnings, 0 remarks")],
+)
+def test_check_counts_in_plain_english(
+    mrb: Callable, demo: Path, monkeypatch: pytest.MonkeyPatch, kinds: list[str], words: str
+) -> None:
+    findings = [Finding(kind, "cases.parquet", None, None, "a problem", "a cure") for kind in kinds]
+    monkeypatch.setattr("mrb_lib.benchmarks.audit.folder.audit", lambda bench, progress: findings)
+    assert mrb("check", demo).output.strip().endswith(f": {words}")
 
 
 def test_several_judges_may_follow_one_option(mrb: Callable, tables: Path, tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from mrb_lib.cli.main import main
+
 # Ctrl-C at the moment when a module is looked for, as when somebody is quicker than the imports.
 INTERRUPTED = """
 import os, signal, sys
@@ -31,3 +33,11 @@ def test_ctrl_c_during_imports_is_quiet(module: str) -> None:
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "mrb: interrupted; nothing is half-written, so run the same command again.\n"
+
+
+def test_windows_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    assert "WSL" in capsys.readouterr().err

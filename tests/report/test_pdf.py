@@ -25,6 +25,8 @@ from mrb_lib.tables.errors import InputError, RunError
 from tests.report.conftest import run_in_this_process
 from tests.review.boards.judged import judged
 
+pytestmark = pytest.mark.browser
+
 HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(2)">'
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,34 @@ def test_a_staged_folder_appears_only_when_the_block_succeeds(tmp_path: Path) ->
         (folder / "whole").write_text("x")
         assert not (tmp_path / "out").exists()
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["whole"]
+
+
+def test_writing_never_loosens_the_permissions_of_what_other_threads_write(tmp_path: Path) -> None:
+    """The umask belongs to the process: to set it for a moment, even to read it, opens other threads' files."""
+    code = (
+        "import os, sys, threading\n"
+        "from pathlib import Path\n"
+        "from mrb_lib.tables.files import staged_folder, write_atomic\n"
+        "os.umask(0o077)\n"
+        "sys.setswitchinterval(1e-6)\n"
+        "folder, done = Path(sys.argv[1]), threading.Event()\n"
+        "def write_plainly():\n"
+        "    number = 0\n"
+        "    while not done.is_set():\n"
+        "        (folder / f'plain-{number}').touch()\n"
+        "        number += 1\n"
+        "threads = [threading.Thread(target=write_plainly) for _ in range(2)]\n"
+        "for thread in threads: thread.start()\n"
+        "for number in range(300):\n"
+        "    write_atomic(folder / f'whole-{number}', 'x')\n"
+        "    with staged_folder(folder / f'folder-{number}') as stage:\n"
+        "        (stage / 'file').touch()\n"
+        "done.set()\n"
+        "for thread in threads: thread.join()\n"
+    )
+    subprocess.run([sys.executable, "-c", code, tmp_path], check=True)
+    modes = {(path.is_dir(), oct(path.stat().st_mode & 0o777)) for path in tmp_path.rglob("*")}
+    assert modes == {(False, "0o600"), (True, "0o700")}
 
 
 def test_a_folder_that_is_there_is_not_replaced_unasked(tmp_path: Path) -> None:

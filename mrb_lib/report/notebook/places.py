@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from filelock import FileLock
+
 import mrb_lib
 from mrb_lib.benchmarks.benchmark import load, read_table
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.files import keep_reviews, write_atomic
+from mrb_lib.tables.files import keep_reviews, new_folder_beside, write_atomic
 from mrb_lib.tables.schema import SIMULATED
 from mrb_lib.verdicts.store import save_imported
 
@@ -218,13 +218,12 @@ def _only_one(folder: Path) -> Iterator[None]:
     """Wait until no other process makes this folder, and keep the others waiting."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        stream = (folder / ".lock").open("a")
+        lock = FileLock(folder / ".lock").acquire()
     except OSError as error:
         raise InputError(
             f"{folder}: cannot be written ({error.strerror}); set MRB_HOME to a folder you may write to."
         ) from error
-    with stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
+    with lock:
         yield
 
 
@@ -233,10 +232,9 @@ def _replacing(folder: Path) -> Iterator[Path]:
     """Yield an empty folder that takes the place of `folder` when the block succeeds."""
     for leftover in folder.parent.glob(f".{folder.name}.*"):
         shutil.rmtree(leftover)
-    stage = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    stage = new_folder_beside(folder)
     try:
         yield stage
-        stage.chmod(0o755)
         if folder.exists():
             keep_reviews(folder, stage)
             folder.rename(folder.parent / f".{folder.name}.old")

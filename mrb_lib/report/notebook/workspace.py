@@ -477,8 +477,13 @@ class Workspace:
 def _needs_of(table: str, *, rates: bool) -> tuple[str, ...]:
     """What a table takes, in the words of `missing`."""
     spec = TABLES[table]
-    needs = ["ratings"] if spec.why_no_preferences else ["preferences"] if spec.why_no_ratings or not rates else []
-    needs = [*needs, "verdicts"] if spec.needs_verdicts else []
+    needs = []
+    if spec.why_no_preferences:
+        needs = ["ratings"]
+    elif spec.why_no_ratings or (spec.needs_verdicts and not rates):
+        needs = ["preferences"]
+    if spec.needs_verdicts:
+        needs.append("verdicts")
     if TABLES[table].needs_verdicts and "gold" not in tables.unread(table, ("gold",)):
         needs.append("annotations")
     if table == "ceiling":

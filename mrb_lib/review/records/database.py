@@ -260,9 +260,14 @@ def create_tables(engine: sa.Engine, *, create: bool) -> None:
     elif not sa.inspect(engine).has_table(meta.name):
         raise InputError(f"{shown}: holds no store of reviews; name the one that `mrb adjudications import` wrote to.")
     with engine.connect() as connection:
-        version = connection.execute(sa.select(meta.c.value).where(meta.c.key == "schema")).scalar()
+        version = str(connection.execute(sa.select(meta.c.value).where(meta.c.key == "schema")).scalar())
     if version != SCHEMA_VERSION:
-        raise InputError(f"{shown}: is a store of version {version}, not {SCHEMA_VERSION}; update the workbench.")
+        is_older = version.isdecimal() and int(version) < int(SCHEMA_VERSION)
+        older = "export it with the version of the workbench that wrote it, and import it into a new store"
+        raise InputError(
+            f"{shown}: this store has version {version} and the workbench reads version {SCHEMA_VERSION}; "
+            f"{older if is_older else 'update the workbench'}."
+        )
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import mrb_lib
 from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.demo.judges import JUDGES, REPEATS
@@ -174,6 +175,37 @@ def test_the_demo_is_made_again_when_its_code_or_a_parameter_changes(
     monkeypatch.setattr(places, "_code_hash", lambda patterns: "changed" + real(patterns))
     make_demo(cases=4, progress=lambda line: None)
     assert len(made) == 3
+
+
+@pytest.mark.parametrize(
+    ("patterns", "changed"),
+    [
+        ("_BENCHMARK_CODE", "demo/catalogue.toml"),
+        ("_BENCHMARK_CODE", "demo/phrases.toml"),
+        ("_BENCHMARK_CODE", "demo/outlines.toml"),
+        ("_BENCHMARK_CODE", "demo/scenes.py"),
+        ("_RUNS_CODE", "judges/roster/roster.toml"),
+    ],
+)
+def test_every_file_that_a_demo_is_made_from_is_in_its_stamp(
+    patterns: str, changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = Path(mrb_lib.__file__).parent
+    for source in package.rglob("*.*"):
+        if source.suffix in {".py", ".toml"}:
+            copy = tmp_path / source.relative_to(package)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(source.read_bytes())
+    monkeypatch.setattr(places.mrb_lib, "__file__", str(tmp_path / "__init__.py"))
+    before = places._code_hash(getattr(places, patterns))
+    with (tmp_path / changed).open("a") as stream:
+        stream.write("# changed")
+    assert places._code_hash(getattr(places, patterns)) != before
+
+
+@pytest.mark.parametrize("table", ["ratings", "rationales", "steps", "labels"])
+def test_a_table_of_ratings_is_not_applicable_to_preferences(lab: Lab, table: str) -> None:
+    assert "compares two responses" in str(open_workspace(str(lab.bench)).analyze(table))
 
 
 def test_a_change_to_the_judges_makes_the_runs_again_but_not_the_benchmark(

@@ -219,12 +219,15 @@ def test_stores_that_cannot_be_used_say_so(tmp_path: Path) -> None:
         open_store("nosuch://x/y")
 
 
-def test_a_store_of_another_version_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("version", "cure"), [("99", "update the workbench"), ("1", "export it with the version .* that wrote it")]
+)
+def test_a_store_of_another_version_is_refused_with_what_helps(tmp_path: Path, version: str, cure: str) -> None:
     open_store(tmp_path / "s.sqlite").close()
     engine = sa.create_engine(database_url(tmp_path / "s.sqlite"), poolclass=sa.NullPool)
     with engine.begin() as connection:
-        connection.execute(sa.text("UPDATE mrb_meta SET value = '99'"))
-    with pytest.raises(InputError, match="version 99"):
+        connection.execute(sa.text("UPDATE mrb_meta SET value = :version"), {"version": version})
+    with pytest.raises(InputError, match=rf"version {version} and the workbench reads version \d+; {cure}"):
         open_store(tmp_path / "s.sqlite")
 
 
