@@ -43,6 +43,7 @@ def merge(benchmarks: Mapping[str, Benchmark]) -> Benchmark:
     -------
     Benchmark
         Ids are `NAME-ID`, annotators `NAME-ANNOTATOR` ("consensus" stays); `dataset` is NAME where a case states none.
+        `original_id` is the id in the first benchmark that had the case: probes draw by it.
         A column that only some have is null in the others. It is SIMULATED if one of them is, else clinical if one is.
         `merged` in `benchmark.toml` lists the sources; a rule of a split is not carried along, the splits are.
 
@@ -91,7 +92,8 @@ def _cases(name: str, cases: pd.DataFrame) -> pd.DataFrame:
     own = {column: name + "-" + cases[column] for column in _OWN if column in cases}
     dataset = cases["dataset"].fillna(name) if "dataset" in cases else name
     images = cases["images"].map(lambda names: [f"{name}/{image}" for image in names])
-    return cases.assign(**own, dataset=dataset, images=images)
+    ids = cases["original_id"].fillna(cases["case_id"]) if "original_id" in cases else cases["case_id"]
+    return cases.assign(**own, dataset=dataset, images=images, original_id=ids)
 
 
 def _annotations(name: str, annotations: pd.DataFrame) -> pd.DataFrame:

@@ -13,23 +13,35 @@ def merge(
         list[Path], typer.Argument(metavar="BENCH BENCH... OUT", help="The benchmarks, and the folder to write.")
     ],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT if this program wrote it.")] = False,
+    no_runs: Annotated[bool, typer.Option("--no-runs", help="Leave out the verdicts in BENCH/runs.")] = False,
 ) -> None:
-    """Write several benchmarks as one: ids kept apart by the folders' names, `dataset` filled, the sources listed."""
+    """Write several benchmarks and their runs as one: ids kept apart by the folders' names, the sources listed."""
     from mrb_lib.benchmarks.benchmark import load, save
     from mrb_lib.benchmarks.merge import merge as merge_benchmarks
+    from mrb_lib.cli.listing import count, line
     from mrb_lib.tables.errors import InputError
     from mrb_lib.tables.files import slug, staged_folder
+    from mrb_lib.verdicts.merge import count_verdicts, merge_runs
 
     *sources, out = folders
     names = [slug(folder.resolve().name) for folder in sources]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise InputError(f"{twice[0]}: two benchmarks have a folder of this name, which keeps ids apart; rename one.")
-    merged = merge_benchmarks({name: load(folder) for name, folder in zip(names, sources, strict=True)})
+    loaded = {name: load(folder) for name, folder in zip(names, sources, strict=True)}
+    merged = merge_benchmarks(loaded)
     with staged_folder(out, overwrite=overwrite) as stage:
         save(merged, stage)
+        made = None if no_runs else merge_runs(loaded, load(stage), stage / "runs")
+        left = count_verdicts(loaded.values()) if no_runs else (0, 0)
     mark = " SIMULATED" if merged.meta.kind == "simulated" else ""
     typer.echo(f"{out}: {len(merged.cases):,}{mark} cases of {', '.join(names)}")
+    if made is not None:
+        typer.echo(f"{out / 'runs'}: {made.verdicts:,} verdicts of {count(made.judges, 'judge')}")
+        for text in made.apart:
+            typer.echo(line(text), err=True)
+    elif left[0]:
+        typer.echo(f"left out: {left[0]:,} verdicts of {count(left[1], 'judge')}", err=True)
     if "split" in merged.cases:
         typer.echo(
             f"{out}: the splits of the sources are kept; `mrb check` finds cases that leak between them", err=True

@@ -15,7 +15,7 @@ import pandas as pd
 
 from mrb_lib.benchmarks.images import open_image, png
 from mrb_lib.probes.from_file import FileProbe
-from mrb_lib.probes.probe import PROBES, Box, Case, ProbeId, parse_id
+from mrb_lib.probes.probe import PROBES, Box, Case, ProbeId, drawn_by, parse_id
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import NO_PROBE
 
@@ -58,7 +58,7 @@ class Probing:
         """A case as a probe changes it, with the names of changed pictures; or why the probe does not apply."""
         from_file = self.files.get(probe.probe)
         intervention, case = PROBES[probe.probe] if from_file is None else from_file.probe, self.case(case_id)
-        rng = generator(self.seed, probe, case_id)
+        rng = generator(self.seed, probe, case.drawn_by)
         changed = intervention.applied(case, probe.severity, rng, self._others, both=probe.both)
         if isinstance(changed, str) or intervention.picture is None or probe.severity == 0:
             return changed
@@ -129,7 +129,7 @@ class ProbedImages(Mapping[str, bytes]):
             raise KeyError(name)
         picture = open_image(self._images[original], original)
         case = Probing(self._cases, int(seed)).case(case_id)
-        rng = generator(int(seed), probe, case_id, int(number))
+        rng = generator(int(seed), probe, case.drawn_by, int(number))
         return png(edit(picture, probe.severity, rng, case))
 
     def __iter__(self) -> Iterator[str]:
@@ -147,6 +147,8 @@ class _Pool:
     def __init__(self, cases: pd.DataFrame) -> None:
         shown = cases["images"].map(len).gt(0) if "images" in cases else pd.Series(False, index=cases.index)
         self._cases = cases[shown.to_numpy(dtype=bool)]
+        ids = zip(self._cases["case_id"], drawn_by(self._cases), strict=True)
+        self._source = np.array([case_id.removesuffix(original) for case_id, original in ids], dtype=object)
 
     def same_modality(self, case: Case, rng: np.random.Generator) -> Case | None:
         """See `Others`."""
@@ -168,7 +170,7 @@ class _Pool:
         return self._cases[column].notna().to_numpy(dtype=bool)
 
     def _drawn(self, case: Case, rng: np.random.Generator, kept: np.ndarray) -> Case | None:
-        own = set(case.images)
+        own, kept = set(case.images), kept & (self._source == case.source)
         # A copy of the case's own picture under another question is no other picture.
         kept = kept & np.array([not own & set(names) for names in self._cases["images"]], dtype=bool)
         places = np.flatnonzero(kept)
@@ -186,7 +188,7 @@ def as_case(row: pd.Series) -> Case:
     return Case(
         str(row["case_id"]), text("question") or "", text("response_a") or "", text("response_b") or "",
         tuple(map(str, names if names is not None else ())), text("modality"), text("organ"), text("reference"),
-        box=_box(row.get("box")),
+        box=_box(row.get("box")), original_id=text("original_id") or "",
     )  # fmt: skip
 
 

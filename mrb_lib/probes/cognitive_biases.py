@@ -22,7 +22,7 @@ _COLLEAGUE: Final = (
 
 def leaning(case: Case, words: str) -> Case:
     """The case with a note in which `<it>` stands for the response that probes of one response change."""
-    return replace(case, note=words.replace("<it>", f"{{{target(case.case_id)}}}"))
+    return replace(case, note=words.replace("<it>", f"{{{target(case.drawn_by)}}}"))
 
 
 @register_probe("question/self-diagnosis", expected="same", source=_BIASMEDQA)

@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from typing import Final, Literal, Protocol
 
 import numpy as np
+import pandas as pd
 from PIL import Image
 
 from mrb_lib.tables.errors import InputError
@@ -44,6 +45,8 @@ class Case:
     wording : 0, or which other wording of what is asked the prompt has
     instruction : what the prompt says before it asks
     box : where the lesion is, in fractions of the picture's width and height; None where the case does not say
+    original_id : the id before `mrb merge`, by which probes draw, so that they change the case as before; empty where
+        nobody renamed the case
     """
 
     case_id: str
@@ -59,6 +62,17 @@ class Case:
     wording: int = 0
     instruction: str = ""
     box: Box | None = None
+    original_id: str = ""
+
+    @property
+    def drawn_by(self) -> str:
+        """The id that decides what probes draw."""
+        return self.original_id or self.case_id
+
+    @property
+    def source(self) -> str:
+        """What `mrb merge` put before the id; cases of one source share it."""
+        return self.case_id.removesuffix(self.drawn_by)
 
     @property
     def of_the_prompt(self) -> list[str]:
@@ -207,6 +221,12 @@ def register_picture(
     return decorate
 
 
+def drawn_by(cases: pd.DataFrame) -> pd.Series:
+    """The id of each case that decides what probes draw: the one before `mrb merge`."""
+    ids = cases["case_id"]
+    return cases["original_id"].fillna(ids) if "original_id" in cases else ids
+
+
 def target(case_id: str) -> Side:
     """The response that probes of one response change: half of all cases have A, whatever the seed."""
     return "A" if hashlib.sha256(f"target\0{case_id}".encode()).digest()[0] % 2 else "B"
@@ -282,7 +302,7 @@ def _named(part: str) -> list[ProbeId]:
 
 def _rewritten(edit: EditResponse, case: Case, severity: int, rng: np.random.Generator, *, both: bool) -> Case | str:
     state = rng.bit_generator.state
-    sides: tuple[Side, ...] = ("A", "B") if both else (target(case.case_id),)
+    sides: tuple[Side, ...] = ("A", "B") if both else (target(case.drawn_by),)
     for side in sides:
         rng.bit_generator.state = state  # the same draws for both
         text = edit(case.response(side), severity, rng, case)

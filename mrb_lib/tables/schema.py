@@ -152,6 +152,7 @@ CASES = (
             "item",
             "split",
             "fold",
+            "original_id",
         )
     ),
     _optional("step", "int", low=1, high=999_999),

@@ -112,9 +112,14 @@ def run_id(judge: Judge, fingerprint: str) -> str:
     ----------
     fingerprint : of the cases, see `Benchmark.case_fingerprint`
     """
-    identity = [judge.name, dict(judge.spec), judge.prompt_hash, fingerprint]
+    return run_name(judge.name, judge.spec, judge.prompt_hash, fingerprint)
+
+
+def run_name(judge: str, spec: Mapping[str, object], prompt_hash: str, fingerprint: str) -> str:
+    """The same as `run_id`, of a judge that a manifest describes."""
+    identity = [judge, dict(spec), prompt_hash, fingerprint]
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
-    return f"{slug(judge.name)}-{digest[:8]}"
+    return f"{slug(judge)}-{digest[:8]}"
 
 
 def library_versions() -> dict[str, str]:

@@ -28,11 +28,23 @@ class OtherRun:
     differs: Mapping[str, tuple[object, object]]
 
     def __str__(self) -> str:
-        changes = [
-            f"{name.removeprefix('spec.')} {_short(there)} -> {_short(here)}"
-            for name, (there, here) in self.differs.items()
-        ]
-        return f"{', '.join(changes) or 'nothing'} differs from run {self.run_id}, which is kept beside it"
+        return f"{in_words(self.differs) or 'nothing'} differs from run {self.run_id}, which is kept beside it"
+
+
+def in_words(differs: Mapping[str, tuple[object, object]]) -> str:
+    """Differences as `temperature 0 -> 0.7, cases 1a2b3c4d -> 5e6f7a8b`; empty where there are none."""
+    return ", ".join(
+        f"{name.removeprefix('spec.')} {_short(there)} -> {_short(here)}" for name, (there, here) in differs.items()
+    )
+
+
+def differences(there: Mapping[str, object], here: Mapping[str, object]) -> dict[str, tuple[object, object]]:
+    """The two values of each name under which two mappings differ."""
+    return {
+        name: (there.get(name), here.get(name))
+        for name in dict.fromkeys([*here, *there])
+        if there.get(name) != here.get(name)
+    }
 
 
 def other_runs(runs: Path, manifest: Manifest) -> tuple[OtherRun, ...]:
@@ -46,25 +58,21 @@ def other_runs(runs: Path, manifest: Manifest) -> tuple[OtherRun, ...]:
 def _differences(there: Manifest, here: Manifest) -> dict[str, tuple[object, object]]:
     if there.source != here.source:
         return {"source": (there.source or "judged", here.source or "judged")}
-    ours, theirs = _identity(here), _identity(there)
-    return {
-        name: (theirs.get(name), ours.get(name))
-        for name in dict.fromkeys([*ours, *theirs])
-        if theirs.get(name) != ours.get(name)
-    }
+    return differences(_identity(there), _identity(here))
 
 
 def _identity(manifest: Manifest) -> dict[str, object]:
-    spec = _flat("spec", manifest.spec)
+    spec = flattened("spec", manifest.spec)
     return {**spec, "prompt_hash": manifest.prompt_hash, "cases": manifest.benchmark_fingerprint}
 
 
-def _flat(name: str, value: object) -> dict[str, object]:
+def flattened(name: str, value: object) -> dict[str, object]:
+    """The values of nested mappings by their dotted names, which begin with `name`."""
     if not isinstance(value, Mapping):
         return {name: value}
     flat: dict[str, object] = {}
     for key, inner in value.items():
-        flat.update(_flat(f"{name}.{key}", inner))
+        flat.update(flattened(f"{name}.{key}", inner))
     return flat
 
 

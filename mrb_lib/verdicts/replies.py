@@ -84,7 +84,9 @@ def lay_out(
         order = np.argsort(case, kind="stable")
         rows = frame.iloc[order].reindex(columns=_LAYOUT.names)
         with pa.ipc.new_file(folder / f"{number:05d}.arrow", _CODED) as stream:
-            stream.write_table(pa.Table.from_pandas(rows, _PLAIN, preserve_index=False).cast(_CODED))
+            # An Arrow file has one list of values per column, and a run of several parts has one chunk per part.
+            table = pa.Table.from_pandas(rows, _PLAIN, preserve_index=False).combine_chunks()
+            stream.write_table(table.cast(_CODED))
         np.save(folder / f"{number:05d}.first.npy", np.searchsorted(case[order], np.arange(len(ids) + 1)))
         yield frame
         if progress is not None:

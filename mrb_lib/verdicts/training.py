@@ -228,6 +228,40 @@ def seen_notes(training: pd.DataFrame, judges: Iterable[str], n_cases: int) -> l
     return notes
 
 
+def after_merge(
+    provenance: Mapping[str, object], sources: Mapping[str, Benchmark], merged: Benchmark
+) -> dict[str, object]:
+    """The provenance of a judge with its training cases under the ids that they have in a merged benchmark.
+
+    Only lists without digests are rewritten: content is known again whatever its id.
+
+    Parameters
+    ----------
+    provenance : as in a run's manifest
+    sources : the merged benchmarks, by the names that begin the new ids
+    """
+    record = provenance.get("training")
+    if not isinstance(record, Mapping):
+        return dict(provenance)
+    return {**provenance, "training": _record_after_merge(record, sources, merged)}
+
+
+def _record_after_merge(
+    record: Mapping[str, object], sources: Mapping[str, Benchmark], merged: Benchmark
+) -> dict[str, object]:
+    before, named = record.get("started_from"), record.get("benchmark")
+    out = dict(record)
+    if isinstance(before, Mapping):
+        out["started_from"] = _record_after_merge(before, sources, merged)
+    own = {name: set(each.cases["case_id"]) for name, each in sources.items() if _may_be_of(record, each)}
+    for ids, digests in _LISTS.values():
+        listed = record.get(ids)
+        if own and isinstance(listed, list) and not isinstance(record.get(digests), list):
+            out[ids] = [f"{name}-{case}" for name, cases in own.items() for case in map(str, listed) if case in cases]
+            out["benchmark"] = {**named, "name": merged.meta.name} if isinstance(named, Mapping) else named
+    return out
+
+
 class _Benchmark:
     """The cases by digest, looked up when a record needs them."""
 
@@ -248,9 +282,13 @@ class _Benchmark:
         yield from (case for case in cases if case in ids)
 
     def may_be_of(self, record: Mapping[str, object]) -> bool:
-        """Whether a record names this benchmark or none; cases left out needlessly harm less than cases trained on."""
-        stated = record.get("benchmark")
-        return not isinstance(stated, Mapping) or stated.get("name") in (None, self._benchmark.meta.name)
+        return _may_be_of(record, self._benchmark)
+
+
+def _may_be_of(record: Mapping[str, object], benchmark: Benchmark) -> bool:
+    """Whether a record names the benchmark or none; cases left out needlessly harm less than cases trained on."""
+    stated = record.get("benchmark")
+    return not isinstance(stated, Mapping) or stated.get("name") in (None, benchmark.meta.name)
 
 
 def _used(run: Manifest, here: _Benchmark) -> dict[str, str] | None:

@@ -84,7 +84,7 @@ def probed_html(
     if isinstance(about, str):
         body.append(_why_not(f"What it changes cannot be shown: {about}"))
     else:
-        body.append(_about(about, files, case_id, seed, rated=scale is not None))
+        body.append(_about(about, files, before, seed, rated=scale is not None))
         if about.probe in files:
             body += [_why_not(words) for words in _judged_otherwise(files[about.probe], manifests or {})]
         after = probing.probed(case_id, about)
@@ -215,14 +215,14 @@ def _judged_otherwise(file: FileProbe, manifests: Mapping[str, Manifest]) -> lis
     ]
 
 
-def _about(about: ProbeId, files: Mapping[str, FileProbe], case_id: str, seed: int | None, *, rated: bool) -> str:
+def _about(about: ProbeId, files: Mapping[str, FileProbe], case: Case, seed: int | None, *, rated: bool) -> str:
     """What the probe does, what should follow, and how it was drawn."""
     is_file = about.probe in files
     probe, stated = files[about.probe].probe if is_file else PROBES[about.probe], known(str(about))
     words = [f"{probe.does}."]
     words += [f"Severity {about.severity} of {probe.severities}."] if probe.severities > 1 else []
     if probe.response is not None and not rated:
-        side = target(case_id)
+        side = target(case.drawn_by)
         words.append("It changes both responses." if about.both else f"Of the responses it changes {side}.")
     words.append(_EXPECTED.get(stated.expected or "", f"{stated.reason}."))
     if not is_file:

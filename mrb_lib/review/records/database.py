@@ -20,7 +20,7 @@ try:
     from sqlalchemy.pool import NullPool
 except ImportError as error:
     raise InputError(
-        "a store of reviews needs SQLAlchemy; install it with `pip install 'mrb-workbench[lab]'`."
+        "a store of reviews needs SQLAlchemy; install it with `pip install 'mrb-workbench[report]'`."
     ) from error
 
 WRITES = "mrb_writes"

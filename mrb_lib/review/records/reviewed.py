@@ -103,7 +103,7 @@ def tags_of(benchmark: Benchmark, store: str | Path | None = None) -> pd.DataFra
     where = store_of(benchmark, store)
     if where is None:
         return None
-    from mrb_lib.review.records.exchange import tags_from  # needs SQLAlchemy, which reports do without
+    from mrb_lib.review.records.exchange import tags_from  # SQLAlchemy is slow to import
 
     return tags_from(where, benchmark.meta.name)
 
@@ -126,6 +126,6 @@ def stamp(benchmark: Benchmark) -> str:
 
 
 def _read(where: str, name: str) -> pd.DataFrame:
-    from mrb_lib.review.records.exchange import adjudications_from  # needs SQLAlchemy, which reports do without
+    from mrb_lib.review.records.exchange import adjudications_from  # SQLAlchemy is slow to import
 
     return adjudications_from(where, name)

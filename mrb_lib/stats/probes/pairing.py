@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from mrb_lib.probes.probe import PROBES, parse_id, target
+from mrb_lib.probes.probe import PROBES, drawn_by, parse_id, target
 from mrb_lib.stats.core.options import FloatArray, IntArray
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.scoring import encode_gold
@@ -81,7 +81,7 @@ def pair_probes(
     """Pair every probe with the plain verdicts, in the order of the probes' names and severities."""
     judges = sorted({name for panel in (plain, *others.values()) for name in panel.judges})
     labels = encode_gold(gold, cases["case_id"], plain.dimensions)
-    is_a = np.array([target(str(name)) == "A" for name in cases["case_id"]], dtype=bool)
+    is_a = np.array([target(str(name)) == "A" for name in drawn_by(cases)], dtype=bool)
     about = {
         name: known(name) for name in sorted(others, key=lambda name: (known(name).name, known(name).severity or 0))
     }
