@@ -17,6 +17,7 @@ from mrb_lib.benchmarks.benchmark import load, save
 from mrb_lib.cli.main import main
 from mrb_lib.demo import build
 from mrb_lib.report.notebook.places import write_simulated_runs
+from tests.several_parts import several_parts
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,12 @@ def _what_is_the_same_is_made_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(typer.main, "get_command", _COMMAND)
         patch.setattr(build, "simulate_case", _CASE)
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _runs_of_several_parts() -> Iterator[None]:
+    with several_parts():
         yield
 
 

@@ -20,6 +20,7 @@ from mrb_lib.review.records.marks import Adjudication
 from mrb_lib.review.records.store import open_store
 from mrb_lib.tables.schema import CHOICES, ORDERS, ORGAN_DEPARTMENT, ORGANS
 from mrb_lib.verdicts.store import load_verdicts, run_folders, save_imported
+from tests.several_parts import several_parts
 from tests.training_records import BASE_REVISION, record_of
 
 JUDGES = (*(f"judge_{i}" for i in range(5)), "qwen2-vl-2b", "medvlm-r1")
@@ -92,7 +93,8 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
     said = pd.concat([said, graded], ignore_index=True)
     images = {f"{name}.png": png(np.roll(picture, i)) for i, name in enumerate(ids[::3])}
     save(Benchmark(BenchmarkMeta("full", "simulated", DIMENSIONS), cases, votes, images), folder)
-    save_imported(said, folder / "runs", benchmark="full", kind="simulated", source="test")
+    with several_parts():
+        save_imported(said, folder / "runs", benchmark="full", kind="simulated", source="test")
     with open_store(folder / "reviews.sqlite") as store:
         for case, judge, (number, reviewer) in itertools.product(ids[:8], JUDGES[:2], enumerate(("Dr A", "Dr B"))):
             wrong = int(case[-1]) + number in (3, 4)
@@ -123,7 +125,8 @@ def rated(full: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     said = simulated_ratings(truth, RATINGS, judges=judges)
     meta = BenchmarkMeta("rated", "simulated", dimensions, RATINGS, "ordinal", task="rating", acceptable=RATINGS[2:])
     save(Benchmark(meta, cases, votes.drop(columns=["latent", "place"]), pairs.images), folder)
-    save_imported(said, folder / "runs", benchmark="rated", kind="simulated", source="test", ratings=RATINGS)
+    with several_parts():
+        save_imported(said, folder / "runs", benchmark="rated", kind="simulated", source="test", ratings=RATINGS)
     return folder
 
 
@@ -158,7 +161,8 @@ def trained(full: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     save(benchmark, folder)
     said = load_verdicts(full / "runs", cases)
     said = pd.concat([said, said[said["judge"] == "judge_3"].assign(judge="elsewhere")], ignore_index=True)
-    save_imported(said, folder / "runs", benchmark="full", kind="simulated", source="test")
+    with several_parts():
+        save_imported(said, folder / "runs", benchmark="full", kind="simulated", source="test")
     ids, validation = cases["case_id"][:18].tolist(), cases["case_id"][18:24].tolist()
     departments = dict(zip(JUDGES[-2:], cases["department"].value_counts().index, strict=False))
     learnt = {f"judge_{i}": ids[: 4 * i] for i in range(1, 5)}

@@ -20,6 +20,7 @@ from mrb_lib.report.workers import Finished
 from mrb_lib.tables.files import staged_folder
 from mrb_lib.tables.schema import Kind
 from mrb_lib.verdicts.store import save_imported
+from tests.several_parts import several_parts
 
 PARAMETERS = """benchmark = "demo"
 runs = ""
@@ -146,6 +147,12 @@ def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MRB_HOME", str(folder))
         yield folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _runs_of_several_parts() -> Iterator[None]:
+    with several_parts():
+        yield
 
 
 @pytest.fixture

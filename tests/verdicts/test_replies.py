@@ -42,7 +42,9 @@ def runs(tmp_path: Path) -> Path:
     one = _verdicts("one", reply=[HOSTILE, "same", "same", None] * 4, p_a=0.25, prompt_id="p", error="")
     two = _verdicts("two", probe="swapped", latency_s=1.5).assign(error=[None, "no answer"] * 8)
     _run(tmp_path / "runs", "1", "one", one.iloc[:5], one.iloc[5:])
-    _run(tmp_path / "runs", "2", "two", two)
+    # In the order of the cases, as judges write them; the first writer knew no errors.
+    two = two.sort_values("case_id", kind="stable", ignore_index=True)
+    _run(tmp_path / "runs", "2", "two", two.iloc[:5].drop(columns="error"), two.iloc[5:9], two.iloc[9:])
     _run(tmp_path / "runs", "3", "three")
     return tmp_path / "runs"
 
