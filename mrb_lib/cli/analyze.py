@@ -26,7 +26,7 @@ class AnalyzeCommand(TyperCommand):
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """Put aside the options that tables have of their own, and read the others."""
-        from mrb_lib.stats.tables import TABLES
+        from mrb_lib.stats.analyze import TABLES
 
         own = {option for spec in TABLES.values() for option in spec.options}
         values: dict[str, float] = {}
@@ -44,7 +44,7 @@ class AnalyzeCommand(TyperCommand):
 
     def format_epilog(self, ctx: Context, formatter: HelpFormatter) -> None:
         """The tables with their questions, and the options that one of them has."""
-        from mrb_lib.stats.tables import TABLES
+        from mrb_lib.stats.analyze import TABLES
 
         specs = list(TABLES.values())
         with formatter.section("Tables"):
@@ -151,6 +151,7 @@ def analyze(
         ),
     ] = None,
     probe: Annotated[str, typer.Option(help="The probe whose verdicts are analysed.")] = "none",
+    versus: Annotated[str | None, typer.Option(metavar="JUDGE", help="Compare every other judge with this one.")] = None,
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples.")] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the resampling.")] = 0,
     intervals: Annotated[
@@ -176,10 +177,11 @@ def analyze(
     from mrb_lib.cli.listing import line
     from mrb_lib.cli.overview import as_overview
     from mrb_lib.cli.progress import status_of
-    from mrb_lib.stats import tables
+    from mrb_lib.stats import analyze as tables
+    from mrb_lib.stats.analysis import ADJUDICATED, rule_in_words
+    from mrb_lib.stats.clusters import CASE, resampling_unit
+    from mrb_lib.stats.columns import MOVED
     from mrb_lib.stats.failures.where import asks_for_tags, restricted
-    from mrb_lib.stats.inputs import ADJUDICATED, rule_in_words
-    from mrb_lib.stats.resampling.clusters import CASE, resampling_unit
     from mrb_lib.tables.errors import InputError
     from mrb_lib.verdicts.prompts import run_prompts
     from mrb_lib.verdicts.store import iter_verdicts
@@ -194,6 +196,8 @@ def analyze(
         return
     if bench is None:
         raise InputError("BENCH: name the folder of a benchmark; `mrb demo DIR` makes one.")
+    if table in MOVED and table not in tables.TABLES:
+        raise InputError(f"table {table}: is now part of {MOVED[table]}.")
     spec = tables.TABLES[table]
     parameters = spec.parameters_read(has_marks=work is not None)
     benchmark = load(bench)
@@ -238,6 +242,7 @@ def analyze(
             family=family, resamples=resamples, seed=seed, cluster=cluster, level=level, probe=probe,
             intervals=intervals, adjudications=reviewed, where=only, tags=tags, groups=stated, training=training,
             records=training_records(manifests), pairs=pairs, prompts=run_prompts(manifests), marks=marks,
+            versus=versus,
             **{name: value for name, value in own.items() if name in spec.options},
         )  # fmt: skip
     common = set(inspect.signature(tables.analyze).parameters) & set(ctx.params)

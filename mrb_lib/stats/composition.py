@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.core.options import typed
-from mrb_lib.stats.core.subfields import By, groups
 from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.subfields import By, groups
 
 _PARTS = ["organ", "department", "modality"]
 
@@ -51,7 +51,7 @@ def composition(cases: pd.DataFrame, *, by: By = None) -> pd.DataFrame:
     Parameters
     ----------
     cases : the cases table; a column it lacks is null in the result
-    by : also count within each subfield of a cases column, or of several, see `mrb_lib.stats.core.subfields.groups`
+    by : also count within each subfield of a cases column, or of several, see `mrb_lib.stats.subfields.groups`
 
     Returns
     -------

@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.agreement.labels import encode_annotations
+from mrb_lib.stats.analysis import Analysis
+from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.ceiling.alttest import alt_test_rows
 from mrb_lib.stats.ceiling.table import COLUMNS
 from mrb_lib.stats.core.options import typed
 from mrb_lib.stats.core.panel import ABSENT
-from mrb_lib.stats.tables import TABLES
 from mrb_lib.tables.schema import CHOICES
 
 OF_PREFERENCES = [name for name, spec in TABLES.items() if not spec.why_no_preferences]
 OF_RATINGS = [name for name, spec in TABLES.items() if not spec.why_no_ratings]
 CHOICE = {"A": "A", "B": "B", "T": "tie", "?": None}
+
+
+def rows_of(
+    table: str,
+    cases: pd.DataFrame,
+    verdicts: pd.DataFrame | None = None,
+    gold: pd.DataFrame | None = None,
+    annotations: pd.DataFrame | None = None,
+    *,
+    own: Mapping[str, float] | None = None,
+    **options: Any,
+) -> pd.DataFrame:
+    """The rows of a table of frames; `own` are options of the table alone, `options` those of every analysis."""
+    analysis = Analysis.from_frames(cases, verdicts, gold, annotations, **options)
+    rows: pd.DataFrame = TABLES[table].of(analysis, **(own or {}))
+    return rows
 
 
 def ids(n: int) -> list[str]:

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.core.columns import UNITS, Meaning, meaning
-from mrb_lib.stats.core.phrases import interval, percent, points
-from mrb_lib.stats.tables import TABLES
+from mrb_lib.stats.phrases import interval, percent, points
 
 NAN = float("nan")
 

@@ -13,10 +13,10 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.stats.analysis import labels
+from mrb_lib.stats.analyze import ALL_SEEN, analyze, asks_for, read_panels
 from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.failures.failure_kinds import OUTCOMES, failure_kinds
-from mrb_lib.stats.inputs import labels
-from mrb_lib.stats.tables import ALL_SEEN, analyze, asks_for, read_panels
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.training import mark_seen
 from tests.stats.small_tables import OF_PREFERENCES, annotations_of, cases_of, groups_of, prompts_of, verdicts_of

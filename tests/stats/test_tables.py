@@ -8,7 +8,7 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.stats.tables import TABLES, analyze, asks_for, read_panels, unread, verdict_columns
+from mrb_lib.stats.analyze import TABLES, analyze, asks_for, read_panels, unread, verdict_columns
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import OF_PREFERENCES, annotations_of, cases_of, groups_of, prompts_of, verdicts_of
 from tests.training_records import recipes_of

@@ -12,13 +12,12 @@ from mrb_lib.stats.accuracy.references import with_references
 from mrb_lib.stats.accuracy.table import JUDGE, NO_CASES, REFERENCE
 from mrb_lib.stats.core.options import TINY, FloatArray, IntArray, divide, join_reasons, mean_of_defined, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
-from mrb_lib.stats.core.phrases import main_rows, percent
 from mrb_lib.stats.core.scoring import encode_gold, score
-from mrb_lib.stats.core.subfields import By, Group, groups
-from mrb_lib.stats.core.table import Option, register_table
+from mrb_lib.stats.phrases import main_rows, percent
 from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.resample import cluster_codes, cluster_sums, n_clusters, resampled_sums, share_reasons
 from mrb_lib.stats.resampling.shares import ShareIntervals, share_intervals
+from mrb_lib.stats.subfields import By, Group, groups
 
 UNSCORED: Final = "no case can be scored on {}"
 COLUMNS: Final = (
@@ -58,16 +57,6 @@ def sentence(table: pd.DataFrame) -> str:
     return f"{best['judge']} {first}: its mean accuracy {over}, under policy {best['policy']}, is {value}."
 
 
-@register_table(
-    "average",
-    question="how often does a judge choose as the annotators do, over all dimensions",
-    columns=COLUMNS,
-    meanings=MEANINGS,
-    headline=("average",),
-    sentence=sentence,
-    why_no_ratings="",
-    options={"references": Option("1 sets the references below the judges, 0 leaves them out", is_switch=True)},
-)
 def average(
     verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,

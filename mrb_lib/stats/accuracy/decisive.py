@@ -13,10 +13,10 @@ from mrb_lib.stats.accuracy.references import BEST_CONSTANT
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, encode, with_ends
 from mrb_lib.stats.core.panel import ABSENT, NULL, TIE, Panel
 from mrb_lib.stats.core.scoring import columns_used, score
-from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.resample import cluster_sums, mean_over_clusters
 from mrb_lib.stats.resampling.robust import t_interval
 from mrb_lib.stats.resampling.shares import share_intervals
+from mrb_lib.stats.subfields import Group
 from mrb_lib.tables.schema import CHOICES
 
 NO_DECISIVE = "decisive_accuracy is undefined: gold names a winner in no case that can be scored"
@@ -38,7 +38,7 @@ def decisive(
     Parameters
     ----------
     labels : shape (dimensions, cases), the gold labels
-    parts : see `mrb_lib.stats.core.subfields.groups`
+    parts : see `mrb_lib.stats.subfields.groups`
     policy : only the verdicts that it reads are counted
     applies : shape (judges, dimensions, cases), where the policy can be applied
     codes : the cluster of every case of the benchmark

@@ -12,9 +12,9 @@ from mrb_lib.stats.accuracy import confusion
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.scoring import columns_used
-from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.resample import cluster_sums
 from mrb_lib.stats.resampling.robust import effective_clusters, t_quantile
+from mrb_lib.stats.subfields import Group
 
 NO_KAPPA = "cohen_kappa is undefined: gold or verdicts hold one category only"
 NO_KAPPA_INTERVAL = "no interval of cohen_kappa: clusters do not differ, or are fewer than two"
@@ -30,7 +30,7 @@ def gold_agreement(
     Parameters
     ----------
     labels : shape (dimensions, cases), the gold labels
-    parts : the whole benchmark, then its subfields by each column, see `mrb_lib.stats.core.subfields.groups`
+    parts : the whole benchmark, then its subfields by each column, see `mrb_lib.stats.subfields.groups`
     policy : only the verdicts that it reads are counted
     applies : shape (judges, dimensions, cases), where they count; null verdicts and cases without gold never do
     codes : the cluster of every case of the benchmark

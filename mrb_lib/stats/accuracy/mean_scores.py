@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mrb_lib.stats.core.options import TINY, FloatArray, IntArray, divide
-from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.quantiles import interval
 from mrb_lib.stats.resampling.resample import Sums, cluster_sums, n_clusters, resampled_sums, share_reasons
 from mrb_lib.stats.resampling.shares import Interval, ShareIntervals, share_intervals
+from mrb_lib.stats.subfields import Group
 
 ONE_CLUSTER = "no interval of macro_accuracy: {} of {} subfields lie in one cluster each"
 _MANY = 200
@@ -77,7 +77,7 @@ def means(
     Parameters
     ----------
     score : shape (cases, m), between 0 and 1; NaN where a case is not scored
-    parts : the whole benchmark, then its subfields by each column, see `mrb_lib.stats.core.subfields.groups`
+    parts : the whole benchmark, then its subfields by each column, see `mrb_lib.stats.subfields.groups`
     codes : the cluster of every case of the benchmark
 
     Returns

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from mrb_lib.stats.accuracy.references import BEST_CONSTANT
-from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows, opening
+from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
 
 MEANINGS = {
     "kind": "judge, or reference: a rule that understands nothing and does not compete | text",

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.stats.accuracy import reading
 from mrb_lib.stats.accuracy.decisive import (
     NO_DECISIVE,
     ONE_SIDE,
@@ -27,9 +26,8 @@ from mrb_lib.stats.accuracy.references import with_references
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons, mean_of_defined, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import Scores, encode_gold, excluded_reason, score
-from mrb_lib.stats.core.subfields import By, Group, groups
-from mrb_lib.stats.core.table import Option, register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
+from mrb_lib.stats.subfields import By, Group, groups
 from mrb_lib.tables.schema import CHOICES
 
 NO_CASES = "no case can be scored"
@@ -133,17 +131,6 @@ def correctness(
     )
 
 
-@register_table(
-    "accuracy",
-    question="does a judge choose as the annotators do",
-    columns=COLUMNS,
-    more=MORE,
-    meanings=reading.MEANINGS,
-    headline=("decisive_accuracy", "accuracy", "above_constant"),
-    sentence=reading.sentence,
-    why_no_ratings="",
-    options={"references": Option("1 sets the references below the judges, 0 leaves them out", is_switch=True)},
-)
 def accuracy(
     verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,
@@ -171,9 +158,9 @@ def accuracy(
         `above_constant` is null
     references : 0 leaves the rows of the references out
     policy : a scoring policy, see `mrb_lib.stats.core.scoring.score`
-    by : a cases column to break down by, or `model_pair`; or several, see `mrb_lib.stats.core.subfields.groups`
+    by : a cases column to break down by, or `model_pair`; or several, see `mrb_lib.stats.subfields.groups`
     dimensions : the dimensions to report, in order; None reports all that were judged
-    cluster : the cases column to resample by, see `mrb_lib.stats.resampling.clusters.resampling_unit`
+    cluster : the cases column to resample by, see `mrb_lib.stats.clusters.resampling_unit`
     resamples, seed : of the cluster bootstrap; 0 resamples give no percentile intervals
 
     Returns

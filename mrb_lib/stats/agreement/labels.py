@@ -11,7 +11,7 @@ import pandas as pd
 from mrb_lib.stats.agreement.coefficients import votes_by_case
 from mrb_lib.stats.agreement.pairwise import Pairs, collect, pair_rows
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, encode, pick_dimensions
-from mrb_lib.stats.core.subfields import Group
+from mrb_lib.stats.subfields import Group
 from mrb_lib.tables.schema import CONSENSUS
 
 NO_ANNOTATIONS = "there are no annotations"

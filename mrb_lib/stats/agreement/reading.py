@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows, opening
+from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
 
 _GENERAL = {
     "linear_kappa": "kappa in which near labels agree in part | coefficient | Cohen 1968, doi:10.1037/h0026256",

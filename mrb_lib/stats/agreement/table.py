@@ -33,7 +33,6 @@ from mrb_lib.stats.agreement.pair_coefficients import (
 )
 from mrb_lib.stats.agreement.pairwise import Pairs
 from mrb_lib.stats.core.options import IntArray, join_reasons, mean_of_defined, typed, with_ends
-from mrb_lib.stats.core.subfields import By, groups
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import (
     Block,
@@ -44,6 +43,7 @@ from mrb_lib.stats.resampling.resample import (
     n_clusters,
     resampled,
 )
+from mrb_lib.stats.subfields import By, groups
 from mrb_lib.tables.schema import CHOICES
 
 NOBODY_PAIRED = "no case has two annotators"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import main_dimension, main_rows, of_judges_towards, on, opening
+from mrb_lib.stats.phrases import main_dimension, main_rows, of_judges_towards, on, opening
 
 _ASYMMETRY = "Wataoka et al. 2024, arXiv 2410.21819"
 _LENGTH = "Dubois et al. 2024, arXiv 2404.04475"

@@ -21,13 +21,13 @@ from mrb_lib.stats.bias.measures import (
 from mrb_lib.stats.bias.quality import Votes, beyond_quality, votes_of
 from mrb_lib.stats.bias.self_preference import NO_FAMILY, NO_RESPONDERS, NOT_A_RESPONDER, kinship
 from mrb_lib.stats.bias.style_markers import MARKERS, length_difference, marker_differences, standardised
-from mrb_lib.stats.core.multiplicity import adjust_families
 from mrb_lib.stats.core.options import FloatArray, IntArray, check_policy, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
-from mrb_lib.stats.core.subfields import By, Group, groups
 from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.multiplicity import adjust_families
 from mrb_lib.stats.resampling.resample import cluster_codes
+from mrb_lib.stats.subfields import By, Group, groups
 from mrb_lib.tables.schema import CHOICES
 
 BIASES = ("length", "verbosity", "self_preference", "family_preference", "style")
@@ -127,7 +127,7 @@ def bias(
     annotations, categories : the annotators' votes, as in `mrb_lib.stats.agreement.agreement`, and the labels that they
         use, of A, B and tie; without two votes on a case there are associations only
     correction : of the p-values, over all tests of the table (those of the subfields of a column apart), see
-        `mrb_lib.stats.core.multiplicity.adjust`
+        `mrb_lib.stats.multiplicity.adjust`
     cases : with the texts `response_a`, `response_b`, and for preferences and win rates `model_a`, `model_b`
     policy : which verdicts are read (`official`: order AB alone, where a liking for the first shown cannot be
         told from one for A; the others: all, which cancels it), and how accuracy is scored

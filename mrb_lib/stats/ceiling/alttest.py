@@ -19,8 +19,8 @@ from mrb_lib.stats.ceiling.advantage import (
     least_epsilon,
 )
 from mrb_lib.stats.ceiling.judges import too_few
-from mrb_lib.stats.core.multiplicity import CORRECTIONS
 from mrb_lib.stats.core.options import BoolArray, IntArray, check_choice, join_reasons
+from mrb_lib.stats.multiplicity import CORRECTIONS
 from mrb_lib.stats.resampling.resample import clusters_counted, interval_reason
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import LEVELS
@@ -57,7 +57,7 @@ def alt_test_rows(
     Parameters
     ----------
     labels, present : shape (judges, dimensions, cases, verdicts), see `mrb_lib.stats.ceiling.judges.labels_by_policy`
-    codes : shape (cases,), see `mrb_lib.stats.resampling.clusters.cluster_codes`
+    codes : shape (cases,), see `mrb_lib.stats.clusters.cluster_codes`
     level : `nominal`: a label is aligned with the others by the share of them who gave the same; `ordinal`,
         `interval`: by minus the root mean squared distance to theirs, in ranks or in the numbers
         that the categories are

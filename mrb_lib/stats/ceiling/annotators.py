@@ -12,7 +12,6 @@ from mrb_lib.stats.agreement.labels import Annotations
 from mrb_lib.stats.ceiling.judges import LeaveOneOut, too_few
 from mrb_lib.stats.core.options import FloatArray, IntArray, divide, join_reasons, mean_of_defined
 from mrb_lib.stats.core.scoring import BINARY_POLICIES, credit
-from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.resample import (
     Summands,
     block,
@@ -23,6 +22,7 @@ from mrb_lib.stats.resampling.resample import (
     share_reasons,
 )
 from mrb_lib.stats.resampling.shares import ShareIntervals, share_intervals
+from mrb_lib.stats.subfields import Group
 
 FEW_ANNOTATORS = "fewer than three annotators: the others have no majority"
 NO_CASES = "the others have a majority on none of the annotator's cases"
@@ -44,7 +44,7 @@ def annotator_rows(
     Parameters
     ----------
     held, absences : what `leave_one_out` and `absence` give of each dimension
-    codes : shape (cases,), see `mrb_lib.stats.resampling.clusters.cluster_codes`
+    codes : shape (cases,), see `mrb_lib.stats.clusters.cluster_codes`
     """
     if not held:
         return []

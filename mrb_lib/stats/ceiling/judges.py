@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.core.panel import ABSENT, NULL, TIE, Panel
 from mrb_lib.stats.core.scoring import columns_used, score
-from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.resample import (
     Block,
@@ -27,6 +26,7 @@ from mrb_lib.stats.resampling.resample import (
 )
 from mrb_lib.stats.resampling.robust import few_clusters, t_interval
 from mrb_lib.stats.resampling.shares import ShareIntervals, share_intervals
+from mrb_lib.stats.subfields import Group
 
 JUDGE = "judge"
 LEAST_CASES = 30

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows, opening
+from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
 
 _ALT = "Calderon et al. 2025, arXiv 2501.10970"
 MEANINGS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows, of_judges, on, opening
+from mrb_lib.stats.phrases import interval, main_dimension, main_rows, of_judges, on, opening
 
 _MURPHY = "Murphy 1973; Stephenson et al. 2008"
 MEANINGS = {

@@ -31,7 +31,6 @@ from mrb_lib.stats.confidence.scores import (
 )
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, with_ends
 from mrb_lib.stats.core.panel import Panel
-from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.resample import ONE_CLUSTER
 from mrb_lib.stats.resampling.robust import (
     Estimate,
@@ -43,6 +42,7 @@ from mrb_lib.stats.resampling.robust import (
     share_interval,
     t_interval,
 )
+from mrb_lib.stats.subfields import Group
 
 NO_PROBABILITIES = "the judge gives no probabilities"
 NO_LABEL = "no verdict with a probability is on a case with a gold label"

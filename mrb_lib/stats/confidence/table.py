@@ -27,10 +27,10 @@ from mrb_lib.stats.confidence.summary import Recalibrated, summarize, summary_fr
 from mrb_lib.stats.core.options import divide, join_reasons, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
-from mrb_lib.stats.core.subfields import By, groups, one_kind_each
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import NO_RESAMPLES, cluster_codes
 from mrb_lib.stats.resampling.robust import FEW_CLUSTERS, Layout, layout, ratio_of_sums, share_interval
+from mrb_lib.stats.subfields import By, groups, one_kind_each
 from mrb_lib.tables.schema import NO_PROBE
 
 _KEYS = ("judge", "dimension", "subfield", "by", "part")
@@ -140,7 +140,7 @@ def calibration(
     gold : `case_id, dimension, choice`
     probes : the verdicts of several probes by name, for the rows `shift`
     probe : which of those `verdicts` are of, and so have no such row; None finds it as the same object, else "none"
-    by : a cases column to break the summary down by, or several, see `mrb_lib.stats.core.subfields.groups`
+    by : a cases column to break the summary down by, or several, see `mrb_lib.stats.subfields.groups`
     dimensions : the dimensions to report; None reports all that were judged
     cluster : the cases column whose values are the units of all intervals
     resamples : 0 gives no intervals; otherwise they are computed from the clusters' residuals, without resampling

@@ -11,11 +11,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from mrb_lib.stats.clusters import clusters_of
 from mrb_lib.stats.core.options import FloatArray, IntArray
 from mrb_lib.stats.core.panel import TIE
-from mrb_lib.stats.core.subfields import Group
-from mrb_lib.stats.resampling.clusters import clusters_of
 from mrb_lib.stats.resampling.robust import Layout, layout
+from mrb_lib.stats.subfields import Group
 
 MOST_RESPONSES = 8
 _MOST_VIOLATIONS = {3: (3, 2), 4: (7, 6)}

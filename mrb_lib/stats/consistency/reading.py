@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows, opening
+from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
 
 RATINGS = "ratings of one response have one order: only repeat_agreement is of them"
 _SAGE = "Feng et al. 2025, arXiv 2512.16041"

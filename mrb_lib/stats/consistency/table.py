@@ -23,10 +23,10 @@ from mrb_lib.stats.consistency.intervals import GroupEstimate, half, order_kappa
 from mrb_lib.stats.consistency.order_effects import SHARES, SIGNED, case_values, over_repeats
 from mrb_lib.stats.core.options import FloatArray, IntArray, divide, join_reasons, typed, with_ends
 from mrb_lib.stats.core.panel import ABSENT, Panel, as_panel
-from mrb_lib.stats.core.subfields import By, Group, groups, one_kind_each
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
 from mrb_lib.stats.resampling.robust import Layout, by_group, layout
+from mrb_lib.stats.subfields import By, Group, groups, one_kind_each
 from mrb_lib.tables.schema import CHOICES
 
 ONE_ORDER = "no case was presented in both orders"
@@ -100,10 +100,10 @@ def consistency(
     ----------
     verdicts : the verdicts table of one probe, or its panel
     cases : the cases table
-    by : a cases column to break down by, or `model_pair`; or several, see `mrb_lib.stats.core.subfields.groups`
+    by : a cases column to break down by, or `model_pair`; or several, see `mrb_lib.stats.subfields.groups`
     dimensions : the dimensions to report, in order; None reports all that were judged
     cluster : the cases column whose values are the units of all intervals, see
-        `mrb_lib.stats.resampling.clusters.resampling_unit`
+        `mrb_lib.stats.clusters.resampling_unit`
 
     Returns
     -------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import main_dimension, main_rows, of_judges, opening, points
+from mrb_lib.stats.phrases import main_dimension, main_rows, of_judges, opening, points
 
 MEANINGS = {
     "cutoff": "until when the judge's training data reach, a month or a day; null: the roster does not say | text",

@@ -5,7 +5,7 @@ Nothing here answers a question by itself. A table registers itself with `regist
 
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import score
-from mrb_lib.stats.core.subfields import groups
 from mrb_lib.stats.core.table import Option, register_table
+from mrb_lib.stats.subfields import groups
 
 __all__ = ["Option", "Panel", "as_panel", "groups", "register_table", "score"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import pandas as pd
 
@@ -53,7 +53,7 @@ class TableSpec:
     headline : columns that answer the question, which a narrow text table shows before others, in this order
     sentence : what its rows, one or more, say, in one sentence for a clinician
     with_marks : parameters of `make` that change nothing where no marks are given
-    make : makes it. What its parameters name is given to it, see `mrb_lib.stats.inputs.Inputs`
+    make : makes it. What its parameters name is given to it, see `mrb_lib.stats.analysis.Analysis`
     """
 
     name: str
@@ -108,25 +108,27 @@ class TableSpec:
         InputError
             The table has no such option, or the value is not allowed.
         """
-        for name in values:
-            if name not in self.options:
-                has = ", ".join(self.options) or "none of its own"
-                raise InputError(f"table {self.name}: has no option {name!r}; its options are {has}.")
-        chosen = {name: values.get(name, self.default(name)) for name in self.options}
-        for name, value in chosen.items():
-            least, below = self.options[name].least, self.options[name].below
-            if value is None:
-                continue
-            if self.options[name].is_switch and value not in (0, 1):
-                raise InputError(f"{name} {value:g}: must be 0 or 1.")
-            if (least is not None and value < least) or (below is not None and value >= below):
-                bounds = [
-                    f"{words} {bound:g}"
-                    for words, bound in (("at least", least), ("below", below))
-                    if bound is not None
-                ]
-                raise InputError(f"{name} {value:g}: must be {' and '.join(bounds)}.")
-        return chosen
+        return checked_options(self, values)
+
+
+def checked_options(table: Any, values: Mapping[str, float]) -> dict[str, float | None]:
+    """The values of a table's own options, the defaults where none are given; `InputError` for what is not allowed."""
+    for name in values:
+        if name not in table.options:
+            has = ", ".join(table.options) or "none of its own"
+            raise InputError(f"table {table.name}: has no option {name!r}; its options are {has}.")
+    chosen = {name: values.get(name, table.default(name)) for name in table.options}
+    for name, value in chosen.items():
+        least, below = table.options[name].least, table.options[name].below
+        if value is None:
+            continue
+        if table.options[name].is_switch and value not in (0, 1):
+            raise InputError(f"{name} {value:g}: must be 0 or 1.")
+        if (least is not None and value < least) or (below is not None and value >= below):
+            bounds = {"at least": least, "below": below}
+            stated = [f"{words} {bound:g}" for words, bound in bounds.items() if bound is not None]
+            raise InputError(f"{name} {value:g}: must be {' and '.join(stated)}.")
+    return chosen
 
 
 ABOUT_PAIRS: Final = "it is about choices between two responses"
@@ -142,7 +144,7 @@ def with_unit(columns: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-TABLES: Final[Registry[TableSpec]] = Registry("table", "mrb_lib.stats")
+TABLES: Final[Registry[Any]] = Registry("table", "mrb_lib.stats")
 
 
 def register_table(

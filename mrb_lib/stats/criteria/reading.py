@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import main_dimension, main_rows, opening, points
+from mrb_lib.stats.phrases import main_dimension, main_rows, opening, points
 
 _HEALTHBENCH = "Arora et al. 2025, arXiv 2505.08775"
 _SHOWN = 60

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES, adjust_families
 from mrb_lib.stats.core.options import (
     BoolArray,
     FloatArray,
@@ -26,6 +25,7 @@ from mrb_lib.stats.core.scoring import NO_GOLD, encode_gold, score
 from mrb_lib.stats.core.table import Option, register_table
 from mrb_lib.stats.criteria import reading
 from mrb_lib.stats.criteria.decisions import Decisions, decisions
+from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES, adjust_families
 from mrb_lib.stats.resampling.resample import cluster_codes, mean_over_clusters
 from mrb_lib.stats.resampling.robust import share_interval, t_interval, t_test
 from mrb_lib.tables.schema import CHOICES

@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.multiplicity import adjust_families
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons, stacked, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
-from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.difficulty import reading
 from mrb_lib.stats.difficulty.dif_matching import compare
 from mrb_lib.stats.difficulty.mantel_haenszel import FEWEST_CLUSTERS, Clusters, ets_class
+from mrb_lib.stats.multiplicity import adjust_families
 from mrb_lib.stats.resampling.resample import cluster_codes
+from mrb_lib.stats.subfields import By, columns_of, subfield_values
 
 DEFAULT_BY = "department"
 NO_SUBFIELDS = "no subfields: the cases have no department; name a column with by"
@@ -77,11 +77,11 @@ def dif(
     Parameters
     ----------
     verdicts, gold, cases, policy, dimensions : as in `mrb_lib.stats.accuracy.accuracy`
-    correction : of the p values, see `mrb_lib.stats.core.multiplicity.adjust`
+    correction : of the p values, see `mrb_lib.stats.multiplicity.adjust`
     by : a cases column to break down by, or `model_pair`; or several, one after another; None takes `department`
     family : the tests that are corrected together: all judges and subfields (of a column) within a "dimension", or
         "all", of all columns; where a column has two subfields they are one comparison, which counts once
-    cluster : the cases column whose cases are not independent, see `mrb_lib.stats.resampling.clusters.resampling_unit`
+    cluster : the cases column whose cases are not independent, see `mrb_lib.stats.clusters.resampling_unit`
 
     Returns
     -------

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.core.panel import Panel, as_panel
-from mrb_lib.stats.core.subfields import By, groups
 from mrb_lib.stats.failures.failure_kinds import HALF, MISSED, RIGHT, failure_kinds
+from mrb_lib.stats.subfields import By, groups
 
 COLUMNS = ("judge", "dimension", "by", "subfield", "n", "n_right", "n_half_right", "n_wrong", "wrong")
 

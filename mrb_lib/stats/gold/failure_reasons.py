@@ -12,9 +12,9 @@ from mrb_lib.stats.accuracy.mean_scores import means
 from mrb_lib.stats.core.options import BoolArray, join_reasons
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
-from mrb_lib.stats.core.subfields import groups
 from mrb_lib.stats.gold.adjudicated import records
 from mrb_lib.stats.resampling.resample import cluster_codes
+from mrb_lib.stats.subfields import groups
 
 NO_REASON = "no reason given"
 SAID_INSTEAD: Final = {

@@ -10,17 +10,17 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.judges.roster.groups import JURY, MEDICAL, MODEL_GROUPS, OTHER
-from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES, adjust_families
 from mrb_lib.stats.core.options import FloatArray, IntArray, check_choice, mean_of_defined, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
-from mrb_lib.stats.core.subfields import By
-from mrb_lib.stats.core.subfields import groups as parts_of
 from mrb_lib.stats.core.table import Option, register_table
 from mrb_lib.stats.groups import reading
 from mrb_lib.stats.groups.contrast import Contrast, JudgeMeans, contrast, judge_means
+from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES, adjust_families
 from mrb_lib.stats.resampling.resample import cluster_codes
 from mrb_lib.stats.significance.paired import ALPHA, check_margin, equivalence, noninferiority
+from mrb_lib.stats.subfields import By
+from mrb_lib.stats.subfields import groups as parts_of
 
 CONTRAST, DESCENDANTS, BASE = "contrast", "descendants", "base"
 HEURISTIC: Final = "heuristic"
@@ -77,7 +77,7 @@ def groups(
     judge_groups : `judge`, `group`, and, as far as it has these columns, `model` (the judges of one model count as one,
         by the mean of their scores) and `base` (for the descendants); see
         `mrb_lib.judges.roster.groups.judge_groups`. A judge without a row is in no group
-    correction : for the number of tests, see `mrb_lib.stats.core.multiplicity.adjust`
+    correction : for the number of tests, see `mrb_lib.stats.multiplicity.adjust`
     family : which tests are corrected together: those of one part, dimension and subfield ("dimension"), or all of a
         part ("all")
     margin : the largest difference of accuracy that does not matter, as a fraction, stated beforehand; without one,

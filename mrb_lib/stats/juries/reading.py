@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from mrb_lib.stats.accuracy.decisive import RATINGS
-from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows, opening
+from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
 
 _SHAPLEY = "Shapley 1953; Castro et al. 2009"
 MEANINGS = {

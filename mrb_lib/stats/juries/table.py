@@ -61,7 +61,7 @@ def jury(
     policy : a scoring policy, see `mrb_lib.stats.core.scoring.score`; juries are scored by it like any judge
     level : of measurement of the categories of ratings; above "nominal" there are juries by median and by mean
     dimensions : the dimensions to report, in order; None reports all that were judged
-    cluster : the cases column to resample by, see `mrb_lib.stats.resampling.clusters.resampling_unit`; folds keep
+    cluster : the cases column to resample by, see `mrb_lib.stats.clusters.resampling_unit`; folds keep
         clusters whole
     resamples : of the cluster bootstrap; 0 gives no intervals
     seed : of the bootstrap, of the five folds and of the orders of joining

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import main_dimension, opening, points
+from mrb_lib.stats.phrases import main_dimension, opening, points
 
 _HESTNESS = "Hestness et al. 2017, arXiv 1712.00409"
 MEANINGS = {

@@ -11,7 +11,6 @@ import pandas as pd
 from mrb_lib.stats.core.options import FloatArray, IntArray, join_reasons, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
-from mrb_lib.stats.core.subfields import groups
 from mrb_lib.stats.core.table import Option, register_table
 from mrb_lib.stats.gains.quantities import ACCURACY, case_quantities, why_none
 from mrb_lib.stats.learning import reading
@@ -26,6 +25,7 @@ from mrb_lib.stats.resampling.resample import (
     resampled,
 )
 from mrb_lib.stats.significance.paired import NO_CASES, PairOptions, pair_rows
+from mrb_lib.stats.subfields import groups
 
 FEW_SIZES: Final = "no curve: it has three unknowns and takes {} different numbers of training cases; there are {}"
 NO_COMMON: Final = "no case is scored for all judges of the series that none of them was trained on"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows, of_judges, on, opening, points
+from mrb_lib.stats.phrases import interval, main_dimension, main_rows, of_judges, on, opening, points
 
 MEANINGS = {
     "part": "all judges (one model), one judge, interaction (does a term differ between judges), or knowledge | text",

@@ -8,18 +8,18 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES, adjust_families
 from mrb_lib.stats.core.options import BoolArray, IntArray, check_choice, check_policy, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
-from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.models import reading
 from mrb_lib.stats.models.knowledge import knowledge
 from mrb_lib.stats.models.model_rows import ALL, all_judges, each_judge
 from mrb_lib.stats.models.observations import Observations, counts, log_length_ratio
 from mrb_lib.stats.models.terms import Covariates
+from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES, adjust_families
 from mrb_lib.stats.resampling.resample import cluster_codes
+from mrb_lib.stats.subfields import By, columns_of, subfield_values
 from mrb_lib.tables.schema import CHOICES
 
 DEFAULT_BY = "department"
@@ -87,8 +87,8 @@ def models(
         have it, and otherwise no subfield; of several columns each has models of its own
     dimensions : the dimensions to report, in order; None reports all that were judged
     cluster : the cases column over which the robust covariance sums, see
-        `mrb_lib.stats.resampling.clusters.resampling_unit`; verdicts on one case are always together
-    correction : for the number of tests, see `mrb_lib.stats.core.multiplicity.adjust`
+        `mrb_lib.stats.clusters.resampling_unit`; verdicts on one case are always together
+    correction : for the number of tests, see `mrb_lib.stats.multiplicity.adjust`
     family : which tests are corrected together: those of one part and model on one dimension (and column `by`), or on
         all
 

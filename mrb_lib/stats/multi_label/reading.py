@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import main_dimension, main_rows, opening, percent
+from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent
 
 MEANINGS = {
     "label": "the label; null in rows that average over labels | text",

@@ -23,7 +23,6 @@ from mrb_lib.stats.core.options import (
     with_ends,
 )
 from mrb_lib.stats.core.panel import ABSENT, Panel
-from mrb_lib.stats.core.subfields import By, Group, groups
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.multi_label import reading
 from mrb_lib.stats.multi_label.rows import EVEN, YES, label_shares, majority, pairs_of
@@ -36,6 +35,7 @@ from mrb_lib.stats.resampling.resample import (
     ratios,
     resampled,
 )
+from mrb_lib.stats.subfields import By, Group, groups
 
 MEASURES: Final = ("precision", "recall", "f1")
 _F1: Final = MEASURES.index("f1")

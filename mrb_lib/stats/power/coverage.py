@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
-from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.draws import draws
 from mrb_lib.stats.resampling.resample import cluster_sums, ratio
@@ -20,6 +19,7 @@ from mrb_lib.stats.resampling.robust import (
     t_interval,
 )
 from mrb_lib.stats.resampling.shares import share_intervals
+from mrb_lib.stats.subfields import Group
 
 RESAMPLES = 1001
 STUDIES, STUDIES_OF_PART = 500, 200

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import main_dimension, main_rows, opening
+from mrb_lib.stats.phrases import main_dimension, main_rows, opening
 
 _HOEFFDING = "Hoeffding 1952, doi:10.1214/aoms/1177729436"
 MEANINGS = {

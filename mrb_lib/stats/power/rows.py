@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.core.multiplicity import single_level
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons
-from mrb_lib.stats.core.subfields import Group
+from mrb_lib.stats.multiplicity import single_level
 from mrb_lib.stats.power.coverage import RESAMPLES, STUDIES, STUDIES_OF_PART, Coverage, coverage
 from mrb_lib.stats.power.formulas import (
     ALPHA,
@@ -22,6 +21,7 @@ from mrb_lib.stats.power.formulas import (
     power_at,
 )
 from mrb_lib.stats.significance.paired import row_test
+from mrb_lib.stats.subfields import Group
 
 STATED = (0.01, 0.02, 0.03, 0.05, 0.10)
 CURVE = tuple(round(0.005 * i, 3) for i in range(31))

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES
 from mrb_lib.stats.core.options import check_choice, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
-from mrb_lib.stats.core.subfields import By, groups
 from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES
 from mrb_lib.stats.power import reading
 from mrb_lib.stats.power.formulas import MeanDifferences
 from mrb_lib.stats.power.rows import (
@@ -28,6 +27,7 @@ from mrb_lib.stats.power.rows import (
     summary_row,
 )
 from mrb_lib.stats.resampling.resample import cluster_codes, n_clusters
+from mrb_lib.stats.subfields import By, groups
 
 PARTS = ("summary", "pair", "judge", "cases_needed", "curve", "coverage")
 COLUMNS = [
@@ -74,9 +74,9 @@ def power(
     cases : the cases table
     policy : a scoring policy, see `mrb_lib.stats.core.scoring.score`
     correction, family : of the tests of pairs, as in `mrb_lib.stats.significance.significance`
-    by : a cases column to break down by, or `model_pair`; or several, see `mrb_lib.stats.core.subfields.groups`
+    by : a cases column to break down by, or `model_pair`; or several, see `mrb_lib.stats.subfields.groups`
     dimensions : the dimensions to report, in order; None reports all that were judged
-    cluster : the cases column to resample by, see `mrb_lib.stats.resampling.clusters.resampling_unit`
+    cluster : the cases column to resample by, see `mrb_lib.stats.clusters.resampling_unit`
     resamples : 0 leaves out the simulated studies; any other number has them make intervals from 1,001 resamples
     seed : of the simulated studies
 

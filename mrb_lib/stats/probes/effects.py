@@ -8,14 +8,14 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.multiplicity import adjust_families
 from mrb_lib.stats.core.options import FloatArray, IntArray, join_reasons, with_ends
-from mrb_lib.stats.core.subfields import Group
+from mrb_lib.stats.multiplicity import adjust_families
 from mrb_lib.stats.probes.cells import means, shares
 from mrb_lib.stats.probes.expectation import NO_NOISE, TESTS, equivalence_p, kept, unmoved_p
 from mrb_lib.stats.probes.pairing import Paired, group_of, labelled
 from mrb_lib.stats.resampling.resample import interval_reason
 from mrb_lib.stats.significance.paired import ALPHA
+from mrb_lib.stats.subfields import Group
 
 PROBE: Final = "probe"
 NO_PROBES: Final = "no verdict is of a probe: `mrb judge --probe` asks for some, and `mrb probes` lists them"

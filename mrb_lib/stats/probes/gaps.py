@@ -10,11 +10,11 @@ from typing import Final, NamedTuple
 import pandas as pd
 
 from mrb_lib.stats.core.panel import ABSENT
-from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.probes.cells import Cells, cells
 from mrb_lib.stats.probes.effects import NOT_PAIRED, effect_rows, presented
 from mrb_lib.stats.probes.expectation import Known
 from mrb_lib.stats.probes.pairing import Paired, group_of, labelled
+from mrb_lib.stats.subfields import Group
 from mrb_lib.tables.schema import NO_PROBE
 
 GAP: Final = "gap"

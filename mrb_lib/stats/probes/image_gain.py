@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.core.options import FloatArray, with_ends
-from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.probes.cells import shares
 from mrb_lib.stats.probes.pairing import Paired, labelled
+from mrb_lib.stats.subfields import Group
 
 IMAGE: Final = "image"
 REMOVED: Final = ("image/removed", "image/blank")

@@ -9,9 +9,9 @@ import pandas as pd
 
 from mrb_lib.stats.core.options import FloatArray, with_ends
 from mrb_lib.stats.core.panel import Panel
-from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.probes.cells import leanings
 from mrb_lib.stats.probes.pairing import Paired, labelled
+from mrb_lib.stats.subfields import Group
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 
 LABELS: Final = "labels"

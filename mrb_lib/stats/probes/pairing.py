@@ -12,11 +12,11 @@ from mrb_lib.probes.probe import PROBES, drawn_by, parse_id, target
 from mrb_lib.stats.core.options import FloatArray, IntArray
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.scoring import encode_gold
-from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.probes.cells import Cells, cells, differences, of_judges
 from mrb_lib.stats.probes.expectation import Known, known
 from mrb_lib.stats.resampling.resample import cluster_codes
 from mrb_lib.stats.significance.differences import PairedDifferences
+from mrb_lib.stats.subfields import Group
 from mrb_lib.tables.schema import NO_PROBE
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import main_dimension, main_rows, opening, percent
+from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent
 from mrb_lib.stats.significance.paired import ALPHA
 
 _SCHUIRMANN = "Schuirmann 1987, doi:10.1007/BF01068419"

@@ -7,12 +7,10 @@ from typing import Final
 
 import pandas as pd
 
-from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES
 from mrb_lib.stats.core.options import check_choice, check_policy, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
-from mrb_lib.stats.core.subfields import By
-from mrb_lib.stats.core.subfields import groups as groups_of
 from mrb_lib.stats.core.table import Option, register_table
+from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES
 from mrb_lib.stats.probes import reading
 from mrb_lib.stats.probes.effects import probe_rows, tested
 from mrb_lib.stats.probes.gaps import gap_rows
@@ -22,6 +20,8 @@ from mrb_lib.stats.probes.pairing import Options, labelled, pair_probes
 from mrb_lib.stats.probes.ranks import rank_rows
 from mrb_lib.stats.probes.slopes import slope_rows
 from mrb_lib.stats.significance.paired import MARGIN, check_margin
+from mrb_lib.stats.subfields import By
+from mrb_lib.stats.subfields import groups as groups_of
 from mrb_lib.tables.schema import NO_PROBE
 
 COLUMNS: Final = [
@@ -87,7 +87,7 @@ def probes(
     probes : the verdicts of every probe by its id
     probe : the one that `verdicts` are of, which has no row
     policy : how verdicts become a score, see `mrb_lib.stats.core.scoring.score`
-    correction : for the number of tests, see `mrb_lib.stats.core.multiplicity.adjust`
+    correction : for the number of tests, see `mrb_lib.stats.multiplicity.adjust`
     family : which tests are corrected together: all that are made of a judge on a dimension (and subfield), over all
         probes ("dimension"), or all of the table ("all"), of all columns of `by`; gaps apart, and reversals apart
     margin : the largest share of verdicts, or change of accuracy or of choices for a response, that does not matter

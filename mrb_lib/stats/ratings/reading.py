@@ -6,7 +6,7 @@ from typing import Final
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import main_dimension, main_rows, number, opening
+from mrb_lib.stats.phrases import main_dimension, main_rows, number, opening
 
 UPSIDE_DOWN: Final = "seems to use the scale upside down: the interval of spearman lies below 0"
 MEANINGS: Final = {

@@ -26,7 +26,6 @@ from mrb_lib.stats.core.options import (
 )
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
-from mrb_lib.stats.core.subfields import By, Group, groups
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.ratings import reading
 from mrb_lib.stats.ratings.coefficients import N_MOMENTS, Moments, moment_sums, spearman, table_cells
@@ -41,6 +40,7 @@ from mrb_lib.stats.resampling.resample import (
     ratios,
     resampled,
 )
+from mrb_lib.stats.subfields import By, Group, groups
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CONSENSUS, LEVELS, category_numbers
 

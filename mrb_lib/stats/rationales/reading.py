@@ -6,7 +6,7 @@ from typing import Final
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import main_dimension, main_rows, opening, percent
+from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent
 
 ANNOTATORS: Final = "annotators"
 MEANINGS: Final = {

@@ -27,7 +27,6 @@ from mrb_lib.stats.core.options import (
 )
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
-from mrb_lib.stats.core.subfields import By, groups
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.rationales.reading import ANNOTATORS, MEANINGS, sentence
 from mrb_lib.stats.resampling.resample import (
@@ -40,6 +39,7 @@ from mrb_lib.stats.resampling.resample import (
     resampled,
 )
 from mrb_lib.stats.resampling.robust import t_interval
+from mrb_lib.stats.subfields import By, groups
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.formats.rationales import CATEGORIES, DIMENSION, JUDGE, RIGHT, VERDICTS
 

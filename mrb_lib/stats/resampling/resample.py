@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from mrb_lib.stats.clusters import cluster_codes as cluster_codes
+from mrb_lib.stats.clusters import n_clusters as n_clusters
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
-from mrb_lib.stats.core.subfields import Group
-from mrb_lib.stats.resampling.clusters import cluster_codes as cluster_codes
-from mrb_lib.stats.resampling.clusters import n_clusters as n_clusters
 from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.draws import Counts, are_kept, draws
 from mrb_lib.stats.resampling.quantiles import CONFIDENCE as CONFIDENCE
@@ -26,6 +25,7 @@ from mrb_lib.stats.resampling.quantiles import interval as interval
 from mrb_lib.stats.resampling.quantiles import quantiles as quantiles
 from mrb_lib.stats.resampling.robust import Estimate, effective_clusters, layout, ratio_of_sums
 from mrb_lib.stats.resampling.shares import ShareIntervals, share_intervals
+from mrb_lib.stats.subfields import Group
 
 ONE_CLUSTER = "no interval: all cases are in one cluster"
 FEW_CASES = "no interval: fewer than two cases"

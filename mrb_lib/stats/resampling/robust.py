@@ -16,9 +16,9 @@ import numpy as np
 from scipy import special
 
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
-from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.intervals import wilson
 from mrb_lib.stats.resampling.quantiles import CONFIDENCE
+from mrb_lib.stats.subfields import Group
 
 ENOUGH_CLUSTERS = 50
 """From so many clusters on the percentiles of the bootstrap cover what they should; see `few_clusters`."""
@@ -55,7 +55,7 @@ def layout(parts: Sequence[Group], codes: IntArray) -> Layout:
     Parameters
     ----------
     parts : groups without a case in common
-    codes : shape (n_cases,), the cluster of each case, see `mrb_lib.stats.resampling.clusters.cluster_codes`
+    codes : shape (n_cases,), the cluster of each case, see `mrb_lib.stats.clusters.cluster_codes`
     """
     group = np.full(len(codes), -1, dtype=np.int64)
     for number, part in enumerate(parts):

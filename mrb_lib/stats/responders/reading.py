@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import interval, main_dimension, main_rows, opening
+from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
 
 _BRADLEY = "Bradley & Terry 1952"
 _DAVIDSON = "Davidson 1970, doi:10.1080/01621459.1970.10481082"

@@ -11,7 +11,6 @@ import pandas as pd
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
-from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.core.table import Option, register_table
 from mrb_lib.stats.resampling.resample import cluster_codes, cluster_sums, mean_over_clusters
 from mrb_lib.stats.resampling.robust import Estimate, layout, ratio_of_sums, share_interval, t_interval
@@ -19,6 +18,7 @@ from mrb_lib.stats.responders.comparisons import from_labels, from_verdicts
 from mrb_lib.stats.selection import reading
 from mrb_lib.stats.selection.choosing import Chosen, choose
 from mrb_lib.stats.selection.items import Items, items
+from mrb_lib.stats.subfields import Group
 
 SCORE, WINS = "score", "wins"
 NO_ITEMS: Final = "no item has two different responses"

@@ -15,7 +15,6 @@ from mrb_lib.stats.confidence.rows import spread
 from mrb_lib.stats.confidence.scores import rank
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import Panel
-from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.robust import (
     Layout,
     by_group,
@@ -34,6 +33,7 @@ from mrb_lib.stats.selective.thresholds import (
     grid_place,
     upper_bound,
 )
+from mrb_lib.stats.subfields import Group
 
 DELTAS = (0.05, 0.1)
 FIXED, CONFORMAL = "fixed_sequence", "conformal_risk_control"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import main_dimension, main_rows, opening
+from mrb_lib.stats.phrases import main_dimension, main_rows, opening
 
 _AURC = "El-Yaniv & Wiener 2010; Geifman et al. 2019"
 MEANINGS = {

@@ -13,13 +13,13 @@ from mrb_lib.stats.confidence.rows import NO_ERROR, reasons
 from mrb_lib.stats.confidence.summary import NO_PROBABILITIES
 from mrb_lib.stats.core.options import typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
-from mrb_lib.stats.core.subfields import By, groups, one_kind_each
 from mrb_lib.stats.core.table import Option, register_table
 from mrb_lib.stats.resampling.resample import NO_RESAMPLES, cluster_codes
 from mrb_lib.stats.resampling.robust import FEW_CLUSTERS, layout
 from mrb_lib.stats.selective import reading
 from mrb_lib.stats.selective.answers import CLINICIAN, answers, references
 from mrb_lib.stats.selective.guarantees import areas, calibrate, curves, guarantees, one_a_cluster, places_of
+from mrb_lib.stats.subfields import By, groups, one_kind_each
 from mrb_lib.tables.errors import InputError
 
 NO_ANSWER = "no case with a probability has a gold label, or a panel that is split over it"

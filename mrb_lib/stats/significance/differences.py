@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
-from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.quantiles import TAILS, interval, selected
 from mrb_lib.stats.resampling.resample import cluster_sums, n_clusters, resampled_sums
 from mrb_lib.stats.resampling.robust import Estimate, effective_clusters, few_clusters, t_interval, t_test
 from mrb_lib.stats.significance.permutation import p_values, units
+from mrb_lib.stats.subfields import Group
 
 Values = TypeVar("Values", FloatArray, NDArray[np.int32])
 WholeArray = NDArray[np.int32]

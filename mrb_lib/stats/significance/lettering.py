@@ -15,11 +15,9 @@ from mrb_lib.stats.accuracy.references import with_references
 from mrb_lib.stats.core.options import BoolArray, FloatArray, join_reasons, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import Scores, encode_gold, score
-from mrb_lib.stats.core.subfields import groups
-from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import cluster_codes, n_clusters
-from mrb_lib.stats.significance import reading
 from mrb_lib.stats.significance.paired import ALPHA, PAIR, significance
+from mrb_lib.stats.subfields import groups
 
 _ALPHABET = ascii_lowercase + ascii_uppercase + "".join(chr(code) for code in range(0x3B1, 0x3CA) if code != 0x3C2)
 
@@ -80,16 +78,6 @@ COLUMNS = [
 MORE = ("n_common", "mean_rank", "critical_difference")
 
 
-@register_table(
-    "letters",
-    question="which judges belong together: accuracies in order, with letters for those not shown to differ",
-    columns=[name for name in COLUMNS if name not in MORE],
-    more=MORE,
-    meanings=reading.MEANINGS_OF_LETTERS,
-    headline=("accuracy", "letters", "above_constant"),
-    sentence=reading.sentence_of_letters,
-    why_no_ratings="",
-)
 def letters(
     verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,

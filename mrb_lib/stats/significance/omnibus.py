@@ -10,8 +10,8 @@ import numpy as np
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.scoring import BINARY_POLICIES
-from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.significance.permutation import FEWEST_MID_P
+from mrb_lib.stats.subfields import Group
 
 ONE_JUDGE = "there is one judge only"
 FEW_CASES = "fewer than two cases are scored for every judge"

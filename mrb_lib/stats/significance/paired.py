@@ -9,16 +9,14 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr
 
-from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES, adjust_families
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_choice, divide, join_reasons, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import BINARY_POLICIES, encode_gold, score
-from mrb_lib.stats.core.subfields import By, Group, groups
-from mrb_lib.stats.core.table import Option, register_table
+from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES, adjust_families
 from mrb_lib.stats.resampling.resample import NO_RESAMPLES, cluster_codes, interval_reason
-from mrb_lib.stats.significance import reading
 from mrb_lib.stats.significance.differences import PairedDifferences, PairPlan, paired_differences, plan_pairs
 from mrb_lib.stats.significance.omnibus import omnibus_rows
+from mrb_lib.stats.subfields import By, Group, groups
 from mrb_lib.tables.errors import InputError
 
 MARGIN = 0.05
@@ -118,16 +116,6 @@ COLUMNS = [
 ]  # fmt: skip
 
 
-@register_table(
-    "significance",
-    question="could the difference between two judges be chance, are they equivalent, and do all judges differ at all",
-    columns=[name for name in COLUMNS if name not in MORE],
-    more=MORE,
-    options={"margin": Option("differences of accuracy below it count as none", least=0, below=1)},
-    meanings=reading.MEANINGS,
-    sentence=reading.sentence,
-    why_no_ratings="",
-)
 def significance(
     verdicts: pd.DataFrame | Panel,
     gold: pd.DataFrame,
@@ -149,7 +137,7 @@ def significance(
     ----------
     verdicts, gold, cases, policy, by, dimensions, cluster, resamples, seed : as in
         `mrb_lib.stats.accuracy.accuracy`
-    correction : for the number of tests, see `mrb_lib.stats.core.multiplicity.adjust`
+    correction : for the number of tests, see `mrb_lib.stats.multiplicity.adjust`
     family : which tests are corrected together: all pairs within one dimension and subfield
         ("dimension"), or all pairs of the table ("all"), of all columns of `by`; tests of one kind only
     margin : the largest difference of accuracy that does not matter, as a fraction, stated beforehand; without one,

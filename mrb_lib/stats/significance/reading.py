@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import main_dimension, main_rows, opening
+from mrb_lib.stats.phrases import main_dimension, main_rows, opening
 
 _SCHUIRMANN = "Schuirmann 1987, doi:10.1007/BF01068419"
 _MCNEMAR = "McNemar 1947"

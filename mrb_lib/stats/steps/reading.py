@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import main_dimension, main_rows, opening, percent
+from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent
 
 _PROCESS = "Zheng et al. 2024, arXiv 2412.06559"
 MEANINGS = {

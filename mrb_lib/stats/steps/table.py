@@ -21,7 +21,6 @@ from mrb_lib.stats.core.options import (
 )
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
-from mrb_lib.stats.core.subfields import By, Group, groups
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import (
     block,
@@ -33,6 +32,7 @@ from mrb_lib.stats.resampling.resample import (
 )
 from mrb_lib.stats.steps import reading
 from mrb_lib.stats.steps.errors import MEASURES, Measured, measured, steps_of
+from mrb_lib.stats.subfields import By, Group, groups
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import LEVELS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import main_dimension, main_rows, opening, points
+from mrb_lib.stats.phrases import main_dimension, main_rows, opening, points
 
 _RAO = "Rao 1982, doi:10.1016/0040-5809(82)90004-1"
 MEANINGS = {

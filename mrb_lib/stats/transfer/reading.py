@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import interval, main_dimension, opening
+from mrb_lib.stats.phrases import interval, main_dimension, opening
 
 _HK = "Hartung & Knapp 2001, doi:10.1002/sim.791"
 MEANINGS = {

@@ -11,10 +11,10 @@ from scipy import special
 from mrb_lib.stats.core.options import FloatArray, IntArray, divide, join_reasons, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import Scores, encode_gold, score
-from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import cluster_codes
 from mrb_lib.stats.significance.paired import PairOptions
+from mrb_lib.stats.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.transfer import reading, trained
 from mrb_lib.stats.transfer.domains import (
     NO_CASES,
@@ -83,7 +83,7 @@ def transfer(
         follow those of the column before
     dimensions : the dimensions to report, in order; None reports all that were judged
     cluster : the cases column whose values are sampled together, see
-        `mrb_lib.stats.resampling.clusters.resampling_unit`
+        `mrb_lib.stats.clusters.resampling_unit`
     resamples, seed : of the permutations behind `expected_tau` (at most 199 are made); 0 makes none
 
     Returns

@@ -11,10 +11,10 @@ import pandas as pd
 
 from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons
 from mrb_lib.stats.core.panel import Panel
-from mrb_lib.stats.core.subfields import groups, subfield_values
 from mrb_lib.stats.resampling.resample import indicator
 from mrb_lib.stats.resampling.robust import Estimate, layout, ratio_of_sums, share_interval
 from mrb_lib.stats.significance.paired import PairOptions, pair_rows
+from mrb_lib.stats.subfields import groups, subfield_values
 
 TRAINED, OUT_OF_DOMAIN, BENCHMARK = "trained", "out_of_domain", "benchmark"
 WHOLE: Final = "all"

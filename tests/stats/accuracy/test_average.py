@@ -10,8 +10,8 @@ from mrb_lib.stats.accuracy import accuracy, average
 from mrb_lib.stats.accuracy.mean_scores import means
 from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
-from mrb_lib.stats.core.subfields import groups
 from mrb_lib.stats.resampling.resample import cluster_codes
+from mrb_lib.stats.subfields import groups
 from mrb_lib.tables.schema import DIMENSIONS, POLICIES
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 

@@ -14,7 +14,7 @@ from mrb_lib.stats.bias import bias
 from mrb_lib.stats.bias.logistic import FEW_CLUSTERS
 from mrb_lib.stats.bias.quality import ONE_ANNOTATOR, UNANIMOUS, WEAK, votes_of
 from mrb_lib.stats.bias.style_markers import length_difference, standardised
-from mrb_lib.stats.core.multiplicity import adjust
+from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import ORDERS
 from tests.stats.small_tables import annotations_of, cases_of, gold_of, verdicts_of

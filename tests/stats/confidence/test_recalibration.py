@@ -9,8 +9,8 @@ from sklearn.isotonic import IsotonicRegression
 
 from mrb_lib.stats.confidence.forecasts import Forecasts
 from mrb_lib.stats.confidence.recalibration import FOLDS, folds, isotonic, scale_temperature
-from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.robust import layout
+from mrb_lib.stats.subfields import Group
 
 
 def forecasts(n: int, columns: int, seed: int, digits: int = 12) -> Forecasts:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mrb_lib.stats.consistency.intervals import score_interval, signed_interval
-from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.robust import layout, ratio_of_sums, share_interval
+from mrb_lib.stats.subfields import Group
 
 Z2 = 1.959963984540054**2
 

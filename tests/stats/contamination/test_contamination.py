@@ -8,9 +8,9 @@ import pytest
 from scipy import stats
 
 from mrb_lib.stats.accuracy.table import accuracy
+from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.contamination.sides import gap, sides
 from mrb_lib.stats.contamination.table import NO_CUTOFF, NO_DATES, NONE_THERE, OF_BASE, contamination
-from mrb_lib.stats.tables import TABLES
 from tests.stats.small_tables import cases_of, gold_of, groups_of, random_verdicts, verdicts_of
 
 N = 120

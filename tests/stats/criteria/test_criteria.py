@@ -12,9 +12,9 @@ from statsmodels.stats.multitest import multipletests
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.stats.analyze import TABLES, analyze
 from mrb_lib.stats.criteria import criteria
 from mrb_lib.stats.criteria.table import NEVER_SEPARATES, NO_CRITERIA, NONE_WRONG
-from mrb_lib.stats.tables import TABLES, analyze
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of, gold_of, verdicts_of
 

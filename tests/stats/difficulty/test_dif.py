@@ -9,7 +9,6 @@ from scipy.stats import t as student
 from statsmodels.api import Logit
 from statsmodels.stats.contingency_tables import StratifiedTable
 
-from mrb_lib.stats.core.multiplicity import adjust
 from mrb_lib.stats.difficulty.dif_matching import tables
 from mrb_lib.stats.difficulty.dif_table import (
     FEW_CLUSTERS,
@@ -21,6 +20,7 @@ from mrb_lib.stats.difficulty.dif_table import (
     dif,
 )
 from mrb_lib.stats.difficulty.discrimination import discriminations
+from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of, gold_of, verdicts_of
 

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from mrb_lib.stats.core.multiplicity import adjust
 from mrb_lib.stats.core.panel import ABSENT, Panel
 from mrb_lib.stats.groups.table import ALIKE, HEURISTIC, NO_JUDGE, ONE_CLUSTER, ONE_JUDGE, contrasted, groups
+from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import groups_of
 

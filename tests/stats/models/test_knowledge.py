@@ -15,12 +15,12 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.build.construct.tables import write_work_chunks
 from mrb_lib.build.construct.work import create_work
 from mrb_lib.cli.main import main
+from mrb_lib.stats.analyze import TABLES, unread
 from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.models import knowledge as made
 from mrb_lib.stats.models.table import COLUMNS, models
 from mrb_lib.stats.resampling.resample import cluster_codes
-from mrb_lib.stats.tables import TABLES, unread
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.validation import conform
 from mrb_lib.verdicts.manifest import Manifest, write_manifest

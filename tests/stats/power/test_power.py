@@ -10,7 +10,6 @@ from scipy.special import comb
 from statsmodels.stats.power import TTestPower
 
 from mrb_lib.stats.accuracy.mean_scores import means
-from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.power.coverage import coverage
 from mrb_lib.stats.power.formulas import (
     T_TEST,
@@ -25,6 +24,7 @@ from mrb_lib.stats.power.mcnemar import exact_cases, exact_detectable, exact_pow
 from mrb_lib.stats.power.table import power
 from mrb_lib.stats.significance.differences import paired_differences, plan_pairs
 from mrb_lib.stats.significance.paired import CLUSTERED, MCNEMAR, PERMUTATION, sign_test, significance
+from mrb_lib.stats.subfields import Group
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
 

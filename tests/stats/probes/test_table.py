@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from mrb_lib.probes.probe import target
-from mrb_lib.stats.core.multiplicity import adjust
 from mrb_lib.stats.core.panel import ABSENT
+from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.probes import probes
 from mrb_lib.stats.probes.effects import NO_PROBES, NOT_PAIRED, NOT_SCORED
 from mrb_lib.stats.probes.expectation import NO_NOISE, TESTS, UNKNOWN, known

@@ -10,10 +10,10 @@ from sklearn.metrics import cohen_kappa_score, f1_score, recall_score
 
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.demo.ratings import RatingJudge
+from mrb_lib.stats.analyze import analyze
 from mrb_lib.stats.ratings import reading
 from mrb_lib.stats.ratings import table as ratings_table
 from mrb_lib.stats.resampling.resample import FEW_CASES
-from mrb_lib.stats.tables import analyze
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import category_numbers
 from tests.stats.ratings.rated import SCALE, benchmark, simulated, verdicts

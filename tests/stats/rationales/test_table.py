@@ -12,8 +12,8 @@ from sklearn.metrics import cohen_kappa_score
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.stats.analyze import TABLES, analyze
 from mrb_lib.stats.rationales.table import ALIKE_GAP, FEW_GAP
-from mrb_lib.stats.tables import TABLES, analyze
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.formats.rationales import CATEGORIES
 

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.selection.choosing import MOST_SUBSETS, subsets
 from mrb_lib.stats.selection.table import NO_ITEMS, NONE_COMPLETE, SCORE, WINS, best_of_n
-from mrb_lib.stats.tables import TABLES
 from tests.stats.small_tables import cases_of, gold_of, verdicts_of
 
 SIZES = [2, 3, 4, 5] * 15

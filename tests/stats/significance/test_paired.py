@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.accuracy import correctness
-from mrb_lib.stats.core.multiplicity import adjust
+from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.significance.omnibus import permutation_f
 from mrb_lib.stats.significance.paired import significance
 from mrb_lib.tables.errors import InputError

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from statsmodels.stats.multitest import multipletests
 
+from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.significance.paired import significance
-from mrb_lib.stats.tables import TABLES
 from mrb_lib.stats.templates.runs import OTHER_SETTINGS, UNKNOWN_PROMPTS
 from mrb_lib.stats.templates.table import NO_ORDERS, NO_REPEATS, NO_SPREAD, ONE_PROMPT, templates
 from mrb_lib.verdicts.manifest import Manifest

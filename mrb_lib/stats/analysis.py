@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import pandas as pd
 
-from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import GOLD_RULES, GoldRule, votes_behind
 from mrb_lib.benchmarks.votes import gold as gold_labels
-from mrb_lib.stats.core.options import check_choice
+from mrb_lib.stats.clusters import resampling_unit
+from mrb_lib.stats.core.options import check_choice, pick_dimensions
 from mrb_lib.stats.core.panel import Panel, as_panel, panels
-from mrb_lib.stats.core.subfields import By
+from mrb_lib.stats.estimation import IntArray, Sampling
 from mrb_lib.stats.multi_label.rows import ANSWERS, label_rows, names_of
+from mrb_lib.stats.scoring import Scores, score
+from mrb_lib.stats.subfields import By, Group, groups
+from mrb_lib.stats.verdicts import Verdicts, labels_of
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.schema import CHOICES
+from mrb_lib.tables.schema import CHOICES, KEYS, NO_PROBE
 
 _ORDERED_PREFERENCE = ("A", "tie", "B")
 POSTERIOR: Final = "posterior"
@@ -25,11 +30,11 @@ RULES: Final = (*GOLD_RULES, POSTERIOR)
 ADJUDICATED: Final = "adjudicated"
 
 
-Verdicts = pd.DataFrame | Mapping[str, Panel] | None
+GivenVerdicts = pd.DataFrame | Mapping[str, Panel] | None
 
 
 @dataclass(frozen=True)
-class Inputs:
+class Analysis:
     """What a table may ask for, by name; nothing is made before it is asked for.
 
     Attributes
@@ -62,11 +67,96 @@ class Inputs:
     pairs: Sequence[tuple[str, str]] | None = None
     prompts: pd.DataFrame | None = None
     marks: pd.DataFrame | None = None
+    stated_gold: pd.DataFrame | None = None
+    versus: str | None = None
+
+    @classmethod
+    def from_frames(
+        cls,
+        cases: pd.DataFrame,
+        verdicts: pd.DataFrame | None = None,
+        gold: pd.DataFrame | None = None,
+        annotations: pd.DataFrame | None = None,
+        *,
+        dimensions: Sequence[str] | None = None,
+        probe: str = NO_PROBE,
+        meta: BenchmarkMeta | None = None,
+        training: pd.DataFrame | None = None,
+        **options: Any,
+    ) -> Analysis:
+        """Make the analysis of tables in memory, without a benchmark folder.
+
+        Parameters
+        ----------
+        cases, verdicts, annotations : tables as on disk
+        gold : `case_id, dimension, choice`; None takes the majority of the annotations
+        dimensions : the dimensions to report, in order; None takes all that are judged, labelled or annotated
+        meta : task, categories and level of the labels; None is a preference
+        options : as in `mrb_lib.analyze`
+        """
+        frames = [frame for frame in (verdicts, gold, annotations) if frame is not None]
+        found = pick_dimensions((name for frame in frames for name in frame["dimension"].dropna().unique()), dimensions)
+        known = BenchmarkMeta("tables", "general") if meta is None else meta
+        about = replace(known, dimensions=tuple(dict.fromkeys((*found, *known.dimensions) if meta else found)))
+        annotations = empty_annotations() if annotations is None else annotations
+        if "images" not in cases:
+            cases = cases.assign(images=[[] for _ in range(len(cases))])
+        benchmark = Benchmark(about, cases.reset_index(drop=True), annotations)
+        probes = {} if verdicts is None else read_panels(benchmark, [verdicts], training)
+        given: dict[str, Any] = {"policy": "balanced", "by": None, "cluster": None, "correction": None}
+        given |= {"family": "dimension", "resamples": 2000, "seed": 0, "rule": "majority", "level": about.level}
+        given |= {"training": training, **options}
+        of_dimensions = {name: panel.of_dimensions(found) for name, panel in probes.items()}
+        return cls(
+            benchmark=benchmark, probes=of_dimensions, probe=probe, dimensions=found, stated_gold=gold, **given
+        )  # fmt: skip
 
     @property
-    def verdicts(self) -> Panel | None:
-        """The verdicts of the probe; None where there are none."""
+    def panel(self) -> Panel | None:
+        """The verdicts of the probe as an array; None where there are none."""
         return self.probes.get(self.probe)
+
+    @cached_property
+    def verdicts(self) -> Verdicts:
+        """The verdicts of the probe as codes."""
+        return self.of_probe(self.probe)
+
+    def of_probe(self, probe: str) -> Verdicts:
+        """The verdicts of any probe as codes; without entries where there are none."""
+        found = self.probes.get(probe)
+        categories = self.benchmark.meta.categories if self.benchmark.meta.is_rating else CHOICES
+        none = pd.DataFrame(columns=[*KEYS["verdicts"], "choice"])
+        return Verdicts.of(as_panel(none, self.cases["case_id"], self.names, categories) if found is None else found)
+
+    @property
+    def names(self) -> list[str]:
+        """The dimensions, in order."""
+        return list(self.dimensions)
+
+    @cached_property
+    def parts(self) -> list[Group]:
+        """All cases, then the cases of each subfield."""
+        return groups(self.cases, self.by)
+
+    @cached_property
+    def sampling(self) -> Sampling:
+        """The clusters of the cases, and their draws."""
+        return Sampling.of(self.cases, self.cluster, self.resamples, self.seed)
+
+    @cached_property
+    def unit(self) -> str:
+        """The name of what is resampled."""
+        return resampling_unit(self.cases, self.cluster).name
+
+    @cached_property
+    def labels(self) -> IntArray:
+        """The gold labels as codes, shape (cases, dimensions); -1 where there is none."""
+        return labels_of(self.gold, self.cases["case_id"], self.names, self.verdicts.categories)
+
+    @cached_property
+    def scores(self) -> Scores:
+        """What the verdicts are worth by the policy."""
+        return score(self.verdicts, self.labels, self.policy)
 
     @cached_property
     def judge_groups(self) -> pd.DataFrame:
@@ -75,14 +165,14 @@ class Inputs:
             return self.groups
         from mrb_lib.judges.roster.groups import judge_groups  # only two tables ask for them
 
-        return judge_groups(self.verdicts.judges if self.verdicts is not None else [])
+        return judge_groups(self.panel.judges if self.panel is not None else [])
 
     @property
     def benchmark_name(self) -> str:
         """The name of the benchmark."""
         return self.benchmark.meta.name
 
-    @property
+    @cached_property
     def cases(self) -> pd.DataFrame:
         """The cases table, in which copies of an image have one name."""
         return self.benchmark.cases_by_image
@@ -123,6 +213,8 @@ class Inputs:
     @cached_property
     def gold(self) -> pd.DataFrame:
         """The gold labels by the rule asked for; "adjudicated" is the majority as reviewers corrected it."""
+        if self.stated_gold is not None:
+            return self.stated_gold
         if self.rule != ADJUDICATED or self.adjudications is None:
             return labels(self.benchmark, self.rule)
         from mrb_lib.stats.gold.adjudicated import adjudicated_gold  # only this rule asks reviewers
@@ -211,4 +303,5 @@ def rule_in_words(benchmark: Benchmark, rule: str, dimension: str | None = None)
     return votes_behind(gold if dimension is None else gold[gold["dimension"] == dimension]) or rule
 
 
-NAMES: Final = frozenset(name for name in (*Inputs.__annotations__, *vars(Inputs)) if not name.startswith("_"))
+NAMES: Final = frozenset(name for name in (*Analysis.__annotations__, *vars(Analysis)) if not name.startswith("_"))
+"""What the functions that make tables may ask for by the name of a parameter."""

@@ -6,17 +6,20 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from mrb_lib.stats.core.options import IntArray
 from mrb_lib.tables.errors import InputError
 
 CLUSTER: Final = "cluster"
 CASE: Final = "case_id"
 SHARED: Final = {
     "item": "hold {} different items", "question": "ask {} different questions",
-    "images": "show {} different images or sets of them", "dataset": "come from {} different sources",
+    "images": "show {} different images or sets of them",
 }  # fmt: skip
 FEWEST: Final = 10
+MOST_OF_ONE: Final = 0.75
+"""A column of which one value holds a larger share of the cases is not clustered by unless it is named."""
+IntArray = NDArray[np.int64]
 
 
 class ResamplingUnit(NamedTuple):
@@ -27,11 +30,13 @@ class ResamplingUnit(NamedTuple):
     name : the column of the cases table whose values are the units; "case_id" where cases are
     codes : shape (n_cases,), the unit of each case, 0 to the number of units - 1
     statement : which unit and how many, as "clustered by question: 200 cases ask 197 different questions"
+    crossed : shape (n_cases,), the unit of each case by a second column that crosses the first; None without one
     """
 
     name: str
     codes: IntArray
     statement: str
+    crossed: IntArray | None = None
 
 
 def resampling_unit(cases: pd.DataFrame, cluster: str | None = None) -> ResamplingUnit:
@@ -41,10 +46,10 @@ def resampling_unit(cases: pd.DataFrame, cluster: str | None = None) -> Resampli
     ----------
     cases : the cases table
     cluster : a column of it, "case_id" for the cases themselves. None takes the column `cluster` where a case has a
-        value in it; else, of the columns `SHARED` (item, question text, images, source), the coarsest
-        one that repeats: the one with the fewest different values among those with fewer values than there are
-        cases and with `FEWEST` at least, since fewer units show nothing of how they vary; else the cases, or the items
-        where cases are steps of items
+        value in it; else the coarsest of the columns `SHARED` (item, question text, images) that repeats: the one with
+        the fewest different values, at least `FEWEST` and fewer than there are cases, of which none holds more than
+        `MOST_OF_ONE` of the cases; else the cases, or the items where cases are steps of items. A second of these
+        columns that crosses the first is clustered by as well, where an average case shares its value with another
 
     Returns
     -------
@@ -71,16 +76,33 @@ def resampling_unit(cases: pd.DataFrame, cluster: str | None = None) -> Resampli
         return _unit(cases, CLUSTER)
     shared = {name: _codes(cases, name) for name in SHARED if name in cases.columns}
     repeated = {name: codes for name, codes in shared.items() if 1 < n_clusters(codes) < n}
-    enough = {name: codes for name, codes in repeated.items() if n_clusters(codes) >= FEWEST}
+    uneven = {name: np.bincount(codes).max() / n for name, codes in repeated.items()}
+    enough = {
+        name: codes for name, codes in repeated.items() if n_clusters(codes) >= FEWEST and uneven[name] <= MOST_OF_ONE
+    }
     alone = "item" if "item" in repeated and "step" in cases.columns else CASE
-    chosen = min(enough, key=lambda each: n_clusters(enough[each]), default=alone)
+    chosen, *others = [*sorted(enough, key=lambda each: n_clusters(enough[each])), alone]
     unit = _unit(cases, chosen, shared.get(chosen))
-    few = [
+    for name in others:
+        if name in enough and _cross(unit.codes, enough[name]):
+            what = SHARED[name].format(f"{n_clusters(enough[name]):,}")
+            statement = f"{unit.statement}, and by {name}: they {what}"
+            unit = ResamplingUnit(f"{chosen} x {name}", unit.codes, statement, enough[name])
+            break
+    notes = [
         f"the column {name} has only {n_clusters(codes)} values, too few to cluster by"
+        if n_clusters(codes) < FEWEST
+        else f"one value of the column {name} holds {uneven[name]:.0%} of the cases, too many to cluster by"
         for name, codes in repeated.items()
         if name not in enough and name != unit.name
     ]
-    return unit._replace(statement="; ".join([unit.statement, *few]))
+    return unit._replace(statement="; ".join([unit.statement, *notes]))
+
+
+def _cross(first: IntArray, second: IntArray) -> bool:
+    """Whether clusters of the one hold cases of several clusters of the other, and the second are not nearly cases."""
+    pairs = len(np.unique(np.stack([first, second]), axis=1).T)
+    return pairs > max(n_clusters(first), n_clusters(second)) and (np.bincount(second) ** 2).sum() >= 2 * len(second)
 
 
 def check_cluster(cases: pd.DataFrame, cluster: str | None) -> None:

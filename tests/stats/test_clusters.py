@@ -10,8 +10,8 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.stats.resampling.clusters import n_clusters, resampling_unit
-from mrb_lib.stats.tables import TABLES, analyze
+from mrb_lib.stats.analyze import TABLES, analyze
+from mrb_lib.stats.clusters import n_clusters, resampling_unit
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import annotations_of, cases_of, verdicts_of
 

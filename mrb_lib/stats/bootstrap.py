@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pandas as pd
 
+from mrb_lib.stats.clusters import ResamplingUnit, cluster_codes, n_clusters, resampling_unit
 from mrb_lib.stats.core.options import FloatArray, IntArray
-from mrb_lib.stats.resampling.clusters import ResamplingUnit, cluster_codes, n_clusters, resampling_unit
 from mrb_lib.stats.resampling.draws import draws
 from mrb_lib.stats.resampling.resample import interval, interval_reason
 from mrb_lib.stats.resampling.robust import Estimate, effective_clusters, few_clusters, t_interval
@@ -42,7 +42,7 @@ def bootstrap(
     by : a column to break down by, after the whole frame; the same draws serve every group. Rows without a value are
         in the whole frame only
     cluster : the column of `frame` whose values are drawn. None takes the unit that
-        `mrb_lib.stats.resampling.clusters.resampling_unit` finds among the cases of the frame (its rows, where it has
+        `mrb_lib.stats.clusters.resampling_unit` finds among the cases of the frame (its rows, where it has
         no `case_id`). The cases table of a benchmark gives its own clusters, by `case_id`: the draws are then those of
         the tables of `mrb_lib.analyze`, also where `frame` holds some of the cases only, or not the columns that
         repeat. A row without a value is a cluster of its own.

@@ -1,7 +1,7 @@
 """The tables of `mrb analyze`: from a benchmark and verdicts to one frame.
 
 A table is a function that registers itself, see `mrb_lib.stats.core.table`. It is given, by the names of its
-parameters, what it asks for of `Inputs`.
+parameters, what it asks for of `Analysis`.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ import pandas as pd
 from threadpoolctl import ThreadpoolController
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.stats.core.multiplicity import CORRECTIONS, FAMILIES
+from mrb_lib.stats.analysis import ADJUDICATED, NAMES, RULES, Analysis
+from mrb_lib.stats.analysis import GivenVerdicts as GivenVerdicts
+from mrb_lib.stats.analysis import read_panels as read_panels
+from mrb_lib.stats.clusters import check_cluster, resampling_unit
+from mrb_lib.stats.columns import MOVED, Table
 from mrb_lib.stats.core.options import check_choice, check_policy, join_reasons
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.scoring import BOTH_ORDERS
-from mrb_lib.stats.core.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.core.table import TABLES as TABLES
 from mrb_lib.stats.core.table import UNIT, with_unit
 from mrb_lib.stats.failures.where import restricted
-from mrb_lib.stats.inputs import ADJUDICATED, NAMES, RULES, Inputs
-from mrb_lib.stats.inputs import Verdicts as Verdicts
-from mrb_lib.stats.inputs import read_panels as read_panels
-from mrb_lib.stats.resampling.clusters import check_cluster, resampling_unit
+from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES
+from mrb_lib.stats.subfields import By, columns_of, subfield_values
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import ADJUDICATION_COLUMNS, KEYS, LEVELS, NO_PROBE, POLICIES
 from mrb_lib.verdicts.training import mark_seen
@@ -41,7 +42,7 @@ _READ_AS: Final = {"dimensions": "dimension", "annotated_gold": "gold", "judge_g
 
 
 def asks_for(table: str) -> tuple[str, ...]:
-    """The names of what a table is made from, all of `Inputs`; a function's other parameters keep their defaults."""
+    """The names of what a table is made from, all of `Analysis`; a function's other parameters keep their defaults."""
     return tuple(name for name in TABLES[table].parameters if name in NAMES)
 
 
@@ -68,7 +69,7 @@ def verdict_columns(table: str) -> tuple[str, ...]:
 
 def analyze(
     benchmark: Benchmark,
-    verdicts: Verdicts,
+    verdicts: GivenVerdicts,
     table: str,
     *,
     policy: str = "balanced",
@@ -92,6 +93,7 @@ def analyze(
     pairs: Sequence[tuple[str, str]] | None = None,
     prompts: pd.DataFrame | None = None,
     marks: pd.DataFrame | None = None,
+    versus: str | None = None,
     **options: float,
 ) -> pd.DataFrame:
     """Make one of the registered tables, `TABLES`.
@@ -114,7 +116,7 @@ def analyze(
     resamples, seed : of the cluster bootstrap; 0 resamples give no intervals
     cluster : the cases column to cluster by, "case_id" for the cases themselves; None takes the column `cluster`
         where there is one, else the coarsest of item, question, images and dataset that repeats and has ten values,
-        else cases; see `mrb_lib.stats.resampling.clusters.resampling_unit`
+        else cases; see `mrb_lib.stats.clusters.resampling_unit`
     level : of measurement of the labels; None takes the benchmark's own. Above the nominal
         level preferences are ordered A, tie, B.
     probe : the verdicts to read
@@ -135,6 +137,7 @@ def analyze(
         their names alone
     marks : `item_id`, `model`, `correct`: which model answered which item right, for the part `knowledge` of the table
         `models`; None where no model answered, which gives no such rows
+    versus : the judge that `significance` compares all others with; None compares every two
     options : those that the table alone has, such as `margin` of `significance`; `mrb analyze --explain T`
         names them
 
@@ -149,6 +152,8 @@ def analyze(
     InputError
         An option is unknown, or the table needs verdicts or preferences that are not there.
     """
+    if table in MOVED and table not in TABLES:
+        raise InputError(f"table {table}: is now part of {MOVED[table]}.")
     spec = TABLES[table]
     own_options = spec.checked(options)
     check_choice("intervals", intervals, INTERVALS)
@@ -162,7 +167,7 @@ def analyze(
         benchmark = benchmark.of_one_choice
         own = list(benchmark.meta.dimensions)
     dimensions = own if dimension is None else [dimension]
-    inputs = Inputs(
+    inputs = Analysis(
         benchmark=benchmark,
         probes={},
         probe=probe,
@@ -184,6 +189,7 @@ def analyze(
         pairs=pairs,
         prompts=prompts,
         marks=marks,
+        versus=versus,
     )
     _check_options(inputs)
     _check_task(benchmark, table, policy, has_marks=marks is not None)
@@ -197,14 +203,21 @@ def analyze(
     inputs = replace(inputs, probes=probes)
     if adjudications is None:
         inputs = replace(inputs, adjudications=pd.DataFrame(columns=ADJUDICATION_COLUMNS, dtype="str"))
-    left_to_table = set() if correction is not None else {"correction"}
-    given = set(spec.parameters_read(has_marks=marks is not None)) - left_to_table
-    arguments = {name: getattr(inputs, name) for name in asks_for(table) if name in given}
     with _libraries().limit(limits=1, user_api="blas"):  # small products wait for each other where cores are busy
-        frame = spec.make(**arguments, **own_options)
-    if inputs.verdicts is not None:
-        frame = _with_seen_reasons(frame, inputs.verdicts)
-    if UNIT in spec.parameters:
+        if isinstance(spec, Table):
+            frame = spec.of(inputs, **own_options)
+        else:
+            left_to_table = set() if correction is not None else {"correction"}
+            given = set(spec.parameters_read(has_marks=marks is not None)) - left_to_table
+            arguments = {
+                name: inputs.panel if name == "verdicts" else getattr(inputs, name)
+                for name in asks_for(table)
+                if name in given
+            }
+            frame = spec.make(**arguments, **own_options)
+    if inputs.panel is not None:
+        frame = _with_seen_reasons(frame, inputs.panel)
+    if UNIT in spec.parameters and not isinstance(spec, Table):
         unit = resampling_unit(benchmark.cases_by_image, cluster).name
         columns = list(with_unit(list(frame.columns)))
         frame = frame.assign(**{UNIT: pd.Series(unit, index=frame.index, dtype="str")})[columns]
@@ -218,7 +231,7 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _check_options(given: Inputs) -> None:
+def _check_options(given: Analysis) -> None:
     """Raise `InputError` for an option that is wrong for every table, whether this one reads it or not."""
     meta, cases = given.benchmark.meta, given.cases
     check_choice("gold rule", given.rule, (*RULES, ADJUDICATED))
@@ -282,7 +295,7 @@ def _check_task(benchmark: Benchmark, table: str, policy: str, *, has_marks: boo
 
 
 def _probes(
-    benchmark: Benchmark, verdicts: Verdicts, table: str, probe: str, dimensions: Sequence[str]
+    benchmark: Benchmark, verdicts: GivenVerdicts, table: str, probe: str, dimensions: Sequence[str]
 ) -> Mapping[str, Panel]:
     """The panels a table reads, on the dimensions asked for; none for a table that reads none."""
     if "verdicts" not in asks_for(table):

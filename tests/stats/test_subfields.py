@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mrb_lib.stats.core.subfields import columns_of, groups, one_kind_each
+from mrb_lib.stats.subfields import columns_of, groups, one_kind_each
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of
 

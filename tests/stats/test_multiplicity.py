@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from mrb_lib.stats.core.multiplicity import CORRECTIONS, adjust, adjust_families, single_level
+from mrb_lib.stats.multiplicity import CORRECTIONS, adjust, adjust_families, single_level
 from mrb_lib.tables.errors import InputError
 
 # Benjamini and Hochberg (1995), section 4.

@@ -1,0 +1,240 @@
+"""What a table is: its name, question, columns, options, sentence, and the function that makes it.
+
+A column is declared once. Its place, type and meaning, and the reason why it may be null, follow from that.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.stats.core.columns import Meaning
+from mrb_lib.stats.core.table import ABOUT_PAIRS, TABLES, Option
+
+if TYPE_CHECKING:
+    from mrb_lib.stats.analysis import Analysis
+
+Make = TypeVar("Make", bound=Callable[..., pd.DataFrame])
+_TYPES = {"text": "str", "yes/no": "boolean", "cases": "Int64", "count": "Int64", "rank": "Int64"}
+NO_CASES = "no case can be scored"
+NO_RESAMPLES = "no interval: no resamples were asked for"
+ONE_CLUSTER = "no interval: fewer than two clusters of cases"
+DOMINATED = "no interval: one cluster holds more than three quarters of the cases"
+ALIKE = "no interval: the cases do not differ"
+WHOLE = ("policy", "cluster", "correction", "family_scope")
+"""Columns that are the same in every row and follow from the analysis."""
+MOVED: Final = {
+    "average": "accuracy, in the rows of dimension average",
+    "letters": "significance, in the rows of part letters",
+    "annotator_pairs": "agreement, in the rows of part pair",
+    "annotators": "gold_rules, in the rows of part annotator",
+    "steps": "ratings, in the rows of part step",
+    "labels": "ratings, in the rows of part label",
+    "rationales": "ratings, in the rows of part rationale",
+    "templates": "probes, in the rows of part template",
+    "learning": "gains, in the rows of part ingredient",
+}
+"""Where the tables went that are no longer of their own."""
+SCORED: Final = ("policy", "by", "dimension", "gold", "cluster", "resamples", "seed")
+"""The options of `analyze` that tables of scores read."""
+TESTED: Final = (*SCORED, "correction", "family")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column, or an estimate with both ends of its 95% interval.
+
+    Attributes
+    ----------
+    meaning : at most twelve words, readable alone
+    unit : one of `mrb_lib.stats.core.columns.UNITS`
+    source : of the method, author and year
+    ends : the names of the ends of its interval; none if it has none
+    null : why a value is null in a row that has cases
+    """
+
+    name: str
+    meaning: str
+    unit: str = "number"
+    source: str = ""
+    ends: tuple[str, ...] = ()
+    null: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column and the ends of its interval."""
+        return (self.name, *self.ends)
+
+    def meanings(self) -> dict[str, Meaning]:
+        """What the column and its ends hold, by name."""
+        ends = dict(zip(self.ends, ("lower", "upper"), strict=False))
+        return {self.name: Meaning(self.meaning, self.unit, self.source)} | {
+            name: Meaning(f"{which} end of the 95% interval of {self.name}", self.unit) for name, which in ends.items()
+        }
+
+
+def estimated(name: str, meaning: str, unit: str = "share 0-1", source: str = "", null: str = "") -> Column:
+    """Return a column of estimates, with columns for the ends of their intervals."""
+    return Column(name, meaning, unit, source, (f"{name}_low", f"{name}_high"), null)
+
+
+JUDGE = Column("judge", "name of the judge", "text")
+JUDGE_1, JUDGE_2 = Column("judge_1", "name of the better judge", "text"), Column("judge_2", "name of the other", "text")
+DIMENSION = Column("dimension", "what was judged, such as accuracy, relevance or overall", "text")
+SUBFIELD = (
+    Column("subfield", "group of cases, such as an organ; null: all cases", "text"),
+    Column("by", "column of the cases that makes the subfields", "text"),
+    Column("n_unassigned", "cases in no subfield", "cases"),
+)
+POLICY = Column("policy", "scoring policy: how the verdicts on a case become its score", "text")
+N, N_EXCLUDED = Column("n", "cases that the row rests on", "cases"), Column("n_excluded", "the other cases", "cases")
+N_SEEN = Column("n_seen", "excluded cases that the judge was trained on", "cases")
+CLUSTER = (
+    Column("cluster", "column of the cases whose values are taken as clusters", "text"),
+    Column("n_clusters", "clusters of cases that vary independently", "count"),
+)
+ERROR = (
+    Column("standard_error", "standard error of the estimate, robust to clusters", source="Bell and McCaffrey 2002"),
+    Column("df", "its degrees of freedom"),
+    Column("interval", "method of the interval: percentile (bootstrap), t, or deff (Wilson's)", "text"),
+)
+TESTS = (
+    Column("p_value", "probability of data as far from no difference, if there is none", "p 0-1"),
+    Column("p_adjusted", "p_value corrected for the number of tests", "p 0-1"),
+    Column("correction", "correction for the number of tests", "text"),
+    Column("family", "number of tests corrected together", "count"),
+    Column("family_scope", "tests corrected together: those of one dimension and subfield, or all", "text"),
+)
+REASON = Column("reason", "why a value is null, or what to mind in reading the row", "text")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of `mrb analyze`; `make` gives its rows, which `of` puts in order.
+
+    Attributes
+    ----------
+    name, question : what it is called, and the question it answers
+    declared : its columns, without `reason`, which is the last of every table
+    uses : the options of `analyze` that it reads
+    needs_verdicts : whether it cannot be made without verdicts
+    reads : columns of the verdicts table that it is made from, besides keys and choice
+    options : options that only this table has, by name
+    headline : columns that answer the question, which a narrow text table shows before others
+    why_no_ratings, why_no_preferences : why it says nothing about these; empty where it does
+    label_sets : whether it is about dimensions of several labels
+    """
+
+    name: str
+    question: str
+    declared: tuple[Column, ...]
+    make: Callable[..., pd.DataFrame] = field(repr=False)
+    sentence: Callable[[pd.DataFrame], str] = field(repr=False)
+    uses: tuple[str, ...] = SCORED
+    needs_verdicts: bool = True
+    reads: tuple[str, ...] = ()
+    options: Mapping[str, Option] = field(default_factory=dict)
+    headline: tuple[str, ...] = ()
+    why_no_ratings: str = ABOUT_PAIRS
+    why_no_preferences: str = ""
+    label_sets: bool = False
+    more: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns, in order."""
+        return (*(name for column in self.declared for name in column.names), "reason")
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """What it is made from, in the words of `mrb_lib.stats.analysis.Analysis`."""
+        renamed = {"dimension": "dimensions"}
+        verdicts = ("verdicts",) if self.needs_verdicts or self.reads or "probe" in self.uses else ()
+        labels = ("label_sets",) if self.label_sets else ()
+        return (*verdicts, *labels, *(renamed.get(name, name) for name in self.uses))
+
+    def parameters_read(self, *, has_marks: bool) -> tuple[str, ...]:
+        """Those that may change the table."""
+        return tuple(name for name in self.parameters if has_marks or name != "marks")
+
+    def of(self, analysis: Analysis, **options: float | None) -> pd.DataFrame:
+        """Make the rows: every column in order and of its type, and why something is null."""
+        rows = self.make(analysis, **options)
+        whole = {
+            "policy": analysis.policy,
+            "cluster": analysis.unit,
+            "correction": analysis.correction or "holm",
+            "family_scope": analysis.family,
+        }
+        rows = rows.assign(**{name: value for name, value in whole.items() if name not in rows})
+        rows["reason"] = reasons(rows, self.declared, analysis.resamples)
+        types = {name: _TYPES.get(c.unit, "float64") for c in self.declared for name in c.names[:1]}
+        return rows.reindex(columns=list(self.columns)).astype(types | {"reason": "str"}).reset_index(drop=True)
+
+    def meaning(self, column: str) -> Meaning | None:
+        """What one of the columns holds; None for another."""
+        known = {name: text for each in (*self.declared, REASON) for name, text in each.meanings().items()}
+        return known.get(column)
+
+    def says(self, frame: pd.DataFrame) -> str:
+        """The sentence that the table begins with."""
+        if not len(frame):
+            return "There is nothing to show: no row can be made from these data."
+        return self.sentence(frame)
+
+    def default(self, option: str) -> float | None:
+        """The value of one of `options` where the user gives none; None where only the user can say."""
+        value = inspect.signature(self.make).parameters[option].default
+        return None if value is None else float(value)
+
+    def default_text(self, option: str) -> str:
+        """As `default`, in help."""
+        value = self.default(option)
+        return "none" if value is None else f"{value:g}"
+
+    def checked(self, values: Mapping[str, float]) -> dict[str, float | None]:
+        """The values of `options`, the defaults where none are given; `InputError` for one that is not allowed."""
+        from mrb_lib.stats.core.table import checked_options
+
+        return checked_options(self, values)
+
+
+def table(
+    name: str,
+    question: str,
+    columns: Sequence[Column | tuple[Column, ...]],
+    sentence: Callable[[pd.DataFrame], str],
+    **more: Any,
+) -> Callable[[Make], Make]:
+    """Register the function below, of an `Analysis`, as what makes the rows of a table; `more` as in `Table`."""
+    flat = tuple(column for each in columns for column in (each if isinstance(each, tuple) else (each,)))
+
+    def register(make: Make) -> Make:
+        TABLES.add(name, Table(name, question, flat, make, sentence, **more))
+        return make
+
+    return register
+
+
+def reasons(rows: pd.DataFrame, columns: Sequence[Column], resamples: int) -> pd.Series:
+    """Return why values of each row are null: by what the row says, by its columns, and by what its intervals lack."""
+    empty = pd.Series("", rows.index)
+    said = [rows["reason"].fillna("") if "reason" in rows else empty]
+    n = rows["n"] if "n" in rows else pd.Series(1, rows.index)
+    clusters = rows["n_clusters"] if "n_clusters" in rows else pd.Series(2, rows.index)
+    largest = rows["largest"] if "largest" in rows else pd.Series(0.0, rows.index)
+    why = np.select([clusters < 2, largest > 0.75, resamples == 0], [ONE_CLUSTER, DOMINATED, NO_RESAMPLES], ALIKE)
+    for column in columns:
+        if column.name in rows and (column.null or column.ends):
+            missing = rows[column.name].isna()
+            said.append(pd.Series(np.where(missing, column.null, ""), rows.index))
+            if column.ends and column.ends[0] in rows:
+                bare = ~missing & rows[column.ends[0]].isna()
+                said.append(pd.Series(np.where(bare, f"{column.name}: " + why.astype(object), ""), rows.index))
+    joined = ["; ".join(dict.fromkeys(filter(None, texts))) or None for texts in zip(*said, strict=True)]
+    return pd.Series(joined, rows.index, dtype="str").where(n > 0, NO_CASES)

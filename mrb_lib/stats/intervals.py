@@ -1,0 +1,172 @@
+"""95% intervals of estimates: one rule each for shares, differences and coefficients."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit, ndtr, ndtri, stdtrit
+
+from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, divide
+
+ENOUGH_DF = 49
+"""From so many degrees of freedom on, percentiles of the bootstrap cover what they should."""
+_UPPER, _Z = 0.975, float(ndtri(0.975))
+_FEW_OUTCOMES, _NO_SPREAD = 10, 1e-9
+
+
+class Interval(NamedTuple):
+    """Both ends, and the method: percentile (of the bootstrap), t, deff, wilson or score; each of shape (m,)."""
+
+    low: FloatArray
+    high: FloatArray
+    method: NDArray[np.str_]
+
+
+def share(e: Estimate) -> Interval:
+    """Return the interval of a share or mean score: percentiles; t where clusters are few; Wilson's where it is rare.
+
+    Rare is where the right or the wrong answers are worth fewer than 10 independent cases. Simulated in
+    tests/simulation/test_coverage.py.
+    """
+    few, size = _few(e), effective_size(e)
+    value = np.nan_to_num(e.value)
+    rare = ~(np.minimum(value, 1 - value) * size >= _FEW_OUTCOMES - _NO_SPREAD) | (_lacks_df(e) & ~few)
+    rare |= ~(e.variance > 1e-12)
+    by_t, drawn, rarely = t(e, 0.0), percentiles(e), wilson(e.value, size)
+    low, high = (np.where(rare, rarely[i], np.where(few, by_t[i], drawn[i])) for i in (0, 1))
+    return Interval(low, high, np.select([rare, few], ["deff", "t"], "percentile"))
+
+
+def rare_share(e: Estimate) -> Interval:
+    """Return Wilson's interval of a share, with the design effect."""
+    low, high = wilson(e.value, effective_size(e))
+    return Interval(low, high, _named("deff", low))
+
+
+def difference(e: Estimate) -> Interval:
+    """Return the interval of a difference of shares: percentiles; Student's t where clusters are few."""
+    few, by_t, drawn = _few(e), t(e), percentiles(e)
+    low, high = (np.where(few, by_t[i], drawn[i]) for i in (0, 1))
+    return Interval(low, high, np.where(few, "t", "percentile"))
+
+
+def t(e: Estimate, least: float = -1.0, most: float = 1.0) -> Interval:
+    """Return Student's t interval within what the quantity can be; NaN where cases do not vary."""
+    half = stdtrit(e.df, _UPPER) * np.where(e.error > _NO_SPREAD, e.error, np.nan)
+    return Interval(np.maximum(e.value - half, least), np.minimum(e.value + half, most), _named("t", half))
+
+
+def coefficient(e: Estimate) -> Interval:
+    """Return the interval of a coefficient of agreement: percentiles, widened where clusters are few.
+
+    They are as far out as Student's t is beyond 1.96 (Hesterberg 2015, doi:10.1080/00031305.2015.1089789); a resample
+    of n varies less than a sample, by n - 1 over n. Where clusters cross, t.
+    """
+    free = np.where(np.isnan(e.df), 1.0, e.df)
+    reach = np.asarray(stdtrit(free, _UPPER) * np.sqrt((free + 1) / free), dtype=np.float64)
+    if e.sampling.crossed is not None:
+        return t(e)
+    low, high = percentiles(e, reach)
+    return Interval(low, high, _named("percentile", low))
+
+
+def proportion(e: Estimate) -> Interval:
+    """Return Wilson's interval of a share that may be 0 or 1, for as many independent cases as would have the error.
+
+    Korn and Graubard (1998), Survey Methodology 24:193.
+    """
+    low, high = wilson(e.value, *_independent(e, e.value * (1 - e.value)))
+    return Interval(np.minimum(low, e.value), np.maximum(high, e.value), _named("wilson", low))
+
+
+def on_log_odds(e: Estimate) -> Interval:
+    """Return the t interval of a value from 0 to 1 on the scale of log odds; NaN at 0 and 1 and without error."""
+    spread = np.where(e.value * (1 - e.value) > _NO_SPREAD, e.value * (1 - e.value), np.nan)
+    half = stdtrit(e.df, _UPPER) * np.where(e.error > _NO_SPREAD, e.error, np.nan) / spread
+    return Interval(expit(logit(e.value) - half), expit(logit(e.value) + half), _named("t", half))
+
+
+def on_log(e: Estimate) -> Interval:
+    """Return the t interval of a value above 0, such as a log loss, on the scale of its logarithm."""
+    half = stdtrit(e.df, _UPPER) * np.where(e.error > _NO_SPREAD, e.error, np.nan) / e.value
+    return Interval(e.value * np.exp(-half), e.value * np.exp(half), _named("t", half))
+
+
+def lean(e: Estimate) -> Interval:
+    """Return the interval of a mean of values from -1 to 1, such as a preference for one side, that a score test keeps.
+
+    Tango (1998), doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B, found by halving.
+    """
+    forward = divide(np.maximum(e.quantity.adds[..., 0], 0.0).sum(axis=0), e.n)
+    backward = forward - e.value
+    size, z2 = _independent(e, forward + backward - e.value**2)
+    ends = []
+    for end in (-1.0, 1.0):
+        kept, lost = e.value, np.full(e.value.shape, end)
+        for _ in range(45):
+            middle = (kept + lost) / 2
+            linear = (2 - forward + backward) * middle - forward - backward
+            root = np.sqrt(np.maximum(linear**2 + 8 * backward * middle * (1 - middle), 0.0))
+            variance = np.maximum((root - linear) / 2 + middle * (1 - middle), 0.0)
+            inside = (e.value - middle) ** 2 <= z2 / size * variance
+            kept, lost = np.where(inside, middle, kept), np.where(inside, lost, middle)
+        ends.append(np.where(np.isnan(size), np.nan, kept))
+    return Interval(ends[0], ends[1], _named("score", ends[0]))
+
+
+def wilson(value: FloatArray, size: FloatArray, z2: FloatArray | float = _Z**2) -> tuple[FloatArray, FloatArray]:
+    """Return Wilson's interval (1927) of shares of so many cases, which need not be whole."""
+    share = divide(np.broadcast_to(z2, np.shape(size)), size)
+    centre, half = value + share / 2, np.sqrt(share * value * (1 - value) + share**2 / 4)
+    return np.clip((centre - half) / (1 + share), 0.0, 1.0), np.clip((centre + half) / (1 + share), 0.0, 1.0)
+
+
+def percentiles(e: Estimate, reach: FloatArray | float = _Z) -> tuple[FloatArray, FloatArray]:
+    """Return percentiles of the bootstrap that many standard deviations out; NaN where it is mostly undefined.
+
+    NaN as well where clusters cross, which the bootstrap of one of them does not show.
+    """
+    out = np.full((2, len(e.value)), np.nan)
+    if e.sampling.crossed is None and len(e.sampling.draws):
+        drawn = e.replicates
+        usable = np.isfinite(drawn).mean(axis=0) >= 0.5
+        levels = np.broadcast_to(ndtr(-np.asarray(reach)), usable.shape)
+        for level in np.unique(levels[usable]):
+            columns = np.flatnonzero(usable & (levels == level))
+            out[:, columns] = np.nanquantile(drawn[:, columns], [level, 1 - level], axis=0)
+    return out[0], out[1]
+
+
+def effective_size(e: Estimate) -> FloatArray:
+    """Return how many independent right-or-wrong cases tell as much about a mean score, few clusters allowed for."""
+    varies = e.variance > 1e-12
+    size = np.where(varies, divide(e.n * e.value * (1 - e.value), np.where(varies, e.variance, 1.0)), e.n)
+    alike = divide((e.sizes**2).sum(axis=0), e.n)
+    deff = np.where(np.isfinite(e.design_effect), e.design_effect, alike)
+    student = stdtrit(np.maximum(e.n - 1, 1.0), _UPPER) / stdtrit(e.df, _UPPER)
+    found = divide(size, deff) * student**2
+    known = (e.clusters >= 2) & ~np.isnan(e.error)
+    return np.where(known, np.where(np.isnan(found), size, np.minimum(found, size)), np.nan)
+
+
+def _independent(e: Estimate, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return how many independent cases would have the error, and the squared quantile; clusters without an error."""
+    certain = (spread < _NO_SPREAD) | (e.error < _NO_SPREAD)
+    z2 = np.where(certain, _Z, stdtrit(e.df, _UPPER)) ** 2
+    size = np.where(certain, e.clusters, divide(spread, np.where(certain, 1.0, e.error**2)))
+    return np.where((e.clusters >= 2) & ~np.isnan(e.error), size, np.nan), z2
+
+
+def _lacks_df(e: Estimate) -> BoolArray:
+    return np.asarray((e.df < ENOUGH_DF) | (e.sampling.crossed is not None))
+
+
+def _few(e: Estimate) -> BoolArray:
+    """Where percentiles cover too little for want of clusters, and there is an error for t to go by."""
+    return np.asarray(_lacks_df(e) & (e.error > _NO_SPREAD))
+
+
+def _named(method: str, like: NDArray[np.floating]) -> NDArray[np.str_]:
+    return np.full(np.shape(like), method)

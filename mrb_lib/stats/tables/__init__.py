@@ -1,0 +1,1 @@
+"""The tables of `mrb analyze`: one file per question."""

@@ -1,0 +1,313 @@
+"""Does a judge choose as the annotators do? Per dimension and over all of them, beside naive baselines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.stats import intervals
+from mrb_lib.stats.analysis import Analysis
+from mrb_lib.stats.columns import (
+    CLUSTER,
+    DIMENSION,
+    ERROR,
+    JUDGE,
+    N_EXCLUDED,
+    N_SEEN,
+    POLICY,
+    SUBFIELD,
+    Column,
+    N,
+    estimated,
+    table,
+)
+from mrb_lib.stats.core.table import Option
+from mrb_lib.stats.estimation import (
+    BoolArray,
+    Estimate,
+    FloatArray,
+    IntArray,
+    Quantity,
+    averaged,
+    divide,
+    estimate,
+    mean,
+    weighted_mean,
+)
+from mrb_lib.stats.grid import Measure, grid
+from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
+from mrb_lib.stats.scoring import (
+    BEST_CONSTANT,
+    Ranking,
+    balanced_mean,
+    decisive_worth,
+    places,
+    ranking,
+    read_by,
+    score,
+    with_references,
+)
+from mrb_lib.stats.verdicts import JUDGE as IS_JUDGE
+from mrb_lib.stats.verdicts import REFERENCE, Verdicts, code, share
+
+AVERAGE = "average"
+FEWEST_OF_SIDE, MANY_CLUSTERS = 5, 200
+PARTIAL = "not ranked: scored on fewer than half of the cases that other judges are scored on"
+LACKS = "not judged on every dimension"
+
+
+def best_judge(rows: pd.DataFrame) -> str:
+    """Say which judge ranks first, how accurate it is, and what a constant answer scores."""
+    where, known = opening(main_dimension(rows)), main_rows(rows)
+    judges = known[known["kind"].eq(IS_JUDGE)].dropna(subset="accuracy")
+    ranked = judges.dropna(subset="rank").sort_values(["rank", "judge"])
+    left_out = len(judges) - len(ranked)
+    more = f" {left_out} of {len(judges)} judges are not ranked: they judged too few of the cases." if left_out else ""
+    if ranked.empty:
+        return f"{where}, no judge can be ranked.{more}"
+    best = ranked.iloc[0]
+    place = f"ranks first of {len(ranked)} judges" if len(ranked) > 1 else "is the only judge ranked"
+    said = f"{where}, {best['judge']} {place}"
+    if pd.notna(best["decisive_accuracy"]):
+        ends = interval(best["decisive_accuracy_low"], best["decisive_accuracy_high"])
+        said += f": decisive accuracy {best['decisive_accuracy']:.0%}{ends}, where a constant answer scores 50%"
+    said += f". Its accuracy is {best['accuracy']:.0%}{interval(best['low'], best['high'])} over {best['n']:,} cases"
+    constant = known[known["judge"].eq(BEST_CONSTANT) & known["kind"].eq(REFERENCE)]
+    if len(constant):
+        row = constant.iloc[0]
+        said += f"; always answering {row['label']} scores {row['accuracy']:.0%}"
+    return f"{said}.{more}"
+
+
+@table(
+    "accuracy",
+    question="does a judge choose as the annotators do",
+    columns=[
+        JUDGE,
+        DIMENSION,
+        SUBFIELD,
+        POLICY,
+        Column("rank", "place by decisive accuracy on the cases that all ranked judges share", "rank"),
+        Column("n_common", "cases that all ranked judges share", "cases"),
+        N,
+        N_EXCLUDED,
+        N_SEEN,
+        CLUSTER,
+        Column("coverage", "share of the verdicts with a choice, mean over labelled cases", "share 0-1"),
+        Column("accuracy", "mean score over cases: agreement with the gold label", "share 0-1", ends=("low", "high")),
+        ERROR,
+        estimated(
+            "decisive_accuracy",
+            "balanced accuracy on cases with a clear winner, half credit for ties",
+            source="Brodersen et al. 2010",
+            null="decisive_accuracy: gold names one side only, or none",
+        ),
+        Column("decisive_coverage", "share of the verdicts on those cases that name A or B", "share 0-1"),
+        estimated("above_constant", "accuracy minus that of the best constant, paired by case", "difference"),
+        Column("tie_share", "share of ties among the judge's choices", "share 0-1"),
+        Column("annotator_tie_share", "share of ties among the annotations of the same cases", "share 0-1"),
+        Column("kind", "judge, or reference (a naive baseline, not ranked)", "text"),
+        Column("label", "what a constant baseline always answers", "text"),
+        Column("n_subfields", "subfields with a scored case, of the first column of by", "count"),
+        estimated("macro_accuracy", "unweighted mean of the accuracies of the subfields"),
+        estimated(
+            "cohen_kappa",
+            "agreement with gold beyond chance",
+            "coefficient",
+            "Cohen 1960, doi:10.1177/001316446002000104",
+            null="cohen_kappa: gold or verdicts contain one category only",
+        ),
+    ],
+    sentence=best_judge,
+    headline=("decisive_accuracy", "accuracy", "above_constant"),
+    why_no_ratings="",
+    options={"references": Option("list naive baselines below the judges (1) or leave them out (0)", is_switch=True)},
+)
+def accuracy(analysis: Analysis, *, references: float = 1) -> pd.DataFrame:
+    """Make one row per judge (or baseline), dimension and group of cases, and one per judge for the `average`.
+
+    Notes
+    -----
+    The interval of `accuracy` is `intervals.share`; of `decisive_accuracy` Wilson's with the design effect,
+    null where gold names a side in fewer than five clusters; of `above_constant` and `cohen_kappa` t over clusters. The
+    dimension `average` is the unweighted mean over the dimensions, for judges with verdicts on all of them.
+    """
+    labels, policy = analysis.labels, analysis.policy
+    verdicts = with_references(analysis.verdicts, labels, analysis.cases, analysis.offered, policy)
+    scores = score(verdicts, labels, policy)
+    worth, sides = decisive_worth(verdicts, labels, policy)
+    if verdicts.tie < 0:
+        worth, sides = np.full_like(worth, np.nan), np.zeros_like(sides)
+    quantities = {
+        "accuracy": mean(scores.score),
+        "coverage": mean(scores.answered),
+        "decisive_accuracy": balanced_mean(worth, sides),
+        "decisive_coverage": mean(_decided(verdicts, policy, sides)),
+        "above_constant": mean(scores.score - _of_constant(verdicts, scores.score)),
+    }
+    rules = {"accuracy": intervals.share, "above_constant": intervals.t}
+    measures = {
+        **{name: Measure(each, rules.get(name)) for name, each in quantities.items()},
+        **_tie_shares(analysis, verdicts),
+        "cohen_kappa": Measure(_gold_kappa(verdicts, labels, policy, np.isfinite(scores.answered)), intervals.t),
+    }
+    rows, made = grid(analysis, verdicts.cells, measures, verdicts.seen)
+    rows = rows.join(_decisive_ends(analysis, worth, sides)).join(_macro(analysis, made["accuracy"]))
+    rows["group"] = np.repeat(np.arange(len(analysis.parts)), len(verdicts.cells))
+    ranks = [ranking(verdicts, labels, policy, part.cases) for part in analysis.parts]
+    for name in ("rank", "n_common"):
+        rows[name] = np.concatenate([getattr(each, name) for each in ranks])
+    rows["reason"] = np.where(np.concatenate([each.is_partial for each in ranks]), PARTIAL, "")
+    if len(analysis.names) > 1:
+        rows = pd.concat([rows, _average(analysis, verdicts, quantities, ranks)], ignore_index=True)
+    rows = _in_order(rows, [*analysis.names, AVERAGE])
+    return rows if references else rows[rows["kind"] == IS_JUDGE]
+
+
+def _average(
+    analysis: Analysis, verdicts: Verdicts, quantities: dict[str, Quantity], ranks: list[Ranking]
+) -> pd.DataFrame:
+    """The rows of the dimension `average`: the unweighted means over the dimensions."""
+    d, cells = len(analysis.names), verdicts.cells.reset_index(names="cell")
+    of_judge = cells.groupby(["kind", "judge"], sort=False)["cell"].agg(list)
+    whole = of_judge[of_judge.map(len) == d]
+    lacking = of_judge[of_judge.map(len) < d].reset_index()[["kind", "judge"]]
+    frames = []
+    if len(whole):
+        members = np.array(whole.tolist(), dtype=np.int64)
+        rules = {
+            "accuracy": intervals.share,
+            "decisive_accuracy": lambda e: intervals.t(e, 0.0),
+            "above_constant": intervals.t,
+        }
+        wanted = {name: Measure(averaged(each, members), rules.get(name)) for name, each in quantities.items()}
+        names = whole.reset_index()[["judge", "kind"]].assign(label=None)
+        own, _ = grid(analysis, names, wanted, np.asarray(verdicts.seen[:, members].any(axis=2)))
+        own["group"] = np.repeat(np.arange(len(ranks)), len(names))
+        own["rank"] = np.concatenate([places(each.measure[members].mean(axis=1)) for each in ranks])
+        frames.append(own)
+    for number, part in enumerate(analysis.parts):
+        some: dict[str, Any] = {**part.label(), "group": number, "n": 1, "n_excluded": len(part.cases), "reason": LACKS}
+        frames.append(lacking[lacking["kind"] == IS_JUDGE].assign(label=None, **some))
+    return pd.concat(frames, ignore_index=True).assign(dimension=AVERAGE)
+
+
+def _decided(verdicts: Verdicts, policy: str, sides: BoolArray) -> FloatArray:
+    """The share of the verdicts read that name A or B, on cases with a clear winner."""
+    read = read_by(verdicts, policy)
+    decided = share(read.total((read.choice >= 0) & (read.choice != verdicts.tie)), read.total())
+    return np.where(sides.any(axis=2), decided, np.nan)
+
+
+def _of_constant(verdicts: Verdicts, scores: FloatArray) -> FloatArray:
+    """The scores of the best constant of the dimension of each cell, shape (cases, cells); NaN without baselines."""
+    cells = verdicts.cells.reset_index(names="cell")
+    constants = cells[cells["judge"].eq(BEST_CONSTANT) & cells["kind"].eq(REFERENCE)].set_index("dimension")["cell"]
+    if constants.empty:
+        return np.full_like(scores, np.nan)
+    return np.asarray(scores[:, constants.loc[cells["dimension"]].to_numpy()])
+
+
+def _tie_shares(analysis: Analysis, verdicts: Verdicts) -> dict[str, Measure]:
+    """The shares of ties among a judge's choices and among the annotations, on the cases that have both."""
+    nothing = np.full((verdicts.n_cases, len(verdicts.cells)), np.nan)
+    own, theirs = nothing, nothing
+    if verdicts.tie >= 0 and "tie" in analysis.offered and len(analysis.annotations):
+        read = read_by(verdicts, analysis.policy)
+        own = share(read.total(read.choice == verdicts.tie), read.total(read.choice >= 0))
+        kept = analysis.annotations[analysis.annotations["dimension"].isin(analysis.names)].dropna(subset="choice")
+        place = code(kept["case_id"], analysis.cases["case_id"], "case_id") * len(analysis.names)
+        place += code(kept["dimension"], analysis.names, "dimension")
+        shape = analysis.labels.shape
+        ties, n = (
+            np.bincount(place, weight, analysis.labels.size).reshape(shape).astype(np.float64)
+            for weight in (kept["choice"].eq("tie").to_numpy(), None)
+        )
+        theirs = share(ties, n)[:, verdicts.dimension]
+    both = np.isfinite(own) & np.isfinite(theirs)
+    shares = {"tie_share": own, "annotator_tie_share": theirs}
+    return {name: Measure(mean(np.where(both, each, np.nan))) for name, each in shares.items()}
+
+
+def _gold_kappa(verdicts: Verdicts, labels: IntArray, policy: str, applies: BoolArray) -> Quantity:
+    """Cohen's kappa between gold and verdicts, orders and repeats pooled, from the cells of their table."""
+    read, k = read_by(verdicts, policy), len(verdicts.categories)
+    gold = read.gold(labels)
+    counts = [read.total((gold == i) & (read.choice == j)) * applies for i in range(k) for j in range(k)]
+    return Quantity(np.stack(counts, axis=2), cohen_kappa)
+
+
+def cohen_kappa(sums: np.ndarray) -> np.ndarray:
+    """Return Cohen's kappa of tables of counts, shape (..., k * k); NaN where either side has one category only."""
+    k = round(sums.shape[-1] ** 0.5)
+    counts = sums.reshape(*sums.shape[:-1], k, k)
+    total = counts.sum(axis=(-2, -1))
+    rows, columns = counts.sum(axis=-1), counts.sum(axis=-2)
+    agreed = divide(np.trace(counts, axis1=-2, axis2=-1), total)
+    by_chance = divide((rows * columns).sum(axis=-1), total**2)
+    several = np.minimum((np.real(rows) > 0).sum(axis=-1), (np.real(columns) > 0).sum(axis=-1)) > 1
+    return np.where(several, divide(agreed - by_chance, 1 - by_chance), np.nan)
+
+
+def _decisive_ends(analysis: Analysis, worth: FloatArray, sides: BoolArray) -> pd.DataFrame:
+    """Wilson's interval of decisive accuracy, as of a mean in which both sides weigh alike."""
+    frames = []
+    for part in analysis.parts:
+        sampling, own = analysis.sampling.take(part.cases), worth[part.cases]
+        of_side = sides[part.cases].astype(np.float64)
+        n = of_side.sum(axis=0)
+        means = divide((np.nan_to_num(own)[..., None] * of_side).sum(axis=0), n)
+        centred = own - (of_side * np.nan_to_num(means)).sum(axis=2) + means.mean(axis=1)
+        weight = (of_side * np.nan_to_num(divide(n.sum(axis=1, keepdims=True) / 2, n))).sum(axis=2)
+        e = estimate(weighted_mean(np.where(weight > 0, centred, np.nan), weight), sampling)
+        enough = ((sampling.sums(of_side) > 0).sum(axis=0) >= FEWEST_OF_SIDE).all(axis=1)
+        ends = intervals.rare_share(e)
+        low, high = (np.where(enough, end, np.nan) for end in (ends.low, ends.high))
+        frames.append(pd.DataFrame({"decisive_accuracy_low": low, "decisive_accuracy_high": high}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _macro(analysis: Analysis, of_parts: list[Estimate]) -> pd.DataFrame:
+    """The unweighted means over the subfields of the first column, in the rows of all cases, with percentiles.
+
+    Of few clusters a resample has (c - 1) / c of the variance, which adds up over subfields (Rao and Wu 1988).
+    """
+    m = len(of_parts[0].value)
+    names = ["n_subfields", "macro_accuracy", "macro_accuracy_low", "macro_accuracy_high"]
+    frame = pd.DataFrame(np.nan, index=range(m * len(of_parts)), columns=names)
+    parts = analysis.parts
+    subfields = [e for part, e in zip(parts, of_parts, strict=True) if part.by and part.by == parts[1].by]
+    if subfields:
+        clusters = np.stack([e.clusters for e in subfields]).astype(np.float64)
+        scale = np.where(clusters < MANY_CLUSTERS, np.sqrt(clusters / np.maximum(clusters - 1, 1)), 1.0)
+        drawn = _mean_of_known([e.value + s * (e.replicates - e.value) for e, s in zip(subfields, scale, strict=True)])
+        known = len(drawn) > 0 and analysis.sampling.crossed is None
+        low, high = np.nanquantile(drawn, [0.025, 0.975], axis=0) if known else np.full((2, m), np.nan)
+        values = np.stack([e.value for e in subfields])
+        alone = ((clusters < 2) & np.isfinite(values)).any(axis=0)
+        ends = (np.where(alone, np.nan, end) for end in (low, high))
+        frame.iloc[:m] = np.stack([np.isfinite(values).sum(axis=0), _mean_of_known(values), *ends], axis=1)
+    return frame
+
+
+def _mean_of_known(values: list[FloatArray] | FloatArray) -> FloatArray:
+    """The mean over the first axis of what is not NaN; NaN where nothing is."""
+    known = np.isfinite(values)
+    return divide(np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0))
+
+
+def _in_order(rows: pd.DataFrame, dimensions: list[str]) -> pd.DataFrame:
+    """The rows by group and dimension: judges by rank, then by name, and the baselines last as they come."""
+    is_judge = rows["kind"] == IS_JUDGE
+    keys = pd.DataFrame(
+        {
+            "group": rows["group"],
+            "dimension": rows["dimension"].map({name: i for i, name in enumerate(dimensions)}),
+            "last": ~is_judge,
+            "rank": rows["rank"].fillna(np.inf),
+            "name": rows["judge"].where(is_judge, ""),
+        }
+    )
+    return rows.loc[keys.sort_values(list(keys.columns), kind="stable").index].reset_index(drop=True)

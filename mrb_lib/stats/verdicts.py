@@ -1,0 +1,186 @@
+"""Verdicts and labels as codes, and sums over the verdicts of each case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.stats.core.panel import ABSENT, Panel
+from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import CHOICES, ORDERS
+
+TIE = CHOICES.index("tie")
+JUDGE, REFERENCE = "judge", "reference"
+_PER_VERDICT = ("case", "cell", "order", "repeat", "choice", "p_a", "is_bound", "points")
+
+
+def code(values: pd.Series, vocabulary: Sequence[str] | pd.Series, what: str) -> IntArray:
+    """Return text as positions in a vocabulary, -1 where it is missing.
+
+    Raises
+    ------
+    InputError
+        A text is not in the vocabulary; `what` names its column.
+    """
+    codes = pd.Index(vocabulary, dtype=object).get_indexer(pd.Index(values, dtype=object))
+    wrong = (codes < 0) & values.notna().to_numpy()
+    if wrong.any():
+        known = ", ".join(map(str, list(vocabulary)[:8]))
+        raise InputError(f"column {what}: {values[wrong].iloc[0]!r} is not one of {known}.")
+    return np.asarray(codes, dtype=np.int64)
+
+
+def labels_of(
+    gold: pd.DataFrame, case_ids: pd.Series, dimensions: Sequence[str], categories: Sequence[str]
+) -> IntArray:
+    """Return the gold labels as codes, shape (cases, dimensions); -1 where there is none."""
+    kept = gold[gold["dimension"].isin(list(dimensions))]
+    out = np.full((len(case_ids), len(dimensions)), -1, dtype=np.int64)
+    place = code(kept["case_id"], case_ids, "case_id"), code(kept["dimension"], dimensions, "dimension")
+    out[place] = code(kept["choice"], categories, "gold choice")
+    return out
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """Verdicts, one entry each, and the cells (judge x dimension) of which tables have a row.
+
+    Attributes
+    ----------
+    cells : `judge`, `dimension`, `kind` (judge or reference) and `label` (of a constant): one row per cell
+    dimension : shape (cells,), the dimension of each cell among `dimensions`
+    categories : what a verdict may choose: A, B and tie, or the categories of a rating from the lowest
+    seen : shape (cases, cells), whether verdicts are left out because the judge was trained on the case
+    case, cell, order, repeat, choice, p_a, is_bound : shape (v,), one entry per verdict. The choice is a position in
+        `categories`, -1 where a verdict has none; `order` is 0 for AB and 1 for BA; `p_a` is NaN where unknown and
+        `is_bound` where it is only a bound
+    points : shape (v, 2), the scores of A and B; NaN where the judge gives none
+    """
+
+    cells: pd.DataFrame
+    dimensions: list[str]
+    n_cases: int
+    categories: tuple[str, ...]
+    dimension: IntArray
+    seen: BoolArray
+    case: IntArray
+    cell: IntArray
+    order: IntArray
+    repeat: IntArray
+    choice: IntArray
+    p_a: FloatArray
+    is_bound: BoolArray
+    points: FloatArray
+
+    @classmethod
+    def of(cls, panel: Panel) -> Verdicts:
+        """Return the verdicts of a panel, by judge, dimension, case, order and repeat."""
+        judge, dimension, case, order, repeat = (each.astype(np.int64) for each in np.nonzero(panel.choice != ABSENT))
+        of_judge, of_dimension = np.nonzero(panel.takes_part())
+        d = len(panel.dimensions)
+        cell = np.searchsorted(of_judge * d + of_dimension, judge * d + dimension)
+        place = judge, dimension, case, order, repeat
+        names = {
+            "judge": np.array(panel.judges, dtype=object)[of_judge],
+            "dimension": np.array(panel.dimensions, dtype=object)[of_dimension],
+        }
+        return cls(
+            cells=pd.DataFrame(names).assign(kind=JUDGE, label=None),
+            dimensions=panel.dimensions,
+            n_cases=panel.shape[2],
+            categories=panel.categories,
+            dimension=of_dimension.astype(np.int64),
+            seen=panel.saw()[of_judge, of_dimension].T,
+            case=case,
+            cell=cell,
+            order=order,
+            repeat=np.array(panel.repeats, dtype=np.int64)[repeat],
+            choice=panel.choice[place].astype(np.int64),
+            p_a=np.full(len(case), np.nan) if panel.p_a is None else panel.p_a[place],
+            is_bound=np.zeros(len(case), dtype=bool) if panel.is_bound is None else panel.is_bound[place],
+            points=np.full((len(case), 2), np.nan) if panel.scores is None else panel.scores[place],
+        )
+
+    @property
+    def tie(self) -> int:
+        """The code of the tie; -1 where the verdicts are ratings, which have none."""
+        return TIE if self.categories == CHOICES else -1
+
+    def total(self, of: FloatArray | BoolArray | None = None) -> FloatArray:
+        """Sum something over the verdicts on each case in each cell, shape (cases, cells); without it, count them."""
+        shape = self.n_cases, len(self.cells)
+        place = self.case * shape[1] + self.cell
+        return np.bincount(place, of, shape[0] * shape[1]).reshape(shape).astype(np.float64)
+
+    def gold(self, labels: IntArray) -> IntArray:
+        """Return the gold label of the case of each verdict, from labels of shape (cases, dimensions)."""
+        return np.asarray(labels[self.case, self.dimension[self.cell]])
+
+    def where(self, kept: BoolArray) -> Verdicts:
+        """Return some of the verdicts; the cells stay."""
+        rows: dict[str, Any] = {name: getattr(self, name)[kept] for name in _PER_VERDICT}
+        return replace(self, **rows)
+
+    def of_cells(self, kept: BoolArray) -> Verdicts:
+        """Return the verdicts of some cells alone."""
+        own = self.where(kept[self.cell])
+        return replace(
+            own,
+            cells=self.cells[kept].reset_index(drop=True),
+            dimension=self.dimension[kept],
+            seen=self.seen[:, kept],
+            cell=(np.cumsum(kept) - 1)[own.cell],
+        )
+
+    def both_orders(self) -> pd.DataFrame:
+        """Return verdicts of one repeat in both orders, side by side: `case`, `cell`, and the choices `ab`, `ba`."""
+        rows = pd.DataFrame({"case": self.case, "cell": self.cell, "repeat": self.repeat, "choice": self.choice})
+        ab, ba = (rows[self.order == order] for order in range(len(ORDERS)))
+        both: pd.DataFrame = ab.merge(ba, on=["case", "cell", "repeat"])
+        return both.rename(columns={"choice_x": "ab", "choice_y": "ba"})
+
+    def with_constants(self, picks: Mapping[str, tuple[IntArray, Sequence[str | None]]]) -> Verdicts:
+        """Return the verdicts with judges added that pick the same in both orders, on every case that any judge judged.
+
+        Parameters
+        ----------
+        picks : by name what is picked, shape (cases, dimensions), and the label of each dimension where it is constant
+        """
+        asked = np.unique(self.case * len(self.dimensions) + self.dimension[self.cell])
+        case, dimension = np.divmod(asked, len(self.dimensions))
+        kept = np.unique(dimension)
+        names = np.array(self.dimensions, dtype=object)[kept]
+        parts, cells = [self], [self.cells]
+        for number, (name, (pick, label)) in enumerate(picks.items()):
+            own = {"judge": name, "dimension": names, "kind": REFERENCE, "label": np.array(label, dtype=object)[kept]}
+            cells.append(pd.DataFrame(own))
+            alike = replace(
+                self,
+                case=case,
+                cell=len(self.cells) + number * len(kept) + np.searchsorted(kept, dimension),
+                repeat=np.zeros(len(case), dtype=np.int64),
+                choice=pick[case, dimension],
+                p_a=np.full(len(case), np.nan),
+                is_bound=np.zeros(len(case), dtype=bool),
+                points=np.full((len(case), 2), np.nan),
+            )
+            parts += [replace(alike, order=np.full(len(case), order)) for order in range(len(ORDERS))]
+        rows: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _PER_VERDICT}
+        more = len(picks) * len(kept)
+        return replace(
+            self,
+            cells=pd.concat(cells, ignore_index=True),
+            dimension=np.concatenate([self.dimension, np.tile(kept, len(picks))]),
+            seen=np.hstack([self.seen, np.zeros((self.n_cases, more), dtype=bool)]),
+            **rows,
+        )
+
+
+def share(part: FloatArray, whole: FloatArray) -> FloatArray:
+    """Return one count over another by case and cell; NaN where there is nothing to count."""
+    return divide(part, whole)

@@ -1,0 +1,188 @@
+"""What a filter may ask of a case beyond its own columns: gold labels, verdicts, reviewers and tags."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.where import Mask, Several, case_lookup, matching
+from mrb_lib.stats.analysis import GivenVerdicts, labels, read_panels
+from mrb_lib.stats.core.options import check_choice
+from mrb_lib.stats.core.panel import Panel, as_panel
+from mrb_lib.stats.core.scoring import encode_gold, score
+from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.schema import CHOICES, NO_PROBE
+
+OVERALL, TAG, MIXED = "overall", "tag", "mixed"
+OUTCOMES: Final = ("right", "half right", "wrong", "not scored", "no gold label", "not judged", "trained on")
+RIGHT, HALF, WRONG, UNSCORED, NO_LABEL, NOT_JUDGED, SEEN = OUTCOMES
+CELL: Final = ["judge", "dimension", "case_id"]
+_NO_STORE = "there is no store of reviews; `mrb review BENCH` makes one there, and MRB_STORE names another"
+_BESIDE = ("gold", "outcome['a judge']", "says['a judge']", "reviewers", "reviewed_by['a name']", TAG)
+ByCase = Mapping[str, Sequence[str]]
+
+
+def outcomes(
+    verdicts: pd.DataFrame | Panel,
+    gold: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    dimensions: Sequence[str] | None = None,
+    policy: str = "balanced",
+    categories: Sequence[str] = CHOICES,
+) -> pd.DataFrame:
+    """Return what became of each judge's verdicts on each case.
+
+    Parameters
+    ----------
+    verdicts : of one probe; where a column `seen` is true, the judge was trained on the case
+    gold : `case_id, dimension, choice`
+    dimensions : the dimensions to keep; None for all that are judged
+    policy, categories : as in `mrb_lib.stats.accuracy.correctness`
+
+    Returns
+    -------
+    DataFrame
+        One row per judge, dimension and case with a verdict, as categories in the order of the judges' names, of the
+        dimensions and of the cases: `outcome` (one of `OUTCOMES`; "right" is a score above 1/2, "half right" 1/2), and
+        `said` (the most frequent choice, "mixed" where several are, empty where no verdict has a choice).
+
+    Raises
+    ------
+    InputError
+        The policy is unknown, or a verdict is about an unknown case.
+    """
+    panel = as_panel(verdicts, cases["case_id"], dimensions, categories)
+    labels = encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories)
+    saw, n = panel.saw(), len(panel.categories)
+    at = _, dimension, case = np.nonzero(panel.judged() | saw)
+    worth = score(panel, labels, policy).score[at].round(12)
+    is_outcome = [saw[at], labels[dimension, case] < 0, worth > 0.5, worth == 0.5, worth < 0.5]
+    outcome = np.select(is_outcome, [SEEN, NO_LABEL, RIGHT, HALF, WRONG], UNSCORED)
+    choice = panel.with_seen().choice[at]
+    counts = np.stack([(choice == code).sum(axis=(1, 2)) for code in range(n)])
+    most = counts.max(axis=0)
+    said = np.select([most == 0, (counts == most).sum(axis=0) > 1], [n, n + 1], counts.argmax(axis=0))
+    names = panel.judges, panel.dimensions, cases["case_id"]
+    cells = {
+        name: pd.Categorical.from_codes(codes, pd.Index(values, dtype="str"))
+        for name, values, codes in zip(CELL, names, at, strict=True)
+    }
+    return pd.DataFrame({**cells, "outcome": outcome, "said": np.array([*panel.categories, "", MIXED])[said]})
+
+
+def cases_where(
+    text: str, cases: pd.DataFrame, *, gold: pd.DataFrame, outcomes: Callable[[], pd.DataFrame],
+    reviewers: Callable[[], ByCase], dimensions: Sequence[str], tags: Callable[[], ByCase] = dict,
+) -> Mask:  # fmt: skip
+    """Return the cases that a filter leaves, see `mrb_lib.benchmarks.where.matching`.
+
+    Beside the columns of the cases and their lengths: `gold` (the label on "overall", or on the last dimension where
+    there is none) and `gold['accuracy']`; `outcome['a judge']` and `outcome['a judge', 'accuracy']`, one of `OUTCOMES`;
+    `says['a judge']`, A, B, tie or mixed, of ratings a category or mixed; `reviewers`, how many reviewed the case, and
+    `reviewed_by['a name']`; `tag`, any of the tags that reviewers gave it: `tag == 'artefact'`, `tag is None`.
+
+    Parameters
+    ----------
+    gold : the gold labels
+    outcomes : returns the table of `outcomes`; called only if the filter asks for it, as the next ones are
+    reviewers : returns who reviewed each case
+    dimensions : of the benchmark
+    tags : returns the tags of each case
+    """
+    ids, of_columns = cases["case_id"].reset_index(drop=True), case_lookup(cases, _BESIDE)
+
+    def on_dimension(rows: pd.DataFrame, keys: tuple[str, ...]) -> pd.DataFrame:
+        if len(keys) > 1:
+            raise InputError("where: name a judge and a dimension at most.")
+        name = keys[0] if keys else OVERALL if OVERALL in dimensions else dimensions[-1]
+        check_choice("dimension", name, dimensions)
+        return rows[rows["dimension"] == name].set_index("case_id")
+
+    def look(name: str, keys: tuple[str, ...]) -> pd.Series | Several:
+        if name == TAG and not keys and TAG not in cases:
+            by_case = tags()
+            return Several(pd.Series([tuple(by_case.get(case, ())) for case in ids], dtype=object))
+        if name == "gold" and "gold" not in cases:
+            return ids.map(on_dimension(gold, keys)["choice"])
+        if name in ("outcome", "says") and keys:
+            found = outcomes()
+            check_choice("judge", keys[0], [*found["judge"].cat.categories])
+            found = on_dimension(found[found["judge"] == keys[0]], keys[1:])
+            return (
+                ids.map(found["outcome"]).fillna(NOT_JUDGED)
+                if name == "outcome"
+                else ids.map(found["said"]).replace("", None)
+            )
+        if name == "reviewers" and not keys:
+            return ids.map({case: len(names) for case, names in reviewers().items()}).fillna(0).astype("int64")
+        if name == "reviewed_by" and len(keys) == 1:
+            return ids.isin({case for case, names in reviewers().items() if keys[0] in names})
+        return of_columns(name, keys)
+
+    return matching(text, look)
+
+
+def restricted(
+    benchmark: Benchmark, verdicts: GivenVerdicts, where: str, *, policy: str = "balanced",
+    adjudications: pd.DataFrame | None = None, tags: pd.DataFrame | None = None,
+) -> tuple[Benchmark, GivenVerdicts]:  # fmt: skip
+    """Return a benchmark and its verdicts without the cases that a filter drops; see `cases_where`.
+
+    Parameters
+    ----------
+    adjudications, tags : the reviewers' adjudications and tags, as of `store.Store`; None without a store
+
+    Raises
+    ------
+    InputError
+        The filter cannot be read, or leaves no case.
+    """
+    cases, gold = benchmark.cases, labels(benchmark)
+
+    def of_judges() -> pd.DataFrame:
+        frames = [verdicts[verdicts["probe"] == NO_PROBE]] if isinstance(verdicts, pd.DataFrame) else []
+        by_probe = verdicts if isinstance(verdicts, Mapping) else read_panels(benchmark, frames)
+        if NO_PROBE not in by_probe:
+            raise InputError(f"where {where!r}: asks what judges say, and there are no verdicts.")
+        return outcomes(by_probe[NO_PROBE], gold, cases, policy=policy)
+
+    def of_reviewers(rows: pd.DataFrame | None, column: str, asked: str) -> ByCase:
+        if rows is None:
+            raise InputError(f"where {where!r}: asks {asked}, and {_NO_STORE}.")
+        return values_by_case(rows, column)
+
+    kept = cases_where(
+        where, cases, gold=gold, outcomes=of_judges, dimensions=benchmark.meta.dimensions,
+        reviewers=lambda: of_reviewers(adjudications, "reviewer", "who reviewed"),
+        tags=lambda: of_reviewers(tags, TAG, "for tags"),
+    )  # fmt: skip
+    if not kept.any():
+        raise InputError(f"where {where!r}: leaves none of {len(cases)} cases.")
+    ids = cases.loc[kept, "case_id"]
+    annotations = benchmark.annotations[benchmark.annotations["case_id"].isin(ids)].reset_index(drop=True)
+    smaller = replace(benchmark, cases=cases[kept].reset_index(drop=True), annotations=annotations)
+    if isinstance(verdicts, Mapping):
+        return smaller, {name: panel.of_cases(kept) for name, panel in verdicts.items()}
+    return smaller, None if verdicts is None else verdicts[verdicts["case_id"].isin(ids)].reset_index(drop=True)
+
+
+def asks_for_tags(text: str) -> bool:
+    """Return whether a filter may ask for tags; wrong only where a text contains the word."""
+    return re.search(rf"\b{TAG}\b", text) is not None
+
+
+def asks_for_reviews(text: str) -> bool:
+    """Return whether a filter may ask what reviewers did: for tags, or who reviewed."""
+    return asks_for_tags(text) or re.search(r"\b(reviewers|reviewed_by)\b", text) is not None
+
+
+def values_by_case(rows: pd.DataFrame, column: str) -> dict[str, list[str]]:
+    """Return, by case, the different values of a column in alphabetical order."""
+    return {str(case): sorted(set(values)) for case, values in rows.groupby("case_id")[column]}
