@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from mrb_lib.benchmarks.benchmark import Benchmark as Benchmark
     from mrb_lib.benchmarks.benchmark import load as load
     from mrb_lib.benchmarks.votes import gold as gold
-    from mrb_lib.stats.resampling.bootstrap import bootstrap as bootstrap
-    from mrb_lib.stats.tables import analyze as analyze
+    from mrb_lib.stats.analyze import analyze as analyze
+    from mrb_lib.stats.bootstrap import bootstrap as bootstrap
     from mrb_lib.tables.errors import InputError as InputError
     from mrb_lib.tables.errors import MrbError as MrbError
     from mrb_lib.tables.errors import RunError as RunError
@@ -28,8 +28,8 @@ _HOME = {
     "MrbError": "mrb_lib.tables.errors",
     "RunError": "mrb_lib.tables.errors",
     "load_verdicts": "mrb_lib.verdicts.store",
-    "analyze": "mrb_lib.stats.tables",
-    "bootstrap": "mrb_lib.stats.resampling.bootstrap",
+    "analyze": "mrb_lib.stats.analyze",
+    "bootstrap": "mrb_lib.stats.bootstrap",
 }
 
 __version__ = "0.1.0"

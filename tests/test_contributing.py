@@ -50,7 +50,7 @@ def mrb(plugins: Path) -> Iterator[Command]:
     """
     paths = [str(plugins), os.environ.get("PYTHONPATH", "")]
     own = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "MRB_STATIC": "1"}
-    loaded = (*KERNEL, "papermill", "mrb_lib.cli.app", "mrb_lib.runs.execute", "mrb_lib.stats.tables",
+    loaded = (*KERNEL, "papermill", "mrb_lib.cli.app", "mrb_lib.runs.execute", "mrb_lib.stats.analyze",
               "mrb_lib.report.notebook.workspace", "mrb_lib.report.pipeline")  # fmt: skip
     with preloaded(own, loaded) as environment:
 

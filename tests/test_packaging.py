@@ -115,7 +115,7 @@ def test_no_local_version_or_address_in_the_constraints() -> None:
 
 def test_importing_the_library_and_all_analysis_code_never_imports_torch() -> None:
     code = (
-        "import sys, mrb_lib.cli.app, mrb_lib.stats.tables, mrb_lib.benchmarks.audit.folder, mrb_lib.runs.execute\n"
+        "import sys, mrb_lib.cli.app, mrb_lib.stats.analyze, mrb_lib.benchmarks.audit.folder, mrb_lib.runs.execute\n"
         "import pkgutil, importlib, mrb_lib.stats, mrb_lib.figures\n"
         "for package in (mrb_lib.stats, mrb_lib.figures):\n"
         "    for module in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):\n"

@@ -201,7 +201,7 @@ def test_the_licence_of_krippendorff_is_stated() -> None:
 
 
 def test_the_tables_are_listed_with_their_questions_and_the_commands_are_named() -> None:
-    from mrb_lib.stats.tables import TABLES
+    from mrb_lib.stats.analyze import TABLES
 
     assert "\n".join(f"| `{name}` | {spec.question} |" for name, spec in TABLES.items()) in README
     for name in (

@@ -90,7 +90,7 @@ def summary(
     """Show how far reviewers agree, why judges fail, and how the leaderboard moves."""
     from mrb_lib.cli import render
     from mrb_lib.review.records.exchange import adjudications_from
-    from mrb_lib.stats.resampling.clusters import resampling_unit
+    from mrb_lib.stats.clusters import resampling_unit
     from mrb_lib.tables.errors import InputError
 
     if as_json and as_csv:
@@ -134,7 +134,7 @@ def _table(
 ) -> pd.DataFrame:
     from mrb_lib.benchmarks.votes import gold
     from mrb_lib.cli.judge_groups import training_of
-    from mrb_lib.stats import tables
+    from mrb_lib.stats import analyze as tables
     from mrb_lib.stats.gold.adjudication import adjudication
     from mrb_lib.tables.schema import NO_PROBE
     from mrb_lib.verdicts.store import empty_verdicts, iter_verdicts

@@ -87,7 +87,7 @@ def measured(benchmark: Benchmark, folders: Sequence[Path]) -> pd.DataFrame:
     out = pd.DataFrame(index=pd.Index([folder.name for folder in folders]), columns=list(MEASURES), dtype=float)
     if not folders:
         return out
-    from mrb_lib.stats import tables
+    from mrb_lib.stats import analyze as tables
     from mrb_lib.verdicts.manifest import read_manifest
     from mrb_lib.verdicts.store import iter_verdicts
     from mrb_lib.verdicts.training import training_cases

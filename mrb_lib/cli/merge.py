@@ -36,10 +36,12 @@ def merge(
         left = count_verdicts(loaded.values()) if no_runs else (0, 0)
     mark = " SIMULATED" if merged.meta.kind == "simulated" else ""
     typer.echo(f"{out}: {len(merged.cases):,}{mark} cases of {', '.join(names)}")
-    if made is not None:
+    if made is not None and made.judges:
         typer.echo(f"{out / 'runs'}: {made.verdicts:,} verdicts of {count(made.judges, 'judge')}")
         for text in made.apart:
             typer.echo(line(text), err=True)
+    elif made is not None:
+        typer.echo(f"{out}: no verdicts, since no source contains a folder runs", err=True)
     elif left[0]:
         typer.echo(f"left out: {left[0]:,} verdicts of {count(left[1], 'judge')}", err=True)
     if "split" in merged.cases:

@@ -59,21 +59,18 @@ def outcomes(
         The policy is unknown, or a verdict is about an unknown case.
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions, categories)
-    labels = encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories)
+    label = encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories)
     saw, n = panel.saw(), len(panel.categories)
     at = _, dimension, case = np.nonzero(panel.judged() | saw)
-    worth = score(panel, labels, policy).score[at].round(12)
-    is_outcome = [saw[at], labels[dimension, case] < 0, worth > 0.5, worth == 0.5, worth < 0.5]
+    worth = score(panel, label, policy).score[at].round(12)
+    is_outcome = [saw[at], label[dimension, case] < 0, worth > 0.5, worth == 0.5, worth < 0.5]
     outcome = np.select(is_outcome, [SEEN, NO_LABEL, RIGHT, HALF, WRONG], UNSCORED)
     choice = panel.with_seen().choice[at]
     counts = np.stack([(choice == code).sum(axis=(1, 2)) for code in range(n)])
     most = counts.max(axis=0)
     said = np.select([most == 0, (counts == most).sum(axis=0) > 1], [n, n + 1], counts.argmax(axis=0))
-    names = panel.judges, panel.dimensions, cases["case_id"]
-    cells = {
-        name: pd.Categorical.from_codes(codes, pd.Index(values, dtype="str"))
-        for name, values, codes in zip(CELL, names, at, strict=True)
-    }
+    names = zip(CELL, at, (panel.judges, panel.dimensions, cases["case_id"].tolist()), strict=True)
+    cells = {name: pd.Categorical.from_codes(codes, pd.Index(own, dtype="str")) for name, codes, own in names}
     return pd.DataFrame({**cells, "outcome": outcome, "said": np.array([*panel.categories, "", MIXED])[said]})
 
 

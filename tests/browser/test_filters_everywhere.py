@@ -23,7 +23,7 @@ from mrb_lib.review.case import SCRIPTS, STYLES
 from mrb_lib.review.explorer import explore
 from mrb_lib.review.records.store import open_store
 from mrb_lib.review.shell import Shell
-from mrb_lib.stats.tables import analyze
+from mrb_lib.stats.analyze import analyze
 from tests.review.boards.judged import judged
 
 from .axe import violations, violations_in_both_schemes

@@ -22,8 +22,8 @@ from mrb_lib.report.notebook.places import write_simulated_runs
 from mrb_lib.report.preloaded import command, write_kernel
 from mrb_lib.review.boards import browse_heatmap, browse_leaderboard
 from mrb_lib.review.plain import PlainView
+from mrb_lib.stats.analyze import analyze
 from mrb_lib.stats.failures.where import restricted
-from mrb_lib.stats.tables import analyze
 from mrb_lib.verdicts.store import load_verdicts
 
 from .axe import violations

@@ -17,7 +17,7 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.formats import READERS
 from mrb_lib.report.notebook.tabular import latex_text
-from mrb_lib.stats.tables import asks_for
+from mrb_lib.stats.analyze import asks_for
 from mrb_lib.verdicts.store import load_verdicts, save_imported
 from tests.stats.small_tables import OF_PREFERENCES
 

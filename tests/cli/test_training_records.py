@@ -16,9 +16,9 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.report.notebook import open_workspace
 from mrb_lib.review.explorer.data import explorer_data
+from mrb_lib.stats.analyze import ALL_SEEN
 from mrb_lib.stats.failures.case_index import build_index, open_index
 from mrb_lib.stats.failures.failure_kinds import OUTCOMES
-from mrb_lib.stats.tables import ALL_SEEN
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest, write_manifest
 from mrb_lib.verdicts.store import append_part

@@ -11,7 +11,7 @@ import pytest
 
 from mrb_lib.benchmarks.formats import kqa, pandalm
 from mrb_lib.stats.agreement import agreement, annotator_pairs
-from mrb_lib.stats.tables import analyze
+from mrb_lib.stats.analyze import analyze
 
 # Fleiss (1971), Psychological Bulletin 76, table 1: the diagnoses of 30 patients by six psychiatrists each; `diagnoses`
 # of the R package irr, whose kappa is .4302445.

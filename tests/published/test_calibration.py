@@ -14,9 +14,9 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 from mrb_lib.stats.confidence import calibration
 from mrb_lib.stats.confidence.ece import equal_width
 from mrb_lib.stats.confidence.scores import auroc, decompose_brier, rank
-from mrb_lib.stats.core.subfields import Group
 from mrb_lib.stats.resampling.robust import layout
 from mrb_lib.stats.selective.thresholds import risk_p
+from mrb_lib.stats.subfields import Group
 
 
 def tables(p: np.ndarray, outcome: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:

@@ -9,7 +9,7 @@ import pytest
 from mrb_lib.benchmarks.formats import kqa
 from mrb_lib.benchmarks.formats.base import Imported
 from mrb_lib.benchmarks.votes import gold
-from mrb_lib.stats.tables import analyze
+from mrb_lib.stats.analyze import analyze
 from mrb_lib.tables.errors import InputError
 
 EXACT = 1e-6

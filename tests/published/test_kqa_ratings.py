@@ -23,7 +23,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.cli.main import main
 from mrb_lib.demo.ratings import JUDGES, RatingJudge, simulated_ratings
-from mrb_lib.stats.tables import analyze
+from mrb_lib.stats.analyze import analyze
 from tests.stats.small_tables import OF_RATINGS
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.stats.tables import analyze
+from mrb_lib.stats.analyze import analyze
 
 
 def read(path: Path) -> Benchmark:

@@ -16,7 +16,7 @@ import pytest
 
 from mrb_lib.benchmarks.formats import llmbar
 from mrb_lib.benchmarks.formats.base import Imported
-from mrb_lib.stats.tables import analyze
+from mrb_lib.stats.analyze import analyze
 
 SUBSETS = ("Negation", "Normal")
 N_EVALUATORS = 24

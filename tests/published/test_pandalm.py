@@ -14,7 +14,7 @@ import pytest
 from mrb_lib.benchmarks.formats import pandalm
 from mrb_lib.benchmarks.formats.base import Imported
 from mrb_lib.benchmarks.votes import gold
-from mrb_lib.stats.tables import analyze
+from mrb_lib.stats.analyze import analyze
 
 EXACT = 1e-6
 

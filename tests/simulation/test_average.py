@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from mrb_lib.stats.accuracy.average import _averages
 from mrb_lib.stats.core.options import FloatArray
-from mrb_lib.stats.core.subfields import Group
+from mrb_lib.stats.subfields import Group
 
 BENCHMARKS, CASES, RESAMPLES = 800, 120, 300
 LEVELS = np.array([0.6, 0.65, 0.7, 0.75, 0.8, 0.7])

@@ -20,8 +20,8 @@ from mrb_lib.stats.confidence.recalibration import FOLDS, folds
 from mrb_lib.stats.confidence.shift import shift_frame
 from mrb_lib.stats.core.panel import ABSENT, Panel
 from mrb_lib.stats.core.scoring import encode_gold
-from mrb_lib.stats.core.subfields import groups
 from mrb_lib.stats.resampling.robust import layout
+from mrb_lib.stats.subfields import groups
 
 from .rows import column, each_case
 

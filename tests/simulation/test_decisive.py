@@ -8,7 +8,7 @@ import pytest
 
 from mrb_lib.stats.accuracy.decisive import decisive
 from mrb_lib.stats.core.panel import TIE, Panel
-from mrb_lib.stats.core.subfields import Group
+from mrb_lib.stats.subfields import Group
 
 STUDIES = 2000
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.core.multiplicity import adjust_families
+from mrb_lib.stats.multiplicity import adjust_families
 from mrb_lib.stats.significance.omnibus import flip_p
 from mrb_lib.stats.significance.paired import sign_test, significance
 from mrb_lib.stats.significance.permutation import p_values

@@ -16,7 +16,6 @@ from mrb_lib.figures.models import SUSPECT
 from mrb_lib.report.notebook.absent import Absent, Frame
 from mrb_lib.report.notebook.behind import as_lists, counted, named, of_part, wrong_of
 from mrb_lib.report.notebook.workspace import Workspace
-from mrb_lib.stats.core.subfields import subfield_values
 from mrb_lib.stats.failures.failure_kinds import INCONSISTENT, SPLIT
 from mrb_lib.stats.failures.lists import (
     disputed_cases,
@@ -28,6 +27,7 @@ from mrb_lib.stats.failures.lists import (
 )
 from mrb_lib.stats.failures.query import Query, to_fragment
 from mrb_lib.stats.juries.table import missed_by_juries
+from mrb_lib.stats.subfields import subfield_values
 from mrb_lib.tables.schema import NO_PROBE
 
 

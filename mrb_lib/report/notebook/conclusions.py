@@ -11,8 +11,8 @@ import html
 import pandas as pd
 
 from mrb_lib.report.notebook.one_judge import cell, promise
-from mrb_lib.stats.core.phrases import number, of_judges, of_judges_towards, on, opening, percent, points, some
 from mrb_lib.stats.core.table import TABLES
+from mrb_lib.stats.phrases import number, of_judges, of_judges_towards, on, opening, percent, points, some
 from mrb_lib.stats.significance.paired import ALPHA
 
 _KRIPPENDORFF = "krippendorff_alpha"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.core.phrases import on, percent, points
+from mrb_lib.stats.phrases import on, percent, points
 from mrb_lib.stats.selective.answers import CLINICIAN
 from mrb_lib.stats.significance.paired import ALPHA
 

@@ -19,7 +19,7 @@ from mrb_lib.judges.roster.groups import JURY
 from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.report.notebook.absent import Absent, Frame
 from mrb_lib.report.notebook.construction import reasons_of
-from mrb_lib.stats.core.phrases import percent
+from mrb_lib.stats.phrases import percent
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import ORDERS
 from mrb_lib.verdicts.manifest import Manifest

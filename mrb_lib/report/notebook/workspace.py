@@ -25,16 +25,16 @@ from mrb_lib.report.notebook.places import simulated_note
 from mrb_lib.report.notebook.publish import Counts, PublishedTable, Publisher, blind_judges, check_id, untimed
 from mrb_lib.report.notebook.tabular import Best, table_text
 from mrb_lib.review.records.reviewed import Reviewed, reviewed
-from mrb_lib.stats import tables
+from mrb_lib.stats import analyze as tables
 from mrb_lib.stats.accuracy import correctness
+from mrb_lib.stats.analysis import ADJUDICATED, labels, read_panels, rule_in_words
+from mrb_lib.stats.bootstrap import Estimates, bootstrap
+from mrb_lib.stats.clusters import resampling_unit
 from mrb_lib.stats.composition import lengths
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.table import TABLES
 from mrb_lib.stats.failures.cells import failing_cases
 from mrb_lib.stats.gold.adjudicated import adjudicated_gold
-from mrb_lib.stats.inputs import ADJUDICATED, labels, read_panels, rule_in_words
-from mrb_lib.stats.resampling.bootstrap import Estimates, bootstrap
-from mrb_lib.stats.resampling.clusters import resampling_unit
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.verdicts.prompts import run_prompts

@@ -64,7 +64,7 @@ def browse_leaderboard(
 
     Notes
     -----
-    Every number is of `mrb_lib.stats.tables.analyze`, made when it is chosen and kept. Validated by
+    Every number is of `mrb_lib.stats.analyze.analyze`, made when it is chosen and kept. Validated by
     tests/review/boards/test_leaderboard.py and tests/browser/test_lab.py.
     """
     board = make_board(benchmark, verdicts, groups=groups, resamples=resamples, seed=seed, store=store)

@@ -18,10 +18,10 @@ from scipy.stats import bootstrap
 from simulated import PAPER_CASES, PAPER_JUDGES, benchmark, verdicts
 
 from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.stats.analysis import labels
+from mrb_lib.stats.analyze import analyze, asks_for, read_panels
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.scoring import encode_gold, score
-from mrb_lib.stats.inputs import labels
-from mrb_lib.stats.tables import analyze, asks_for, read_panels
 from mrb_lib.tables.schema import CHOICES, DIMENSIONS
 
 RESAMPLES = 10_000

@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 from simulated import PAPER_CASES, PAPER_JUDGES, write
 
 from mrb_lib.benchmarks.benchmark import load
-from mrb_lib.stats.tables import analyze, read_panels, verdict_columns
+from mrb_lib.stats.analyze import analyze, read_panels, verdict_columns
 from mrb_lib.verdicts.store import iter_verdicts
 
 TABLES = ("accuracy", "consistency", "agreement", "significance")

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from simulated import PAPER_CASES, PAPER_JUDGES, benchmark, verdicts
 
 from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.stats.analyze import TABLES, analyze, asks_for, read_panels
 from mrb_lib.stats.core.panel import Panel
-from mrb_lib.stats.tables import TABLES, analyze, asks_for, read_panels
 
 BY = ("organ", "department")
 LONGEST = (

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 import mrb_lib
-from mrb_lib.stats import tables
+from mrb_lib.stats import analyze as tables
 
 RESAMPLES = 400
 TOLERANCE = 1e-9

@@ -9,8 +9,8 @@ from mrb_lib.report.notebook.absent import Absent, Frame
 from mrb_lib.report.notebook.opening import open_workspace
 from mrb_lib.report.notebook.places import DEMO, RATINGS, home
 from mrb_lib.report.notebook.workspace import Workspace
+from mrb_lib.stats.analysis import read_panels
 from mrb_lib.stats.core.table import TABLES
-from mrb_lib.stats.inputs import read_panels
 from mrb_lib.stats.ratings.crossed import crossed
 from mrb_lib.tables.schema import NO_PROBE
 
