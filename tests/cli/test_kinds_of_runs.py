@@ -1,0 +1,81 @@
+"""A run of several parts is opened as one of one part, whoever wrote the parts and however often it was resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.cli import servers
+from mrb_lib.judges.settings import Settings
+from mrb_lib.review.explorer.app import review_app
+from mrb_lib.runs.execute import judge
+from mrb_lib.tables.schema import KEYS
+from mrb_lib.verdicts.parts import part_paths
+from mrb_lib.verdicts.replies import lay_out, open_replies
+from mrb_lib.verdicts.store import load_verdicts, run_folders
+from tests.several_parts import JUDGES, KINDS, write_kinds
+
+
+@pytest.fixture(scope="module")
+def written(written_once: Callable[..., Path]) -> Path:
+    return written_once("kinds", write_kinds)
+
+
+@pytest.fixture(scope="module")
+def bench(written: Path) -> Path:
+    return written / "bench"
+
+
+@pytest.fixture(params=KINDS)
+def runs(request: pytest.FixtureRequest, written: Path) -> Path:
+    return written / str(request.param)
+
+
+@pytest.fixture(scope="module")
+def in_one_go(bench: Path, tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
+    runs = tmp_path_factory.mktemp("whole")
+    judge(load(bench), runs, JUDGES, settings=Settings(batch_size=1000))
+    assert [len(part_paths(folder)) for folder in run_folders(runs)] == [1, 1]
+    return comparable(load_verdicts(runs, replies=True))
+
+
+def comparable(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Verdicts in a fixed order, without the time they took."""
+    return verdicts.drop(columns="latency_s").sort_values(list(KEYS["verdicts"]), ignore_index=True)
+
+
+def test_the_verdicts_are_those_of_one_part(runs: Path, bench: Path, in_one_go: pd.DataFrame) -> None:
+    verdicts = load_verdicts(runs, load(bench).cases, replies=True)
+    pd.testing.assert_frame_equal(comparable(verdicts), in_one_go)
+
+
+def test_each_case_has_its_replies(runs: Path, bench: Path, tmp_path: Path) -> None:
+    cases = load(bench).cases
+    written = pd.concat(lay_out(runs, cases, tmp_path), ignore_index=True)
+    replies = open_replies(tmp_path, cases["case_id"].tolist())
+    pd.testing.assert_frame_equal(written, load_verdicts(runs, replies=True))
+    for position, case in enumerate(cases["case_id"]):
+        expected = written[written["case_id"] == case].reset_index(drop=True)
+        found = replies.of_case(position)[list(expected.columns)]
+        pd.testing.assert_frame_equal(found, expected, check_dtype=False)
+
+
+def test_the_review_opens_on_a_case(
+    mrb: Callable[..., Any], runs: Path, bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MRB_HOME", str(tmp_path))
+    monkeypatch.setenv("MRB_STORE", str(tmp_path / "reviews.sqlite"))
+    asked: dict[str, Any] = {}
+    monkeypatch.setattr(servers, "serve_app", lambda cells, **options: asked.update(options))
+    done = mrb("review", bench, runs, "--no-browser")
+    assert done.code == 0, done.err
+    for name, value in asked["environment"].items():
+        monkeypatch.setenv(name, value)
+    app = review_app()
+    assert app.answer({"what": "initial_state", "fragment": ""})["judges"] == list(JUDGES)
+    assert all(name in app.answer({"what": "case", "position": 17})["html"] for name in JUDGES)
