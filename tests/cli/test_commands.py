@@ -281,7 +281,7 @@ def test_check_counts_in_plain_english(
 ) -> None:
     findings = [Finding(kind, "cases.parquet", None, None, "a problem", "a cure") for kind in kinds]
     monkeypatch.setattr("mrb_lib.benchmarks.audit.folder.audit", lambda bench, progress: findings)
-    assert mrb("check", demo).output.strip().endswith(f": {words}")
+    assert mrb("check", demo).out.strip().endswith(f": {words}")
 
 
 def test_several_judges_may_follow_one_option(mrb: Callable, tables: Path, tmp_path: Path) -> None:
