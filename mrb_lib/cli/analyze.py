@@ -151,7 +151,9 @@ def analyze(
         ),
     ] = None,
     probe: Annotated[str, typer.Option(help="The probe whose verdicts are analysed.")] = "none",
-    versus: Annotated[str | None, typer.Option(metavar="JUDGE", help="Compare every other judge with this one.")] = None,
+    versus: Annotated[
+        str | None, typer.Option(metavar="JUDGE", help="Compare every other judge with this one.")
+    ] = None,
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples.")] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the resampling.")] = 0,
     intervals: Annotated[

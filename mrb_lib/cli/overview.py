@@ -14,8 +14,8 @@ import pandas as pd
 from mrb_lib.cli.listing import aligned
 from mrb_lib.report.notebook.tabular import NOT_AVAILABLE, TableText, table_text
 from mrb_lib.stats.core.columns import YES_OR_NO
-from mrb_lib.stats.core.options import IntArray
 from mrb_lib.stats.core.table import TableSpec
+from mrb_lib.stats.options import IntArray
 from mrb_lib.stats.phrases import main_rows_first
 
 WIDTH: Final = 100

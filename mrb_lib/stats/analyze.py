@@ -22,13 +22,13 @@ from mrb_lib.stats.analysis import GivenVerdicts as GivenVerdicts
 from mrb_lib.stats.analysis import read_panels as read_panels
 from mrb_lib.stats.clusters import check_cluster, resampling_unit
 from mrb_lib.stats.columns import MOVED, Table
-from mrb_lib.stats.core.options import check_choice, check_policy, join_reasons
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.scoring import BOTH_ORDERS
 from mrb_lib.stats.core.table import TABLES as TABLES
 from mrb_lib.stats.core.table import UNIT, with_unit
 from mrb_lib.stats.failures.where import restricted
 from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES
+from mrb_lib.stats.options import check_choice, check_policy, join_reasons
 from mrb_lib.stats.subfields import By, columns_of, subfield_values
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import ADJUDICATION_COLUMNS, KEYS, LEVELS, NO_PROBE, POLICIES

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.clusters import ResamplingUnit, cluster_codes, n_clusters, resampling_unit
-from mrb_lib.stats.core.options import FloatArray, IntArray
+from mrb_lib.stats.options import FloatArray, IntArray
 from mrb_lib.stats.resampling.draws import draws
 from mrb_lib.stats.resampling.resample import interval, interval_reason
 from mrb_lib.stats.resampling.robust import Estimate, effective_clusters, few_clusters, t_interval

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import typed
 from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.options import typed
 from mrb_lib.stats.subfields import By, groups
 
 _PARTS = ["organ", "department", "modality"]

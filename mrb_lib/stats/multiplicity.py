@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mrb_lib.stats.core.options import FloatArray, IntArray, check_choice
+from mrb_lib.stats.options import FloatArray, IntArray, check_choice
 
 CORRECTIONS = ("holm", "hochberg", "bonferroni", "bh", "by", "none")
 FAMILIES = ("dimension", "all")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import IntArray
+from mrb_lib.stats.options import IntArray
 from mrb_lib.tables.errors import InputError
 
 MODEL_PAIR = "model_pair"

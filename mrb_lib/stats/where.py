@@ -13,9 +13,9 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.where import Mask, Several, case_lookup, matching
 from mrb_lib.stats.analysis import GivenVerdicts, labels, read_panels
-from mrb_lib.stats.core.options import check_choice
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
+from mrb_lib.stats.options import check_choice
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from mrb_lib.stats.accuracy.average import _averages
-from mrb_lib.stats.core.options import FloatArray
+from mrb_lib.stats.options import FloatArray
 from mrb_lib.stats.subfields import Group
 
 BENCHMARKS, CASES, RESAMPLES = 800, 120, 300

@@ -13,8 +13,8 @@ from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.ceiling.alttest import alt_test_rows
 from mrb_lib.stats.ceiling.table import COLUMNS
-from mrb_lib.stats.core.options import typed
 from mrb_lib.stats.core.panel import ABSENT
+from mrb_lib.stats.options import typed
 from mrb_lib.tables.schema import CHOICES
 
 OF_PREFERENCES = [name for name, spec in TABLES.items() if not spec.why_no_preferences]

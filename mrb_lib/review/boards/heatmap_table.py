@@ -23,10 +23,10 @@ from mrb_lib.review.bundle import style
 from mrb_lib.review.text import SCROLLS, escaped, isolated, kind_note
 from mrb_lib.stats.analysis import labels
 from mrb_lib.stats.analyze import analyze
-from mrb_lib.stats.core.options import IntArray, check_choice
 from mrb_lib.stats.failures.case_index import CaseIndex
 from mrb_lib.stats.failures.failure_kinds import HALF, MISSED, NO_LABEL, RIGHT, UNSCORED, Kinds, failure_kinds
 from mrb_lib.stats.failures.where import asks_for_reviews
+from mrb_lib.stats.options import IntArray, check_choice
 from mrb_lib.stats.subfields import subfield_values
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import NO_PROBE, POLICIES

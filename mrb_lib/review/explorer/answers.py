@@ -34,9 +34,9 @@ from mrb_lib.review.explorer.thumbnails import MOST_ASKED, Thumbnails
 from mrb_lib.review.explorer.views import keep_view, kept_views
 from mrb_lib.review.records.marks import ORDER_EFFECT
 from mrb_lib.review.text import visible
-from mrb_lib.stats.core.options import IntArray
 from mrb_lib.stats.failures.failure_kinds import Kinds, Scale
 from mrb_lib.stats.failures.query import PLACES, SORTS, Query, check_words, from_fragment, to_fragment
+from mrb_lib.stats.options import IntArray
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import NO_PROBE
 

@@ -15,9 +15,9 @@ from mrb_lib.review.page import closing, opening
 from mrb_lib.review.records.exchange import guarded
 from mrb_lib.review.records.marks import current
 from mrb_lib.review.text import escaped, isolated
-from mrb_lib.stats.core.options import IntArray
 from mrb_lib.stats.failures.failure_kinds import ANY_PROBE, OF_A_CASE
 from mrb_lib.stats.failures.query import Query
+from mrb_lib.stats.options import IntArray
 
 MOST_PRINTED = 100
 _SIDE = 640

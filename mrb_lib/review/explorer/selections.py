@@ -14,10 +14,10 @@ import pandas as pd
 from mrb_lib.review.explorer.adjudicate import Reviews, disagreed_on, reviewed_by
 from mrb_lib.review.explorer.data import ExplorerData
 from mrb_lib.review.explorer.tags import Beholder, Tags
-from mrb_lib.stats.core.options import BoolArray, IntArray
 from mrb_lib.stats.failures.query import REVIEWS, Query
 from mrb_lib.stats.failures.selection import facets, searchable, select
 from mrb_lib.stats.failures.where import cases_where
+from mrb_lib.stats.options import BoolArray, IntArray
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import ADJUDICATION_COLUMNS
 

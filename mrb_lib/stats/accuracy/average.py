@@ -10,9 +10,9 @@ import pandas as pd
 
 from mrb_lib.stats.accuracy.references import with_references
 from mrb_lib.stats.accuracy.table import JUDGE, NO_CASES, REFERENCE
-from mrb_lib.stats.core.options import TINY, FloatArray, IntArray, divide, join_reasons, mean_of_defined, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
+from mrb_lib.stats.options import TINY, FloatArray, IntArray, divide, join_reasons, mean_of_defined, typed
 from mrb_lib.stats.phrases import main_rows, percent
 from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.resample import cluster_codes, cluster_sums, n_clusters, resampled_sums, share_reasons

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mrb_lib.stats.core.options import FloatArray, IntArray, divide
+from mrb_lib.stats.options import FloatArray, IntArray, divide
 
 
 def counts(cells: IntArray, first: IntArray, second: IntArray, n_cells: int, n_categories: int) -> FloatArray:

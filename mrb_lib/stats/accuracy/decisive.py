@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.accuracy.references import BEST_CONSTANT
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, encode, with_ends
 from mrb_lib.stats.core.panel import ABSENT, NULL, TIE, Panel
 from mrb_lib.stats.core.scoring import columns_used, score
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, encode, with_ends
 from mrb_lib.stats.resampling.resample import cluster_sums, mean_over_clusters
 from mrb_lib.stats.resampling.robust import t_interval
 from mrb_lib.stats.resampling.shares import share_intervals

@@ -9,9 +9,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mrb_lib.stats.accuracy import confusion
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.scoring import columns_used
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.resample import cluster_sums
 from mrb_lib.stats.resampling.robust import effective_clusters, t_quantile
 from mrb_lib.stats.subfields import Group

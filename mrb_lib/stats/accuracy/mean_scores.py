@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mrb_lib.stats.core.options import TINY, FloatArray, IntArray, divide
+from mrb_lib.stats.options import TINY, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.quantiles import interval
 from mrb_lib.stats.resampling.resample import Sums, cluster_sums, n_clusters, resampled_sums, share_reasons

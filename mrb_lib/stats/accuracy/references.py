@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.stats.core.options import BoolArray, IntArray, mean_of_defined
 from mrb_lib.stats.core.panel import ABSENT, NULL, TIE, Panel
 from mrb_lib.stats.core.scoring import score
+from mrb_lib.stats.options import BoolArray, IntArray, mean_of_defined
 from mrb_lib.tables.schema import CHOICES
 
 ALWAYS: Final = ("tie", "A")

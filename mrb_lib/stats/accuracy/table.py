@@ -23,9 +23,9 @@ from mrb_lib.stats.accuracy.decisive import (
 from mrb_lib.stats.accuracy.gold_agreement import gold_agreement, kappa_reasons
 from mrb_lib.stats.accuracy.mean_scores import Macro, Means, means
 from mrb_lib.stats.accuracy.references import with_references
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons, mean_of_defined, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import Scores, encode_gold, excluded_reason, score
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, join_reasons, mean_of_defined, typed, with_ends
 from mrb_lib.stats.resampling.resample import cluster_codes
 from mrb_lib.stats.subfields import By, Group, groups
 from mrb_lib.tables.schema import CHOICES

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.agreement.pairwise import pair_rows
-from mrb_lib.stats.core.options import encode
+from mrb_lib.stats.options import encode
 from mrb_lib.tables.schema import CHOICES
 from mrb_lib.verdicts.orders import FIRST, TIE, choice_to_shown
 

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import fdtri
 
 from mrb_lib.stats.agreement.intervals import Interval, bounded
-from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.options import TINY, BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.resample import Resampled, Summands, cell_sums
 
 COEFFICIENTS = ("icc_2_1", "icc_2_k")

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import ndtr, stdtrit
 
-from mrb_lib.stats.core.options import FloatArray, IntArray, divide
+from mrb_lib.stats.options import FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.quantiles import CONFIDENCE, quantiles
 from mrb_lib.stats.resampling.resample import NO_VARIATION, Resampled, Summands, interval_reason
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from mrb_lib.stats.agreement.coefficients import votes_by_case
 from mrb_lib.stats.agreement.pairwise import Pairs, collect, pair_rows
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, encode, pick_dimensions
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, encode, pick_dimensions
 from mrb_lib.stats.subfields import Group
 from mrb_lib.tables.schema import CONSENSUS
 

@@ -17,7 +17,7 @@ from scipy import sparse
 from mrb_lib.stats.agreement import icc
 from mrb_lib.stats.agreement.coefficients import Kernel, alpha, scaled
 from mrb_lib.stats.agreement.icc import Squares
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_choice, divide, mean_of_defined
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_choice, divide, mean_of_defined
 from mrb_lib.stats.resampling.resample import Summands
 from mrb_lib.tables.schema import CONSENSUS, LEVELS, Level
 

@@ -30,8 +30,8 @@ from mrb_lib.stats.agreement.pair_coefficients import (
     prevalence_index,
 )
 from mrb_lib.stats.agreement.pairwise import Pairs
-from mrb_lib.stats.core.options import FloatArray, IntArray, join_reasons, stacked, typed, with_ends
 from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.options import FloatArray, IntArray, join_reasons, stacked, typed, with_ends
 from mrb_lib.stats.resampling.resample import Resampled, block, cluster_codes, interval_reason, n_clusters, resampled
 from mrb_lib.stats.subfields import By, groups
 from mrb_lib.tables.schema import CHOICES

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.core.options import FloatArray, IntArray
+from mrb_lib.stats.options import FloatArray, IntArray
 from mrb_lib.stats.resampling.resample import Summands, cell_sums
 
 

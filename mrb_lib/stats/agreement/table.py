@@ -32,8 +32,8 @@ from mrb_lib.stats.agreement.pair_coefficients import (
     prevalence_index,
 )
 from mrb_lib.stats.agreement.pairwise import Pairs
-from mrb_lib.stats.core.options import IntArray, join_reasons, mean_of_defined, typed, with_ends
 from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.options import IntArray, join_reasons, mean_of_defined, typed, with_ends
 from mrb_lib.stats.resampling.resample import (
     Block,
     Resampled,

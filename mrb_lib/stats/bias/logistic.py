@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit
 
-from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray
+from mrb_lib.stats.options import TINY, BoolArray, FloatArray, IntArray
 from mrb_lib.stats.resampling.resample import indicator
 from mrb_lib.stats.resampling.robust import t_quantile
 

@@ -11,9 +11,9 @@ from scipy.special import expit
 
 from mrb_lib.stats.bias import logistic
 from mrb_lib.stats.bias.logistic import members
-from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import TIE, Panel
 from mrb_lib.stats.core.scoring import columns_used
+from mrb_lib.stats.options import TINY, BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.robust import t_quantile
 
 NO_CASES = "no case can be used"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mrb_lib.stats.agreement.labels import encode_annotations
 from mrb_lib.stats.bias import logistic
 from mrb_lib.stats.bias.measures import FEW_SHOW_IT, FEWEST, BiasMeasure
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_choice, divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_choice, divide
 from mrb_lib.stats.resampling.robust import Estimate, t_interval, t_test
 from mrb_lib.tables.schema import CHOICES
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.judges.roster.roster import entries
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 
 NO_RESPONDERS = "the cases do not say who responded (model_a, model_b)"
 NOT_A_RESPONDER = "the judge wrote none of the responses"

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import FloatArray, IntArray
+from mrb_lib.stats.options import FloatArray, IntArray
 
 _WORD = re.compile(r"[^\W\d_]+")
 _HEDGES = frozenset(

@@ -21,11 +21,11 @@ from mrb_lib.stats.bias.measures import (
 from mrb_lib.stats.bias.quality import Votes, beyond_quality, votes_of
 from mrb_lib.stats.bias.self_preference import NO_FAMILY, NO_RESPONDERS, NOT_A_RESPONDER, kinship
 from mrb_lib.stats.bias.style_markers import MARKERS, length_difference, marker_differences, standardised
-from mrb_lib.stats.core.options import FloatArray, IntArray, check_policy, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.multiplicity import adjust_families
+from mrb_lib.stats.options import FloatArray, IntArray, check_policy, typed
 from mrb_lib.stats.resampling.resample import cluster_codes
 from mrb_lib.stats.subfields import By, Group, groups
 from mrb_lib.tables.schema import CHOICES

@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import sparse
 from scipy.special import expit
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.resample import indicator
 from mrb_lib.stats.resampling.robust import t_quantile
 

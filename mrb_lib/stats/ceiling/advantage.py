@@ -15,8 +15,8 @@ from scipy.special import stdtr
 
 from mrb_lib.stats.agreement.coefficients import votes_by_case
 from mrb_lib.stats.agreement.labels import Annotations
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, mean_of_defined
 from mrb_lib.stats.multiplicity import adjust
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, mean_of_defined
 from mrb_lib.stats.resampling.resample import (
     block,
     interval,

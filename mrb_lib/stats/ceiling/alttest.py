@@ -19,8 +19,8 @@ from mrb_lib.stats.ceiling.advantage import (
     least_epsilon,
 )
 from mrb_lib.stats.ceiling.judges import too_few
-from mrb_lib.stats.core.options import BoolArray, IntArray, check_choice, join_reasons
 from mrb_lib.stats.multiplicity import CORRECTIONS
+from mrb_lib.stats.options import BoolArray, IntArray, check_choice, join_reasons
 from mrb_lib.stats.resampling.resample import clusters_counted, interval_reason
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import LEVELS

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.core.panel import ABSENT, NULL, TIE, Panel
 from mrb_lib.stats.core.scoring import columns_used, score
+from mrb_lib.stats.options import TINY, BoolArray, FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.resample import (
     Block,

@@ -11,9 +11,9 @@ from mrb_lib.stats.ceiling import reading
 from mrb_lib.stats.ceiling.alttest import EPSILON, alt_test_rows
 from mrb_lib.stats.ceiling.annotators import absence, annotator_rows, leave_one_out
 from mrb_lib.stats.ceiling.judges import judge_rows, labels_by_policy
-from mrb_lib.stats.core.options import check_policy, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.table import Option, register_table
+from mrb_lib.stats.options import check_policy, typed, with_ends
 from mrb_lib.stats.resampling.resample import cluster_codes
 from mrb_lib.stats.subfields import By, groups
 from mrb_lib.tables.schema import CHOICES

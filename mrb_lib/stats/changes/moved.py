@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.changes.cases import SAME
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_choice, divide, typed
 from mrb_lib.stats.core.panel import ABSENT, Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.multiplicity import CORRECTIONS, adjust_families
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_choice, divide, typed
 from mrb_lib.stats.resampling.resample import cluster_codes, interval_reason
 from mrb_lib.stats.significance.differences import PairedDifferences, paired_differences, plan_pairs
 from mrb_lib.stats.significance.paired import MCNEMAR, row_test, sign_test

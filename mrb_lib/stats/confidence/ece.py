@@ -15,7 +15,7 @@ import numpy as np
 from scipy import special
 
 from mrb_lib.stats.confidence.scores import Ranked
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.robust import Layout, by_group, t_quantile
 
 BINS = 10

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.robust import Layout
 from mrb_lib.tables.schema import CHOICES
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from mrb_lib.stats.confidence.forecasts import Forecasts, grid, weighted_count
-from mrb_lib.stats.core.options import FloatArray, IntArray, divide
+from mrb_lib.stats.options import FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.robust import Layout, by_group, standard_error, t_quantile
 
 FOLDS = 5

@@ -12,7 +12,7 @@ import numpy as np
 
 from mrb_lib.stats.confidence.forecasts import Grid, grid, weighted_count
 from mrb_lib.stats.confidence.scores import Ranked, rank
-from mrb_lib.stats.core.options import FloatArray, IntArray, divide
+from mrb_lib.stats.options import FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.robust import Estimate, Layout, by_group, ratio_of_sums, share_interval, standard_error
 
 POINTS = 20

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, join_reasons
+from mrb_lib.stats.options import BoolArray, FloatArray, join_reasons
 from mrb_lib.stats.resampling.robust import Estimate
 
 NO_ERROR = "no interval of {}: the cases do not differ, or it is at an end of its range"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mrb_lib.stats.confidence.forecasts import weighted_count
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.robust import Estimate, Layout, by_group, of_units
 
 CLIPPED_TO = 1e-3

@@ -13,8 +13,8 @@ from mrb_lib.stats.confidence.ece import BINS, Ece, equal_width, folded_mean
 from mrb_lib.stats.confidence.forecasts import Forecasts, Grid, forecasts, grid
 from mrb_lib.stats.confidence.rows import NO_ERROR, reasons, spread
 from mrb_lib.stats.confidence.summary import ece_of
-from mrb_lib.stats.core.options import FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.options import FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.resample import ONE_CLUSTER
 from mrb_lib.stats.resampling.robust import Estimate, Layout, by_group, ratio_of_sums, standard_error, t_interval
 

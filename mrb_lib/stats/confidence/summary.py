@@ -29,8 +29,8 @@ from mrb_lib.stats.confidence.scores import (
     rank,
     squared_error,
 )
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, with_ends
 from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, with_ends
 from mrb_lib.stats.resampling.resample import ONE_CLUSTER
 from mrb_lib.stats.resampling.robust import (
     Estimate,

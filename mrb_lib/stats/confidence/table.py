@@ -24,10 +24,10 @@ from mrb_lib.stats.confidence.rows import reasons
 from mrb_lib.stats.confidence.scores import rank
 from mrb_lib.stats.confidence.shift import SHIFTS, shift_frame
 from mrb_lib.stats.confidence.summary import Recalibrated, summarize, summary_frame
-from mrb_lib.stats.core.options import divide, join_reasons, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.options import divide, join_reasons, typed, with_ends
 from mrb_lib.stats.resampling.resample import NO_RESAMPLES, cluster_codes
 from mrb_lib.stats.resampling.robust import FEW_CLUSTERS, Layout, layout, ratio_of_sums, share_interval
 from mrb_lib.stats.subfields import By, groups, one_kind_each

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.accuracy import confusion
-from mrb_lib.stats.core.options import (
+from mrb_lib.stats.core.panel import ABSENT, Panel, as_panel
+from mrb_lib.stats.options import (
     BoolArray,
     FloatArray,
     IntArray,
@@ -17,7 +18,6 @@ from mrb_lib.stats.core.options import (
     join_reasons,
     typed,
 )
-from mrb_lib.stats.core.panel import ABSENT, Panel, as_panel
 from mrb_lib.stats.resampling.resample import cluster_codes, ratios
 from mrb_lib.tables.schema import CHOICES
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from mrb_lib.stats.clusters import clusters_of
-from mrb_lib.stats.core.options import FloatArray, IntArray
 from mrb_lib.stats.core.panel import TIE
+from mrb_lib.stats.options import FloatArray, IntArray
 from mrb_lib.stats.resampling.robust import Layout, layout
 from mrb_lib.stats.subfields import Group
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mrb_lib.stats.accuracy import confusion
 from mrb_lib.stats.accuracy.confusion import influence
 from mrb_lib.stats.consistency.order_effects import over_repeats
-from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.options import TINY, BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.resample import FEW_CASES, ONE_CLUSTER
 from mrb_lib.stats.resampling.robust import (
     Estimate,

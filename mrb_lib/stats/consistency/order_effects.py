@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, divide
 from mrb_lib.stats.core.panel import TIE
+from mrb_lib.stats.options import BoolArray, FloatArray, divide
 from mrb_lib.tables.schema import CHOICES
 
 SHARES = (

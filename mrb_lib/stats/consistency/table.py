@@ -21,9 +21,9 @@ from mrb_lib.stats.consistency.instability import (
 )
 from mrb_lib.stats.consistency.intervals import GroupEstimate, half, order_kappa, reasons, share, signed, unit_sums
 from mrb_lib.stats.consistency.order_effects import SHARES, SIGNED, case_values, over_repeats
-from mrb_lib.stats.core.options import FloatArray, IntArray, divide, join_reasons, typed, with_ends
 from mrb_lib.stats.core.panel import ABSENT, Panel, as_panel
 from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.options import FloatArray, IntArray, divide, join_reasons, typed, with_ends
 from mrb_lib.stats.resampling.resample import cluster_codes
 from mrb_lib.stats.resampling.robust import Layout, by_group, layout
 from mrb_lib.stats.subfields import By, Group, groups, one_kind_each

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.options import TINY, BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.resample import cluster_sums, mean_over_clusters
 from mrb_lib.stats.resampling.robust import Estimate
 from mrb_lib.tables.dates import day_span

@@ -10,7 +10,11 @@ import pandas as pd
 
 from mrb_lib.stats.contamination import reading
 from mrb_lib.stats.contamination.sides import Sides, gap, sides
-from mrb_lib.stats.core.options import (
+from mrb_lib.stats.core.panel import Panel, as_panel
+from mrb_lib.stats.core.scoring import encode_gold, score
+from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES, adjust_families
+from mrb_lib.stats.options import (
     FloatArray,
     IntArray,
     check_choice,
@@ -19,10 +23,6 @@ from mrb_lib.stats.core.options import (
     typed,
     with_ends,
 )
-from mrb_lib.stats.core.panel import Panel, as_panel
-from mrb_lib.stats.core.scoring import encode_gold, score
-from mrb_lib.stats.core.table import register_table
-from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES, adjust_families
 from mrb_lib.stats.resampling.resample import cluster_codes
 from mrb_lib.stats.resampling.robust import share_interval, t_interval, t_test
 from mrb_lib.stats.subfields import By, Group, groups

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, encode, pick_dimensions
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, encode, pick_dimensions
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES, KEYS, NO_PROBE, ORDERS
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_policy, divide, encode
 from mrb_lib.stats.core.panel import ABSENT, NULL, TIE, Panel
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_policy, divide, encode
 from mrb_lib.tables.schema import CHOICES
 
 BINARY_POLICIES = ("official", "strict", "net")

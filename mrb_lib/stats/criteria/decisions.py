@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.core.panel import ABSENT, Panel
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.rubrics import Criterion, counted, read_rubric
 from mrb_lib.tables.schema import ORDERS

@@ -10,7 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.stats.core.options import (
+from mrb_lib.stats.core.panel import NULL, TIE, Panel, as_panel
+from mrb_lib.stats.core.scoring import NO_GOLD, encode_gold, score
+from mrb_lib.stats.core.table import Option, register_table
+from mrb_lib.stats.criteria import reading
+from mrb_lib.stats.criteria.decisions import Decisions, decisions
+from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES, adjust_families
+from mrb_lib.stats.options import (
     BoolArray,
     FloatArray,
     IntArray,
@@ -20,12 +26,6 @@ from mrb_lib.stats.core.options import (
     typed,
     with_ends,
 )
-from mrb_lib.stats.core.panel import NULL, TIE, Panel, as_panel
-from mrb_lib.stats.core.scoring import NO_GOLD, encode_gold, score
-from mrb_lib.stats.core.table import Option, register_table
-from mrb_lib.stats.criteria import reading
-from mrb_lib.stats.criteria.decisions import Decisions, decisions
-from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES, adjust_families
 from mrb_lib.stats.resampling.resample import cluster_codes, mean_over_clusters
 from mrb_lib.stats.resampling.robust import share_interval, t_interval, t_test
 from mrb_lib.tables.schema import CHOICES

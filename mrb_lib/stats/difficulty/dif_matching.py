@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.difficulty.discrimination import discriminations
 from mrb_lib.stats.difficulty.mantel_haenszel import (
     Clusters,
@@ -19,6 +18,7 @@ from mrb_lib.stats.difficulty.mantel_haenszel import (
     robust,
 )
 from mrb_lib.stats.difficulty.matched_logistic import matched_logistic
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 
 _STEP, _ROUNDS = 0.5, 10
 

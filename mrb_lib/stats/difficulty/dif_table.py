@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons, stacked, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.table import register_table
@@ -15,6 +14,7 @@ from mrb_lib.stats.difficulty import reading
 from mrb_lib.stats.difficulty.dif_matching import compare
 from mrb_lib.stats.difficulty.mantel_haenszel import FEWEST_CLUSTERS, Clusters, ets_class
 from mrb_lib.stats.multiplicity import adjust_families
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, join_reasons, stacked, typed
 from mrb_lib.stats.resampling.resample import cluster_codes
 from mrb_lib.stats.subfields import By, columns_of, subfield_values
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from mrb_lib.stats.core.options import FloatArray
 from mrb_lib.stats.difficulty.irt import REACH, TrialCounts, expectation
+from mrb_lib.stats.options import FloatArray
 
 FEWEST_JUDGES = 3
 _NODES, _STEPS, _CLOSE = 21, 200, 1e-3

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.core.options import FloatArray, IntArray, divide
 from mrb_lib.stats.difficulty.trials import Trials
+from mrb_lib.stats.options import FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.resample import CONFIDENCE
 

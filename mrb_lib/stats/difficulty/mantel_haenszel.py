@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import special
 from scipy.stats import t as student
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.resample import CONFIDENCE
 
 FEWEST_CLUSTERS = 5

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, divide
 from mrb_lib.stats.difficulty.mantel_haenszel import MatchedCases, TwoGroups
+from mrb_lib.stats.options import BoolArray, FloatArray, divide
 from mrb_lib.stats.resampling.resample import CONFIDENCE
 
 _STEPS, _CLOSE, _FAR = 30, 1e-8, 30.0

@@ -10,13 +10,13 @@ import pandas as pd
 from scipy import special
 
 from mrb_lib.benchmarks.votes import vote_columns
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, join_reasons, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.difficulty import reading
 from mrb_lib.stats.difficulty.irt import LEAST_SPREAD, Posterior, agreement, one_parameter, two_parameter, wrong_gold
 from mrb_lib.stats.difficulty.trials import Shown, shown, trials, worth
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, join_reasons, typed
 from mrb_lib.stats.resampling.resample import CONFIDENCE
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import ABSENT, Panel
 from mrb_lib.stats.core.scoring import BINARY_POLICIES, columns_used, score
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 
 # The kinds of trial: the gold response was shown first, or second; or neither, where the label is a tie or a rating.
 _SHIFT = np.array([0.5, -0.5, 0.0])

@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.analysis import read_panels
-from mrb_lib.stats.core.options import FloatArray
 from mrb_lib.stats.core.panel import NO_COSTS, Panel, as_panel
 from mrb_lib.stats.difficulty.table import difficulty
 from mrb_lib.stats.failures.changed import ChangedByProbe, changed_by_probe
 from mrb_lib.stats.failures.failure_kinds import Kinds, Scale, difficulty_of, failure_kinds, scale_of
+from mrb_lib.stats.options import FloatArray
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 from mrb_lib.verdicts.manifest import FILE_NAME as MANIFEST

@@ -14,10 +14,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mrb_lib.stats.confidence.summary import HIGH_CONFIDENCE
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_choice, divide
 from mrb_lib.stats.core.panel import ABSENT, NULL, Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.failures.changed import ChangedByProbe
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_choice, divide
 from mrb_lib.tables.schema import CHOICES
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ import pandas as pd
 
 from mrb_lib.stats.confidence.forecasts import forecasts
 from mrb_lib.stats.confidence.summary import HIGH_CONFIDENCE
-from mrb_lib.stats.core.options import BoolArray
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.failures.failure_kinds import CLEAR_MAJORITY
+from mrb_lib.stats.options import BoolArray
 from mrb_lib.stats.selective.answers import answers, references
 from mrb_lib.tables.schema import CONSENSUS
 

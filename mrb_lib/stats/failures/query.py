@@ -7,8 +7,8 @@ from typing import Final
 from urllib.parse import parse_qsl, quote, urlencode
 
 from mrb_lib.benchmarks.where import syntax_tree
-from mrb_lib.stats.core.options import check_choice
 from mrb_lib.stats.failures.failure_kinds import KINDS, OUTCOMES
+from mrb_lib.stats.options import check_choice
 from mrb_lib.tables.errors import InputError
 
 PLACES: Final = ("organ", "department", "modality")

@@ -14,7 +14,6 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_choice
 from mrb_lib.stats.failures.failure_kinds import (
     ANY_PROBE,
     MISSED,
@@ -27,6 +26,7 @@ from mrb_lib.stats.failures.failure_kinds import (
 )
 from mrb_lib.stats.failures.query import PLACES, check_words
 from mrb_lib.stats.failures.query import Query as Query
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_choice
 from mrb_lib.tables.errors import InputError
 
 SEARCHED: Final = ("case_id", "question", "response_a", "response_b", "reference")

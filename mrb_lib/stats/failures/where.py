@@ -13,8 +13,8 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.where import Lookup, Mask, Several, case_lookup, matching
 from mrb_lib.stats.analysis import GivenVerdicts as Verdicts
 from mrb_lib.stats.analysis import labels, read_panels
-from mrb_lib.stats.core.options import check_choice
 from mrb_lib.stats.failures.failure_kinds import OUTCOMES, Kinds, failure_kinds, scale_of
+from mrb_lib.stats.options import check_choice
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import NO_PROBE
 

@@ -11,8 +11,8 @@ import pandas as pd
 from mrb_lib.stats.bias.measures import chosen, preferred_share
 from mrb_lib.stats.bias.style_markers import length_difference
 from mrb_lib.stats.consistency.order_effects import case_values
-from mrb_lib.stats.core.options import FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.options import FloatArray, IntArray, divide
 from mrb_lib.tables.schema import CHOICES
 
 ACCURACY: Final = "accuracy"

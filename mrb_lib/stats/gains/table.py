@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.table import Option, register_table
 from mrb_lib.stats.gains import reading
 from mrb_lib.stats.gains.pairs import check_pairs, known_pairs, recorded_pairs
 from mrb_lib.stats.gains.quantities import ACCURACY, case_quantities, why_none
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, join_reasons, typed, with_ends
 from mrb_lib.stats.resampling.resample import cluster_codes, indicator
 from mrb_lib.stats.resampling.robust import Layout, layout, ratio_of_sums, share_interval
 from mrb_lib.stats.significance.paired import NO_CASES, PairOptions, pair_rows

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.agreement import agreement
-from mrb_lib.stats.core.options import FloatArray, IntArray, check_policy, join_reasons, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.table import register_table
@@ -17,6 +16,7 @@ from mrb_lib.stats.gold.adjudicated import REVIEWERS, last_words
 from mrb_lib.stats.gold.adjudicated import adjudicated_gold as adjudicated_gold
 from mrb_lib.stats.gold.failure_reasons import reasons_by_judge as reasons_by_judge
 from mrb_lib.stats.gold.rankings import ranks
+from mrb_lib.stats.options import FloatArray, IntArray, check_policy, join_reasons, typed, with_ends
 from mrb_lib.stats.resampling.quantiles import interval
 from mrb_lib.stats.resampling.resample import block, cluster_codes, interval_reason, n_clusters, ratio, resampled
 from mrb_lib.tables.schema import ADJUDICATION_VERDICTS, WITHDRAWN

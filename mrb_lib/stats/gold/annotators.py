@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.agreement.labels import encode_annotations
-from mrb_lib.stats.core.options import TINY, FloatArray, IntArray, divide, join_reasons, typed
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.gold import reading
 from mrb_lib.stats.gold.dawid_skene import (
@@ -23,6 +22,7 @@ from mrb_lib.stats.gold.dawid_skene import (
     fit_dimension,
     right_rate,
 )
+from mrb_lib.stats.options import TINY, FloatArray, IntArray, divide, join_reasons, typed
 from mrb_lib.stats.resampling.intervals import wilson
 from mrb_lib.stats.resampling.resample import NO_RESAMPLES, ONE_CLUSTER, block, cluster_codes, n_clusters, resampled
 from mrb_lib.tables.schema import CHOICES

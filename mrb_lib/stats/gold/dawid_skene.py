@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from mrb_lib.stats.agreement.labels import Annotations
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.tables.errors import InputError
 
 Model = Literal["dawid_skene", "one_coin"]

@@ -11,13 +11,13 @@ from mrb_lib.stats.agreement.coefficients import votes_by_case
 from mrb_lib.stats.agreement.labels import Annotations, encode_annotations
 from mrb_lib.stats.ceiling.annotators import leave_one_out
 from mrb_lib.stats.ceiling.judges import worth_by_label
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_policy, divide, join_reasons, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.gold import reading
 from mrb_lib.stats.gold.correction import ENDS, corrected_rows
 from mrb_lib.stats.gold.dawid_skene import FEW_ANNOTATORS, Fitted, fit_dimension
 from mrb_lib.stats.gold.rankings import left_out, rankings, ranks
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_policy, divide, join_reasons, typed
 from mrb_lib.stats.resampling.resample import Ratios, cluster_codes, ratios
 from mrb_lib.tables.schema import CHOICES
 

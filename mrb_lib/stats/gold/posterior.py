@@ -9,8 +9,8 @@ import pandas as pd
 
 from mrb_lib.benchmarks.votes import vote_columns, voting
 from mrb_lib.stats.agreement.labels import encode_annotations
-from mrb_lib.stats.core.options import FloatArray, encode, pick_dimensions
 from mrb_lib.stats.gold.dawid_skene import fit_dimension
+from mrb_lib.stats.options import FloatArray, encode, pick_dimensions
 from mrb_lib.tables.schema import CHOICES
 
 _SAME = 1e-9

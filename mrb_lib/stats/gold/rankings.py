@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import kendalltau, rankdata
 
 from mrb_lib.stats.agreement.labels import Annotations
-from mrb_lib.stats.core.options import FloatArray, divide
+from mrb_lib.stats.options import FloatArray, divide
 
 ONE_JUDGE = "fewer than two judges are scored by both rules"
 NO_ORDER = "the judges are all equal by one of the rules"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from mrb_lib.stats.core.options import TINY, FloatArray, IntArray, divide
+from mrb_lib.stats.options import TINY, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.quantiles import CONFIDENCE
 from mrb_lib.stats.resampling.resample import cluster_sums
 from mrb_lib.stats.resampling.robust import effective_clusters

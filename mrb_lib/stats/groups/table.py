@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.judges.roster.groups import JURY, MEDICAL, MODEL_GROUPS, OTHER
-from mrb_lib.stats.core.options import FloatArray, IntArray, check_choice, mean_of_defined, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.table import Option, register_table
 from mrb_lib.stats.groups import reading
 from mrb_lib.stats.groups.contrast import Contrast, JudgeMeans, contrast, judge_means
 from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES, adjust_families
+from mrb_lib.stats.options import FloatArray, IntArray, check_choice, mean_of_defined, typed
 from mrb_lib.stats.resampling.resample import cluster_codes
 from mrb_lib.stats.significance.paired import ALPHA, check_margin, equivalence, noninferiority
 from mrb_lib.stats.subfields import By

@@ -10,10 +10,10 @@ import numpy as np
 from scipy import special
 
 from mrb_lib.stats.accuracy.decisive import NO_DECISIVE, ONE_SIDE, RARE_SIDE, RATINGS
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.core.panel import ABSENT, BATCH, COST_COLUMNS, COUNTS, Panel
 from mrb_lib.stats.core.scoring import columns_used
 from mrb_lib.stats.juries.scores import BEST_SINGLE, JuryScores
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.resampling.resample import CONFIDENCE, ratios
 from mrb_lib.tables.schema import ORDERS
 

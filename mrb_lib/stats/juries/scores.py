@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from mrb_lib.stats.accuracy.decisive import decisive
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import ABSENT, Panel
 from mrb_lib.stats.core.scoring import score, score_of_a_coin
 from mrb_lib.stats.juries.tally import Tally, tally
 from mrb_lib.stats.juries.votes import central, dawid_skene, majority, share_right, spread, weighted, weights
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.subfields import Group
 from mrb_lib.tables.schema import CHOICES, category_numbers
 

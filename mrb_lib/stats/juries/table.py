@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import check_policy
 from mrb_lib.stats.core.panel import ABSENT, COST_COLUMNS, Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.table import register_table
@@ -16,6 +15,7 @@ from mrb_lib.stats.juries import reading
 from mrb_lib.stats.juries.rows import DECISIVE, Rows, costs, dimension_rows
 from mrb_lib.stats.juries.scores import KINDS, chosen_on, scores_of, with_juries
 from mrb_lib.stats.juries.votes import folds
+from mrb_lib.stats.options import check_policy
 from mrb_lib.stats.resampling.resample import cluster_codes
 
 COLUMNS = [

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.core.panel import ABSENT, NULL, TIE, Panel
 from mrb_lib.stats.core.scoring import columns_used, score
 from mrb_lib.stats.juries.votes import largest
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES
 

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.core.options import FloatArray, divide
+from mrb_lib.stats.options import FloatArray, divide
 
 FEWEST_SIZES: Final = 4
 EXPONENTS: Final = (0.05, 2.0)

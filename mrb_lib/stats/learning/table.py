@@ -8,7 +8,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import FloatArray, IntArray, join_reasons, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.table import Option, register_table
@@ -16,6 +15,7 @@ from mrb_lib.stats.gains.quantities import ACCURACY, case_quantities, why_none
 from mrb_lib.stats.learning import reading
 from mrb_lib.stats.learning.fit import FARTHEST, FEWEST_SIZES, fit_power_law
 from mrb_lib.stats.learning.recipes import Contrast, SizeSeries, contrasts, size_series
+from mrb_lib.stats.options import FloatArray, IntArray, join_reasons, typed, with_ends
 from mrb_lib.stats.resampling.quantiles import interval
 from mrb_lib.stats.resampling.resample import (
     block,

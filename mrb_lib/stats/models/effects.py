@@ -6,8 +6,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from mrb_lib.stats.core.options import FloatArray, divide
 from mrb_lib.stats.models.observations import Design
+from mrb_lib.stats.options import FloatArray, divide
 
 _REACH, _COARSE, _FINER = 40.0, 0.05, 20
 _TAIL, _STEP = 7.0, 0.25

@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.models.observations import Design, Observations, identified, restrict
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 
 Correlation = Literal["independence", "exchangeable"]
 

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.contamination.sides import gap
-from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray, join_reasons, with_ends
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.scoring import score
+from mrb_lib.stats.options import TINY, BoolArray, FloatArray, IntArray, join_reasons, with_ends
 from mrb_lib.stats.resampling.resample import ratios
 from mrb_lib.stats.resampling.robust import t_interval, t_test
 from mrb_lib.tables.errors import InputError

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray
 from mrb_lib.stats.models.gee import by_cluster
 from mrb_lib.stats.models.observations import Design, Observations, identified, restrict
 from mrb_lib.stats.models.quadrature import ONE_NODE, Rule, centred, for_judges, grid
+from mrb_lib.stats.options import BoolArray, FloatArray
 
 _STEPS, _CLOSE, _NEGLIGIBLE, _FAR = 40, 1e-6, 1e-8, 600.0
 _MODE_STEPS, _HALVINGS, _MOST_RULES = 30, 12, 20

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.models import gee, mixed
 from mrb_lib.stats.models.effects import Average, logistic, logistic_normal
 from mrb_lib.stats.models.model_tests import Fits, Row, clusters_seen, interactions
@@ -22,6 +21,7 @@ from mrb_lib.stats.models.terms import (
     pooled,
     single,
 )
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.resampling.resample import CONFIDENCE
 
 ALL, ONE = "all judges", "one judge"

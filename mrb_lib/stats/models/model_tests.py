@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons
 from mrb_lib.stats.models.effects import Response
 from mrb_lib.stats.models.gee import by_cluster, expit
 from mrb_lib.stats.models.observations import Design, Observations, identified, restrict
 from mrb_lib.stats.models.terms import Covariates, Terms, single
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, join_reasons
 
 INTERACTION = "interaction"
 FEWEST_FOR_TEST = 10

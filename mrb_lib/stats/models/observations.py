@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.core.panel import ABSENT, Panel
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.resampling.distinct import distinct_rows
 
 _ALIASED = 1e-8

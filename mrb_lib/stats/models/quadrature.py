@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.core.options import FloatArray
+from mrb_lib.stats.options import FloatArray
 
 # Judges on a case, whose few verdicts have no mode to speak of, have a trapezoid sum: with such steps, in logistic
 # scales and in standard deviations, its error moves an estimate by less than 1% of its standard error.

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import BoolArray, IntArray, check_choice, check_policy, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.table import register_table
@@ -18,6 +17,7 @@ from mrb_lib.stats.models.model_rows import ALL, all_judges, each_judge
 from mrb_lib.stats.models.observations import Observations, counts, log_length_ratio
 from mrb_lib.stats.models.terms import Covariates
 from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES, adjust_families
+from mrb_lib.stats.options import BoolArray, IntArray, check_choice, check_policy, typed, with_ends
 from mrb_lib.stats.resampling.resample import cluster_codes
 from mrb_lib.stats.subfields import By, columns_of, subfield_values
 from mrb_lib.tables.schema import CHOICES

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray
 from mrb_lib.stats.models.effects import Average, Response, slope, standardised, with_cells_of
 from mrb_lib.stats.models.observations import Design
+from mrb_lib.stats.options import BoolArray, FloatArray
 
 # Verdicts are shown in order AB, then BA, see `mrb_lib.tables.schema.ORDERS`.
 _IS_BA = np.array([-0.5, 0.5])

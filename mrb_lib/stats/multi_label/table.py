@@ -12,7 +12,11 @@ from numpy.typing import NDArray
 
 from mrb_lib.benchmarks.votes import voting
 from mrb_lib.stats.agreement.intervals import reasoned_bounds
-from mrb_lib.stats.core.options import (
+from mrb_lib.stats.core.panel import ABSENT, Panel
+from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.multi_label import reading
+from mrb_lib.stats.multi_label.rows import EVEN, YES, label_shares, majority, pairs_of
+from mrb_lib.stats.options import (
     BoolArray,
     FloatArray,
     IntArray,
@@ -22,10 +26,6 @@ from mrb_lib.stats.core.options import (
     typed,
     with_ends,
 )
-from mrb_lib.stats.core.panel import ABSENT, Panel
-from mrb_lib.stats.core.table import register_table
-from mrb_lib.stats.multi_label import reading
-from mrb_lib.stats.multi_label.rows import EVEN, YES, label_shares, majority, pairs_of
 from mrb_lib.stats.resampling.resample import (
     Ratios,
     block,

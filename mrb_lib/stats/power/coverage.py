@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.draws import draws
 from mrb_lib.stats.resampling.resample import cluster_sums, ratio

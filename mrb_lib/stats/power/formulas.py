@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.power.mcnemar import exact_cases, exact_detectable, exact_power
 from mrb_lib.stats.significance.paired import MCNEMAR
 from mrb_lib.stats.significance.permutation import FEWEST_MID_P

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from scipy import special
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 
 _SPREAD = 6.0
 _CLOSE = 1e-6

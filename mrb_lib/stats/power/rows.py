@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons
 from mrb_lib.stats.multiplicity import single_level
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, join_reasons
 from mrb_lib.stats.power.coverage import RESAMPLES, STUDIES, STUDIES_OF_PART, Coverage, coverage
 from mrb_lib.stats.power.formulas import (
     ALPHA,

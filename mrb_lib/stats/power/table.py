@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import check_choice, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES
+from mrb_lib.stats.options import check_choice, typed
 from mrb_lib.stats.power import reading
 from mrb_lib.stats.power.formulas import MeanDifferences
 from mrb_lib.stats.power.rows import (

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mrb_lib.stats.consistency.intervals import signed_interval
-from mrb_lib.stats.core.options import TINY, BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import ABSENT, TIE, Panel
 from mrb_lib.stats.core.scoring import score
+from mrb_lib.stats.options import TINY, BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.resample import mean_over_clusters
 from mrb_lib.stats.resampling.robust import share_interval, t_interval

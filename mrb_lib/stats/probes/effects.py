@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import FloatArray, IntArray, join_reasons, with_ends
 from mrb_lib.stats.multiplicity import adjust_families
+from mrb_lib.stats.options import FloatArray, IntArray, join_reasons, with_ends
 from mrb_lib.stats.probes.cells import means, shares
 from mrb_lib.stats.probes.expectation import NO_NOISE, TESTS, equivalence_p, kept, unmoved_p
 from mrb_lib.stats.probes.pairing import Paired, group_of, labelled

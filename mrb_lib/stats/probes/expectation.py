@@ -10,7 +10,7 @@ import pandas as pd
 
 from mrb_lib.probes.from_file import is_file_probe
 from mrb_lib.probes.probe import PROBES, parse_id
-from mrb_lib.stats.core.options import FloatArray, divide
+from mrb_lib.stats.options import FloatArray, divide
 from mrb_lib.stats.significance.paired import ALPHA, equivalence, noninferiority
 
 UNKNOWN: Final = "expected is unknown: this library has no such probe"

@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import FloatArray, with_ends
 from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.options import FloatArray, with_ends
 from mrb_lib.stats.probes.cells import leanings
 from mrb_lib.stats.probes.pairing import Paired, labelled
 from mrb_lib.stats.subfields import Group

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.probes.probe import PROBES, drawn_by, parse_id, target
-from mrb_lib.stats.core.options import FloatArray, IntArray
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.scoring import encode_gold
+from mrb_lib.stats.options import FloatArray, IntArray
 from mrb_lib.stats.probes.cells import Cells, cells, differences, of_judges
 from mrb_lib.stats.probes.expectation import Known, known
 from mrb_lib.stats.resampling.resample import cluster_codes

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from mrb_lib.stats.core.options import FloatArray, IntArray, join_reasons
 from mrb_lib.stats.multiplicity import adjust_families
+from mrb_lib.stats.options import FloatArray, IntArray, join_reasons
 from mrb_lib.stats.probes.pairing import Paired, labelled
 from mrb_lib.stats.resampling.resample import cluster_sums
 from mrb_lib.stats.responders.rank_agreement import Strengths, rank_interval, ranks

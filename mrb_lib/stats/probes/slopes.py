@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import with_ends
+from mrb_lib.stats.options import with_ends
 from mrb_lib.stats.probes.expectation import per_step
 from mrb_lib.stats.probes.pairing import Paired, group_of
 

@@ -7,10 +7,10 @@ from typing import Final
 
 import pandas as pd
 
-from mrb_lib.stats.core.options import check_choice, check_policy, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.table import Option, register_table
 from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES
+from mrb_lib.stats.options import check_choice, check_policy, typed, with_ends
 from mrb_lib.stats.probes import reading
 from mrb_lib.stats.probes.effects import probe_rows, tested
 from mrb_lib.stats.probes.gaps import gap_rows

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.core.options import TINY, FloatArray, IntArray, divide
+from mrb_lib.stats.options import TINY, FloatArray, IntArray, divide
 
 N_MOMENTS = 6
 

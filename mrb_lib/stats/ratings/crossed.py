@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import divide
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
+from mrb_lib.stats.options import divide
 
 
 def crossed(

@@ -11,7 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mrb_lib.stats.agreement.intervals import bootstrap_bounds
-from mrb_lib.stats.core.options import (
+from mrb_lib.stats.core.panel import Panel, as_panel
+from mrb_lib.stats.core.scoring import encode_gold
+from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.options import (
     BoolArray,
     FloatArray,
     IntArray,
@@ -24,9 +27,6 @@ from mrb_lib.stats.core.options import (
     typed,
     with_ends,
 )
-from mrb_lib.stats.core.panel import Panel, as_panel
-from mrb_lib.stats.core.scoring import encode_gold
-from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.ratings import reading
 from mrb_lib.stats.ratings.coefficients import N_MOMENTS, Moments, moment_sums, spearman, table_cells
 from mrb_lib.stats.resampling.resample import (

@@ -13,7 +13,10 @@ import pandas as pd
 from mrb_lib.stats.accuracy.confusion import cohen_kappa
 from mrb_lib.stats.agreement.intervals import reasoned_bounds
 from mrb_lib.stats.contamination.sides import gap
-from mrb_lib.stats.core.options import (
+from mrb_lib.stats.core.panel import Panel, as_panel
+from mrb_lib.stats.core.scoring import encode_gold
+from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.options import (
     TINY,
     BoolArray,
     FloatArray,
@@ -25,9 +28,6 @@ from mrb_lib.stats.core.options import (
     typed,
     with_ends,
 )
-from mrb_lib.stats.core.panel import Panel, as_panel
-from mrb_lib.stats.core.scoring import encode_gold
-from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.rationales.reading import ANNOTATORS, MEANINGS, sentence
 from mrb_lib.stats.resampling.resample import (
     Ratios,

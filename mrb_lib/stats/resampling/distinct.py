@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import FloatArray, IntArray
+from mrb_lib.stats.options import FloatArray, IntArray
 
 
 def distinct_rows(rows: FloatArray | IntArray) -> tuple[IntArray, IntArray]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from mrb_lib.stats.core.options import FloatArray, IntArray, divide
+from mrb_lib.stats.options import FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.quantiles import CONFIDENCE
 
 _UPPER = (1 + CONFIDENCE) / 2

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mrb_lib.stats.core.options import FloatArray
+from mrb_lib.stats.options import FloatArray
 
 CONFIDENCE = 0.95
 _MANY, _TAIL, _EVERY = 4000, 20, 16

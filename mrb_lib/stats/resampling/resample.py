@@ -17,7 +17,7 @@ from scipy import sparse
 
 from mrb_lib.stats.clusters import cluster_codes as cluster_codes
 from mrb_lib.stats.clusters import n_clusters as n_clusters
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.draws import Counts, are_kept, draws
 from mrb_lib.stats.resampling.quantiles import CONFIDENCE as CONFIDENCE

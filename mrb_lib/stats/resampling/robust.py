@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.intervals import wilson
 from mrb_lib.stats.resampling.quantiles import CONFIDENCE
 from mrb_lib.stats.subfields import Group

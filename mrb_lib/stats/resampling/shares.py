@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mrb_lib.stats.core.options import FloatArray, IntArray, divide
+from mrb_lib.stats.options import FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.intervals import design_effect, effective_size, equivalent_size, wilson
 from mrb_lib.stats.resampling.quantiles import interval
 from mrb_lib.stats.resampling.robust import ENOUGH_CLUSTERS, Estimate, effective_clusters, few_clusters, t_interval

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, log_expit
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 
 NO_COMPARISON = "no comparison of two responders"
 APART = "no finite strengths: {} were never compared with the others"

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from mrb_lib.stats.core.options import FloatArray, IntArray
 from mrb_lib.stats.core.panel import TIE
+from mrb_lib.stats.options import FloatArray, IntArray
 from mrb_lib.stats.responders import bradley_terry as models
 from mrb_lib.stats.responders.comparisons import A, B, Responders
 

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.clusters import clusters_of
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons, typed, with_ends
 from mrb_lib.stats.core.panel import BATCH, COUNTS, Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, join_reasons, typed, with_ends
 from mrb_lib.stats.resampling.resample import Ratios, cluster_codes, ratios
 from mrb_lib.stats.responders.comparisons import from_labels, from_verdicts
 from mrb_lib.stats.responders.item_orders import ItemResponses, OrderAgreement, compare_orders, item_responses

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse, special
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.resample import CONFIDENCE
 
 

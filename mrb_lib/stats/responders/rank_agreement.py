@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.resampling.resample import CONFIDENCE
 from mrb_lib.stats.responders.rank_posterior import posterior_draws
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import helmert
 
-from mrb_lib.stats.core.options import FloatArray
+from mrb_lib.stats.options import FloatArray
 
 DRAWS = 1000
 _SPREADS = 5

@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import FloatArray, divide, join_reasons, pick_dimensions
 from mrb_lib.stats.core.panel import COST_COLUMNS, Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.table import ABOUT_PAIRS, register_table
+from mrb_lib.stats.options import FloatArray, divide, join_reasons, pick_dimensions
 from mrb_lib.stats.resampling.resample import cluster_codes
 from mrb_lib.stats.responders import bradley_terry as models
 from mrb_lib.stats.responders import comparisons as compared

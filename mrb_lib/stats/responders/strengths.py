@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from scipy.special import softmax
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, join_reasons
 from mrb_lib.stats.resampling.resample import (
     cluster_sums,
     clusters_counted,

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray
+from mrb_lib.stats.options import BoolArray, FloatArray
 
 MOST_SUBSETS: Final = 1000
 _ROUNDING: Final = 1e-9

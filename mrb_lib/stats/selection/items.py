@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.clusters import clusters_of
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 
 _QUESTION: Final = ("question", "images")
 

@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.table import Option, register_table
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, join_reasons, typed, with_ends
 from mrb_lib.stats.resampling.resample import cluster_codes, cluster_sums, mean_over_clusters
 from mrb_lib.stats.resampling.robust import Estimate, layout, ratio_of_sums, share_interval, t_interval
 from mrb_lib.stats.responders.comparisons import from_labels, from_verdicts

@@ -16,9 +16,9 @@ import pandas as pd
 from mrb_lib.stats.agreement.coefficients import votes_by_case
 from mrb_lib.stats.agreement.labels import encode_annotations
 from mrb_lib.stats.confidence.forecasts import A, B, case_probabilities
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, encode
 from mrb_lib.stats.core.panel import ABSENT, TIE, Panel
 from mrb_lib.stats.core.scoring import encode_gold
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, encode
 from mrb_lib.tables.schema import CHOICES
 
 CLINICIAN = "clinician"

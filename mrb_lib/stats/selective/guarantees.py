@@ -13,8 +13,8 @@ from mrb_lib.stats.confidence.recalibration import FOLDS
 from mrb_lib.stats.confidence.risk_coverage import aurc, curve
 from mrb_lib.stats.confidence.rows import spread
 from mrb_lib.stats.confidence.scores import rank
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.robust import (
     Layout,
     by_group,

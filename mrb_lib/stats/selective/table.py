@@ -11,9 +11,9 @@ from mrb_lib.stats.confidence.forecasts import gives_probabilities
 from mrb_lib.stats.confidence.recalibration import folds
 from mrb_lib.stats.confidence.rows import NO_ERROR, reasons
 from mrb_lib.stats.confidence.summary import NO_PROBABILITIES
-from mrb_lib.stats.core.options import typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.table import Option, register_table
+from mrb_lib.stats.options import typed, with_ends
 from mrb_lib.stats.resampling.resample import NO_RESAMPLES, cluster_codes
 from mrb_lib.stats.resampling.robust import FEW_CLUSTERS, layout
 from mrb_lib.stats.selective import reading

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from mrb_lib.stats.core.options import FloatArray, IntArray, divide
+from mrb_lib.stats.options import FloatArray, IntArray, divide
 
 GRID: FloatArray = special.expit(np.linspace(0.0, 14.0, 141))
 GRID_OF_CHOICE: FloatArray = np.concatenate([[0.0], special.expit(np.linspace(-3.0, -0.1, 30)), GRID])

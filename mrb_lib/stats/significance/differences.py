@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.distinct import distinct_rows
 from mrb_lib.stats.resampling.quantiles import TAILS, interval, selected
 from mrb_lib.stats.resampling.resample import cluster_sums, n_clusters, resampled_sums

@@ -12,9 +12,9 @@ import pandas as pd
 from mrb_lib.stats.accuracy.decisive import above_constant
 from mrb_lib.stats.accuracy.mean_scores import Means, means
 from mrb_lib.stats.accuracy.references import with_references
-from mrb_lib.stats.core.options import BoolArray, FloatArray, join_reasons, typed, with_ends
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import Scores, encode_gold, score
+from mrb_lib.stats.options import BoolArray, FloatArray, join_reasons, typed, with_ends
 from mrb_lib.stats.resampling.resample import cluster_codes, n_clusters
 from mrb_lib.stats.significance.paired import ALPHA, PAIR, significance
 from mrb_lib.stats.subfields import groups

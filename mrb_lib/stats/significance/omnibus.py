@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.scoring import BINARY_POLICIES
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.significance.permutation import FEWEST_MID_P
 from mrb_lib.stats.subfields import Group
 

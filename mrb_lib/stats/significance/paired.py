@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, check_choice, divide, join_reasons, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import BINARY_POLICIES, encode_gold, score
 from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES, adjust_families
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_choice, divide, join_reasons, typed
 from mrb_lib.stats.resampling.resample import NO_RESAMPLES, cluster_codes, interval_reason
 from mrb_lib.stats.significance.differences import PairedDifferences, PairPlan, paired_differences, plan_pairs
 from mrb_lib.stats.significance.omnibus import omnibus_rows

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mrb_lib.stats.core.options import FloatArray, IntArray
+from mrb_lib.stats.options import FloatArray, IntArray
 
 UnitArray = NDArray[np.int32]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.core.panel import ABSENT
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.tables.errors import InputError
 
 OF_STEPS: Final = ("coverage", "step_accuracy", "precision", "recall", "f1")

@@ -8,7 +8,10 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.agreement.intervals import reasoned_bounds
-from mrb_lib.stats.core.options import (
+from mrb_lib.stats.core.panel import Panel, as_panel
+from mrb_lib.stats.core.scoring import encode_gold
+from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.options import (
     BoolArray,
     FloatArray,
     IntArray,
@@ -19,9 +22,6 @@ from mrb_lib.stats.core.options import (
     typed,
     with_ends,
 )
-from mrb_lib.stats.core.panel import Panel, as_panel
-from mrb_lib.stats.core.scoring import encode_gold
-from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.resampling.resample import (
     block,
     cluster_codes,

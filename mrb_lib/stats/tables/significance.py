@@ -26,10 +26,10 @@ from mrb_lib.stats.columns import (
     table,
 )
 from mrb_lib.stats.contrasts import ALPHA, average_contrasts, contrasts, pairs_of_cells
-from mrb_lib.stats.core.options import check_choice
 from mrb_lib.stats.core.table import Option
 from mrb_lib.stats.estimation import divide
 from mrb_lib.stats.flips import flip_f
+from mrb_lib.stats.options import check_choice
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, points
 from mrb_lib.stats.scoring import BINARY, ranking
 from mrb_lib.stats.tables.accuracy import AVERAGE

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mrb_lib.stats.core.options import FloatArray, divide
+from mrb_lib.stats.options import FloatArray, divide
 from mrb_lib.tables.schema import CHOICES
 
 Choices = NDArray[np.int8]

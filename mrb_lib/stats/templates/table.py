@@ -8,11 +8,11 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import FloatArray, IntArray, divide, join_reasons, typed, with_ends
 from mrb_lib.stats.core.panel import ABSENT, Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.multiplicity import adjust_families
+from mrb_lib.stats.options import FloatArray, IntArray, divide, join_reasons, typed, with_ends
 from mrb_lib.stats.resampling.resample import cluster_codes, mean_over_clusters
 from mrb_lib.stats.resampling.robust import share_interval, t_interval, t_test
 from mrb_lib.stats.significance.paired import PairOptions, pair_rows

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.tables.errors import InputError
 
 _TAIL = 0.975

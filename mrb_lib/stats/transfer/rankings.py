@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, divide, join_reasons
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.resampling.quantiles import quantiles
 
 FEW_JUDGES = "undefined: fewer than two judges are scored in every domain"

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from mrb_lib.stats.core.options import FloatArray, IntArray, divide, join_reasons, typed
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import Scores, encode_gold, score
 from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.options import FloatArray, IntArray, divide, join_reasons, typed
 from mrb_lib.stats.resampling.resample import cluster_codes
 from mrb_lib.stats.significance.paired import PairOptions
 from mrb_lib.stats.subfields import By, columns_of, subfield_values

@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray, join_reasons
 from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, join_reasons
 from mrb_lib.stats.resampling.resample import indicator
 from mrb_lib.stats.resampling.robust import Estimate, layout, ratio_of_sums, share_interval
 from mrb_lib.stats.significance.paired import PairOptions, pair_rows

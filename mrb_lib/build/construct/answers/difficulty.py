@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, divide
 from mrb_lib.stats.difficulty.irt import LEAST_SPREAD, one_parameter, two_parameter
 from mrb_lib.stats.difficulty.trials import Trials
+from mrb_lib.stats.options import BoolArray, FloatArray, divide
 from mrb_lib.stats.resampling.intervals import equivalent_size, wilson
 
 MEASURES: Final = (

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, log_expit
 
 from mrb_lib.build.construct.pairing.balance import NONE
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 
 PRIOR: Final = 1.0
 _STEPS, _DRAWS = 50, 64

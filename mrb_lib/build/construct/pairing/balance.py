@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 
 NONE = -1
 SIMILAR_LENGTH = 1.5

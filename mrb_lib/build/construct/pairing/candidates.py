@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.options import BoolArray, FloatArray, IntArray
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 from mrb_lib.tables.errors import InputError
 
 REFUSED, TRUNCATED, IDENTICAL, NEAR = "refused", "truncated", "identical", "near-identical"

@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, stdtrit
 
-from mrb_lib.stats.core.options import FloatArray
+from mrb_lib.stats.options import FloatArray
 from mrb_lib.stats.power.formulas import ALPHA, MeanDifferences, attainable, detectable, multiplier
 from mrb_lib.stats.significance.paired import row_test
 from mrb_lib.tables.errors import InputError
