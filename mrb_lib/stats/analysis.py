@@ -97,7 +97,8 @@ class Analysis:
         frames = [frame for frame in (verdicts, gold, annotations) if frame is not None]
         found = pick_dimensions((name for frame in frames for name in frame["dimension"].dropna().unique()), dimensions)
         known = BenchmarkMeta("tables", "general") if meta is None else meta
-        about = replace(known, dimensions=tuple(dict.fromkeys((*found, *known.dimensions) if meta else found)))
+        every = [str(name) for frame in frames for name in frame["dimension"].dropna().unique()]
+        about = replace(known, dimensions=tuple(dict.fromkeys((*known.dimensions, *every) if meta else every)))
         annotations = empty_annotations() if annotations is None else annotations
         if "images" not in cases:
             cases = cases.assign(images=[[] for _ in range(len(cases))])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 import pandas as pd
 
+from mrb_lib.stats.clusters import MOST_OF_ONE
 from mrb_lib.stats.core.columns import Meaning
 from mrb_lib.stats.core.table import ABOUT_PAIRS, TABLES, Option
 
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 Make = TypeVar("Make", bound=Callable[..., pd.DataFrame])
 _TYPES = {"text": "str", "yes/no": "boolean", "cases": "Int64", "count": "Int64", "rank": "Int64"}
 NO_CASES = "no case can be scored"
-NO_RESAMPLES = "no interval: no resamples were asked for"
-ONE_CLUSTER = "no interval: fewer than two clusters of cases"
-DOMINATED = "no interval: one cluster holds more than three quarters of the cases"
-ALIKE = "no interval: the cases do not differ"
+NO_RESAMPLES = "no resamples were asked for"
+ONE_CLUSTER = "fewer than two clusters of cases"
+DOMINATED = "one cluster holds more than three quarters of the cases (--cluster case_id ignores clusters)"
+ALIKE = "the cases do not differ"
 WHOLE = ("policy", "cluster", "correction", "family_scope")
 """Columns that are the same in every row and follow from the analysis."""
 MOVED: Final = {
@@ -223,18 +224,28 @@ def table(
 
 def reasons(rows: pd.DataFrame, columns: Sequence[Column], resamples: int) -> pd.Series:
     """Return why values of each row are null: by what the row says, by its columns, and by what its intervals lack."""
-    empty = pd.Series("", rows.index)
-    said = [rows["reason"].fillna("") if "reason" in rows else empty]
-    n = rows["n"] if "n" in rows else pd.Series(1, rows.index)
-    clusters = rows["n_clusters"] if "n_clusters" in rows else pd.Series(2, rows.index)
-    largest = rows["largest"] if "largest" in rows else pd.Series(0.0, rows.index)
-    why = np.select([clusters < 2, largest > 0.75, resamples == 0], [ONE_CLUSTER, DOMINATED, NO_RESAMPLES], ALIKE)
+    said: list[list[str]] = [
+        [text] if isinstance(text, str) and text else [] for text in rows.get("reason", rows.index)
+    ]
+    n, clusters, largest = (
+        rows[name].to_numpy() if name in rows else np.full(len(rows), other)
+        for name, other in (("n", 1), ("n_clusters", 2), ("largest", 0.0))
+    )
+    why = np.select(
+        [clusters < 2, largest > MOST_OF_ONE, resamples == 0], [ONE_CLUSTER, DOMINATED, NO_RESAMPLES], ALIKE
+    )
+    bare: list[list[str]] = [[] for _ in range(len(rows))]
     for column in columns:
-        if column.name in rows and (column.null or column.ends):
-            missing = rows[column.name].isna()
-            said.append(pd.Series(np.where(missing, column.null, ""), rows.index))
-            if column.ends and column.ends[0] in rows:
-                bare = ~missing & rows[column.ends[0]].isna()
-                said.append(pd.Series(np.where(bare, f"{column.name}: " + why.astype(object), ""), rows.index))
-    joined = ["; ".join(dict.fromkeys(filter(None, texts))) or None for texts in zip(*said, strict=True)]
-    return pd.Series(joined, rows.index, dtype="str").where(n > 0, NO_CASES)
+        if column.name not in rows or not (column.null or column.ends):
+            continue
+        missing = rows[column.name].isna().to_numpy()
+        for row in np.flatnonzero(missing) if column.null else ():
+            said[row].append(column.null)
+        if column.ends and column.ends[0] in rows:
+            for row in np.flatnonzero(~missing & rows[column.ends[0]].isna().to_numpy()):
+                bare[row].append(column.name)
+    for row, names in enumerate(bare):
+        if names:
+            said[row].append(f"no interval of {', '.join(names)}: {why[row]}")
+    texts = [NO_CASES if n[row] == 0 else "; ".join(dict.fromkeys(each)) or None for row, each in enumerate(said)]
+    return pd.Series(texts, rows.index, dtype="str")

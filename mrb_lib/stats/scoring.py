@@ -155,14 +155,18 @@ def balanced_mean(worth: FloatArray, sides: BoolArray) -> Quantity:
     return Quantity(adds, lambda sums: (ratio(sums[..., [0, 2]]) + ratio(sums[..., [1, 3]])) / 2)
 
 
-def places(measure: FloatArray) -> FloatArray:
-    """Return the place of each value, 1 the highest; equals share the better place, NaN has none."""
-    return np.asarray(pd.Series(np.round(-measure, 12)).rank(method="min"), dtype=np.float64)
+def places(measure: FloatArray, then: FloatArray | None = None) -> FloatArray:
+    """Return the place of each value, 1 the highest; equals go by `then` or share the better place. NaN has none."""
+    keys = pd.DataFrame({"measure": np.round(-measure, 12), "then": 0.0 if then is None else np.round(-then, 12)})
+    number = keys.groupby(["measure", "then"]).ngroup().where(np.isfinite(measure))
+    return np.asarray(number.rank(method="min"), dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """The one ranking of judges, by decisive accuracy (of ratings: accuracy) on the cases that all ranked judges share.
+    """The one ranking of judges, by decisive accuracy, then accuracy (of ratings: accuracy alone).
+
+    It compares judges on the cases that all ranked judges share.
 
     Attributes
     ----------
@@ -203,13 +207,14 @@ def ranking(verdicts: Verdicts, labels: IntArray, policy: str, cases: IntArray |
         together = has[:, full].all(axis=1)
         common[own] = together.sum()
         ranked = own[full]
+        accuracy = divide(np.nansum(scored[together][:, ranked], axis=0), np.float64(together.sum()))
         if sides is None:
-            value = divide(np.nansum(scored[together][:, ranked], axis=0), together.sum())
+            value = accuracy
         else:
             quantity = balanced_mean(worth[kept][together][:, ranked], sides[kept][together][:, ranked])
             value = quantity.statistic(quantity.adds.sum(axis=0))
         measure[ranked] = value
-        rank[ranked] = places(value)
+        rank[ranked] = places(value, accuracy)
     return Ranking(rank, measure, common, partial)
 
 

@@ -13,12 +13,12 @@ from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.demo import write_demo
 from mrb_lib.report.notebook.places import write_simulated_runs
-from mrb_lib.stats.accuracy import accuracy
 from mrb_lib.stats.failures.cells import failing_cases
 from mrb_lib.verdicts.store import load_verdicts
 from tests.browser.axe import violations
 from tests.browser.small_site import N_CASES, address, stub_report
 from tests.report.conftest import Lab
+from tests.stats.small_tables import accuracy
 
 FINDING = "simulated-specialist is weak on eye, 67% [58, 75], n = 12."
 SHOWN = """

@@ -14,7 +14,7 @@ from mrb_lib.cli import servers
 from mrb_lib.demo.build import write_demo
 from mrb_lib.review.explorer.app import BENCHMARK, BLIND, INDEX, PROBE_FILES, STORE, review_app
 from mrb_lib.review.records.store import REVIEW, open_store
-from mrb_lib.stats.accuracy.table import correctness
+from mrb_lib.stats.scoring import correctness
 from mrb_lib.verdicts.store import load_verdicts
 
 

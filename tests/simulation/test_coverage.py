@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.accuracy import accuracy
-from mrb_lib.stats.significance.paired import significance
+from tests.stats.small_tables import accuracy, significance
 
 from .panels import panel_of
 from .rows import column

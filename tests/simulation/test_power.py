@@ -9,9 +9,9 @@ from scipy import stats
 
 from mrb_lib.stats.power import power
 from mrb_lib.stats.power.formulas import MeanDifferences, cases_needed, detectable, differences
-from mrb_lib.stats.significance import significance
 from mrb_lib.stats.significance.paired import CLUSTERED, MCNEMAR, PERMUTATION, sign_test
 from mrb_lib.stats.significance.permutation import p_values
+from tests.stats.small_tables import significance
 
 from .panels import panel_of
 

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from mrb_lib.judges.points import put_points
-from mrb_lib.stats.accuracy import accuracy
 from mrb_lib.stats.criteria import criteria
 from mrb_lib.tables.rubrics import Criterion, points
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.protocol import VerdictRows
+from tests.stats.small_tables import accuracy
 
 WEIGHTS = np.array([8.0, 5.0, 3.0, 2.0, -4.0, 6.0])
 ERRORS = np.array([0.05, 0.10, 0.05, 0.20, 0.05, 0.80])

@@ -38,6 +38,28 @@ def rows_of(
     return rows
 
 
+def accuracy(
+    verdicts: pd.DataFrame,
+    gold: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    annotations: pd.DataFrame | None = None,
+    references: float = 0,
+    **options: Any,
+) -> pd.DataFrame:
+    """The table `accuracy` of frames, without the dimension `average`."""
+    rows = rows_of("accuracy", cases, verdicts, gold, annotations, own={"references": references}, **options)
+    return rows[rows["dimension"] != "average"].reset_index(drop=True)
+
+
+def significance(
+    verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, *, margin: float | None = None, **options: Any
+) -> pd.DataFrame:
+    """The table `significance` of frames, without the dimension `average` and without letters."""
+    rows = rows_of("significance", cases, verdicts, gold, own={} if margin is None else {"margin": margin}, **options)
+    return rows[(rows["dimension"] != "average") & (rows["part"] != "letters")].reset_index(drop=True)
+
+
 def ids(n: int) -> list[str]:
     return [f"c{i}" for i in range(n)]
 

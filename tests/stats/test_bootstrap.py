@@ -7,7 +7,7 @@ import pytest
 import mrb_lib
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.stats.accuracy import correctness
+from mrb_lib.stats.scoring import correctness
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import annotations_of, cases_of, verdicts_of
 

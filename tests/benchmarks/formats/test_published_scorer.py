@@ -13,9 +13,9 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.formats.official import read, write
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.replies.reading import parse
-from mrb_lib.stats.accuracy import accuracy
 from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.tables.validation import conform
+from tests.stats.small_tables import accuracy
 
 from .published_scorer import normalized, scores
 

@@ -26,9 +26,9 @@ from mrb_lib.review.explorer import explore
 from mrb_lib.review.plain import PlainView
 from mrb_lib.review.records.store import open_store
 from mrb_lib.review.records.tags import CaseTag
-from mrb_lib.stats.accuracy import correctness
 from mrb_lib.stats.failures.case_index import build_index, open_index
 from mrb_lib.stats.failures.query import Query
+from mrb_lib.stats.scoring import correctness
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES
 from mrb_lib.verdicts.store import save_imported

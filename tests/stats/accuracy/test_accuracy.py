@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.accuracy import accuracy, correctness
+from mrb_lib.stats.scoring import correctness
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES
-from tests.stats.small_tables import cases_of, gold_of, ids, random_verdicts, verdicts_of
+from tests.stats.small_tables import accuracy, cases_of, gold_of, ids, random_verdicts, verdicts_of
 
 FAST = {"resamples": 200, "seed": 0}
 

@@ -7,9 +7,8 @@ import pytest
 from scipy.stats import t as student
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from mrb_lib.stats.accuracy import accuracy
 from mrb_lib.stats.accuracy.confusion import influence
-from tests.stats.small_tables import cases_of, gold_of, verdicts_of
+from tests.stats.small_tables import accuracy, cases_of, gold_of, verdicts_of
 
 
 def tables(n: int = 90, seed: int = 0):

@@ -9,10 +9,9 @@ import statsmodels.api as sm
 from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
-from mrb_lib.stats.accuracy import accuracy, correctness
 from mrb_lib.stats.resampling import intervals
-from mrb_lib.stats.significance.paired import significance
-from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
+from mrb_lib.stats.scoring import correctness
+from tests.stats.small_tables import accuracy, cases_of, gold_of, random_verdicts, significance, verdicts_of
 
 
 def test_wilson_as_statsmodels() -> None:

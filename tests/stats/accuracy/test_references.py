@@ -12,10 +12,9 @@ from scipy.stats import t
 from sklearn.metrics import balanced_accuracy_score
 from statsmodels.stats.proportion import proportion_confint
 
-from mrb_lib.stats.accuracy import accuracy, correctness
-from mrb_lib.stats.significance.paired import significance
+from mrb_lib.stats.scoring import correctness
 from mrb_lib.tables.schema import CHOICES, POLICIES
-from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
+from tests.stats.small_tables import accuracy, cases_of, gold_of, random_verdicts, significance, verdicts_of
 
 CONSTANTS = {"constant-A": "A", "constant-B": "B", "constant-tie": "T"}
 REFERENCES = ["always tie", "always A", "longer response", "most frequent label", "best constant"]

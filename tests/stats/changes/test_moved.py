@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.changes import moved
-from mrb_lib.stats.significance import significance
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS, ORDERS, POLICIES
+from tests.stats.small_tables import significance
 
 DIMS = list(DIMENSIONS[:2])
 PAIRS = pd.DataFrame({"judge": ["m", "n"], "judge_then": ["m", "n"], "judge_now": ["m", "n"]}, dtype="str")

@@ -7,11 +7,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from mrb_lib.stats.accuracy.table import accuracy
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.contamination.sides import gap, sides
 from mrb_lib.stats.contamination.table import NO_CUTOFF, NO_DATES, NONE_THERE, OF_BASE, contamination
-from tests.stats.small_tables import cases_of, gold_of, groups_of, random_verdicts, verdicts_of
+from tests.stats.small_tables import accuracy, cases_of, gold_of, groups_of, random_verdicts, verdicts_of
 
 N = 120
 RNG = np.random.default_rng(8)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mrb_lib.stats.accuracy import correctness
+from mrb_lib.stats.scoring import correctness
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES
 from tests.stats.small_tables import gold_of, verdicts_of

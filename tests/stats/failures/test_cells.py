@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.accuracy import accuracy, correctness
 from mrb_lib.stats.failures.cells import failing_cases
+from mrb_lib.stats.scoring import correctness
 from mrb_lib.tables.schema import POLICIES
-from tests.stats.small_tables import cases_of, gold_of, random_verdicts
+from tests.stats.small_tables import accuracy, cases_of, gold_of, random_verdicts
 
 N = 60
 CASES = cases_of(N, organ=["eye", "lung", "eye", "foot", None, "lung"] * 10)

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.accuracy import correctness
 from mrb_lib.stats.core.panel import ABSENT, NULL
 from mrb_lib.stats.difficulty.table import difficulty
 from mrb_lib.stats.failures.failure_kinds import MIXED, OF_A_CASE, OUTCOMES, Kinds, difficulty_of, failure_kinds
+from mrb_lib.stats.scoring import correctness
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of

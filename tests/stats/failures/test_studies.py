@@ -9,8 +9,8 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
-from mrb_lib.stats.accuracy import correctness
 from mrb_lib.stats.failures.studies import FAILURE, RULE, SUCCESS, case_studies
+from mrb_lib.stats.scoring import correctness
 from tests.stats.small_tables import annotations_of, cases_of, verdicts_of
 
 ORGANS = ["eye", "eye", "eye", "lung", "lung", "brain", None, "heart"]

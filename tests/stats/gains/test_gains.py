@@ -9,11 +9,10 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.gains.table import NO_RECORD, gains
-from mrb_lib.stats.significance.paired import significance
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.verdicts.training import training_cases
-from tests.stats.small_tables import cases_of, gold_of, groups_of, random_verdicts
+from tests.stats.small_tables import cases_of, gold_of, groups_of, random_verdicts, significance
 
 N = 90
 GENERATOR = np.random.default_rng(11)

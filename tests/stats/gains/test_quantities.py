@@ -12,8 +12,7 @@ from mrb_lib.stats.confidence import calibration
 from mrb_lib.stats.consistency import consistency
 from mrb_lib.stats.gains import gains
 from mrb_lib.stats.gains.quantities import NOT_BOTH
-from mrb_lib.stats.significance.paired import significance
-from tests.stats.small_tables import cases_of, gold_of, groups_of, verdicts_of
+from tests.stats.small_tables import cases_of, gold_of, groups_of, significance, verdicts_of
 from tests.training_records import recipes_of
 
 N = 300

@@ -9,7 +9,6 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
-from mrb_lib.stats.accuracy import accuracy
 from mrb_lib.stats.analyze import analyze
 from mrb_lib.stats.gold.adjudication import (
     NOT_REVIEWED,
@@ -22,7 +21,7 @@ from mrb_lib.stats.gold.adjudication import (
 from mrb_lib.stats.gold.failure_reasons import NO_REASON
 from mrb_lib.stats.resampling.intervals import wilson
 from mrb_lib.tables.schema import ADJUDICATION_COLUMNS, LIST_COLUMNS
-from tests.stats.small_tables import cases_of, gold_of, verdicts_of
+from tests.stats.small_tables import accuracy, cases_of, gold_of, verdicts_of
 
 
 def _said(*marks: tuple[object, ...]) -> pd.DataFrame:

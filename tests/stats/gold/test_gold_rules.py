@@ -5,10 +5,9 @@ import pandas as pd
 import pytest
 from scipy.stats import kendalltau
 
-from mrb_lib.stats.accuracy import accuracy
 from mrb_lib.stats.gold.gold_rules import RULES, gold_rules
 from mrb_lib.stats.gold.posterior import posterior
-from tests.stats.small_tables import annotations_of, cases_of, gold_of, random_verdicts, verdicts_of
+from tests.stats.small_tables import accuracy, annotations_of, cases_of, gold_of, random_verdicts, verdicts_of
 
 FAST = {"resamples": 100, "seed": 0}
 

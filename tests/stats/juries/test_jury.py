@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.accuracy import accuracy
 from mrb_lib.stats.accuracy.decisive import NO_DECISIVE, ONE_SIDE
 from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.juries import jury
@@ -19,7 +18,7 @@ from mrb_lib.stats.juries.scores import joining, orderings, sampled
 from mrb_lib.stats.juries.tally import tally
 from mrb_lib.stats.juries.votes import dawid_skene, folds, largest, majority, weights
 from mrb_lib.tables.schema import POLICIES
-from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
+from tests.stats.small_tables import accuracy, cases_of, gold_of, random_verdicts, verdicts_of
 
 
 def part(rows: pd.DataFrame, name: str) -> pd.DataFrame:

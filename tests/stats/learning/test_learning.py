@@ -15,8 +15,7 @@ from mrb_lib.stats.learning import table
 from mrb_lib.stats.learning.fit import fit_power_law
 from mrb_lib.stats.learning.recipes import contrasts, size_series
 from mrb_lib.stats.learning.table import FEW_SIZES, NO_GROWTH, TOO_FAR, learning
-from mrb_lib.stats.significance.paired import significance
-from tests.stats.small_tables import cases_of, gold_of, verdicts_of
+from tests.stats.small_tables import cases_of, gold_of, significance, verdicts_of
 from tests.training_records import recipes_of
 
 N = 400

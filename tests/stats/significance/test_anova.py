@@ -10,10 +10,9 @@ import pingouin
 import pytest
 from statsmodels.stats.anova import AnovaRM
 
-from mrb_lib.stats.significance import significance
 from mrb_lib.stats.significance.omnibus import NO_ERROR, NO_FLIPS, ONE_CLUSTER, flip_p, permutation_f
 from mrb_lib.stats.significance.permutation import p_values
-from tests.stats.small_tables import cases_of, gold_of, verdicts_of
+from tests.stats.small_tables import cases_of, gold_of, significance, verdicts_of
 
 
 def scores(n: int = 40, judges: int = 5) -> np.ndarray:

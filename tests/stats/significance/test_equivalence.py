@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import t as student
 from statsmodels.stats.weightstats import ttost_paired
 
-from mrb_lib.stats.accuracy import correctness
+from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.significance.paired import check_margin, equivalence, noninferiority, significance
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of

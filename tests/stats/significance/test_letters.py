@@ -11,10 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import studentized_range
 
-from mrb_lib.stats.accuracy import accuracy
 from mrb_lib.stats.significance.lettering import critical_difference, letter_display, letters
-from mrb_lib.stats.significance.paired import significance
-from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
+from tests.stats.small_tables import accuracy, cases_of, gold_of, random_verdicts, significance, verdicts_of
 
 
 def matrix(count: int, pairs: list[tuple[int, int]]) -> np.ndarray:

@@ -10,12 +10,11 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from mrb_lib.stats.analyze import TABLES
-from mrb_lib.stats.significance.paired import significance
 from mrb_lib.stats.templates.runs import OTHER_SETTINGS, UNKNOWN_PROMPTS
 from mrb_lib.stats.templates.table import NO_ORDERS, NO_REPEATS, NO_SPREAD, ONE_PROMPT, templates
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.verdicts.prompts import run_prompts
-from tests.stats.small_tables import cases_of, gold_of, prompts_of, random_verdicts, verdicts_of
+from tests.stats.small_tables import cases_of, gold_of, prompts_of, random_verdicts, significance, verdicts_of
 
 N = 80
 RNG = np.random.default_rng(3)

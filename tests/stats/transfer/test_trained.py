@@ -9,10 +9,9 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.analyze import analyze
-from mrb_lib.stats.significance.paired import significance
 from mrb_lib.stats.transfer import transfer
 from mrb_lib.stats.transfer.trained import NO_CASES, NO_PAIR
-from tests.stats.small_tables import annotations_of, cases_of, gold_of, verdicts_of
+from tests.stats.small_tables import annotations_of, cases_of, gold_of, significance, verdicts_of
 from tests.training_records import recipes_of
 
 N, VALUES = 900, ("brain", "eye", "lung")
