@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,8 @@ def sums_by(codes: IntArray, values: NDArray[Any]) -> FloatArray:
     """Sum over the cases of each code, from (n, ...) to (codes, ...)."""
     n, m = len(codes), int(codes.max(initial=-1)) + 1
     member = sparse.csr_array((np.ones(n), (codes, np.arange(n))), shape=(m, n))
-    return np.asarray(member @ values.reshape(n, -1)).reshape(m, *values.shape[1:])
+    shape = values.shape[1:]
+    return np.asarray(member @ values.reshape(n, prod(shape))).reshape(m, *shape)
 
 
 @dataclass(frozen=True)
@@ -188,8 +190,8 @@ class Estimate:
     def replicates(self) -> FloatArray:
         """The estimates of the cluster bootstrap, shape (resamples, m)."""
         adds = self.sampling.sums(self.quantity.adds)
-        sums = self.sampling.draws @ adds.reshape(len(adds), -1)
-        return np.asarray(self.quantity.statistic(sums.reshape(-1, *adds.shape[1:])))
+        sums = self.sampling.draws @ adds.reshape(len(adds), prod(adds.shape[1:]))
+        return np.asarray(self.quantity.statistic(sums.reshape(len(sums), *adds.shape[1:])))
 
 
 def estimate(quantity: Quantity, sampling: Sampling) -> Estimate:

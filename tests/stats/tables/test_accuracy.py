@@ -324,13 +324,13 @@ def test_no_constant_is_first_where_a_judge_is_better_than_a_coin(
 
 
 def test_judges_that_are_alike_share_a_rank_and_one_without_a_score_has_none() -> None:
-    """By decisive accuracy, then accuracy, then name."""
+    """By decisive accuracy, then accuracy, then name, on the four cases that all but the silent judge answer."""
     letters = {
         "worst": "BBAA?", "silent": "?????", "b": "ABBBA", "a": "AABAA", "knows-ties": "AABAT", "best": "AABBA",
     }  # fmt: skip
     rows = accuracy(both_orders(letters), gold_of("AABBT"), cases_of(5), policy="answered", resamples=0)
-    assert rows["judge"].tolist() == ["best", "knows-ties", "a", "b", "worst", "silent"]
-    assert rows["rank"].astype("float64").fillna(0).tolist() == [1, 2, 3, 3, 5, 0]
+    assert rows["judge"].tolist() == ["best", "a", "b", "knows-ties", "worst", "silent"]
+    assert rows["rank"].astype("float64").fillna(0).tolist() == [1, 2, 2, 2, 5, 0]
 
 
 def test_decisive_accuracy_is_balanced_accuracy_where_every_verdict_decides() -> None:
@@ -380,9 +380,8 @@ def test_references_stand_below_the_judges_and_have_no_rank() -> None:
     whole = below[below["subfield"].isna()].set_index("judge")
     assert whole.loc[["most frequent label", "best constant"], "label"].tolist() == ["tie", "tie"]
     assert whole.loc["always A", "accuracy"] == whole.loc["longer response", "accuracy"]
-    no_ties = accuracy(
-        verdicts, gold, cases, references=1, meta=BenchmarkMeta("m", "general", (), ("A", "B")), **options
-    )
+    meta = BenchmarkMeta("m", "general", (), ("A", "B"))
+    no_ties = accuracy(verdicts, gold, cases, references=1, meta=meta, **options)
     assert "always tie" not in set(no_ties["judge"])
     bare = accuracy(verdicts, gold, cases_of(60)[["case_id"]], references=1, resamples=0)
     assert "longer response" not in set(bare["judge"])
@@ -390,7 +389,7 @@ def test_references_stand_below_the_judges_and_have_no_rank() -> None:
 
 @pytest.mark.parametrize("policy", ["balanced", "official"])
 def test_above_constant_is_paired_with_an_error_robust_to_clusters(policy: str) -> None:
-    """Student's t has the degrees of freedom of the comparison, in `significance`, with a judge that is that constant."""
+    """Student's t has the degrees of freedom of the comparison, in `significance`, with that constant."""
     generator = np.random.default_rng(2)
     cluster = list(generator.integers(0, 12, 100))
     verdicts, gold = random_verdicts(generator, 100, judges=2), gold_of("".join(generator.choice(list("AABT"), 100)))
@@ -407,9 +406,8 @@ def test_above_constant_is_paired_with_an_error_robust_to_clusters(policy: str) 
         residual = difference - difference.mean()
         sums, share = residual.groupby(both["cluster"]).sum(), both["cluster"].value_counts(normalize=True)
         half = np.sqrt((sums**2 / (1 - share)).sum()) / len(both) * np.array([-1, 1])
-        pair = pairs[pairs.apply(lambda row, name=name: {row["judge_1"], row["judge_2"]} == {"c", name}, axis=1)].iloc[
-            0
-        ]
+        is_own = pairs[["judge_1", "judge_2"]].apply(lambda row, name=name: set(row) == {"c", name}, axis=1)
+        pair = pairs[is_own].iloc[0]
         ends = difference.mean() + half * t.ppf(0.975, pair["df"])
         columns = ["above_constant", "above_constant_low", "above_constant_high"]
         assert rows.loc[name, columns].tolist() == pytest.approx([difference.mean(), *ends], abs=1e-9)
@@ -489,7 +487,7 @@ def average(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, **o
     return rows[rows["dimension"] == "average"].reset_index(drop=True)
 
 
-N_CASES = 90
+N = 90
 
 
 def made(
@@ -499,17 +497,15 @@ def made(
     rng = np.random.default_rng(seed)
     gold, said = [], []
     for name in DIMENSIONS:
-        gold.append(gold_of("".join(rng.choice(list(labels), N_CASES)), name))
+        gold.append(gold_of("".join(rng.choice(list(labels), N)), name))
         shown = {
-            (f"j{judge}", order): "".join(rng.choice(list(verdicts), N_CASES))
-            for judge in range(3)
-            for order in ("AB", "BA")
+            (f"j{judge}", order): "".join(rng.choice(list(verdicts), N)) for judge in range(3) for order in ("AB", "BA")
         }
         said.append(verdicts_of(shown, name))
     cases = cases_of(
-        N_CASES,
-        organ=list(rng.choice(["eye", "lung", "heart"], N_CASES)),
-        patient=[str(i // 2) for i in range(N_CASES)],
+        N,
+        organ=list(rng.choice(["eye", "lung", "heart"], N)),
+        patient=[str(i // 2) for i in range(N)],
     )
     return pd.concat(said, ignore_index=True), pd.concat(gold, ignore_index=True), cases
 
@@ -531,8 +527,8 @@ def test_it_is_the_mean_of_the_accuracies_overall_and_in_every_subfield(policy: 
 
 def test_dimensions_that_say_the_same_gain_nothing_and_independent_ones_do() -> None:
     rng = np.random.default_rng(4)
-    one = "".join(rng.choice(list("AB"), N_CASES, p=[0.7, 0.3]))
-    cases, gold = cases_of(N_CASES), pd.concat([gold_of("A" * N_CASES, name) for name in DIMENSIONS], ignore_index=True)
+    one = "".join(rng.choice(list("AB"), N, p=[0.7, 0.3]))
+    cases, gold = cases_of(N), pd.concat([gold_of("A" * N, name) for name in DIMENSIONS], ignore_index=True)
     same = pd.concat([verdicts_of({("j", "AB"): one}, name) for name in DIMENSIONS], ignore_index=True)
     other = pd.concat(
         [verdicts_of({("j", "AB"): "".join(rng.permutation(list(one)))}, name) for name in DIMENSIONS],
@@ -554,6 +550,6 @@ def test_a_dimension_without_a_scored_case_leaves_it_undefined_and_says_so() -> 
     verdicts = verdicts[(verdicts["judge"] != "j1") | (verdicts["dimension"] != "creativity")]
     rows = average(verdicts, gold, cases, resamples=60).set_index("judge")
     assert rows.loc["j1", ["accuracy", "low", "high"]].isna().all()
-    assert rows.loc["j1", "reason"] == "not judged on every dimension"
+    assert rows.loc["j1", "reason"].startswith("not judged on every dimension")
     assert pd.isna(rows.loc["j1", "rank"])
     assert rows.loc[["j0", "j2"], "accuracy"].notna().all()
