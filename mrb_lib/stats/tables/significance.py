@@ -35,6 +35,8 @@ from mrb_lib.stats.scoring import BINARY, ranking
 from mrb_lib.stats.tables.accuracy import AVERAGE
 
 PAIR, OMNIBUS, LETTERS = "pair", "omnibus", "letters"
+Q_REJECTS = "rejects too often where judges are not equally alike: read permutation_f"
+ONE_JUDGE = "there is one judge only"
 UNTESTED = "could not be tested against every judge: a shared letter then shows nothing"
 
 
@@ -166,6 +168,8 @@ def _omnibus(analysis: Analysis) -> pd.DataFrame:
             is_binary = analysis.policy in BINARY and analysis.sampling.take(part.cases).is_independent
             tests = flip_f(scores[complete], sampling, is_binary, analysis.resamples, analysis.seed)
             rows += [shared | test for test in tests]
+            if len(tests) > 1 and len(cells) > 2:
+                rows[-2]["reason"] = Q_REJECTS
     return pd.DataFrame(rows).assign(correction=None, family_scope=None)
 
 
@@ -174,12 +178,14 @@ def _letters(analysis: Analysis, pairs: pd.DataFrame) -> pd.DataFrame:
     if analysis.versus is not None:
         return pd.DataFrame()
     order = ranking(analysis.verdicts, analysis.labels, analysis.policy)
-    scored = np.isfinite(analysis.scores.score).sum(axis=0)
-    cells = analysis.verdicts.cells[["judge", "dimension"]].assign(rank=order.rank, n=scored)
+    score = analysis.scores.score
+    n = np.isfinite(score).sum(axis=0)
+    accuracy = divide(np.nansum(score, axis=0), n)
+    cells = analysis.verdicts.cells[["judge", "dimension"]].assign(rank=order.rank, n=n, last=-accuracy)
     tested = pairs[pairs["subfield"].isna()]
     frames = []
     for dimension, own in cells.groupby("dimension", sort=False):
-        own = own.sort_values(["rank", "judge"], kind="stable")
+        own = own.sort_values(["rank", "last", "judge"], kind="stable")
         judges = own["judge"].tolist()
         here = tested[tested["dimension"] == dimension]
         named = zip(here["judge_1"], here["judge_2"], here["p_adjusted"], strict=True)
@@ -194,10 +200,12 @@ def _letters(analysis: Analysis, pairs: pd.DataFrame) -> pd.DataFrame:
                 subfield=None,
                 n_unassigned=0,
                 n_excluded=len(analysis.cases) - own["n"],
-                letters=display(judges, apart),
-                with_best=(against_best > ALPHA).astype("boolean").mask(against_best.isna()),
+                letters=display(judges, apart) if len(judges) > 1 else None,
+                with_best=(against_best > ALPHA).astype("boolean").mask(against_best.isna() | (len(judges) < 2)),
+                correction=analysis.correction or "holm",
                 family=here["family"].max(),
-                reason=np.where(unknown, UNTESTED, ""),
+                family_scope=analysis.family,
+                reason=np.where(unknown, UNTESTED, "" if len(judges) > 1 else ONE_JUDGE),
             )
         )
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
