@@ -141,7 +141,7 @@ def corrected(
     correction = analysis.correction or "holm"
     within = ["by", "subfield", *together] if analysis.family == "dimension" else []
     numbers = rows.groupby(within, dropna=False).ngroup() if within else pd.Series(0, rows.index)
-    family: IntArray = numbers.to_numpy(np.int64)
+    family = np.asarray(numbers, dtype=np.int64)
     value, error, df = (rows[name].to_numpy(np.float64) for name in ("difference", "standard_error", "df"))
     limit = np.nan if margin is None else margin
     equivalence = np.maximum(*(stdtr(df, -divide(side + limit, error)) for side in (value, -value)))

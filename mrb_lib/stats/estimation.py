@@ -208,7 +208,7 @@ def estimate(quantity: Quantity, sampling: Sampling) -> Estimate:
     weight: FloatArray = quantity.adds.any(axis=2).astype(np.float64) if quantity.weight is None else quantity.weight
     moves = np.einsum("nmk,mk->nm", quantity.adds, np.nan_to_num(gradient(quantity.statistic, total)))
     n = np.asarray(weight.sum(axis=0))
-    variance: FloatArray = n * np.nan_to_num(divide(moves**2, weight)).sum(axis=0)
+    variance = np.asarray(n * np.nan_to_num(divide(moves**2, weight)).sum(axis=0))
     sizes = sampling.sums(weight)
     squared, df = _over_clusters(sampling.sums(moves), sizes, n, variance)
     if sampling.crossed is not None:
