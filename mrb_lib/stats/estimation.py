@@ -205,7 +205,8 @@ def estimate(quantity: Quantity, sampling: Sampling) -> Estimate:
     """
     total = quantity.adds.sum(axis=0)
     value = np.asarray(quantity.statistic(total), dtype=np.float64)
-    weight: FloatArray = quantity.adds.any(axis=2).astype(np.float64) if quantity.weight is None else quantity.weight
+    counted = np.asarray(quantity.adds.any(axis=2), dtype=np.float64)
+    weight = counted if quantity.weight is None else quantity.weight
     moves = np.einsum("nmk,mk->nm", quantity.adds, np.nan_to_num(gradient(quantity.statistic, total)))
     n = np.asarray(weight.sum(axis=0))
     variance = np.asarray(n * np.nan_to_num(divide(moves**2, weight)).sum(axis=0))

@@ -69,12 +69,12 @@ def neighbours() -> pd.DataFrame:
     return table.assign(medical=table["medical"].map({True: "yes", False: "no"})).astype("str")
 
 
-def on_all_dimensions(accuracy: Frame, average: Frame, groups: pd.DataFrame) -> Frame:
-    """The accuracies and, as one more dimension, their average, with each judge's group, in the order to print them.
+def on_all_dimensions(accuracy: Frame, groups: pd.DataFrame) -> Frame:
+    """The accuracies and their average over dimensions, with each judge's group, in the order to print them.
 
     Parameters
     ----------
-    accuracy, average : the tables of these names, of the same judges and subfields
+    accuracy : the table of this name, with its rows of the dimension `average`
     groups : judge, group
 
     Returns
@@ -82,15 +82,14 @@ def on_all_dimensions(accuracy: Frame, average: Frame, groups: pd.DataFrame) -> 
     DataFrame
         `group, judge, kind, dimension, by, subfield, n, coverage, accuracy, low, high`: judges by group (`GROUPS`, then
         others by name, juries last), in each from the highest average over all cases to the lowest; references last.
-        `Absent` where one of the tables is.
+        `Absent` where the table is.
     """
     if isinstance(accuracy, Absent):
         return accuracy
-    if isinstance(average, Absent):
-        return average
     columns = ["judge", "kind", "dimension", "by", "subfield", "n", "coverage", "accuracy", "low", "high"]
-    last = average.rename(columns={"average": "accuracy"}).assign(dimension=AVERAGE)
-    table = pd.concat([accuracy[columns], last[columns]], ignore_index=True)
+    is_average = accuracy["dimension"] == AVERAGE
+    last = accuracy[is_average] if is_average.any() else accuracy
+    table = pd.concat([accuracy[columns][~is_average], accuracy[columns][is_average]], ignore_index=True)
     group = table["judge"].map(groups.set_index("judge")["group"]).where(table["kind"] == "judge", _REFERENCE)
     whole = last[last["subfield"].isna()].sort_values("accuracy", ascending=False, kind="stable")["judge"]
     place = {name: i for i, name in enumerate(whole)}

@@ -26,7 +26,6 @@ from mrb_lib.report.notebook.publish import Counts, PublishedTable, Publisher, b
 from mrb_lib.report.notebook.tabular import Best, table_text
 from mrb_lib.review.records.reviewed import Reviewed, reviewed
 from mrb_lib.stats import analyze as tables
-from mrb_lib.stats.accuracy import correctness
 from mrb_lib.stats.analysis import ADJUDICATED, labels, read_panels, rule_in_words
 from mrb_lib.stats.bootstrap import Estimates, bootstrap
 from mrb_lib.stats.clusters import resampling_unit
@@ -35,6 +34,9 @@ from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.table import TABLES
 from mrb_lib.stats.failures.cells import failing_cases
 from mrb_lib.stats.gold.adjudicated import adjudicated_gold
+from mrb_lib.stats.scoring import correctness
+from mrb_lib.stats.tables.accuracy import AVERAGE
+from mrb_lib.stats.tables.significance import LETTERS, PAIR
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.verdicts.prompts import run_prompts
@@ -266,7 +268,9 @@ class Workspace:
         """What reviewers said of the benchmark; see `mrb_lib.review.records.reviewed.reviewed`."""
         return reviewed(self.benchmark, self.judges, seed=self.seed)
 
-    def analyze(self, table: str, *, needs: Collection[str] = (), unless: str = "", **options: Any) -> Frame:
+    def analyze(
+        self, table: str, *, needs: Collection[str] = (), unless: str = "", average: bool = False, **options: Any
+    ) -> Frame:
         """A table of `mrb_lib.analyze` with the workspace's options; those named in the call go before them.
 
         Parameters
@@ -274,6 +278,7 @@ class Workspace:
         table : its name
         needs : what it takes besides what the table does, see `mrb_lib.report.notebook.absent.missing`
         unless : a reason not to make it; empty for none
+        average : keep the rows of the dimension `average`
         options : as of `mrb_lib.analyze`; `verdicts=None` leaves the verdicts out
 
         Returns
@@ -310,8 +315,27 @@ class Workspace:
         if chosen["gold"] == ADJUDICATED:
             chosen.setdefault("adjudications", self.reviews().adjudications)
         frame = tables.analyze(self.benchmark, chosen.pop("verdicts", self._panels), table, **chosen)
+        if table in ("accuracy", "significance") and not average:
+            frame = frame[frame["dimension"] != AVERAGE].reset_index(drop=True)
         unread = tables.unread(table, ("policy", "gold"), has_marks=has_marks)
         frame.attrs = {name: chosen[name] for name in ("policy", "gold") if name not in unread}
+        return frame
+
+    def letters(self, dimension: str | None = None) -> Frame:
+        """The judges of each dimension in order, with their accuracy and the letters of the table `significance`."""
+        tests, accuracy = (
+            self.analyze(table, dimension=dimension, **options)
+            for table, options in (("significance", {}), ("accuracy", {"references": 0}))
+        )
+        if isinstance(tests, Absent) or isinstance(accuracy, Absent):
+            return tests if isinstance(tests, Absent) else accuracy
+        marked = tests[tests["part"] == LETTERS].rename(columns={"judge_1": "judge"})
+        test = tests[tests["part"] == PAIR].groupby("dimension")["test"].first()
+        marked = marked.assign(test=marked["dimension"].map(test))
+        own = ["judge", "dimension", "letters", "with_best", "test", "correction", "family", "reason"]
+        known = accuracy.drop(columns=["reason"])
+        frame = marked[own].merge(known[known["subfield"].isna()], on=["judge", "dimension"])
+        frame.attrs = dict(accuracy.attrs)
         return frame
 
     def failing(self, by: str | None = None, *, dimension: str | None = None) -> Frame:
