@@ -323,10 +323,8 @@ class Workspace:
 
     def letters(self, dimension: str | None = None) -> Frame:
         """The judges of each dimension in order, with their accuracy and the letters of the table `significance`."""
-        tests, accuracy = (
-            self.analyze(table, dimension=dimension, **options)
-            for table, options in (("significance", {}), ("accuracy", {"references": 0}))
-        )
+        tests = self.analyze("significance", dimension=dimension)
+        accuracy = self.analyze("accuracy", dimension=dimension, references=0)
         if isinstance(tests, Absent) or isinstance(accuracy, Absent):
             return tests if isinstance(tests, Absent) else accuracy
         marked = tests[tests["part"] == LETTERS].rename(columns={"judge_1": "judge"})

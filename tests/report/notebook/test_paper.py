@@ -70,11 +70,12 @@ class TestTheMainTable:
         judges = {"m": 0.6, "o1": 0.5, "o2": 0.7, "p": 0.8, "z": 0.9, "jury-of": 0.95}
         rows = [{**row, "dimension": name} for name in ("accuracy", "overall") for row in scores(judges)]
         rows += [{**row, "dimension": "overall"} for row in scores({"always A": 0.99}, "reference")]
-        mean = pd.DataFrame([*scores(judges), *scores({"always A": 0.99}, "reference")])
+        means = [*scores(judges), *scores({"always A": 0.99}, "reference")]
+        rows += [{**row, "dimension": "average"} for row in means]
         groups = pd.DataFrame(
             {"judge": list(judges), "group": ["medical", "open", "open", "proprietary", "zebra", "jury"]}
         )
-        return paper.on_all_dimensions(pd.DataFrame(rows), mean.rename(columns={"accuracy": "average"}), groups)
+        return paper.on_all_dimensions(pd.DataFrame(rows), groups)
 
     def test_stands_by_group_then_by_the_average_with_references_last(self, table: pd.DataFrame) -> None:
         rows = table[table["dimension"] == "average"]
@@ -85,7 +86,7 @@ class TestTheMainTable:
         assert table["dimension"].tolist()[:3] == ["accuracy", "overall", "average"]
 
     def test_is_absent_where_a_part_is(self) -> None:
-        assert reason_of(paper.on_all_dimensions(Absent("why"), pd.DataFrame(), pd.DataFrame())) == "why"
+        assert reason_of(paper.on_all_dimensions(Absent("why"), pd.DataFrame())) == "why"
 
     def test_concludes_with_the_first_of_all_and_of_each_group(self, table: pd.DataFrame) -> None:
         agreement = pd.DataFrame({"percent_agreement": [0.7, 0.8]})

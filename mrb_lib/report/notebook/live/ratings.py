@@ -57,4 +57,4 @@ def conclusion(ratings: Frame, *, dimension: str) -> str:
     """What the table `ratings` says of one dimension."""
     if isinstance(ratings, Absent):
         return ""
-    return TABLES["ratings"].says(ratings[ratings["dimension"] == dimension])
+    return str(TABLES["ratings"].says(ratings[ratings["dimension"] == dimension]))
