@@ -129,6 +129,7 @@ class Table:
     headline : columns that answer the question, which a narrow text table shows before others
     why_no_ratings, why_no_preferences : why it says nothing about these; empty where it does
     label_sets : whether it is about dimensions of several labels
+    with_marks : what it reads only where marks of models' answers are given
     """
 
     name: str
@@ -144,7 +145,9 @@ class Table:
     why_no_ratings: str = ABOUT_PAIRS
     why_no_preferences: str = ""
     label_sets: bool = False
+    with_marks: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
+    with_marks: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -161,7 +164,7 @@ class Table:
 
     def parameters_read(self, *, has_marks: bool) -> tuple[str, ...]:
         """Those that may change the table."""
-        return tuple(name for name in self.parameters if has_marks or name != "marks")
+        return tuple(name for name in self.parameters if has_marks or name not in self.with_marks)
 
     def of(self, analysis: Analysis, **options: float | None) -> pd.DataFrame:
         """Make the rows: every column in order and of its type, and why something is null."""
@@ -216,6 +219,7 @@ def table(
     flat = tuple(column for each in columns for column in (each if isinstance(each, tuple) else (each,)))
 
     def register(make: Make) -> Make:
+        TABLES._features.pop(name, None)  # the old table of the name, until it is gone
         TABLES.add(name, Table(name, question, flat, make, sentence, **more))
         return make
 
@@ -244,8 +248,10 @@ def reasons(rows: pd.DataFrame, columns: Sequence[Column], resamples: int) -> pd
         if column.ends and column.ends[0] in rows:
             for row in np.flatnonzero(~missing & rows[column.ends[0]].isna().to_numpy()):
                 bare[row].append(column.name)
-    for row, names in enumerate(bare):
+    for texts, names, lacks in zip(said, bare, why.tolist(), strict=True):
         if names:
-            said[row].append(f"no interval of {', '.join(names)}: {why[row]}")
-    texts = [NO_CASES if n[row] == 0 else "; ".join(dict.fromkeys(each)) or None for row, each in enumerate(said)]
-    return pd.Series(texts, rows.index, dtype="str")
+            texts.append(f"no interval of {', '.join(names)}: {lacks}")
+    joined = [
+        NO_CASES if not count else "; ".join(dict.fromkeys(texts)) or None for texts, count in zip(said, n, strict=True)
+    ]
+    return pd.Series(joined, rows.index, dtype="str")

@@ -207,7 +207,7 @@ def ranking(verdicts: Verdicts, labels: IntArray, policy: str, cases: IntArray |
         together = has[:, full].all(axis=1)
         common[own] = together.sum()
         ranked = own[full]
-        accuracy = divide(np.nansum(scored[together][:, ranked], axis=0), np.float64(together.sum()))
+        accuracy = divide(np.nansum(scored[together][:, ranked], axis=0), np.asarray(together.sum()))
         if sides is None:
             value = accuracy
         else:

@@ -10,7 +10,8 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.stats.analyze import Verdicts, analyze, asks_for, read_panels
+from mrb_lib.stats.analyze import GivenVerdicts as Verdicts
+from mrb_lib.stats.analyze import analyze, asks_for, read_panels
 from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import OF_PREFERENCES, annotations_of, cases_of, groups_of, prompts_of, verdicts_of

@@ -177,7 +177,8 @@ def register_table(
             (ABOUT_PAIRS if needs_verdicts else "") if why_no_ratings is None else why_no_ratings, why_no_preferences,
             tuple(with_marks),
         )  # fmt: skip
-        TABLES.add(name, spec)
+        if name not in TABLES._features:  # until all tables are ported
+            TABLES.add(name, spec)
         return make
 
     return register
