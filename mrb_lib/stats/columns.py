@@ -145,7 +145,6 @@ class Table:
     why_no_ratings: str = ABOUT_PAIRS
     why_no_preferences: str = ""
     label_sets: bool = False
-    with_marks: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
     with_marks: tuple[str, ...] = ()
 
@@ -231,6 +230,7 @@ def reasons(rows: pd.DataFrame, columns: Sequence[Column], resamples: int) -> pd
     said: list[list[str]] = [
         [text] if isinstance(text, str) and text else [] for text in rows.get("reason", rows.index)
     ]
+    without_cases = [texts[0] if texts else NO_CASES for texts in said]
     n, clusters, largest = (
         rows[name].to_numpy() if name in rows else np.full(len(rows), other)
         for name, other in (("n", 1), ("n_clusters", 2), ("largest", 0.0))
@@ -252,6 +252,7 @@ def reasons(rows: pd.DataFrame, columns: Sequence[Column], resamples: int) -> pd
         if names:
             texts.append(f"no interval of {', '.join(names)}: {lacks}")
     joined = [
-        NO_CASES if not count else "; ".join(dict.fromkeys(texts)) or None for texts, count in zip(said, n, strict=True)
+        alone if not count else "; ".join(dict.fromkeys(texts)) or None
+        for alone, texts, count in zip(without_cases, said, n, strict=True)
     ]
     return pd.Series(joined, rows.index, dtype="str")

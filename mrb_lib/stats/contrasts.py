@@ -30,7 +30,7 @@ class Contrast(NamedTuple):
     ----------
     names : the columns that name the pairs
     first, second : shape (cases, pairs), what is compared; NaN where a case does not count
-    seen : shape (cases, pairs), whether a case is left out because one of the two judges was trained on it
+    seen : shape (cases, pairs), whether a case would count but for the training of one of the two judges on it
     """
 
     names: pd.DataFrame
@@ -48,9 +48,11 @@ def pairs_of_cells(analysis: Analysis, values: FloatArray, pairs: list[tuple[int
     """
     first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     cells, seen = analysis.verdicts.cells, analysis.verdicts.seen
+    scored = np.isfinite(values) | (seen & (analysis.labels[:, analysis.verdicts.dimension] >= 0))
     judge, dimension = cells["judge"].to_numpy(), cells["dimension"].to_numpy()
     names = pd.DataFrame({"judge_1": judge[first], "judge_2": judge[second], "dimension": dimension[first]})
-    return Contrast(names, values[:, first], values[:, second], seen[:, first] | seen[:, second])
+    left_out = (seen[:, first] | seen[:, second]) & scored[:, first] & scored[:, second]
+    return Contrast(names, values[:, first], values[:, second], left_out)
 
 
 def contrasts(
@@ -80,7 +82,7 @@ def contrasts(
     }
     rows, made = grid(analysis, contrast.names, measures, contrast.seen)
     of_parts = zip(analysis.parts, made["difference"], strict=True)
-    tests = [_tests(gain[part.cases], e, analysis.policy) for part, e in of_parts]
+    tests = [paired_tests(gain[part.cases], e, analysis.policy) for part, e in of_parts]
     return corrected(rows.join(pd.concat(tests, ignore_index=True)), analysis, margin, together)
 
 
@@ -119,8 +121,14 @@ def test_of(policy: str, is_independent: bool) -> str:
     return CLUSTERED if not is_independent else MCNEMAR if policy in BINARY else PERMUTATION
 
 
-def _tests(gain: FloatArray, e: Estimate, policy: str) -> pd.DataFrame:
-    """The counts and the test of each pair over one group of cases."""
+def paired_tests(gain: FloatArray, e: Estimate, policy: str = "balanced") -> pd.DataFrame:
+    """Count and test the differences of each pair over one group of cases: `only_1`, `only_2`, `test`, `p_value`.
+
+    Parameters
+    ----------
+    gain : shape (cases, pairs), NaN where a case does not count; `e` is the estimate of its mean
+    policy : of the scores compared; a binary one takes McNemar's test where cases are independent
+    """
     only_1, only_2 = (gain > 0).sum(axis=0), (gain < 0).sum(axis=0)
     test = np.full(gain.shape[1], test_of(policy, e.sampling.is_independent), dtype=object)
     if e.sampling.is_independent and policy in BINARY:

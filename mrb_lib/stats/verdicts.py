@@ -121,7 +121,7 @@ class Verdicts:
         """Return the gold label of the case of each verdict, from labels of shape (cases, dimensions)."""
         return np.asarray(labels[self.case, self.dimension[self.cell]])
 
-    def where(self, kept: BoolArray) -> Verdicts:
+    def where(self, kept: BoolArray | IntArray) -> Verdicts:
         """Return some of the verdicts; the cells stay."""
         rows: dict[str, Any] = {name: getattr(self, name)[kept] for name in _PER_VERDICT}
         return replace(self, **rows)
