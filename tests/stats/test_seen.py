@@ -126,15 +126,20 @@ def test_a_pair_counts_what_it_would_be_scored_on_but_for_training(bench: tuple[
     both = pd.concat([training(SEEN), training([*SEEN[:2], "c1"], judge="j2")])
     before = made(benchmark, verdicts, "significance", by="organ")
     after = made(benchmark, verdicts, "significance", by="organ", training=both)
-    pairs = after["part"] == "pair"
-    gone = (before["n"] - after["n"])[pairs]
-    assert after.loc[pairs, "n_seen"].tolist() == gone.tolist()
-    whole = after[pairs & after["subfield"].isna()].set_index(["judge_1", "judge_2"])["n_seen"]
+
+    def by_pair(rows: pd.DataFrame) -> pd.DataFrame:
+        kept = rows[rows["part"] == "pair"].fillna({"subfield": ""})
+        names = [" ".join(sorted(pair)) for pair in zip(kept["judge_1"], kept["judge_2"], strict=True)]
+        return kept.assign(names=names).set_index(["names", "subfield"]).sort_index()
+
+    before, after = by_pair(before), by_pair(after)
+    assert after["n_seen"].tolist() == (before["n"] - after["n"]).tolist()
+    whole = after["n_seen"].xs("", level="subfield")
     labelled = benchmark.cases["case_id"].isin(labels(benchmark).dropna(subset="choice")["case_id"])
     hidden = benchmark.cases["case_id"].isin(SEEN)
-    assert whole["j1", "j3"] == (labelled & hidden).sum()
-    assert whole["j2", "j3"] == (labelled & benchmark.cases["case_id"].isin([*SEEN[:2], "c1"])).sum()
-    assert before.loc[pairs, "n_seen"].eq(0).all()
+    assert whole["j1 j3"] == (labelled & hidden).sum()
+    assert whole["j2 j3"] == (labelled & benchmark.cases["case_id"].isin([*SEEN[:2], "c1"])).sum()
+    assert before["n_seen"].eq(0).all()
 
 
 def test_what_a_judge_said_of_a_seen_case_is_shown_and_is_neither_right_nor_wrong(
