@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.special import stdtr
 from scipy.stats import binom
 
@@ -121,6 +122,12 @@ def test_of(policy: str, is_independent: bool) -> str:
     return CLUSTERED if not is_independent else MCNEMAR if policy in BINARY else PERMUTATION
 
 
+def named_tests(e: Estimate, policy: str) -> NDArray[np.object_]:
+    """Name the test that `paired_tests` makes of each pair: t where one cluster is large or clusters cross."""
+    uneven = (e.largest > UNEVEN) & (e.clusters > 3) if e.sampling.crossed is None else np.ones(e.n.shape, dtype=bool)
+    return np.where(uneven, BY_T, np.array(test_of(policy, e.sampling.is_independent), dtype=object))
+
+
 def paired_tests(gain: FloatArray, e: Estimate, policy: str = "balanced") -> pd.DataFrame:
     """Count and test the differences of each pair over one group of cases: `only_1`, `only_2`, `test`, `p_value`.
 
@@ -130,14 +137,13 @@ def paired_tests(gain: FloatArray, e: Estimate, policy: str = "balanced") -> pd.
     policy : of the scores compared; a binary one takes McNemar's test where cases are independent
     """
     only_1, only_2 = (gain > 0).sum(axis=0), (gain < 0).sum(axis=0)
-    test = np.full(gain.shape[1], test_of(policy, e.sampling.is_independent), dtype=object)
+    test = named_tests(e, policy)
     if e.sampling.is_independent and policy in BINARY:
         p = np.minimum(1.0, 2 * binom.cdf(np.minimum(only_1, only_2), only_1 + only_2, 0.5))
     else:
         unit = whole_units(gain)
         p = flip_p(np.rint(e.sampling.sums(np.nan_to_num(gain)) * unit).astype(np.int64))
-        uneven = (e.largest > UNEVEN) & (e.clusters > 3) if e.sampling.crossed is None else np.ones(len(p), dtype=bool)
-        p, test = np.where(uneven, t_test(e), p), np.where(uneven, BY_T, test)
+        p = np.where(test == BY_T, t_test(e), p)
     p = np.where((e.n < 2) | (e.clusters < 2) | (np.isnan(e.error) & (e.clusters > 1)), np.nan, p)
     return pd.DataFrame({"only_1": only_1, "only_2": only_2, "test": test, "p_value": p})
 
