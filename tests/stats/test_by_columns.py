@@ -20,7 +20,9 @@ COLUMNS = ("organ", "department", "model_pair")
 BROKEN_DOWN = [table for table in OF_PREFERENCES if "by" in asks_for(table)]
 ALL_HAVE_A_COLUMN = ("models", "dif", "transfer")
 OF_FIRST = {"accuracy": ["n_subfields", "macro_accuracy", "macro_accuracy_low", "macro_accuracy_high", "reason"]}
-GROUPS = groups_of({"j1": "medical", "j2": "open", "j3": "open", "j4": "medical"}, {"j1": "j2"})
+GROUPS = groups_of({"j1": "medical", "j2": "open", "j3": "open", "j4": "medical"}, {"j1": "j2"}).assign(
+    cutoff=["2023-01", "2026-01", "2023-01", "2023-01"], cutoff_of="roster"
+)
 PROMPTS = prompts_of({"j1": "j", "j2": "j", "j3": "j", "j4": "k"})
 Given = tuple[Benchmark, Verdicts]
 
@@ -37,6 +39,7 @@ def given() -> Given:
         organ=list(rng.choice(np.array(["eye", "lung", "heart", None]), n, p=[0.3, 0.3, 0.3, 0.1])),
         department=list(rng.choice(np.array(["lung", "other", None]), n, p=[0.45, 0.45, 0.1])),
         patient=list(rng.integers(0, 50, n)),
+        date=["2020", "2024"] * (n // 2),
         model_a=[pair[0] for pair in pairs],
         model_b=[pair[1] for pair in pairs],
     ).assign(response_a=["word " * k for k in rng.integers(2, 30, n)])

@@ -24,7 +24,9 @@ from tests.training_records import recipes_of
 
 N = 60
 PROMPTS = prompts_of({"j1": "j", "j2": "j", "j3": "j"})
-GROUPS = groups_of({"j1": "medical", "j2": "open", "j3": "open"}, {"j1": "j2"})
+GROUPS = groups_of({"j1": "medical", "j2": "open", "j3": "open"}, {"j1": "j2"}).assign(
+    cutoff=["2023-01", "2026-01", "2023-01"], cutoff_of="roster"
+)
 RECORDS = recipes_of({"j1": {"swap": True}, "j2": {"swap": False}, "j3": {"swap": True, "n_cases": 200}})
 SEEN = [f"c{i}" for i in range(0, N, 3)]
 READ_VERDICTS = [name for name in OF_PREFERENCES if "verdicts" in asks_for(name)]
@@ -47,7 +49,7 @@ def bench() -> tuple[Benchmark, pd.DataFrame]:
     pairs = [rng.permutation(["m1", "m2", "m3"])[:2] for _ in range(N)]
     cases = cases_of(
         N, organ=list(rng.choice(["eye", "lung"], N)), dataset=list(rng.choice(["one", "two"], N)),
-        model_a=[pair[0] for pair in pairs], model_b=[pair[1] for pair in pairs],
+        model_a=[pair[0] for pair in pairs], model_b=[pair[1] for pair in pairs], date=["2020", "2024"] * (N // 2),
     ).assign(response_a=["word " * k for k in rng.integers(2, 30, N)])  # fmt: skip
     votes = annotations_of({name: spelled(latent + rng.normal(size=N)) for name in ("a", "b", "c")})
     frames = []

@@ -70,7 +70,9 @@ PROMISED = {
     ),
     "annotator_pairs": "dimension annotator_1 annotator_2 n percent_agreement cohen_kappa",
 }
-GROUPS = groups_of({"j1": "medical", "j2": "open", "j3": "open"}, {"j1": "j2"})
+GROUPS = groups_of({"j1": "medical", "j2": "open", "j3": "open"}, {"j1": "j2"}).assign(
+    cutoff=["2023-01", "2026-01", "2023-01"], cutoff_of="roster"
+)
 RECORDS = recipes_of({"j1": {"swap": True}, "j2": {"swap": False}, "j3": {"swap": True, "n_cases": 200}})
 PROMPTS = prompts_of({"j1": "j", "j2": "j", "j3": "j"})
 KNOWN = {"groups": GROUPS, "records": RECORDS, "prompts": PROMPTS}
@@ -103,6 +105,7 @@ def full() -> tuple[Benchmark, pd.DataFrame]:
         organ=list(rng.choice(["eye", "lung"], n)),
         department=list(rng.choice(["Ophthalmology", "Pulmonology"], n)),
         dataset=list(rng.choice(["one", "two", "three"], n)),
+        date=["2020", "2024"] * (n // 2),
         model_a=[pair[0] for pair in pairs],
         model_b=[pair[1] for pair in pairs],
     ).assign(response_a=["word " * k for k in rng.integers(2, 30, n)])

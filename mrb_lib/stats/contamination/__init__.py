@@ -1,5 +1,1 @@
-"""Is a judge better on cases that were public before its training data end?"""
-
-from mrb_lib.stats.contamination.table import contamination
-
-__all__ = ["contamination"]
+"""The difference of two unpaired means, until the last table that needs it reads `mrb_lib.stats.welch`."""

@@ -1,0 +1,189 @@
+"""Before and after the cut-off: who is on which side, and what the difference rests on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from mrb_lib.stats.analyze import TABLES
+from mrb_lib.stats.estimation import Sampling
+from mrb_lib.stats.scoring import correctness
+from mrb_lib.stats.tables.contamination import (
+    NO_CONTROL,
+    NO_CUTOFF,
+    NO_CUTOFFS,
+    NO_DATES,
+    NONE_THERE,
+    OF_BASE,
+    sides,
+)
+from mrb_lib.stats.welch import unpaired
+from tests.stats.small_tables import accuracy, cases_of, gold_of, groups_of, random_verdicts, rows_of, verdicts_of
+
+N = 120
+RNG = np.random.default_rng(8)
+VERDICTS = random_verdicts(RNG, N, 3)
+GOLD = gold_of("".join(RNG.choice(list("AB?"), N)))
+DATES = list(RNG.choice(["2021", "2023", "2023-12", "2024-05", "2025-01-03", None], N))
+CASES = cases_of(N, organ=["eye", "lung"] * (N // 2), date=DATES)
+
+
+def judges(**cutoffs: str | None) -> pd.DataFrame:
+    made = groups_of(dict.fromkeys(cutoffs, "open"))
+    return made.assign(cutoff=list(cutoffs.values()), cutoff_of=list(cutoffs)).astype({"cutoff": "str"})
+
+
+THREE = judges(j0="2023-12", j1="2024-05-17", j2=None)
+
+
+def contamination(
+    groups: pd.DataFrame, cases: pd.DataFrame = CASES, verdicts: pd.DataFrame = VERDICTS, **options: Any
+) -> pd.DataFrame:
+    return rows_of("contamination", cases, verdicts, options.pop("gold", GOLD), groups=groups, **options)
+
+
+@pytest.mark.parametrize(
+    ("cutoff", "date", "side"),
+    [
+        ("2023-12", "2022", "before"), ("2023-12", "2023-11", "before"), ("2023-12", "2023-11-30", "before"),
+        ("2023-12", "2023-12-01", "before"), ("2023-12", "2023-12-02", "imprecise"),
+        ("2023-12", "2023-12", "imprecise"), ("2024-02", "2024-02-29", "imprecise"),
+        ("2023-12", "2023", "imprecise"), ("2023-12", "2024", "after"), ("2023-12", "2024-01-01", "after"),
+        ("2023-12-15", "2023-12-15", "before"), ("2023-12-15", "2023-12-16", "after"),
+        ("2023-12-15", "2023-12", "imprecise"), ("2023-12-31", "2023", "before"),
+    ],
+)  # fmt: skip
+def test_a_case_is_on_a_side_only_where_its_date_tells(cutoff: str, date: str, side: str) -> None:
+    made = sides(pd.DataFrame({"date": [date, None]}), cutoff)
+    assert [name for name, cases in made._asdict().items() if cases[0]] == [side]
+    assert not any(cases[1] for cases in made)
+
+
+@pytest.mark.parametrize("policy", ["balanced", "official", "answered"])
+def test_the_accuracies_are_those_of_the_table_accuracy_on_either_side(policy: str) -> None:
+    rows = contamination(THREE, policy=policy, by="organ").set_index(["judge", "subfield"])
+    every = accuracy(VERDICTS, GOLD, CASES, policy=policy, resamples=0).set_index("judge")
+    for judge, cutoff in (("j0", "2023-12"), ("j1", "2024-05-17")):
+        made = sides(CASES, cutoff)
+        row = rows.loc[(judge, np.nan)]
+        for name, kept in (("before", made.before), ("after", made.after)):
+            here = CASES[kept].reset_index(drop=True)
+            said, labels = (each[each["case_id"].isin(here["case_id"])] for each in (VERDICTS, GOLD))
+            own = accuracy(said, labels, here, policy=policy, resamples=0).set_index("judge")
+            assert row[f"n_{name}"] == own.loc[judge, "n"]
+            assert row[f"accuracy_{name}"] == pytest.approx(own.loc[judge, "accuracy"])
+        assert row["difference"] == pytest.approx(row["accuracy_before"] - row["accuracy_after"])
+        assert row["low"] < row["difference"] < row["high"]
+        assert row["n_imprecise"] > 0
+        assert row["n"] + row["n_undated"] + row["n_excluded"] == N
+        assert row["n"] == rows.loc[judge, "n"].iloc[1:].sum()
+        assert row["coverage"] == pytest.approx(every.loc[judge, "coverage"])
+
+
+def test_the_controls_are_the_judges_with_the_latest_cutoff() -> None:
+    """What a judge loses more than they do, on the cases from before their cut-off that all are scored on."""
+    rows = contamination(judges(j0="2023-12", j1="2024-06", j2=None)).set_index("judge")
+    row, latest = rows.loc["j0"], rows.loc["j1"]
+    assert row["controls"] == "j1"
+    scores = [scores_of(judge) for judge in ("j0", "j1")]
+    both = np.isfinite(scores).all(axis=0) & sides(CASES, "2024-06").before
+    before, after, _ = sides(CASES, "2023-12")
+    own, theirs = (score[both & before].mean() - score[both & after].mean() for score in scores)
+    assert row["n_controlled"] == (both & (before | after)).sum() < row["n"]
+    assert row["control_difference"] == pytest.approx(theirs)
+    assert row["excess"] == pytest.approx(own - theirs)
+    assert row["excess_low"] < row["excess"] < row["excess_high"]
+    assert pd.isna(latest["p_value"])
+    assert NO_CONTROL in latest["reason"]
+    assert latest["family"] == 1
+
+
+def scores_of(judge: str) -> np.ndarray:
+    """The score of each case, NaN where it has none."""
+    own = correctness(VERDICTS[VERDICTS["judge"] == judge], GOLD).set_index("case_id")["score"]
+    return own.reindex(CASES["case_id"]).to_numpy(np.float64)
+
+
+def test_cases_that_get_harder_for_everybody_accuse_nobody() -> None:
+    """Two judges lose 30 points after the first one's cut-off: with a control, that is no memory of public cases."""
+    rng = np.random.default_rng(3)
+    early, gold = np.arange(400) < 200, rng.choice(list("AB"), 400)
+
+    def said(before: float, after: float) -> str:
+        right = rng.random(400) < np.where(early, before, after)
+        return "".join(np.where(right, gold, np.where(gold == "A", "B", "A")))
+
+    cases = cases_of(400, date=np.where(early, "2020", "2025").tolist())
+    chances = {"same": (0.9, 0.6), "memory": (0.95, 0.4), "later": (0.9, 0.6), "alone": (0.9, 0.6)}
+    verdicts = verdicts_of({(name, order): said(*two) for name, two in chances.items() for order in ("AB", "BA")})
+    given = {"verdicts": verdicts, "gold": gold_of("".join(gold)), "cluster": "case_id", "cases": cases}
+    table = contamination(judges(same="2023-01", memory="2023-01", later="2026-01"), **given)
+    rows = table.set_index("judge")
+    assert rows.loc["same", "difference"] > 0.2
+    assert rows.loc["same", "p_adjusted"] > 0.05 >= rows.loc["memory", "p_adjusted"]
+    assert rows.loc[["later", "alone"], "p_value"].isna().all()
+    said = TABLES["contamination"].says(table)
+    assert said.startswith("Overall, 1 of 2 judges compared with judges of a later cut-off loses significantly more")
+    assert "memory loses most: +" in said
+    few = contamination(judges(same="2023-01", later="2026-01"), **given)
+    assert "no judge loses significantly more accuracy" in TABLES["contamination"].says(few)
+    nobody = contamination(judges(same="2023-01", later="2023-01"), **given)
+    assert TABLES["contamination"].says(nobody).startswith("Overall, cannot tell whether training data contain cases")
+
+
+def test_the_test_is_welchs_where_cases_are_independent() -> None:
+    value = np.random.default_rng(1).random((90, 1))
+    first = np.arange(90)[:, None] < 25
+    made = gap(value, first, np.arange(90))
+    expected = stats.ttest_ind(value[first], value[~first], equal_var=False)
+    assert made.value[0] / made.error[0] == pytest.approx(expected.statistic)
+    assert made.df[0] == pytest.approx(expected.df, abs=1e-5)
+
+
+def gap(value: np.ndarray, first: np.ndarray, codes: np.ndarray) -> Any:
+    sampling = Sampling(codes, np.zeros((0, codes.max() + 1)))
+    return unpaired(np.where(first, value, np.nan), np.where(first, np.nan, value), sampling).difference
+
+
+def test_a_cluster_on_both_sides_takes_what_both_share_off() -> None:
+    """Every cluster has one case of each side, as alike as can be: the difference is the same in all, and certain."""
+    rng = np.random.default_rng(2)
+    first = np.tile([True, False], 40)[:, None]
+    value = np.repeat(rng.random(40), 2)[:, None] + np.where(first, 0.1, 0.0) + rng.normal(0, 0.01, (80, 1))
+    apart, together = (gap(value, first, codes) for codes in (np.arange(80), np.repeat(np.arange(40), 2)))
+    assert together.error[0] < apart.error[0] / 10
+    paired = value[::2, 0] - value[1::2, 0]
+    assert together.error[0] == pytest.approx(paired.std(ddof=1) / np.sqrt(40))
+
+
+def test_a_judge_without_a_cutoff_is_a_row_with_the_reason() -> None:
+    row = contamination(THREE).set_index("judge").loc["j2"]
+    assert row["reason"] == NO_CUTOFF
+    assert (row["n"], row["n_before"], row["n_after"]) == (0, 0, 0)
+    assert row[["cutoff", "accuracy_before", "difference", "p_value"]].isna().all()
+
+
+def test_without_dates_or_cutoffs_the_table_is_one_line() -> None:
+    bare = contamination(THREE, CASES.drop(columns="date"))
+    assert bare["reason"].tolist() == [NO_DATES]
+    assert contamination(groups_of({"j0": "open"}))["reason"].tolist() == [NO_CUTOFFS]
+    assert "cannot tell" in TABLES["contamination"].says(bare)
+
+
+def test_cases_on_one_side_only_are_said() -> None:
+    late = contamination(THREE, CASES.assign(date="2026")).set_index("judge").loc["j0"]
+    assert late["reason"] == NONE_THERE.format("before")
+    assert np.isfinite(late["accuracy_after_low"])
+    vague = contamination(THREE, CASES.assign(date="2023")).set_index("judge").loc["j0"]
+    assert vague["n_imprecise"] == vague["n_undated"] == N - vague["n_excluded"]
+    assert "too imprecise to tell the side" in vague["reason"]
+
+
+def test_the_cutoff_of_a_base_is_called_so() -> None:
+    rows = contamination(THREE.assign(cutoff_of=["base", "j1", None])).set_index("judge")
+    assert OF_BASE.format("base") in rows.loc["j0", "reason"]
+    assert "base" not in rows.loc["j1", "reason"]
