@@ -12,12 +12,19 @@ from mrb_lib.report.notebook.absent import Absent, Frame, reason_of
 from mrb_lib.report.notebook.places import DEMO, locate
 from mrb_lib.report.notebook.workspace import Workspace
 from mrb_lib.stats.analysis import ADJUDICATED, labels
-from mrb_lib.stats.changes import case_changes, judge_pairs, moved, release_counts
-from mrb_lib.stats.changes.cases import SAME
-from mrb_lib.stats.changes.judges import ONLY_NOW, ONLY_THEN, OTHER_PROMPT
+from mrb_lib.stats.changes import (
+    ONLY_NOW,
+    ONLY_THEN,
+    OTHER_PROMPT,
+    SAME,
+    case_changes,
+    judge_pairs,
+    moved,
+    release_counts,
+)
+from mrb_lib.stats.contrasts import ALPHA
 from mrb_lib.stats.gold.adjudicated import adjudicated_gold
 from mrb_lib.stats.phrases import on, opening, some
-from mrb_lib.stats.significance.paired import ALPHA
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.basis import IN_REPORT, Basis, basis_of, read_basis
 from mrb_lib.verdicts.store import run_folders
@@ -33,8 +40,8 @@ class Comparison:
     ----------
     workspace : of now; what it publishes says SIMULATED where either side is
     then, now : the two sides; None where there is nothing to compare with
-    pairs : see `mrb_lib.stats.changes.judges.judge_pairs`, of the judges that are shown
-    changes : see `mrb_lib.stats.changes.cases.case_changes`, on the workspace's dimension
+    pairs : see `mrb_lib.stats.changes.judge_pairs`, of the judges that are shown
+    changes : see `mrb_lib.stats.changes.case_changes`, on the workspace's dimension
     """
 
     workspace: Workspace
@@ -87,7 +94,7 @@ class Comparison:
         return shown.merge(_accuracy(before, "then"), on="judge_then", how="left")
 
     def moved(self, by: str | None = None) -> Frame:
-        """The table of `mrb_lib.stats.changes.moved.moved` on the workspace's dimension, the most accurate first."""
+        """The table of `mrb_lib.stats.changes.moved` on the workspace's dimension, the most accurate first."""
         w = self.workspace
         if isinstance(self.pairs, Absent) or isinstance(self.changes, Absent) or self.then is None:
             return Absent(reason_of(self.pairs) or reason_of(self.changes))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.stats.changes import case_changes, release_counts
-from mrb_lib.stats.changes.cases import CHANGES
+from mrb_lib.stats.changes import CHANGES, case_changes, release_counts
 
 
 def digests(**texts: str) -> pd.DataFrame:
