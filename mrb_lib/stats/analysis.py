@@ -218,7 +218,7 @@ class Analysis:
             return self.stated_gold
         if self.rule != ADJUDICATED or self.adjudications is None:
             return labels(self.benchmark, self.rule)
-        from mrb_lib.stats.gold.adjudicated import adjudicated_gold  # only this rule asks reviewers
+        from mrb_lib.stats.adjudicated import adjudicated_gold  # only this rule asks reviewers
 
         return adjudicated_gold(labels(self.benchmark), self.adjudications)
 

@@ -11,6 +11,7 @@ from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.report.notebook.absent import Absent, Frame, reason_of
 from mrb_lib.report.notebook.places import DEMO, locate
 from mrb_lib.report.notebook.workspace import Workspace
+from mrb_lib.stats.adjudicated import adjudicated_gold
 from mrb_lib.stats.analysis import ADJUDICATED, labels
 from mrb_lib.stats.changes import (
     ONLY_NOW,
@@ -23,7 +24,6 @@ from mrb_lib.stats.changes import (
     release_counts,
 )
 from mrb_lib.stats.contrasts import ALPHA
-from mrb_lib.stats.gold.adjudicated import adjudicated_gold
 from mrb_lib.stats.phrases import on, opening, some
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.basis import IN_REPORT, Basis, basis_of, read_basis

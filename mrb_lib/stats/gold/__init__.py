@@ -4,7 +4,7 @@ Gold labels by the annotators' votes, by a model of their errors, and as reviewe
 err; how the leaderboard moves with the rule that makes gold labels.
 """
 
-from mrb_lib.stats.gold.adjudicated import adjudicated_gold
+from mrb_lib.stats.adjudicated import adjudicated_gold
 from mrb_lib.stats.gold.adjudication import reviewer_agreement
 from mrb_lib.stats.gold.posterior import posterior
 
