@@ -107,7 +107,7 @@ def measured(benchmark: Benchmark, folders: Sequence[Path]) -> pd.DataFrame:
         return out
     training = training_cases(manifests.values(), benchmark)
     panels = tables.read_panels(benchmark, frames, training)
-    make = partial(tables.analyze, benchmark, panels, policy=POLICY, resamples=0, intervals="all", training=training)
+    make = partial(tables.analyze, benchmark, panels, policy=POLICY, resamples=0, training=training)
     accuracy, consistency = (
         frame[frame["dimension"] == main_dimension(benchmark)].set_index("judge").rename(index=names)
         for frame in (make("accuracy", references=0.0), make("consistency"))

@@ -175,7 +175,7 @@ class Table:
             "family_scope": analysis.family,
         }
         rows = rows.assign(**{name: value for name, value in whole.items() if name not in rows})
-        rows["reason"] = reasons(rows, self.declared, analysis.resamples)
+        rows["reason"] = reasons(rows, self.declared, analysis.resamples if "resamples" in self.uses else 1)
         types = {name: _TYPES.get(c.unit, "float64") for c in self.declared for name in c.names[:1]}
         return rows.reindex(columns=list(self.columns)).astype(types | {"reason": "str"}).reset_index(drop=True)
 
@@ -226,7 +226,10 @@ def table(
 
 
 def reasons(rows: pd.DataFrame, columns: Sequence[Column], resamples: int) -> pd.Series:
-    """Return why values of each row are null: by what the row says, by its columns, and by what its intervals lack."""
+    """Return why values of each row are null: by what the row says, by its columns, and by what its intervals lack.
+
+    The column `lacks` of the rows says why a row has no intervals where it is not for want of clusters or resamples.
+    """
     said: list[list[str]] = [
         [text] if isinstance(text, str) and text else [] for text in rows.get("reason", rows.index)
     ]
@@ -238,6 +241,8 @@ def reasons(rows: pd.DataFrame, columns: Sequence[Column], resamples: int) -> pd
     why = np.select(
         [clusters < 2, largest > MOST_OF_ONE, resamples == 0], [ONE_CLUSTER, DOMINATED, NO_RESAMPLES], ALIKE
     )
+    if "lacks" in rows:
+        why = np.where(rows["lacks"].notna(), rows["lacks"], why)
     bare: list[list[str]] = [[] for _ in range(len(rows))]
     for column in columns:
         if column.name not in rows or not (column.null or column.ends):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.benchmarks.formats import llmbar
-from mrb_lib.stats.consistency import consistency
+from tests.stats.small_tables import rows_of
 
 
 @pytest.mark.parametrize("subset", ["Negation", "Normal"])
@@ -17,14 +17,14 @@ def test_instability_and_ties(reference_data: Path, subset: str) -> None:
     folder = reference_data / "llmbar_casestudy" / "Dataset" / "CaseStudy" / subset
     imported = llmbar.read(folder)
     verdicts = imported.verdicts
-    rows = consistency(verdicts, imported.benchmark.cases).set_index("judge")
+    rows = rows_of("consistency", imported.benchmark.cases, verdicts).set_index("judge")
     parsed = verdicts["choice"].notna().groupby(verdicts["judge"]).all()
     compared = 0
     for path in sorted(folder.glob("evaluators/*/*/statistics.json")):
         judge = f"{path.parts[-3]}/{path.parts[-2]}"
         row = rows.loc[judge]
-        assert (row["tie_rate_ab"], row["tie_rate_ba"]) == (0, 0)
-        assert row["consistency_half"] == row["consistency_decisive"] == row["consistency"]
+        assert row["tie_rate"] == 0
+        assert row["consistency_decisive"] == row["consistency"]
         assert row["n_tournaments"] == 0
         if parsed[judge]:
             equal = float(json.loads(path.read_text())["equal"].split("=")[-1].rstrip("%")) / 100

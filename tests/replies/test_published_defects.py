@@ -28,11 +28,10 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.reading import parse
 from mrb_lib.runs.execute import judge
 from mrb_lib.stats.ceiling import ceiling
-from mrb_lib.stats.consistency import consistency
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.store import load_verdicts
-from tests.stats.small_tables import accuracy
+from tests.stats.small_tables import accuracy, rows_of
 
 from ..benchmarks.formats.conftest import Tree, truth
 from ..runs.scripted import Said, Scripted, little_benchmark, use
@@ -202,7 +201,7 @@ def test_defect_15_both_orders_repeats_seeds_intervals_kappa_ceiling_and_a_poole
     judge(little, tmp_path / "runs", ["first", "random"], repeats=2, settings=Settings(seed=7))
     verdicts = load_verdicts(tmp_path / "runs")
     assert set(verdicts["order"]) == {"AB", "BA"} and set(verdicts["repeat"]) == {0, 1}
-    bias = consistency(verdicts, little.cases).query("judge == 'first'")
+    bias = rows_of("consistency", little.cases, verdicts).query("judge == 'first'")
     assert (bias["position_bias"] > 0.9).all() and (bias["consistency"] == 0).all()
     table = accuracy(verdicts, gold(little), little.cases, resamples=50).query("judge == 'random'")
     assert table["subfield"].isna().all() and len(table) == len(little.meta.dimensions)

@@ -9,11 +9,11 @@ from scipy.special import expit
 
 from mrb_lib.judges.lineup import LINEUP, PROMPT_KEY, pair_of, put_pairs, with_lineups
 from mrb_lib.replies.rankings import RankingReading
-from mrb_lib.stats.consistency.table import consistency
 from mrb_lib.stats.responders.item_ranking import item_ranking
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.protocol import VerdictRows
 from tests.judges.item_cases import better_of, item_cases, shown_to_batch, worth
+from tests.stats.small_tables import rows_of
 
 K = 5
 STEADY = np.linspace(1.8, 0.0, K)
@@ -74,7 +74,7 @@ def test_the_position_effect_is_found_within_its_interval(weights: np.ndarray) -
     for seed in range(20):
         cases = item_cases(25, K, seed=seed)
         verdicts, truth = judged(cases, weights, noise=1.0, seed=seed)
-        row = consistency(verdicts, cases).iloc[0]
+        row = rows_of("consistency", cases, verdicts).iloc[0]
         held.append(row["position_bias_low"] <= truth <= row["position_bias_high"])
         if weights is STEADY:
             assert row["position_bias_low"] > 0, "the bias is shown"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,9 @@ from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.ceiling.alttest import alt_test_rows
 from mrb_lib.stats.ceiling.table import COLUMNS
-from mrb_lib.stats.core.panel import ABSENT
+from mrb_lib.stats.core.panel import ABSENT, Panel
 from mrb_lib.stats.options import typed
-from mrb_lib.tables.schema import CHOICES
+from mrb_lib.tables.schema import CHOICES, NO_PROBE
 
 OF_PREFERENCES = [name for name, spec in TABLES.items() if not spec.why_no_preferences]
 OF_RATINGS = [name for name, spec in TABLES.items() if not spec.why_no_ratings]
@@ -35,6 +36,15 @@ def rows_of(
     """The rows of a table of frames; `own` are options of the table alone, `options` those of every analysis."""
     analysis = Analysis.from_frames(cases, verdicts, gold, annotations, **options)
     rows: pd.DataFrame = TABLES[table].of(analysis, **(own or {}))
+    return rows
+
+
+def rows_of_panel(
+    table: str, cases: pd.DataFrame, panel: Panel, gold: pd.DataFrame | None = None, **options: Any
+) -> pd.DataFrame:
+    """The rows of a table of verdicts in an array, which large simulations make."""
+    analysis = Analysis.from_frames(cases, gold=gold, **options)
+    rows: pd.DataFrame = TABLES[table].of(replace(analysis, probes={NO_PROBE: panel}, dimensions=panel.dimensions))
     return rows
 
 

@@ -116,25 +116,26 @@ def test_calibration_points_at_no_judge_where_none_is_too_sure() -> None:
 
 def test_consistency_names_the_most_and_the_least_consistent() -> None:
     table = rows(
-        {"judge": "a", "consistency": 0.92, "consistency_low": 0.9, "consistency_high": 0.94},
-        {"judge": "b", "consistency": 0.41, "consistency_low": 0.4, "consistency_high": 0.5, "position_bias_low": 0.2},
+        {"judge": "a", "consistency": 0.92, "consistency_low": 0.9, "consistency_high": 0.94, "p_adjusted": 0.2},
+        {"judge": "b", "consistency": 0.41, "consistency_low": 0.4, "consistency_high": 0.5, "p_adjusted": 0.01},
         {"judge": "c", "consistency": NAN},
-        dimension="quality", subfield=None, n=80, position_bias_low=-0.1, position_bias_high=0.3,
+        dimension="quality", subfield=None, n=80,
         repeat_agreement=NAN, repeat_agreement_low=NAN, repeat_agreement_high=NAN, reason=None,
     )  # fmt: skip
     spec = TABLES["consistency"]
     assert spec.says(table) == (
-        "On quality, a makes the same choice when the two responses change places in 92% of 80 cases (95% interval 90 "
-        "to 94), b in only 41%, the most and the least of 2 judges; 1 favours the response in one position."
+        "On quality, a makes the same choice in both orders of the responses on 92% [90, 94] of 80 cases, and b on 41% "
+        "[40, 50], the most and the least of 2 judges. 1 of 2 judges significantly favours one position."
     )
-    assert spec.says(table.head(1)).endswith(", the only judge asked in both orders.")
+    assert spec.says(table.head(1)).endswith(
+        "92% [90, 94] of 80 cases. Cannot tell whether any judge favours one position."
+    )
     assert spec.says(table.tail(1)) == "On quality, no judge was asked about a case in both orders of its responses."
     again = table.tail(1).assign(repeat_agreement=0.75, repeat_agreement_low=0.7, repeat_agreement_high=0.8)
-    assert spec.says(again).startswith("On quality, asked again, c says the same 75%")
+    assert spec.says(again) == "On quality, c makes the same choice when asked again on 75% [70, 80] of 80 cases."
     alike = spec.says(table.assign(consistency=1.0))
-    assert "all 3 judges make the same choice" in alike
+    assert "of 80 cases, as do all 3 judges." in alike
     assert "least" not in alike
-    assert "only" not in alike
 
 
 def test_power_claims_a_correction_only_where_one_was_made() -> None:

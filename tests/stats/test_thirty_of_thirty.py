@@ -7,7 +7,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.stats.ceiling import ceiling
-from mrb_lib.stats.consistency.engines import agreement_between
+from mrb_lib.stats.engines import agreement_between
 from mrb_lib.stats.gold.gold_rules import gold_rules
 from mrb_lib.stats.juries import jury
 from tests.stats.small_tables import accuracy, annotations_of, cases_of, gold_of, verdicts_of

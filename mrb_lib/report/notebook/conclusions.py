@@ -221,20 +221,9 @@ def _weakest(parts: pd.DataFrame, below: pd.DataFrame, overall: pd.Series) -> st
 
 
 def consistency(table: pd.DataFrame, *, dimension: str) -> str:
-    """How many judges lean to a place, and which is the most consistent."""
-    known = table[table["consistency"].notna()]
-    if known.empty:
-        return f"No judge was asked in both orders about the same case {on(dimension)}."
-    leaning = known[(known["position_bias_low"] > 0) | (known["position_bias_high"] < 0)]
-    best, worst = known.nlargest(1, "consistency").iloc[0], known.nsmallest(1, "consistency").iloc[0]
-    leans = of_judges(len(leaning), len(known), f"shown to favour the response in one position {on(dimension)}")
-    if best["consistency"] == worst["consistency"]:
-        return f"{leans}. {percent(best, 'consistency')} of the choices are the same in both orders."
-    return (
-        f"{leans}. The most consistent is {best['judge']}, with "
-        f"{percent(best, 'consistency')} equal choices in both orders; the least, {worst['judge']}, with "
-        f"{percent(worst, 'consistency')}."
-    )
+    """How many judges favour a position, and which is the most consistent."""
+    said: str = TABLES["consistency"].says(table[table["dimension"] == dimension])
+    return said
 
 
 def failures(shares: pd.DataFrame, ranked: pd.DataFrame, *, dimension: str) -> str:

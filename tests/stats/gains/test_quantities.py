@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.confidence import calibration
-from mrb_lib.stats.consistency import consistency
 from mrb_lib.stats.gains import gains
 from mrb_lib.stats.gains.quantities import NOT_BOTH
-from tests.stats.small_tables import cases_of, gold_of, groups_of, significance, verdicts_of
+from tests.stats.small_tables import cases_of, gold_of, groups_of, rows_of, significance, verdicts_of
 from tests.training_records import recipes_of
 
 N = 300
@@ -74,7 +73,7 @@ def test_a_gain_that_is_bought_with_a_bias_is_seen(rows: pd.DataFrame) -> None:
 def test_values_are_those_of_the_tables_that_are_about_them(verdicts: pd.DataFrame, rows: pd.DataFrame) -> None:
     kept = verdicts[~verdicts["case_id"].isin(SEEN["case_id"])]
     cases = CASES[~CASES["case_id"].isin(SEEN["case_id"])].reset_index(drop=True)
-    orders = consistency(kept, cases, by="organ").set_index(["judge", "subfield"])
+    orders = rows_of("consistency", cases, kept, by="organ").set_index(["judge", "subfield"])
     sure = calibration(kept, gold_of(GOLD), CASES, by="organ", resamples=0)
     sure = sure[sure["part"] == "summary"].set_index(["judge", "subfield"])
     for (part, subfield), own in rows.set_index(["part", "subfield"]).sort_index().groupby(level=[0, 1], dropna=False):

@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.consistency import consistency
-from mrb_lib.stats.consistency.instability import fewest_changes, most_violations, questions
-from tests.stats.small_tables import verdicts_of
+from mrb_lib.stats.tournaments import fewest_changes, most_violations, questions, tournaments
+from tests.stats.small_tables import rows_of, verdicts_of
 
 
 def weak_orders(n: int) -> set[tuple[int, ...]]:
@@ -37,7 +36,7 @@ def question_of(*pairs: str, question: str = "q") -> pd.DataFrame:
 
 
 def judged(cases: pd.DataFrame, ab: str, ba: str) -> pd.Series:
-    return consistency(verdicts_of({("j", "AB"): ab, ("j", "BA"): ba}), cases).iloc[0]
+    return rows_of("consistency", cases, verdicts_of({("j", "AB"): ab, ("j", "BA"): ba})).iloc[0]
 
 
 @pytest.mark.parametrize(
@@ -84,18 +83,14 @@ def test_tov_needs_every_pair_in_both_orders() -> None:
         row = judged(question_of(*pairs), ab, ba)
         assert row["n_tournaments"] == 0
         assert np.isnan(row["tov"])
-        assert "tov is undefined" in row["reason"]
+        assert "tov: no question here has three to 8 responses" in row["reason"]
 
 
-def test_questions_differ_by_their_images_and_join_their_clusters() -> None:
+def test_questions_differ_by_their_images() -> None:
     cases = question_of("xy", "xz", "yz").assign(images=[["1.png"], ["1.png"], ["2.png"]])
-    found = questions(cases, np.array([0, 1, 1]))
-    assert found.of_case.tolist() == [0, 0, 1]
-    assert found.clusters.tolist() == [0, 0]
-    apart = questions(cases, np.arange(3))
-    assert apart.clusters.tolist() == [0, 1]
-    assert not apart.tournaments
-    assert questions(cases[["case_id"]], np.array([0, 1, 1])).clusters.tolist() == [0, 1, 1]
+    assert questions(cases).tolist() == [0, 0, 1]
+    assert not tournaments(cases, questions(cases))
+    assert questions(cases[["case_id"]]).tolist() == [0, 1, 2]
 
 
 def test_repeats_are_averaged_and_questions_have_intervals() -> None:
@@ -104,7 +99,7 @@ def test_repeats_are_averaged_and_questions_have_intervals() -> None:
     shown = {("j", order, 0): "AAA" * 12 for order in ("AB", "BA")} | {
         ("j", order, 1): "ABAAAA" * 6 for order in ("AB", "BA")
     }
-    row = consistency(verdicts_of(shown), cases).iloc[0]
+    row = rows_of("consistency", cases, verdicts_of(shown)).iloc[0]
     assert row["tov"] == pytest.approx(0.5)
     assert row["tov_low"] < 0.5 < row["tov_high"]
     assert (row["ipi"], row["ipi_low"]) == (0, 0)
@@ -119,14 +114,14 @@ def test_a_tournament_is_counted_in_a_group_that_holds_all_its_cases() -> None:
     cases["half"] = ["first"] * 30 + ["second"] * 30
     cases["mixed"] = ["one"] * 29 + ["two"] * 31
     judged = verdicts_of({("j", "AB"): "ABA" * 20, ("j", "BA"): "ABA" * 20})
-    pairs = consistency(judged, cases, by="model_pair")
+    pairs = rows_of("consistency", cases, judged, by="model_pair")
     assert pairs["n_tournaments"].tolist() == [20, 0, 0, 0]
     assert pairs["tov"].tolist()[0] == 2
     assert pairs["tov"].iloc[1:].isna().all()
-    assert pairs["reason"].iloc[1:].str.contains("tov is undefined").all()
+    assert pairs["reason"].iloc[1:].str.contains("tov: no question").all()
     assert pairs["n_questions"].tolist() == [20, 20, 20, 20]
-    assert consistency(judged, cases, by="half")["n_tournaments"].tolist() == [20, 10, 10]
-    assert consistency(judged, cases, by="mixed")["n_tournaments"].tolist() == [20, 9, 10]
+    assert rows_of("consistency", cases, judged, by="half")["n_tournaments"].tolist() == [20, 10, 10]
+    assert rows_of("consistency", cases, judged, by="mixed")["n_tournaments"].tolist() == [20, 9, 10]
 
 
 def test_no_violation_is_no_certainty() -> None:
@@ -138,8 +133,7 @@ def test_no_violation_is_no_certainty() -> None:
     assert row["tov_high"] == pytest.approx(3 * 1.96**2 / (12 + 1.96**2), abs=1e-3)
     one = judged(question_of("xy", "xz", "yz"), "AAA", "AAA")
     assert np.isnan(one["tov_low"])
-    assert "tov, tov_intransitive" in one["reason"]
-    assert "no interval: fewer than two cases" in one["reason"]
+    assert "no interval of ipi, tov, tov_intransitive" in one["reason"]
 
 
 @pytest.mark.parametrize("n", [3, 4])

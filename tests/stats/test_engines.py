@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.consistency import consistency
-from mrb_lib.stats.consistency.engines import agreement_between, both_orders, order_shift, tokens_per_case
+from mrb_lib.stats.engines import agreement_between, both_orders, order_shift, tokens_per_case
 from mrb_lib.tables.schema import CHOICES
-from tests.stats.small_tables import cases_of, random_verdicts, verdicts_of
+from tests.stats.small_tables import cases_of, random_verdicts, rows_of, verdicts_of
 
 
 def judged(*rows: tuple[str, str, str, int, float | None], dimension: str = "overall") -> pd.DataFrame:
@@ -72,7 +71,7 @@ def test_a_judge_that_knows_only_the_order_is_found_out_with_its_interval() -> N
     assert found.loc["leans", "shift_low"] < 0.2 < found.loc["leans", "shift_high"]
     assert found.loc["leans", "shift_low"] > 0.15
     assert found.loc["fair", ["shift", "gap"]].tolist() == [0, 0]
-    assert "no width" in found.loc["fair", "reason"]
+    assert "the cases do not differ" in found.loc["fair", "reason"]
 
 
 def test_renaming_the_responses_keeps_the_shift() -> None:
@@ -88,7 +87,7 @@ def test_intervals_resample_clusters() -> None:
         for order, sign in (("AB", 1), ("BA", -1))
     ]
     single = cases_of(10, cluster=["x"] * 10)
-    assert "one cluster" in str(order_shift(judged(*rows), single)["reason"].iloc[0])
+    assert "fewer than two clusters" in str(order_shift(judged(*rows), single)["reason"].iloc[0])
     wide, narrow = (
         order_shift(judged(*rows), cases_of(10, cluster=clusters)).iloc[0]
         for clusters in ([f"k{i // 5}" for i in range(10)], [f"k{i}" for i in range(10)])
@@ -127,7 +126,7 @@ def test_a_judge_agrees_with_itself_turned_round_as_it_is_consistent() -> None:
     verdicts = random_verdicts(np.random.default_rng(5), 40, 1)
     other = verdicts.assign(judge="turned", order=verdicts["order"].map({"AB": "BA", "BA": "AB"}))
     found = agreement_between(pd.concat([verdicts, other]), cases_of(40), resamples=0).iloc[0]
-    expected = consistency(verdicts, cases_of(40)).iloc[0]
+    expected = rows_of("consistency", cases_of(40), verdicts).iloc[0]
     assert found["agreement"] == pytest.approx(expected["consistency"])
     assert found["n"] == expected["n"]
 

@@ -1,19 +1,25 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import cohen_kappa_score
-from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.proportion import proportion_confint
 
-from mrb_lib.stats.consistency import consistency
-from mrb_lib.stats.consistency import table as module
-from tests.stats.small_tables import cases_of, random_verdicts, verdicts_of
+from mrb_lib.stats import intervals
+from mrb_lib.stats.analyze import TABLES
+from mrb_lib.stats.estimation import Sampling, estimate, mean
+from tests.stats.small_tables import cases_of, random_verdicts, rows_of, verdicts_of
 
 NAMES = ("n", "coverage", "consistency", "first_rate", "position_bias")
+
+
+def consistency(verdicts: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
+    return rows_of("consistency", cases, verdicts, **options)
 
 
 def measured(ab: str, ba: str) -> dict[str, float]:
@@ -36,14 +42,6 @@ def measured(ab: str, ba: str) -> dict[str, float]:
 def test_worked_cases(ab: str, ba: str, expected: tuple[float, ...]) -> None:
     row = measured(ab, ba)
     assert [row[name] for name in NAMES] == pytest.approx(expected)
-
-
-def test_order_kappa_equals_scikit_learn() -> None:
-    generator = np.random.default_rng(6)
-    ab, ba = ("".join(generator.choice(list("AABT"), 50)) for _ in range(2))
-    row = measured(ab, ba)
-    assert row["order_kappa"] == pytest.approx(cohen_kappa_score(list(ab), list(ba)))
-    assert row["consistency"] == pytest.approx(np.mean([a == b for a, b in zip(ab, ba, strict=True)]))
 
 
 @given(st.lists(st.tuples(st.sampled_from("ABT"), st.sampled_from("ABT")), min_size=2, max_size=8))
@@ -73,7 +71,7 @@ def test_repeats_with_any_numbers_are_repeats() -> None:
 
 def test_what_one_order_cannot_tell_is_null_with_its_reason() -> None:
     row = consistency(verdicts_of({("j", "AB"): "AAB"}), cases_of(3)).iloc[0]
-    names = ["coverage", "consistency", "order_kappa", "position_bias", "position_bias_low", "repeat_agreement"]
+    names = ["coverage", "consistency", "position_bias", "position_bias_low", "p_value", "repeat_agreement"]
     assert row[names].isna().all()
     assert row["first_rate"] == pytest.approx(2 / 3)
     assert "no case was presented in both orders" in row["reason"]
@@ -82,7 +80,7 @@ def test_what_one_order_cannot_tell_is_null_with_its_reason() -> None:
     assert "no case was answered in both orders" in silent["reason"]
     ties = consistency(verdicts_of({("j", "AB"): "TT", ("j", "BA"): "TT"}), cases_of(2)).iloc[0]
     assert np.isnan(ties["first_rate"])
-    assert (ties["tie_rate"], ties["consistency"], ties["n_first"]) == (1, 1, 0)
+    assert (ties["tie_rate"], ties["consistency"]) == (1, 1)
     assert "no verdict is decisive" in ties["reason"]
 
 
@@ -91,7 +89,7 @@ def test_subfields_add_up() -> None:
     organ = list(generator.choice(["eye", "lung"], 30))
     rows = consistency(random_verdicts(generator, 30, 2), cases_of(30, organ=organ), by="organ")
     whole, parts = rows[rows["subfield"].isna()].set_index("judge"), rows[rows["subfield"].notna()]
-    for name in ("n", "n_presented", "n_first"):
+    for name in ("n", "n_presented"):
         assert parts.groupby("judge")[name].sum().tolist() == whole[name].tolist()
     weighted = (parts["consistency"] * parts["n"]).groupby(parts["judge"]).sum()
     assert weighted.to_numpy() == pytest.approx((whole["consistency"] * whole["n"]).to_numpy())
@@ -99,14 +97,13 @@ def test_subfields_add_up() -> None:
     assert (whole["position_bias"] <= whole["position_bias_high"]).all()
 
 
-def test_ties_by_order_and_three_ways_to_count_them() -> None:
+def test_ties_and_two_ways_to_count_them() -> None:
     row = measured("TTAABBT?", "TABABTTA")
-    assert (row["tie_rate_ab"], row["tie_rate_ba"]) == (3 / 7, 3 / 8)
+    assert row["tie_rate"] == 6 / 15
     assert row["consistency"] == pytest.approx(4 / 7)
-    assert row["consistency_half"] == pytest.approx((4 + 2 / 2) / 7)
     assert row["consistency_decisive"] == pytest.approx(2 / 3)
     clear = measured("AABB", "ABBA")
-    assert clear["consistency"] == clear["consistency_half"] == clear["consistency_decisive"] == 0.5
+    assert clear["consistency"] == clear["consistency_decisive"] == 0.5
 
 
 def split(ab: tuple[str, ...], ba: tuple[str, ...]) -> tuple[float, float]:
@@ -140,44 +137,22 @@ def test_one_repeat_cannot_tell_preference_from_noise() -> None:
     row = consistency(verdicts_of({("j", "AB"): "AB", ("j", "BA"): "BB"}), cases_of(2)).iloc[0]
     assert row["n_repeated"] == 0
     assert row[["position_preference", "position_noise", "position_noise_low"]].isna().all()
-    assert "position_preference and position_noise are undefined" in row["reason"]
+    assert "position_preference and position_noise: no case was answered twice" in row["reason"]
 
 
-def test_many_judges_at_a_time_or_one_at_a_time_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    verdicts = random_verdicts(np.random.default_rng(2), 20, 4, repeats=2)
-    together = consistency(verdicts, cases_of(20, organ=["eye", "lung"] * 10), by="organ")
-    monkeypatch.setattr(module, "_AT_ONCE", 1)
-    alone = consistency(verdicts, cases_of(20, organ=["eye", "lung"] * 10), by="organ")
-    pd.testing.assert_frame_equal(together, alone)
-
-
-INTERVALS = [name.removesuffix("_low") for name in module.COLUMNS if name.endswith("_low")]
+INTERVALS = [name.removesuffix("_low") for name in TABLES["consistency"].columns if name.endswith("_low")]
 
 
 def test_a_judge_that_is_always_consistent_is_not_certain_to_be() -> None:
-    """Wilson's interval of n out of n; that of kappa is what it leaves of the disagreement expected by chance."""
+    """Wilson's interval of n out of n."""
     cases = cases_of(60).assign(question=[f"q{i}" for i in range(60)])
     row = consistency(verdicts_of({("j", "AB"): "AABB" * 15, ("j", "BA"): "AABB" * 15}), cases).iloc[0]
     low, high = proportion_confint(60, 60, method="wilson")
-    for name in ("consistency", "consistency_decisive", "consistency_half"):
-        assert (row[f"{name}_low"], row[f"{name}_high"]) == pytest.approx((low, high), abs=1e-9)
+    assert (row["consistency_low"], row["consistency_high"]) == pytest.approx((low, high), abs=1e-9)
     assert (row["ipi_low"], row["ipi_high"]) == pytest.approx((0, 1 - low), abs=1e-9)
-    assert row["order_kappa_low"] == pytest.approx(1 - (1 - low) / 0.5, abs=1e-9)
     assert row["position_bias_low"] == pytest.approx(-row["position_bias_high"], abs=1e-9)
     assert 0 < row["position_bias_high"] == pytest.approx(1 - low, abs=1e-9)
     assert row["first_rate_low"] < 0.5 < row["first_rate_high"]
-
-
-def test_intervals_of_kappa_have_the_standard_error_of_statsmodels() -> None:
-    generator = np.random.default_rng(3)
-    n = 2000
-    ab, ba = ("".join(letters) for letters in np.stack([generator.choice(list("AABT"), n) for _ in range(2)]))
-    ba = "".join(b if generator.random() < 0.5 else a for a, b in zip(ab, ba, strict=True))
-    row = measured(ab, ba)
-    table = pd.crosstab(pd.Series(list(ab)), pd.Series(list(ba))).to_numpy()
-    expected = cohens_kappa(table)
-    assert row["order_kappa"] == pytest.approx(expected.kappa)
-    assert row["order_kappa_high"] - row["order_kappa_low"] == pytest.approx(2 * 1.96 * expected.std_kappa, rel=0.005)
 
 
 @pytest.mark.parametrize("clustered", [False, True])
@@ -196,17 +171,18 @@ def test_a_subfield_has_the_rows_it_would_have_alone(clustered: bool) -> None:
         alone = consistency(verdicts[verdicts["case_id"].isin(kept["case_id"])], kept.reset_index(drop=True))
         here = rows[rows["subfield"] == organ].reset_index(drop=True)
         names = [name for name in rows.columns if name not in ("by", "subfield", "n_unassigned")]
-        if clustered:  # a question links clusters of the whole benchmark, of which a subfield sees a part
-            names = [name for name in names if not name.startswith("ipi") and name != "reason"]
+        if not clustered:  # by default a subfield alone is clustered by what repeats there
+            names.remove("cluster")
         pd.testing.assert_frame_equal(here[names], alone[names])
 
 
 def test_a_null_interval_has_its_reason() -> None:
     one = consistency(verdicts_of({("j", "AB"): "A", ("j", "BA"): "A"}), cases_of(1)).iloc[0]
     assert one[["consistency_low", "position_bias_low", "first_rate_low"]].isna().all()
-    assert "no interval: fewer than two cases" in one["reason"]
+    assert "no interval of consistency, first_rate, position_bias" in one["reason"]
+    assert "fewer than two clusters" in one["reason"]
     alike = consistency(verdicts_of({("j", "AB"): "AB", ("j", "BA"): "AB"}), cases_of(2, cluster=["x", "x"])).iloc[0]
-    assert "no interval: all cases are in one cluster" in alike["reason"]
+    assert "fewer than two clusters" in alike["reason"]
 
 
 def test_cases_that_do_not_differ_are_no_certainty() -> None:
@@ -232,7 +208,50 @@ def test_intervals_hold_their_estimates_and_nulls_are_explained(seed: int, n: in
             value, low, high = row[[name, f"{name}_low", f"{name}_high"]]
             if np.isnan(low):
                 assert row["reason"] is not None
-                assert np.isnan(value) or "no interval" in row["reason"]
+                assert np.isnan(value) or row["n"] == 0 or "no interval" in row["reason"]
             else:
                 assert low <= value <= high
                 assert low < high
+
+
+def test_the_sentence_counts_favourites_over_all_judges() -> None:
+    """One of six judges always takes the first; the others lean by chance, which no test over six judges shows."""
+    generator = np.random.default_rng(1)
+    shown = {("swayed", "AB"): "A" * 40, ("swayed", "BA"): "B" * 40}
+    for judge in range(5):
+        shown |= {(f"j{judge}", order): "".join(generator.choice(list("ABT"), 40)) for order in ("AB", "BA")}
+    rows = consistency(verdicts_of(shown), cases_of(40))
+    said = TABLES["consistency"].says(rows)
+    assert (rows["family"] == 6).all()
+    assert said.endswith(", the most and the least of 6 judges. 1 of 6 judges significantly favours one position.")
+    others = TABLES["consistency"].says(rows[rows["judge"] != "swayed"])
+    assert others.endswith("Cannot tell whether any judge favours one position.")
+
+
+Z2 = 1.959963984540054**2
+
+
+@pytest.mark.parametrize(
+    ("only_first", "only_second", "n", "low", "high"),
+    [(1, 7, 21, -0.517, -0.026), (6, 16, 161, -0.1240, -0.0054)],
+)
+def test_tango_interval_of_textbook_tables(only_first: int, only_second: int, n: int, low: float, high: float) -> None:
+    """Fagerland, Lydersen and Laake, Statistical Analysis of Contingency Tables (2017), chapter 8.
+
+    Airway hyper-responsiveness before and after transplantation (Bentur et al. 2009), and complete response before
+    and after consolidation therapy (Cavo et al. 2012): Tango's asymptotic score intervals, to the digits printed.
+    """
+    values = np.repeat([1.0, -1.0, 0.0], [only_first, only_second, n - only_first - only_second])[:, None]
+    e = estimate(mean(values), Sampling(np.arange(n), np.zeros((0, n))))
+    asymptotic = replace(e, error=np.sqrt(e.variance / n), df=np.array([np.inf]))
+    found = intervals.lean(asymptotic)
+    assert [found.low[0], found.high[0]] == pytest.approx([low, high], abs=0.0005 if n == 21 else 0.00005)
+
+
+def test_copies_of_the_cases_of_a_cluster_add_nothing_and_turning_them_turns_the_interval() -> None:
+    ab, ba = "A" * 9 + "A" * 20 + "B" * 3, "B" * 9 + "A" * 20 + "A" * 3
+    once = consistency(verdicts_of({("j", "AB"): ab, ("j", "BA"): ba, ("k", "AB"): ba, ("k", "BA"): ab}), cases_of(32))
+    twice = consistency(verdicts_of({("j", "AB"): ab * 2, ("j", "BA"): ba * 2}), cases_of(64, cluster=[*range(32)] * 2))
+    ends = ["position_bias_low", "position_bias_high"]
+    assert once.loc[0, ends].tolist() == pytest.approx(twice.loc[0, ends].tolist(), abs=1e-9)
+    assert once.loc[0, ends].tolist() == pytest.approx([-once.loc[1, end] for end in ends[::-1]], abs=1e-9)

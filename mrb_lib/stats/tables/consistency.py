@@ -1,0 +1,270 @@
+"""Does a judge choose the same when the responses change places, or when asked again?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from mrb_lib.stats import intervals
+from mrb_lib.stats.analysis import Analysis
+from mrb_lib.stats.columns import CLUSTER, DIMENSION, JUDGE, SUBFIELD, TESTS, Column, estimated, table
+from mrb_lib.stats.contrasts import ALPHA, corrected, paired_tests
+from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, IntArray, Quantity, divide, mean, ratio
+from mrb_lib.stats.grid import Measure, grid
+from mrb_lib.stats.intervals import Interval
+from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent
+from mrb_lib.stats.tournaments import (
+    MOST_RESPONSES,
+    Tournament,
+    by_question,
+    most_violations,
+    questions,
+    tournaments,
+    violations,
+)
+from mrb_lib.stats.verdicts import TIE, Verdicts
+from mrb_lib.tables.schema import CHOICES, ORDERS
+
+A, B = CHOICES.index("A"), CHOICES.index("B")
+ONE_ORDER = "no case was presented in both orders"
+NOT_ANSWERED = "no case was answered in both orders"
+RATINGS = "ratings of one response have one order: only repeat_agreement is of them"
+_COUNTED: Final = {"n_repeated": "position_noise", "n_questions": "ipi", "n_tournaments": "tov"}
+_SAGE: Final = "Feng et al. 2025, arXiv 2512.16041"
+
+
+def sentence(rows: pd.DataFrame) -> str:
+    """Say how often judges choose the same in both orders, and how many favour a position."""
+    where, own = opening(main_dimension(rows)), main_rows(rows)
+    known, again = own.dropna(subset="consistency"), own.dropna(subset="repeat_agreement")
+    if len(known):
+        said = _extremes(known, "consistency", "makes the same choice in both orders of the responses on")
+        return f"{where}, {said}. {favourites(known)}"
+    if len(again):
+        return f"{where}, {_extremes(again, 'repeat_agreement', 'makes the same choice when asked again on')}."
+    how = "twice" if own["reason"].eq(RATINGS).any() else "in both orders of its responses"
+    return f"{where}, no judge was asked about a case {how}."
+
+
+def _extremes(known: pd.DataFrame, name: str, what: str) -> str:
+    """Say of which judge a share is the largest, and of which it is the smallest."""
+    most, least = known.nlargest(1, name).iloc[0], known.nsmallest(1, name).iloc[0]
+    said = f"{most['judge']} {what} {percent(most, name)} of {int(most['n']):,} cases"
+    if len(known) == 1:
+        return said
+    if most[name] == least[name]:
+        return f"{said}, as do all {len(known)} judges"
+    return f"{said}, and {least['judge']} on {percent(least, name)}, the most and the least of {len(known)} judges"
+
+
+def favourites(known: pd.DataFrame) -> str:
+    """Say how many judges significantly favour a position, tested over all judges."""
+    leaning = int((known["p_adjusted"] <= ALPHA).sum())
+    if not leaning:
+        return "Cannot tell whether any judge favours one position."
+    return f"{leaning} of {len(known)} judges significantly {'favours' if leaning == 1 else 'favour'} one position."
+
+
+@table(
+    "consistency",
+    question="does a judge choose the same when the responses change places, or when asked again",
+    columns=[
+        JUDGE,
+        DIMENSION,
+        SUBFIELD,
+        Column("n", "cases answered in both orders of the responses; of ratings, twice", "cases"),
+        Column("n_presented", "cases presented in both orders; of ratings, twice", "cases"),
+        CLUSTER,
+        Column("coverage", "n over n_presented", "share 0-1"),
+        estimated("consistency", "share with the same choice in both orders, ties included"),
+        Column(
+            "consistency_decisive",
+            "consistency where cases with a tie in one order are left out",
+            "share 0-1",
+            null="consistency_decisive: every case has a tie in one of the orders",
+        ),
+        estimated(
+            "first_rate",
+            "share of decisive verdicts for the response shown first; 1/2: no leaning",
+            null="first_rate: no verdict is decisive",
+        ),
+        Column("tie_rate", "share of ties among verdicts with a choice", "share 0-1"),
+        estimated(
+            "position_bias",
+            "share choosing the response shown first minus share choosing the second",
+            "difference",
+            "Tango 1998",
+        ),
+        TESTS,
+        estimated(
+            "repeat_agreement",
+            "share of agreeing pairs of repeats in the same order",
+            null="repeat_agreement: no case was answered twice in one order",
+        ),
+        Column("n_repeated", "cases answered twice or more in each order", "cases"),
+        estimated(
+            "position_preference",
+            "share of verdicts that differ between orders because of the order",
+            null="position_preference and position_noise: no case was answered twice in each order",
+        ),
+        estimated("position_noise", "share that differs between orders as it does between repeats"),
+        Column("n_questions", "questions with a case answered in both orders", "count"),
+        estimated("ipi", "share of a question's pairs with another choice in the other order", source=_SAGE),
+        Column(
+            "n_tournaments", "questions with every pair of three or more responses answered in both orders", "count"
+        ),
+        estimated(
+            "tov",
+            "fewest verdicts of a question to change until they form a ranking",
+            "number",
+            _SAGE,
+            f"tov: no question here has three to {MOST_RESPONSES} responses, every pair answered in both orders",
+        ),
+        estimated("tov_intransitive", "part of tov that remains once every pair is stable", "number", _SAGE),
+    ],
+    sentence=sentence,
+    headline=("consistency", "position_bias", "p_adjusted"),
+    uses=("by", "dimension", "cluster", "correction", "family"),
+    why_no_ratings="",
+)
+def consistency(analysis: Analysis) -> pd.DataFrame:
+    """Measure order consistency, position bias, agreement between repeats and contradictions of each judge.
+
+    A case counts once, by the mean over its repeats. The p value, by flips of
+    the signs of cases, is of no position bias. Of ratings, which have one
+    order, all but `repeat_agreement` is null.
+
+    Notes
+    -----
+    Let a judge choose with probabilities p in one order and q in the other. Two verdicts in different orders differ
+    with probability 1 - sum(p q), two in one order with 1 - (sum(p^2) + sum(q^2)) / 2, the noise; the rest, sum((p -
+    q)^2) / 2, is what the order makes. Both are estimated from pairs of repeats without bias, so that a preference may
+    fall below zero. Shares have Wilson's interval, also at 0 and 1; differences that of a score test. `ipi` and `tov`
+    are means over questions; in a subfield a question has the cases that are there, and `tov` those whose cases are all
+    there.
+    """
+    verdicts = analysis.verdicts
+    measures, presented = (_between_orders if verdicts.tie >= 0 else _of_ratings)(analysis)
+    rows, made = grid(analysis, verdicts.cells[["judge", "dimension"]], measures)
+    rows["n_presented"] = np.concatenate([presented[part.cases].sum(axis=0) for part in analysis.parts])
+    rows["coverage"] = divide(rows["n"].to_numpy(np.float64), rows["n_presented"].to_numpy(np.float64))
+    if verdicts.tie < 0:
+        return rows.assign(reason=RATINGS)
+    for name, measure in _COUNTED.items():
+        rows[name] = np.concatenate([e.n for e in made[measure]])
+    rows["reason"] = np.select([rows["n_presented"] == 0, rows["n"] == 0], [ONE_ORDER, NOT_ANSWERED], "")
+    tests = [paired_tests(_values(e), e) for e in made["position_bias"]]
+    tested = rows.join(pd.concat(tests, ignore_index=True)).assign(difference=rows["position_bias"])
+    return corrected(tested, analysis)
+
+
+def _values(e: Estimate) -> FloatArray:
+    """The values that an estimate is the mean of, NaN where a case does not count."""
+    return divide(e.quantity.adds[..., 0], e.quantity.adds[..., 1])
+
+
+def _again(votes: FloatArray) -> FloatArray:
+    """The share of agreeing pairs of repeats in each order, from votes of shape (orders, categories, cases, cells)."""
+    n = votes.sum(axis=1)
+    return divide((votes * (votes - 1)).sum(axis=1), n * (n - 1))
+
+
+def _mean_over_orders(again: FloatArray) -> FloatArray:
+    return divide(np.nan_to_num(again).sum(axis=0), np.isfinite(again).sum(axis=0))
+
+
+def _votes(verdicts: Verdicts) -> FloatArray:
+    """How often each category was chosen in each order, shape (orders, categories, cases, cells)."""
+    kinds = range(len(verdicts.categories))
+    each = [[verdicts.total((verdicts.order == o) & (verdicts.choice == c)) for c in kinds] for o in range(len(ORDERS))]
+    return np.stack([np.stack(votes) for votes in each])
+
+
+def _of_ratings(analysis: Analysis) -> tuple[dict[str, Measure], BoolArray]:
+    """The agreement of repeats, and which cases were rated twice."""
+    v = analysis.verdicts
+    twice = np.any([v.total(v.order == order) > 1 for order in range(len(ORDERS))], axis=0)
+    return {"repeat_agreement": Measure(mean(_mean_over_orders(_again(_votes(v)))), intervals.proportion)}, twice
+
+
+def _between_orders(analysis: Analysis) -> tuple[dict[str, Measure], BoolArray]:
+    """All measures of preferences, and which cases were presented in both orders."""
+    v = analysis.verdicts
+    shape = (v.n_cases, len(v.cells))
+    both = v.both_orders()
+    presented = np.zeros(shape, dtype=bool)
+    presented[both["case"], both["cell"]] = True
+    both = both[(both["ab"] >= 0) & (both["ba"] >= 0)]
+    ab, ba = both["ab"], both["ba"]
+    decisive = (ab != TIE) & (ba != TIE)
+    leaning = ((ab == A) * 1.0 - (ba == A) + (ba == B) - (ab == B)) / 2
+
+    def by_case(values: pd.Series) -> FloatArray:
+        """The mean over the pairs of verdicts of each case, shape (cases, cells)."""
+        means = values.groupby([both["case"], both["cell"]]).mean()
+        out = np.full(shape, np.nan)
+        out[means.index.get_level_values(0), means.index.get_level_values(1)] = means
+        return out
+
+    votes = _votes(v)
+    n = votes.sum(axis=1)
+    first, second = votes[0, A] + votes[1, B], votes[0, B] + votes[1, A]
+    again = _again(votes)
+    repeated = _mean_over_orders(again)
+    split = np.where(np.isfinite(again).all(axis=0), repeated, np.nan)
+    across = divide((votes[0] * votes[1]).sum(axis=0), n[0] * n[1])
+    rate = Quantity(np.stack([first - second, first + second], axis=2), _half, first + second)
+    same = by_case((ab == ba) * 1.0)
+    question = questions(analysis.cases)
+    found = tournaments(analysis.cases, question)
+    of_tournament = violations(v, found)
+    most = np.max([(1.0, 1.0), *(most_violations(each.responses) for each in found)], axis=0)
+    measures = {
+        "consistency": Measure(mean(same), intervals.proportion),
+        "consistency_decisive": Measure(mean(by_case((ab == ba).where(decisive).astype(float)))),
+        "first_rate": Measure(rate, _half_lean),
+        "tie_rate": Measure(Quantity(np.stack([votes[:, TIE].sum(axis=0), n.sum(axis=0)], axis=2))),
+        "position_bias": Measure(mean(by_case(leaning)), intervals.lean),
+        "repeat_agreement": Measure(mean(repeated), intervals.proportion),
+        "position_preference": Measure(mean(split - across), intervals.lean),
+        "position_noise": Measure(mean(1 - split), intervals.proportion),
+        "ipi": Measure(lambda cases: mean(by_question(1 - same[cases], question[cases])), intervals.proportion),
+    }
+    for name, values, largest in zip(("tov", "tov_intransitive"), of_tournament, most, strict=True):
+        measures[name] = Measure(_within(values, found), _part_of(float(largest)))
+    return measures, presented
+
+
+def _half(sums: NDArray[Any]) -> NDArray[Any]:
+    return (1 + ratio(sums)) / 2
+
+
+def _half_lean(e: Estimate) -> Interval:
+    """The interval of a share that is one half where nothing leans, from that of the lean."""
+    low, high, method = intervals.lean(replace(e, value=2 * e.value - 1, error=2 * e.error))
+    return Interval((1 + low) / 2, (1 + high) / 2, method)
+
+
+def _part_of(most: float) -> Callable[[Estimate], Interval]:
+    """Wilson's interval of a mean of values from 0 to the most that there can be."""
+
+    def interval(e: Estimate) -> Interval:
+        low, high, method = intervals.proportion(replace(e, value=e.value / most, error=e.error / most))
+        return Interval(low * most, high * most, method)
+
+    return interval
+
+
+def _within(values: FloatArray, found: list[Tournament]) -> Callable[[IntArray], Quantity]:
+    """The mean over the tournaments all of whose cases are in a group."""
+
+    def of(cases: IntArray) -> Quantity:
+        kept = [each.cases[0] for each in found if np.isin(each.cases, cases).all()]
+        return mean(np.where(np.isin(cases, kept)[:, None], values[cases], np.nan))
+
+    return of
