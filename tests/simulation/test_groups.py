@@ -7,13 +7,19 @@ judge: all three sources of variation that the standard error has to know apart.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import special, stats
 
-from mrb_lib.stats.groups.contrast import Contrast, contrast, judge_means
+from mrb_lib.stats.analysis import Analysis
+from mrb_lib.stats.analyze import TABLES
+from mrb_lib.stats.core.panel import ABSENT, Panel
+from mrb_lib.stats.estimation import Sampling
+from mrb_lib.stats.tables.groups import contrast
 
 from .shares import is_near
 
@@ -47,14 +53,13 @@ def scores(setting: Setting, generator: np.random.Generator) -> np.ndarray:
     return (generator.random(felt.shape) < special.expit(felt)).astype(np.float64)
 
 
-def estimates(setting: Setting, draws: int, seed: int) -> Iterator[tuple[Contrast, np.ndarray]]:
+def estimates(setting: Setting, draws: int, seed: int) -> Iterator[tuple[dict[str, float], np.ndarray]]:
     generator = np.random.default_rng(seed)
     codes = np.repeat(np.arange(setting.cases // setting.in_cluster), setting.in_cluster)
+    sampling = Sampling(codes, np.empty((0, codes.max() + 1)))
     for _ in range(draws):
         right = scores(setting, generator)
-        means = judge_means(right, codes)
-        first, second = np.arange(setting.first), np.arange(setting.first, setting.first + setting.second)
-        yield contrast(means.take(first), means.take(second)), right
+        yield contrast([right[: setting.first].T, right[setting.first :].T], sampling), right
 
 
 def truth(setting: Setting) -> float:
@@ -78,7 +83,7 @@ def truth(setting: Setting) -> float:
 )
 def test_size_with_judges_that_differ(setting: Setting) -> None:
     """Over 1,000 draws from 2.9 to 7.1%: taking judges as fixed would reject 40%."""
-    size = np.mean([estimate.p_value <= 0.05 for estimate, _ in estimates(setting, DRAWS, seed=1)])
+    size = np.mean([estimate["p_value"] <= 0.05 for estimate, _ in estimates(setting, DRAWS, seed=1)])
     assert is_near(size, 0.05, DRAWS, least=0.01)
 
 
@@ -90,7 +95,7 @@ def test_size_with_judges_that_differ(setting: Setting) -> None:
 )
 def test_size_with_judges_that_do_not_differ(setting: Setting, least: float) -> None:
     """Few judges cannot show that they are alike, so that the test is conservative: below 4%, and never above 6%."""
-    size = np.mean([estimate.p_value <= 0.05 for estimate, _ in estimates(setting, DRAWS, seed=2)])
+    size = np.mean([estimate["p_value"] <= 0.05 for estimate, _ in estimates(setting, DRAWS, seed=2)])
     assert least <= size <= HIGH
 
 
@@ -106,7 +111,7 @@ def test_size_with_judges_that_do_not_differ(setting: Setting, least: float) -> 
 def test_coverage_of_a_true_difference(setting: Setting) -> None:
     true = truth(setting)
     assert true > 0.04
-    inside = np.mean([estimate.low <= true <= estimate.high for estimate, _ in estimates(setting, DRAWS, seed=3)])
+    inside = np.mean([estimate["low"] <= true <= estimate["high"] for estimate, _ in estimates(setting, DRAWS, seed=3)])
     assert 0.93 <= inside <= 0.97
 
 
@@ -122,6 +127,30 @@ def test_judges_taken_as_fixed_differ_for_which_of_them_were_taken() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("models", [2, 5])
+def test_size_where_models_come_in_families(models: int) -> None:
+    """Two groups of three families, whose models are alike: taken as draws, models would differ in .13 to .34."""
+    generator = np.random.default_rng(models)
+    n, draws, families = 300, 400, 6
+    names = [f"j{i:02d}" for i in range(families * models)]
+    family = np.repeat(np.arange(families), models)
+    stated = pd.DataFrame({"judge": names, "group": np.where(family < 3, "one", "two"), "family": family.astype(str)})
+    cases = pd.DataFrame({"case_id": [f"c{i}" for i in range(n)]})
+    gold = cases.assign(dimension="overall", choice="A")
+    analysis = Analysis.from_frames(cases, None, gold, groups=stated, dimensions=["overall"])
+    rejected = []
+    for _ in range(draws):
+        ability = 0.6 + generator.normal(0, 0.5, families)[family] + generator.normal(0, 0.1, len(family))
+        right = generator.random((len(family), n)) < special.expit(ability[:, None] + generator.normal(0, 1, n))
+        choice = np.full((len(family), 1, n, 2, 1), ABSENT, dtype=np.int8)
+        choice[:, 0, :, 0, 0] = np.where(right, 0, 1)
+        panel = Panel(names, ["overall"], [0], choice, None, pd.DataFrame())
+        (row,) = TABLES["groups"].of(replace(analysis, probes={"none": panel})).to_dict("records")
+        rejected.append(row["p_value"] <= 0.05)
+    assert np.mean(rejected) <= 0.07
+
+
+@pytest.mark.slow
 def test_the_spread_of_judges_is_found_without_the_noise_of_the_cases() -> None:
     """Accuracies of judges vary by .09 for their abilities, and by .05 more for the cases that were drawn."""
     setting = Setting(12, 12, 100, 1, judge_sd=0.5)
@@ -132,7 +161,7 @@ def test_the_spread_of_judges_is_found_without_the_noise_of_the_cases() -> None:
     true = np.std(special.expit(ability[:, None] + others * points) @ weights / weights.sum())
     found, raw = [], []
     for estimate, right in estimates(setting, 400, seed=6):
-        found.append(estimate.spread[0] ** 2)
+        found.append(estimate["judge_sd_1"] ** 2)
         raw.append(right[:12].mean(axis=1).var(ddof=1))
     assert np.sqrt(np.mean(found)) == pytest.approx(true, rel=0.04)
     assert np.sqrt(np.mean(raw)) > 1.1 * true

@@ -271,27 +271,27 @@ def test_an_interval_that_has_a_width_is_shown_with_one(value: float, low: float
     assert interval(low, high) == f" (95% interval {ends[0]} to {ends[1]})"
 
 
-def test_groups_names_the_better_group_and_only_where_it_is_shown() -> None:
+def test_groups_names_the_better_group_only_where_the_corrected_test_does() -> None:
     table = rows(
-        {"group_1": "open", "group_2": "medical", "difference": -0.08, "p_adjusted": 0.01},
-        {"group_1": "open", "group_2": "critic", "difference": 0.2, "p_adjusted": 0.2},
-        part="contrast", dimension="overall", subfield=None, low=-0.1, high=0.3, p_value=0.01,
+        {"group_1": "open", "group_2": "medical", "difference": -0.08, "low": -0.1, "high": -0.06, "p_adjusted": 0.01},
+        {"group_1": "open", "group_2": "critic", "difference": 0.2, "low": -0.1, "high": 0.5, "p_adjusted": 0.2},
+        part="contrast", dimension="overall", subfield=None, p_value=0.01,
     )  # fmt: skip
     said = TABLES["groups"].says
     assert said(table) == (
-        "Overall, medical judges are more accurate than open ones by 8.0 points; the other contrast could be chance."
+        "Overall, medical judges are more accurate than open ones (+8 points [+6, +10]); cannot tell for the other 1 "
+        "compared."
     )
-    assert "not shown to differ" in said(table.assign(p_adjusted=0.2))
-    assert "that takes two judges in each" in said(table.assign(p_adjusted=NAN))
+    assert "no significant difference between groups" in said(table.assign(p_adjusted=0.2))
+    assert "cannot tell whether groups of judges differ" in said(table.assign(p_adjusted=NAN))
     descended = rows(
         {"part": "descendants", "group_1": "medical", "group_2": "base", "difference": 0.05, "p_adjusted": 0.3},
         dimension="overall", subfield=None, low=-0.02, high=0.12, p_value=0.3,
     )  # fmt: skip
     whole = said(pd.concat([table, descended], ignore_index=True))
-    assert (
-        "Medical models are not shown to differ from the models they were trained from (+5 points [-2, +12])" in whole
-    )
-    assert "Medical models differ from" in said(pd.concat([table, descended.assign(p_adjusted=0.01)]))
+    assert "Cannot tell whether medical models differ from their bases (+5 points [-2, +12])" in whole
+    better = said(pd.concat([table, descended.assign(p_adjusted=0.01)]))
+    assert "Medical models differ significantly from their bases" in better
 
 
 def test_gains_counts_what_is_shown_and_claims_no_gain_that_is_not() -> None:

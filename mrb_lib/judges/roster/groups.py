@@ -44,7 +44,7 @@ JURY, OTHER = "jury", "other"
 EXACT, ENGINE, ENDPOINT, PATH, NORMALISED = "exact", "engine", "endpoint", "path", "normalised name"
 PUBLISHED, TUNED, FAMILY = "published name", "tuned from", "family name"
 FILE, BUILT_IN, OF_SIMULATION, UNMATCHED = "file", "built in", "simulated", "unmatched"
-COLUMNS: Final = ("judge", "group", "model", "entry", "how", "base", "alike", "cutoff", "cutoff_of")
+COLUMNS: Final = ("judge", "group", "model", "entry", "how", "base", "alike", "cutoff", "cutoff_of", "family")
 
 _GROUP: Final = "group:"
 _OF_DOMAIN: Final[Mapping[str | None, str]] = {"medical": MEDICAL, "critic": CRITIC, "reward": CRITIC}
@@ -113,6 +113,8 @@ def judge_groups(
         - `alike`: entries that the name could be of as well, which is no match; null elsewhere
         - `cutoff`: until when its training data reach, YYYY-MM or YYYY-MM-DD, as the roster states it of the entry or
           else of the base, `cutoff_of`; null where it states neither
+        - `family`: the roster's family of the model that it was trained further from in the end, or its own; null where
+          the roster has none, and for judges that are built in
 
     Raises
     ------
@@ -140,7 +142,8 @@ def judge_groups(
         alike = " or ".join(match.alike) or None
         dated = next((entry for entry in (match.entry, match.base) if entry in index.cutoffs), None)
         cutoff = index.cutoffs.get(dated or "")
-        rows.append((name, match.group, model, match.entry, match.how, match.base, alike, cutoff, dated))
+        family = index.family(match.base or match.entry)
+        rows.append((name, match.group, model, match.entry, match.how, match.base, alike, cutoff, dated, family))
     frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype("str")
     if override is not None and FILE not in set(frame["how"]):
         there = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
@@ -236,6 +239,13 @@ class _Index:
                     self.by_key[key][entry.name] = entry
             if entry.family:
                 self.families[_key(entry.family.casefold())].add(_group_of(entry))
+
+    def family(self, name: str | None) -> str | None:
+        """The family of an entry, or of the one whose weights its own come from."""
+        entry = self.by_name.get(name or "")
+        if entry is None or entry.access == "built in":
+            return None
+        return self.family(entry.base) or entry.family
 
     def find(self, name: str) -> _Match:
         """What a model's name says, by whatever channel it came; a text that is too long for one says nothing."""

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
+from mrb_lib.stats.analysis import Analysis
+from mrb_lib.stats.analyze import TABLES
+from mrb_lib.stats.columns import ALIKE, ONE_CLUSTER
 from mrb_lib.stats.core.panel import ABSENT, Panel
-from mrb_lib.stats.groups.table import ALIKE, HEURISTIC, NO_JUDGE, ONE_CLUSTER, ONE_JUDGE, contrasted, groups
 from mrb_lib.stats.multiplicity import adjust
+from mrb_lib.stats.tables.groups import FEW_FAMILIES, HEURISTIC, NO_JUDGE, contrasted
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import groups_of
 
 OPEN, MEDICAL, CRITIC = "open", "medical", "critic"
 NAMES = {"a1": OPEN, "a2": OPEN, "a3": OPEN, "m1": MEDICAL, "m2": MEDICAL, "m3": MEDICAL, "m4": MEDICAL}
+
+
+def groups(
+    panel: Panel, gold: pd.DataFrame, cases: pd.DataFrame, stated: pd.DataFrame, **options: object
+) -> pd.DataFrame:
+    """The rows of the table."""
+    own = {"margin": options.pop("margin")} if "margin" in options else {}
+    analysis = Analysis.from_frames(cases, None, gold, dimensions=["overall"], groups=stated, **options)
+    table = TABLES["groups"]
+    rows: pd.DataFrame = table.of(replace(analysis, probes={"none": panel}), **table.checked(own))
+    return rows
 
 
 def benchmark(
@@ -122,21 +138,39 @@ def test_more_engines_of_a_model_are_no_more_judges() -> None:
         assert again[name] == pytest.approx(once[name])
 
 
-def test_a_group_of_one_judge_has_a_difference_and_no_interval() -> None:
-    names = {"a1": OPEN, "m1": MEDICAL, "m2": MEDICAL}
-    (row,) = groups(*benchmark(drawn(4, judges=3), list(names)), groups_of(names)).to_dict("records")
-    assert np.isfinite(row["difference"])
-    assert np.isnan([row["low"], row["high"], row["p_value"], row["p_adjusted"], row["df"]]).all()
-    assert row["reason"] == ONE_JUDGE
+def test_groups_of_few_families_have_a_difference_and_no_verdict() -> None:
+    """Seven models, but the three open ones are of two families."""
+    stated = groups_of(NAMES).assign(family=["x", "x", "y", "p", "q", "r", "s"])
+    for of in (stated, groups_of({"a1": OPEN, "m1": MEDICAL, "m2": MEDICAL})):
+        (row,) = groups(*benchmark(drawn(4, judges=len(of)), of["judge"].tolist()), of).to_dict("records")
+        assert np.isfinite(row["difference"])
+        assert np.isnan([row["low"], row["high"], row["p_value"], row["p_adjusted"], row["df"]]).all()
+        assert FEW_FAMILIES in row["reason"]
+    row = groups(*benchmark(drawn(4), list(NAMES)), stated).iloc[0]
+    assert (row["n_judges_1"], row["n_families_1"], row["n_families_2"]) == (3, 2, 4)
+
+
+def test_models_of_a_family_are_one_draw_by_their_mean() -> None:
+    """Two copies of a model add nothing; where models are taken as draws they would."""
+    right = drawn(10)
+    once = groups(*benchmark(right, list(NAMES)), groups_of(NAMES)).iloc[0]
+    names = {**NAMES, "a1b": OPEN, "a1c": OPEN}
+    stated = groups_of(names)
+    stated["family"] = stated["judge"].where(~stated["judge"].isin(["a1", "a1b", "a1c"]), "a")
+    again = groups(*benchmark(np.vstack([right, right[[0, 0]]]), list(names)), stated).iloc[0]
+    assert (again["n_judges_1"], again["n_families_1"]) == (5, 3)
+    for name in ("difference", "low", "high", "p_value", "accuracy_1"):
+        assert again[name] == pytest.approx(once[name])
 
 
 def test_what_is_undefined_is_null_with_a_reason() -> None:
     stated = groups_of(NAMES)
     alike = groups(*benchmark(np.ones((7, 20), dtype=int), list(NAMES)), stated).iloc[0]
-    assert (alike["difference"], alike["reason"]) == (0.0, ALIKE)
+    assert alike["difference"] == 0.0
+    assert ALIKE in alike["reason"]
     assert np.isnan(alike["p_value"])
     one = groups(*benchmark(drawn(5), list(NAMES), cluster=["x"] * 80), stated).iloc[0]
-    assert one["reason"] == ONE_CLUSTER
+    assert ONE_CLUSTER in one["reason"]
     assert np.isnan(one["low"])
     right = drawn(6)
     right[3:, :40] = -1
@@ -163,8 +197,8 @@ def test_juries_and_judges_in_no_group_take_no_part_and_heuristics_where_nothing
 
 
 def test_a_family_is_the_contrasts_of_a_dimension_and_subfield_or_of_all() -> None:
-    names = NAMES | {"k1": CRITIC, "k2": CRITIC}
-    data = benchmark(drawn(8, judges=9), list(names), organ=["eye", "lung"] * 40)
+    names = NAMES | {"k1": CRITIC, "k2": CRITIC, "k3": CRITIC}
+    data = benchmark(drawn(8, judges=10), list(names), organ=["eye", "lung"] * 40)
     rows = groups(*data, groups_of(names), by="organ")
     assert len(rows) == 9
     for _, part in rows.groupby("subfield", dropna=False):
