@@ -101,7 +101,8 @@ class Analysis:
         about = replace(known, dimensions=tuple(dict.fromkeys((*known.dimensions, *every) if meta else every)))
         annotations = empty_annotations() if annotations is None else annotations
         if "images" not in cases:
-            cases = cases.assign(images=[[] for _ in range(len(cases))])
+            none: list[Any] = [[] for _ in range(len(cases))]
+            cases = cases.assign(images=none)
         benchmark = Benchmark(about, cases.reset_index(drop=True), annotations)
         probes = {} if verdicts is None else read_panels(benchmark, [verdicts], training)
         given: dict[str, Any] = {"policy": "balanced", "by": None, "cluster": None, "correction": None}

@@ -24,6 +24,7 @@ from playwright.sync_api import (
 from mrb_lib.report.html.pdf import browser
 from mrb_lib.report.preloaded import ADDRESS, preloaded
 
+from .hand import WAYS, Hand
 from .server import APPS
 
 _ALLOWED = ("http://127.0.0.1:", "ws://127.0.0.1:", "file:", "data:", "blob:", "about:")
@@ -131,6 +132,13 @@ def new_page(chromium: Browser, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cal
 def page(new_page: Callable[..., Page]) -> Page:
     """One page, 1280 wide."""
     return new_page()
+
+
+@pytest.fixture(params=WAYS)
+def hand(request: pytest.FixtureRequest, new_page: Callable[..., Page]) -> Hand:
+    """Somebody with a page of their own, who uses it by mouse, by touch, or by keys alone."""
+    rights = ["clipboard-read", "clipboard-write"]
+    return Hand(new_page(has_touch=request.param == "touch", permissions=rights), request.param)
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,13 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.demo.build import write_demo
@@ -18,12 +20,13 @@ from mrb_lib.review.records.marks import AnnotatorAnswer, Comment
 from mrb_lib.review.records.store import Store, open_store
 
 from .axe import violations_in_both_schemes
+from .hand import WAYS, Hand
 from .hostile import ANNOTATORS, ATTACKS, NAME, harm, write_hostile
 from .server import Served
 
 PATIENT = 90_000  # a kernel starts
 SOON = 30_000
-PEOPLE = ("Dr Remark", "Dr Goes", "Dr Slow", "Dr Keeps")
+PEOPLE = ("Dr Remark", "Dr Goes", "Dr Slow", "Dr Keeps", "Dr Mouse", "Dr Touch", "Dr Keys")
 CASES = 6
 
 
@@ -75,6 +78,70 @@ def _at(page: Page, number: int) -> None:
 
 def _said(page: Page, words: str) -> None:
     expect(page.get_by_role("status").filter(has_text=words)).to_be_visible(timeout=SOON)
+
+
+def _pick(page: Page, dimension: str, words: str) -> Locator:
+    return page.get_by_role("radiogroup", name=dimension).locator(".mrb-pick", has_text=words)
+
+
+def test_every_action_does_the_same_by_mouse_touch_and_keys(
+    hand: Hand, url: str, benchmark: Benchmark, store: Store
+) -> None:
+    page, button = hand.page, partial(hand.page.get_by_role, "button")
+    page.goto(url, timeout=PATIENT)
+    hand.use(button(name=hand.name).first)
+    _at(page, 1)
+    hand.use(_pick(page, "Accuracy", "First"), "a")
+    _said(page, "Saved: Accuracy, first")
+    expect(page.locator(".mrb-row.mrb-now")).to_contain_text("Overall")
+    hand.use(_pick(page, "Overall", "Tie"), "t")
+    _said(page, "Saved: Overall, tie")
+    expect(button(name="Next case")).to_be_focused()
+    hand.use(_pick(page, "Accuracy", "Second"), "1", "b")
+    _said(page, "Saved: Accuracy, second")
+    hand.use(button(name="what Accuracy means"), "1", "?")
+    expect(page.locator(".mrb-row .mrb-hint").first).to_be_visible()
+    hand.use(button(name="Comment", exact=False).first, "n")
+    page.keyboard.type("another patient? a b t x n")
+    hand.use(button(name="Save comment"), "Control+Enter")
+    _said(page, "Comment saved.")
+    hand.use(page.locator(".mrb-done"))
+    expect(page.locator(".mrb-each")).to_be_visible()
+    page.locator(".mrb-sheet h2").focus()
+    hand.use(button(name="Next case"), "Enter")
+    _at(page, 2)
+    hand.use(button(name="Back"), "k")
+    _at(page, 1)
+
+    dialog = page.get_by_role("dialog")
+    hand.use(button(name="Go to"), "g")
+    hand.use(dialog.get_by_role("button", name="Stay here"), "Escape")
+    hand.use(button(name="Go to"), "g")
+    hand.write(dialog.get_by_label("Case number"), "5")
+    hand.use(dialog.get_by_role("button", name="Go", exact=True), "Enter")
+    _at(page, 5)
+    hand.use(button(name="Go to"), "g")
+    hand.use(dialog.get_by_role("button", name="case 4, open"), "Tab", "Tab", "ArrowLeft", "Enter")
+    _at(page, 4)
+    hand.use(_pick(page, "Overall", "Second"), "2", "b")
+    _said(page, "Saved: Overall, second")
+    hand.use(button(name="Skip"), "x")
+    hand.use(dialog.get_by_role("button", name="Do not skip"), "Escape")
+    hand.use(button(name="Skip"), "x")
+    hand.use(dialog.get_by_label("outside my field"), "ArrowDown", "ArrowDown")
+    hand.use(dialog.get_by_role("button", name="Skip the case"), "Enter")
+    _at(page, 5)
+    hand.use(button(name="Not you?"))
+    expect(page.get_by_role("heading", name="Who are you?")).to_be_visible()
+
+    name, cases = benchmark.meta.name, benchmark.cases["case_id"]
+    kept = store.answers(name, annotator=hand.name, history=True).fillna("")
+    assert kept[["case_id", "dimension", "choice", "skipped_reason"]].to_numpy().tolist() == [
+        [cases[0], "accuracy", "B", ""], [cases[0], "overall", "tie", ""], [cases[0], "accuracy", "A", ""],
+        [cases[3], "overall", "A", ""], [cases[3], "accuracy", "", "outside my field"],
+    ]  # fmt: skip
+    said = store.comments(name, annotator=hand.name)
+    assert said[["case_id", "text"]].to_numpy().tolist() == [[cases[0], "another patient? a b t x n"]]
 
 
 def test_a_case_is_commented_by_keyboard_and_again_later(
@@ -216,9 +283,9 @@ def test_seconds_are_those_in_which_the_case_was_in_sight(
 
 
 def test_the_coordinator_sees_pairs_pace_drift_and_comments_and_saves_files(
-    page: Page, benchmark: Benchmark, store: Store
+    new_page: Callable[..., Page], benchmark: Benchmark, store: Store
 ) -> None:
-    name = benchmark.meta.name
+    page, name = new_page(has_touch=True), benchmark.meta.name
     for who, choices in (("Dr Remark", "ABABAB"), ("Dr Goes", "ABABAA")):
         for case, choice in zip(benchmark.cases["case_id"], choices, strict=True):
             store.answer(AnnotatorAnswer(name, case, who, "overall", choice, "BA", seconds=36.0))
@@ -237,9 +304,10 @@ def test_the_coordinator_sees_pairs_pace_drift_and_comments_and_saves_files(
         drift = page.get_by_role("table", name="first and second half of each annotator")
         expect(drift.get_by_role("row", name="Dr Remark")).to_have_count(2)
         expect(page.get_by_role("table", name="comments")).to_contain_text("=1+1")
-        for words, rows in (("everything", None), ("the annotations", len(store.annotations(name)) - 1)):
+        files = (("everything", None), ("the annotations", len(store.annotations(name)) - 1))
+        for (words, rows), way in product(files, WAYS):
             with page.expect_download() as caught:
-                page.get_by_role("button", name=f"Save {words} as CSV").click()
+                Hand(page, way).use(page.get_by_role("button", name=f"Save {words} as CSV"))
             text = caught.value.path().read_text(encoding="utf-8-sig")
             assert "SIMULATED" in caught.value.suggested_filename
             frame = pd.read_csv(io.StringIO(text))

@@ -1,4 +1,4 @@
-"""Ratings, steps and rankings by keyboard alone, in real Voila: annotated, then reviewed."""
+"""Ratings, labels, steps and rankings by mouse, touch or keys, in real Voila: annotated, then reviewed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.review.records.exchange import annotations_of
@@ -17,6 +17,7 @@ from mrb_lib.verdicts.store import save_imported
 from tests.rated import ERRORS, write_labels, write_ranking, write_rating, write_steps
 
 from .axe import violations
+from .hand import Hand
 from .hostile import harm
 from .server import Served, mrb
 
@@ -49,34 +50,43 @@ def _kept(bench: Path) -> dict[str, str]:
     return dict(zip(found["case_id"], found["choice"], strict=True))
 
 
-def test_a_rating_by_keyboard_may_be_undone(page: Page, tmp_path: Path) -> None:
-    bench = write_rating(tmp_path, n=2)
+def _pick(page: Page, row: str, words: str) -> Locator:
+    return page.locator(".mrb-row").filter(has=page.get_by_text(row, exact=True)).locator(".mrb-pick", has_text=words)
+
+
+def _next(hand: Hand) -> None:
+    hand.use(hand.page.locator(".mrb-forward"), "Enter")
+
+
+def test_a_rating_is_kept_and_may_be_changed_or_undone(hand: Hand, tmp_path: Path) -> None:
+    bench, page = write_rating(tmp_path, n=2), hand.page
     with Served("annotate", bench, "--annotators", "Dr Keys") as served:
         _enter(page, served, total=2)
         expect(page.locator(".mrb-answer")).to_have_count(1)
         expect(page.get_by_role("radio")).to_have_count(4)
         expect(page.locator(".mrb-pick").nth(3)).to_contain_text("may lead to harm", timeout=SOON)
-        page.keyboard.press("4")
+        hand.use(_pick(page, "Overall", "High risk"), "4")
         _said(page, "Saved: Overall, High risk")
         page.keyboard.press("u")
         _said(page, "choose again")
-        page.keyboard.press("2")
+        hand.use(_pick(page, "Overall", "Low risk"), "2")
         _said(page, "Saved: Overall, Low risk")
         page.keyboard.press("u")
         _said(page, "Saved: Overall, High risk")
         expect(page.get_by_role("radio", name="High risk")).to_be_checked()
         assert violations(page) == []
-        page.keyboard.press("Enter")
+        _next(hand)
         _at(page, 2, 2)
-        page.keyboard.press("1")
+        hand.use(_pick(page, "Overall", "No risk"), "1")
         _said(page, "Saved: Overall, No risk")
-        page.keyboard.press("Enter")
-        expect(page.get_by_role("heading", name="That was all")).to_be_visible(timeout=SOON)
+        _next(hand)
+        hand.use(page.get_by_role("button", name="Back to the last case"))
+        _at(page, 2, 2)
     assert sorted(_kept(bench).values()) == ["High risk", "No risk"]
 
 
-def test_several_labels_by_keyboard_are_kept_once_they_are_confirmed(page: Page, tmp_path: Path) -> None:
-    bench = write_labels(tmp_path, n=2, annotated=False)
+def test_several_labels_are_kept_once_they_are_confirmed(hand: Hand, tmp_path: Path) -> None:
+    bench, page = write_labels(tmp_path, n=2, annotated=False), hand.page
     with Served("annotate", bench, "--annotators", "Dr Keys") as served:
         _enter(page, served, total=2)
         labels, state = page.get_by_role("checkbox"), page.locator(".mrb-row").nth(1).locator(".mrb-state")
@@ -84,14 +94,14 @@ def test_several_labels_by_keyboard_are_kept_once_they_are_confirmed(page: Page,
         expect(page.locator(".mrb-row").nth(1)).to_contain_text("left where the image shows right")
         page.keyboard.press("d")  # of the other dimension: it leads there, and chooses nothing
         _said(page, "Now on Errors: press D again")
-        for key in "daba":  # the first is taken away again
-            page.keyboard.press(key)
+        for at in (3, 0, 1, 0):  # the first is taken away again
+            hand.use(_pick(page, "Errors", ERRORS[at]), "abcd"[at])
         expect(state).to_have_text("not saved yet")
         assert _rows(bench) == {}
-        page.keyboard.press("a")
-        page.keyboard.press("Enter")
+        hand.use(_pick(page, "Errors", ERRORS[0]), "a")
+        hand.use(page.get_by_role("button", name="Save labels"), "Enter")
         _said(page, "Saved: Errors, wrong side, omitted finding, overconfident")
-        page.keyboard.press("3")
+        hand.use(_pick(page, "Overall", "Moderate risk"), "3")
         _said(page, "Saved: Overall, Moderate risk")
         page.keyboard.press("u")
         _said(page, "Overall: choose again")
@@ -99,34 +109,33 @@ def test_several_labels_by_keyboard_are_kept_once_they_are_confirmed(page: Page,
         _at(page, 1, 2)
         checked = page.locator(".mrb-row input:checked")
         expect(checked).to_have_count(4)
-        page.keyboard.press("a")  # no row is open, so that the first one is in hand
-        page.keyboard.press("a")
+        hand.use(_pick(page, "Errors", ERRORS[0]), "a", "a")  # no row is open, so that the first one is in hand
         expect(state).to_have_text("not saved yet")
         page.reload(timeout=PATIENT)
         _at(page, 1, 2)
         expect(state).to_have_text("not saved yet")
         assert violations(page) == []
         page.locator(".mrb-annotate").focus()
-        page.keyboard.press("Enter")
+        _next(hand)
         _said(page, "Not saved yet: Errors")
         page.keyboard.press("u")
         _said(page, "As it was saved")
-        page.keyboard.press("0")
+        hand.use(_pick(page, "Errors", "None of these"), "0")
         _said(page, "Saved: Errors, none of these")
         page.keyboard.press("u")
         _said(page, "Saved: Errors, wrong side, omitted finding, overconfident")
-        page.keyboard.press("Enter")
+        _next(hand)
         _at(page, 2, 2)
-        page.keyboard.press("1")
+        hand.use(_pick(page, "Overall", "No risk"), "1")
         _said(page, "Saved: Overall, No risk")
-        page.keyboard.press("Enter")
+        _next(hand)
         _said(page, "Still open: Errors")
-        page.keyboard.press("0")
+        hand.use(_pick(page, "Errors", "None of these"), "0")
         _said(page, "Saved: Errors, none of these")
-        page.keyboard.press("Enter")
+        _next(hand)
         expect(page.get_by_role("heading", name="That was all")).to_be_visible(timeout=SOON)
     kept = sorted(_rows(bench).items())
-    assert [choice for (_, name), choice in kept if name == "overall"].count("No risk") == 1
+    assert sorted(choice for (_, name), choice in kept if name == "overall") == ["Moderate risk", "No risk"]
     assert sorted(choice for (_, name), choice in kept if name == "errors") == [
         "none",
         "wrong side; omitted finding; overconfident",
@@ -174,20 +183,19 @@ def test_steps_come_in_order_below_those_before_them(page: Page, tmp_path: Path)
     assert _kept(bench) == dict.fromkeys(("one-2", "one-3", "two-2"), "wrong") | first
 
 
-def test_a_ranking_by_keyboard_is_kept_as_all_pairs(page: Page, tmp_path: Path) -> None:
-    bench = write_ranking(tmp_path, k=3)
+def test_a_ranking_is_kept_as_all_pairs(hand: Hand, tmp_path: Path) -> None:
+    bench, page = write_ranking(tmp_path, k=3), hand.page
     with Served("annotate", bench, "--ranking", "--annotators", "Dr Keys") as served:
         _enter(page, served, total=2)
         texts = page.locator(".mrb-answer-text").all_inner_texts()
         seen = [re.findall(r"number (\d) of (\d)", text)[0] for text in texts]
-        for key in "21":
-            page.keyboard.press(key)
+        hand.use(_place(page, 0, 2), "2")
+        hand.use(_place(page, 1, 1), "1")
         _said(page, "2 of 3 answers have a place")
-        page.keyboard.press("1")  # answer C takes the place of B, which has none then
+        hand.use(_place(page, 2, 1), "1")  # answer C takes the place of B, which has none then
         _said(page, "2 of 3 answers have a place")
         assert _kept(bench) == {}
-        for key in ("b", "3"):
-            page.keyboard.press(key)
+        hand.use(_place(page, 1, 3), "b", "3")
         _said(page, "Saved: 3 answers ranked")
         page.reload(timeout=PATIENT)
         _at(page, 1, 2)
@@ -198,6 +206,10 @@ def test_a_ranking_by_keyboard_is_kept_as_all_pairs(page: Page, tmp_path: Path) 
     item = f"i{seen[0][1]}"
     expected = {f"{item}-{a}{b}": "A" if place[a] < place[b] else "B" for a, b in ("01", "02", "12")}
     assert _kept(bench) == expected
+
+
+def _place(page: Page, row: int, place: int) -> Locator:
+    return page.locator(".mrb-row").nth(row).locator(".mrb-pick").nth(place - 1)
 
 
 def _rows(bench: Path) -> dict[tuple[str, str], str]:

@@ -15,11 +15,13 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from mrb_lib.benchmarks.benchmark import load, save
 from mrb_lib.demo.build import write_demo
+from mrb_lib.review.records.marks import REASONS
 from mrb_lib.review.records.store import open_store
 from mrb_lib.stats.failures.query import Query, to_fragment
 
 from .axe import violations, violations_in_both_schemes
 from .conftest import Watched
+from .hand import WAYS, Hand
 from .pages import in_one_view
 from .server import Served, mrb
 
@@ -280,6 +282,157 @@ def test_a_mark_outlives_page_and_server_and_is_corrected_not_overwritten_once_t
     assert mine["verdict"].tolist() == ["gold_wrong", "ambiguous"]
     assert mine["judge"].tolist() == ["longer", "longer"]
     assert mine["supersedes"].iloc[1] == mine["adjudication_id"].iloc[0]
+
+
+def _button(hand: Hand, words: str, *keys: str) -> None:
+    hand.use(hand.page.get_by_role("button", name=words, exact=True), *keys)
+
+
+def test_each_field_of_the_form_is_kept_by_mouse_touch_and_keys(hand: Hand, review: Served, bench: Path) -> None:
+    case = f"sim-0000{14 + 2 * WAYS.index(hand.way)}"
+    page = _open(hand.page, review, f"case={case}&judge=longer&dimension=overall")
+    saved, history, verdict = (page.locator(f".mrb-{name}") for name in ("saved", "history li", "verdict label"))
+    hand.write(page.get_by_label("Your name"), hand.name)
+    _button(hand, "Sign in", "Enter")
+    expect(page.get_by_text(f"Signed in as {hand.name}")).to_be_visible()
+    hand.use(verdict.nth(1), "Escape", "2")
+    side = page.locator(".mrb-right-choice label:has(:enabled)").first
+    hand.use(side, side.locator("kbd").inner_text().lower())
+    hand.use(page.get_by_label(REASONS[1]), "Shift+2")
+    hand.use(page.get_by_label("moderate"), "c")
+    hand.use(page.get_by_label("not about this image"))
+    view = page.locator(".mrb-case-pane .mrb-view")
+    box = view.bounding_box()
+    assert box is not None
+    start, end = (box["x"] + 60, box["y"] + 60), (box["x"] + 130, box["y"] + 110)
+    for n in (1, 2):
+        hand.use(page.locator(".mrb-places > button"), "m")
+        expect(view).to_contain_class("mrb-marking")
+        hand.drag(start, end, "Enter", "ArrowRight", "ArrowDown", "Enter")
+        expect(page.locator(".mrb-regions li")).to_have_count(n)
+    hand.use(page.locator(".mrb-regions button").first)
+    expect(page.locator(".mrb-regions li")).to_have_count(1)
+    hand.write(page.get_by_label("Note"), "On the left.", "n")
+    hand.use(page.locator(".mrb-save"), "Control+Enter")
+    expect(saved).to_contain_text("Saved")
+    hand.use(verdict.nth(2), "Escape", "3")
+    hand.use(page.locator(".mrb-save"), "s")
+    expect(history).to_have_count(2)
+    _button(hand, "Withdraw")
+    expect(history).to_have_count(3)
+    hand.choose(page.locator("[data-field=judge]"), "shorter")
+    hand.choose(page.locator("[data-field=dimension]"), "accuracy")
+    hand.use(verdict.nth(0), "Escape", "1")
+    hand.use(page.get_by_role("button", name="Save and next"), "Enter")
+    expect(page.locator(".mrb-of-case bdi")).not_to_have_text(case)
+
+    tag = page.get_by_label("Add a tag to this case")
+    for words in ("old film", "seen twice"):
+        hand.write(tag, words, "Escape", "#")
+        page.keyboard.press("Enter")
+        expect(tag).to_have_value("")
+    _button(hand, "remove the tag old film")
+    expect(page.locator(".mrb-tag-list li")).to_have_text(["seen twice\u00d7"])
+    _button(hand, "Edit the list")
+    _button(hand, "Cancel")
+    _button(hand, "Edit the list")
+    page.keyboard.press("ControlOrMeta+End")
+    page.keyboard.type(f"\n{hand.name}")
+    _button(hand, "Save the list")
+    expect(page.get_by_label(hand.name)).to_be_visible()
+    _button(hand, "Sign out")
+    expect(page.get_by_label("Your name")).to_be_visible()
+
+    name = load(bench).meta.name
+    with open_store(bench / "reviews.sqlite", create=False) as store:
+        kept, tags, reasons = store.adjudications(name, history=True), store.tags(name), store.reasons()
+    mine = kept[kept["reviewer"] == hand.name].set_index("verdict")
+    assert mine.index.tolist() == ["gold_wrong", "ambiguous", "withdrawn", "gold_right"]
+    first, last = mine.iloc[0], mine.iloc[3]
+    assert first[["case_id", "judge", "dimension"]].tolist() == [case, "longer", "overall"]
+    assert first[["severity", "reasoning", "note"]].tolist() == ["moderate", "not_about_image", "On the left."]
+    assert (first["choice"] in ("A", "B", "tie"), first["reasons"], len(first["regions"])) == (True, [REASONS[1]], 1)
+    assert last[["case_id", "judge", "dimension"]].tolist() == [case, "shorter", "accuracy"]
+    assert tags.loc[tags["reviewer"] == hand.name, "tag"].tolist() == ["seen twice"]
+    assert reasons[: len(REASONS)] == list(REASONS)
+    assert hand.name in reasons
+
+
+def test_the_list_filters_and_views_work_by_mouse_touch_and_keys(hand: Hand, review: Served, bench: Path) -> None:
+    page = _open(hand.page, review)
+    title, position, notice = (page.locator(f".mrb-{name}") for name in ("title", "position", "notice"))
+    hand.write(page.get_by_label("Your name"), hand.name)
+    _button(hand, "Sign in", "Enter")
+    _button(hand, "next case (J)", "Escape", "j")
+    expect(title).to_have_text("Case sim-000001")
+    _button(hand, "previous case (K)", "k")
+    expect(title).to_have_text("Case sim-000000")
+    hand.use(page.locator("[role=option]").nth(3), "j", "j", "j")
+    expect(title).to_have_text("Case sim-000003")
+    for switch, key in (("mrb-words", "d"), ("mrb-marks", "")):
+        shown = page.locator(f".mrb-shown .{switch}")
+        before = shown.is_checked()
+        hand.use(shown, *key)
+        expect(shown).to_be_checked(checked=not before)
+
+    for name, value in (("judge", "=longer"), ("other", "=shorter"), ("dimension", "=overall"), ("sort", "difficulty")):
+        hand.choose(page.locator(f"[data-filter={name}]"), value)
+        expect(page).to_have_url(re.compile(f"{name}={value.strip('=')}"))
+    hand.use(page.locator(".mrb-turn"))
+    expect(page).to_have_url(re.compile("desc=0"))
+    for name in ("organ", "department", "modality", "review"):
+        some = page.locator(f"[data-filter={name}] option[data-n]:not([data-n='0'])").first
+        n, value = some.get_attribute("data-n"), some.get_attribute("value")
+        hand.choose(page.locator(f"[data-filter={name}]"), str(value))
+        expect(position).to_contain_text(f"of {n} cases")
+    hand.use(page.locator(".mrb-in-view summary"))
+    expect(page.locator(".mrb-in-view")).not_to_have_attribute("open", "")
+    _button(hand, "Clear all")
+    expect(position).to_contain_text(f"of {N} cases")
+    hand.write(page.locator("[data-filter=where]"), "n_images == 0")
+    hand.use(page.get_by_role("heading", level=1), "Enter")
+    expect(position).to_contain_text("1 of 2 cases")
+    hand.write(page.locator(".mrb-search"), "no-such-word", "Escape", "/")
+    expect(position).to_have_text("0 cases")
+    _button(hand, "Clear all")
+    hand.choose(page.locator("[data-filter=judge]"), "=longer")
+    hand.use(page.locator("[data-kind=wrong]"))
+    expect(page.locator("[data-kind=wrong]")).to_have_attribute("aria-pressed", "true")
+
+    _button(hand, "Views")
+    dialog, own = page.get_by_role("dialog", name="Saved views"), f"Errors by {hand.way}"
+    hand.write(dialog.get_by_label("Save the filters"), own)
+    hand.use(dialog.get_by_role("button", name="Save", exact=True), "Enter")
+    expect(dialog.get_by_role("status")).to_contain_text("is saved for everyone")
+    assert own in _views(bench)
+    hand.use(dialog.get_by_role("button", name="Close"))
+    _button(hand, "Clear all")
+    expect(position).to_contain_text(f"of {N} cases")
+    _button(hand, "Views")
+    _button(hand, own)
+    expect(page.locator("[data-kind=wrong]")).to_have_attribute("aria-pressed", "true")
+    _button(hand, "Views")
+    _button(hand, f"Remove the view {own}")
+    _button(hand, f"Remove the view {own} for everyone: press again")
+    expect(dialog.get_by_role("status")).to_contain_text("is removed")
+    assert own not in _views(bench)
+    hand.use(dialog.get_by_role("button", name="Close"), "Escape")
+
+    _button(hand, "Pictures in the list")
+    expect(page.locator(".mrb-thumb")).to_have_count(0)
+    _button(hand, "keys", "Escape", "?")
+    hand.use(page.get_by_role("dialog", name="Keys").get_by_role("button", name="Close"))
+    _button(hand, "Copy link to this case")
+    expect(notice).to_contain_text("copied")
+    for words in ("CSV: export the selection as a table", "Page: export the selection to print it (HTML)"):
+        with page.expect_download() as waiting:
+            _button(hand, words)
+        assert waiting.value.suggested_filename in ("cases.csv", "cases.html")
+
+
+def _views(bench: Path) -> list[str]:
+    with open_store(bench / "reviews.sqlite", create=False) as store:
+        return store.views(load(bench).meta.name)["name"].tolist()
 
 
 def test_two_reviewers_at_once_see_each_other(new_page: NewPage, review: Served) -> None:

@@ -1,9 +1,9 @@
-"""A clinician screens items by keyboard alone, in real Voila, and the coordinator sees it."""
+"""A clinician screens items by mouse, touch and keys, in real Voila, and the coordinator sees it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -17,6 +17,7 @@ from mrb_lib.demo.build import write_demo
 from mrb_lib.review.records.store import open_store
 
 from .axe import violations
+from .hand import WAYS, Hand
 from .server import Served, mrb
 
 PATIENT, SOON = 90_000, 30_000
@@ -52,7 +53,18 @@ def _at(page: Page, number: int) -> None:
     expect(page.locator(".mrb-view.mrb-live").first).to_be_visible(timeout=SOON)
 
 
-def test_items_are_screened_by_keyboard_and_the_screening_is_closed(page: Page, url: str, work: Work) -> None:
+def _rate(hand: Hand, row: int, rating: int) -> None:
+    criterion = hand.page.locator(".mrb-row").nth(row)
+    hand.use(criterion.locator(".mrb-pick").nth(rating - 1), str(rating))
+    words = f"Saved: {criterion.locator('.mrb-name').inner_text()}, {rating}"
+    expect(hand.page.get_by_role("status").filter(has_text=words)).to_be_visible(timeout=SOON)
+
+
+def test_items_are_screened_by_mouse_touch_and_keys_and_the_screening_is_closed(
+    new_page: Callable[..., Page], url: str, work: Work
+) -> None:
+    page = new_page(has_touch=True)
+    mouse, touch, keys = (Hand(page, way) for way in WAYS)
     page.goto(url, timeout=PATIENT)
     expect(page.get_by_role("heading", name="Screening")).to_be_visible(timeout=PATIENT)
     page.keyboard.press("Tab")
@@ -62,25 +74,23 @@ def test_items_are_screened_by_keyboard_and_the_screening_is_closed(page: Page, 
     assert violations(page) == []
     assert not {"secret-1", "secret-2", "secret-set"} & set(re.findall(r"secret-\w+", page.content()))
     expect(page.get_by_role("heading", name="1 is lowest, 5 highest")).to_be_visible()
-    for key in "4235":
-        page.keyboard.press(key)
-    expect(page.get_by_role("status").filter(has_text="Saved: Image quality, 5")).to_be_visible(timeout=SOON)
+    for row, (hand, rating) in enumerate(zip((mouse, touch, keys, mouse), (4, 2, 3, 5), strict=True)):
+        _rate(hand, row, rating)
     page.keyboard.press("Shift+Tab")  # from the button on: back among the ratings, to correct one
     for _ in range(8):
         if page.evaluate("document.activeElement.name?.endsWith('-1')"):
             break
         page.keyboard.press("Shift+Tab")
-    page.keyboard.press("3")
-    expect(page.get_by_role("status").filter(has_text="Saved: Accuracy, 3")).to_be_visible(timeout=SOON)
+    for hand, rating in ((keys, 5), (mouse, 4), (touch, 3)):
+        _rate(hand, 1, rating)
     page.keyboard.press("?")
     expect(page.get_by_text("The reference answer is right")).to_be_visible()
-    page.get_by_role("button", name="Next case").focus()
-    page.keyboard.press("Enter")
+    mouse.use(page.get_by_role("button", name="Next case"))
     _at(page, 2)
-    for key in "1111":
-        page.keyboard.press(key)
+    for row, hand in enumerate((keys, mouse, touch, keys)):
+        _rate(hand, row, 1)
     expect(page.get_by_role("button", name="Finish")).to_be_focused(timeout=SOON)
-    page.keyboard.press("Enter")
+    touch.use(page.get_by_role("button", name="Finish"))
     expect(page.get_by_role("heading", name="That was all")).to_be_visible(timeout=SOON)
 
     with open_store(work.path / "reviews.sqlite", create=False) as store:

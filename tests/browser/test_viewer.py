@@ -14,6 +14,7 @@ from playwright.sync_api import Page, expect
 from mrb_lib.review.bundle import csp_hash
 
 from .axe import violations
+from .hand import Hand
 from .pages import document, plain_case, show, stored
 
 pydicom = pytest.importorskip("pydicom")
@@ -215,14 +216,59 @@ def test_a_series_is_one_image_at_a_time_and_the_wheel_goes_through_it(page: Pag
     expect(page.locator(".mrb-view:visible")).to_have_count(6)
 
 
-def test_full_screen_and_back(page: Page) -> None:
+def test_a_series_is_gone_through_by_its_buttons(hand: Hand) -> None:
+    page, said = hand.page, hand.page.locator(".mrb-series output")
+    show(page, document(plain_case({f"{i}.png": stored(np.full((9, 9), 20 * i, np.uint8)) for i in range(6)})))
+    hand.use(page.get_by_role("button", name="the one after"))
+    expect(said).to_have_text("image 2 of 6")
+    hand.use(page.get_by_role("button", name="the one before"))
+    expect(said).to_have_text("image 1 of 6")
+    hand.use(page.get_by_label("one at a time"))
+    expect(page.locator(".mrb-view:visible")).to_have_count(6)
+
+
+def test_full_screen_and_back(hand: Hand) -> None:
+    page = hand.page
     show(page, document(plain_case({"ct.dcm": dicom(numbered())})))
     page.set_viewport_size({"width": 1280, "height": 800})
-    page.get_by_role("button", name="full screen").click()
+    page.locator(".mrb-view").focus()
+    hand.use(page.get_by_role("button", name="full screen"), "e")
     page.wait_for_function("() => document.fullscreenElement?.matches('.mrb-image')")
     assert page.locator(".mrb-view").evaluate("view => view.clientHeight") > 400
-    page.get_by_role("button", name="full screen").click()
+    hand.use(page.get_by_role("button", name="full screen"), "e")
     page.wait_for_function("() => !document.fullscreenElement")
+
+
+TOOLS = {
+    "zoom in": "+", "1:1": "1", "zoom out": "-", "fit the whole image": "f", "turn by a quarter": "o", "flip": "h",
+    "invert": "i", "reset": "r",
+}  # fmt: skip
+LOOK = "document.querySelector('.mrb-view').getAttribute('style') + document.querySelector('.mrb-tools output').value"
+
+
+def test_each_tool_changes_the_view_by_mouse_touch_and_keys(hand: Hand) -> None:
+    page = hand.page
+    show(page, document(plain_case({"ct.dcm": dicom(numbered(), PixelSpacing=[0.5, 2.0])})))
+    hand.use(page.get_by_role("button", name="turn, flip, measure and more"))
+    page.locator(".mrb-view").focus()
+    for words, key in TOOLS.items():
+        before = page.evaluate(LOOK)
+        hand.use(page.get_by_role("button", name=re.compile(f"^{words}")), key)
+        page.wait_for_function(f"before => {LOOK} !== before", arg=before)
+    for words, key in (("distance", "l"), ("area", "q")):
+        hand.use(page.get_by_role("button", name=re.compile(f"measure .*{words}")), key)
+        expect(page.locator(".mrb-view")).to_contain_class("mrb-marking")
+        hand.drag(at(page, 4, 2), at(page, 10, 18), "Enter", "ArrowRight", "ArrowDown", "Enter")
+        expect(page.locator(".mrb-said-of-image")).to_contain_text(re.compile(rf"^{words} [\d.]+ mm.*Esc ends"))
+    hand.choose(page.get_by_role("combobox", name="window preset"), "lung")
+    expect(page.locator(".mrb-tools output")).to_contain_text("level -600 · window 1500")
+    slider = page.locator("[data-sets=level]")
+    box = slider.bounding_box()
+    assert box is not None
+    slider.focus()
+    middle = box["y"] + box["height"] / 2
+    hand.drag((box["x"] + box["width"] / 2, middle), (box["x"] + box["width"] - 1, middle), "End")
+    expect(page.locator(".mrb-tools output")).not_to_contain_text("level -600")
 
 
 @pytest.mark.parametrize("keys", ["", "oh"])

@@ -26,6 +26,7 @@ from mrb_lib.report.notebook.publish import Counts, PublishedTable, Publisher, b
 from mrb_lib.report.notebook.tabular import Best, table_text
 from mrb_lib.review.records.reviewed import Reviewed, reviewed
 from mrb_lib.stats import analyze as tables
+from mrb_lib.stats.adjudicated import adjudicated_gold
 from mrb_lib.stats.analysis import ADJUDICATED, labels, read_panels, rule_in_words
 from mrb_lib.stats.bootstrap import Estimates, bootstrap
 from mrb_lib.stats.clusters import resampling_unit
@@ -33,7 +34,6 @@ from mrb_lib.stats.composition import lengths
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.table import TABLES
 from mrb_lib.stats.failures.cells import failing_cases
-from mrb_lib.stats.gold.adjudicated import adjudicated_gold
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.tables.accuracy import AVERAGE
 from mrb_lib.stats.tables.significance import LETTERS, PAIR

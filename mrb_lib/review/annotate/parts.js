@@ -92,8 +92,8 @@ const mrbAnnotate = (() => {
     const inputs = {};
     for (const one of several ? dimension.labels : page.about.picks) {
       const input = element("input", { type: several ? "checkbox" : "radio", name: label, value: one.pick, class: "mrb-out-of-sight" });
-      input.addEventListener("change", () => (several ? mrbLabels.toggle(page, index, one.pick) : page.choose(index, one.pick, false)));
-      input.addEventListener("click", (event) => { if (event.detail && !several) page.advance(index); });
+      // Not on "change": arrow keys, Space, mouse and touch all click, and only a pointer (detail) goes on to the next row.
+      input.addEventListener("click", ({ detail }) => (several ? mrbLabels.toggle(page, index, one.pick) : page.choose(index, one.pick, detail > 0)));
       group.append(element("label", { class: "mrb-pick" }, input, element("span", {}, ...(listed ? [one.key ? key(one.key) : null, described(one, whole)] : [one.name, one.name === one.key ? null : key(one.key)]))));
       inputs[one.pick] = input;
     }

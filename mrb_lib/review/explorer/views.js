@@ -52,10 +52,10 @@ const mrbViews = (() => {
       say(here);
       save.disabled = Boolean(here);
       sheet.hidden = false;
+      list.replaceChildren(); // an earlier list would be replaced while somebody uses it
       try {
         draw(await ask("views"));
       } catch (error) {
-        list.replaceChildren();
         sheet.hidden = true;
         say(error.message, true);
       }

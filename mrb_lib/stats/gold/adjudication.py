@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from mrb_lib.stats.adjudicated import REVIEWERS, last_words
+from mrb_lib.stats.adjudicated import adjudicated_gold as adjudicated_gold
 from mrb_lib.stats.agreement import agreement
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.gold import reading
-from mrb_lib.stats.adjudicated import REVIEWERS, last_words
-from mrb_lib.stats.adjudicated import adjudicated_gold as adjudicated_gold
 from mrb_lib.stats.gold.failure_reasons import reasons_by_judge as reasons_by_judge
 from mrb_lib.stats.gold.rankings import ranks
 from mrb_lib.stats.options import FloatArray, IntArray, check_policy, join_reasons, typed, with_ends

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.accuracy.mean_scores import means
+from mrb_lib.stats.adjudicated import records
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
-from mrb_lib.stats.adjudicated import records
 from mrb_lib.stats.options import BoolArray, join_reasons
 from mrb_lib.stats.resampling.resample import cluster_codes
 from mrb_lib.stats.subfields import groups

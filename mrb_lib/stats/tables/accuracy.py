@@ -73,7 +73,9 @@ def best_judge(rows: pd.DataFrame) -> str:
     if pd.notna(best["decisive_accuracy"]):
         ends = interval(best["decisive_accuracy_low"], best["decisive_accuracy_high"])
         said += f": decisive accuracy {best['decisive_accuracy']:.0%}{ends}, where a constant answer scores 50%"
-    said += f". Its accuracy is {best['accuracy']:.0%}{interval(best['low'], best['high'])} over {int(best['n']):,} cases"
+    said += (
+        f". Its accuracy is {best['accuracy']:.0%}{interval(best['low'], best['high'])} over {int(best['n']):,} cases"
+    )
     constant = known[known["judge"].eq(BEST_CONSTANT) & known["kind"].eq(REFERENCE)]
     if len(constant):
         row = constant.iloc[0]
