@@ -19,9 +19,6 @@ def table(dimensions: list[str], subfields: list[str]) -> pd.DataFrame:
             label = {"dimension": name, "subfield": subfield, "n": n}
             ends = {"minimum_detectable_difference": smallest, "worst_minimum_detectable_difference": 1.5 * smallest}
             rows.append({"part": "summary", **label, **ends})
-            for i, quantity in enumerate(("accuracy", "difference")):
-                share = {"coverage": 0.93 + 0.01 * i, "monte_carlo_error": 0.01, "nominal": 0.95}
-                rows.append({"part": "coverage", **label, "quantity": quantity, **share})
         for difference in grid:
             reached = {"power": 1 - np.exp(-40 * difference), "worst_power": 1 - np.exp(-20 * difference)}
             rows.append({"part": "curve", "dimension": name, "difference": difference, "n": 1026, **reached})
@@ -63,21 +60,3 @@ def test_detectable_has_a_row_a_subfield(flaws) -> None:
     assert sorted(found[~np.isnan(found)]) == sorted(expected.dropna())
     assert [text.get_gid() for text in axes.texts] == ["not-available"]
     assert flaws(figure) == []
-
-
-@pytest.mark.parametrize("subfields", [0, 13])
-def test_coverage_draws_every_share_and_says_that_the_studies_are_simulated(subfields: int, flaws) -> None:
-    rows = table(["overall"], [f"organ_{i}" for i in range(subfields)])
-    figure = power.coverage(rows)
-    axes = figure.axes[0]
-    assert "SIMULATED" in axes.get_xlabel()
-    assert line(axes, "nominal")[:, 1].tolist() == [0.95, 0.95]
-    for quantity in ("accuracy", "difference"):
-        expected = rows.loc[(rows["part"] == "coverage") & (rows["quantity"] == quantity), "coverage"]
-        assert line(axes, quantity)[:, 1].tolist() == expected.tolist()
-    assert flaws(figure) == []
-
-
-def test_coverage_of_nothing(flaws) -> None:
-    rows = table(["overall"], [])
-    assert flaws(power.coverage(rows[rows["part"] == "summary"])) == []

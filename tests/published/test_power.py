@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrb_lib.stats.power.mcnemar import connors_cases, exact_cases, exact_power
+from mrb_lib.stats.power import connors_cases, mcnemar_cases, mcnemar_power
 
 
 @pytest.mark.parametrize(
@@ -19,13 +19,13 @@ from mrb_lib.stats.power.mcnemar import connors_cases, exact_cases, exact_power
     ],
 )
 def test_connors_sample_size(first: float, second: float, expected: int) -> None:
-    discordance, difference = np.array([first + second]), np.array([abs(first - second)])
-    assert np.ceil(connors_cases(discordance, difference, 0.05, 0.8)[0]) == expected
-    exact = exact_cases(discordance, difference, 0.05, 0.8)
-    assert expected <= exact[0] <= expected + 8
-    assert exact_power(exact.astype(np.int64), discordance, difference, 0.05)[0] >= 0.8
+    discordance, difference = first + second, abs(first - second)
+    assert np.ceil(connors_cases(discordance, difference, 0.05)) == expected
+    exact = mcnemar_cases(discordance, difference, 0.05)
+    assert expected <= exact <= expected + 8
+    assert mcnemar_power(*(np.array([each]) for each in (exact, discordance, difference)), 0.05)[0] >= 0.8
 
 
 def test_a_difference_larger_than_the_discordance_cannot_be() -> None:
-    assert np.isnan(connors_cases(np.array([0.1]), np.array([0.2]), 0.05, 0.8)).all()
-    assert np.isnan(exact_power(np.array([50]), np.array([0.1]), np.array([0.2]), 0.05)).all()
+    assert np.isnan(connors_cases(0.1, 0.2, 0.05))
+    assert np.isnan(mcnemar_power(np.array([50.0]), np.array([0.1]), np.array([0.2]), 0.05)).all()

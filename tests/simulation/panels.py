@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
+from mrb_lib.stats.analysis import Analysis
+from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.core.panel import Panel
+from mrb_lib.tables.schema import NO_PROBE
 
 from .rows import column, each_case
 
@@ -23,3 +29,11 @@ def panel_of(right: np.ndarray) -> tuple[Panel, pd.DataFrame, pd.DataFrame]:
     cases = pd.DataFrame({"case_id": ids})
     panel = Panel([f"j{i}" for i in range(judges)], names, [0], choice[..., None], None, pd.DataFrame())
     return panel, gold, cases
+
+
+def rows_of(table: str, panel: Panel, gold: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
+    """The rows of a table of what `panel_of` gives, each dimension on its own; `own` are options of the table alone."""
+    own = options.pop("own", {})
+    analysis = Analysis.from_frames(cases, None, gold, dimensions=panel.dimensions, **options)
+    rows: pd.DataFrame = TABLES[table].of(replace(analysis, probes={NO_PROBE: panel}), **own)
+    return rows

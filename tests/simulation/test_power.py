@@ -7,13 +7,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from mrb_lib.stats.power import power
-from mrb_lib.stats.power.formulas import MeanDifferences, cases_needed, detectable, differences
-from mrb_lib.stats.significance.paired import CLUSTERED, MCNEMAR, PERMUTATION, sign_test
-from mrb_lib.stats.significance.permutation import p_values
-from tests.stats.small_tables import significance
+from mrb_lib.stats.contrasts import CLUSTERED, MCNEMAR, PERMUTATION
+from mrb_lib.stats.estimation import Sampling, estimate, mean
+from mrb_lib.stats.flips import flip_p
+from mrb_lib.stats.power import Pairs, cases_needed, detectable
 
-from .panels import panel_of
+from .panels import panel_of, rows_of
 
 STUDIES = 2000
 """Of which a power of .8 is found within three Monte-Carlo errors, .027."""
@@ -21,11 +20,15 @@ OF_28 = 0.05 / 28
 LEAST, MOST = 0.77, 0.83
 
 
-def known(n: int, variance: float, discordance: float = 1.0) -> MeanDifferences:
-    """What `differences` would say of n independent cases whose difference has this variance."""
+def known(n: int, variance: float, discordance: float = 1.0) -> Pairs:
+    """What is known of n independent cases whose difference has this variance."""
     one = np.ones(1)
-    count = np.array([n])
-    return MeanDifferences(count, count, one, np.sqrt(variance / n) * one, discordance * one)
+    return Pairs(n * one, n * one, np.sqrt(variance / n) * one, discordance * one)
+
+
+def p_values(gains: np.ndarray) -> np.ndarray:
+    """Of differences in whole units, shape (studies, clusters)."""
+    return flip_p(gains.T.astype(np.int64))
 
 
 def trinomial(n: int, only_1: float, only_2: float, seed: int) -> np.ndarray:
@@ -55,7 +58,8 @@ def test_permutation_test_of_graded_scores(n: int, level: float) -> None:
 def test_mcnemars_exact_test(n: int, discordance: float, level: float) -> None:
     smallest = float(detectable(known(n, 1.0, discordance), MCNEMAR, level)[0])
     gains = trinomial(n, (discordance + smallest) / 2, (discordance - smallest) / 2, 3)
-    exact, _ = sign_test((gains > 0).sum(axis=1), (gains < 0).sum(axis=1))
+    up, down = (gains > 0).sum(axis=1), (gains < 0).sum(axis=1)
+    exact = 2 * stats.binom.cdf(np.minimum(up, down), up + down, 0.5)
     assert LEAST <= (exact <= level).mean() <= MOST
 
 
@@ -66,18 +70,18 @@ def clustered(size: np.ndarray, difference: float, seed: int) -> np.ndarray:
     return common * size + generator.normal(0, 0.4, (STUDIES, len(size))) * np.sqrt(size)
 
 
-def known_clusters(size: np.ndarray) -> MeanDifferences:
-    """What `differences` says of such clusters on average."""
-    n, one, count = int(size.sum()), np.ones(1), len(size)
+def known_clusters(size: np.ndarray) -> Pairs:
+    """What is known of such clusters on average."""
+    n, one = size.sum(), np.ones(1)
     error = np.sqrt((0.15**2 * size**2 + 0.4**2 * size).sum()) / n
-    return MeanDifferences(np.array([n]), np.array([count]), one, error * one, one)
+    return Pairs(n * one, len(size) * one, error * one, one)
 
 
 @pytest.mark.parametrize(("clusters", "level"), [(8, 0.05), (15, 0.05), (17, OF_28), (50, OF_28), (500, OF_28)])
 def test_permutation_test_of_clusters_of_unequal_size(clusters: int, level: float) -> None:
     size = np.random.default_rng(clusters).integers(2, 31, clusters).astype(float)
     smallest = float(detectable(known_clusters(size), CLUSTERED, level)[0])
-    gains = np.rint(240 * clustered(size, smallest, clusters + 1)).astype(np.int32)
+    gains = np.rint(12 * clustered(size, smallest, clusters + 1)).astype(np.int32)
     assert LEAST <= (p_values(gains) <= level).mean() <= MOST
 
 
@@ -85,7 +89,7 @@ def test_with_too_few_clusters_no_difference_is_found() -> None:
     """Flips of 8 clusters have 256 outcomes: no p is below 1/256, and none is rejected at .05 / 28."""
     size = np.full(8, 10.0)
     assert np.isnan(detectable(known_clusters(size), CLUSTERED, OF_28)).all()
-    gains = np.rint(240 * clustered(size, 5.0, 1)).astype(np.int32)
+    gains = np.rint(12 * clustered(size, 5.0, 1)).astype(np.int32)
     assert not (p_values(gains) <= OF_28).any()
 
 
@@ -95,10 +99,10 @@ def test_power_with_the_cases_needed(clusters: bool) -> None:
     difference, test = 0.06, CLUSTERED if clusters else PERMUTATION
     size, spread = (4, np.hypot(0.15, 0.4 / 2)) if clusters else (1, np.hypot(0.15, 0.4))
     one, count = np.ones(1), 800 // size
-    pilot = MeanDifferences(np.array([800]), np.array([count]), one, spread / np.sqrt(count) * one, one)
-    needed = int(cases_needed(np.array([difference]), pilot, test, OF_28)[0, 0])
+    pilot = Pairs(800 * one, count * one, spread / np.sqrt(count) * one, one)
+    needed = int(cases_needed(difference, pilot, test, OF_28))
     assert needed % size == 0
-    gains = np.rint(240 * clustered(np.full(needed // size, float(size)), difference, 5)).astype(np.int32)
+    gains = np.rint(12 * clustered(np.full(needed // size, float(size)), difference, 5)).astype(np.int32)
     assert LEAST <= (p_values(gains) <= OF_28).mean() <= MOST
 
 
@@ -120,20 +124,26 @@ def test_power_of_the_rows_of_the_tables_of_eight_judges() -> None:
 
     smallest = 0.1
     for _ in range(3):
-        rows = power(*panel_of(judges(base + smallest, 1, 40 * n)), policy="official", resamples=0)
+        rows = rows_of("power", *panel_of(judges(base + smallest, 1, 40 * n)), policy="official", resamples=0)
         pair = rows[(rows["part"] == "pair") & (rows["judge_1"] == "j0")]
         assert (pair["alpha_adjusted"] == 0.05 / 28).all()
-        count, none = np.full(7, n), np.zeros(7)
-        shown = MeanDifferences(count, count, none, error_of(pair, n), pair["discordance"].to_numpy())
+        count = np.full(7, float(n))
+        shown = Pairs(count, count, error_of(pair, n), pair["discordance"].to_numpy())
         smallest = float(np.median(detectable(shown, MCNEMAR, OF_28)))
-    made = significance(*panel_of(judges(base + smallest, studies, n)), policy="official", resamples=0)
-    made = made[(made["part"] == "pair") & (made["judge_1"] == "j0")]
+    made = rows_of("significance", *panel_of(judges(base + smallest, studies, n)), policy="official", resamples=0)
+    made = of_best(made)
     assert LEAST <= (made["p_value"] <= OF_28).mean() <= MOST
     assert (made["p_adjusted"] <= 0.05).mean() >= (made["p_value"] <= OF_28).mean()
     uncorrected = (stats.t.ppf(0.975, n - 1) + stats.t.ppf(0.8, n - 1)) * error_of(pair, n).mean()
-    before = significance(*panel_of(judges(base + uncorrected, 50, n)), policy="official", resamples=0)
-    before = before[(before["part"] == "pair") & (before["judge_1"] == "j0")]
+    before = rows_of("significance", *panel_of(judges(base + uncorrected, 50, n)), policy="official", resamples=0)
+    before = of_best(before)
     assert (before["p_adjusted"] <= 0.05).mean() < 0.6
+
+
+def of_best(rows: pd.DataFrame) -> pd.DataFrame:
+    """The pairs of the best judge on each dimension."""
+    is_its = rows["judge_1"].eq("j0") | rows["judge_2"].eq("j0")
+    return rows[rows["part"].eq("pair") & rows["dimension"].ne("average") & is_its]
 
 
 def error_of(pair: pd.DataFrame, n: int) -> np.ndarray:
@@ -141,11 +151,11 @@ def error_of(pair: pd.DataFrame, n: int) -> np.ndarray:
     return (pair["standard_error"] * np.sqrt(pair["n"] / n)).to_numpy()
 
 
-def test_an_error_is_what_differences_finds() -> None:
+def test_an_error_is_that_of_the_estimator() -> None:
     """The error of `known_clusters` is the linearised one of cases in a large benchmark."""
     generator = np.random.default_rng(3)
     size = np.tile(np.arange(2, 31), 100)
     codes = np.repeat(np.arange(len(size)), size)
     value = generator.normal(0.1, 0.15, len(size))[codes] + generator.normal(0, 0.4, len(codes))
-    found, expected = differences(value[None], np.zeros((1, len(codes))), codes), known_clusters(size.astype(float))
-    assert found.error == pytest.approx(expected.error, rel=0.05)
+    found = estimate(mean(value[:, None]), Sampling(codes, np.empty((0, len(size)))))
+    assert found.error == pytest.approx(known_clusters(size.astype(float)).error, rel=0.05)

@@ -158,6 +158,8 @@ def _cells(frame: pd.DataFrame, name: str, bounds: tuple[str, str] | None, digit
     numbers = values.to_numpy(dtype=float, na_value=np.nan)
     whole = bool((numbers[~np.isnan(numbers)] % 1 == 0).all()) and bounds is None
     probability = name.startswith("p_")
+    if name.startswith("alpha"):
+        return [NOT_AVAILABLE if np.isnan(value) else f"{value:.2g}" for value in numbers]
     texts = [_number(value, 0 if whole and not probability else digits, probability) for value in numbers]
     if bounds is None:
         return texts

@@ -12,9 +12,9 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, stdtrit
 
+from mrb_lib.stats.contrasts import BY_T, test_of
 from mrb_lib.stats.options import FloatArray
-from mrb_lib.stats.power.formulas import ALPHA, MeanDifferences, attainable, detectable, multiplier
-from mrb_lib.stats.significance.paired import row_test
+from mrb_lib.stats.power import ALPHA, Pairs, attainable, detectable, multiplier
 from mrb_lib.tables.errors import InputError
 
 APART: Final = "undefined: {} never meet the others, directly or through others"
@@ -192,7 +192,7 @@ def design(pairs: pd.DataFrame, assumed: Assumptions | None = None, *, seed: int
     elif n_clusters > len(names):
         errors = expected_errors(matrix * (1 - assumed.undecided), n_clusters, assumed, seed=seed)
         z = float(stdtrit(np.inf, 0.975))
-        size = multiplier(np.array([n_clusters]), attainable(ALPHA, np.array([n_clusters]), "t"))
+        size = multiplier(np.array([n_clusters]), attainable(ALPHA, np.array([n_clusters]), BY_T))
         values |= {
             "strength_width": 2 * z * float(errors.strength.mean()),
             "log_strength_width": 2 * z * float(errors.log_strength.mean()),
@@ -211,10 +211,9 @@ def _of_judges(n_cases: float, n_clusters: float, alone: bool, assumed: Assumpti
     if n_clusters < 2:
         return {}
     error = np.sqrt(assumed.accuracy * (1 - assumed.accuracy) / n_clusters)
-    one = MeanDifferences(
-        np.array([round(n_cases)]), np.array([round(n_clusters)]), np.zeros(1),
-        np.array([np.sqrt(assumed.discordance / n_clusters)]), np.array([assumed.discordance]),
-    )  # fmt: skip
-    found = detectable(one, row_test("balanced", alone), ALPHA)
+    between = np.sqrt(assumed.discordance / n_clusters)
+    columns = round(n_cases), round(n_clusters), between, assumed.discordance
+    pair = Pairs(*(np.array([each], dtype=np.float64) for each in columns))
+    found = detectable(pair, test_of("balanced", alone), ALPHA)
     width = 2 * float(stdtrit(n_clusters - 1, 0.975)) * float(error)
     return {"accuracy_width": width, "detectable_difference": float(found[0])}
