@@ -67,7 +67,7 @@ def bootstrap(
     -----
     See `mrb_lib.stats.resampling.robust.few_clusters` for the rule. Either kind covers too little near the ends of a
     bounded scale, which t may overstep; see `mrb_lib.stats.resampling.intervals`. Validated by
-    `tests/stats/resampling/test_bootstrap.py`: percentiles are those of the table `accuracy` to the last digits,
+    `tests/stats/test_bootstrap.py`: percentiles are those of the table `accuracy` to the last digits,
     and t covers with 8 clusters.
     """
     if by is not None and by not in frame.columns:

@@ -7,6 +7,7 @@ from scipy.fft import irfft, next_fast_len
 
 from mrb_lib.stats.estimation import FloatArray, IntArray, Sampling
 
+NO_FLIPS = "no p: the test draws its flips of signs, and no resamples were asked for"
 FEWEST_MID_P, _SMALLEST, _ROUNDING = 8, 1e-12, 1e-9
 
 
@@ -81,7 +82,9 @@ def flip_f(scores: FloatArray, sampling: Sampling, binary: bool, resamples: int,
         ]
     f = observed / m / (k - 1) / (error / ((k - 1) * (m - 1)))
     row = {"test": "permutation_f", "statistic": f, "df": k - 1.0, "df_error": (k - 1.0) * (m - 1)}
-    if resamples:
+    if not resamples:
+        row["reason"] = NO_FLIPS
+    else:
         some = sums[(np.abs(sums) > _ROUNDING).any(axis=1)]
         signs = 2.0 * np.random.default_rng(seed).integers(0, 2, (resamples, len(some)), dtype=np.int8) - 1
         lengths, slack = ((signs @ some) ** 2).sum(axis=1), _ROUNDING * max(1.0, observed)

@@ -44,7 +44,7 @@ def adjust(p_values: FloatArray, correction: str) -> FloatArray:
     Holm (1979), Scandinavian Journal of Statistics 6:65; Hochberg (1988),
     doi:10.1093/biomet/75.4.800; Benjamini and Hochberg (1995),
     doi:10.1111/j.2517-6161.1995.tb02031.x; Benjamini and Yekutieli (2001),
-    doi:10.1214/aos/1013699998. `tests/stats/core/test_multiplicity.py` compares each with
+    doi:10.1214/aos/1013699998. `tests/stats/test_multiplicity.py` compares each with
     statsmodels or with its definition, and with published examples; the error rates are simulated in
     `tests/simulation/test_size.py`.
     """

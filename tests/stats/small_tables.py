@@ -70,6 +70,16 @@ def significance(
     return rows[(rows["dimension"] != "average") & (rows["part"] != "letters")].reset_index(drop=True)
 
 
+def with_first(pairs: pd.DataFrame, judge: str) -> pd.DataFrame:
+    """Rows of `significance` seen from one judge, which is not the better one everywhere."""
+    other = pairs["judge_2"] == judge
+    signs = {"difference": ["difference"], "low": ["low", "high"], "high": ["high", "low"]}
+    turned = {end: -pairs[names[-1]] for end, names in signs.items()}
+    swapped = {"judge_1": pairs["judge_2"], "judge_2": pairs["judge_1"]}
+    turned |= {f"only_{side}": pairs[f"only_{3 - side}"] for side in (1, 2)} | swapped
+    return pairs.assign(**{name: pairs[name].where(~other, values) for name, values in turned.items()})
+
+
 def ids(n: int) -> list[str]:
     return [f"c{i}" for i in range(n)]
 

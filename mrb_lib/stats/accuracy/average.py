@@ -96,7 +96,7 @@ def average(
 
     Notes
     -----
-    Validated by tests/stats/accuracy/test_average.py; coverage by tests/simulation/test_average.py.
+    Validated by tests/stats/tables/test_accuracy.py; coverage by tests/simulation/test_average.py.
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions)
     labels = encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories)

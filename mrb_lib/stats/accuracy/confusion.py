@@ -2,7 +2,7 @@
 
 scikit-learn computes these for one pair of labelings at a time, at about a
 millisecond each; a benchmark has thousands of judge x dimension x subfield tables, so
-they are computed here for all tables at once. `tests/stats/accuracy/test_confusion.py` ties
+they are computed here for all tables at once. `tests/stats/tables/test_accuracy.py` ties
 each to scikit-learn.
 """
 

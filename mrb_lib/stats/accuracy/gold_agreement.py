@@ -42,7 +42,7 @@ def gold_agreement(
     `mrb_lib.stats.resampling.robust.effective_clusters`: verdicts on a case, in both orders and all repeats, are taken
     together, as are the cases of a cluster; NaN where kappa is undefined or is 1, or fewer than two clusters count.
     With one verdict a case the standard error is that of Fleiss, Cohen and Everitt. Compared with statsmodels in
-    `tests/stats/accuracy/test_gold_agreement.py`; coverage in `tests/simulation/test_coverage.py` and
+    `tests/stats/tables/test_accuracy.py`; coverage in `tests/simulation/test_coverage.py` and
     `test_dependence.py`.
     """
     k, tie = len(panel.categories), panel.tie

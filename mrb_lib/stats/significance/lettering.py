@@ -38,7 +38,7 @@ def letter_display(differ: BoolArray) -> list[str]:
     -----
     Insert and absorb: Piepho (2004), doi:10.1198/1061860043515. Begin with one letter for all. For every two that
     differ, split each letter that both have in two, one without the first and one without the second; drop
-    every letter whose judges another letter has, too. Validated in `tests/stats/significance/test_letters.py`.
+    every letter whose judges another letter has, too. Validated in `tests/stats/tables/test_significance.py`.
     """
     count = len(differ)
     letters = [(1 << count) - 1]
@@ -124,7 +124,7 @@ def letters(
     The critical difference compares how often judges win cases, not by how much, so that it may contradict letters and
     intervals; which other judges take part decides. It is q sqrt(k (k + 1) / (6 N)) with q the studentized
     range's quantile over sqrt(2): Nemenyi (1963); Demsar (2006), Journal of Machine Learning Research 7:1,
-    whose table is in `tests/stats/significance/test_letters.py`. Many tied ranks, as two-valued scores give, make it
+    whose table is in `tests/stats/tables/test_significance.py`. Many tied ranks, as two-valued scores give, make it
     too wide, never too narrow.
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions)

@@ -190,7 +190,7 @@ def significance(
     most cases against a judge that is as accurate: the sign test calls that a difference, the tests of the mean do not.
     A pair whose test against the margin is undefined because its difference never varied counts in the family as one
     that is not rejected.
-    Validated in `tests/published/test_pandalm.py`, `test_mcnemar.py`, `tests/stats/significance/test_paired.py` and,
+    Validated in `tests/published/test_pandalm.py`, `test_mcnemar.py`, `tests/stats/tables/test_significance.py` and,
     for the size of the tests, `tests/simulation/test_size.py`.
     """
     options = PairOptions(policy, correction, family, margin, resamples, seed)
