@@ -79,10 +79,8 @@ def test_the_numbers_are_those_of_analyze(policy: str, place: tuple[str, str | N
         assert (row.accuracy, row.n, row.n_excluded) == (expected["accuracy"], expected["n"], expected["n_excluded"])
         assert row.few == few
         assert (row.low, row.high) == (expected["low"], expected["high"])
-    assert rows["decisive_accuracy"].is_monotonic_decreasing
-    assert rows["rank"].tolist() == [
-        1 + (rows["decisive_accuracy"] > value).sum() for value in rows["decisive_accuracy"]
-    ]
+        assert row.rank == expected["rank"]
+    assert rows["rank"].is_monotonic_increasing
 
 
 def test_what_is_chosen_is_computed_when_it_is_chosen_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
