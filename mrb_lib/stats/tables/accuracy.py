@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -52,6 +53,7 @@ from mrb_lib.stats.scoring import (
 from mrb_lib.stats.verdicts import JUDGE as IS_JUDGE
 from mrb_lib.stats.verdicts import REFERENCE, Verdicts, code, share
 
+MACRO: Final = ("exact_accuracy", "precision_macro", "recall_macro", "f1_macro")
 AVERAGE = "average"
 FEWEST_OF_SIDE, MANY_CLUSTERS = 5, 200
 PARTIAL = "not ranked: scored on fewer than half of the cases that other judges are scored on"
@@ -121,6 +123,10 @@ def best_judge(rows: pd.DataFrame) -> str:
             "Cohen 1960, doi:10.1177/001316446002000104",
             null="cohen_kappa: gold or verdicts contain one category only",
         ),
+        Column("exact_accuracy", "share of verdicts that are the gold label", "share 0-1"),
+        Column("precision_macro", "mean over labels of the precision of verdicts", "share 0-1"),
+        Column("recall_macro", "mean over labels of their recall", "share 0-1"),
+        Column("f1_macro", "mean over labels of their F1", "share 0-1"),
     ],
     sentence=best_judge,
     headline=("decisive_accuracy", "accuracy", "above_constant"),
@@ -153,7 +159,7 @@ def accuracy(analysis: Analysis, *, references: float = 1) -> pd.DataFrame:
     measures = {
         **{name: Measure(each, rules.get(name)) for name, each in quantities.items()},
         **_tie_shares(analysis, verdicts),
-        "cohen_kappa": Measure(_gold_kappa(verdicts, labels, policy, np.isfinite(scores.answered)), intervals.t),
+        **_against_gold(verdicts, labels, policy, np.isfinite(scores.answered)),
     }
     rows, made = grid(analysis, verdicts.cells, measures, verdicts.seen)
     rows = rows.join(_decisive_ends(analysis, worth, sides)).join(_macro(analysis, made["accuracy"]))
@@ -233,12 +239,30 @@ def _tie_shares(analysis: Analysis, verdicts: Verdicts) -> dict[str, Measure]:
     return {name: Measure(mean(np.where(both, each, np.nan))) for name, each in shares.items()}
 
 
-def _gold_kappa(verdicts: Verdicts, labels: IntArray, policy: str, applies: BoolArray) -> Quantity:
-    """Cohen's kappa between gold and verdicts, orders and repeats pooled, from the cells of their table."""
+def _against_gold(verdicts: Verdicts, labels: IntArray, policy: str, applies: BoolArray) -> dict[str, Measure]:
+    """Cohen's kappa and macro averages between gold and verdicts, orders and repeats pooled, from their table."""
     read, k = read_by(verdicts, policy), len(verdicts.categories)
     gold = read.gold(labels)
     counts = [read.total((gold == i) & (read.choice == j)) * applies for i in range(k) for j in range(k)]
-    return Quantity(np.stack(counts, axis=2), cohen_kappa)
+    stacked = np.stack(counts, axis=2)
+    out = {"cohen_kappa": Measure(Quantity(stacked, cohen_kappa), intervals.t)}
+    return out | {name: Measure(Quantity(stacked, partial(macro, name))) for name in MACRO}
+
+
+def macro(name: str, sums: np.ndarray) -> np.ndarray:
+    """Return one of `MACRO` of tables of counts (gold x verdict), shape (..., k * k); NaN where they are empty.
+
+    The average is over the labels that occur on either side; a label that is never predicted has precision 0, and one
+    that never occurs recall 0, as in scikit-learn.
+    """
+    k = round(sums.shape[-1] ** 0.5)
+    counts = sums.reshape(*sums.shape[:-1], k, k)
+    hits, truth, predicted = np.diagonal(counts, axis1=-2, axis2=-1), counts.sum(axis=-1), counts.sum(axis=-2)
+    if name == "exact_accuracy":
+        return divide(hits.sum(axis=-1), counts.sum(axis=(-2, -1)))
+    over = {"precision_macro": predicted, "recall_macro": truth, "f1_macro": (truth + predicted) / 2}[name]
+    occurs = np.real(truth + predicted) > 0
+    return divide((np.nan_to_num(divide(hits, over)) * occurs).sum(axis=-1), occurs.sum(axis=-1).astype(np.float64))
 
 
 def cohen_kappa(sums: np.ndarray) -> np.ndarray:
