@@ -1,1 +1,1 @@
-"""How are a benchmark made from images (`construct`) and a judge from a benchmark (`training`)?"""
+"""Build a benchmark from images (`construct`) and train judges on a benchmark (`training`)."""

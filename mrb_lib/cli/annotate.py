@@ -215,7 +215,7 @@ def assign_cases(
 
     Parameters
     ----------
-    blocks : as of `mrb_lib.review.records.assignment.assign`
+    blocks : see `mrb_lib.review.records.assignment.assign`
     together : the cases that go to the same people in this sequence, by the first of them, see `shown_together`; all
         numbers are then of these groups. None deals each case by itself
     """

@@ -54,7 +54,7 @@ def show(
         typer.Argument(metavar="PROBE", show_default=False, help="One probe, with its severity: image/blur:3."),
     ] = "",
     probe_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The probe of this file, as of `mrb judge --probe-file`.")
+        Path | None, typer.Option(metavar="FILE", help="The probe of this file, see `mrb judge --probe-file`.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="As of `mrb judge --seed`.")] = 0,
     out: Annotated[

@@ -148,7 +148,7 @@ def _matching(
     reviewers: Callable[[], dict[str, list[str]]],
     tags: Callable[[], dict[str, list[str]]],
 ) -> list[str]:
-    """The cases that a query leaves, in its order; parameters as of `cases_where`."""
+    """The cases that a query leaves, in its order; for the parameters see `cases_where`."""
     from mrb_lib.stats.failures.case_index import POLICY, open_index
     from mrb_lib.stats.failures.selection import select
     from mrb_lib.stats.failures.where import cases_where

@@ -170,7 +170,7 @@ def write_rating_demo(
     Parameters
     ----------
     folder : an empty folder; wrap the call in `mrb_lib.tables.files.staged_folder`
-    cases, seed, progress : as of `mrb_lib.demo.write_demo`
+    cases, seed, progress : see `mrb_lib.demo.write_demo`
 
     Raises
     ------

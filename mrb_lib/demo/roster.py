@@ -12,7 +12,7 @@ from mrb_lib.demo.judges import SimulatedJudge
 
 
 class Invented(NamedTuple):
-    """A judge that does not exist; `noise` and the rest as of `SimulatedJudge`."""
+    """A judge that does not exist; for `noise` and the rest see `SimulatedJudge`."""
 
     name: str
     group: str

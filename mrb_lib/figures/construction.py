@@ -84,7 +84,7 @@ def counts(left: pd.DataFrame, *, mark: str = "") -> Paper:
     Parameters
     ----------
     left : value, step, n, share: a row a value and step, in the order to draw them; share is of the items at first
-    mark : as of `funnel`
+    mark : see `funnel`
     """
     values, steps = left["value"].drop_duplicates().tolist(), left["step"].drop_duplicates().tolist()
     wide = left.pivot(index="value", columns="step").loc[values]
@@ -126,7 +126,7 @@ def difficulty(bins: pd.DataFrame, *, chance: float = np.nan, mark: str = "") ->
     ----------
     bins : low, high, kept, left_out: a row a bin of shares of right answers, with numbers of items
     chance : what guessing gets right; NaN where nothing is known of it
-    mark : as of `funnel`
+    mark : see `funnel`
     """
     figure = canvas(COLUMN, 2.2)
     axes = figure.subplots()
@@ -160,7 +160,7 @@ def responses(counted: pd.DataFrame, *, mark: str = "") -> Paper:
     Parameters
     ----------
     counted : model, n, and a column of counts for each flag, as `respond.responder_counts` gives them
-    mark : as of `funnel`
+    mark : see `funnel`
     """
     flags = [name for name in counted.columns if name not in ("model", "n", "usable") and counted[name].any()]
     rows = counted.head(_MOST_RESPONDERS)
@@ -197,7 +197,7 @@ def meetings(met: pd.DataFrame, *, mark: str = "") -> Paper:
     Parameters
     ----------
     met : model_1, model_2, n, as `mrb_lib.build.construct.pairing.design.meetings` gives them
-    mark : as of `funnel`
+    mark : see `funnel`
     """
     names = sorted({*met["model_1"], *met["model_2"]})
     place = {name: i for i, name in enumerate(names)}

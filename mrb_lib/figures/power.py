@@ -1,4 +1,4 @@
-"""What differences these cases can show."""
+"""The differences between judges that a test on these cases can detect."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def training_curves(curves: pd.DataFrame, *, mark: str = "") -> Paper:
 
     Parameters
     ----------
-    curves : as of `mrb_lib.verdicts.training.training_curves`: judge, stage, step, loss, accuracy, consistency; null
+    curves : see `mrb_lib.verdicts.training.training_curves`: judge, stage, step, loss, accuracy, consistency; null
         where a step did not measure it. At most as many judges as there are `SERIES`. A later stage goes on where the
         one before ended, behind a dashed line.
     mark : words for the figure's face, in the colour of warnings

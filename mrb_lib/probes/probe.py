@@ -71,7 +71,7 @@ class Case:
 
     @property
     def source(self) -> str:
-        """What `mrb merge` put before the id; cases of one source share it."""
+        """The prefix that `mrb merge` added to the id; cases from the same source share it."""
         return self.case_id.removesuffix(self.drawn_by)
 
     @property

@@ -54,7 +54,7 @@ class CasesBeside:
     Attributes
     ----------
     title : of the page, any text
-    sections : HTML of each case, as of `mrb_lib.review.case` without a style
+    sections : HTML of each case, see `mrb_lib.review.case` without a style
     note : what stands above them, any text; empty for nothing
     styles : the names of style sheets, see `mrb_lib.review.bundle`
     """

@@ -42,7 +42,7 @@ class Analysis:
     probes : the verdicts of every probe
     probe : the one that `verdicts` is of
     adjudications : what reviewers said; None where nobody was asked
-    groups, training, records, pairs, prompts, marks : as of `analyze`
+    groups, training, records, pairs, prompts, marks : see `analyze`
     others : the options of `analyze`
     """
 
@@ -231,7 +231,7 @@ def read_panels(
 
     Parameters
     ----------
-    training : `judge`, `case_id`, as of `mrb_lib.verdicts.training.training_cases`: verdicts of a judge on cases that
+    training : `judge`, `case_id`, see `mrb_lib.verdicts.training.training_cases`: verdicts of a judge on cases that
         it was trained on are laid aside in the panels' `seen`, and no table scores them; None lays none aside
 
     Raises

@@ -149,10 +149,10 @@ def moved(
     Parameters
     ----------
     then, now : the verdicts tables
-    pairs : as of `judge_pairs`; judges of one side alone are left out
+    pairs : see `judge_pairs`; judges of one side alone are left out
     gold, cases : of now
-    changes : as of `case_changes`, on the same dimensions
-    options : as of `mrb_lib.analyze`: `policy`, `correction`, `by`, `cluster`, `resamples`, `seed`
+    changes : see `case_changes`, on the same dimensions
+    options : see `mrb_lib.analyze`: `policy`, `correction`, `by`, `cluster`, `resamples`, `seed`
 
     Returns
     -------

@@ -45,7 +45,7 @@ def order_shift(verdicts: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> 
     Parameters
     ----------
     verdicts : with `p_a`, of one probe
-    options : `dimensions`, `cluster`, `resamples`, `seed`, as of `Analysis.from_frames`
+    options : `dimensions`, `cluster`, `resamples`, `seed`, see `Analysis.from_frames`
 
     Returns
     -------

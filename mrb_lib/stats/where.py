@@ -134,7 +134,7 @@ def restricted(
 
     Parameters
     ----------
-    adjudications, tags : the reviewers' adjudications and tags, as of `store.Store`; None without a store
+    adjudications, tags : the reviewers' adjudications and tags, see `store.Store`; None without a store
 
     Raises
     ------

@@ -38,7 +38,7 @@ def with_replies(verdicts: pd.DataFrame, *, seed: int) -> pd.DataFrame:
 
     Parameters
     ----------
-    verdicts : as of `mrb_lib.demo.judges.simulated_verdicts`
+    verdicts : see `mrb_lib.demo.judges.simulated_verdicts`
     seed : any whole number from 0 on
 
     Returns

@@ -197,7 +197,7 @@ def mark_seen(verdicts: pd.DataFrame, training: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     verdicts : `judge`, `case_id`, and more
-    training : as of `training_cases`
+    training : see `training_cases`
     """
     cases_of = training.dropna(subset="case_id").groupby("judge")["case_id"]
     seen = pd.Series(False, index=verdicts.index)
@@ -211,7 +211,7 @@ def seen_notes(training: pd.DataFrame, judges: Iterable[str], n_cases: int) -> l
 
     Parameters
     ----------
-    training : as of `training_cases`
+    training : see `training_cases`
     judges : as in the verdicts
     n_cases : of the benchmark
     """

@@ -63,7 +63,7 @@ class Plan(NamedTuple):
 
 
 class Paired(NamedTuple):
-    """What the step made: see `mrb_lib.build.construct.tables.SCHEMAS`, `candidates` and `design` for the frames."""
+    """The result of the step; for its frames see `mrb_lib.build.construct.tables.SCHEMAS`."""
 
     pairs: pd.DataFrame
     excluded: pd.DataFrame

@@ -85,7 +85,7 @@ def release(
     Parameters
     ----------
     out : the folder to write: the benchmark, with `README.md` (a data card and datasheet) and `croissant.json`
-    annotations : `case_id, annotator, dimension, choice`, as of `mrb_lib.review.records.exchange.annotations_of`
+    annotations : `case_id, annotator, dimension, choice`, see `mrb_lib.review.records.exchange.annotations_of`
     people : what is known of annotators, see `people.read_people`; None where nothing is. Only its
         summary, which names nobody, is released
     earlier : the release before this one, which the card compares this one with

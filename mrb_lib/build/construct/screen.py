@@ -150,7 +150,7 @@ def rated(answers: pd.DataFrame, form: ScreeningForm, items: list[str]) -> pd.Da
 
     Parameters
     ----------
-    answers : those that count, as of `Store.answers`; criteria and labels that are not in the
+    answers : those that count, see `Store.answers`; criteria and labels that are not in the
         form any more do not count
 
     Returns
@@ -178,7 +178,7 @@ def close_screening(work: Work, form: ScreeningForm, answers: pd.DataFrame) -> p
 
     Parameters
     ----------
-    answers : as of `rated`
+    answers : see `rated`
 
     Returns
     -------

@@ -119,11 +119,11 @@ class Work:
         return read_work_table(self.path, "answers")
 
     def difficulty(self) -> pd.DataFrame:
-        """How hard the models of `filter` find each item; see `difficulty.item_measures`."""
+        """Return how difficult each item is for the models of `filter`; see `difficulty.item_measures`."""
         return read_work_table(self.path, "difficulty")
 
     def marking(self) -> pd.DataFrame:
-        """How far the marks of `filter` agree with a person's; see `mrb_lib.build.construct.answers.marking_judge`."""
+        """Return the agreement of `filter`'s marks with a person's; see `mrb_lib.build.construct.answers`."""
         return read_work_table(self.path, "marking")
 
     def responses(self) -> pd.DataFrame:

@@ -75,7 +75,7 @@ def write_pdf(
     ----------
     out : the report's folder, everything that the records list in place
     records : in the order to show them
-    program : as of `browser`
+    program : see `browser`
     most : how many cases are shown at its end, at most
     cases : makes them; asked only where something changed
 

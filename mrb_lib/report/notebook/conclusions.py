@@ -221,7 +221,7 @@ def _weakest(parts: pd.DataFrame, below: pd.DataFrame, overall: pd.Series) -> st
 
 
 def consistency(table: pd.DataFrame, *, dimension: str) -> str:
-    """How many judges favour a position, and which is the most consistent."""
+    """Say how many judges have a position bias, and which judge is the most consistent."""
     said: str = TABLES["consistency"].says(table[table["dimension"] == dimension])
     return said
 

@@ -193,7 +193,7 @@ def conclusion(table: pd.DataFrame, agreement: Frame, *, policy: str) -> str:
 
     Parameters
     ----------
-    table : as of `on_all_dimensions`, over all cases
+    table : see `on_all_dimensions`, over all cases
     """
     competing = ~table["judge"].isin(not_competing(table))
     judges = table[competing & (table["dimension"] == AVERAGE)].dropna(subset="accuracy")

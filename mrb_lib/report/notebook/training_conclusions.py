@@ -25,7 +25,7 @@ def training(gains: pd.DataFrame, learning: pd.DataFrame, *, dimension: str, not
     gains : the table `gains`
     learning : the table `learning`, which may be empty
     note : what is to be said first
-    looks : as of `looks`
+    looks : see `looks`
     """
     here = gains[(gains["dimension"] == dimension) & gains["subfield"].isna()]
     if here.empty:
@@ -63,7 +63,7 @@ def looks(images: Frame, *, dimension: str) -> str:
 
     Parameters
     ----------
-    images : as of `mrb_lib.report.notebook.live.training.without_images`; where absent, the reason is said
+    images : see `mrb_lib.report.notebook.live.training.without_images`; where absent, the reason is said
     """
     if isinstance(images, Absent):
         return f"Whether it looks at the images is not known: {reason_of(images)}."

@@ -53,7 +53,7 @@ class Tried:
     ----------
     verdicts : with replies, probabilities rounded to four decimals
     lines : what became of each engine's run
-    note, mark : as of `Trial`
+    note, mark : see `Trial`
     """
 
     verdicts: pd.DataFrame

@@ -62,7 +62,7 @@ class Workspace:
     out : the folder to publish in; empty publishes nothing
     compared : what it is compared with; None where it stands alone
     group_file : groups of judges that go before those that are told from names and roster; None for none
-    training : the cases that judges were trained on, as of `mrb_lib.verdicts.training.training_cases`, whose verdicts
+    training : the cases that judges were trained on, see `mrb_lib.verdicts.training.training_cases`, whose verdicts
         are marked in `verdicts`; None where nobody knows
     """
 
@@ -279,7 +279,7 @@ class Workspace:
         needs : what it takes besides what the table does, see `mrb_lib.report.notebook.absent.missing`
         unless : a reason not to make it; empty for none
         average : keep the rows of the dimension `average`
-        options : as of `mrb_lib.analyze`; `verdicts=None` leaves the verdicts out
+        options : see `mrb_lib.analyze`; `verdicts=None` leaves the verdicts out
 
         Returns
         -------
@@ -385,7 +385,7 @@ class Workspace:
         title : another one; empty for the figure's own
         publish_as : another id to publish it under
         csv : every number drawn, for the CSV beside the figure; None is `data`
-        behind : the cases that its marks lead to, as of `failing` or `notebook.case_lists`; None where they
+        behind : the cases that its marks lead to, see `failing` or `notebook.case_lists`; None where they
             lead nowhere
         scored : whether the caption names the policy and the gold rule that `data` were made by
 

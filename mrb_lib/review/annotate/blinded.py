@@ -53,7 +53,7 @@ def rated_html(
 
     Parameters
     ----------
-    case, images, number, total, side : as of `blinded_html`
+    case, images, number, total, side : see `blinded_html`
     order : "AB"; there is nothing to turn round
     """
     step = step_of(case)
@@ -79,7 +79,7 @@ def ranked_html(
     ----------
     case : a row of the cases table, whose question and images are those of the item
     responses : by the key that they are called by, in the order to show them
-    images, number, total, side : as of `blinded_html`
+    images, number, total, side : see `blinded_html`
     """
     boxes = "".join(answer_box(text, "Answer", key=key, place=key) for key, text in responses.items())
     written = any(read_markdown(visible(text)) for text in responses.values())
@@ -95,7 +95,7 @@ def item_html(
     Parameters
     ----------
     case : `question, images, response_a` (the reference; empty: there is none), and perhaps organ and modality
-    order, images, number, total, side : as of `blinded_html`
+    order, images, number, total, side : see `blinded_html`
     """
     reference = visible(case["response_a"])
     box = answer_box(reference, "Reference answer", place="reference") if reference else ""

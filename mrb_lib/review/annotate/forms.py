@@ -34,7 +34,7 @@ class Form(Protocol):
         """
 
     def labels(self, meta: BenchmarkMeta) -> dict[str, list[dict[str, str]]]:
-        """By dimension in which several labels may apply, these labels as of `picks`, and at last that none does."""
+        """For each dimension of several labels these labels, like `picks`, and last that none applies."""
 
     def words(self, meta: BenchmarkMeta) -> dict[str, object]:
         """The texts of the page: `title`, `lead`, `nobody`, `signed` (before the name of who is there), `heading`,

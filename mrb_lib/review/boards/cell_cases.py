@@ -35,9 +35,9 @@ def behind_html(
 
     Parameters
     ----------
-    behind : as of `HeatmapData.behind`
+    behind : see `HeatmapData.behind`
     wanted : an outcome, `SCORED` for all that count, or `ALL` for all with a verdict
-    where : as of `mrb_lib.review.boards.leaderboard_table.where_html`
+    where : see `mrb_lib.review.boards.leaderboard_table.where_html`
     """
     kept = rows_with(behind, wanted)
     of = "all cases" if cell.by is None else f"{escaped(as_words(cell.by))} {isolated(as_words(str(cell.subfield)))}"

@@ -239,10 +239,10 @@ def heatmap_html(grid: HeatmapGrid, *, live: bool, note: str = "", where: str = 
 
     Parameters
     ----------
-    grid : as of `HeatmapData.grid`
+    grid : see `HeatmapData.grid`
     live : whether cells are buttons; without a page that answers they are plain
     note : shown above, as for simulated data
-    where : as of `mrb_lib.review.boards.leaderboard_table.where_html`
+    where : see `mrb_lib.review.boards.leaderboard_table.where_html`
 
     Returns
     -------

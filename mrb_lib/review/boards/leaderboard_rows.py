@@ -53,7 +53,7 @@ class Board:
     kinds : the group of each judge, by name; empty where nobody says
     columns : the columns of the cases that can be chosen, with their subfields
     resamples, seed : of the intervals
-    store : of reviews, for filters that ask for them; None as of `mrb_lib.review.records.reviewed.store_of`
+    store : the reviews that filters ask for; None takes that of `mrb_lib.review.records.reviewed.store_of`
     """
 
     benchmark: Benchmark
@@ -179,8 +179,8 @@ def make_board(
 
     Parameters
     ----------
-    groups : `judge`, `group`, as of `mrb_lib.judges.roster.groups.judge_groups`
-    store : as of `Board`
+    groups : `judge`, `group`, see `mrb_lib.judges.roster.groups.judge_groups`
+    store : see `Board`
 
     Raises
     ------

@@ -99,12 +99,12 @@ def leaderboard_html(
 
     Parameters
     ----------
-    rows : as of `mrb_lib.review.boards.leaderboard_rows.Board.rows`
+    rows : see `mrb_lib.review.boards.leaderboard_rows.Board.rows`
     scope : what they are of
     human : `accuracy, low, high, n` of the mean annotator; None leaves it out
     note : shown above, as for simulated data
-    references : as of `Board.references`, set under a line; None leaves them out
-    where : as of `where_html`
+    references : see `Board.references`, set under a line; None leaves them out
+    where : see `where_html`
 
     Returns
     -------

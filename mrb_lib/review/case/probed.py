@@ -60,7 +60,7 @@ def probed_html(
     gold : the gold labels; None leaves open which verdicts agree with them
     files : the probes of files that are at hand, see `mrb_lib.probes.from_file.file_probes`. Where a judge's run had
         another file of the probe's name, the page says so
-    manifests, level, style, side : as of `mrb_lib.review.case.view.case_html`
+    manifests, level, style, side : see `mrb_lib.review.case.view.case_html`
 
     Returns
     -------

@@ -75,7 +75,7 @@ class Reviews:
         return ""
 
     def history(self) -> pd.DataFrame:
-        """All adjudications ever made, as of `Store.adjudications`; read again only when something was added."""
+        """All adjudications ever made, see `Store.adjudications`; read again only when something was added."""
         store = self.store()
         state = store.latest_change(self.benchmark)
         if self._kept is None or self._kept[0] != state:
@@ -198,7 +198,7 @@ def history_of(
 
     Parameters
     ----------
-    history : all adjudications, as of `Reviews.history`
+    history : all adjudications, see `Reviews.history`
     cleaned : makes text that a message can carry
 
     Returns

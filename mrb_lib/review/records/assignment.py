@@ -79,7 +79,7 @@ def whole_groups(dealt: pd.DataFrame, together: Mapping[str, Sequence[str]] | No
 
     Parameters
     ----------
-    dealt : as of `assign`, of the first case of each group
+    dealt : see `assign`, of the first case of each group
     together : by its first case, the cases of each group, in their sequence
     """
     if together is None:

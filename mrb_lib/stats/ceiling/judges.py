@@ -86,7 +86,7 @@ class _CaseSums(NamedTuple):
 
         Parameters
         ----------
-        sums : shape (k, b), as of `sums`, weighted
+        sums : shape (k, b), see `sums`, weighted
 
         Returns
         -------
@@ -120,7 +120,7 @@ class _CaseSums(NamedTuple):
 
         Parameters
         ----------
-        replicates : shape (resamples, 2, judges), as of `rates`
+        replicates : shape (resamples, 2, judges), see `rates`
         """
         counted, codes = self.counted[group.cases][:, self.kind], codes[group.cases]
         count = counted.sum(axis=0)

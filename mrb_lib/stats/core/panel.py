@@ -115,7 +115,7 @@ class Panel:
 
         Parameters
         ----------
-        training : `judge`, `case_id`, as of `mrb_lib.verdicts.training.training_cases`; None where nobody knows
+        training : `judge`, `case_id`, see `mrb_lib.verdicts.training.training_cases`; None where nobody knows
         case_ids : the ids of the panel's cases, in order
         """
         hidden: dict[str, IntArray] = {}

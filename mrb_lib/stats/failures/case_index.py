@@ -59,7 +59,7 @@ class CaseIndex:
     replies : the verdicts of one case, see `verdicts`
     n_probed : how many verdicts are on cases that a probe changed: `verdicts` has them, and `changed` what differs
     changed : what each probe changed, mapped into memory
-    training : the cases that judges were trained on, as of `mrb_lib.verdicts.training.training_cases`
+    training : the cases that judges were trained on, see `mrb_lib.verdicts.training.training_cases`
     scale : of ratings; None of preferences
     """
 

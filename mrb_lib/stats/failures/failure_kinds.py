@@ -216,7 +216,7 @@ def failure_kinds(
     Parameters
     ----------
     verdicts : the verdicts table of one probe, or its panel
-    gold : as of `mrb_lib.benchmarks.votes.gold`; without its columns of votes no case is split
+    gold : see `mrb_lib.benchmarks.votes.gold`; without its columns of votes no case is split
     cases : the cases table, or its column `case_id`
     policy : a scoring policy
     estimated : the difficulty of each case, shape (dimensions, cases), see `difficulty_of`; None for unknown

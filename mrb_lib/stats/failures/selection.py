@@ -56,7 +56,7 @@ def select(
     ----------
     kinds : of the same cases
     cases : the cases table
-    texts : as of `searchable`; None makes them anew
+    texts : see `searchable`; None makes them anew
     within : which cases the query's `where` and `review` leave, which may take a store of reviews to tell; None for all
 
     Returns

@@ -102,7 +102,7 @@ def restricted(
 
     Parameters
     ----------
-    adjudications, tags : what reviewers said and tagged, as of `store.Store`; None where nobody did
+    adjudications, tags : what reviewers said and tagged, see `store.Store`; None where nobody did
 
     Raises
     ------

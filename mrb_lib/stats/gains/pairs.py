@@ -16,9 +16,9 @@ def known_pairs(
 
     Parameters
     ----------
-    judge_groups : as of `mrb_lib.judges.roster.groups.judge_groups`, which knows bases by names. Where several judges
+    judge_groups : see `mrb_lib.judges.roster.groups.judge_groups`, which knows bases by names. Where several judges
         are of a base, as by several engines, those of the tuned judge's own engine are taken; where there are none, all
-    records : as of `mrb_lib.verdicts.training.training_records`, which knows bases by the digests of their weights;
+    records : see `mrb_lib.verdicts.training.training_records`, which knows bases by the digests of their weights;
         a judge with a base there has no other
     """
     pairs = [pair for pair in recorded_pairs(records) if set(pair) <= set(judges)]

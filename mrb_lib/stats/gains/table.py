@@ -72,7 +72,7 @@ def gains(
         `mrb_lib.judges.roster.groups.judge_groups`
     training : `judge`, `case_id`: the cases that judges were trained on; a row without a case says that there is a
         record, which names none of these cases. None is that nobody knows
-    records : `judge`, `bases`, as of `mrb_lib.verdicts.training.training_records`; None where there are none
+    records : `judge`, `bases`, see `mrb_lib.verdicts.training.training_records`; None where there are none
     pairs : (base, tuned) judges; None takes those that `records` knows by the digests of weights, and for judges that
         it does not know those of `judge_groups`
     correction, family, margin : as in `mrb_lib.stats.significance.significance`; a family is of these pairs

@@ -45,7 +45,7 @@ def contrasts(records: pd.DataFrame, judges: Sequence[str]) -> list[Contrast]:
 
     Parameters
     ----------
-    records : as of `mrb_lib.verdicts.training.training_records`
+    records : see `mrb_lib.verdicts.training.training_records`
     judges : those with verdicts
 
     Notes

@@ -78,7 +78,7 @@ def learning(
     Parameters
     ----------
     verdicts, gold, cases, policy, dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`
-    records : as of `mrb_lib.verdicts.training.training_records`; without it there are no rows
+    records : see `mrb_lib.verdicts.training.training_records`; without it there are no rows
     training : `judge`, `case_id`: the cases that judges were trained on, which are left out
     target : a wanted accuracy
     correction, family : as in `mrb_lib.stats.significance.significance`, over the pairs of one quantity

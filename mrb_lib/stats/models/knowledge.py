@@ -61,7 +61,7 @@ def knowledge(
     Parameters
     ----------
     panel : the verdicts of one probe
-    labels : gold labels as of `mrb_lib.stats.core.scoring.encode_gold`, shape (dimensions, cases)
+    labels : gold labels, see `mrb_lib.stats.core.scoring.encode_gold`, shape (dimensions, cases)
     cases : the cases table; `item` names the item of each
     codes : the cluster of each case
     judge_groups : `judge`, `model`: which model is behind a judge, see `mrb_lib.judges.roster.groups.judge_groups`
@@ -126,7 +126,7 @@ def _model_of(judge: str, judge_groups: pd.DataFrame, marks: pd.DataFrame) -> st
 
 
 def _answered(model: str | None, cases: pd.DataFrame, marks: pd.DataFrame) -> tuple[FloatArray, BoolArray]:
-    """Whether the model answered the item of each case right, and whether an answer is marked, as of `_Judged`."""
+    """Whether the model answered the item of each case right, and whether an answer is marked, see `_Judged`."""
     if model is None or ITEM not in cases:
         return np.full(len(cases), np.nan), np.zeros(len(cases), dtype=bool)
     own = marks[(marks["model"] == model) & marks["correct"].notna()]

@@ -66,7 +66,7 @@ def label_shares(annotations: pd.DataFrame, case_ids: pd.Series, labels: Mapping
 
     Parameters
     ----------
-    annotations : votes, as of `mrb_lib.benchmarks.votes.voting`, on dimensions of several labels among others
+    annotations : votes, see `mrb_lib.benchmarks.votes.voting`, on dimensions of several labels among others
 
     Returns
     -------
@@ -87,5 +87,5 @@ def majority(shares: FloatArray) -> FloatArray:
 
 
 def label_gold(annotations: pd.DataFrame, case_ids: pd.Series, labels: Mapping[str, Sequence[str]]) -> FloatArray:
-    """Whether each label applies, as of `majority`; NaN also where nobody labelled. Else as `label_shares`."""
+    """Whether each label applies, see `majority`; NaN also where nobody labelled. Else as `label_shares`."""
     return majority(label_shares(annotations, case_ids, labels))

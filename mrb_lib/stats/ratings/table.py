@@ -126,7 +126,7 @@ def ratings(
     categories : from the lowest
     acceptable : those that count as safe or good enough; without any, what splits in two is null
     level : "ordinal" or "interval"
-    by, dimensions, cluster, resamples, seed : as of `mrb_lib.stats.accuracy.table.accuracy`
+    by, dimensions, cluster, resamples, seed : see `mrb_lib.stats.accuracy.table.accuracy`
 
     Returns
     -------

@@ -140,7 +140,7 @@ def rationales(
     gold : the annotators' marks by the rule asked for, `case_id, dimension, choice`
     cases : the cases table, a case a reason, with `source_judge` and `source_verdicts`
     categories : of the benchmark: right, wrong, irrelevant
-    by, cluster, resamples, seed : as of `mrb_lib.stats.accuracy.table.accuracy`
+    by, cluster, resamples, seed : see `mrb_lib.stats.accuracy.table.accuracy`
 
     Returns
     -------

@@ -38,7 +38,7 @@ def prompt_pairs(judges: Sequence[str], prompts: pd.DataFrame | None) -> list[Pr
     Parameters
     ----------
     judges : as the panel names them
-    prompts : as of `mrb_lib.verdicts.prompts.run_prompts`. Without it, or for a run that it does not name, only the
+    prompts : see `mrb_lib.verdicts.prompts.run_prompts`. Without it, or for a run that it does not name, only the
         judge's own name is known, which is what stands before the last `@`
     """
     stated = {} if prompts is None else {str(row["judge"]): row for row in prompts.to_dict("records")}

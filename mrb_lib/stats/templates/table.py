@@ -73,7 +73,7 @@ def templates(
     ----------
     verdicts, gold, cases, policy, correction, family, by, dimensions, cluster, resamples, seed : as in
         `mrb_lib.stats.significance.significance`
-    prompts : the prompt of each run, as of `mrb_lib.verdicts.prompts.run_prompts`; None where nobody knows: runs of one
+    prompts : the prompt of each run, see `mrb_lib.verdicts.prompts.run_prompts`; None where nobody knows: runs of one
         judge are then told from their names, `judge@run`, and the reason says that more than the prompt may differ
 
     Returns

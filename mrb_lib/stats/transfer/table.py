@@ -74,7 +74,7 @@ def transfer(
     verdicts : the verdicts table, of one probe, or its panel
     gold : `case_id, dimension, choice`; a case without a row, or with a null, has no label
     cases : the cases table
-    records : how judges were trained, as of `mrb_lib.verdicts.training.training_records`; None where nobody knows
+    records : how judges were trained, see `mrb_lib.verdicts.training.training_records`; None where nobody knows
     training : `judge`, `case_id`: the cases that judges were trained on, which are left out
     benchmark_name : of the benchmark that is judged here, for rows of judges that were trained on it or on another
     policy : a scoring policy, see `mrb_lib.stats.core.scoring.score`

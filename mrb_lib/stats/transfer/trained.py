@@ -49,7 +49,7 @@ def trained_rows(
     Parameters
     ----------
     score : shape (judges, dimensions, cases)
-    records : as of `mrb_lib.verdicts.training.training_records`
+    records : see `mrb_lib.verdicts.training.training_records`
     codes : the cluster of each case
     """
     frames = []

@@ -38,11 +38,11 @@ def rule_table(items: pd.DataFrame, measures: pd.DataFrame) -> pd.DataFrame:
 
 
 def kept_by(rule: str, table: pd.DataFrame, of_model: Mapping[str, NDArray[np.float64]]) -> NDArray[np.bool_]:
-    """Which items a rule keeps; the language is that of `mrb_lib.benchmarks.where.matching`.
+    """Return the items that a rule keeps; rules are written as in `mrb_lib.benchmarks.where.matching`.
 
     Parameters
     ----------
-    table : as of `rule_table`
+    table : see `rule_table`
     of_model : of each model the share of its answers that is right, which a rule calls `correct['a model']`
 
     Raises

@@ -107,7 +107,7 @@ def marking_agreement(answers: pd.DataFrame, human: pd.DataFrame) -> pd.DataFram
     Parameters
     ----------
     answers : `item_id, model, sample, correct, marked_by`
-    human : as of `read_human_marks`
+    human : see `read_human_marks`
 
     Returns
     -------
