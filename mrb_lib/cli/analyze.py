@@ -182,7 +182,7 @@ def analyze(
     from mrb_lib.stats import analyze as tables
     from mrb_lib.stats.analysis import ADJUDICATED, rule_in_words
     from mrb_lib.stats.clusters import CASE, resampling_unit
-    from mrb_lib.stats.columns import MOVED
+    from mrb_lib.stats.columns import MOVED, table_named
     from mrb_lib.stats.failures.where import asks_for_tags, restricted
     from mrb_lib.tables.errors import InputError
     from mrb_lib.verdicts.prompts import run_prompts
@@ -193,14 +193,12 @@ def analyze(
         raise InputError("--json, --csv and --latex: choose one.")
     if explain:
         last = runs or bench
-        is_folder = last is None or (str(last) not in tables.TABLES and last.exists())
-        typer.echo(explained(tables.TABLES[table if is_folder or _is_typed(ctx, "table") else str(last)]))
+        is_folder = last is None or (str(last) not in (*tables.TABLES, *MOVED) and last.exists())
+        typer.echo(explained(table_named(table if is_folder or _is_typed(ctx, "table") else str(last))))
         return
     if bench is None:
         raise InputError("BENCH: name the folder of a benchmark; `mrb demo DIR` makes one.")
-    if table in MOVED and table not in tables.TABLES:
-        raise InputError(f"table {table}: is now part of {MOVED[table]}.")
-    spec = tables.TABLES[table]
+    spec = table_named(table)
     parameters = spec.parameters_read(has_marks=work is not None)
     benchmark = load(bench)
     if runs is None and (bench / "runs").is_dir():

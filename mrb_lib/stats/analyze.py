@@ -21,7 +21,7 @@ from mrb_lib.stats.analysis import ADJUDICATED, NAMES, RULES, Analysis
 from mrb_lib.stats.analysis import GivenVerdicts as GivenVerdicts
 from mrb_lib.stats.analysis import read_panels as read_panels
 from mrb_lib.stats.clusters import check_cluster, resampling_unit
-from mrb_lib.stats.columns import MOVED, Table
+from mrb_lib.stats.columns import Table, table_named
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.scoring import BOTH_ORDERS
 from mrb_lib.stats.core.table import TABLES as TABLES
@@ -152,9 +152,7 @@ def analyze(
     InputError
         An option is unknown, or the table needs verdicts or preferences that are not there.
     """
-    if table in MOVED and table not in TABLES:
-        raise InputError(f"table {table}: is now part of {MOVED[table]}.")
-    spec = TABLES[table]
+    spec = table_named(table)
     own_options = spec.checked(options)
     check_choice("intervals", intervals, INTERVALS)
     if training is not None and isinstance(verdicts, pd.DataFrame):

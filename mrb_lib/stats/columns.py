@@ -16,6 +16,7 @@ import pandas as pd
 from mrb_lib.stats.clusters import MOST_OF_ONE
 from mrb_lib.stats.core.columns import Meaning
 from mrb_lib.stats.core.table import ABOUT_PAIRS, TABLES, Option
+from mrb_lib.tables.errors import InputError
 
 if TYPE_CHECKING:
     from mrb_lib.stats.analysis import Analysis
@@ -261,3 +262,10 @@ def reasons(rows: pd.DataFrame, columns: Sequence[Column], resamples: int) -> pd
         for alone, texts, count in zip(without_cases, said, n, strict=True)
     ]
     return pd.Series(joined, rows.index, dtype="str")
+
+
+def table_named(name: str) -> Any:
+    """Return a table, of either kind; `InputError` for one that is unknown or that became part of another."""
+    if name in MOVED and name not in TABLES:
+        raise InputError(f"table {name} is now part of {MOVED[name]}.")
+    return TABLES[name]
