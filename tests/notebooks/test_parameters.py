@@ -61,10 +61,12 @@ FIRST: dict[str, dict[str, object]] = {
 SECOND: dict[str, dict[str, object]] = {
     "08_judging": {"judge": "random"},
     "22_transfer": {"judges": f"judge_1, {JUDGES[-1]}"},  # one of them was trained without a department
-    "17_power": {"resamples": 0},  # any other number has its simulated studies take 1,001
 }
 # What a notebook cannot depend on, and why.
-WITHOUT_EFFECT: dict[str, dict[str, str]] = {}
+WITHOUT_EFFECT: dict[str, dict[str, str]] = {
+    "08_judging": {"resamples": "intervals of shares of both orders are Wilson's"},
+    "17_power": dict.fromkeys(("resamples", "seed"), "power follows from variances by formula"),
+}
 
 
 class Undrawn:

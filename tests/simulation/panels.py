@@ -37,3 +37,15 @@ def rows_of(table: str, panel: Panel, gold: pd.DataFrame, cases: pd.DataFrame, *
     analysis = Analysis.from_frames(cases, None, gold, dimensions=panel.dimensions, **options)
     rows: pd.DataFrame = TABLES[table].of(replace(analysis, probes={NO_PROBE: panel}), **own)
     return rows
+
+
+def accuracy(panel: Panel, gold: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
+    """The table `accuracy` without naive baselines and without the dimension `average`."""
+    rows = rows_of("accuracy", panel, gold, cases, own={"references": 0}, **options)
+    return rows[rows["dimension"] != "average"].reset_index(drop=True)
+
+
+def pairs_of(panel: Panel, gold: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
+    """The rows of `significance` that are about two judges in one dimension."""
+    rows = rows_of("significance", panel, gold, cases, **options)
+    return rows[(rows["dimension"] != "average") & (rows["part"] == "pair")].reset_index(drop=True)
