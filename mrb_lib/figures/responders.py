@@ -41,7 +41,7 @@ _RATE_OFFSET = 0.17
     title="Strength of the responders by annotators and judges",
     caption=(
         "Bradley-Terry strengths on {dimension} from the gold labels (green) and from each judge (grey), with 95% "
-        "cluster-bootstrap intervals; responders ordered by the labels, judges by Kendall's tau with them."
+        "intervals; responders ordered by the labels, judges by Kendall's tau with them."
     ),
     reading=(
         "A judge whose points follow the green ones from top to bottom ranks as the annotators do. Points that are "

@@ -12,11 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import mrb_lib
 from mrb_lib.benchmarks.formats import llmfao, pandalm
 from mrb_lib.benchmarks.formats.base import Imported
-from mrb_lib.benchmarks.votes import gold
-from mrb_lib.stats.responders.rank_agreement import Strengths, agreement
-from mrb_lib.stats.responders.ranking import ranking
+from mrb_lib.stats.rank_agreement import Strengths, agreement
 
 EXACT = 1e-6
 PANDALM = {
@@ -50,10 +49,9 @@ LLMFAO = {
 }
 
 
-def table(imported: Imported, resamples: int = 200) -> pd.DataFrame:
-    benchmark = imported.benchmark
-    labels, options = (gold(benchmark), benchmark.annotations), {"cluster": "case_id", "resamples": resamples}
-    return ranking(imported.verdicts, *labels, benchmark.cases, **options)
+def table(imported: Imported) -> pd.DataFrame:
+    options = {"cluster": "case_id", "resamples": 200}
+    return mrb_lib.analyze(imported.benchmark, imported.verdicts, "ranking", **options)
 
 
 def of(frame: pd.DataFrame, source: str, judge: str) -> pd.DataFrame:

@@ -16,7 +16,7 @@ import numpy as np
 
 from mrb_lib.build.construct.pairing.adaptive import adaptive_pairs, posterior
 from mrb_lib.build.construct.pairing.balance import NONE
-from mrb_lib.stats.responders.bradley_terry import bradley_terry
+from mrb_lib.stats.bradley_terry import bradley_terry
 
 R, TIES, BATCH, ALL, SEEDS, SPREAD = 12, 0.15, 66, 1056, 12, 1.5
 PAIRS = np.array(list(combinations(range(R), 2)))
@@ -36,7 +36,7 @@ def _annotate(
 
 def _strengths(wins: np.ndarray, ties: np.ndarray) -> tuple[np.ndarray, float]:
     """Strengths that sum to 1, and their mean standard error by the sandwich, as `ranking` has it."""
-    x = bradley_terry(wins[None], ties[None]).log_strength[0]
+    x = bradley_terry(wins, ties)
     p = 1 / (1 + np.exp(x[None, :] - x[:, None]))
     weight = (wins + wins.T + ties) * p * (1 - p)
     square = wins * (1 - p) ** 2 + (wins * (1 - p) ** 2).T + ties * (0.5 - p) ** 2

@@ -9,7 +9,6 @@ from scipy.special import expit
 
 from mrb_lib.judges.lineup import LINEUP, PROMPT_KEY, pair_of, put_pairs, with_lineups
 from mrb_lib.replies.rankings import RankingReading
-from mrb_lib.stats.responders.item_ranking import item_ranking
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.protocol import VerdictRows
 from tests.judges.item_cases import better_of, item_cases, shown_to_batch, worth
@@ -49,6 +48,11 @@ def gold_of_worth(cases: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"case_id": cases["case_id"], "dimension": "overall", "choice": better_of(cases)})
 
 
+def items_row(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame) -> pd.Series:
+    rows = rows_of("ranking", cases, verdicts, gold, resamples=100)
+    return rows[rows["part"] == "items"].iloc[0]
+
+
 @pytest.mark.parametrize("weights", [STEADY, FIRST_ALONE])
 def test_both_directions_together_recover_the_true_order_that_either_alone_misses(weights: np.ndarray) -> None:
     cases = item_cases(80, K)
@@ -58,7 +62,7 @@ def test_both_directions_together_recover_the_true_order_that_either_alone_misse
     is_one = verdicts["prompt"] == verdicts.groupby([item, "repeat"])["prompt"].transform("first")
     first = verdicts["repeat"] == 0
     all_repeats, both, one, other = (
-        item_ranking(rows, gold, cases, resamples=100).iloc[0]
+        items_row(rows, gold, cases)
         for rows in (verdicts, verdicts[first], verdicts[first & is_one], verdicts[first & ~is_one])
     )
     assert all_repeats[["kendall", "edit_distance", "top_1"]].tolist() == [1, 0, 1], "rotated once round"
@@ -87,5 +91,5 @@ def test_noise_lowers_agreement_and_repeats_of_the_two_directions_raise_it() -> 
     tau = {}
     for noise in (0.3, 1.0, 3.0):
         verdicts, _ = judged(cases, STEADY, noise=noise, seed=2)
-        tau[noise] = item_ranking(verdicts, gold, cases, resamples=50).iloc[0]["kendall"]
+        tau[noise] = items_row(verdicts, gold, cases)["kendall"]
     assert tau[0.3] > tau[1.0] > tau[3.0] > 0

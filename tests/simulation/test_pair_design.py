@@ -10,12 +10,11 @@ import pytest
 
 from mrb_lib.build.construct.pairing.balance import balanced_pairs
 from mrb_lib.build.construct.pairing.design import Assumptions, design
-from mrb_lib.stats.responders.ranking import ranking
+from tests.stats.small_tables import rows_of
 
 R, N, SEEDS = 12, 1026, 8
 NAMES = np.array([f"m{i:02d}" for i in range(R)])
 PAIRS = np.array(list(combinations(range(R), 2)))
-NOBODY = pd.DataFrame({name: pd.Series(dtype="str") for name in ("case_id", "annotator", "dimension", "choice")})
 
 
 @pytest.mark.parametrize("spread", [0.5, 1.5])
@@ -37,7 +36,7 @@ def test_ranking_intervals_are_as_wide_as_announced(spread: float) -> None:
         choice = np.where(drawn < tie, "tie", np.where(drawn < p + tie / 2, "A", "B")).astype(object)
         choice[rng.random(N) < assumed.undecided] = None
         gold = cases[["case_id"]].assign(dimension="overall", choice=choice)
-        table = ranking(None, gold, NOBODY, cases, resamples=400, intervals="recommended")
+        table = rows_of("ranking", cases, None, gold, resamples=0)
         found = table[(table["part"] == "strength") & (table["source"] == "gold")]
         announced = design(cases, assumed).set_index("quantity")["value"]
         widths = (found["high"] - found["low"]).mean(), 3.92 * found["standard_error"].mean()

@@ -13,14 +13,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mrb_lib.stats.responders.comparisons import Responders
-from mrb_lib.stats.responders.rank_agreement import agreement, rank_interval
-from mrb_lib.stats.responders.strengths import Fitted, fit
+from mrb_lib.stats.bradley_terry import Fitted, fit
+from mrb_lib.stats.comparisons import Responders
+from mrb_lib.stats.estimation import Sampling
+from mrb_lib.stats.rank_agreement import agreement, rank_interval
 
-RESAMPLES = 400
 BENCHMARKS = 240
 LOW, HIGH = 0.93, 0.97
-TIE = {"davidson": 0.6, "rao_kupper": 1.5}
 
 
 def pairs(n: int, r: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -28,32 +27,29 @@ def pairs(n: int, r: int, generator: np.random.Generator) -> tuple[np.ndarray, n
     return a, (a + generator.integers(1, r, n)) % r
 
 
-def chances(model: str, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def chances(gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Of a win and of a loss, at a difference of log strengths."""
-    if model == "bradley_terry":
-        score = 1 / (1 + np.exp(-gap))
-        tie = 0.4 * np.minimum(score, 1 - score)
-        return score - tie / 2, 1 - score - tie / 2
-    if model == "davidson":
-        win, loss = np.exp(gap / 2), np.exp(-gap / 2)
-        total = win + loss + TIE[model]
-        return win / total, loss / total
-    return 1 / (1 + TIE[model] * np.exp(-gap)), 1 / (1 + TIE[model] * np.exp(gap))
+    score = 1 / (1 + np.exp(-gap))
+    tie = 0.4 * np.minimum(score, 1 - score)
+    return score - tie / 2, 1 - score - tie / 2
 
 
-def simulated(
-    n: int, skill: np.ndarray, benchmarks: int, *, model: str = "bradley_terry", resamples: int = RESAMPLES
-) -> Iterator[Fitted]:
+def by(codes: np.ndarray) -> Sampling:
+    """Clusters without resamples, which strengths do not need."""
+    return Sampling(codes, np.zeros((0, codes.max() + 1)))
+
+
+def simulated(n: int, skill: np.ndarray, benchmarks: int) -> Iterator[Fitted]:
     """A hundred fits at a time of as many benchmarks, each with n comparisons of random pairs."""
     generator = np.random.default_rng(n)
     r = len(skill)
-    for seed in range(benchmarks // 100):
+    for _ in range(benchmarks // 100):
         a, b = pairs(n, r, generator)
-        win, loss = chances(model, skill[a] - skill[b])
+        win, loss = chances(skill[a] - skill[b])
         chance = generator.random((100, n))
         choice = np.where(chance < win, 0, np.where(chance < win + loss, 1, 2))
         who = Responders([f"r{i:02d}" for i in range(r)], a, b, np.ones(n, dtype=bool))
-        yield fit(np.eye(3)[choice], who, np.arange(n), resamples=resamples, seed=seed)
+        yield fit(np.eye(3)[choice], who, by(np.arange(n)))
 
 
 def holds(low: np.ndarray, high: np.ndarray, truth: np.ndarray | float) -> np.ndarray:
@@ -61,35 +57,20 @@ def holds(low: np.ndarray, high: np.ndarray, truth: np.ndarray | float) -> np.nd
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "r", "benchmarks"), [(100, 5, 800), (400, 5, 500), (400, 11, 300)])
+@pytest.mark.parametrize(("n", "r", "benchmarks"), [(100, 5, 800), (400, 5, 1000), (400, 11, 300)])
 def test_coverage_of_strengths(n: int, r: int, benchmarks: int) -> None:
     skill = np.linspace(-0.8, 0.8, r)
     truth = np.exp(skill) / np.exp(skill).sum()
     covered, errors = [], []
     for found in simulated(n, skill, benchmarks):
-        covered.append(holds(*found.models["bradley_terry"].bounds[:2], truth))
-        error = found.models["bradley_terry"].fit.log_strength - skill
+        covered.append(holds(*found.bounds, truth))
+        error = found.log_strength - skill
         errors.append(error / np.sqrt(np.diagonal(found.covariance, axis1=1, axis2=2)))
     by_responder = np.concatenate(covered).mean(axis=0)
     assert LOW <= by_responder.mean() <= HIGH
     if r == 5:
         assert ((by_responder >= LOW) & (by_responder <= HIGH)).all(), by_responder
     assert np.concatenate(errors).std() == pytest.approx(1, abs=0.05)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("model", list(TIE))
-@pytest.mark.parametrize("n", [100, 400])
-def test_coverage_of_the_models_of_ties(n: int, model: str) -> None:
-    skill = np.linspace(-0.8, 0.8, 5)
-    truth = np.exp(skill) / np.exp(skill).sum()
-    strengths, ties = [], []
-    for found in simulated(n, skill, 400, model=model):
-        bounds = found.models[model].bounds
-        strengths.append(holds(bounds.low, bounds.high, truth))
-        ties.append(holds(bounds.tie_low, bounds.tie_high, TIE[model]))
-    assert LOW <= np.mean(strengths) <= HIGH
-    assert LOW <= np.mean(ties) <= HIGH
 
 
 @pytest.mark.slow
@@ -101,7 +82,7 @@ def test_rank_intervals_hold_the_rank_at_least_as_often_near_ties_too(spread: fl
     ends = np.array(
         [
             rank_interval(found.of(i))
-            for found in simulated(100, np.linspace(spread, -spread, 6), 1000, resamples=0)
+            for found in simulated(100, np.linspace(spread, -spread, 6), 1000)
             for i in range(100)
         ]
     )
@@ -142,7 +123,7 @@ def ranked(
     tie = 0.4 * np.minimum(score, 1 - score)
     choice = np.where(chance < score - tie / 2, 0, np.where(chance < score + tie / 2, 2, 1)).reshape(2 * m, n)
     who = Responders([f"r{i:02d}" for i in range(r)], a, b, np.ones(n, dtype=bool))
-    found = fit(np.eye(3)[choice], who, codes, names=("bradley_terry",), references=m, resamples=0, seed=0)
+    found = fit(np.eye(3)[choice], who, by(codes), references=m)
     rows = [agreement(found.of(i), found.of(m + i), found.shared[i, m + i], 3, seed=i) for i in range(m)]
     return np.array([[row.kendall[1:], row.spearman[1:], row.overlap[1:]] for row in rows]).transpose(1, 2, 0)
 
@@ -218,7 +199,6 @@ def test_clusters_that_go_together_are_covered_as_clusters_and_not_as_cases() ->
         outcomes = np.stack([right, 1 - right, 0 * right], axis=-1)
         for name, unit in (("clusters", codes), ("cases", np.arange(400))):
             if name == "clusters" or seed < 2:
-                bounds = fit(outcomes, who, unit, resamples=RESAMPLES, seed=seed).models["bradley_terry"].bounds
-                covered[name].append(float(holds(bounds.low, bounds.high, truth).mean()))
+                covered[name].append(float(holds(*fit(outcomes, who, by(unit)).bounds, truth).mean()))
     assert LOW <= np.mean(covered["clusters"]) <= HIGH
     assert np.mean(covered["cases"]) < 0.80

@@ -163,17 +163,19 @@ def test_models_calls_the_length_of_a_response_no_cause() -> None:
     assert "higher by 3.7 points (unadjusted" in length
 
 
-def test_ranking_gives_the_places_that_the_first_may_have() -> None:
+def test_ranking_names_the_judge_most_like_the_annotators_only_where_intervals_are_apart() -> None:
     strong = {"part": "strength", "source": "gold", "rank": 1, "win_rate": 0.62}
     agreed = {"part": "agreement", "source": "gold", "judge": "longer", "kendall": -0.24}
     table = rows({**strong, "responder": "m0", "rank_low": 1, "rank_high": 6}, agreed, dimension="overall",
-                 kendall_low=NAN, kendall_high=NAN)  # fmt: skip
+                 token_ratio=NAN).assign(kendall_low=[NAN, -0.5], kendall_high=[NAN, 0.1])  # fmt: skip
     said = TABLES["ranking"].says
     assert "at 95% confidence its place is from 1 to 6" in said(table)
-    assert "The ranking by longer has a Kendall's tau of -0.24 with theirs" in said(table)
-    assert "most like" not in said(table)
-    both = pd.concat([table, table.tail(1).assign(judge="other", kendall=0.5)], ignore_index=True)
-    assert "Of 2 judges, other ranks the models most like the annotators" in said(both)
+    assert "longer ranks the models with a Kendall's tau of -0.24" in said(table)
+    other = table.tail(1).assign(judge="other", kendall=0.5)
+    overlap = pd.concat([table, other.assign(kendall_low=0.0, kendall_high=0.9)], ignore_index=True)
+    assert "Cannot tell which of 2 judges ranks the models most like the annotators" in said(overlap)
+    apart = pd.concat([table, other.assign(kendall_low=0.2, kendall_high=0.9)], ignore_index=True)
+    assert "Of 2 judges, other ranks the models most like the annotators" in said(apart)
 
 
 def test_ppi_speaks_of_a_fifth_of_the_labels_and_not_of_the_most_flattering_share() -> None:

@@ -14,6 +14,7 @@ from mrb_lib.report.notebook.one_judge import cell, promise
 from mrb_lib.stats.core.table import TABLES
 from mrb_lib.stats.phrases import number, of_judges, of_judges_towards, on, opening, percent, points, some
 from mrb_lib.stats.significance.paired import ALPHA
+from mrb_lib.stats.tables.ranking import most_alike
 
 _KRIPPENDORFF = "krippendorff_alpha"
 _TESTS = {
@@ -361,14 +362,11 @@ def calibration(own: pd.DataFrame, answers: pd.DataFrame, *, dimension: str, tar
 
 
 def ranking(agreed: pd.DataFrame, saving: pd.DataFrame, *, dimension: str) -> str:
-    """Which judge ranks the responders most like the annotators, and how many labels verdicts save."""
+    """Say which judge ranks the responders most like the annotators, if any does, and how many labels verdicts save."""
     known = agreed[(agreed["dimension"] == dimension) & agreed["kendall"].notna()]
     if known.empty:
         return f"The responders cannot be ranked {on(dimension)}."
-    best = known.sort_values(["kendall", "judge"], ascending=[False, True]).iloc[0]
-    tau = number(best, "kendall")
-    said = f"The ranking of the responders {on(dimension)} by {best['judge']} has a Kendall's tau of {tau} "
-    said += "with the annotators'" + (f", the highest of {len(known)} judges." if len(known) > 1 else ".")
+    said = most_alike(known, f"the responders {on(dimension)}")
     saving = saving.dropna(subset="expected_label_saving")
     if saving.empty:
         return said

@@ -12,8 +12,8 @@ from scipy import special
 from mrb_lib.stats.multiplicity import adjust_families
 from mrb_lib.stats.options import FloatArray, IntArray, join_reasons
 from mrb_lib.stats.probes.pairing import Paired, labelled
+from mrb_lib.stats.rank_agreement import Strengths, rank_interval, ranks
 from mrb_lib.stats.resampling.resample import cluster_sums
-from mrb_lib.stats.responders.rank_agreement import Strengths, rank_interval, ranks
 from mrb_lib.stats.significance.paired import ALPHA
 from mrb_lib.stats.subfields import Group
 from mrb_lib.stats.transfer.rankings import kendall

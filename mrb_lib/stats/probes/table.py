@@ -141,7 +141,7 @@ def probes(
         choices should flip, since the labels are then not what is right. Over the `n` cases that are scored for all
         `n_judges` in both conditions `accuracy` and `rank` are without the probe, `accuracy_probed` and `rank_probed`
         with it. Ranks have intervals that hold each with 95%, see
-        `mrb_lib.stats.responders.rank_agreement.rank_interval`; `kendall_tau` (tau-b) is of the two orders of judges.
+        `mrb_lib.stats.rank_agreement.rank_interval`; `kendall_tau` (tau-b) is of the two orders of judges.
         `n_reversed` other judges are above the judge in one condition and below it in the other; of
         `n_reversed_shown` that is shown: both differences, by t tests robust to clusters; the p of a reversal is the
         larger of the two, corrected for all pairs of judges and all probes on a dimension (`family`), and

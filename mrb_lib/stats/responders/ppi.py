@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from mrb_lib.stats.comparisons import NO_RESPONDERS, A, Responders, from_verdicts, responders
 from mrb_lib.stats.core.panel import TIE, Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.table import register_table
@@ -23,7 +24,6 @@ from mrb_lib.stats.options import (
 )
 from mrb_lib.stats.resampling.resample import NO_VARIATION, ONE_CLUSTER, cluster_codes
 from mrb_lib.stats.responders import reading
-from mrb_lib.stats.responders.comparisons import NO_RESPONDERS, A, Responders, from_verdicts, responders
 from mrb_lib.stats.responders.prediction_powered import Estimates, bounds, mean
 from mrb_lib.tables.errors import InputError
 

@@ -8,13 +8,13 @@ from typing import Final, NamedTuple
 import numpy as np
 import pandas as pd
 
+from mrb_lib.stats.comparisons import from_labels, from_verdicts
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.table import Option, register_table
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, join_reasons, typed, with_ends
 from mrb_lib.stats.resampling.resample import cluster_codes, cluster_sums, mean_over_clusters
 from mrb_lib.stats.resampling.robust import Estimate, layout, ratio_of_sums, share_interval, t_interval
-from mrb_lib.stats.responders.comparisons import from_labels, from_verdicts
 from mrb_lib.stats.selection import reading
 from mrb_lib.stats.selection.choosing import Chosen, choose
 from mrb_lib.stats.selection.items import Items, items
@@ -65,7 +65,7 @@ def best_of_n(
     verdicts : the verdicts table or panel, of one probe; `score_a`, `score_b` are read where it has them
     gold, dimensions, cluster : as in `mrb_lib.stats.accuracy.accuracy`; clusters that share an item are one
     cases : with `item`, `question`, the responses' texts or responders, see `mrb_lib.stats.selection.items.items`
-    policy : how verdicts on a case become one comparison, see `mrb_lib.stats.responders.comparisons.from_verdicts`
+    policy : how verdicts on a case become one comparison, see `mrb_lib.stats.comparisons.from_verdicts`
     seed : of the subsets of responses that are drawn, where there are more than 1,000 of a size
     complete : 0 counts items in which some pairs of responses are not cases, too: each response then needs one case
 

@@ -32,14 +32,13 @@ from mrb_lib.build.construct.pairing.balance import NONE, balanced_pairs
 from mrb_lib.build.construct.pairing.design import Assumptions, design, meetings
 from mrb_lib.build.construct.release import Terms, release
 from mrb_lib.build.construct.work import Work, begin, create_work, open_work
-from mrb_lib.stats.responders.bradley_terry import bradley_terry
-from mrb_lib.stats.responders.ranking import ranking
+from mrb_lib.stats.bradley_terry import bradley_terry
 from mrb_lib.tables.schema import DIMENSIONS
+from tests.stats.small_tables import rows_of
 
 R, N, TIES, BATCH = 12, 1026, 0.15, 66
 PAIRS = np.array(list(combinations(range(R), 2)))
 NAMES = np.array([f"m{i:02d}" for i in range(R)])
-NOBODY = pd.DataFrame({name: pd.Series(dtype="str") for name in ("case_id", "annotator", "dimension", "choice")})
 
 
 def designs(seeds: int) -> None:
@@ -65,7 +64,7 @@ def designs(seeds: int) -> None:
             choice = np.where(drawn < tie, "tie", np.where(drawn < p + tie / 2, "A", "B")).astype(object)
             choice[rng.random(len(p)) < 0.05] = None
             gold = cases[["case_id"]].assign(dimension="overall", choice=choice)
-            table = ranking(None, gold, NOBODY, cases, resamples=400, intervals="recommended")
+            table = rows_of("ranking", cases, None, gold, resamples=0)
             rows = table[(table["part"] == "strength") & (table["source"] == "gold")]
             found.append((rows["high"] - rows["low"]).mean() / announced["strength_width"])
     print(f"{connected} of {seeds} connected; meetings differ by at most {max(apart)}")
@@ -87,7 +86,7 @@ def annotate(wins: np.ndarray, ties: np.ndarray, counts: np.ndarray, x: np.ndarr
 
 def errors(wins: np.ndarray, ties: np.ndarray) -> tuple[float, float, np.ndarray, np.ndarray]:
     """Mean standard errors of log strengths and of strengths, by the sandwich; the strengths with theirs."""
-    x = bradley_terry(wins[None], ties[None]).log_strength[0]
+    x = bradley_terry(wins, ties)
     p = 1 / (1 + np.exp(x[None] - x[:, None]))
     weight = (wins + wins.T + ties) * p * (1 - p)
     square = wins * (1 - p) ** 2 + (wins * (1 - p) ** 2).T + ties * (0.5 - p) ** 2

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from mrb_lib.stats.responders.rank_agreement import (
+from mrb_lib.stats.rank_agreement import (
     RankAgreement,
     Strengths,
     agreement,

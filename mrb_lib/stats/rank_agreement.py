@@ -20,8 +20,8 @@ import numpy as np
 from scipy import special
 
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
+from mrb_lib.stats.rank_posterior import posterior_draws
 from mrb_lib.stats.resampling.resample import CONFIDENCE
-from mrb_lib.stats.responders.rank_posterior import posterior_draws
 
 LEAST_ERROR = 1e-9
 FEWEST_RANKED = 3
