@@ -12,24 +12,21 @@ from mrb_lib.cli.listing import count
 if TYPE_CHECKING:
     from mrb_lib.benchmarks.benchmark import Benchmark
     from mrb_lib.review.records.store import Store
-    from mrb_lib.stats.agreement.until import Target
+    from mrb_lib.stats.until import Target
 
 
 def show_until(benchmark: Benchmark, store: Store, target: Target, *, as_json: bool = False) -> None:
     """Print what is wanted of the agreement on each dimension of one choice, what it is, and what would help."""
     from mrb_lib.cli import render
     from mrb_lib.review.records.exchange import annotations_of
-    from mrb_lib.stats.agreement import agreement
-    from mrb_lib.stats.agreement.until import until
+    from mrb_lib.stats.analyze import analyze
+    from mrb_lib.stats.until import until
 
     annotations, _ = annotations_of(benchmark, store)
     several = list(benchmark.meta.labels)
     benchmark = replace(benchmark, annotations=annotations).of_one_choice
     meta = benchmark.meta
-    estimates = agreement(
-        benchmark.annotations, benchmark.cases, categories=meta.categories, level=meta.level, dimensions=meta.dimensions
-    )
-    table = until(estimates, target)
+    table = until(analyze(benchmark, None, "agreement", pairs=0), target)
     simulated = meta.kind == "simulated"
     if as_json:
         typer.echo(render.as_json(table, table="until", policy=None, simulated=simulated))

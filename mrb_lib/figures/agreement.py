@@ -171,7 +171,7 @@ def pairs(frame: pd.DataFrame, *, annotators: Sequence[str] | None = None) -> Pa
 
     Parameters
     ----------
-    frame : dimension, annotator_1, annotator_2, n, cohen_kappa, cohen_kappa_low, cohen_kappa_high
+    frame : dimension, annotator_1, annotator_2, n_cases, cohen_kappa, cohen_kappa_low, cohen_kappa_high
     annotators : the rows and columns, in this order; None for all by name
     """
     if annotators is None:
@@ -218,7 +218,7 @@ def _cells(kappas: pd.DataFrame, numbers: dict[str, int]) -> tuple[NDArray[np.fl
     """Kappas below the diagonal, and what is written on them, of annotators by their numbers."""
     values = np.full((len(numbers), len(numbers)), np.nan)
     texts = [["" for _ in numbers] for _ in numbers]
-    columns = ("annotator_1", "annotator_2", "n", "cohen_kappa", "cohen_kappa_low", "cohen_kappa_high")
+    columns = ("annotator_1", "annotator_2", "n_cases", "cohen_kappa", "cohen_kappa_low", "cohen_kappa_high")
     for first, second, n, kappa, low, high in zip(*(kappas[name] for name in columns), strict=True):
         if first in numbers and second in numbers and not pd.isna(kappa):
             i, j = sorted((numbers[first], numbers[second]), reverse=True)

@@ -22,7 +22,7 @@ from mrb_lib.stats.scoring import Scores, score
 from mrb_lib.stats.subfields import By, Group, groups
 from mrb_lib.stats.verdicts import Verdicts, labels_of
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.schema import CHOICES, KEYS, NO_PROBE
+from mrb_lib.tables.schema import CHOICES, KEYS, NO_PROBE, are_numbers
 
 _ORDERED_PREFERENCE = ("A", "tie", "B")
 POSTERIOR: Final = "posterior"
@@ -186,11 +186,27 @@ class Analysis:
 
     @property
     def categories(self) -> tuple[str, ...]:
-        """The labels in their order of measurement: a tie lies between A and B."""
-        declared = self.benchmark.meta.categories
-        if self.level == "nominal" or not self.benchmark.meta.is_preference:
+        """The labels in their order of measurement: a tie lies between A and B, and numbers rise.
+
+        Raises
+        ------
+        InputError
+            The level has an order, and nothing says in which order the labels are.
+        """
+        meta, declared = self.benchmark.meta, self.benchmark.meta.categories
+        if self.level == "nominal":
             return declared
-        return tuple(name for name in _ORDERED_PREFERENCE if name in declared)
+        if meta.is_preference:
+            return tuple(name for name in _ORDERED_PREFERENCE if name in declared)
+        if are_numbers(declared):
+            return tuple(sorted(declared, key=float))
+        if meta.level == "nominal" and not meta.is_rating:
+            raise InputError(
+                f"level {self.level!r}: the order of the labels of {meta.name} ({', '.join(declared)}) is not known; "
+                f'write them from the lowest as categories = ["...", "..."], and level = "{self.level}", in its '
+                "benchmark.toml."
+            )
+        return declared
 
     @property
     def offered(self) -> tuple[str, ...]:

@@ -2,107 +2,138 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mrb_lib.stats.estimation import FloatArray, IntArray, Quantity, divide
+from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, Quantity, divide
+from mrb_lib.tables.schema import category_numbers
+
+Made = Quantity | Callable[[IntArray], Quantity]
 
 
-def scaled(categories: tuple[str, ...], level: str) -> FloatArray:
+def scaled(categories: Sequence[str], level: str) -> FloatArray:
     """Return the categories as numbers from 0 to 1: on the interval level their own, if they are numbers."""
-    values = np.arange(len(categories), dtype=np.float64)
-    if level == "interval" and all(name.replace(".", "", 1).lstrip("-").isdigit() for name in categories):
-        values = np.array([float(name) for name in categories])
-    span = np.ptp(values)
+    values = np.array(category_numbers(categories)) if level == "interval" else np.arange(len(categories), dtype=float)
+    span = np.ptp(values) if len(values) else 0.0
     return (values - values.min()) / span if span > 0 else np.zeros(len(values))
 
 
-def coefficients(labels: IntArray, values: FloatArray, level: str, used: int) -> dict[str, Quantity]:
-    """Every coefficient that a level of measurement allows.
+def coefficients(labels: IntArray, values: FloatArray, level: str, used: BoolArray) -> dict[str, Made]:
+    """Return every coefficient that a level of measurement allows, by name.
 
     Parameters
     ----------
     labels : shape (cases, m, raters), the codes of labels, -1 for none; m are dimensions
     values : shape (K,), the categories as numbers, see `scaled`
-    used : how many categories raters use anywhere, among which AC1 and AC2 share out chance agreement
+    used : shape (K,), the categories that raters use anywhere, among which AC1 and AC2 share out chance agreement
 
     Notes
     -----
-    Percent agreement and Fleiss' kappa are means over pairs of raters of a case, and take missing labels as Gwet (2014)
-    does; alpha is Krippendorff's (2011), AC1 and AC2 Gwet's (2008, doi:10.1348/000711006X126600), the kappas means over
-    pairs of raters of Cohen's (1960, 1968). Compared with `krippendorff`, statsmodels and irrCAC's published values.
+    Percent agreement and Fleiss' kappa are means over pairs of raters of a case, and take missing labels as Gwet (2014,
+    Handbook of Inter-Rater Reliability, ch. 3) does; alpha is Krippendorff's (2011), AC1 and AC2 Gwet's (2008,
+    doi:10.1348/000711006X126600), the kappas means over pairs of raters of Cohen's (1960, 1968). Compared with
+    `krippendorff`, statsmodels and irrCAC's published values.
     """
-    k, weights = len(values), (values[:, None] - values[None, :]) ** 2
+    k, q, weights = len(values), int(used.sum()), (values[:, None] - values[None, :]) ** 2
     votes = (labels[..., None] == np.arange(k)).sum(axis=2).astype(np.float64)  # cases, m, K
     n = votes.sum(axis=-1)
     paired, pairs = n >= 2, np.maximum(n * (n - 1), 1.0)
     agreeing = np.where(paired, (votes * (votes - 1)).sum(axis=-1) / pairs, 0.0)
     squares = np.einsum("cmk,kl,cml->cm", votes, weights, votes) / pairs * paired
     shares = votes / np.maximum(n, 1.0)[..., None]
-    base = np.concatenate([paired[..., None], agreeing[..., None], squares[..., None], shares], axis=-1).astype(
-        np.float64
-    )
-
-    def chance_corrected(
-        by_chance: Callable[[np.ndarray], np.ndarray], observed: Callable[[np.ndarray], np.ndarray]
-    ) -> Quantity:
-        def statistic(sums: np.ndarray) -> np.ndarray:
-            concentration = (divide(sums[..., 3:], sums[..., 3:].sum(axis=-1, keepdims=True)) ** 2).sum(axis=-1)
-            chance = by_chance(concentration)
-            return divide(observed(sums) - chance, 1 - chance)
-
-        return Quantity(base, statistic, (n > 0).astype(np.float64))
+    scalars = np.stack([paired, agreeing, squares], axis=-1).astype(np.float64)
+    base, counted = np.concatenate([scalars, shares], axis=-1), (n > 0).astype(np.float64)
 
     def agreed(sums: np.ndarray) -> np.ndarray:
         return divide(sums[..., 1], sums[..., 0])
 
-    out = {
+    def beyond(scale: Callable[[np.ndarray], np.ndarray], observed: Callable[[np.ndarray], np.ndarray]) -> Quantity:
+        def statistic(sums: np.ndarray) -> np.ndarray:
+            concentration = (divide(sums[..., 3:], sums[..., 3:].sum(axis=-1, keepdims=True)) ** 2).sum(axis=-1)
+            chance = scale(concentration)
+            return divide(observed(sums) - chance, 1 - chance)
+
+        return Quantity(base, statistic, counted)
+
+    def mean_kappa(distance: FloatArray) -> Callable[[IntArray], Quantity]:
+        return lambda cases: kappa(labels[cases], distance)
+
+    out: dict[str, Made] = {
         "percent_agreement": Quantity(base[..., [1, 0]]),
-        "cohen_kappa": kappa(labels, 1 - np.eye(k)),
-        "fleiss_kappa": chance_corrected(lambda concentration: concentration, agreed),
+        "cohen_kappa": mean_kappa(1 - np.eye(k)),
+        "fleiss_kappa": beyond(lambda concentration: concentration, agreed),
         "krippendorff_alpha": alpha(votes, values, level),
     }
-    if used > 1:
-        out["gwet_ac1"] = chance_corrected(lambda concentration: (1 - concentration) / (used - 1), agreed)
+    if q > 1:
+        out["gwet_ac1"] = beyond(lambda concentration: (1 - concentration) / (q - 1), agreed)
     if level != "nominal":
-        out |= {"linear_kappa": kappa(labels, np.sqrt(weights)), "quadratic_kappa": kappa(labels, weights)}
-    if level != "nominal" and used > 1:
-        spread = (used**2 - weights.sum()) / (used * (used - 1))
-        out["gwet_ac2"] = chance_corrected(lambda concentration: spread * (1 - concentration),
-                                           lambda sums: 1 - divide(sums[..., 2], sums[..., 0]))  # fmt: skip
+        out |= {"linear_kappa": mean_kappa(np.sqrt(weights)), "quadratic_kappa": mean_kappa(weights)}
+        among = values[used]
+        reach = float(np.ptp(among)) ** 2 if q > 1 else 0.0
+        if reach > 0:
+            near = (1 - (among[:, None] - among) ** 2 / reach).sum() / (q * (q - 1))
+            out["gwet_ac2"] = beyond(
+                lambda concentration: near * (1 - concentration),
+                lambda sums: 1 - divide(sums[..., 2], sums[..., 0]) / reach,
+            )
     if level == "interval":
         out |= {"icc_2_1": icc(labels, values, several=False), "icc_2_k": icc(labels, values, several=True)}
     return out
 
 
 def kappa(labels: IntArray, distance: FloatArray) -> Quantity:
-    """The mean over pairs of raters of 1 - observed / expected distance between their labels, where that is defined."""
-    k, (first, second) = len(distance), np.triu_indices(labels.shape[2], k=1)
-    both = (labels[:, :, first] >= 0) & (labels[:, :, second] >= 0)
-    cell = np.where(both, labels[:, :, first] * k + labels[:, :, second], -1)
-    shared = both.sum(axis=0) >= 2
-    adds = (cell[..., None] == np.arange(k * k)) & shared[..., None]  # cases, m, pairs, cells
-    shape = (len(first), k, k)
+    """Return the mean of Cohen's kappa (1 - observed / expected distance of labels) over pairs of raters.
+
+    Pairs that share fewer than two of the cases, or gave one and the same label only, are left out of the mean.
+    """
+    k, given = len(distance), labels >= 0
+    together = np.einsum("nma,nmb->mab", given.astype(np.float64), given.astype(np.float64))
+    first, second = np.nonzero(np.triu((together >= 2).any(axis=0), k=1))
+    kept = given[:, :, first] & given[:, :, second] & (together[:, first, second] >= 2)
+    one, other = labels[:, :, first], labels[:, :, second]
+    parts = [(kept * distance[one, other])[..., None]]
+    parts += [((each[..., None] == np.arange(k)) & kept[..., None]).astype(np.float64) for each in (one, other)]
+    adds = np.concatenate(parts, axis=-1)  # cases, m, pairs, 1 + 2K
 
     def statistic(sums: np.ndarray) -> np.ndarray:
-        table = sums.reshape(*sums.shape[:-1], *shape)
-        n = table.sum(axis=(-2, -1))
-        expected = np.einsum("...i,ij,...j->...", table.sum(axis=-1), distance, table.sum(axis=-2))
-        each = 1 - divide(n * (table * distance).sum(axis=(-2, -1)), expected)
+        by_pair = sums.reshape(*sums.shape[:-1], len(first), 1 + 2 * k)
+        apart, rows, columns = by_pair[..., 0], by_pair[..., 1 : 1 + k], by_pair[..., 1 + k :]
+        expected = np.einsum("...i,ij,...j->...", rows, distance, columns)
+        each = 1 - divide(rows.sum(axis=-1) * apart, expected)
         known = np.isfinite(each)
         return divide(np.where(known, each, 0.0).sum(axis=-1), known.sum(axis=-1))
 
-    return Quantity(adds.reshape(*labels.shape[:2], -1).astype(np.float64), statistic)
+    return Quantity(adds.reshape(*labels.shape[:2], len(first) * (1 + 2 * k)), statistic)
+
+
+def prevalence_index(shares: FloatArray, q: int) -> float:
+    """Return how unevenly q categories are used, from their shares (K,): 0 evenly, 1 one category only.
+
+    With two categories it is the absolute difference of their shares, the prevalence index of Byrt, Bishop and Carlin
+    (1993, doi:10.1016/0895-4356(93)90018-V); with more, the square root of (q sum p^2 - 1) / (q - 1).
+    """
+    return float(np.sqrt(max((q * (shares**2).sum() - 1) / (q - 1), 0.0))) if q > 1 else np.nan
+
+
+def bias_index(first: FloatArray, second: FloatArray, q: int) -> FloatArray:
+    """Return how differently two annotators use q categories, from shares (..., K): 0 alike, 1 never the same.
+
+    With two categories it is the bias index of Byrt, Bishop and Carlin (1993). Cohen's kappa is
+    (PABAK - PI^2 + BI^2) / (1 - PI^2 + BI^2), PI being the prevalence index of the mean shares and PABAK
+    (q percent agreement - 1) / (q - 1).
+    """
+    scale = q / (q - 1) if q > 1 else np.nan
+    return np.asarray(np.sqrt(scale * (((first - second) / 2) ** 2).sum(axis=-1)))
 
 
 def alpha(votes: FloatArray, values: FloatArray, level: str) -> Quantity:
-    """Krippendorff's alpha: on the ordinal level distances depend on all labels, and the sums are of coincidences."""
+    """Return Krippendorff's alpha; on the ordinal level distances depend on all labels, so that sums are coincidences."""
     n = votes.sum(axis=-1)
     paired, k = n >= 2, len(values)
     pairs = votes[..., :, None] * votes[..., None, :] - np.eye(k) * votes[..., None]
     coincidences = pairs / np.maximum(n - 1, 1.0)[..., None, None] * paired[..., None, None]
-    adds = np.concatenate([votes * paired[..., None], coincidences.reshape(*n.shape, -1)], axis=-1)
+    adds = np.concatenate([votes * paired[..., None], coincidences.reshape(*n.shape, k * k)], axis=-1)
 
     def statistic(sums: np.ndarray) -> np.ndarray:
         each, together = sums[..., :k], sums[..., k:].reshape(*sums.shape[:-1], k, k)
@@ -116,7 +147,7 @@ def alpha(votes: FloatArray, values: FloatArray, level: str) -> Quantity:
 
 
 def icc(labels: IntArray, values: FloatArray, several: bool) -> Quantity:
-    """The intraclass correlation ICC(2,1) of single scores, or ICC(2,k) of a case's mean score; raters are a sample.
+    """Return the intraclass correlation ICC(2,1) of single scores, or ICC(2,k) of a case's mean score; raters are a sample.
 
     Shrout and Fleiss (1979, doi:10.1037/0033-2909.86.2.420); components of variance by Henderson's first method, which
     takes missing scores (Searle, Casella and McCulloch 1992, ch. 5). Compared with pingouin.

@@ -246,8 +246,12 @@ def gradient(statistic: Statistic, total: FloatArray) -> FloatArray:
 
     They have no rounding error (Squire and Trapp 1998, doi:10.1137/S003614459631241X).
     """
-    steps = 1j * _STEP * np.eye(total.shape[-1])
-    return np.stack([np.imag(statistic(total + step)) for step in steps], axis=-1) / _STEP
+    slope = np.empty(total.shape)
+    for i in range(total.shape[-1]):
+        moved = total.astype(np.complex128)
+        moved[..., i] += 1j * _STEP
+        slope[..., i] = np.imag(statistic(moved)) / _STEP
+    return slope
 
 
 def satterthwaite(sizes: FloatArray, design_effect: FloatArray) -> FloatArray:

@@ -62,14 +62,21 @@ def coefficient(e: Estimate) -> Interval:
     """Return the interval of a coefficient of agreement: percentiles, widened where clusters are few.
 
     They are as far out as Student's t is beyond 1.96 (Hesterberg 2015, doi:10.1080/00031305.2015.1089789); a resample
-    of n varies less than a sample, by n - 1 over n. Where clusters cross, t.
+    of n varies less than a sample, by n - 1 over n. Where clusters cross, t. NaN where cases do not differ.
     """
     free = np.where(np.isnan(e.df), 1.0, e.df)
     reach = np.asarray(stdtrit(free, _UPPER) * np.sqrt((free + 1) / free), dtype=np.float64)
     if e.sampling.crossed is not None:
         return t(e)
-    low, high = percentiles(e, reach)
+    low, high = (np.where(e.error > _NO_SPREAD, end, np.nan) for end in percentiles(e, reach))
     return Interval(low, high, _named("percentile", low))
+
+
+def share_of_pairs(e: Estimate) -> Interval:
+    """Return the interval of a mean over cases of shares of pairs: as of a coefficient, and Wilson's at 0 and 1."""
+    certain, drawn, rarely = ~(e.error > _NO_SPREAD), coefficient(e), proportion(e)
+    low, high = (np.where(certain, rarely[i], drawn[i]) for i in (0, 1))
+    return Interval(np.maximum(low, 0.0), high, np.where(certain, "wilson", "percentile"))
 
 
 def proportion(e: Estimate) -> Interval:

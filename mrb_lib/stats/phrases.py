@@ -7,6 +7,12 @@ import pandas as pd
 
 UNKNOWN = "not known"
 WHOLE = "overall"
+_HUMAN_LEVELS = {
+    "agreement": "two annotators with each other",
+    "ceiling": "one annotator with the majority of the others",
+    "selective": "one annotator with the others on the cases that a judge answers",
+    "annotators": "one annotator with the label that a model of their errors infers",
+}
 
 
 def main_dimension(frame: pd.DataFrame) -> str:
@@ -101,6 +107,15 @@ def of_judges_towards(longer: int, shorter: int, total: int, what: str) -> str:
     counts = {which: count for which, count in (("longer", longer), ("shorter", shorter)) if count}
     (which, count), *others = counts.items() or [("longer or shorter", 0)]
     return of_judges(count, total, what.format(which)) + "".join(f", {more} {other} ones" for other, more in others)
+
+
+def human_level(table: str) -> str:
+    """Say which agreement of people a table shows, and which tables show another."""
+    others = [f"{name} ({what})" for name, what in _HUMAN_LEVELS.items() if name != table]
+    return (
+        f"This compares {_HUMAN_LEVELS[table]}; other tables show other human levels: {', '.join(others[:-1])} and "
+        f"{others[-1]}."
+    )
 
 
 def some(count: int, one: str, more: str, what: str = "") -> str:

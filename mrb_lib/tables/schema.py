@@ -7,9 +7,9 @@ repeat and probe). Columns a table does not know are carried along untouched.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from math import isfinite, nan
+from math import isfinite
 from typing import Literal, get_args
 
 Choice = Literal["A", "B", "tie"]
@@ -88,13 +88,19 @@ def split_labels(choice: str) -> tuple[str, ...]:
     return () if choice == NO_LABEL else tuple(choice.split(SEPARATOR))
 
 
+def are_numbers(categories: Iterable[str]) -> bool:
+    """Whether all labels are finite numbers."""
+    try:
+        return all(isfinite(float(name)) for name in categories)
+    except ValueError:
+        return False
+
+
 def category_numbers(categories: Sequence[str]) -> tuple[float, ...]:
     """The numbers of ordered categories: the categories themselves where all are numbers, else 1, 2, ..."""
-    try:
-        numbers = tuple(float(name) for name in categories)
-    except ValueError:
-        numbers = (nan,)
-    return numbers if all(map(isfinite, numbers)) else tuple(float(place + 1) for place in range(len(categories)))
+    if are_numbers(categories):
+        return tuple(float(name) for name in categories)
+    return tuple(float(place + 1) for place in range(len(categories)))
 
 
 ColumnType = Literal["str", "int", "float", "names", "date", "rubric"]

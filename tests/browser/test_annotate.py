@@ -18,7 +18,7 @@ from mrb_lib.review.records.assignment import assign
 from mrb_lib.review.records.exchange import annotations_of
 from mrb_lib.review.records.marks import AnnotatorAnswer
 from mrb_lib.review.records.store import Store, open_store
-from mrb_lib.stats.agreement import agreement
+from tests.stats.small_tables import agreement
 
 from .axe import violations, violations_in_both_schemes
 from .hostile import ANNOTATORS, harm, write_hostile

@@ -57,7 +57,15 @@ class Frames:
             for first, second in itertools.combinations(annotators, 2)
             for kappa in [float(self.rng.uniform(0.4, 0.9))]
         ]
-        names = ["dimension", "annotator_1", "annotator_2", "n", "cohen_kappa", "cohen_kappa_low", "cohen_kappa_high"]
+        names = [
+            "dimension",
+            "annotator_1",
+            "annotator_2",
+            "n_cases",
+            "cohen_kappa",
+            "cohen_kappa_low",
+            "cohen_kappa_high",
+        ]
         return pd.DataFrame(rows, columns=names)
 
     def consistency(self, judges: Sequence[str], dimensions: Sequence[str]) -> pd.DataFrame:

@@ -222,7 +222,7 @@ def test_annotator_pairs_ignore_the_order_of_the_two() -> None:
             "dimension": "overall",
             "annotator_1": ["c", "a"],
             "annotator_2": ["a", "b"],
-            "n": 10,
+            "n_cases": 10,
             "cohen_kappa": [0.5, -0.25],
             "cohen_kappa_low": [0.4, -0.5],
             "cohen_kappa_high": [0.6, 0.0],

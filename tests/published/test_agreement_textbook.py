@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,8 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.formats import kqa, pandalm
-from mrb_lib.stats.agreement import agreement, annotator_pairs
-from mrb_lib.stats.analyze import analyze
+from mrb_lib.stats import intervals
+from tests.stats.small_tables import agreement, annotator_pairs, estimated
 
 # Fleiss (1971), Psychological Bulletin 76, table 1: the diagnoses of 30 patients by six psychiatrists each; `diagnoses`
 # of the R package irr, whose kappa is .4302445.
@@ -21,10 +22,6 @@ DIAGNOSES = (
 )
 # Shrout & Fleiss (1979), Psychological Bulletin 86, table 2: six targets by four judges.
 TARGETS = ((9, 2, 5, 8), (6, 1, 3, 2), (8, 4, 6, 8), (7, 1, 2, 6), (10, 5, 6, 9), (6, 2, 4, 7))
-
-
-T_100 = 1.984217
-"""The 97.5% quantile of Student's t with 99 degrees of freedom."""
 
 
 def cases_of(n: int) -> pd.DataFrame:
@@ -47,10 +44,10 @@ def labels(table: Sequence[Sequence[int]]) -> list[str]:
     return [str(i) for i in range(len(table))]
 
 
-def error_of_kappa(row: pd.Series, name: str) -> float:
-    """The standard error behind an analytic interval of 100 cases, which is one of Fisher's z by Student's t."""
-    low, high = np.arctanh(row[[f"{name}_analytic_low", f"{name}_analytic_high"]].to_numpy(dtype=float))
-    return float((high - low) / 2 * (1 - row[name] ** 2) / (T_100 * np.sqrt(100 / 99)))
+def error_of(tables: tuple[pd.DataFrame, pd.DataFrame], name: str, categories: Sequence[str], level: str) -> float:
+    """The standard error by n; the estimator's (CR2) is by n - 1."""
+    n = len(tables[1])
+    return float(estimated(*tables, name, categories=categories, level=level).error[0] * np.sqrt((n - 1) / n))
 
 
 def test_fleiss_1971() -> None:
@@ -61,12 +58,14 @@ def test_fleiss_1971() -> None:
 
 
 def test_shrout_and_fleiss_1979() -> None:
-    """ICC(2,1) .29 and ICC(2,4) .62; the interval of ICC(2,1), .019 to .761, is that of the R package psych."""
+    """ICC(2,1) .29 and ICC(2,4) .62.
+
+    The interval of the R package psych, .019 to .761, is by the F distribution, of annotators who are a sample. No table
+    has it: intervals are about the annotators as they are.
+    """
     row = agreement(*of_cases(TARGETS), categories=[str(i) for i in range(1, 11)], level="interval").iloc[0]
     assert row["icc_2_1"] == pytest.approx(0.29, abs=5e-3)
     assert row["icc_2_k"] == pytest.approx(0.62, abs=5e-3)
-    assert row["icc_2_1_analytic_low"] == pytest.approx(0.019, abs=5e-4)
-    assert row["icc_2_1_analytic_high"] == pytest.approx(0.761, abs=5e-4)
     assert row["annotators_per_case"] == pytest.approx(4)
 
 
@@ -82,7 +81,8 @@ def test_kappa_and_weighted_kappa_of_fleiss_levin_and_paik(name: str, value: flo
     table = [[75, 1, 4], [5, 4, 1], [0, 0, 10]]
     row = annotator_pairs(*of_table(table), categories=labels(table), level="ordinal", resamples=0).iloc[0]
     assert row[name] == pytest.approx(value, abs=6e-5)
-    assert error_of_kappa(row, name) == pytest.approx((high - low) / (2 * 1.959964), abs=3e-5)
+    error = error_of(of_table(table), name, labels(table), "ordinal")
+    assert error == pytest.approx((high - low) / (2 * 1.959964), abs=3e-5)
 
 
 def test_gwet_paradox() -> None:
@@ -96,27 +96,27 @@ def test_gwet_paradox() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "error"),
+    ("name", "value", "error", "factor"),
     [
-        ("cohen_kappa", 0.7964094, 0.05891072),
-        ("fleiss_kappa", 0.7962397, 0.05905473),
-        ("gwet_ac1", 0.8493305, 0.04321747),
-        ("krippendorff_alpha", 0.7972585, 0.05905473),
-        ("percent_agreement", 0.89, 0.03128898),
-        ("pabak", 0.835, 0.04693346),
+        ("cohen_kappa", 0.7964094, 0.05891072, 1),
+        ("fleiss_kappa", 0.7962397, 0.05905473, 1),
+        ("gwet_ac1", 0.8493305, 0.04321747, 1),
+        ("krippendorff_alpha", 0.7972585, 0.05905473, 200 / 199),
+        ("percent_agreement", 0.89, 0.03128898, 1),
     ],
 )
-def test_three_abstractors_as_in_irrcac(name: str, value: float, error: float) -> None:
+def test_three_abstractors_as_in_irrcac(name: str, value: float, error: float, factor: float) -> None:
     """`cont3x3abstractors` of the R package irrCAC, as github.com/kgwet/irrCAC prints it in its README.
 
-    Its errors of tables divide by n, those of raw data by n - 1.
+    Its errors of tables divide by n, those of raw data by n - 1. The error of alpha here is that of the estimate, in
+    which 1 - alpha has Krippendorff's correction for small samples, 199 / 200 with 200 labels; irrCAC leaves that out
+    of the error.
     """
     table = [[13, 0, 0], [0, 20, 7], [0, 4, 56]]
     row = agreement(*of_table(table), categories=labels(table), resamples=0).iloc[0]
     assert row[name] == pytest.approx(value, abs=5e-8)
-    half = (row[f"{name}_analytic_high"] - row[f"{name}_analytic_low"]) / 2
-    found = error_of_kappa(row, name) if name == "cohen_kappa" else half / (T_100 * np.sqrt(100 / 99))
-    assert found == pytest.approx(error, rel=2e-6)
+    found = error_of(of_table(table), name, labels(table), "nominal")
+    assert found * factor == pytest.approx(error, rel=2e-6)
 
 
 @pytest.mark.parametrize(
@@ -133,11 +133,11 @@ def test_the_paradoxes_of_feinstein_and_cicchetti(table: list[list[int]], percen
     row = annotator_pairs(*of_table(table), categories=["0", "1"], resamples=0).iloc[0]
     assert row["percent_agreement"] == pytest.approx(percent)
     assert row["cohen_kappa"] == pytest.approx(kappa, abs=5e-3)
-    assert row["pabak"] == pytest.approx(2 * percent - 1)
+    pabak = 2 * percent - 1
     prevalence, bias = row["prevalence_index"], row["bias_index"]
     assert prevalence == pytest.approx(abs(table[0][0] - table[1][1]) / 100)
     assert bias == pytest.approx(abs(table[0][1] - table[1][0]) / 100)
-    made = (row["pabak"] - prevalence**2 + bias**2) / (1 - prevalence**2 + bias**2)
+    made = (pabak - prevalence**2 + bias**2) / (1 - prevalence**2 + bias**2)
     assert row["cohen_kappa"] == pytest.approx(made)
 
 
@@ -147,11 +147,20 @@ KQA = {"fleiss_kappa": (0.6666, 0.7711), "krippendorff_alpha": (0.6668, 0.7714),
 
 
 @pytest.mark.parametrize(("reader", "folder", "expected"), [(pandalm, "pandalm", PANDALM), (kqa, "kqa", KQA)])
-def test_analytic_intervals_of_real_annotators(
+def test_errors_of_real_annotators_give_the_intervals_of_irrcac(
     reference_data: Path, reader: object, folder: str, expected: dict[str, tuple[float, float]]
 ) -> None:
+    """Its intervals are by Student's t; those of the table are percentiles of the bootstrap, and as wide to 10%.
+
+    The error of alpha differs by the correction for small samples, as in `test_three_abstractors_as_in_irrcac`.
+    """
     benchmark = reader.read(reference_data / folder).benchmark
-    row = analyze(benchmark, None, "agreement", cluster="case_id", resamples=0, intervals="all").iloc[0]
+    people, categories = benchmark.annotations, benchmark.meta.categories
+    row = agreement(people, benchmark.cases, categories=categories, cluster="case_id").iloc[0]
     for name, bounds in expected.items():
-        found = row[[f"{name}_analytic_low", f"{name}_analytic_high"]].tolist()
-        assert found == pytest.approx(bounds, abs=5.1e-5), name
+        e = estimated(people, benchmark.cases, name, categories=categories)
+        factor = len(people) / (len(people) - 1) if name == "krippendorff_alpha" else 1
+        found = intervals.t(replace(e, error=e.error * factor))
+        assert [found.low[0], found.high[0]] == pytest.approx(bounds, abs=5.1e-5), name
+        width = row[f"{name}_high"] - row[f"{name}_low"]
+        assert width == pytest.approx(bounds[1] - bounds[0], rel=0.1), name

@@ -39,7 +39,7 @@ def test_agreement(imported: Imported, name: str, value: float, low: float, high
 
 
 def test_annotator_pairs(imported: Imported) -> None:
-    rows = analyze(imported.benchmark, None, "annotator_pairs")
+    rows = analyze(imported.benchmark, None, "agreement")
     kappas = rows.set_index(["annotator_1", "annotator_2"])["cohen_kappa"]
     assert kappas["label_0", "label_1"] == pytest.approx(0.669636, abs=EXACT)
     assert kappas["label_0", "label_2"] == pytest.approx(0.761185, abs=EXACT)

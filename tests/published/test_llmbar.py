@@ -94,7 +94,7 @@ def test_consistency(imported: Imported, published: dict[str, dict[str, float]])
 
 
 def test_consensus_labels_give_no_agreement(imported: Imported) -> None:
-    for name in ("agreement", "annotator_pairs", "ceiling"):
+    for name in ("agreement", "ceiling"):
         rows = analyze(imported.benchmark, None, name)
         assert rows["reason"].tolist() == ["only consensus labels are published"]
         numbers = rows.select_dtypes("float")

@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.agreement.labels import encode_annotations
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.analyze import TABLES
+from mrb_lib.stats.annotators import encode_annotations
 from mrb_lib.stats.ceiling.alttest import alt_test_rows
 from mrb_lib.stats.ceiling.table import COLUMNS
+from mrb_lib.stats.coefficients import coefficients, scaled
 from mrb_lib.stats.core.panel import ABSENT, Panel
+from mrb_lib.stats.estimation import Estimate, Quantity, Sampling, estimate
 from mrb_lib.stats.options import typed
+from mrb_lib.stats.tables.agreement import agreement_of
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 
 OF_PREFERENCES = [name for name, spec in TABLES.items() if not spec.why_no_preferences]
@@ -68,6 +71,29 @@ def significance(
     """The table `significance` of frames, without the dimension `average` and without letters."""
     rows = rows_of("significance", cases, verdicts, gold, own={} if margin is None else {"margin": margin}, **options)
     return rows[(rows["dimension"] != "average") & (rows["part"] != "letters")].reset_index(drop=True)
+
+
+def agreement(annotations: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
+    """The rows of all annotators together in the table `agreement`."""
+    return agreement_of(annotations, cases, **{"categories": CHOICES, **options})
+
+
+def annotator_pairs(annotations: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
+    """The rows of every two annotators in the table `agreement`."""
+    rows = agreement_of(annotations, cases, pairs=True, **{"categories": CHOICES, **options})
+    return rows[rows["part"] == "pair"].reset_index(drop=True)
+
+
+def estimated(
+    annotations: pd.DataFrame, cases: pd.DataFrame, name: str, *, categories: Sequence[str], level: str = "nominal"
+) -> Estimate:
+    """One coefficient of agreement with its standard error, every case a cluster of its own."""
+    coded = encode_annotations(annotations, cases, categories, None)
+    labels = coded.labels(len(cases))
+    used = np.isin(np.arange(len(categories)), labels)
+    made = coefficients(labels, scaled(categories, level), level, used)[name]
+    every = np.arange(len(cases))
+    return estimate(made if isinstance(made, Quantity) else made(every), Sampling(every, np.empty((0, len(cases)))))
 
 
 def with_first(pairs: pd.DataFrame, judge: str) -> pd.DataFrame:

@@ -36,7 +36,7 @@ def test_every_column_has_a_line_with_its_unit(table: str) -> None:
     ("table", "column"),
     [
         ("agreement", "cohen_kappa"), ("agreement", "gwet_ac1"), ("agreement", "krippendorff_alpha"),
-        ("agreement", "icc_2_1"), ("annotator_pairs", "pabak"), ("annotators", "probability"), ("calibration", "ece"),
+        ("agreement", "icc_2_1"), ("annotators", "probability"), ("calibration", "ece"),
         ("ceiling", "winning_rate"), ("consistency", "ipi"), ("dif", "mh_odds_ratio"), ("difficulty", "difficulty"),
         ("jury", "shapley"), ("ppi", "lambda"), ("ranking", "strength"), ("selective", "aurc"), ("transfer", "i2"),
     ],

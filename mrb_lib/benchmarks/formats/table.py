@@ -31,7 +31,7 @@ from mrb_lib.benchmarks.formats.sources import SourceRow, only_folder, read_csv,
 from mrb_lib.benchmarks.meta import BenchmarkMeta, read_meta, write_meta
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import inside
-from mrb_lib.tables.schema import CHOICES, COLUMNS, DIMENSIONS, KINDS, Column, Kind, TableName
+from mrb_lib.tables.schema import CHOICES, COLUMNS, DIMENSIONS, KINDS, Column, Kind, TableName, are_numbers
 from mrb_lib.tables.validation import Finding, check_references, conform
 
 READ_SUFFIXES = (".csv", ".parquet", ".jsonl")
@@ -59,7 +59,7 @@ def read(
     Imported
         Without benchmark.toml the dimensions are those that occur, the six standard
         ones first, and the categories are A, B, tie; or, where no label is one of
-        these, the labels that occur, in alphabetical order.
+        these, the labels that occur: numbers from the lowest, other labels in alphabetical order.
 
     Raises
     ------
@@ -114,8 +114,8 @@ def _meta(
     labels = _values(annotations, "choice")
     categories: tuple[str, ...] = CHOICES
     if labels and not set(labels) & set(CHOICES):
-        categories = tuple(labels)
-        problem = f"the labels are not A, B, tie but {', '.join(labels)}"
+        categories = tuple(sorted(labels, key=float) if are_numbers(labels) else labels)
+        problem = f"the labels are not A, B, tie but {', '.join(categories)}"
         cure = "state the categories and their order in benchmark.toml if this is not what you mean"
         findings.append(Finding("info", "annotations", None, "choice", problem, cure))
     occurring = set(_values(annotations, "dimension")) | set(_values(verdicts, "dimension"))

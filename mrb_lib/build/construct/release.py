@@ -18,7 +18,7 @@ from mrb_lib.build.construct.papers.card import Facts, data_card
 from mrb_lib.build.construct.papers.croissant import croissant
 from mrb_lib.build.construct.work import STEPS, Work, begin, funnel_of
 from mrb_lib.review.records.people import summary
-from mrb_lib.stats.agreement import agreement
+from mrb_lib.stats.tables.agreement import agreement_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import staged_folder, write_atomic
 
@@ -131,7 +131,7 @@ def release(
         facts = Facts(
             benchmark=made.benchmark,
             funnel=funnel,
-            agreement=agreement(labels, cases, categories=meta.categories, level=meta.level, seed=seed),
+            agreement=agreement_of(labels, cases, categories=meta.categories, level=meta.level, seed=seed),
             n_cases_left_out=int((~is_released).sum()),
             split=made.balance(),
             people=_summary(people, labels),

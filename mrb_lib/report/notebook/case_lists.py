@@ -158,7 +158,7 @@ def disputed(w: Workspace) -> Frame:
 
 
 def disputed_by_pairs(w: Workspace) -> Frame:
-    """Cases on which two annotators choose differently, of each pair and dimension: for `annotator_pairs`."""
+    """Cases on which two annotators choose differently, of each pair and dimension."""
     if reason := w.missing("annotations", "annotators"):
         return Absent(reason)
     made = disputed_pairs(w.benchmark.annotations, w.benchmark.cases)

@@ -20,7 +20,7 @@ from mrb_lib.report.notebook.absent import Absent, Frame
 from mrb_lib.report.notebook.workspace import Workspace
 from mrb_lib.review.records.exchange import annotations_of
 from mrb_lib.review.records.store import open_store
-from mrb_lib.stats.agreement import agreement
+from mrb_lib.stats.tables.agreement import agreement_of
 from mrb_lib.tables.files import REVIEWS
 from mrb_lib.tables.schema import SIMULATED
 
@@ -151,9 +151,9 @@ def _screening(work: Work, store: str, resamples: int, seed: int) -> Frame:
     with open_store(where, create=False) as opened:
         ratings, _ = annotations_of(benchmark, opened)
     meta = benchmark.meta
-    return agreement(
+    return agreement_of(
         ratings, benchmark.cases, categories=meta.categories, level=meta.level, dimensions=meta.dimensions,
-        resamples=resamples, seed=seed, intervals="recommended",
+        resamples=resamples, seed=seed,
     )  # fmt: skip
 
 

@@ -44,7 +44,7 @@ from mrb_lib.verdicts.training import seen_notes, training_records
 
 COLUMNS: Final = ("organ", "department", "modality", "dataset", "model_pair")
 _COMPARES: Final = ("significance", "power", "jury", "dif", "difficulty", "gains", "groups")
-_OF_ANNOTATORS: Final = ("agreement", "annotator_pairs", "annotators", "gold_rules")
+_OF_ANNOTATORS: Final = ("agreement", "annotators", "gold_rules")
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from mrb_lib.review.records.people import PEOPLE, read_people
 from mrb_lib.review.records.progress import OPEN, by_annotator, by_dimension, case_states, skipped_cases
 from mrb_lib.review.records.store import Store
 from mrb_lib.review.text import isolated
-from mrb_lib.stats.agreement import agreement
 from mrb_lib.stats.multi_label.rows import ANSWERS, label_rows, names_of
+from mrb_lib.stats.tables.agreement import agreement_of
 from mrb_lib.tables.errors import InputError
 
 MEASURES = {
@@ -40,7 +40,7 @@ _FILES = {"annotations": "annotations", "log": "annotation-log"}
 def agreement_so_far(benchmark: Benchmark, annotations: pd.DataFrame, *, resamples: int = 2000) -> pd.DataFrame:
     """Agreement on each dimension, and on each label where several may apply, as text.
 
-    From `mrb_lib.stats.agreement.agreement`; a label is a yes or a no of its own, "dimension: label".
+    From the table `agreement`; a label is a yes or a no of its own, "dimension: label".
 
     Parameters
     ----------
@@ -53,12 +53,12 @@ def agreement_so_far(benchmark: Benchmark, annotations: pd.DataFrame, *, resampl
         `MEASURES`), an estimate with its 95% interval or "not yet"; `reason` why something is not yet there.
     """
     meta, has_labels = benchmark.meta, annotations["dimension"].isin(list(benchmark.meta.labels))
-    estimates = agreement(
+    estimates = agreement_of(
         annotations[~has_labels], benchmark.cases, categories=meta.categories, level=meta.level,
         dimensions=meta.one_choice, resamples=resamples,
     )  # fmt: skip
     if meta.labels:
-        of_labels = agreement(
+        of_labels = agreement_of(
             label_rows(annotations[has_labels], meta.labels), benchmark.cases, categories=ANSWERS, level="nominal",
             dimensions=names_of(meta.labels), resamples=resamples,
         )  # fmt: skip

@@ -9,7 +9,8 @@ from mrb_lib.review.annotate.tables import UNDEFINED, estimate, muted, quiet, re
 from mrb_lib.review.records.answer_log import COMMENT, counting_choices
 from mrb_lib.review.records.progress import pace
 from mrb_lib.review.text import isolated
-from mrb_lib.stats.agreement import annotator_pairs, drift
+from mrb_lib.stats.drift import drift
+from mrb_lib.stats.tables.agreement import PAIR, agreement_of
 
 _MOST_COMMENTS = 200
 _PAIRS = (
@@ -34,14 +35,14 @@ def defined_reasons(reasons: pd.Series) -> list[str]:
 
 
 def pairs_html(benchmark: Benchmark, annotations: pd.DataFrame, *, resamples: int = 2000) -> str:
-    """Every two annotators on the cases that both answered, from `mrb_lib.stats.agreement.annotator_pairs`."""
+    """Every two annotators on the cases that both answered, from the table `agreement`."""
     meta, several = benchmark.meta, list(benchmark.meta.labels)
-    found = annotator_pairs(
+    found = agreement_of(
         annotations[~annotations["dimension"].isin(several)], benchmark.cases, categories=meta.categories,
-        level=meta.level, dimensions=meta.one_choice, resamples=resamples,
+        level=meta.level, dimensions=meta.one_choice, resamples=resamples, pairs=True,
     )  # fmt: skip
     left_out = f" Without dimensions of several labels: {', '.join(map(isolated, several))}." if several else ""
-    found = found.assign(reason=defined_reasons(found["reason"])).dropna(subset="annotator_1")
+    found = found[found["part"] == PAIR].assign(reason=lambda rows: defined_reasons(rows["reason"]))
     if found.empty:
         return f"<p>No two annotators have answered the same case yet.{left_out}</p>"
     rows = []
@@ -51,7 +52,7 @@ def pairs_html(benchmark: Benchmark, annotations: pd.DataFrame, *, resamples: in
             for name in ("percent_agreement", "cohen_kappa")
         ]
         pair = f"{isolated(row['annotator_1'])} and {isolated(row['annotator_2'])}"
-        rows.append((pair, isolated(row["dimension"]), int(row["n"]), *measures, sentence(row["reason"])))
+        rows.append((pair, isolated(row["dimension"]), int(row["n_cases"]), *measures, sentence(row["reason"])))
     head = (
         "pair",
         "dimension",
@@ -86,7 +87,7 @@ def pace_html(log: pd.DataFrame) -> str:
 
 
 def drift_html(benchmark: Benchmark, log: pd.DataFrame) -> str:
-    """The halves of each annotator; see `mrb_lib.stats.agreement.drift`."""
+    """The halves of each annotator; see `mrb_lib.stats.drift.drift`."""
     found = drift(counting_choices(log), benchmark.cases, categories=benchmark.meta.categories)
     if found.empty:
         return "<p>Nothing is answered yet.</p>"

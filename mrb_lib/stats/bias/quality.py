@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.stats.agreement.labels import encode_annotations
+from mrb_lib.stats.annotators import encode_annotations
 from mrb_lib.stats.bias import logistic
 from mrb_lib.stats.bias.measures import FEW_SHOW_IT, FEWEST, BiasMeasure
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_choice, divide

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from mrb_lib.stats.agreement.coefficients import votes_by_case
-from mrb_lib.stats.agreement.labels import Annotations
+from mrb_lib.stats.annotators import Annotations, votes_by_case
 from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, mean_of_defined
 from mrb_lib.stats.resampling.resample import (

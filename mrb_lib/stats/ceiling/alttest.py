@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mrb_lib.stats.agreement.coefficients import category_values
-from mrb_lib.stats.agreement.labels import Annotations
+from mrb_lib.stats.annotators import Annotations
 from mrb_lib.stats.ceiling.advantage import (
     LEAST_WINNING_RATE,
     Comparisons,
@@ -23,7 +22,7 @@ from mrb_lib.stats.multiplicity import CORRECTIONS
 from mrb_lib.stats.options import BoolArray, IntArray, check_choice, join_reasons
 from mrb_lib.stats.resampling.resample import clusters_counted, interval_reason
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.schema import LEVELS
+from mrb_lib.tables.schema import LEVELS, category_numbers
 
 ALT_TEST, ALT_TEST_SWEEP, ALT_TEST_ANNOTATOR = "alt_test", "alt_test_sweep", "alt_test_annotator"
 LEAST_ITEMS = 30
@@ -113,7 +112,7 @@ def alt_test_rows(
     if not 0 <= epsilon < 1:
         raise InputError(f"epsilon {epsilon}: must be 0 or more and less than 1; {EPSILON} is the default.")
     ranks = np.arange(len(categories), dtype=np.float64)
-    values = {"nominal": None, "ordinal": ranks, "interval": category_values(categories)}[level]
+    values = {"nominal": None, "ordinal": ranks, "interval": np.array(category_numbers(categories))}[level]
     every = [
         compare(coded, dimension, labels[:, dimension], present[:, dimension], values)
         for dimension in range(len(coded.dimensions))

@@ -7,8 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from mrb_lib.stats.agreement.coefficients import votes_by_case
-from mrb_lib.stats.agreement.labels import Annotations
+from mrb_lib.stats.annotators import Annotations, votes_by_case
 from mrb_lib.stats.ceiling.judges import LeaveOneOut, too_few
 from mrb_lib.stats.core.scoring import BINARY_POLICIES, credit
 from mrb_lib.stats.options import FloatArray, IntArray, divide, join_reasons, mean_of_defined

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from mrb_lib.stats.agreement.labels import encode_annotations
+from mrb_lib.stats.annotators import encode_annotations
 from mrb_lib.stats.ceiling import reading
 from mrb_lib.stats.ceiling.alttest import EPSILON, alt_test_rows
 from mrb_lib.stats.ceiling.annotators import absence, annotator_rows, leave_one_out
@@ -89,7 +89,7 @@ def ceiling(
     Parameters
     ----------
     verdicts : the verdicts table or its panel; None or without judges gives the annotators' rows alone
-    annotations, cases, categories : as in `mrb_lib.stats.agreement.agreement`
+    annotations, cases, categories : as in `mrb_lib.stats.annotators.encode_annotations`
     policy, by, dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`
     level, epsilon, correction : of the alternative annotator test, see `mrb_lib.stats.ceiling.alttest.alt_test_rows`
     null_disagrees : whether, in that test, a verdict without a choice agrees with nobody (1), or is left out (0) as by
@@ -123,7 +123,7 @@ def ceiling(
     Raises
     ------
     InputError
-        As in `mrb_lib.stats.agreement.agreement`, the policy is unknown, or an option of the test is out of range.
+        As in `mrb_lib.stats.annotators.encode_annotations`, the policy is unknown, or an option of the test is out of range.
 
     Notes
     -----

@@ -130,7 +130,7 @@ def disputed_pairs(
     -------
     DataFrame
         `dimension`, `annotator_1`, `annotator_2`; `n` cases that both annotated; `listed`, those with different
-        choices, n (1 - `percent_agreement`) of the table `annotator_pairs`.
+        choices, n (1 - `percent_agreement`) of the part "pair" of the table `agreement`.
     """
     rows = []
     for dimension, votes in _votes(annotations, dimensions):

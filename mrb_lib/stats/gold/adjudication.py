@@ -9,7 +9,6 @@ import pandas as pd
 
 from mrb_lib.stats.adjudicated import REVIEWERS, last_words
 from mrb_lib.stats.adjudicated import adjudicated_gold as adjudicated_gold
-from mrb_lib.stats.agreement import agreement
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.core.table import register_table
@@ -19,6 +18,7 @@ from mrb_lib.stats.gold.rankings import ranks
 from mrb_lib.stats.options import FloatArray, IntArray, check_policy, join_reasons, typed, with_ends
 from mrb_lib.stats.resampling.quantiles import interval
 from mrb_lib.stats.resampling.resample import block, cluster_codes, interval_reason, n_clusters, ratio, resampled
+from mrb_lib.stats.tables.agreement import agreement_of
 from mrb_lib.tables.schema import ADJUDICATION_VERDICTS, WITHDRAWN
 
 ALL_DIMENSIONS = "all"
@@ -63,12 +63,12 @@ def reviewer_agreement(
     Parameters
     ----------
     adjudications : as in `adjudicated_gold`
-    cases, cluster, resamples, seed : as in `mrb_lib.stats.agreement.agreement`
+    cases, cluster, resamples, seed : as in `mrb_lib.stats.tables.agreement.agreement_of`
 
     Returns
     -------
     DataFrame
-        As of `mrb_lib.stats.agreement.agreement`, with reviewers for annotators and the verdicts for labels;
+        As of `mrb_lib.stats.tables.agreement.agreement_of`, with reviewers for annotators and the verdicts for labels;
         marks of all dimensions at once are a dimension of their own, "all". Without rows where nobody reviewed a case.
 
     Notes
@@ -86,7 +86,7 @@ def reviewer_agreement(
     labels = pd.DataFrame(rows, columns=["case_id", "annotator", "dimension", "choice"]).astype("str")
     wanted = list(dict.fromkeys(labels["dimension"]))
     categories = [verdict for verdict in ADJUDICATION_VERDICTS if verdict != WITHDRAWN]
-    return agreement(
+    return agreement_of(
         labels, cases, categories=categories, dimensions=wanted, cluster=cluster, resamples=resamples, seed=seed
     )
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.agreement.labels import encode_annotations
+from mrb_lib.stats.annotators import encode_annotations
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.gold import reading
 from mrb_lib.stats.gold.dawid_skene import (
@@ -77,7 +77,7 @@ def annotators(
 
     Parameters
     ----------
-    annotations, cases, categories : as in `mrb_lib.stats.agreement.agreement`
+    annotations, cases, categories : as in `mrb_lib.stats.annotators.encode_annotations`
     dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`
 
     Returns
@@ -99,7 +99,7 @@ def annotators(
     Raises
     ------
     InputError
-        As in `mrb_lib.stats.agreement.agreement`.
+        As in `mrb_lib.stats.annotators.encode_annotations`.
 
     Notes
     -----

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.agreement.labels import Annotations
+from mrb_lib.stats.annotators import Annotations
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.tables.errors import InputError
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.agreement.coefficients import votes_by_case
-from mrb_lib.stats.agreement.labels import Annotations, encode_annotations
+from mrb_lib.stats.annotators import Annotations, encode_annotations, votes_by_case
 from mrb_lib.stats.ceiling.annotators import leave_one_out
 from mrb_lib.stats.ceiling.judges import worth_by_label
 from mrb_lib.stats.core.panel import Panel, as_panel
@@ -78,7 +77,7 @@ def gold_rules(
     Parameters
     ----------
     verdicts : the verdicts table of one probe, or its panel
-    annotations, categories : as in `mrb_lib.stats.agreement.agreement`; `consensus` labels are not votes
+    annotations, categories : as in `mrb_lib.stats.annotators.encode_annotations`; `consensus` labels are not votes
     cases, policy, dimensions, cluster, resamples, seed : as in `mrb_lib.stats.accuracy.accuracy`
 
     Returns
@@ -108,7 +107,7 @@ def gold_rules(
     Raises
     ------
     InputError
-        As in `mrb_lib.stats.accuracy.accuracy` and `mrb_lib.stats.agreement.agreement`.
+        As in `mrb_lib.stats.accuracy.accuracy` and `mrb_lib.stats.annotators.encode_annotations`.
 
     Notes
     -----

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.benchmarks.votes import vote_columns, voting
-from mrb_lib.stats.agreement.labels import encode_annotations
+from mrb_lib.stats.annotators import encode_annotations
 from mrb_lib.stats.gold.dawid_skene import fit_dimension
 from mrb_lib.stats.options import FloatArray, encode, pick_dimensions
 from mrb_lib.tables.schema import CHOICES
@@ -26,7 +26,7 @@ def posterior(
 
     Parameters
     ----------
-    annotations, cases, categories, dimensions : as in `mrb_lib.stats.agreement.agreement`
+    annotations, cases, categories, dimensions : as in `mrb_lib.stats.annotators.encode_annotations`
 
     Returns
     -------

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import kendalltau, rankdata
 
-from mrb_lib.stats.agreement.labels import Annotations
+from mrb_lib.stats.annotators import Annotations
 from mrb_lib.stats.options import FloatArray, divide
 
 ONE_JUDGE = "fewer than two judges are scored by both rules"

@@ -11,7 +11,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mrb_lib.benchmarks.votes import voting
-from mrb_lib.stats.agreement.intervals import reasoned_bounds
 from mrb_lib.stats.core.panel import ABSENT, Panel
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.multi_label import reading
@@ -26,6 +25,7 @@ from mrb_lib.stats.options import (
     typed,
     with_ends,
 )
+from mrb_lib.stats.resampling.bounds import reasoned_bounds
 from mrb_lib.stats.resampling.resample import (
     Ratios,
     block,
@@ -118,7 +118,7 @@ def labels(
 
         Intervals are the recommended ones of `mrb_lib.stats.resampling.shares`; F1's is that of the share of agreement
         where judge or annotators give the label, carried over. Those of macro averages are of the cluster bootstrap
-        (`mrb_lib.stats.agreement.intervals.reasoned_bounds`), in which a resample without one of the labels averaged
+        (`mrb_lib.stats.resampling.bounds.reasoned_bounds`), in which a resample without one of the labels averaged
         over is undefined. `reason` says why a value is null. A judge trained on every case has rows without values.
 
     Notes

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.stats.agreement.intervals import bootstrap_bounds
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.table import register_table
@@ -29,6 +28,7 @@ from mrb_lib.stats.options import (
 )
 from mrb_lib.stats.ratings import reading
 from mrb_lib.stats.ratings.coefficients import N_MOMENTS, Moments, moment_sums, spearman, table_cells
+from mrb_lib.stats.resampling.bounds import bootstrap_bounds
 from mrb_lib.stats.resampling.resample import (
     Block,
     Ratios,
@@ -149,7 +149,7 @@ def ratings(
         Each has `_low` and `_high`, over `n_clusters` clusters of the labelled cases: of shares the recommended
         interval of `mrb_lib.stats.resampling.shares` (F1's is that of found / (found + missed + false alarms), a share
         of cases, carried over), of the others percentiles of the cluster bootstrap, farther out where clusters are few
-        (`mrb_lib.stats.agreement.intervals.bootstrap_bounds`). `reason` says why a value is null, or that the order of
+        (`mrb_lib.stats.resampling.bounds.bootstrap_bounds`). `reason` says why a value is null, or that the order of
         the judge's ratings is the reverse of the clinicians' (the interval of `spearman` lies below 0).
 
     Raises

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.accuracy.confusion import cohen_kappa
-from mrb_lib.stats.agreement.intervals import reasoned_bounds
 from mrb_lib.stats.contamination.sides import gap
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
@@ -29,6 +28,7 @@ from mrb_lib.stats.options import (
     with_ends,
 )
 from mrb_lib.stats.rationales.reading import ANNOTATORS, MEANINGS, sentence
+from mrb_lib.stats.resampling.bounds import reasoned_bounds
 from mrb_lib.stats.resampling.resample import (
     Ratios,
     block,
@@ -156,7 +156,7 @@ def rationales(
         Each value has `_low` and `_high`: of shares the recommended interval of `mrb_lib.stats.resampling.shares`; of
         `reason_gap` Student's t of `mrb_lib.stats.contamination.sides.gap`, null where the reasons for right or for
         wrong verdicts are in fewer than two clusters or do not vary; of `cohen_kappa` the cluster bootstrap's
-        (`mrb_lib.stats.agreement.intervals.reasoned_bounds`). `reason` says why a value is null.
+        (`mrb_lib.stats.resampling.bounds.reasoned_bounds`). `reason` says why a value is null.
 
     Raises
     ------

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.agreement.coefficients import votes_by_case
-from mrb_lib.stats.agreement.labels import encode_annotations
+from mrb_lib.stats.annotators import encode_annotations, votes_by_case
 from mrb_lib.stats.confidence.forecasts import A, B, case_probabilities
 from mrb_lib.stats.core.panel import ABSENT, TIE, Panel
 from mrb_lib.stats.core.scoring import encode_gold

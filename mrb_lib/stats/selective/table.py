@@ -108,7 +108,7 @@ def selective(
     verdicts : the verdicts of one probe, with `p_a`
     gold : `case_id, dimension, choice`; a case whose `choice` is null has a split panel, and a case without a row
         is left out and counted
-    annotations : as in `mrb_lib.stats.agreement.agreement`; `consensus` labels are nobody's own
+    annotations : as in `mrb_lib.stats.annotators.encode_annotations`; `consensus` labels are nobody's own
     target : the agreement wanted on the answered cases; alpha is 1 less that
     rule : the gold rule, which names the first reference
     dimensions, by, cluster : as in `mrb_lib.stats.confidence.calibration`

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.agreement.intervals import reasoned_bounds
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.core.table import register_table
@@ -22,6 +21,7 @@ from mrb_lib.stats.options import (
     typed,
     with_ends,
 )
+from mrb_lib.stats.resampling.bounds import reasoned_bounds
 from mrb_lib.stats.resampling.resample import (
     block,
     cluster_codes,
@@ -111,7 +111,7 @@ def steps(
         erroneous step and the annotators', where both have one.
 
         Intervals are those of `mrb_lib.stats.resampling.resample.ratios`; that of `first_error_f1` is of the cluster
-        bootstrap, `mrb_lib.stats.agreement.intervals.reasoned_bounds`, and null where its items with or without an
+        bootstrap, `mrb_lib.stats.resampling.bounds.reasoned_bounds`, and null where its items with or without an
         error are in fewer than two clusters. `reason` says why a value is null.
 
     Raises

@@ -22,7 +22,7 @@ from mrb_lib.stats.core.panel import Panel
 BY = ("organ", "department")
 LONGEST = (
     "models", "significance", "ceiling", "calibration", "ranking", "gold_rules", "power", "accuracy", "jury",
-    "difficulty", "agreement", "bias", "annotator_pairs", "dif",
+    "difficulty", "agreement", "bias", "dif",
 )  # fmt: skip
 
 

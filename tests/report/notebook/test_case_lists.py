@@ -130,17 +130,17 @@ def test_suspect_cases_are_those_that_the_conclusion_counts(w: Workspace) -> Non
 def test_disputed_cases_are_those_of_the_tables_of_agreement(w: Workspace) -> None:
     made = frame(case_lists.disputed(w)).set_index("dimension")
     clear = gold(w.benchmark, "unanimous").dropna(subset="choice")["dimension"].value_counts()
-    for row in w.analyze("agreement").itertuples():
+    for row in w.analyze("agreement", pairs=0).itertuples():
         listed = made.loc[row.dimension]
         assert listed["stated"] == f"{len(listed['listed'])} of {row.n_cases} cases with several annotators"
         assert row.n_cases - len(listed["listed"]) == clear[row.dimension]
     check_queries(w, case_lists.disputed(w), 6)
     pairs = lists(case_lists.disputed_by_pairs(w))
-    table = w.analyze("annotator_pairs")
+    table = w.analyze("agreement").query("part == 'pair'")
     assert len(pairs) == len(table)
     for row in table.itertuples():
         listed = pairs[pair_name(row.annotator_1, row.annotator_2), row.dimension]
-        assert len(listed) == round(row.n * (1 - row.percent_agreement))
+        assert len(listed) == round(row.n_cases * (1 - row.percent_agreement))
     check_queries(w, case_lists.disputed_by_pairs(w))
 
 
@@ -184,7 +184,7 @@ def test_marks_of_the_figures_find_their_lists(w: Workspace, monkeypatch: pytest
     """Of figures that are laid out and not saved: a mark lies where the layout puts it."""
     for name in ("_quantized", "svg", "pdf"):
         monkeypatch.setattr(Paper, name, lambda _drawn: b"")
-    consistency, agreement = w.analyze("consistency"), w.analyze("agreement", intervals="all")
+    consistency, agreement = w.analyze("consistency"), w.analyze("agreement", pairs=0)
     difficulty = w.analyze("difficulty", dimension="overall")
     cases = difficulty[difficulty["part"] == "case"]
     calibration = w.analyze("calibration", dimension="overall")
@@ -192,7 +192,7 @@ def test_marks_of_the_figures_find_their_lists(w: Workspace, monkeypatch: pytest
     drawn = {"target": "75%", "confidence": "90%", "reference": "majority"}
     organs = w.analyze("accuracy", by="organ", dimension="overall", references=0)
     counts = w.analyze("composition").groupby("organ", as_index=False)["n_cases"].sum()
-    pairs = w.analyze("annotator_pairs")
+    pairs = w.analyze("agreement").query("part == 'pair'")
     shown = {"n_shown": 3, "n_all": 3}
     n_judges, n_sure = len(w.judges), calibration.loc[calibration["part"] == "bin", "judge"].nunique()
     w.figure("order-consistency", consistency, behind=case_lists.turned(w))

@@ -19,8 +19,8 @@ from mrb_lib.review.case import images
 from mrb_lib.review.records.exchange import annotations_of
 from mrb_lib.review.records.marks import AnnotatorAnswer, Comment
 from mrb_lib.review.records.store import Store, open_store
-from mrb_lib.stats.agreement import agreement, annotator_pairs
 from mrb_lib.tables.errors import InputError
+from tests.stats.small_tables import agreement, annotator_pairs
 
 PEOPLE = ("Dr A", "Dr <b>B</b>")
 

@@ -15,9 +15,9 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.merge import merge
 from mrb_lib.benchmarks.meta import BenchmarkMeta, meta_from, meta_text
 from mrb_lib.benchmarks.votes import gold
-from mrb_lib.stats.agreement.intervals import ALIKE
 from mrb_lib.stats.analysis import read_panels
 from mrb_lib.stats.analyze import analyze
+from mrb_lib.stats.resampling.bounds import ALIKE
 from mrb_lib.stats.resampling.resample import FEW_DEFINED, ONE_CLUSTER
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import joined_labels, split_labels

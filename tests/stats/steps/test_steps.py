@@ -8,8 +8,8 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.stats.agreement.intervals import ALIKE
 from mrb_lib.stats.analyze import analyze
+from mrb_lib.stats.resampling.bounds import ALIKE
 from mrb_lib.stats.resampling.resample import ONE_CLUSTER
 from mrb_lib.tables.errors import InputError
 

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from mrb_lib.stats.agreement import agreement, annotator_pairs
 from mrb_lib.tables.schema import CHOICES
-from tests.stats.small_tables import annotations_of, cases_of
+from tests.stats.small_tables import agreement, annotations_of, annotator_pairs, cases_of
 
 
 def incomplete(n: int = 60, annotators: int = 9, seed: int = 0) -> pd.DataFrame:
@@ -31,7 +30,7 @@ def test_every_pair_equals_scikit_learn_on_the_cases_they_share() -> None:
     for first, second in rows.index:
         both = wide[[first, second]].dropna()
         row = rows.loc[(first, second)]
-        assert row["n"] == len(both)
+        assert row["n_cases"] == len(both)
         assert row["percent_agreement"] == pytest.approx((both[first] == both[second]).mean())
         assert row["cohen_kappa"] == pytest.approx(cohen_kappa_score(both[first], both[second], labels=list(CHOICES)))
 
@@ -47,7 +46,7 @@ def test_cohen_kappa_of_the_agreement_table_is_the_mean_over_pairs() -> None:
 def test_pairs_that_cannot_be_compared_are_counted_and_left_out_of_the_mean() -> None:
     annotations = annotations_of({"a": "AABBAB", "b": "AABBBA", "c": "A-----", "d": "----AA", "e": "----AA"})
     pairs = annotator_pairs(annotations, cases_of(6), resamples=100).set_index(["annotator_1", "annotator_2"])
-    assert pairs.loc[("a", "c"), "n"] == 1
+    assert pairs.loc[("a", "c"), "n_cases"] == 1
     assert pairs.loc[("a", "c"), ["percent_agreement", "cohen_kappa"]].isna().all()
     assert "fewer than two" in pairs.loc[("a", "c"), "reason"]
     assert pairs.loc[("d", "e"), "percent_agreement"] == 1

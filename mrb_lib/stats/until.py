@@ -31,7 +31,7 @@ class Target(NamedTuple):
 
 
 def read_target(rule: str) -> Target:
-    """A rule such as `alpha>=0.6`.
+    """Read a rule such as `alpha>=0.6`.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def until(estimates: pd.DataFrame, target: Target) -> pd.DataFrame:
 
     Parameters
     ----------
-    estimates : the overall rows of the table `agreement`
+    estimates : the overall rows of part "all" of the table `agreement`
 
     Returns
     -------
@@ -71,7 +71,7 @@ def until(estimates: pd.DataFrame, target: Target) -> pd.DataFrame:
     More annotators do not raise agreement, which is of any two of them; they make its estimate narrower, and the label
     of all of them more reliable: for k annotators k a / (1 + (k - 1) a), by Spearman (1910) and Brown (1910). That is
     exact for means of scores, and a guide for a majority. The width of an interval falls with the square root of the
-    number of cases. Validated in `tests/stats/agreement/test_until.py`.
+    number of cases. Validated in `tests/stats/test_until.py`.
     """
     name = MEASURES[target.measure]
     rows = []
@@ -91,12 +91,12 @@ def until(estimates: pd.DataFrame, target: Target) -> pd.DataFrame:
 
 
 def spearman_brown(value: float, k: float) -> float:
-    """The reliability of k annotators together, from that of one; Spearman (1910), Brown (1910)."""
+    """Return the reliability of k annotators together, from that of one; Spearman (1910), Brown (1910)."""
     return k * value / (1 + (k - 1) * value)
 
 
 def annotators_for(value: float, target: float) -> int | None:
-    """The fewest annotators that are together as reliable as the target; None above 15, or where one tells nothing."""
+    """Return the fewest annotators that are together as reliable as the target; None above 15, or where one tells nothing."""
     if not value > 0:
         return None
     needed = 1 if value >= target else ceil(target * (1 - value) / (value * (1 - target)) - 1e-9)
@@ -104,7 +104,7 @@ def annotators_for(value: float, target: float) -> int | None:
 
 
 def _cases_more(n: int, value: float, low: float, high: float, target: float) -> int | None:
-    """Cases to add until the interval leaves the target, if the estimate stays where it is."""
+    """Return the cases to add until the interval leaves the target, if the estimate stays where it is."""
     distance, half = abs(value - target), (value - low if value >= target else high - value)
     times = (half / distance) ** 2 if distance > 0 else float("inf")
     return ceil(n * (times - 1) - 1e-6) if times <= _MOST_TIMES else None

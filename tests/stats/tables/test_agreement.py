@@ -1,14 +1,21 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mrb_lib.stats.agreement import agreement, annotator_pairs
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.formats.table import read
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.stats.analyze import TABLES, analyze
+from mrb_lib.stats.intervals import wilson
+from mrb_lib.stats.tables.agreement import LACKING, NAMES
 from mrb_lib.tables.errors import InputError
-from tests.stats.small_tables import annotations_of, cases_of
+from tests.stats.small_tables import agreement, annotations_of, annotator_pairs, cases_of
 
 COEFFICIENTS = ["percent_agreement", "cohen_kappa", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1"]
 
@@ -77,7 +84,7 @@ def test_one_cluster_gives_no_interval_and_clusters_widen_it() -> None:
         assert width["cluster"] > 1.3 * width["case_id"]
         assert np.isnan(width["site"])
         assert rows["cluster"][name] == rows["case_id"][name]
-    assert "one cluster" in rows["site"]["reason"]
+    assert "fewer than two clusters" in rows["site"]["reason"]
 
 
 letters = st.sampled_from("ABT-")
@@ -123,3 +130,91 @@ def test_bad_input_is_refused() -> None:
         agreement(annotations, cases_of(2), categories=["A", "C"])
     with pytest.raises(InputError, match="column case_id: 'c1' is not one of"):
         agreement(annotations, cases_of(1))
+
+
+def test_where_all_agree_percent_agreement_alone_has_an_interval() -> None:
+    """A coefficient of 1 has no error, which is not certainty; a share has Wilson's interval."""
+    row = agreement(annotations_of(dict.fromkeys("abc", "AABBT" * 8)), cases_of(40)).iloc[0]
+    low, high = wilson(np.array([1.0]), np.array([40.0]))
+    assert row[["percent_agreement", "percent_agreement_low"]].tolist() == pytest.approx([1, low[0]])
+    assert row["percent_agreement_high"] == high[0] == 1
+    for name in COEFFICIENTS[1:]:
+        assert row[name] == 1
+        assert row[[f"{name}_low", f"{name}_high"]].isna().all()
+    assert (
+        "no interval of cohen_kappa, fleiss_kappa, krippendorff_alpha, gwet_ac1: the cases do not differ"
+        in (row["reason"])
+    )
+
+
+def test_clusters_move_no_estimate() -> None:
+    generator = np.random.default_rng(2)
+    annotations = annotations_of({name: "".join(generator.choice(list("ABT-"), 90)) for name in "abc"})
+    cases = cases_of(90, site=[i % 13 if i < 50 else 20 + i % 5 for i in range(90)])
+    one, other = (agreement(annotations, cases, cluster=name) for name in ("case_id", "site"))
+    pd.testing.assert_frame_equal(one[list(NAMES)], other[list(NAMES)], check_exact=True)
+    assert (one["fleiss_kappa_low"] != other["fleiss_kappa_low"]).all()
+
+
+def scores(folder: Path, toml: str = "") -> Benchmark:
+    """Import scores from 1 to 10 by three annotators who are at most one apart from the truth."""
+    generator, rows = np.random.default_rng(3), ["case_id,annotator,dimension,choice"]
+    for i in range(60):
+        truth = generator.integers(1, 11)
+        rows += [f"c{i},{p},quality,{int(np.clip(truth + generator.integers(-1, 2), 1, 10))}" for p in "xyz"]
+    folder.mkdir()
+    cases = [f"c{i},Q {i}?,a{i},b{i}" for i in range(60)]
+    (folder / "cases.csv").write_text("\n".join(["case_id,question,response_a,response_b", *cases]))
+    (folder / "annotations.csv").write_text("\n".join(rows))
+    if toml:
+        (folder / "benchmark.toml").write_text(f'name = "s"\nkind = "general"\ndimensions = ["quality"]\n{toml}\n')
+    return read(folder).benchmark
+
+
+def test_labels_that_are_numbers_are_in_the_order_of_numbers(tmp_path: Path) -> None:
+    """As text, "10" came before "2", and the ordinal alpha of these scores was .56."""
+    plain = scores(tmp_path / "plain")
+    assert plain.meta.categories == tuple(str(i) for i in range(1, 11))
+    rising = ", ".join(f'"{i}"' for i in range(1, 11))
+    as_text = ", ".join(f'"{i}"' for i in sorted(map(str, range(1, 11))))
+    listed, text = (scores(tmp_path / str(i), f"categories = [{each}]") for i, each in enumerate((rising, as_text)))
+    for benchmark in (plain, listed, text):
+        row = analyze(benchmark, None, "agreement", level="ordinal", resamples=0).iloc[0]
+        assert row["krippendorff_alpha"] == pytest.approx(0.938, abs=5e-4)
+
+
+def test_an_order_that_nobody_stated_is_refused_with_the_cure() -> None:
+    labels = {"x": ["mild", "none", "severe"] * 4, "y": ["mild", "none", "mild"] * 4}
+    rows = [(f"c{i}", name, "overall", label) for name, own in labels.items() for i, label in enumerate(own)]
+    annotations = pd.DataFrame(rows, columns=["case_id", "annotator", "dimension", "choice"])
+    words = ("mild", "none", "severe")
+    unordered = Benchmark(BenchmarkMeta("pain", "general", ("overall",), words), cases_of(12), annotations)
+    assert analyze(unordered, None, "agreement", resamples=0)["percent_agreement"].iloc[0] == pytest.approx(2 / 3)
+    with pytest.raises(
+        InputError, match=r"order of the labels of pain \(mild, none, severe\) is not known; write them"
+    ):
+        analyze(unordered, None, "agreement", level="ordinal", resamples=0)
+    stated = BenchmarkMeta("pain", "general", ("overall",), ("none", "mild", "severe"), "ordinal")
+    row = analyze(Benchmark(stated, cases_of(12), annotations), None, "agreement", resamples=0).iloc[0]
+    assert np.isfinite(row["quadratic_kappa"])
+
+
+def test_the_sentence_says_which_human_level_it_is_and_where_the_others_are() -> None:
+    annotations = annotations_of({"a": "AABBAB", "b": "AABBBB", "c": "AABTBB"})
+    cases = cases_of(6)
+    benchmark = Benchmark(BenchmarkMeta("small", "general", ("overall",)), cases, annotations)
+    said = TABLES["agreement"].says(analyze(benchmark, None, "agreement"))
+    assert said.startswith("Overall, two annotators of the same case give the same label 78% of the time (6 cases, 3 ")
+    for text in (
+        "This compares two annotators with each other",
+        "ceiling (one annotator",
+        "selective (",
+        "annotators (",
+    ):
+        assert text in said
+
+
+def test_levels_without_order_say_which_coefficients_they_lack() -> None:
+    row = agreement(annotations_of({"a": "AABBAB", "b": "AABBBB"}), cases_of(6), resamples=0).iloc[0]
+    assert row[["linear_kappa", "icc_2_1"]].isna().all()
+    assert LACKING["nominal"] in row["reason"]

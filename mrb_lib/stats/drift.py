@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.agreement.pairwise import pair_rows
 from mrb_lib.stats.options import encode
 from mrb_lib.tables.schema import CHOICES
 from mrb_lib.verdicts.orders import FIRST, TIE, choice_to_shown
@@ -19,7 +18,7 @@ NOTHING_DECISIVE = "all are ties"
 
 
 def drift(answers: pd.DataFrame, cases: pd.DataFrame, *, categories: Sequence[str] = CHOICES) -> pd.DataFrame:
-    """How each annotator answered at first, and how later.
+    """Compare how each annotator answered at first, and later.
 
     The halves hold different cases, and perhaps other colleagues to compare with, so that a difference describes what
     was answered and is no test of whether the annotator changed.
@@ -47,8 +46,8 @@ def drift(answers: pd.DataFrame, cases: pd.DataFrame, *, categories: Sequence[st
 
     Notes
     -----
-    With two annotators and one half of each, `agreement` is the percent agreement of
-    `mrb_lib.stats.agreement.annotator_pairs`: `tests/stats/agreement/test_drift.py`.
+    With two annotators and one half of each, `agreement` is the percent agreement of the part "pair" of the table
+    `agreement`: `tests/stats/test_drift.py`.
     """
     rows = answers.sort_values("created", kind="stable", ignore_index=True)
     case, choice = (
@@ -58,13 +57,10 @@ def drift(answers: pd.DataFrame, cases: pd.DataFrame, *, categories: Sequence[st
     annotator, names = pd.factorize(rows["annotator"], sort=True)
     half = _halves(rows)
     unit = pd.factorize(pd.MultiIndex.from_arrays([case, rows["dimension"]]))[0]
-    pairs = pair_rows(unit, annotator.astype(np.int64), choice)
-    same = pairs.choice_first == pairs.choice_second
-    of = pd.Series(half, index=pd.MultiIndex.from_arrays([annotator, unit]))
-    compared = pd.concat(
-        pd.DataFrame({"annotator": one, "half": of.reindex(pd.MultiIndex.from_arrays([one, pairs.case])), "same": same})
-        for one in (pairs.first, pairs.second)
-    ).groupby(["annotator", "half"])["same"]
+    answered = pd.DataFrame({"unit": unit, "annotator": annotator, "half": half, "choice": choice})
+    both = answered.merge(answered[["unit", "annotator", "choice"]], on="unit", suffixes=("", "_other"))
+    both = both[both["annotator"] != both["annotator_other"]]
+    compared = both["choice"].eq(both["choice_other"]).groupby([both["annotator"], both["half"]])
     decisive = rows["choice"] != TIE
     counts = rows.assign(
         annotator=annotator, half=half, decisive=decisive, tie=~decisive, a=rows["choice"] == "A",
@@ -85,7 +81,7 @@ def drift(answers: pd.DataFrame, cases: pd.DataFrame, *, categories: Sequence[st
 
 
 def _halves(rows: pd.DataFrame) -> np.ndarray:
-    """0 or 1 for each row, which is in the order of time: the half of its annotator's cases that its case is in."""
+    """Return 0 or 1 for each row, which is in the order of time: the half of its annotator's cases that its case is in."""
     firsts = rows.drop_duplicates(["annotator", "case_id"])[["annotator", "case_id"]]
     by_annotator = firsts.groupby("annotator")["case_id"]
     late = by_annotator.cumcount() >= (by_annotator.transform("size") + 1) // 2

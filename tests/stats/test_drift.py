@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.agreement import annotator_pairs, drift
-from mrb_lib.stats.agreement.drift import NO_ANSWERS, NOT_SHARED, NOTHING_DECISIVE
+from mrb_lib.stats.drift import NO_ANSWERS, NOT_SHARED, NOTHING_DECISIVE, drift
 from mrb_lib.tables.errors import InputError
-from tests.stats.small_tables import annotations_of, cases_of
+from tests.stats.small_tables import annotations_of, annotator_pairs, cases_of
 
 
 def _answers(by_annotator: dict[str, str], orders: str = "AB") -> pd.DataFrame:
@@ -59,6 +58,6 @@ def test_both_halves_together_are_the_agreement_of_the_pairs() -> None:
     pairs = annotator_pairs(rows, cases_of(40), resamples=0)
     for name, of in found.groupby("annotator"):
         mine = pairs[(pairs["annotator_1"] == name) | (pairs["annotator_2"] == name)]
-        assert of["n_compared"].sum() == mine["n"].sum()
+        assert of["n_compared"].sum() == mine["n_cases"].sum()
         same = (of["agreement"] * of["n_compared"]).sum()
-        assert same == pytest.approx((mine["percent_agreement"] * mine["n"]).sum())
+        assert same == pytest.approx((mine["percent_agreement"] * mine["n_cases"]).sum())
