@@ -26,7 +26,7 @@ def show_until(benchmark: Benchmark, store: Store, target: Target, *, as_json: b
     several = list(benchmark.meta.labels)
     benchmark = replace(benchmark, annotations=annotations).of_one_choice
     meta = benchmark.meta
-    table = until(analyze(benchmark, None, "agreement", pairs=0), target)
+    table = until(analyze(benchmark, None, "agreement", pairwise=0), target)
     simulated = meta.kind == "simulated"
     if as_json:
         typer.echo(render.as_json(table, table="until", policy=None, simulated=simulated))

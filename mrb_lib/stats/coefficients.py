@@ -128,7 +128,7 @@ def bias_index(first: FloatArray, second: FloatArray, q: int) -> FloatArray:
 
 
 def alpha(votes: FloatArray, values: FloatArray, level: str) -> Quantity:
-    """Return Krippendorff's alpha; on the ordinal level distances depend on all labels, so that sums are coincidences."""
+    """Return Krippendorff's alpha; on the ordinal level distances depend on all labels: sums are coincidences."""
     n = votes.sum(axis=-1)
     paired, k = n >= 2, len(values)
     pairs = votes[..., :, None] * votes[..., None, :] - np.eye(k) * votes[..., None]
@@ -147,7 +147,7 @@ def alpha(votes: FloatArray, values: FloatArray, level: str) -> Quantity:
 
 
 def icc(labels: IntArray, values: FloatArray, several: bool) -> Quantity:
-    """Return the intraclass correlation ICC(2,1) of single scores, or ICC(2,k) of a case's mean score; raters are a sample.
+    """Return the intraclass correlation ICC(2,1) of single scores, or ICC(2,k) of mean scores; raters are a sample.
 
     Shrout and Fleiss (1979, doi:10.1037/0033-2909.86.2.420); components of variance by Henderson's first method, which
     takes missing scores (Searle, Casella and McCulloch 1992, ch. 5). Compared with pingouin.

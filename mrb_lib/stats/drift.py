@@ -81,7 +81,7 @@ def drift(answers: pd.DataFrame, cases: pd.DataFrame, *, categories: Sequence[st
 
 
 def _halves(rows: pd.DataFrame) -> np.ndarray:
-    """Return 0 or 1 for each row, which is in the order of time: the half of its annotator's cases that its case is in."""
+    """Return the half (0 or 1) of its annotator's cases that the case of each row is in; rows are in order of time."""
     firsts = rows.drop_duplicates(["annotator", "case_id"])[["annotator", "case_id"]]
     by_annotator = firsts.groupby("annotator")["case_id"]
     late = by_annotator.cumcount() >= (by_annotator.transform("size") + 1) // 2

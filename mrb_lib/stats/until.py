@@ -96,7 +96,7 @@ def spearman_brown(value: float, k: float) -> float:
 
 
 def annotators_for(value: float, target: float) -> int | None:
-    """Return the fewest annotators that are together as reliable as the target; None above 15, or where one tells nothing."""
+    """Return the fewest annotators that are together as reliable as the target; None above 15, or where none are."""
     if not value > 0:
         return None
     needed = 1 if value >= target else ceil(target * (1 - value) / (value * (1 - target)) - 1e-9)

@@ -60,8 +60,8 @@ def test_fleiss_1971() -> None:
 def test_shrout_and_fleiss_1979() -> None:
     """ICC(2,1) .29 and ICC(2,4) .62.
 
-    The interval of the R package psych, .019 to .761, is by the F distribution, of annotators who are a sample. No table
-    has it: intervals are about the annotators as they are.
+    The interval of the R package psych, .019 to .761, is by the F distribution, of annotators who are a sample. No
+    table has it: intervals are about the annotators as they are.
     """
     row = agreement(*of_cases(TARGETS), categories=[str(i) for i in range(1, 11)], level="interval").iloc[0]
     assert row["icc_2_1"] == pytest.approx(0.29, abs=5e-3)

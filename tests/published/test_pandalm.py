@@ -115,7 +115,7 @@ def test_policies_that_need_both_orders_exclude_every_case(imported: Imported, p
 
 
 def test_model_pairs_cover_the_benchmark(imported: Imported) -> None:
-    rows = table(imported, "agreement", by="model_pair", resamples=200, pairs=0)
+    rows = table(imported, "agreement", by="model_pair", resamples=200, pairwise=0)
     parts = rows[rows["subfield"].notna()]
     assert len(parts) == 10
     assert parts["n_cases"].sum() == 999

@@ -80,7 +80,7 @@ def agreement(annotations: pd.DataFrame, cases: pd.DataFrame, **options: Any) ->
 
 def annotator_pairs(annotations: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
     """The rows of every two annotators in the table `agreement`."""
-    rows = agreement_of(annotations, cases, pairs=True, **{"categories": CHOICES, **options})
+    rows = agreement_of(annotations, cases, pairwise=True, **{"categories": CHOICES, **options})
     return rows[rows["part"] == "pair"].reset_index(drop=True)
 
 

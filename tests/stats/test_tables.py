@@ -16,8 +16,8 @@ from tests.training_records import recipes_of
 PROMISED = {
     "composition": "organ department modality n_cases share",
     "agreement": "part annotator_1 annotator_2 dimension subfield n_cases n_annotators percent_agreement "
-    "percent_agreement_low percent_agreement_high cohen_kappa cohen_kappa_low fleiss_kappa fleiss_kappa_high krippendorff_alpha "
-    "krippendorff_alpha_low gwet_ac1 gwet_ac1_low gwet_ac1_high",
+    "percent_agreement_low percent_agreement_high cohen_kappa cohen_kappa_low fleiss_kappa fleiss_kappa_high "
+    "krippendorff_alpha krippendorff_alpha_low gwet_ac1 gwet_ac1_low gwet_ac1_high",
     "accuracy": "judge dimension subfield n n_excluded coverage accuracy low high cohen_kappa",
     "consistency": "judge dimension n coverage consistency first_rate position_bias position_bias_low "
     "position_bias_high repeat_agreement",

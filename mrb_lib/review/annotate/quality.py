@@ -39,7 +39,7 @@ def pairs_html(benchmark: Benchmark, annotations: pd.DataFrame, *, resamples: in
     meta, several = benchmark.meta, list(benchmark.meta.labels)
     found = agreement_of(
         annotations[~annotations["dimension"].isin(several)], benchmark.cases, categories=meta.categories,
-        level=meta.level, dimensions=meta.one_choice, resamples=resamples, pairs=True,
+        level=meta.level, dimensions=meta.one_choice, resamples=resamples, pairwise=True,
     )  # fmt: skip
     left_out = f" Without dimensions of several labels: {', '.join(map(isolated, several))}." if several else ""
     found = found[found["part"] == PAIR].assign(reason=lambda rows: defined_reasons(rows["reason"]))

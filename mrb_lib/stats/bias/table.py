@@ -124,7 +124,7 @@ def bias(
     ----------
     verdicts : the verdicts table of one probe, or its panel
     gold : `case_id, dimension, choice`; a case without a label is excluded, and counted
-    annotations, categories : the annotators' votes, as in `mrb_lib.stats.annotators.encode_annotations`, and the labels that they
+    annotations, categories : the annotators' votes, as in `mrb_lib.stats.annotators`, and the labels that they
         use, of A, B and tie; without two votes on a case there are associations only
     correction : of the p-values, over all tests of the table (those of the subfields of a column apart), see
         `mrb_lib.stats.multiplicity.adjust`

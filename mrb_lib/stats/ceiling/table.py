@@ -123,7 +123,7 @@ def ceiling(
     Raises
     ------
     InputError
-        As in `mrb_lib.stats.annotators.encode_annotations`, the policy is unknown, or an option of the test is out of range.
+        As in `mrb_lib.stats.annotators`, the policy is unknown, or an option of the test is out of range.
 
     Notes
     -----

@@ -40,7 +40,7 @@ KAPPAS: Final = ("cohen_kappa", "linear_kappa", "quadratic_kappa")
 NO_ICC = "the ICC is undefined: the scores do not vary, or annotators and cases cannot be told apart"
 _COHEN, _ICC = "Cohen 1968, doi:10.1037/h0026256", "Shrout & Fleiss 1979, doi:10.1037/0033-2909.86.2.420"
 _BYRT = "Byrt et al. 1993, doi:10.1016/0895-4356(93)90018-V"
-_MOST_SUMS = 20_000_000
+_MOST_SUMS, _ENDS = 20_000_000, ("low", "high")
 COEFFICIENTS = (
     estimated("percent_agreement", "share of pairs of labels of a case that are equal"),
     estimated(
@@ -76,6 +76,7 @@ COEFFICIENTS = (
     estimated("icc_2_k", "intraclass correlation of mean scores", "coefficient", _ICC, NO_ICC),
 )
 NAMES: Final = tuple(column.name for column in COEFFICIENTS)
+ENDS: Final = tuple(end for column in COEFFICIENTS for end in column.ends)
 
 
 def beyond_chance(rows: pd.DataFrame) -> str:
@@ -123,9 +124,9 @@ def beyond_chance(rows: pd.DataFrame) -> str:
     headline=("percent_agreement", "cohen_kappa", "krippendorff_alpha", "gwet_ac1"),
     needs_verdicts=False,
     why_no_ratings="",
-    options={"pairs": Option("add rows for every two annotators (1) or leave them out (0)", is_switch=True)},
+    options={"pairwise": Option("add rows for every two annotators (1) or leave them out (0)", is_switch=True)},
 )
-def agreement(analysis: Analysis, *, pairs: float = 1) -> pd.DataFrame:
+def agreement(analysis: Analysis, *, pairwise: float = 1) -> pd.DataFrame:
     """Make one row per dimension and group of cases for all annotators, and one per two annotators who share cases.
 
     Intervals are percentiles of the cluster bootstrap, see `mrb_lib.stats.intervals.coefficient`, about the annotators
@@ -136,8 +137,8 @@ def agreement(analysis: Analysis, *, pairs: float = 1) -> pd.DataFrame:
     Notes
     -----
     Kappa is (PABAK - PI^2 + BI^2) / (1 - PI^2 + BI^2) with the indices of prevalence and bias, where PABAK is
-    (q p - 1) / (q - 1) of the percent agreement p over q categories: what a low kappa owes to a dominant label, and what
-    to annotators who use the labels differently. Coverage is simulated in `tests/simulation/test_agreement.py`.
+    (q p - 1) / (q - 1) of the percent agreement p over q categories: what a low kappa owes to a dominant label, and
+    what to annotators who use the labels differently. Coverage is simulated in `tests/simulation/test_agreement.py`.
     """
     check_choice("level", analysis.level, LEVELS)
     if not analysis.names:
@@ -151,7 +152,7 @@ def agreement(analysis: Analysis, *, pairs: float = 1) -> pd.DataFrame:
     n = rows["n_cases"]
     some = [n.ge(2), n.eq(1), rows["n_unpaired"].gt(0)]
     rows["reason"] = np.select(some, [rows["reason"], FEW_CASES, NOBODY_PAIRED], absence)
-    frames = [rows, *_pairs(analysis, labels, coded.annotators, used)] if pairs else [rows]
+    frames = [rows, *_pairs(analysis, labels, coded.annotators, used)] if pairwise else [rows]
     out = pd.concat(frames, ignore_index=True)
     out["place"] = out["dimension"].map({name: i for i, name in enumerate(analysis.names)})
     order = ["group", "part", "place", "annotator_1", "annotator_2"]
@@ -165,7 +166,7 @@ def agreement_of(
     categories: Sequence[str],
     level: str = "nominal",
     dimensions: Sequence[str] | None = None,
-    pairs: bool = False,
+    pairwise: bool = False,
     **options: Any,
 ) -> pd.DataFrame:
     """Make the table `agreement` of annotations that are not those of a benchmark, such as answers so far.
@@ -178,7 +179,7 @@ def agreement_of(
     """
     meta = BenchmarkMeta("annotations", "general", (), tuple(categories), level)
     analysis = Analysis.from_frames(cases, annotations=annotations, meta=meta, dimensions=dimensions, **options)
-    rows: pd.DataFrame = TABLES["agreement"].of(analysis, pairs=float(pairs))
+    rows: pd.DataFrame = TABLES["agreement"].of(analysis, pairwise=float(pairwise))
     return rows
 
 
@@ -205,11 +206,11 @@ def _rows(
     ]
     lost = {"n", "low", "high", "interval", "standard_error", "df"}
     rows = rows.drop(columns=lost & set(rows)).join(pd.DataFrame(described)).assign(level=analysis.level)
-    estimates = [name for name in rows if name.startswith(NAMES)]
-    rows.loc[rows["n_cases"] < 2, estimates] = np.nan
-    sparse, some = rows["shared"] < ENOUGH_SHARED, rows["n_clusters"].ge(2) & (analysis.resamples > 0)
-    rows.loc[sparse, [f"{name}_{end}" for name in KAPPAS if name in made for end in ("low", "high")]] = np.nan
-    rows["lacks"] = pd.Series(np.where(sparse & some, SPARSE_PAIRS, None), rows.index, dtype=object)
+    rows.loc[(rows["n_cases"] < 2).to_numpy(), [name for name in (*NAMES, *ENDS) if name in rows]] = np.nan
+    sparse = (rows["shared"] < ENOUGH_SHARED).to_numpy()
+    rows.loc[sparse, [f"{name}_{end}" for name in KAPPAS if name in bounded and name in made for end in _ENDS]] = np.nan
+    bounds_lack = sparse & rows["n_clusters"].ge(2).to_numpy() & (analysis.resamples > 0)
+    rows["lacks"] = np.where(bounds_lack, np.array(SPARSE_PAIRS, dtype=object), None)
     rough = np.where(~sparse & (rows["shared"] < MANY_SHARED), ROUGH_PAIRS, "")
     rows["reason"] = [join_reasons(each, LACKING.get(analysis.level, "")) for each in rough]
     return rows.assign(n=rows["n_cases"].where(rows["n_cases"] >= 2, 0))
@@ -220,9 +221,7 @@ def _described(labels: IntArray, used: BoolArray) -> dict[str, Any]:
     q, given, k = int(used.sum()), labels >= 0, len(used)
     number = given.sum(axis=1)
     each = (labels[..., None] == np.arange(k)).astype(np.float64)
-    beside = np.tensordot(each, given.astype(np.float64), axes=(0, 0)).swapaxes(
-        1, 2
-    )  # of a on the cases that b has too
+    beside = np.tensordot(each, given * 1.0, axes=(0, 0)).swapaxes(1, 2)  # a's labels on the cases that b has too
     n = given.T.astype(np.float64) @ given
     first, second = np.triu_indices(len(n), k=1)
     shared, one, other = n[first, second], beside[first, second], beside[second, first]
@@ -237,7 +236,8 @@ def _described(labels: IntArray, used: BoolArray) -> dict[str, Any]:
         )
         row["annotators_per_case"] = 1 / (1 / number[number >= 2]).mean()
     if several.any():
-        apart = bias_index(*(side[several] / shared[several, None] for side in (one, other)), q)
+        by_one, by_other = (side[several] / shared[several, None] for side in (one, other))
+        apart = bias_index(by_one, by_other, q)
         row |= {"bias_index": apart.mean(), "shared": np.median(shared[several])}
     return row
 
@@ -261,9 +261,7 @@ def _pairs(analysis: Analysis, labels: IntArray, names: list[str], used: BoolArr
             )
             rows = _rows(analysis, two, cells, used, NAMES if bounded else ())
             few = rows["n_cases"] < ENOUGH_SHARED
-            rows.loc[few, [name for name in rows if name.startswith(NAMES) and name.endswith(("_low", "_high"))]] = (
-                np.nan
-            )
+            rows.loc[few.to_numpy(), [end for end in ENDS if end in rows]] = np.nan
             rows["lacks"] = rows["lacks"].mask(rows["lacks"].notna(), SPARSE_PAIR)
             rows["reason"] = rows["reason"].str.replace(ROUGH_PAIRS, ROUGH_PAIR)
             rows["reason"] = rows["reason"].mask(rows["n_cases"] < 2, FEW_SHARED)

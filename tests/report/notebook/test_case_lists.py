@@ -130,7 +130,7 @@ def test_suspect_cases_are_those_that_the_conclusion_counts(w: Workspace) -> Non
 def test_disputed_cases_are_those_of_the_tables_of_agreement(w: Workspace) -> None:
     made = frame(case_lists.disputed(w)).set_index("dimension")
     clear = gold(w.benchmark, "unanimous").dropna(subset="choice")["dimension"].value_counts()
-    for row in w.analyze("agreement", pairs=0).itertuples():
+    for row in w.analyze("agreement", pairwise=0).itertuples():
         listed = made.loc[row.dimension]
         assert listed["stated"] == f"{len(listed['listed'])} of {row.n_cases} cases with several annotators"
         assert row.n_cases - len(listed["listed"]) == clear[row.dimension]
@@ -184,7 +184,7 @@ def test_marks_of_the_figures_find_their_lists(w: Workspace, monkeypatch: pytest
     """Of figures that are laid out and not saved: a mark lies where the layout puts it."""
     for name in ("_quantized", "svg", "pdf"):
         monkeypatch.setattr(Paper, name, lambda _drawn: b"")
-    consistency, agreement = w.analyze("consistency"), w.analyze("agreement", pairs=0)
+    consistency, agreement = w.analyze("consistency"), w.analyze("agreement", pairwise=0)
     difficulty = w.analyze("difficulty", dimension="overall")
     cases = difficulty[difficulty["part"] == "case"]
     calibration = w.analyze("calibration", dimension="overall")
