@@ -20,7 +20,7 @@ from mrb_lib.stats.estimation import BoolArray, IntArray, divide
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.options import check_choice, join_reasons
 from mrb_lib.stats.phrases import human_level, interval, main_dimension, main_rows, opening
-from mrb_lib.tables.schema import CONSENSUS, LEVELS
+from mrb_lib.tables.schema import CONSENSUS, LEVELS, Level
 
 ALL, PAIR = "all", "pair"
 ENOUGH_SHARED: Final = 20
@@ -164,7 +164,7 @@ def agreement_of(
     cases: pd.DataFrame,
     *,
     categories: Sequence[str],
-    level: str = "nominal",
+    level: Level = "nominal",
     dimensions: Sequence[str] | None = None,
     pairwise: bool = False,
     **options: Any,
@@ -210,7 +210,7 @@ def _rows(
     sparse = (rows["shared"] < ENOUGH_SHARED).to_numpy()
     rows.loc[sparse, [f"{name}_{end}" for name in KAPPAS if name in bounded and name in made for end in _ENDS]] = np.nan
     bounds_lack = sparse & rows["n_clusters"].ge(2).to_numpy() & (analysis.resamples > 0)
-    rows["lacks"] = np.where(bounds_lack, np.array(SPARSE_PAIRS, dtype=object), None)
+    rows["lacks"] = [SPARSE_PAIRS if each else None for each in bounds_lack]
     rough = np.where(~sparse & (rows["shared"] < MANY_SHARED), ROUGH_PAIRS, "")
     rows["reason"] = [join_reasons(each, LACKING.get(analysis.level, "")) for each in rough]
     return rows.assign(n=rows["n_cases"].where(rows["n_cases"] >= 2, 0))
