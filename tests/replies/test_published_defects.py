@@ -27,11 +27,10 @@ from mrb_lib.judges.roster.roster import entries, resolve
 from mrb_lib.judges.settings import Settings
 from mrb_lib.replies.reading import parse
 from mrb_lib.runs.execute import judge
-from mrb_lib.stats.ceiling import ceiling
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.store import load_verdicts
-from tests.stats.small_tables import accuracy, rows_of
+from tests.stats.small_tables import accuracy, ceiling, rows_of
 
 from ..benchmarks.formats.conftest import Tree, truth
 from ..runs.scripted import Said, Scripted, little_benchmark, use

@@ -5,10 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrb_lib.stats.ceiling.advantage import lower_tail_p, moments
-from mrb_lib.stats.ceiling.alttest import ENOUGH_UNITS
+from mrb_lib.stats.estimation import Estimate, Sampling, estimate, mean
+from mrb_lib.stats.tables.ceiling import ENOUGH_UNITS, lower_tail_p
 
 EPSILON = 0.15
+
+
+def moments(differences: np.ndarray, codes: np.ndarray) -> Estimate:
+    """The means of rows of differences, over clusters of their columns."""
+    return estimate(mean(differences.T), Sampling(codes, np.empty((0, int(codes.max()) + 1))))
 
 
 def size(n: int, shares: tuple[float, float, float], runs: int = 20_000) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrb_lib.stats.ceiling import ceiling
+from tests.stats.small_tables import ceiling
 
 from .people import CONFUSION, JUDGE, SHARE, simulated
 from .shares import is_near

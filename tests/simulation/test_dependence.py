@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.ceiling import ceiling
+from tests.stats.small_tables import ceiling
 
 from .panels import accuracy, pairs_of, panel_of
 from .rows import column

@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.annotators import encode_annotations
-from mrb_lib.stats.ceiling.alttest import alt_test_rows
-from mrb_lib.stats.ceiling.table import COLUMNS
 from mrb_lib.stats.coefficients import coefficients, scaled
-from mrb_lib.stats.core.panel import ABSENT, Panel
+from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.estimation import Estimate, Quantity, Sampling, estimate
-from mrb_lib.stats.options import typed
 from mrb_lib.stats.tables.agreement import agreement_of
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 
@@ -178,12 +176,29 @@ def alternative_annotator(
     epsilon: float = 0.15,
     correction: str = "by",
 ) -> pd.DataFrame:
-    """The alternative annotator test of judges that give one label a case, of any categories."""
-    coded = encode_annotations(annotations, cases, categories, ["overall"])
-    judged = encode_annotations(labels.rename(columns={"judge": "annotator"}), cases, categories, ["overall"])
-    choices = np.full((len(judged.annotators), 1, len(cases), 1), ABSENT)
-    choices[judged.annotator, judged.dimension, judged.case, 0] = judged.choice
-    options = {"level": level, "epsilon": epsilon, "correction": correction, "resamples": resamples, "seed": 0}
-    codes = np.arange(len(cases))
-    rows = alt_test_rows(judged.annotators, choices, choices != ABSENT, coded, codes, categories, **options)
-    return typed(pd.DataFrame(rows), COLUMNS, counts="Int64", passes="boolean")
+    """The alternative annotator test of judges with one label a case, of any categories; a null agrees with nobody."""
+    verdicts = labels.assign(order="AB", repeat=0, probe=NO_PROBE)
+    task = "preference" if set(categories) <= set(CHOICES) else "rating"
+    meta = BenchmarkMeta("labels", "general", ("overall",), tuple(categories), level, task)
+    options = {"correction": correction, "resamples": resamples, "policy": "official", "cluster": "case_id"}
+    own = {"epsilon": epsilon, "null_disagrees": 1}
+    table = rows_of("ceiling", cases, verdicts, None, annotations, own=own, meta=meta, **options)
+    return table[table["part"].str.startswith("alt_test")].reset_index(drop=True)
+
+
+def ceiling(
+    verdicts: pd.DataFrame | Panel | None,
+    annotations: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    epsilon: float = 0.2,
+    null_disagrees: float = 0,
+    **options: Any,
+) -> pd.DataFrame:
+    """The table `ceiling` of frames, or of verdicts in an array."""
+    own = {"epsilon": epsilon, "null_disagrees": null_disagrees}
+    if not isinstance(verdicts, Panel):
+        return rows_of("ceiling", cases, verdicts, None, annotations, own=own, **options)
+    analysis = Analysis.from_frames(cases, annotations=annotations, **options)
+    rows: pd.DataFrame = TABLES["ceiling"].of(replace(analysis, probes={NO_PROBE: verdicts}), **own)
+    return rows

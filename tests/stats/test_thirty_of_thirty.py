@@ -6,11 +6,10 @@ import pandas as pd
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from mrb_lib.stats.ceiling import ceiling
 from mrb_lib.stats.engines import agreement_between
 from mrb_lib.stats.gold.gold_rules import gold_rules
 from mrb_lib.stats.juries import jury
-from tests.stats.small_tables import accuracy, annotations_of, cases_of, gold_of, verdicts_of
+from tests.stats.small_tables import accuracy, annotations_of, cases_of, ceiling, gold_of, verdicts_of
 
 GOLD = "AB" * 15
 RIGHT = verdicts_of({(judge, order): GOLD for judge in "jk" for order in ("AB", "BA")})

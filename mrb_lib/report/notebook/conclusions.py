@@ -252,27 +252,30 @@ def judging(compared: pd.DataFrame, *, dimension: str, note: str) -> str:
 
 
 def ceiling(table: pd.DataFrame, *, dimension: str, epsilon: float) -> str:
-    """How many judges are below or above the mean annotator, and how many pass the alternative annotator test."""
+    """Say how many judges differ from an average annotator, and how many pass the alternative annotator test."""
     here = table[table["dimension"] == dimension]
     judges, tests = here[here["part"] == "judge"], here[here["part"] == "alt_test"]
     human = here[(here["part"] == "annotator") & (here["annotator"] == "mean") & here["accuracy"].notna()]
     if human.empty:
         return f"The accuracy of one annotator {on(dimension)} is not known."
     level = percent(human.iloc[0], "accuracy", "low", "high")
-    said = f"The mean annotator has an accuracy of {level} against the majority of the others."
+    said = f"An average annotator has an accuracy of {level} against the majority of the others."
     known = judges[judges["verdict"].notna()]
     if known.empty:
         return said
     passing = tests.loc[tests["passes"].fillna(False), "judge"]
     short = known.loc[known["verdict"] == "below", "judge"]
-    above = int((known["verdict"] == "above").sum())
-    placed = of_judges(len(short), len(known), f"below the mean annotator {on(dimension)}")
+    above, unclear = (int((known["verdict"] == each).sum()) for each in ("above", "cannot tell"))
+    what = f"significantly below an average annotator {on(dimension)}"
+    placed = of_judges(len(short), len(known), what)
     if len(known) > 1:
         placed += f", {above or 'none'} above"
+    if unclear:
+        placed += f"; we cannot tell for {unclear if len(known) > 1 else 'it'}"
     return (
-        f"{placed}, by the interval of the difference. {said} {len(passing)} of {len(tests)} pass the alternative "
-        f"annotator test at epsilon {epsilon:g}, which lets a judge be worse than an annotator by less than that; "
-        f"{int(passing.isin(short).sum())} of them lie wholly below the mean annotator."
+        f"{placed} (corrected over all judges). {said} {len(passing)} of {len(tests)} pass the alternative annotator "
+        f"test at epsilon {epsilon:g}, which allows a judge to be worse than an annotator by less than that; "
+        f"{int(passing.isin(short).sum())} of these are significantly below an average annotator."
     )
 
 

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.annotators import Annotations, encode_annotations, votes_by_case
-from mrb_lib.stats.ceiling.annotators import leave_one_out
-from mrb_lib.stats.ceiling.judges import worth_by_label
 from mrb_lib.stats.core.panel import Panel, as_panel
+from mrb_lib.stats.core.scoring import score
 from mrb_lib.stats.core.table import register_table
 from mrb_lib.stats.gold import reading
 from mrb_lib.stats.gold.correction import ENDS, corrected_rows
@@ -18,6 +17,7 @@ from mrb_lib.stats.gold.dawid_skene import FEW_ANNOTATORS, Fitted, fit_dimension
 from mrb_lib.stats.gold.rankings import left_out, rankings, ranks
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_policy, divide, join_reasons, typed
 from mrb_lib.stats.resampling.resample import Ratios, cluster_codes, ratios
+from mrb_lib.stats.tables.ceiling import leave_one_out
 from mrb_lib.tables.schema import CHOICES
 
 MAJORITY = "majority"
@@ -150,6 +150,17 @@ def gold_rules(
     return typed(pd.DataFrame(rows), COLUMNS, counts="Int64", rank="Int64")
 
 
+def worth_by_label(panel: Panel, categories: Sequence[str], policy: str) -> FloatArray:
+    """Return what verdicts would be worth were a category the label, (categories, judges, dimensions, cases)."""
+    _, n_dimensions, n_cases = panel.shape
+    out = np.full((len(categories), *panel.shape), np.nan)
+    for i, name in enumerate(categories):
+        if name in panel.categories:
+            label = np.full((n_dimensions, n_cases), panel.categories.index(name), dtype=np.int64)
+            out[i] = score(panel, label, policy).score
+    return out
+
+
 def _votes(coded: Annotations, dimension: int, shape: tuple[int, ...]) -> FloatArray:
     """The votes for each label of each case, shape (cases, K), for what verdicts are worth, (K, ..., cases)."""
     case, _, choice = coded.of(dimension)
@@ -173,9 +184,8 @@ def _weights(
     filled = np.nan_to_num(model)
     probable = filled.max(axis=1)
     clear = np.isfinite(model[:, 0]) & ((filled >= probable[:, None] - _SAME).sum(axis=1) == 1)
-    held = leave_one_out(coded, dimension, n_cases, categories, "official")
-    decided = held.label >= 0
-    others = votes_by_case(held.case[decided], held.label[decided], n_cases, n_labels)
+    held = leave_one_out(coded.labels(n_cases)[:, [dimension]], n_labels)[:, 0]
+    others = (held[:, :, None] == np.arange(n_labels)).sum(axis=1).astype(np.float64)
     return np.stack(
         [
             _one_hot(best, single, n_labels),

@@ -263,19 +263,19 @@ def test_gold_says_that_the_ranking_is_the_same_and_how_far_dependence_goes() ->
     )
 
 
-def test_ceiling_tells_judges_above_the_annotators_from_those_not_shown_to_differ() -> None:
+def test_ceiling_tells_judges_above_the_annotators_from_those_of_whom_nobody_can_tell() -> None:
     human = {"part": "annotator", "annotator": "mean", "accuracy": 0.8, "low": 0.7, "high": 0.9}
-    judges = [{"part": "judge", "judge": name, "verdict": name} for name in ("below", "within", "above")]
+    judges = [{"part": "judge", "judge": name, "verdict": name} for name in ("below", "cannot tell", "above")]
     tests = [{"part": "alt_test", "judge": name, "passes": True} for name in ("below", "above")]
     table = rows(human, *judges, *tests, dimension="overall")
     text = conclusions.ceiling(table, dimension="overall", epsilon=0.2)
-    assert "Of 3 judges, 1 is below the mean annotator overall, 1 above," in text
+    assert "Of 3 judges, 1 is significantly below an average annotator overall, 1 above; we cannot tell for 1 " in text
     assert "2 of 2 pass" in text
-    assert "1 of them lie" in text
+    assert "1 of these are significantly below" in text
     alone = conclusions.ceiling(
         table[table["judge"].isna() | table["judge"].eq("above")], dimension="overall", epsilon=0.2
     )
-    assert "The only judge is not below the mean annotator overall" in alone
+    assert "The only judge is not significantly below an average annotator overall" in alone
 
 
 def test_ranking_says_of_which_share_of_labels_the_saving_is() -> None:

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.ceiling import ceiling
+from mrb_lib.stats.analyze import TABLES
 from mrb_lib.tables.errors import InputError
-from tests.stats.small_tables import annotations_of, cases_of, random_verdicts, verdicts_of
+from tests.stats.small_tables import annotations_of, cases_of, ceiling, random_verdicts, verdicts_of
 
 FAST = {"resamples": 200, "seed": 0}
 
@@ -113,7 +113,7 @@ def test_a_difference_that_does_not_vary_has_no_interval_and_no_verdict() -> Non
     assert row["low"] < row["high"]
     assert row["difference"] == 0
     assert row[["difference_low", "difference_high", "verdict"]].isna().all()
-    assert "difference: no interval: the cases do not differ" in row["reason"]
+    assert "no interval of difference: the cases do not differ" in row["reason"]
 
 
 def test_judges_scored_on_different_cases_are_as_each_alone() -> None:
@@ -126,7 +126,11 @@ def test_judges_scored_on_different_cases_are_as_each_alone() -> None:
     for judge in ("j0", "j3"):
         alone = ceiling(verdicts[verdicts["judge"] == judge], annotations_of(people), cases, by="organ", **FAST)
         mine = together[together["judge"] == judge].reset_index(drop=True)
-        pd.testing.assert_frame_equal(mine, alone[alone["judge"] == judge].reset_index(drop=True), atol=1e-12)
+        own = alone[alone["judge"] == judge].reset_index(drop=True)
+        corrected = ["p_adjusted", "verdict"]  # over all judges
+        others = (mine["part"] == "judge").to_numpy()
+        pd.testing.assert_frame_equal(mine.drop(columns=corrected), own.drop(columns=corrected), atol=1e-12)
+        assert (mine.loc[others, "p_adjusted"] >= own.loc[others, "p_adjusted"]).all()
 
 
 @pytest.mark.parametrize("verdicts", [None, verdicts_of({})])
@@ -180,10 +184,89 @@ def test_a_level_of_few_cases_is_no_standard(n: int, decided: int, reason: str) 
         assert pd.notna(row["accuracy"])
 
 
-@pytest.mark.parametrize(("right", "verdict"), [(0.3, "below"), (0.92, "within"), (1.0, "above")])
-def test_the_verdict_is_where_the_interval_of_the_difference_lies(right: float, verdict: str) -> None:
+@pytest.mark.parametrize(("right", "verdict"), [(0.3, "below"), (0.92, "cannot tell"), (1.0, "above")])
+def test_the_verdict_is_where_the_difference_is_significant(right: float, verdict: str) -> None:
     table = ceiling(*people_of(400, 400, judge_right=right), cases_of(400), **FAST)
     row = table[table["part"] == "judge"].iloc[0]
     assert (row["verdict"], row["representative"]) == (verdict, True)
     signs = {"below": row["difference_high"] < 0, "above": row["difference_low"] > 0}
     assert signs.get(verdict, row["difference_low"] <= 0 <= row["difference_high"])
+
+
+def test_clusters_move_no_estimate() -> None:
+    """On MT-Bench the advantage probability was .7189 by case and .7093 by question: clusters chose the annotators."""
+    generator = np.random.default_rng(5)
+    letters = {name: "".join(generator.choice(list("AABT"), 60)) for name in "abcd"}
+    letters["d"] = letters["d"][:40] + "-" * 20
+    cases = cases_of(60, pair=[i // 2 for i in range(60)])
+    verdicts = random_verdicts(generator, 60, 2)
+    one, other = (
+        ceiling(verdicts, annotations_of(letters), cases, cluster=name, **FAST) for name in ("case_id", "pair")
+    )
+    tests = [rows[rows["part"] == "alt_test"] for rows in (one, other)]
+    assert [rows["n_annotators"].tolist() for rows in tests] == [[4, 4], [3, 3]]
+    estimates = ["n", "accuracy", "ceiling", "difference", "advantage_probability", "annotator_probability"]
+    pd.testing.assert_frame_equal(one[estimates], other[estimates], check_exact=True)
+
+
+def test_a_judge_has_no_rows_for_a_dimension_that_it_never_judged() -> None:
+    generator = np.random.default_rng(6)
+    letters = {name: "".join(generator.choice(list("AAB"), 50)) for name in "abc"}
+    people = pd.concat([annotations_of(letters), annotations_of(letters, "accuracy")], ignore_index=True)
+    shown = "".join(generator.choice(list("AB"), 50))
+    verdicts = pd.concat(
+        [verdicts_of({("j", "AB"): shown, ("k", "AB"): shown}), verdicts_of({("j", "AB"): shown}, "accuracy")],
+        ignore_index=True,
+    )
+    table = ceiling(verdicts, people, cases_of(50), **FAST)
+    judged = table.dropna(subset="judge")[["judge", "dimension"]].drop_duplicates()
+    assert sorted(map(tuple, judged.to_numpy())) == [("j", "accuracy"), ("j", "overall"), ("k", "overall")]
+    assert (table["n"] > 0).all()
+
+
+def test_a_verdict_is_corrected_over_all_judges_and_a_small_sample_cannot_tell() -> None:
+    """Of 40 cases nobody can tell a judge 7 points below; "within" said so little that it read as a finding."""
+    generator = np.random.default_rng(7)
+    truth = generator.choice(list("AB"), 40)
+    wrong = np.where(truth == "A", "B", "A")
+    letters = {who: "".join(np.where(generator.random(40) < 0.9, truth, wrong)) for who in "abc"}
+    shown = {(f"j{i:02d}", "AB"): "".join(np.where(generator.random(40) < 0.83, truth, wrong)) for i in range(12)}
+    table = ceiling(verdicts_of(shown), annotations_of(letters), cases_of(40), **FAST)
+    judges = table[table["part"] == "judge"]
+    assert judges["verdict"].isin(["cannot tell", "below"]).all()
+    assert (judges["p_adjusted"] >= judges["p_value"]).all()
+    assert (judges["verdict"].eq("below") == (judges["p_adjusted"] <= 0.05)).all()
+    assert judges["verdict"].eq("cannot tell").sum() >= 6
+    said = TABLES["ceiling"].says(table)
+    assert "within" not in said
+    assert f"for {judges['verdict'].eq('cannot tell').sum()} of them we cannot tell" in said
+
+
+def test_innocent_judges_are_seldom_accused() -> None:
+    """Twelve judges as good as the annotators: any of them is called below or above in at most 7% of benchmarks."""
+    generator, accused = np.random.default_rng(8), []
+    for _ in range(60):
+        truth = generator.choice(list("AB"), 60)
+        wrong = np.where(truth == "A", "B", "A")
+        drawn = ["".join(np.where(generator.random(60) < 0.85, truth, wrong)) for _ in range(15)]
+        shown = {(f"j{i:02d}", "AB"): letters for i, letters in enumerate(drawn[3:])}
+        people = annotations_of(dict(zip("abc", drawn, strict=False)))
+        table = ceiling(verdicts_of(shown), people, cases_of(60), resamples=0)
+        accused.append(table["verdict"].isin(["below", "above"]).any())
+    assert np.mean(accused) <= 0.07
+
+
+def test_the_sentence_says_which_human_level_it_is_and_where_the_others_are() -> None:
+    table = ceiling(*people_of(400, 400, judge_right=0.92), cases_of(400), **FAST)
+    said = TABLES["ceiling"].says(table)
+    assert said.startswith("Overall, an average annotator has an accuracy of ")
+    assert "The only judge, j, is at " in said
+    assert "; cannot tell whether it differs." in said
+    for text in (
+        "This compares one annotator with the majority of the others",
+        "agreement (two annotators",
+        "selective (",
+    ):
+        assert text in said
+    below = TABLES["ceiling"].says(ceiling(*people_of(400, 400, judge_right=0.3), cases_of(400), **FAST))
+    assert "from that level, significantly below." in below

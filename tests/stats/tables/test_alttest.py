@@ -8,12 +8,12 @@ from scipy.stats import t as student
 from scipy.stats import ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
-from mrb_lib.stats.ceiling import ceiling
-from mrb_lib.stats.ceiling.advantage import lower_tail_p, moments
-from mrb_lib.stats.ceiling.judges import labels_by_policy
 from mrb_lib.stats.core.panel import as_panel
+from mrb_lib.stats.estimation import Estimate, Sampling, estimate, mean
+from mrb_lib.stats.tables.ceiling import beside_labels, lower_tail_p
+from mrb_lib.stats.verdicts import Verdicts
 from mrb_lib.tables.errors import InputError
-from tests.stats.small_tables import alternative_annotator, annotations_of, cases_of, verdicts_of
+from tests.stats.small_tables import alternative_annotator, annotations_of, cases_of, ceiling, verdicts_of
 
 
 def by_hand(judge: dict, people: dict[str, dict], epsilon: float, score) -> tuple[float, float]:
@@ -74,6 +74,11 @@ def test_as_written_in_the_paper(level: str, score, right: float) -> None:
     assert row["advantage_probability"] == pytest.approx(advantage)
     assert row["passes"] == (rate >= 0.5)
     assert row["advantage_probability_low"] < advantage < row["advantage_probability_high"]
+
+
+def moments(differences: np.ndarray, codes: np.ndarray) -> Estimate:
+    """The means of rows of differences, over clusters of their columns."""
+    return estimate(mean(differences.T), Sampling(codes, np.empty((0, int(codes.max()) + 1))))
 
 
 def test_clusters_make_it_the_cluster_robust_t_test() -> None:
@@ -168,10 +173,10 @@ def test_fewer_than_a_hundred_cases_have_a_remark() -> None:
 )
 def test_which_verdict_stands_beside_a_label(policy: str, labels: list[str], counted: list[int]) -> None:
     panel = as_panel(verdicts_of({("j", "AB"): "ABA?A", ("j", "BA"): "AATA-"}), cases_of(5)["case_id"])
-    codes, present = labels_by_policy(panel, ("tie", "A", "B"), policy, null_disagrees=True)
-    letters = np.array(list("TAB?"))[codes[0, 0]]
-    assert ["".join(row[there]) for row, there in zip(letters, present[0, 0], strict=True)] == labels
-    assert present[0, 0].sum(axis=1).tolist() == counted
+    read = beside_labels(Verdicts.of(panel), policy, null_disagrees=True)
+    letters = np.array(list("ABT?"))[read.choice]
+    assert ["".join(letters[read.case == case]) for case in range(5)] == labels
+    assert read.total()[:, 0].tolist() == counted
 
 
 def noisy(rates: dict[str, float], n: int, seed: int) -> dict[str, str]:
