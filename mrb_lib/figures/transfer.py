@@ -38,7 +38,7 @@ _MEAN = "mean over domains, 95% interval"
     caption=(
         "Accuracy on {dimension} by {by} with 95% intervals, squares by weight; random-effects mean with Hartung and "
         "Knapp's 95% interval (diamond) and 95% prediction interval for a new domain (bar). I\u00b2 and Cochran's Q "
-        "say whether domains differ by more than the sampling of their cases. n/a: undefined."
+        "(p corrected over all judges) show whether domains differ by more than chance. n/a: undefined."
     ),
     reading=(
         "The diamond is about the mean of all domains, the bar about the next one: a judge is safe to move where the "
@@ -53,9 +53,9 @@ def forest(table: pd.DataFrame, *, judges: Sequence[str] | None = None) -> Paper
 
     Parameters
     ----------
-    table : rows of `transfer` of one dimension: part (`domain` and `summary`), judge, subfield, n, accuracy, low,
-        high, weight, prediction_low, prediction_high, i2, p_value
-    judges : at most `MOST_FORESTS`; None for those with the highest mean
+    table : rows of `transfer` of one dimension: part (`domain` and `summary`), judge, rank, subfield, n, accuracy,
+        low, high, weight, prediction_low, prediction_high, i2, p_adjusted
+    judges : at most `MOST_FORESTS`; None for those that rank highest
 
     Raises
     ------
@@ -63,8 +63,7 @@ def forest(table: pd.DataFrame, *, judges: Sequence[str] | None = None) -> Paper
         There are more judges.
     """
     if judges is None:
-        means = rows_of(table, part="summary").sort_values(["accuracy", "judge"], ascending=[False, True])
-        judges = means["judge"].tolist()[:MOST_FORESTS]
+        judges = rows_of(table, part="summary").sort_values(["rank", "judge"])["judge"].tolist()[:MOST_FORESTS]
     if len(judges) > MOST_FORESTS:
         raise ValueError(f"a forest shows at most {MOST_FORESTS} judges, not {len(judges)}; choose some")
     domains = sorted(table.loc[table["part"] == "domain", "subfield"].dropna().unique())
@@ -109,7 +108,7 @@ def _summary(axes: Axes, row: pd.DataFrame, y: float) -> None:
         axes.fill(*corners, color=COLOURS["human"], linewidth=0, gid="summary")
     axes.axvline(first["accuracy"], color=COLOURS["human"], linewidth=0.5, linestyle=(0, (2, 2)), zorder=0)
     if not np.isnan(first["i2"]):
-        text = f"I\u00b2 {percent(first['i2'])}%, Q test p = {first['p_value']:.2g}"
+        text = f"I\u00b2 {percent(first['i2'])}%, Q test adjusted p = {first['p_adjusted']:.2g}"
         axes.text(0.5, 1.02, text, transform=axes.transAxes, ha="center", va="bottom", fontsize=6, color="#555555")
 
 
@@ -149,9 +148,7 @@ def predictions(table: pd.DataFrame) -> Paper:
     ----------
     table : rows of `transfer` of one dimension, as in `forest`
     """
-    summary = table[table["part"] == "summary"].sort_values(
-        ["accuracy", "judge"], ascending=[True, True], na_position="first"
-    )
+    summary = table[table["part"] == "summary"].sort_values(["rank", "judge"], ascending=False, na_position="first")
     domain = rows_of(table, part="domain")
     figure = canvas(PAGE * 0.72, rows_height(len(summary), _ROW, 0.85))
     axes = figure.subplots()

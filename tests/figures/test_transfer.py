@@ -13,14 +13,15 @@ from mrb_lib.figures import transfer
 def table(judges: list[str], domains: list[str]) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     rows = []
-    for judge in judges:
+    for place, judge in enumerate(judges, start=1):
         mean = rng.uniform(0.4, 0.85)
         for domain in domains:
             value = float(np.clip(mean + rng.normal(0, 0.05), 0.05, 0.95))
             row = {"part": "domain", "judge": judge, "subfield": domain, "accuracy": value, "weight": 1 / len(domains)}
             rows.append({**row, "low": value - 0.04, "high": value + 0.04, "n": 80})
         ends = {"low": mean - 0.02, "high": mean + 0.02, "prediction_low": mean - 0.1, "prediction_high": mean + 0.1}
-        rows.append({"part": "summary", "judge": judge, "accuracy": mean, **ends, "i2": 0.4, "p_value": 0.03, "n": 320})
+        tested = {"i2": 0.4, "p_adjusted": 0.03, "n": 320}
+        rows.append({"part": "summary", "judge": judge, "rank": place, "accuracy": mean, **ends, **tested})
     for domain in [None, *domains]:
         expected = {"expected_tau": 0.8, "expected_low": 0.7, "expected_high": 0.9, "p_value": 0.2}
         rows.append({"part": "ranking", "subfield": domain, "kendall_tau": rng.uniform(0.5, 0.9), **expected})

@@ -382,16 +382,11 @@ def ranking(agreed: pd.DataFrame, saving: pd.DataFrame, *, dimension: str) -> st
 
 
 def transfer(table: pd.DataFrame, *, by: str, dimension: str) -> str:
-    """What to expect of the best judge in a new domain."""
+    """Say what to expect of the judge that ranks first in a new domain."""
     known = table[(table["part"] == "summary") & table["accuracy"].notna()]
     if known.empty:
         return f"Accuracy by {by} cannot be summarised {on(dimension)}."
-    best = known.sort_values(["accuracy", "judge"], ascending=[False, True]).iloc[0]
-    expected = percent(best, "accuracy", "prediction_low", "prediction_high")
-    return (
-        f"In a new {by}, the accuracy of {best['judge']}, the highest {on(dimension)}, is expected at {expected}; "
-        f"averaged over all {by}s it is {percent(best, 'accuracy', 'low', 'high')}."
-    )
+    return str(TABLES["transfer"].says(table))
 
 
 def juries(table: pd.DataFrame, *, dimension: str) -> str:

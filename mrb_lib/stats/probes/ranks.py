@@ -13,10 +13,10 @@ from mrb_lib.stats.multiplicity import adjust_families
 from mrb_lib.stats.options import FloatArray, IntArray, join_reasons
 from mrb_lib.stats.probes.pairing import Paired, labelled
 from mrb_lib.stats.rank_agreement import Strengths, rank_interval, ranks
+from mrb_lib.stats.rankings import kendall
 from mrb_lib.stats.resampling.resample import cluster_sums
 from mrb_lib.stats.significance.paired import ALPHA
 from mrb_lib.stats.subfields import Group
-from mrb_lib.stats.transfer.rankings import kendall
 
 RANK: Final = "rank"
 NO_SHARED_CASE: Final = "no case is scored with and without the probe for all judges"

@@ -9,10 +9,22 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.analyze import analyze
-from mrb_lib.stats.transfer import transfer
 from mrb_lib.stats.transfer.trained import NO_CASES, NO_PAIR
-from tests.stats.small_tables import annotations_of, cases_of, gold_of, significance, verdicts_of, with_first
+from tests.stats.small_tables import annotations_of, cases_of, gold_of, rows_of, significance, verdicts_of, with_first
 from tests.training_records import recipes_of
+
+
+def transfer(
+    verdicts: pd.DataFrame,
+    gold: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    benchmark_name: str = "tables",
+    **options: object,
+) -> pd.DataFrame:
+    meta = BenchmarkMeta(benchmark_name, "general", ("overall",))
+    return rows_of("transfer", cases, verdicts, gold, meta=meta, **options)
+
 
 N, VALUES = 900, ("brain", "eye", "lung")
 CASES = cases_of(N, organ=[VALUES[i % 3] for i in range(N)], cluster=[str(i // 6) for i in range(N)])

@@ -7,13 +7,16 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from mrb_lib.stats.core.panel import as_panel
-from mrb_lib.stats.transfer import transfer
-from mrb_lib.stats.transfer.domains import domain_accuracies, proportion
-from mrb_lib.stats.transfer.meta import pool
-from mrb_lib.stats.transfer.rankings import by_domain, expected, kendall
+from mrb_lib.stats.analyze import TABLES
+from mrb_lib.stats.estimation import Sampling
+from mrb_lib.stats.pooling import domain_accuracies, pool, proportion
+from mrb_lib.stats.rankings import by_domain, expected, kendall
 from mrb_lib.tables.errors import InputError
-from tests.stats.small_tables import cases_of, gold_of, ids, random_verdicts, verdicts_of
+from tests.stats.small_tables import cases_of, gold_of, random_verdicts, rows_of, verdicts_of
+
+
+def transfer(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, **options: object) -> pd.DataFrame:
+    return rows_of("transfer", cases, verdicts, gold, **options)
 
 
 def part(rows: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -48,7 +51,7 @@ def test_the_parts_by_hand() -> None:
     others = pool(effect[None, [0, 2]], variance[None, [0, 2]])
     assert left["accuracy"] == pytest.approx(float(np.sin(others.estimate[0]) ** 2))
     assert (left["n"], left["n_excluded"], left["domain_accuracy"]) == (15, 10, pytest.approx(0.9))
-    assert np.isnan(left["domain_inside"]) and "three domains" in left["reason"]
+    assert pd.isna(left["domain_inside"]) and "three domains" in left["reason"]
 
 
 def test_the_order_of_judges() -> None:
@@ -70,16 +73,14 @@ def test_kendall_of_many_judges_and_of_ties_but_for_rounding() -> None:
     assert kendall(third, np.array([[1.0], [2.0], [3.0]])) == pytest.approx(2 / np.sqrt(2 * 3))
 
 
-def test_accuracies_by_domain_are_means_of_what_each_judge_was_scored_on() -> None:
+def test_accuracies_by_domain_are_means_over_its_cases() -> None:
     generator = np.random.default_rng(5)
-    score = np.where(generator.random((4, 30)) < 0.3, np.nan, generator.random((4, 30)))
-    score[1, :] = np.where(np.isnan(score[0]), np.nan, 0.5)
-    assigned = generator.integers(0, 3, (6, 30))
+    score, assigned = generator.random((4, 30)), generator.integers(0, 3, (6, 30))
     here, rest = by_domain(score, assigned, 3)
     for judge, draw, domain in np.ndindex(4, 6, 3):
         inside = assigned[draw] == domain
-        assert here[judge, draw, domain] == pytest.approx(np.nanmean(score[judge, inside]))
-        assert rest[judge, draw, domain] == pytest.approx(np.nanmean(score[judge, ~inside]))
+        assert here[judge, draw, domain] == pytest.approx(score[judge, inside].mean())
+        assert rest[judge, draw, domain] == pytest.approx(score[judge, ~inside].mean())
 
 
 def test_the_domain_is_the_first_column_with_several_values() -> None:
@@ -139,10 +140,11 @@ def test_constant_scores_and_certain_judges() -> None:
 def test_a_case_seen_twice_in_one_cluster_is_no_more_evidence() -> None:
     verdicts, gold, cases = example()
     generator = np.random.default_rng(1)
-    value = (generator.random((1, 300)) < 0.7).astype(float)
-    member = np.repeat(np.arange(3), 100)
-    once = domain_accuracies(value, member, 3, np.arange(300))
-    twice = domain_accuracies(np.repeat(value, 2, axis=1), np.repeat(member, 2), 3, np.repeat(np.arange(300), 2))
+    value = (generator.random((300, 1)) < 0.7).astype(float)
+    member, none = np.repeat(np.arange(3), 100), np.zeros((0, 300))
+    once = domain_accuracies(value, member, 3, Sampling(np.arange(300), none))
+    each = np.repeat(np.arange(300), 2)
+    twice = domain_accuracies(value[each], member[each], 3, Sampling(each, none))
     assert once.binomial_ratio[0] == pytest.approx(1.0)
     assert twice.binomial_ratio[0] == pytest.approx(2.0, rel=0.01)
     assert twice.variance == pytest.approx(once.variance, rel=0.01)
@@ -199,10 +201,103 @@ def test_names_of_domains_and_the_order_of_cases_do_not_matter() -> None:
         assert again[name].to_numpy() == pytest.approx(rows[name].to_numpy(), nan_ok=True)
 
 
-def test_a_panel_and_no_verdicts() -> None:
+def test_no_verdicts_give_no_rows_of_judges() -> None:
     verdicts, gold, cases = example()
-    rows = transfer(verdicts, gold, cases, resamples=30)
-    pd.testing.assert_frame_equal(transfer(as_panel(verdicts, cases["case_id"]), gold, cases, resamples=30), rows)
     none = transfer(verdicts.iloc[:0], gold, cases)
-    assert len(none) == 0 and list(none.columns) == list(rows.columns)
-    assert ids(1) == ["c0"] and proportion(np.array([-1.0, 9.0])).tolist() == [0.0, 1.0]
+    assert len(none) == 0 and list(none.columns) == list(transfer(verdicts, gold, cases, resamples=0).columns)
+    assert proportion(np.array([-1.0, 9.0])).tolist() == [0.0, 1.0]
+
+
+def test_no_end_is_filled_in_where_the_error_is_undefined() -> None:
+    """Issue 42, fault 16: [1.000, 1.000] where every domain is one cluster."""
+    cases = cases_of(30, dataset=["a"] * 10 + ["b"] * 10 + ["c"] * 10)
+    rows = transfer(verdicts_of({("j", "AB"): "A" * 30}), gold_of("A" * 30), cases, cluster="dataset", resamples=0)
+    domain = rows[rows["part"] == "domain"]
+    assert (domain["accuracy"] == 1).all()
+    assert domain[["low", "high"]].isna().all(axis=None)
+    assert domain["reason"].str.contains("one cluster").all()
+
+
+def test_four_small_domains_do_not_tell_that_nothing_varies() -> None:
+    """Issue 42, fault 16: i2 "0.000 [0.000, 0.000]" of four domains of six cases."""
+    cases = cases_of(24, dataset=[name for name in "abcd" for _ in range(6)])
+    said = verdicts_of({("j", "AB"): "AAAABB" * 4, ("k", "AB"): "AAABBB" * 4})
+    summary = transfer(said, gold_of("A" * 24), cases, resamples=0).query("part == 'summary'")
+    assert (summary["i2"] == 0).all()
+    assert summary[["i2_low", "i2_high"]].isna().all(axis=None)
+    assert summary["reason"].str.contains("no interval of i2: domains are more alike than chance").all()
+    assert "cannot tell" in TABLES["transfer"].says(transfer(said, gold_of("A" * 24), cases, resamples=0))
+
+
+def test_a_prediction_is_never_narrower_than_the_interval_of_the_mean() -> None:
+    """Issue 42, fault 6: 6 of 32 judges had [.665, .726] inside [.649, .742]."""
+    generator = np.random.default_rng(3)
+    gold, n = "".join(generator.choice(list("AB"), 200)), 200
+    wrong = {"A": "B", "B": "A"}
+    said = {}
+    for judge in range(12):
+        right = np.zeros((4, 50), dtype=bool)  # domains that differ less than by chance
+        for domain in range(4):
+            right[domain, generator.permutation(50)[: 34 + (judge + domain) % 2]] = True
+        said[f"j{judge:02d}", "AB"] = "".join(g if ok else wrong[g] for g, ok in zip(gold, right.ravel(), strict=True))
+    cases = cases_of(n, dataset=[name for name in "abcd" for _ in range(50)])
+    rows = transfer(verdicts_of(said), gold_of(gold), cases, resamples=0)
+    for name in ("summary", "leave_one_out"):
+        own = rows[rows["part"] == name].dropna(subset="prediction_low")
+        assert len(own) >= 12
+        assert (own["prediction_low"] <= own["low"]).all()
+        assert (own["prediction_high"] >= own["high"]).all()
+
+
+def two_sided(n: int = 200) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]:
+    gold = np.array(list("AB" * (n // 2)))
+    return gold, np.where(gold == "A", "B", "A"), cases_of(n, dataset=[name for name in "abcd" for _ in range(n // 4)])
+
+
+def test_a_judge_of_other_cases_is_not_named_or_ranked() -> None:
+    """Issue 42, fault 11: a poor judge that judged only the easiest cases had the highest mean of domains."""
+    gold, other, cases = two_sided()
+    easy = np.arange(200) % 5 == 0
+    good = np.where(easy | (np.arange(200) % 10 < 7), gold, other)
+    poor = np.where(easy, np.where(np.arange(200) % 25 == 0, other, gold), "-")
+    said = verdicts_of({("good", "AB"): "".join(good), ("fair", "AB"): "".join(np.where(np.arange(200) % 10 == 1, other,
+                        good)), ("poor", "AB"): "".join(poor)})  # fmt: skip
+    rows = transfer(said, gold_of("".join(gold)), cases, resamples=50)
+    summary = rows[rows["part"] == "summary"].set_index("judge")
+    assert summary["accuracy"].idxmax() == "poor"
+    assert summary["rank"].dropna().to_dict() == {"fair": 2, "good": 1}
+    assert "not ranked" in summary["reason"]["poor"]
+    text = TABLES["transfer"].says(rows)
+    assert text.startswith("Overall, good ranks first of 2 judges")
+    assert "1 of 3 judges are not ranked" in text
+    assert set(rows.loc[rows["part"] == "ranking", "n_judges"]) == {2}
+
+
+def test_a_judge_that_always_says_tie_ranks_last() -> None:
+    """Issue 42, fault 13: with half of the gold labels ties, "always tie" has the highest balanced accuracy."""
+    gold, other, cases = two_sided()
+    gold = np.where(np.arange(200) % 4 < 2, "T", gold)
+    right = np.where(np.arange(200) % 10 < 6, gold, other)
+    said = verdicts_of({("able", "AB"): "".join(right), ("tie", "AB"): "T" * 200})
+    rows = transfer(said, gold_of("".join(gold)), cases, resamples=50)
+    summary = rows[rows["part"] == "summary"].set_index("judge")
+    assert summary["accuracy"]["tie"] > summary["accuracy"]["able"]
+    assert summary["rank"].to_dict() == {"able": 1, "tie": 2}
+    assert TABLES["transfer"].says(rows).startswith("Overall, able ranks first of 2 judges")
+
+
+def test_p_values_are_corrected_over_all_judges_and_over_all_domains() -> None:
+    """Issue 42, fault 17: a difference between domains is stated only where the corrected test supports it."""
+    generator = np.random.default_rng(8)
+    gold, other, cases = two_sided(400)
+    said = {(f"j{i:02d}", "AB"): "".join(np.where(generator.random(400) < 0.7, gold, other)) for i in range(12)}
+    rows = transfer(verdicts_of(said), gold_of("".join(gold)), cases, resamples=60)
+    summary = rows[rows["part"] == "summary"]
+    ordered = np.sort(summary["p_value"])
+    holm = np.minimum(np.maximum.accumulate(ordered * np.arange(12, 0, -1)), 1)
+    assert np.sort(summary["p_adjusted"]) == pytest.approx(holm)
+    assert set(summary["family"]) == {12}
+    ranked = rows[(rows["part"] == "ranking") & rows["versus"].isna()]
+    assert ranked["family"].tolist() == [1, 4, 4, 4, 4]
+    assert (summary["p_value"] <= 0.1).any() and not (summary["p_adjusted"] <= 0.05).any()
+    assert TABLES["transfer"].says(rows).endswith("No significant difference between domains; cannot tell.")
