@@ -231,12 +231,12 @@ def _pair_of_estimates(axes: Axes, rows: pd.DataFrame, y: np.ndarray) -> None:
     "training-ingredients",
     title="What each ingredient of training contributes",
     caption=(
-        "{note} Judges of one base whose recipes differ in one entry, on {dimension}: the first value less the second, "
-        "with 95% paired intervals, on cases that neither was trained on. n/a: undefined."
+        "{note} Judges of one base whose recipes differ in one entry, on {dimension}: the first value minus the "
+        "second, on cases that neither was trained on. 95% intervals where each recipe has two runs; n/a: undefined."
     ),
     reading=(
-        "Each row is one training against another: an interval is over cases, and another seed would move it by what "
-        "it does not show. Choices for the first response move the other way where the order comes to matter less."
+        "A point without an interval is one training against one other: another seed would move it, so it cannot tell. "
+        "Choices for the first response move the other way where the order comes to matter less."
     ),
     needs=_NEEDS,
 )
@@ -246,14 +246,14 @@ def ingredients(table: pd.DataFrame, *, dimension: str | None = None, mark: str 
 
     Parameters
     ----------
-    table : rows of `learning` with part "ingredient": ingredient, value_1, value_2, judge_1, judge_2, quantity,
-        dimension, difference, low, high; null where undefined
+    table : rows of `gains` with part "ingredient": ingredient, setting_tuned, setting_base, tuned, base, quantity,
+        dimension, gain, low, high; null where undefined, ends where each recipe was run once
     dimension : the one to draw
     mark : words for the figure's face
     """
     rows = rows_of(table, part="ingredient", dimension=dimension)
-    values = rows["ingredient"] + ": " + rows["value_1"] + " \u2212 " + rows["value_2"]
-    judges = rows["ingredient"] + ": " + rows["judge_1"] + " \u2212 " + rows["judge_2"]
+    values = rows["ingredient"] + ": " + rows["setting_tuned"] + " \u2212 " + rows["setting_base"]
+    judges = rows["ingredient"] + ": " + rows["tuned"] + " \u2212 " + rows["base"]
     pairs = judges.groupby(values).transform("nunique")  # where several differ in the same, the judges tell them apart
     short = values.where(pairs.eq(1), judges)
     known = [name for name in QUANTITIES if (rows["quantity"] == name).any()]
@@ -262,7 +262,7 @@ def ingredients(table: pd.DataFrame, *, dimension: str | None = None, mark: str 
     )
     named = named.sort_values("quantity", kind="stable").astype({"quantity": "str"})
     figure = panels(
-        named, value="difference", axis_label="difference (percentage points; Brier score \u00d7 100)", rows="contrast",
+        named, value="gain", axis_label="difference (percentage points; Brier score \u00d7 100)", rows="contrast",
         panel="quantity", order_by=QUANTITIES[known[0]], line_at=0.0,
     )  # fmt: skip
     write_mark(figure, mark)
@@ -289,8 +289,8 @@ def learning_curve(table: pd.DataFrame, *, dimension: str | None = None, mark: s
 
     Parameters
     ----------
-    table : rows of `learning` with parts "size", "fit" and "curve": recipe, dimension, n_training, accuracy, low, high,
-        target, cases_needed; null where undefined. A colour a recipe, at most as many as there are `SERIES`.
+    table : rows of `gains` with parts "size", "fit" and "curve": recipe, dimension, n_training, value_tuned with _low
+        and _high, target, cases_needed; null where undefined. A colour per recipe, at most as many as `SERIES`.
     dimension : the one to draw
     mark : words for the figure's face
     """
@@ -303,13 +303,16 @@ def learning_curve(table: pd.DataFrame, *, dimension: str | None = None, mark: s
         own = rows[rows["recipe"] == recipe]
         points, fit = rows_of(own, part="size"), rows_of(own, part="fit").sort_values("n_training")
         x = fit["n_training"].to_numpy(dtype=float)
-        if fit["low"].notna().any():
-            axes.fill_between(x, fit["low"], fit["high"], color=colour, alpha=0.15, linewidth=0, gid="band")
-        axes.plot(x, fit["accuracy"], color=colour, gid="fit")
+        if fit["value_tuned_low"].notna().any():
+            axes.fill_between(
+                x, fit["value_tuned_low"], fit["value_tuned_high"], color=colour, alpha=0.15, linewidth=0, gid="band"
+            )
+        axes.plot(x, fit["value_tuned"], color=colour, gid="fit")
         sizes = points["n_training"].to_numpy(dtype=float)
-        axes.vlines(sizes, points["low"], points["high"], color=colour, linewidth=0.9, gid="intervals")
+        ends = points["value_tuned_low"], points["value_tuned_high"]
+        axes.vlines(sizes, *ends, color=colour, linewidth=0.9, gid="intervals")
         axes.plot(
-            sizes, points["accuracy"], marker, color=colour, markersize=3.2, gid="values", label=label(recipe, 60)
+            sizes, points["value_tuned"], marker, color=colour, markersize=3.2, gid="values", label=label(recipe, 60)
         )
         _needed(axes, rows_of(own, part="curve"), colour)
     axes.set_xscale("log")

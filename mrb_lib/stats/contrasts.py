@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -57,7 +58,12 @@ def pairs_of_cells(analysis: Analysis, values: FloatArray, pairs: list[tuple[int
 
 
 def contrasts(
-    analysis: Analysis, contrast: Contrast, *, margin: float | None = None, together: tuple[str, ...] = ("dimension",)
+    analysis: Analysis,
+    contrast: Contrast,
+    *,
+    margin: float | None = None,
+    together: tuple[str, ...] = ("dimension",),
+    of_values: Callable[[Estimate], intervals.Interval] | None = None,
 ) -> pd.DataFrame:
     """Estimate the mean differences of pairs, with tests and corrected p values, over all cases and in each subfield.
 
@@ -67,6 +73,7 @@ def contrasts(
         doi:10.1007/BF01068419); None makes none
     together : the columns within whose values tests are corrected together, beside the subfield, under family
         "dimension"
+    of_values : the rule of intervals of `value_1` and `value_2`; None makes none
 
     Returns
     -------
@@ -78,8 +85,8 @@ def contrasts(
     both = np.isnan(gain)
     measures = {
         "difference": Measure(mean(gain), intervals.difference),
-        "value_1": Measure(mean(np.where(both, np.nan, contrast.first))),
-        "value_2": Measure(mean(np.where(both, np.nan, contrast.second))),
+        "value_1": Measure(mean(np.where(both, np.nan, contrast.first)), of_values),
+        "value_2": Measure(mean(np.where(both, np.nan, contrast.second)), of_values),
     }
     rows, made = grid(analysis, contrast.names, measures, contrast.seen)
     of_parts = zip(analysis.parts, made["difference"], strict=True)

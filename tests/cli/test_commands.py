@@ -116,7 +116,7 @@ def test_every_table_comes_as_text_json_and_csv_with_the_same_rows(mrb: Callable
     (demo / "groups.toml").write_text('simulated-hasty = "quick"\nsimulated-careful = "slow"\n', encoding="utf-8")
     own = {"gains": ("--base", "simulated-hasty", "--tuned", "simulated-careful"),
            "groups": ("--groups", demo / "groups.toml")}  # fmt: skip
-    runs = trained(demo) if table == "learning" else demo / "runs"
+    runs = trained(demo) if table == "gains" else demo / "runs"
     results = {
         form: mrb("analyze", demo, runs, "--table", table, *by, *own.get(table, ()), "--resamples", "40", *form)
         for form in ((), ("--wide",), ("--json",), ("--csv",))

@@ -71,8 +71,9 @@ def learned(*, target: float = np.nan, recipes: int = 1) -> pd.DataFrame:
             for size in sizes:
                 accuracy = 0.85 - 0.05 * recipe - 0.3 * (size / 50) ** -0.6
                 rows.append({**shared, "part": part, "judge": f"n{size:.0f}", "n_training": int(size),
-                             "accuracy": accuracy, "low": accuracy - 0.04, "high": accuracy + 0.03})  # fmt: skip
-        rows.append({**shared, "part": "curve", "n_training": 800, "accuracy": 0.8, "target": target,
+                             "value_tuned": accuracy, "value_tuned_low": accuracy - 0.04,
+                             "value_tuned_high": accuracy + 0.03})  # fmt: skip
+        rows.append({**shared, "part": "curve", "n_training": 800, "value_tuned": 0.8, "target": target,
                      "cases_needed": 612.0 if recipe == 0 else np.nan})  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -81,14 +82,14 @@ def compared() -> pd.DataFrame:
     pairs = [("swap", "true", "false", "swapped", "unswapped"), ("reference", "keep", "drop", "swapped", "dropped"),
              ("n_cases", "400", "100", "swapped", "fewer"), ("swap", "true", "false", "dropped", "both")]  # fmt: skip
     quantities = ("accuracy", "consistency", "first_rate", "brier", "longer_rate")
-    columns = ["ingredient", "value_1", "value_2", "judge_1", "judge_2"]
+    columns = ["ingredient", "setting_tuned", "setting_base", "tuned", "base"]
     rows = [
-        {**dict(zip(columns, pair, strict=True)), "quantity": quantity, "difference": 0.02 * i - 0.03 * j}
+        {**dict(zip(columns, pair, strict=True)), "quantity": quantity, "gain": 0.02 * i - 0.03 * j}
         for i, pair in enumerate(pairs)
         for j, quantity in enumerate(quantities)
     ]
     table = pd.DataFrame(rows).assign(part="ingredient", dimension="overall")
-    return table.assign(low=table["difference"] - 0.03, high=table["difference"] + 0.03)
+    return table.assign(low=table["gain"] - 0.03, high=table["gain"] + 0.03)
 
 
 def matrix(values: int = 8) -> pd.DataFrame:
@@ -160,7 +161,7 @@ def test_a_learning_curve_draws_its_judges_its_fit_and_the_cases_needed(
     assert flaws(drawn) == []
     (axes,) = drawn.axes
     sizes = np.concatenate(lines(axes, "values"))
-    assert sorted(sizes) == pytest.approx(sorted(table.loc[table["part"] == "size", "accuracy"]))
+    assert sorted(sizes) == pytest.approx(sorted(table.loc[table["part"] == "size", "value_tuned"]))
     assert len(lines(axes, "fit")) == min(recipes, 2)
     assert len(lines(axes, "needed")) == (0 if np.isnan(target) else 1)
 

@@ -112,7 +112,7 @@ def test_planted_faults_are_recovered_through_the_commands(bench: Path) -> None:
 
 
 OF_THEIR_OWN = ("labels", "rationales", "steps")  # of benchmarks that say more than a category
-OF_MORE = ("gains", "groups", "learning", "transfer")  # of judges or cases of which more is known
+OF_MORE = ("gains", "groups", "transfer")  # of judges or cases of which more is known
 
 
 @pytest.mark.parametrize("table", [name for name in OF_RATINGS if name not in (*OF_THEIR_OWN, *OF_MORE)])

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import ndtri
 
 from mrb_lib.stats.core.panel import Panel
-from mrb_lib.stats.learning import learning
+from tests.stats.small_tables import rows_of_panel
 from tests.training_records import recipes_of
 
 from .rows import each_case
@@ -48,16 +48,17 @@ def test_intervals_of_the_curve_hold_the_truth(
     panel, gold, cases = simulated(np.array([accuracy(size) for size in sizes]), sizes, n, clusters)
     stated = recipes_of({f"n{size:05d}": {"n_cases": size} for size in sizes})
     needed = 1.5 * sizes[-1]
-    made = learning(panel, gold, cases, records=stated, target=accuracy(needed), resamples=200, cluster="cluster")
+    options = {"records": stated, "resamples": 200, "cluster": "cluster"}
+    made = rows_of_panel("gains", cases, panel, gold, own={"target": accuracy(needed)}, **options)
     curve = made[made["part"] == "curve"]
 
     def covered(name: str, truth: float, rows: pd.DataFrame = curve) -> float:
-        low, high = ("low", "high") if name == "accuracy" else (f"{name}_low", f"{name}_high")
+        low, high = f"{name}_low", f"{name}_high"
         return float(((rows[low] <= truth) & (truth <= rows[high].fillna(np.inf))).mean())
 
-    assert 0.9 <= covered("accuracy", accuracy(2 * sizes[-1])) <= 0.99
+    assert 0.9 <= covered("value_tuned", accuracy(2 * sizes[-1])) <= 0.99
     assert 0.88 <= covered("limit", 1 - asymptote) <= 0.99
     known = curve.dropna(subset="cases_needed")
     assert len(known) > BENCHMARKS / 2
     assert covered("cases_needed", needed, known) >= 0.9
-    assert (curve["accuracy"] - accuracy(2 * sizes[-1])).mean() == pytest.approx(0, abs=0.01)
+    assert (curve["value_tuned"] - accuracy(2 * sizes[-1])).mean() == pytest.approx(0, abs=0.01)

@@ -41,11 +41,18 @@ def rows_of(
 
 
 def rows_of_panel(
-    table: str, cases: pd.DataFrame, panel: Panel, gold: pd.DataFrame | None = None, **options: Any
+    table: str,
+    cases: pd.DataFrame,
+    panel: Panel,
+    gold: pd.DataFrame | None = None,
+    *,
+    own: Mapping[str, float] | None = None,
+    **options: Any,
 ) -> pd.DataFrame:
     """The rows of a table of verdicts in an array, which large simulations make."""
     analysis = Analysis.from_frames(cases, gold=gold, **options)
-    rows: pd.DataFrame = TABLES[table].of(replace(analysis, probes={NO_PROBE: panel}, dimensions=panel.dimensions))
+    of_panel = replace(analysis, probes={NO_PROBE: panel}, dimensions=panel.dimensions)
+    rows: pd.DataFrame = TABLES[table].of(of_panel, **(own or {}))
     return rows
 
 
@@ -92,6 +99,22 @@ def estimated(
     made = coefficients(labels, scaled(categories, level), level, used)[name]
     every = np.arange(len(cases))
     return estimate(made if isinstance(made, Quantity) else made(every), Sampling(every, np.empty((0, len(cases)))))
+
+
+def gains(
+    verdicts: pd.DataFrame,
+    gold: pd.DataFrame,
+    cases: pd.DataFrame,
+    groups: pd.DataFrame | None = None,
+    *,
+    margin: float | None = None,
+    target: float | None = None,
+    **options: Any,
+) -> pd.DataFrame:
+    """The table `gains` of frames."""
+    given = {"margin": margin, "target": target}
+    own = {name: value for name, value in given.items() if value is not None}
+    return rows_of("gains", cases, verdicts, gold, own=own, groups=groups, **options)
 
 
 def with_first(pairs: pd.DataFrame, judge: str) -> pd.DataFrame:

@@ -44,7 +44,6 @@ PROMISED = {
     "probes": "judge dimension probe severity n changed changed_low changed_high accuracy_change accuracy_change_low "
     "accuracy_change_high p_value p_adjusted expected kept_expectation",
     "gains": "base tuned dimension subfield n accuracy_base accuracy_tuned gain low high p_value p_adjusted n_seen",
-    "learning": "part judge_1 judge_2 dimension ingredient quantity difference low high n_training cases_needed",
     "groups": "group_1 group_2 dimension subfield n_judges_1 n_judges_2 difference low high p_value p_adjusted",
     "templates": "judge judge_1 judge_2 prompt_1 prompt_2 dimension n accuracy_1 accuracy_2 difference low high "
     "p_value p_adjusted flips flips_low repeat_flips order_flips excess_flips excess_flips_low shared_flips reason",

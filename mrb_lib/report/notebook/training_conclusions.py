@@ -6,9 +6,9 @@ import pandas as pd
 
 from mrb_lib.report.notebook.absent import Absent, Frame, reason_of
 from mrb_lib.report.notebook.live.training import BLANKED
+from mrb_lib.stats.contrasts import ALPHA
 from mrb_lib.stats.core.table import TABLES
 from mrb_lib.stats.phrases import on, opening, percent, points
-from mrb_lib.stats.significance.paired import ALPHA
 
 _CHANGES = {
     "consistency": "the same choice in both orders",
@@ -17,23 +17,19 @@ _CHANGES = {
 }
 
 
-def training(gains: pd.DataFrame, learning: pd.DataFrame, *, dimension: str, note: str, looks: str) -> str:
-    """What training gained, what else it changed, whether more cases would help, and whether the judge looks.
+def training(gains: pd.DataFrame, *, dimension: str, note: str, looks: str) -> str:
+    """Say what training gained, what else it changed, what contributed, and whether the judge looks.
 
     Parameters
     ----------
     gains : the table `gains`
-    learning : the table `learning`, which may be empty
     note : what is to be said first
     looks : see `looks`
     """
     here = gains[(gains["dimension"] == dimension) & gains["subfield"].isna()]
-    if here.empty:
+    if not here["part"].eq("accuracy").any():
         return f"{note} No judge here is known to be trained further from another {on(dimension)}.".strip()
     said = [note, TABLES["gains"].says(here), _changed(here)]
-    curve = learning[(learning["dimension"] == dimension) & (learning["part"] == "curve")].dropna(subset="accuracy")
-    if len(curve):
-        said.append(TABLES["learning"].says(learning[learning["dimension"] == dimension]))
     said.append(looks)
     return " ".join(filter(None, said))
 
@@ -50,7 +46,7 @@ def _changed(gains: pd.DataFrame) -> str:
         f"Brier score {row['gain']:+.2f} [{row['low']:+.2f}, {row['high']:+.2f}]" for _, row in _of(own, "brier")
     ]
     if not changes:
-        return f"Nothing else is shown to have changed in {most['tuned']}."
+        return f"Cannot tell whether anything else changed in {most['tuned']}."
     return f"Of {most['tuned']} also changed: {'; '.join(changes)}."
 
 

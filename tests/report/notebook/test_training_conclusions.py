@@ -13,7 +13,6 @@ PARTS = {
     "accuracy": (0.2, 0.1, 0.3, 0.001), "consistency": (0.1, -0.1, 0.3, 0.4), "first_rate": (-0.3, -0.4, -0.2, 0.001),
     "brier": (-0.05, -0.08, -0.02, 0.01), "longer_rate": (0.02, -0.1, 0.2, 0.8),
 }  # fmt: skip
-NO_LEARNING = pd.DataFrame(columns=["part", "dimension", "accuracy"])
 
 
 def gains(**changed: tuple[float, float, float, float]) -> pd.DataFrame:
@@ -32,8 +31,8 @@ def images(*rows: tuple[str, str, float, float, float]) -> pd.DataFrame:
 
 
 def test_a_gain_is_told_with_what_else_is_shown_to_have_changed() -> None:
-    said = training(gains(), NO_LEARNING, dimension="overall", note="NOTE.", looks="It looks.")
-    assert said.startswith("NOTE. Overall, tuned differs from base in accuracy (+20 points [+10, +30]).")
+    said = training(gains(), dimension="overall", note="NOTE.", looks="It looks.")
+    assert said.startswith("NOTE. Overall, tuned is significantly more accurate than base (+20 points [+10, +30]).")
     assert "also changed: choices for the response shown first -30 points [-40, -20]; Brier score -0.05" in said
     assert "both orders" not in said and "longer" not in said
     assert said.endswith("It looks.")
@@ -41,19 +40,29 @@ def test_a_gain_is_told_with_what_else_is_shown_to_have_changed() -> None:
 
 def test_where_nothing_else_changed_that_is_told() -> None:
     same = {part: (0.0, -0.1, 0.1, 0.9) for part in PARTS if part != "accuracy"}
-    said = training(gains(**same), NO_LEARNING, dimension="overall", note="", looks="")
-    assert "Nothing else is shown to have changed in tuned." in said
+    said = training(gains(**same), dimension="overall", note="", looks="")
+    assert "Cannot tell whether anything else changed in tuned." in said
 
 
 def test_a_learning_curve_is_told() -> None:
-    curve = {"part": "curve", "dimension": "overall", "accuracy": 0.8, "low": 0.75, "high": 0.85, "n_training": 400,
-             "recipe": "method reward", "cases_needed": float("nan"), "target": float("nan")}  # fmt: skip
-    said = training(gains(), pd.DataFrame([curve]), dimension="overall", note="", looks="")
+    curve = {
+        "part": "curve",
+        "dimension": "overall",
+        "value_tuned": 0.8,
+        "value_tuned_low": 0.75,
+        "n_training": 400,
+        "value_tuned_high": 0.85,
+        "recipe": "method reward",
+        "cases_needed": float("nan"),
+        "target": float("nan"),
+    }
+    said = training(pd.concat([gains(), pd.DataFrame([curve])]), dimension="overall", note="", looks="")
     assert "400 training cases, twice the most there were, would give an accuracy of 80% [75, 85]" in said
+    assert "cannot tell how much another training would change" in said
 
 
 def test_without_a_pair_there_is_no_gain_to_tell() -> None:
-    said = training(gains().head(0), NO_LEARNING, dimension="overall", note="NOTE.", looks="")
+    said = training(gains().head(0), dimension="overall", note="NOTE.", looks="")
     assert said == "NOTE. No judge here is known to be trained further from another overall."
 
 

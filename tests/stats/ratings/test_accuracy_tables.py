@@ -89,17 +89,16 @@ def test_difficulty_names_categories_and_counts_annotators_votes(made: tuple[Ben
     assert judges["ability"].notna().all()
 
 
-@pytest.mark.parametrize("table", ["gains", "learning"])
-def test_what_is_of_two_responses_is_null_with_a_reason(made: tuple[Benchmark, pd.DataFrame], table: str) -> None:
+def test_what_is_of_two_responses_is_null_with_a_reason(made: tuple[Benchmark, pd.DataFrame]) -> None:
     rated, said = made
     records = recipes_of({"good": {"swap": True}, "lenient": {"swap": False}})
     records["bases"] = [("lenient",), ()]
-    rows = analyze(rated, said.assign(p_a=0.5), table, **{**GIVEN, "records": records})
-    others = rows[rows["part" if table == "gains" else "quantity"] != "accuracy"]
-    assert len(rows) > len(others) > 0
-    for name, row in zip(others["part" if table == "gains" else "quantity"], others.to_dict("records"), strict=True):
+    rows = analyze(rated, said.assign(p_a=0.5), "gains", **{**GIVEN, "records": records})
+    others = rows[rows["quantity"] != "accuracy"]
+    assert {"ingredient", "brier"} <= set(others["part"])
+    for name, row in zip(others["quantity"], others.to_dict("records"), strict=True):
         assert f"{name} is of choices between two responses, not of ratings" in row["reason"]
-        assert np.isnan(row["gain" if table == "gains" else "difference"])
+        assert np.isnan(row["gain"])
 
 
 def test_flips_of_prompts_are_counted_in_every_category(made: tuple[Benchmark, pd.DataFrame]) -> None:
@@ -120,7 +119,7 @@ def test_flips_of_prompts_are_counted_in_every_category(made: tuple[Benchmark, p
 def test_probes_say_why_they_are_not_of_ratings(made: tuple[Benchmark, pd.DataFrame]) -> None:
     with pytest.raises(InputError, match="table probes: probes change pairs of responses, and benchmark"):
         analyze(*made, "probes")
-    for table in ("contamination", "difficulty", "dif", "gains", "groups", "learning", "templates", "transfer"):
+    for table in ("contamination", "difficulty", "dif", "gains", "groups", "templates", "transfer"):
         assert not TABLES[table].why_no_ratings
 
 

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.options import FloatArray, divide
+from mrb_lib.stats.estimation import FloatArray, divide
 
 FEWEST_SIZES: Final = 4
 EXPONENTS: Final = (0.05, 2.0)
@@ -64,7 +64,7 @@ def fit_power_law(n: FloatArray, error: FloatArray) -> PowerLaw:
     Given the exponent the law is linear in the other two, so that it is enough to search over exponents (variable
     projection: Golub and Pereyra 1973, doi:10.1137/0710036). The asymptote is kept within 0 and 1 and the amplitude at
     0 or above. The law: Hestness et al. 2017, arXiv 1712.00409; with an asymptote, Cortes et al. 1993, Learning
-    Curves, NIPS 6. Compared with `scipy.optimize.curve_fit` in tests/stats/learning/test_learning.py.
+    Curves, NIPS 6. Compared with `scipy.optimize.curve_fit` in tests/stats/tables/test_learning.py.
     """
     unit = float(n.min())
     grid = np.geomspace(*EXPONENTS, _GRID)

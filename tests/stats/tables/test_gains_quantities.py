@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.confidence import calibration
-from mrb_lib.stats.gains import gains
-from mrb_lib.stats.gains.quantities import NOT_BOTH
-from tests.stats.small_tables import cases_of, gold_of, groups_of, rows_of, significance, verdicts_of, with_first
+from mrb_lib.stats.tables.gains import NOT_BOTH
+from tests.stats.small_tables import cases_of, gains, gold_of, groups_of, rows_of, significance, verdicts_of, with_first
 from tests.training_records import recipes_of
 
 N = 300

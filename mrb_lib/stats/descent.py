@@ -1,4 +1,4 @@
-"""Which judge was trained further from which other, and on which cases."""
+"""Pairs of judges of which one was trained further from the other."""
 
 from __future__ import annotations
 

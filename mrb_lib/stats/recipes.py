@@ -1,4 +1,4 @@
-"""Which trained judges can be compared: of the same base, with recipes that differ in one entry, or in size alone."""
+"""Recipes of trained judges that can be compared: of one base, differing in one entry, or in size alone."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ they add is said."""
 
 
 class Contrast(NamedTuple):
-    """Two judges whose recipes differ in one entry; the first has the larger value."""
+    """Two recipes that differ in one entry, with the judges trained by each; `tuned` has the larger value."""
 
-    judge_1: str
-    judge_2: str
+    tuned: list[str]
+    base: list[str]
     ingredient: str
-    value_1: str
-    value_2: str
+    setting_tuned: str
+    setting_base: str
     note: str
 
 
@@ -41,7 +41,7 @@ class SizeSeries(NamedTuple):
 
 
 def contrasts(records: pd.DataFrame, judges: Sequence[str]) -> list[Contrast]:
-    """All pairs of judges of one base, trained on one benchmark, whose recipes differ in exactly one entry.
+    """Return all pairs of recipes, of one base and one benchmark, that differ in exactly one entry.
 
     Parameters
     ----------
@@ -50,25 +50,26 @@ def contrasts(records: pd.DataFrame, judges: Sequence[str]) -> list[Contrast]:
 
     Notes
     -----
-    Settings of the trainer, which differ by themselves between methods, are no second entry; `note` says where they
+    Settings of the trainer, which differ by themselves between methods, are no second entry; `note` tells where they
     differ, too. A pair that differs in one of them alone is a contrast of it.
     """
     out = []
     for rows in _alike(records, judges):
-        for one, other in combinations(rows, 2):
-            entries = [entries_of(row) for row in (one, other)]
-            names = dict.fromkeys([*entries[0], *entries[1]])
-            differing = [name for name in names if entries[0].get(name) != entries[1].get(name)]
+        runs: dict[str, tuple[dict[str, Any], list[str]]] = {}
+        for row in rows:
+            entries = entries_of(row)
+            runs.setdefault(json.dumps(entries, default=str), (entries, []))[1].append(str(row["judge"]))
+        for pair in combinations(runs.values(), 2):
+            (one, _), (other, _) = pair
+            differing = [name for name in dict.fromkeys([*one, *other]) if one.get(name) != other.get(name)]
             main = [name for name in differing if name not in _SETTINGS] or differing
             if len(main) != 1:
                 continue
             (name,) = main
             also = [other_name for other_name in differing if other_name != name]
             note = f"their settings differ as well ({', '.join(also)})" if also else ""
-            pair = [(row["judge"], of.get(name)) for row, of in zip((one, other), entries, strict=True)]
-            pair.sort(key=lambda each: _place(each[1]), reverse=True)
-            (first, value_1), (second, value_2) = pair
-            out.append(Contrast(str(first), str(second), name, _shown(value_1), _shown(value_2), note))
+            (first, tuned), (second, base) = sorted(pair, key=lambda each: _place(each[0].get(name)), reverse=True)
+            out.append(Contrast(tuned, base, name, _shown(first.get(name)), _shown(second.get(name)), note))
     return out
 
 

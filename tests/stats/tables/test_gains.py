@@ -8,11 +8,11 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.stats.gains.table import NO_RECORD, gains
+from mrb_lib.stats.tables.gains import NO_RECORD
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.verdicts.training import training_cases
-from tests.stats.small_tables import cases_of, gold_of, groups_of, random_verdicts, significance, with_first
+from tests.stats.small_tables import cases_of, gains, gold_of, groups_of, random_verdicts, significance, with_first
 
 N = 90
 GENERATOR = np.random.default_rng(11)
@@ -53,10 +53,8 @@ def test_a_gain_is_the_pair_of_the_table_significance(policy: str, cluster: str 
         )
         assert len(mine) == 4
         for theirs, ours in SAME.items():
-            # `significance` has CR2, `gains` not yet: with clusters their errors and ends differ by some .0001.
-            far = 5e-4 if cluster and theirs in ("low", "high", "standard_error", "equivalence_p") else 1e-9
             pd.testing.assert_series_equal(
-                mine[ours], pairs.loc[mine.index, theirs], check_names=False, check_dtype=False, rtol=0, atol=far
+                mine[ours], pairs.loc[mine.index, theirs], check_names=False, check_dtype=False, rtol=0, atol=1e-9
             )
         assert (mine["accuracy_tuned"] - mine["accuracy_base"]).to_numpy() == pytest.approx(mine["gain"].to_numpy())
 
