@@ -35,7 +35,6 @@ _TERMS = {
     "gold_first": "gold response shown first",
     "length_difference": "gold response longer, per SD",
 }
-_APART = 0.17
 _MOST_LETTERS = 34
 SUSPECT = "gold label more probably wrong than right"
 _MANY = 300
@@ -52,26 +51,23 @@ _MANY = 300
     ),
     reading=(
         "An interval that crosses zero does not show an effect. Gold response shown first, right of zero: judges "
-        "favour what they see first; gold response longer, right of zero: they favour what is longer. Both models "
-        "should tell the same story."
+        "favour what they see first. Gold response longer, right of zero: they favour what is longer."
     ),
     needs=("preferences", "annotations", "verdicts"),
 )
 @styled
 def marginal_effects(frame: pd.DataFrame) -> Paper:
-    """Draw the marginal effects of the models of all judges, a block a term.
+    """Draw the marginal effects of the model of all judges, one block per term.
 
     Parameters
     ----------
-    frame : rows of `models` of one dimension and part "all judges": model, term, level, marginal_effect,
-        marginal_effect_low, marginal_effect_high; terms without marginal effect are not drawn
+    frame : rows of `models` of one dimension and part "all judges": term, level, marginal_effect, marginal_effect_low,
+        marginal_effect_high; terms without marginal effect are not drawn
     """
     frame = rows_of(frame, part="all judges")
     wanted = frame[frame["term"].isin(["judge", "subfield", *_TERMS])]
     keys = wanted[["term", "level"]].drop_duplicates().reset_index(drop=True)
-    models = list(dict.fromkeys(wanted["model"]))
-    first = wanted[wanted["model"] == models[0]] if models else wanted
-    blocks = {term: _ordered(first, keys, term) for term in ("judge", "subfield")}
+    blocks = {term: _ordered(wanted, keys, term) for term in ("judge", "subfield")}
     alone = [(term, level) for term, level in keys.itertuples(index=False) if term in _TERMS]
     groups = [("Judge", blocks["judge"]), ("Subfield", blocks["subfield"]), ("How it was shown", alone)]
     heights: dict[tuple[str, object], float] = {}
@@ -87,15 +83,9 @@ def marginal_effects(frame: pd.DataFrame) -> Paper:
             height += 1.4
     figure = canvas(PAGE * 0.75, rows_height(ceil(height), _ROW, 0.6))
     axes = figure.subplots()
-    for i, name in enumerate(models):
-        effects = wanted[wanted["model"] == name]
-        effects = effects if i == 0 else effects[effects["marginal_effect"].notna()]  # n/a is written once
-        terms = effects[["term", "level"]].itertuples(index=False, name=None)
-        y = np.array([heights[key] for key in terms]) + (2 * i - len(models) + 1) * _APART
-        draw_estimates(
-            axes, effects, y, value="marginal_effect",
-            colour=SERIES[i][0], marker=SERIES[i][1], label=name,
-        )  # fmt: skip
+    terms = wanted[["term", "level"]].itertuples(index=False, name=None)
+    y = np.array([heights[key] for key in terms])
+    draw_estimates(axes, wanted, y, value="marginal_effect", colour=SERIES[0][0], marker=SERIES[0][1], label="")
     draw_zero(axes)
     axes.set_ylim(height - 0.6, -0.8)
     axes.set_yticks([y for y, _, _ in names_at], [text for _, text, _ in names_at])
@@ -105,8 +95,6 @@ def marginal_effects(frame: pd.DataFrame) -> Paper:
     percent_axis(axes.xaxis, signed=True)
     axes.grid(axis="both")
     axes.set_xlabel("average marginal effect (percentage points of being right)")
-    if models:
-        figure.legend(loc="outside lower right", ncols=len(models))
     return figure
 
 

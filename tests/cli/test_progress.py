@@ -25,7 +25,7 @@ def test_what_a_logger_says_is_shown_where_a_person_watches(monkeypatch: pytest.
     monkeypatch.setattr(sys, "stderr", stream)
     logger = logging.getLogger("mrb_lib.stats")
     with status_of("mrb_lib.stats"):
-        logging.getLogger("mrb_lib.stats.models.table").info("models: [overall]")
+        logging.getLogger("mrb_lib.stats.tables.models").info("models: [overall]")
     assert "models: [overall]" in stream.getvalue()
     assert logger.handlers == []
     assert logger.level == logging.NOTSET
@@ -33,7 +33,7 @@ def test_what_a_logger_says_is_shown_where_a_person_watches(monkeypatch: pytest.
 
 def test_nothing_is_shown_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
     with status_of("mrb_lib.stats"):
-        logging.getLogger("mrb_lib.stats.models.table").info("models: overall")
+        logging.getLogger("mrb_lib.stats.tables.models").info("models: overall")
     assert capsys.readouterr().err == ""
 
 

@@ -14,12 +14,10 @@ def effects(judges: list[str]) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     terms = [("judge", name) for name in judges] + [("subfield", "eye"), ("subfield", "oral_cavity")]
     terms += [("order", "BA"), ("gold_first", "yes"), ("length_difference", None), ("intercept", None)]
-    frame = pd.DataFrame(
-        [{"model": model, "term": term, "level": level} for model in ("gee", "mixed") for term, level in terms]
-    )
+    frame = pd.DataFrame(terms, columns=["term", "level"])
     value = rng.normal(0, 0.1, len(frame))
     frame = frame.assign(marginal_effect=value, marginal_effect_low=value - 0.05, marginal_effect_high=value + 0.05)
-    frame.loc[frame["term"] == "intercept", frame.columns[3:]] = np.nan
+    frame.loc[frame["term"] == "intercept", frame.columns[2:]] = np.nan
     return frame
 
 

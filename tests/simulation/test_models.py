@@ -5,34 +5,23 @@ SIMULATED data of known truth. Each simulated benchmark is a dimension of one ca
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import norm
-from scipy.stats import t as student
 
 from mrb_lib.stats.core.panel import Panel
-from mrb_lib.stats.models import gee, mixed
-from mrb_lib.stats.models.effects import logistic, logistic_normal
-from mrb_lib.stats.models.model_rows import degrees, rows_of
-from mrb_lib.stats.models.model_tests import Fits, Row, interactions
-from mrb_lib.stats.models.observations import Observations
-from mrb_lib.stats.models.table import models
-from mrb_lib.stats.models.terms import Covariates, pooled
+from mrb_lib.stats.interactions import interaction
+from tests.stats.small_tables import rows_of_panel
 
 from .shares import is_near
 
 JUDGES = np.array([-0.5, 0.1, 0.4])
 SUBFIELDS = np.array([-0.4, 0.0, 0.4])
-FIRST, LONGER, LEVEL, SPREAD, OWN_SPREAD = 0.6, 0.3, 0.5, 1.0, 1.2
-BENCHMARKS = {("gee", 100): 400, ("mixed", 100): 250}
-# The mixed model at 1,000 cases takes two minutes for 1,000 benchmarks: 95% intervals covered .946 to .964 of the time.
-# Over 400 benchmarks a coverage is to be within three standard errors, .033, of 95%, over 250 within .041: errors that
-# are a fifth too small cover 88% of each of twelve truths. statsmodels takes eight times as long for exchangeable fits:
-# the coverage is that under independence, and a test of its own shows that their intervals are the same.
-AT_ONCE = 50
+FIRST, LONGER, LEVEL = 0.6, 0.3, 0.5
+BENCHMARKS = 400
+# Over 400 benchmarks a coverage is to be within three standard errors, .033, of 95%: errors that are a fifth too small
+# cover 88% of each of twelve truths.
 
 
 class Benchmarks:
@@ -76,21 +65,11 @@ class Benchmarks:
         )
         return panel, gold, self.cases
 
-    def with_intercepts(self, benchmarks: int) -> np.ndarray:
-        """The mixed model is true: each judge finds some cases easier than the others do, in either order."""
-        easier = SPREAD * self.rng.normal(size=(benchmarks, 1, 1, self.n))
-        eta = self.eta() + easier + OWN_SPREAD * self.rng.normal(size=(benchmarks, 3, 1, self.n))
-        return self.rng.random(eta.shape) < 1 / (1 + np.exp(-eta))
-
     def with_copula(self, benchmarks: int) -> np.ndarray:
         """The marginal model is true: verdicts on a case go together, each with its own logistic probability."""
         shape = (benchmarks, *self.eta().shape)
         latent = 0.6 * self.rng.normal(size=(benchmarks, 1, 1, self.n)) + 0.8 * self.rng.normal(size=shape)
         return norm.cdf(latent) < 1 / (1 + np.exp(-self.eta()))
-
-    def known(self) -> Covariates:
-        one_hot = (self.kind[:, None] == np.arange(3)).astype(float)
-        return Covariates(["Cardiology", "Neurology", "Pulmonology"], one_hot, self.sign, self.longer)
 
 
 TERMS = {
@@ -104,47 +83,17 @@ TERMS = {
 }
 
 
-@lru_cache(maxsize=2)
-def fitted(n: int, model: str) -> tuple[pd.DataFrame, Benchmarks]:
-    """The rows of many benchmarks at once; their covariates are the same, so that one call fits them all."""
-    made = Benchmarks(n, seed=n)
-    terms = pooled(["a", "b", "c"], made.known())
-    count = BENCHMARKS[model, n]
-    right = (made.with_copula(count) if model == "gee" else made.with_intercepts(count)).astype(float)
-    every: list[Row] = []
-    for begin in range(0, count, AT_ONCE):
-        some = right[begin : begin + AT_ONCE].reshape(-1, 6, n)
-        data = Observations(some, np.ones_like(some), np.arange(n))
-        found = gee.fit(terms.design, data, "independence")
-        df = degrees(terms, found.kept, data)
-        if model == "gee":
-            flaws = [""] * len(some)
-            table = rows_of(Fits(terms, data, found.beta, found.kept, found.robust, flaws, df, logistic), {})
-            every += [row for rows in table for row in rows]
-            continue
-        for i in range(len(some)):
-            one = Observations(data.n_correct[i : i + 1], data.n_trials[i : i + 1], data.cluster)
-            fit = mixed.fit(terms.design, one, 3, nodes=5, start=np.append(found.beta[i] * 1.15, 1.0))
-            flaw, curve = ["" if fit.converged else "failed"], logistic_normal(fit.spread)
-            fits = Fits(
-                terms, one, fit.beta[None], fit.kept[None, :-2], fit.robust_with_spread[None], flaw, df[:1], curve
-            )
-            every += rows_of(fits, {})[0]
-    return pd.DataFrame(every), made
-
-
 def rows(frame: pd.DataFrame, term: str, level: str | None) -> pd.DataFrame:
     found = frame[(frame["term"] == term) & (frame["level"].isna() if level is None else frame["level"] == level)]
-    assert len(found) in BENCHMARKS.values()
+    assert len(found) == BENCHMARKS
     return found
 
 
-def effects(made: Benchmarks, spread: float) -> dict[tuple[str, str | None], float]:
-    """The true average marginal effects, by averaging over cases, judges, orders and random intercepts."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(41)
+def effects(made: Benchmarks) -> dict[tuple[str, str | None], float]:
+    """The true average marginal effects, by averaging over cases, judges and orders."""
 
     def chance(eta: np.ndarray) -> float:
-        return float((1 / (1 + np.exp(-(eta[..., None] + spread * nodes))) @ weights / weights.sum()).mean())
+        return float((1 / (1 + np.exp(-eta))).mean())
 
     eta = made.eta()
     first = FIRST * np.array([0.5, -0.5])[:, None] * made.sign
@@ -160,17 +109,20 @@ def effects(made: Benchmarks, spread: float) -> dict[tuple[str, str | None], flo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("model", "n"), list(BENCHMARKS))
-def test_coverage(model: str, n: int) -> None:
-    """Log odds and marginal effects; the gee's where the marginal model is true, the mixed model's where that is."""
-    frame, made = fitted(n, model)
+def test_coverage() -> None:
+    """Log odds and marginal effects where the marginal model is true."""
+    made = Benchmarks(100, seed=100)
+    panel, gold, cases = made.tables(made.with_copula(BENCHMARKS))
+    frame = rows_of_panel("models", cases, panel, gold)
+    frame = frame[frame["part"] == "all judges"]
+    assert (frame.loc[frame["term"] == "working_correlation", "estimate"] > 0.1).mean() > 0.95
     wrong = {}
     for (term, level), truth in TERMS.items():
         found = rows(frame, term, level)
         covered = ((found["low"] <= truth) & (truth <= found["high"])).mean()
         if not is_near(covered, 0.95, len(found), least=0.02):
             wrong[term, level] = covered
-    for (term, level), truth in effects(made, np.hypot(SPREAD, OWN_SPREAD) if model == "mixed" else 0.0).items():
+    for (term, level), truth in effects(made).items():
         found = rows(frame, term, level)
         covered = ((found["marginal_effect_low"] <= truth) & (truth <= found["marginal_effect_high"])).mean()
         if not is_near(covered, 0.95, len(found), least=0.02):
@@ -179,61 +131,46 @@ def test_coverage(model: str, n: int) -> None:
 
 
 @pytest.mark.slow
-def test_exchangeable_fits_have_the_intervals_of_independent_ones() -> None:
-    """Over 40 benchmarks, whose coverage under independence is tested above: centres and widths hardly differ."""
-    made = Benchmarks(100, seed=5)
-    terms = pooled(["a", "b", "c"], made.known())
-    right = made.with_copula(40).astype(float).reshape(-1, 6, 100)
-    data = Observations(right, np.ones_like(right), np.arange(100))
-    plain, found = (gee.fit(terms.design, data, name) for name in ("independence", "exchangeable"))
-    assert (plain.kept == found.kept).all()
-    assert (found.alpha > 0.1).all()
-    error, width = (
-        np.sqrt(np.diagonal(fits.robust, axis1=1, axis2=2))[:, fits.kept.all(axis=0)] for fits in (plain, found)
-    )
-    moved = np.abs(found.beta - plain.beta)[:, found.kept.all(axis=0)] / error
-    assert width.shape[1] == 8
-    assert moved.mean(axis=0).max() < 0.1
-    assert (width / error).mean(axis=0) == pytest.approx(1, abs=0.01)
-
-
-@pytest.mark.slow
 def test_size_of_the_tests_of_terms_that_do_nothing() -> None:
     """Each of five terms without effect by itself, in 500 benchmarks: 2.1 to 7.9% of them are to be rejected."""
     n, benchmarks = 100, 500
     made = Benchmarks(n, seed=3)
     made.eta = lambda: np.full((3, 2, n), LEVEL)
-    right = made.with_copula(benchmarks).astype(float).reshape(benchmarks, 6, n)
-    terms = pooled(["a", "b", "c"], made.known())
-    contrasts = np.zeros((5, terms.design.cells.shape[1]))
-    contrasts[0, [0, 2]] = contrasts[1, [4, 5]] = [1, -1]
-    contrasts[[2, 3, 4], list(terms.numbers.values())] = 1
-    p_values = []
-    for begin in range(0, benchmarks, 10 * AT_ONCE):
-        some = right[begin : begin + 10 * AT_ONCE]
-        data = Observations(some, np.ones_like(some), np.arange(n))
-        found = gee.fit(terms.design, data, "independence")
-        se = np.sqrt(np.einsum("tp,fpq,tq->ft", contrasts, found.robust, contrasts))
-        df = degrees(terms, found.kept, data)[:, None]
-        p_values.append(2 * student.sf(np.abs(found.beta @ contrasts.T / se), df))
-    rejected = (np.concatenate(p_values) < 0.05).mean(axis=0)
-    assert is_near(rejected, 0.05, benchmarks, least=0.01), rejected
+    panel, gold, cases = made.tables(made.with_copula(benchmarks))
+    frame = rows_of_panel("models", cases, panel, gold)
+    frame = frame[(frame["part"] == "all judges") & frame["p_value"].notna()]
+    terms = [
+        ("judge", "a"),
+        ("subfield", "Neurology"),
+        ("order", "BA"),
+        ("gold_first", "yes"),
+        ("length_difference", None),
+    ]
+    for term, level in terms:
+        own = frame[(frame["term"] == term) & (frame["level"].isna() if level is None else frame["level"] == level)]
+        assert len(own) == benchmarks
+        assert is_near((own["p_value"] < 0.05).mean(), 0.05, benchmarks, least=0.01), term
 
 
 def interaction_sizes(judges: int, kind: np.ndarray, benchmarks: int, seed: int) -> dict[str, float]:
     """How often the test of each interaction rejects where judges differ in nothing but how they err on a case."""
     rng = np.random.default_rng(seed)
-    n, levels = len(kind), int(kind.max()) + 1
-    one_hot = (kind[:, None] == np.arange(levels)).astype(float)
+    n, case = len(kind), np.tile(np.arange(len(kind)), 2)
+    order, one_hot = np.repeat([-0.5, 0.5], n)[:, None], np.eye(int(kind.max()) + 1)[kind[case]]
+    constant = np.ones((2 * n, 1))
     p_values: dict[str, list[float]] = {}
     for _ in range(benchmarks):
-        known = Covariates([f"k{i}" for i in range(levels)], one_hot, rng.choice([-1.0, 1.0], n), rng.normal(size=n))
+        sign, longer = rng.choice([-1.0, 1.0], n)[case][:, None], rng.normal(size=n)[case][:, None]
         # Judges err together on hard cases, and each in both orders alike on some.
         own = np.where(rng.random((judges, 1, n)) < 0.5, rng.random((judges, 1, n)), rng.random((judges, 2, n)))
-        right = (np.where(rng.random((1, 1, n)) < 0.4, rng.random((1, 1, n)), own) < 0.65).astype(float)
-        near = np.zeros((judges, levels + 3))
-        for row in interactions(known, Observations(right, np.ones_like(right), np.arange(n)), near):
-            p_values.setdefault(str(row["term"]), []).append(float(str(row["p_value"])))
+        right = np.where(rng.random((1, 1, n)) < 0.4, rng.random((1, 1, n)), own) < 0.65
+        right = right.reshape(judges, -1).astype(float)
+        terms = {"subfield": one_hot, "order": order, "gold_first": -order * sign, "length_difference": longer}
+        for term, shared in terms.items():
+            first = [constant] if term == "subfield" else [one_hot]
+            others = [each for name, each in terms.items() if name not in (term, "subfield")]
+            made = interaction(np.hstack([*first, *others]), shared, right, np.ones_like(right), case)
+            p_values.setdefault(term, []).append(made.p_value)
     return {term: float((np.array(values) < 0.05).mean()) for term, values in p_values.items()}
 
 
@@ -256,7 +193,8 @@ def test_the_whole_table_recovers_planted_biases_and_tests_what_differs_between_
     eta = np.full((3, 2, 200), LEVEL) + SUBFIELDS[made.kind]
     eta[2] += 1.5 * np.array([0.5, -0.5])[:, None] * made.sign + 0.8 * made.longer
     made.eta = lambda: eta
-    frame = models(*made.tables(made.with_copula(20)))
+    panel, gold, cases = made.tables(made.with_copula(20))
+    frame = rows_of_panel("models", cases, panel, gold)
     assert len(frame["dimension"].unique()) == 20
     test = frame[frame["part"] == "interaction"].pivot(index="dimension", columns="term", values="p_value")
     rejected = (test < 0.05).mean()

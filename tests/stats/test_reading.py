@@ -153,14 +153,30 @@ def test_models_calls_the_length_of_a_response_no_cause() -> None:
     table = rows(
         {"term": "gold_first", "marginal_effect": 0.02, **ends},
         {"term": "length_difference", "marginal_effect": 0.037, **ends},
-        part="all judges", model="gee", dimension="overall",
+        part="all judges", dimension="overall", p_adjusted=0.01,
     )  # fmt: skip
-    position, length = TABLES["models"].says(table).split(", and ")
-    assert "changes the chance" in position
-    assert "+2.0 points (unadjusted 95% interval -1.0 to 8.0)" in position
+    position, length = TABLES["models"].says(table).split("; ")
+    assert "changes the chance of a right verdict: +2 points [-1, +8]" in position
     assert "goes with" in length
     assert "changes" not in length
-    assert "higher by 3.7 points (unadjusted" in length
+    assert "+4 points [-1, +8]" in length
+
+
+def test_models_states_no_effect_that_the_corrected_test_does_not_support() -> None:
+    """Issue 42, fault 17: the sentence gave every effect with an unadjusted interval."""
+    ends = {"marginal_effect_low": 0.001, "marginal_effect_high": 0.04}
+    effects = (
+        {"term": "gold_first", "level": "yes", "marginal_effect": 0.02, "p_adjusted": 0.2, **ends},
+        {"term": "length_difference", "level": NAN, "marginal_effect": 0.03, "p_adjusted": 0.01, **ends},
+        {"term": "judge", "level": "a", "marginal_effect": 0.03, "p_adjusted": 0.2, **ends},
+    )
+    said = TABLES["models"].says
+    both = said(rows(*effects, part="all judges", dimension="overall"))
+    assert "showing the better response first" not in both
+    assert both.endswith("cannot tell whether order (+2 points [+0, +4]) matters.")
+    ratings = rows(effects[2], part="all judges", dimension="overall")
+    assert said(ratings).endswith("more or less often than the mean judge; cannot tell.")
+    assert "a differs most from the mean judge: +3 points" in said(ratings.assign(p_adjusted=0.01))
 
 
 def test_ranking_names_the_judge_most_like_the_annotators_only_where_intervals_are_apart() -> None:

@@ -93,7 +93,7 @@ def test_what_was_seen_is_as_if_it_were_not_there(
         rows = made(benchmark, given, table, training=told, **by)
         same = [name for name in rows.columns if name not in COUNTED]
         pd.testing.assert_frame_equal(rows[same], without[same])
-        # `models` counts them in rows of part "knowledge", which need marks: tests/stats/models/test_knowledge.py.
+        # `models` counts them in rows of part "knowledge", which need marks: tests/stats/tables/test_knowledge.py.
         if "n_seen" in rows and "judge" in rows and table != "models":
             whole = rows[(rows["judge"] == "j1") & rows["subfield"].isna() & rows["n_seen"].notna()]
             assert set(whole["n_seen"]) == {len(SEEN)}

@@ -308,19 +308,23 @@ def gold(rules: pd.DataFrame, *, dimension: str) -> str:
 
 def models(effects: pd.DataFrame, matched: pd.DataFrame, cases: pd.DataFrame, *, dimension: str) -> str:
     """How order and length go with being right, how many cells are weak beyond difficulty, and labels to review."""
-    together = effects[
-        (effects["part"] == "all judges") & (effects["model"] == "gee") & effects["marginal_effect"].notna()
-    ]
+    together = effects[(effects["part"] == "all judges") & effects["marginal_effect"].notna()]
     ways = {
         "gold_first": "Showing the better response first changes the probability of being right by",
         "length_difference": "The better response being longer by one standard deviation goes with a probability of "
         "being right that differs by",
     }
-    said = []
+    about = {"gold_first": "order", "length_difference": "length"}
+    said, unclear = list[str](), list[str]()
     for term, way in ways.items():
         row = together[together["term"] == term]
-        if len(row):
+        if len(row) and row["p_adjusted"].iloc[0] <= ALPHA:
             said.append(f"{way} {points(row.iloc[0], 'marginal_effect')}.")
+        elif len(row):
+            unclear.append(about[term])
+    if unclear:
+        matter = "matters" if len(unclear) == 1 else "matter"
+        said.append(f"Cannot tell whether {' and '.join(unclear)} {matter} {on(dimension)}.")
     flagged = int(matched["ets_class"].isin(["B", "C"]).sum()) if "ets_class" in matched else 0
     large = some(flagged, "cell", "cells", "of judge and subfield ")
     said.append(f"{large} weak or strong beyond difficulty {on(dimension)}.")

@@ -55,7 +55,7 @@ def test_models_counts_cells_and_labels_in_grammar_and_calls_length_no_cause(
     effects = rows(
         {"term": "gold_first", "marginal_effect": 0.1},
         {"term": "length_difference", "marginal_effect": length},
-        part="all judges", model="gee", low=0.05, high=0.15,
+        part="all judges", low=0.05, high=0.15, p_adjusted=0.01,
     )  # fmt: skip
     matched = pd.DataFrame({"ets_class": ["C"] * flagged + ["A", None]})
     cases = pd.DataFrame({"suspicion": [0.9] * suspect + [0.1, NAN]})
@@ -66,6 +66,9 @@ def test_models_counts_cells_and_labels_in_grammar_and_calls_length_no_cause(
     assert all("goes with" in sentence and "+6 points [+5, +15]" in sentence for sentence in longer)
     for sentence in said:
         assert sentence in text
+    unclear = conclusions.models(effects.assign(p_adjusted=0.2), matched, cases, dimension="overall")
+    assert "probability of being right" not in unclear
+    assert unclear.startswith("Cannot tell whether order ")
 
 
 def test_judging_says_where_there_is_nothing_to_compare() -> None:

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.build.construct.tables import write_work_chunks
 from mrb_lib.build.construct.work import create_work
 from mrb_lib.cli.main import main
+from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.analyze import TABLES, unread
-from mrb_lib.stats.core.panel import as_panel
-from mrb_lib.stats.core.scoring import encode_gold
-from mrb_lib.stats.models import knowledge as made
-from mrb_lib.stats.models.table import COLUMNS, models
-from mrb_lib.stats.resampling.resample import cluster_codes
+from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.tables.models import NO_CASES, NO_ITEM, NO_MODEL, NO_SPREAD, knowledge_rows
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.validation import conform
 from mrb_lib.verdicts.manifest import Manifest, write_manifest
 from mrb_lib.verdicts.store import append_part
+from tests.stats.small_tables import rows_of
 
 GROUPS = pd.DataFrame({"judge": ["small+packed", "other"], "model": ["small", "other"]})
 
@@ -56,12 +57,10 @@ def knowledge(
     verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, groups: pd.DataFrame, *, marks: pd.DataFrame,
     cluster: str | None = None, training: pd.DataFrame | None = None, resamples: int = 0,
 ) -> pd.DataFrame:  # fmt: skip
-    """The rows of the part alone, without the regressions."""
-    panel = as_panel(verdicts, cases["case_id"]).without_seen(training, cases["case_id"])
-    labels = encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories)
-    codes = cluster_codes(cases, cluster)
-    rows = made.knowledge(panel, labels, cases, codes, groups, marks, resamples=resamples)
-    return pd.DataFrame(rows, columns=COLUMNS)
+    """The rows of the part alone."""
+    options = {"groups": groups, "marks": marks, "cluster": cluster, "training": training, "resamples": resamples}
+    rows = rows_of("models", cases, verdicts, gold, **options)
+    return rows[rows["part"] == "knowledge"].reset_index(drop=True)
 
 
 def one_row(n_items: int = 60, effect: float = 0.3, seed: int = 0, **options: object) -> pd.Series:
@@ -88,33 +87,50 @@ def test_the_numbers_are_those_of_plain_arithmetic() -> None:
         by_item = (side["y"] - side["y"].mean()).groupby(side["item"]).sum()
         m = len(by_item)
         variance += m / (m - 1) * (by_item**2).sum() / len(side) ** 2
-    assert row["difference_se"] == pytest.approx(np.sqrt(variance))
+    reach = stats.t.ppf(0.975, row["df"])
+    assert (row["difference_high"] - row["difference_low"]) / (2 * reach) == pytest.approx(np.sqrt(variance), rel=1e-3)
     assert row["accuracy_right_low"] < row["accuracy_right"] < row["accuracy_right_high"]
 
 
-def test_a_planted_difference_is_covered_and_none_is_seldom_found() -> None:
-    def inference(effect: float, seed: int) -> dict[str, float]:
-        rng = np.random.default_rng(seed)
-        item = np.repeat(np.arange(60), 2)
-        right = (rng.random(60) < 0.5)[item]
-        p = 0.55 + effect * right + rng.choice([-0.3, 0.3], 60)[item]
-        return made._difference((rng.random(120) < p).astype(float), right, ~right, item)[0]
+def compared(value: np.ndarray, right: np.ndarray, item: np.ndarray) -> pd.DataFrame:
+    """The rows of judges that are right on cases where `value` (judges, cases) is 1 and whose model is right alike."""
+    n = value.shape[1]
+    cases = pd.DataFrame({"case_id": [f"c{i}" for i in range(n)], "item": [f"i{i}" for i in item]})
+    gold = cases[["case_id"]].assign(dimension="overall", choice="A")
+    names = [f"j{i:03d}" for i in range(len(value))]
+    choice = np.where(value > 0, 0, 1).astype(np.int8)[:, None, :, None, None]
+    panel = Panel(names, ["overall"], [0], choice, None, pd.DataFrame(columns=["dimension"]))
+    marks = pd.DataFrame({"item_id": cases["item"], "model": "m", "correct": right * 1.0})
+    groups = pd.DataFrame({"judge": names, "model": "m"})
+    analysis = Analysis.from_frames(cases, gold=gold, groups=groups, marks=marks, cluster="item", resamples=0)
+    analysis = replace(analysis, probes={"none": panel}, dimensions=["overall"])
+    return knowledge_rows(analysis, marks)
 
-    inside = [
-        one["difference_low"] <= 0.15 <= one["difference_high"]
-        for one in (inference(0.15, seed) for seed in range(600))
-    ]
-    assert 0.93 <= np.mean(inside) <= 0.97, f"95% intervals that cover: {np.mean(inside):.3f}"
-    size = np.mean([inference(0.0, 1000 + seed)["p_value"] <= 0.05 for seed in range(600)])
+
+def test_a_planted_difference_is_covered_and_none_is_seldom_found() -> None:
+    item = np.repeat(np.arange(60), 2)
+
+    def inference(effect: float, seed: int) -> pd.DataFrame:
+        rng = np.random.default_rng(seed)
+        right = rng.random(60) < 0.5
+        p = 0.55 + effect * right + rng.choice([-0.3, 0.3], (25, 60))
+        return compared((rng.random((25, 120)) < p[:, item]).astype(float), right[item], item)
+
+    rows = pd.concat([inference(0.15, seed) for seed in range(24)])
+    inside = (rows["difference_low"] <= 0.15) & (rows["difference_high"] >= 0.15)
+    assert len(rows) == 600
+    assert 0.93 <= inside.mean() <= 0.97, f"95% intervals that cover: {inside.mean():.3f}"
+    size = (pd.concat([inference(0.0, 1000 + seed) for seed in range(24)])["p_value"] <= 0.05).mean()
     assert 0.03 <= size <= 0.07, f"differences found where there are none: {size:.3f}"
 
 
 def test_a_side_of_two_alike_says_nothing_however_many_are_on_the_other() -> None:
     value, right = np.r_[1.0, 1.0, np.tile([0.0, 1.0], 50)], np.arange(102) < 2
-    found, why = made._difference(value, right, ~right, np.arange(102))
-    assert found == {"difference": 0.5}
-    assert why == made.NO_SPREAD.format("right")
-    assert made._difference(value[1:], right[1:], ~right[1:], np.arange(101)) == ({"difference": 0.5}, made.FEW)
+    for kept in (slice(0, 102), slice(1, 102)):
+        row = compared(value[None, kept], right[kept], np.arange(102)[kept]).iloc[0]
+        assert row["difference"] == 0.5
+        assert row[["difference_low", "difference_high", "p_value"]].isna().all()
+        assert row["lacks"] == NO_SPREAD
 
 
 @pytest.mark.parametrize("per_item", [1, 4])
@@ -122,11 +138,9 @@ def test_three_items_on_a_side_seldom_show_a_difference_that_is_not_there(per_it
     """At a level of .05; a regression with cluster-robust errors and all clusters as degrees rejects a quarter."""
     rng = np.random.default_rng(per_item)
     item = np.repeat(np.arange(103), per_item)
-    right, rejected = item < 3, 0
-    for _ in range(400):
-        value = (rng.random(len(item)) < rng.choice([0.3, 0.7], 103)[item]).astype(float)
-        rejected += made._difference(value, right, ~right, item)[0].get("p_value", 1.0) <= 0.05
-    assert rejected / 400 <= 0.07
+    value = rng.random((400, len(item))) < rng.choice([0.3, 0.7], (400, 103))[:, item]
+    rows = compared(value.astype(float), item < 3, item)
+    assert (rows["p_value"] <= 0.05).sum() / 400 <= 0.07
 
 
 def test_an_item_that_is_answered_right_and_wrong_counts_by_the_majority() -> None:
@@ -137,7 +151,7 @@ def test_an_item_that_is_answered_right_and_wrong_counts_by_the_majority() -> No
     pd.testing.assert_frame_equal(same, plain)
     halves = knowledge(verdicts, gold, cases, GROUPS, marks=pd.concat([marks, others]), resamples=0)
     assert (halves["n"].iloc[0], halves["n_excluded"].iloc[0]) == (0, 40)
-    assert halves["reason"].iloc[0] == made.NO_CASES
+    assert halves["reason"].iloc[0] == NO_CASES
     assert halves["difference"].isna().all()
 
 
@@ -150,10 +164,10 @@ def test_what_is_not_known_is_null_with_a_reason() -> None:
         assert frame["p_value"].isna().all()
         return str(frame["reason"].iloc[0])
 
-    assert reason(marks.assign(model="stranger")) == made.NO_MODEL
-    assert reason(marks.assign(correct=np.nan)) == made.NO_CASES
+    assert reason(marks.assign(model="stranger")) == NO_MODEL
+    assert reason(marks.assign(correct=np.nan)) == NO_CASES
     assert reason(marks.assign(correct=1.0)) == "no difference: the model answered every item right"
-    assert reason(marks, cases.drop(columns="item")) == made.NO_ITEM
+    assert reason(marks, cases.drop(columns="item")) == NO_ITEM
     with pytest.raises(InputError, match="must be 1 for right and 0 for wrong"):
         reason(marks.assign(correct=0.5))
 
@@ -166,7 +180,7 @@ def test_a_judge_is_known_by_its_model_whatever_its_engine_and_run() -> None:
         assert frame["answered_by"].tolist() == ["small"]
     both = pd.concat([verdicts, verdicts.assign(judge="other")])
     frame = knowledge(both, gold, cases, GROUPS, marks=marks, resamples=0)
-    assert frame.set_index("judge")["reason"]["other"] == made.NO_MODEL
+    assert frame.set_index("judge")["reason"]["other"] == NO_MODEL
     assert frame.set_index("judge")["n"].to_dict() == {"small+packed": 40, "other": 0}
 
 
@@ -228,8 +242,8 @@ def both_tables() -> tuple[pd.DataFrame, pd.DataFrame]:
     cases, gold, verdicts, marks = drawn(40, 0.3, 5)
     verdicts = pd.concat([verdicts, verdicts.assign(judge="other", choice=verdicts["choice"].iloc[::-1].to_numpy())])
     cases = cases.assign(response_a="a", response_b="b")
-    plain = models(verdicts, gold, cases, GROUPS)
-    return plain, models(verdicts, gold, cases, GROUPS, marks=marks, resamples=50)
+    plain = rows_of("models", cases, verdicts, gold, groups=GROUPS, resamples=50)
+    return plain, rows_of("models", cases, verdicts, gold, groups=GROUPS, marks=marks, resamples=50)
 
 
 def test_the_rows_follow_those_of_the_regressions_which_do_not_change(
@@ -242,7 +256,7 @@ def test_the_rows_follow_those_of_the_regressions_which_do_not_change(
     assert own["part"].eq("knowledge").all()
     assert own["judge"].tolist() == ["other", "small+packed"]
     assert own["policy"].tolist() == ["balanced"] * 2
-    assert own[["model", "term", "level", "estimate", "marginal_effect"]].isna().all(axis=None)
+    assert own[["term", "level", "estimate", "marginal_effect"]].isna().all(axis=None)
     assert plain[["answered_by", "policy", "n_right", "n_wrong", "n_unscored", "n_seen"]].isna().all(axis=None)
     assert own["n_right"].dtype == "Int64"
 
@@ -257,10 +271,16 @@ def test_its_tests_are_a_family_of_their_own(both_tables: tuple[pd.DataFrame, pd
 def test_the_sentence_tells_of_knowledge_only_where_it_is_in_the_table(
     both_tables: tuple[pd.DataFrame, pd.DataFrame],
 ) -> None:
-    plain, full = (TABLES["models"].says(table) for table in both_tables)
-    assert full.startswith(f"{plain} The only judge is")
-    assert "where their model answers the question right itself" in full
-    assert "answers the question right" not in plain
+    without, table = both_tables
+    of_part = table["part"] == "knowledge"
+    plain, unclear, clear = (
+        TABLES["models"].says(each)
+        for each in (without, table, table.assign(p_adjusted=table["p_adjusted"].mask(of_part, 0.01)))
+    )
+    assert "can answer" not in plain
+    assert unclear == f"{plain} Cannot tell overall whether judges judge better what their own model can answer."
+    assert clear.startswith(plain)
+    assert "significantly more accurate where their own model can answer, small+packed most: +" in clear
 
 
 def test_options_of_the_part_are_read_only_with_marks() -> None:
