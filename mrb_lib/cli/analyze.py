@@ -183,7 +183,7 @@ def analyze(
     from mrb_lib.stats.analysis import ADJUDICATED, rule_in_words
     from mrb_lib.stats.clusters import CASE, resampling_unit
     from mrb_lib.stats.columns import MOVED, table_named
-    from mrb_lib.stats.failures.where import asks_for_tags, restricted
+    from mrb_lib.stats.where import asks_for_tags, restricted
     from mrb_lib.tables.errors import InputError
     from mrb_lib.verdicts.prompts import run_prompts
     from mrb_lib.verdicts.store import iter_verdicts

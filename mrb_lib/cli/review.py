@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mrb_lib.benchmarks.benchmark import Benchmark
-    from mrb_lib.stats.failures.query import Query
+    from mrb_lib.review.failures.query import Query
 
 _WRONG = "kind=wrong"
 _CELL = "from mrb_lib.review.explorer.app import review_app\nreview_app()"
@@ -61,7 +61,7 @@ def review(
     from mrb_lib.cli.servers import check_app, serve_app
     from mrb_lib.probes.from_file import file_probes
     from mrb_lib.report.notebook.places import locate
-    from mrb_lib.stats.failures.query import from_fragment, to_fragment
+    from mrb_lib.review.failures.query import from_fragment, to_fragment
 
     check_app(host, port, allow_remote)
     file_probes(probe_files or [])  # one that cannot be read is refused before anything is made
@@ -95,7 +95,7 @@ def _index(benchmark: Benchmark, folder: Path, runs: Path | None) -> Path:
     """The folder of the benchmark's index, made where it is missing or out of date."""
     from mrb_lib.cli.progress import bars
     from mrb_lib.report.notebook.places import home
-    from mrb_lib.stats.failures.case_index import cached_index
+    from mrb_lib.review.failures.index import cached_index
 
     with bars() as step:
         return cached_index(benchmark, folder, runs, home() / "review", progress=step).folder.absolute()
@@ -149,17 +149,17 @@ def _matching(
     tags: Callable[[], dict[str, list[str]]],
 ) -> list[str]:
     """The cases that a query leaves, in its order; for the parameters see `cases_where`."""
-    from mrb_lib.stats.failures.case_index import POLICY, open_index
-    from mrb_lib.stats.failures.selection import select
-    from mrb_lib.stats.failures.where import cases_where
+    from mrb_lib.review.failures.index import POLICY, open_index
+    from mrb_lib.review.failures.query import select
+    from mrb_lib.stats.where import cases_where
 
     opened = open_index(index)
     kinds, cases, dimensions = opened.kinds(POLICY), benchmark.cases, benchmark.meta.dimensions
     within = None
     if query.where:
         within = cases_where(
-            query.where, cases, gold=opened.gold, kinds=lambda: kinds, reviewers=reviewers, dimensions=dimensions,
-            tags=tags,
+            query.where, cases, gold=opened.gold, outcomes=lambda: kinds.outcomes, reviewers=reviewers,
+            dimensions=dimensions, tags=tags,
         )  # fmt: skip
     return [str(case) for case in cases["case_id"].iloc[select(kinds, cases, query, within=within)]]
 
@@ -167,10 +167,10 @@ def _matching(
 def _tags(store: str, benchmark: str) -> dict[str, list[str]]:
     """The tags of the cases, whoever gave them."""
     from mrb_lib.review.records.store import open_store
-    from mrb_lib.stats.failures.where import tags_by_case
+    from mrb_lib.stats.where import values_by_case
 
     with open_store(store) as opened:
-        return tags_by_case(opened.tags(benchmark))
+        return values_by_case(opened.tags(benchmark), "tag")
 
 
 def _shown(store: str) -> str:

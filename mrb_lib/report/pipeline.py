@@ -29,7 +29,7 @@ from mrb_lib.report.records import CACHE, PageRecord, install, read_record
 from mrb_lib.report.workers import Finished, run_notebooks
 from mrb_lib.review.records.reviewed import stamp
 from mrb_lib.stats.analysis import ADJUDICATED
-from mrb_lib.stats.failures.where import asks_for_reviews
+from mrb_lib.stats.where import asks_for_reviews
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.files import sha256_of
 from mrb_lib.tables.schema import POLICIES

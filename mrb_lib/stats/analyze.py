@@ -26,10 +26,10 @@ from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.scoring import BOTH_ORDERS
 from mrb_lib.stats.core.table import TABLES as TABLES
 from mrb_lib.stats.core.table import UNIT, with_unit
-from mrb_lib.stats.failures.where import restricted
 from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES
 from mrb_lib.stats.options import check_choice, check_policy, join_reasons
 from mrb_lib.stats.subfields import By, columns_of, subfield_values
+from mrb_lib.stats.where import restricted
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import ADJUDICATION_COLUMNS, KEYS, LEVELS, NO_PROBE, POLICIES
 from mrb_lib.verdicts.training import mark_seen
@@ -124,7 +124,7 @@ def analyze(
     adjudications : what reviewers said, as `mrb_lib.review.records.store.Store.adjudications` gives it, for the rule
         "adjudicated" and for the table `adjudication`; there, None is that nobody reviewed anything
     where : only the cases that this leaves, such as "organ == 'eye' and length > 1400"; see
-        `mrb_lib.stats.failures.where.cases_where`. What verdicts cost is then null, unless the verdicts are a table
+        `mrb_lib.stats.where.cases_where`. What verdicts cost is then null, unless the verdicts are a table
     tags : what reviewers tagged, as `Store.tags` gives it, for `where`; None where nobody did
     groups : the group of each judge, as `mrb_lib.judges.roster.groups.judge_groups` gives it from the runs; None tells
         it from the judges' names alone

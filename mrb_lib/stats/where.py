@@ -9,23 +9,77 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.where import Mask, Several, case_lookup, matching
 from mrb_lib.stats.analysis import GivenVerdicts, labels, read_panels
-from mrb_lib.stats.core.panel import Panel, as_panel
+from mrb_lib.stats.core.panel import ABSENT, NULL, Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold, score
-from mrb_lib.stats.options import check_choice
+from mrb_lib.stats.options import IntArray, check_choice
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 
 OVERALL, TAG, MIXED = "overall", "tag", "mixed"
 OUTCOMES: Final = ("right", "half right", "wrong", "not scored", "no gold label", "not judged", "trained on")
 RIGHT, HALF, WRONG, UNSCORED, NO_LABEL, NOT_JUDGED, SEEN = OUTCOMES
+MIXED_CODE: Final = int(np.iinfo(np.int8).max)
+_BY_CONDITION: Final = (SEEN, NOT_JUDGED, NO_LABEL, RIGHT, HALF, WRONG)
 CELL: Final = ["judge", "dimension", "case_id"]
 _NO_STORE = "there is no store of reviews; `mrb review BENCH` makes one there, and MRB_STORE names another"
 _BESIDE = ("gold", "outcome['a judge']", "says['a judge']", "reviewers", "reviewed_by['a name']", TAG)
 ByCase = Mapping[str, Sequence[str]]
+
+
+def outcome_codes(panel: Panel, labels: IntArray, policy: str) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+    """Return the outcome and the choice of every judge on every case.
+
+    Parameters
+    ----------
+    labels : the gold labels, shape (dimensions, cases), see `mrb_lib.stats.core.scoring.encode_gold`
+
+    Returns
+    -------
+    two int8 arrays, shape (judges, dimensions, cases)
+        The position in `OUTCOMES` ("right" is a score above 1/2, "half right" 1/2), and the position in the panel's
+        categories of the most frequent choice: `MIXED_CODE` where two are, `NULL` where no verdict has a choice,
+        `ABSENT` without a verdict.
+
+    Raises
+    ------
+    InputError
+        The policy is unknown.
+    """
+    found = score(panel, labels, policy)
+    worth = np.round(found.score, 12)
+    conditions = [
+        panel.saw(),
+        ~found.judged,
+        np.broadcast_to(labels < 0, panel.shape),
+        worth > 0.5,
+        worth == 0.5,
+        worth < 0.5,
+    ]
+    outcome = np.select(conditions, [OUTCOMES.index(name) for name in _BY_CONDITION], OUTCOMES.index(UNSCORED))
+    every = panel.with_seen()
+    counts = np.stack([(every.choice == code).sum(axis=(3, 4)) for code in range(len(panel.categories))])
+    most = counts.max(axis=0)
+    unclear = [~every.judged(), most == 0, (counts == most).sum(axis=0) > 1]
+    said = np.select(unclear, [ABSENT, NULL, MIXED_CODE], counts.argmax(axis=0))
+    return outcome.astype(np.int8), said.astype(np.int8)
+
+
+def outcome_rows(
+    outcome: NDArray[np.int8], said: NDArray[np.int8], judges: Sequence[str], dimensions: Sequence[str],
+    case_ids: Sequence[str], categories: Sequence[str],
+) -> pd.DataFrame:  # fmt: skip
+    """Return the table of `outcomes` from the codes of `outcome_codes`."""
+    at = np.nonzero(said != ABSENT)
+    names = zip(CELL, at, (judges, dimensions, case_ids), strict=True)
+    cells = {name: pd.Categorical.from_codes(codes, pd.Index(list(own), dtype="str")) for name, codes, own in names}
+    texts = np.array([*categories, MIXED, ""], dtype=object)
+    code = np.where(said[at] == MIXED_CODE, len(categories), said[at])  # -1, no choice, is the last text
+    return pd.DataFrame({**cells, "outcome": np.array(OUTCOMES, dtype=object)[outcome[at]], "said": texts[code]})
 
 
 def outcomes(
@@ -44,14 +98,14 @@ def outcomes(
     verdicts : of one probe; where a column `seen` is true, the judge was trained on the case
     gold : `case_id, dimension, choice`
     dimensions : the dimensions to keep; None for all that are judged
-    policy, categories : as in `mrb_lib.stats.accuracy.correctness`
+    policy, categories : as in `mrb_lib.stats.scoring.correctness`
 
     Returns
     -------
     DataFrame
         One row per judge, dimension and case with a verdict, as categories in the order of the judges' names, of the
-        dimensions and of the cases: `outcome` (one of `OUTCOMES`; "right" is a score above 1/2, "half right" 1/2), and
-        `said` (the most frequent choice, "mixed" where several are, empty where no verdict has a choice).
+        dimensions and of the cases: `outcome`, one of `OUTCOMES`, and `said`, the most frequent choice, "mixed" where
+        several are, empty where no verdict has a choice.
 
     Raises
     ------
@@ -59,19 +113,9 @@ def outcomes(
         The policy is unknown, or a verdict is about an unknown case.
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions, categories)
-    label = encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories)
-    saw, n = panel.saw(), len(panel.categories)
-    at = _, dimension, case = np.nonzero(panel.judged() | saw)
-    worth = score(panel, label, policy).score[at].round(12)
-    is_outcome = [saw[at], label[dimension, case] < 0, worth > 0.5, worth == 0.5, worth < 0.5]
-    outcome = np.select(is_outcome, [SEEN, NO_LABEL, RIGHT, HALF, WRONG], UNSCORED)
-    choice = panel.with_seen().choice[at]
-    counts = np.stack([(choice == code).sum(axis=(1, 2)) for code in range(n)])
-    most = counts.max(axis=0)
-    said = np.select([most == 0, (counts == most).sum(axis=0) > 1], [n, n + 1], counts.argmax(axis=0))
-    names = zip(CELL, at, (panel.judges, panel.dimensions, cases["case_id"].tolist()), strict=True)
-    cells = {name: pd.Categorical.from_codes(codes, pd.Index(own, dtype="str")) for name, codes, own in names}
-    return pd.DataFrame({**cells, "outcome": outcome, "said": np.array([*panel.categories, "", MIXED])[said]})
+    labels = encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories)
+    codes = outcome_codes(panel, labels, policy)
+    return outcome_rows(*codes, panel.judges, panel.dimensions, cases["case_id"].tolist(), panel.categories)
 
 
 def cases_where(

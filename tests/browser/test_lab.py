@@ -23,7 +23,7 @@ from mrb_lib.report.preloaded import command, write_kernel
 from mrb_lib.review.boards import browse_heatmap, browse_leaderboard
 from mrb_lib.review.plain import PlainView
 from mrb_lib.stats.analyze import analyze
-from mrb_lib.stats.failures.where import restricted
+from mrb_lib.stats.where import restricted
 from mrb_lib.verdicts.store import load_verdicts
 
 from .axe import violations

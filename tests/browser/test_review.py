@@ -15,9 +15,9 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from mrb_lib.benchmarks.benchmark import load, save
 from mrb_lib.demo.build import write_demo
+from mrb_lib.review.failures.query import Query, to_fragment
 from mrb_lib.review.records.marks import REASONS
 from mrb_lib.review.records.store import open_store
-from mrb_lib.stats.failures.query import Query, to_fragment
 
 from .axe import violations, violations_in_both_schemes
 from .conftest import Watched

@@ -13,7 +13,7 @@ from mrb_lib.benchmarks.votes import gold
 from mrb_lib.build.construct.work import begin, open_work
 from mrb_lib.demo import write_demo
 from mrb_lib.report.notebook.places import write_simulated_runs
-from mrb_lib.stats.failures.failure_kinds import failure_kinds
+from mrb_lib.review.failures.kinds import failure_kinds
 from mrb_lib.verdicts.store import load_verdicts
 
 from ..build.construct.sources import write_source
@@ -102,7 +102,7 @@ def test_failures_become_a_work_folder(mrb: Mrb, judged: Path, tmp_path: Path) -
     assert work.meta.kind == "simulated" and 0 < len(items) < 10
     assert (items["question"] == cases.loc[items.index, "question"]).all() and "response_a" not in items
     kinds = failure_kinds(load_verdicts(runs), gold(load(judged)), load(judged).cases)
-    assert set(items.index) == set(cases.index[kinds.all_wrong.any(axis=0)])
+    assert set(items.index) == set(cases.index[kinds.grid("all_wrong")[-1].any(axis=0)])
 
     exported = tmp_path / "selection.csv"
     exported.write_text("\ufeffcase_id,organ\n" + "".join(f"{case},x\n" for case in cases.index[:2]), encoding="utf-8")

@@ -16,9 +16,9 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.report.notebook import open_workspace
 from mrb_lib.review.explorer.data import explorer_data
+from mrb_lib.review.failures.index import build_index, open_index
 from mrb_lib.stats.analyze import ALL_SEEN
-from mrb_lib.stats.failures.case_index import build_index, open_index
-from mrb_lib.stats.failures.failure_kinds import OUTCOMES
+from mrb_lib.stats.where import OUTCOMES
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest, write_manifest
 from mrb_lib.verdicts.store import append_part
@@ -161,9 +161,9 @@ def test_notebooks_explorer_and_case_pages_leave_them_out_and_mark_them(trained:
     seen_case = benchmark.cases["case_id"].tolist().index(trained.cases[3])
     for data in (explorer_data(benchmark, index), explorer_data(benchmark, w.verdicts)):
         tuned = data.judges.index("tuned")
-        outcome = [OUTCOMES[code] for code in data.kinds.outcome[tuned, 0]]
+        outcome = [OUTCOMES[code] for code in data.kinds.grid("outcome")[tuned, 0]]
         assert outcome.count("trained on") == 36
-        assert data.kinds.judged[tuned].all()
+        assert data.kinds.grid("judged")[tuned].all()
         page = data.case_html(seen_case)
         row = page.split("<tbody>")[-1].split("</tr>")[1]
         assert "tuned" in row

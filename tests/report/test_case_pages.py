@@ -15,8 +15,8 @@ from mrb_lib.benchmarks.votes import gold
 from mrb_lib.report.html.case_pages import LISTED, CaseSource, Chosen, case_pages, choose_failures, listed_cases
 from mrb_lib.report.notebook.places import home
 from mrb_lib.report.records import PageRecord
-from mrb_lib.stats.failures.case_index import build_index, open_index
-from mrb_lib.stats.failures.failure_kinds import failure_kinds
+from mrb_lib.review.failures.index import build_index, open_index
+from mrb_lib.review.failures.kinds import failure_kinds
 from mrb_lib.tables.files import staged_folder
 from mrb_lib.verdicts.store import save_imported
 from tests.rated import ERRORS, RISK, write_labels, write_rating

@@ -13,10 +13,11 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.review.failures.kinds import failure_kinds
 from mrb_lib.stats.analysis import labels
 from mrb_lib.stats.analyze import ALL_SEEN, analyze, asks_for, read_panels
 from mrb_lib.stats.core.panel import as_panel
-from mrb_lib.stats.failures.failure_kinds import OUTCOMES, failure_kinds
+from mrb_lib.stats.where import OUTCOMES
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.training import mark_seen
 from tests.stats.small_tables import OF_PREFERENCES, annotations_of, cases_of, groups_of, prompts_of, verdicts_of
@@ -156,11 +157,11 @@ def test_what_a_judge_said_of_a_seen_case_is_shown_and_is_neither_right_nor_wron
         for each in (panel, as_panel(plain, benchmark.cases["case_id"]))
     )
     is_seen = benchmark.cases["case_id"].isin(SEEN).to_numpy()
-    assert {OUTCOMES[code] for code in kinds.outcome[0, 0, is_seen]} == {"trained on"}
-    assert (kinds.outcome[0, 0, ~is_seen] == before.outcome[0, 0, ~is_seen]).all()
-    assert (kinds.said == before.said).all()
-    assert not kinds.wrong[0, 0, is_seen].any()
-    assert (kinds.outcome[1:] == before.outcome[1:]).all()
+    assert {OUTCOMES[code] for code in kinds.grid("outcome")[0, 0, is_seen]} == {"trained on"}
+    assert (kinds.grid("outcome")[0, 0, ~is_seen] == before.grid("outcome")[0, 0, ~is_seen]).all()
+    assert (kinds.grid("said") == before.grid("said")).all()
+    assert not kinds.grid("wrong")[0, 0, is_seen].any()
+    assert (kinds.grid("outcome")[1:] == before.grid("outcome")[1:]).all()
 
 
 @pytest.mark.parametrize(

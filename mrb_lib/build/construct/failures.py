@@ -14,11 +14,10 @@ from mrb_lib.benchmarks.formats import csv_records
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.build.construct.layouts import SourceImage, SourceItem
 from mrb_lib.build.construct.tables import ABOUT
+from mrb_lib.review.failures.kinds import failure_kinds
+from mrb_lib.review.failures.query import Query, from_fragment, select
 from mrb_lib.stats.core.panel import as_panel
-from mrb_lib.stats.failures.failure_kinds import failure_kinds
-from mrb_lib.stats.failures.query import Query, from_fragment
-from mrb_lib.stats.failures.selection import select
-from mrb_lib.stats.failures.where import cases_where
+from mrb_lib.stats.where import cases_where
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import inside
 from mrb_lib.tables.schema import NO_PROBE
@@ -33,7 +32,7 @@ def selected_cases(benchmark: Benchmark, runs: Path, kinds: tuple[str, ...], sel
     Parameters
     ----------
     runs : the verdicts
-    kinds : of failure (`mrb_lib.stats.failures.failure_kinds.KINDS`), any of which will do
+    kinds : of failure (`mrb_lib.review.failures.kinds.Kinds`), any of which will do
     selection : what stands after `#` in the explorer's address, or the path of a table that the explorer exported;
         None for all cases of `kinds`. A selection that names kinds is not narrowed by `kinds`.
 
@@ -67,7 +66,12 @@ def _matching(benchmark: Benchmark, runs: Path, query: Query) -> list[str]:
     within = None
     if query.where:
         within = cases_where(
-            query.where, cases, gold=labels, kinds=lambda: kinds, reviewers=dict, dimensions=benchmark.meta.dimensions
+            query.where,
+            cases,
+            gold=labels,
+            outcomes=lambda: kinds.outcomes,
+            reviewers=dict,
+            dimensions=benchmark.meta.dimensions,
         )
     positions = np.sort(select(kinds, cases, query, within=within))
     return cases["case_id"].iloc[positions].tolist()

@@ -15,8 +15,8 @@ from mrb_lib.report.html.pages import rows_of
 from mrb_lib.report.notebook.places import home
 from mrb_lib.report.records import PageRecord
 from mrb_lib.review.case import case_html
-from mrb_lib.stats.failures.case_index import CaseIndex, build_index, open_index
-from mrb_lib.stats.failures.failure_kinds import (
+from mrb_lib.review.failures.index import CaseIndex, build_index, open_index
+from mrb_lib.review.failures.kinds import (
     ALL_WRONG,
     APART,
     CALLED_SAFE,
@@ -26,10 +26,10 @@ from mrb_lib.stats.failures.failure_kinds import (
     OFF_MORE,
     SPLIT,
     UNPARSED,
-    WRONG,
     Kinds,
 )
-from mrb_lib.stats.failures.selection import Query, select
+from mrb_lib.review.failures.query import Query, select
+from mrb_lib.stats.where import WRONG
 from mrb_lib.tables.files import slug
 
 FAILURES: Final = "failures"
@@ -164,7 +164,7 @@ def _ranked(kinds: Kinds, cases: pd.DataFrame, kind: str, dimension: str) -> Ite
 def _with_remarks(kinds: Kinds, chosen: Chosen, dimension: str) -> Chosen:
     """The same with the other kinds of failure that the case is of."""
     d = kinds.dimensions.index(dimension)
-    held = {kind: bool(kinds.of(kind)[..., d, chosen.position].any()) for kind in kinds.names}
+    held = {kind: bool(kinds.grid(kind)[:, d, chosen.position].any()) for kind in kinds.names}
     held[WRONG] = held[WRONG] and not (held[ALL_WRONG] or held[CONFIDENT] or chosen.reason == LISTED)
     more = [_REASONS[kind][3] for kind in _REASONS if held.get(kind) and _REASONS[kind][1] != chosen.reason]
     return chosen if not more else Chosen(chosen.position, chosen.reason, f"{chosen.why} Also: {'; '.join(more)}.")

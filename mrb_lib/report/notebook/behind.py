@@ -15,8 +15,8 @@ from typing import Any, Final
 import pandas as pd
 
 from mrb_lib.figures.style import Paper
-from mrb_lib.stats.failures.failure_kinds import MISSED, OUTCOMES
-from mrb_lib.stats.failures.query import PLACES, Query, to_fragment
+from mrb_lib.review.failures.query import PLACES, Query, to_fragment
+from mrb_lib.stats.where import WRONG
 
 MOST_IDS: Final = 1000
 _LONGEST_WHERE = 1500
@@ -40,7 +40,7 @@ def counted(n: int, word: str = "case") -> str:
 
 
 def with_queries(frame: pd.DataFrame, cases: pd.DataFrame, *, policy: str, gold: str, where: str) -> pd.DataFrame:
-    """The table of `mrb_lib.stats.failures.cells.failing_cases` as a list frame.
+    """The table of `mrb_lib.review.failures.lists.failing_cases` as a list frame.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def _fragment(row: dict[str, Any], cases: pd.DataFrame, where: str | None) -> st
         return ""
     query = Query(row["judge"], dimension=row["dimension"])
     if where is not None and (chosen := of_part(replace(query, where=where), cases, row["by"], row["subfield"])):
-        return to_fragment(replace(chosen, outcome=(OUTCOMES[MISSED],)))
+        return to_fragment(replace(chosen, outcome=(WRONG,)))
     return named(query, row["wrong"])
 
 

@@ -16,8 +16,8 @@ from mrb_lib.figures.models import SUSPECT
 from mrb_lib.report.notebook.absent import Absent, Frame
 from mrb_lib.report.notebook.behind import as_lists, counted, named, of_part, wrong_of
 from mrb_lib.report.notebook.workspace import Workspace
-from mrb_lib.stats.failures.failure_kinds import INCONSISTENT, SPLIT
-from mrb_lib.stats.failures.lists import (
+from mrb_lib.review.failures.kinds import INCONSISTENT, SPLIT
+from mrb_lib.review.failures.lists import (
     disputed_cases,
     disputed_pairs,
     in_order,
@@ -25,7 +25,7 @@ from mrb_lib.stats.failures.lists import (
     turned_cases,
     unsure_cases,
 )
-from mrb_lib.stats.failures.query import Query, to_fragment
+from mrb_lib.review.failures.query import Query, to_fragment
 from mrb_lib.stats.juries.table import missed_by_juries
 from mrb_lib.stats.subfields import subfield_values
 from mrb_lib.tables.schema import NO_PROBE

@@ -27,7 +27,7 @@ this notebook is yours to change."""
 _LOAD = """\
 from mrb_lib.report.notebook import open_workspace
 from mrb_lib.report.notebook.places import home, locate
-from mrb_lib.stats.failures.case_index import cached_index
+from mrb_lib.review.failures.index import cached_index
 from mrb_lib.review.boards import browse_heatmap, browse_leaderboard
 from mrb_lib.review.explorer import explore
 from mrb_lib.review.progress import live_steps

@@ -12,7 +12,7 @@ from mrb_lib.judges.roster.group_file import read_group_file
 from mrb_lib.report.notebook.places import locate
 from mrb_lib.report.notebook.workspace import COLUMNS, Workspace
 from mrb_lib.review.records.reviewed import reviewed, tags_of
-from mrb_lib.stats.failures.where import asks_for_tags, restricted
+from mrb_lib.stats.where import asks_for_tags, restricted
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES
 from mrb_lib.verdicts.manifest import read_manifest
@@ -50,7 +50,7 @@ def open_workspace(
     groups : a file that states the groups of judges, see `mrb_lib.judges.roster.group_file`; empty for none
     dimension : the one that single-dimension figures show; "overall" is the last one where there is none of that name
     by : a column of the cases to break down by; empty leaves it to the notebook
-    where : only the cases that this leaves, see `mrb_lib.stats.failures.where.cases_where`; empty for all. Every
+    where : only the cases that this leaves, see `mrb_lib.stats.where.cases_where`; empty for all. Every
         caption says so
     policy, gold, resamples, seed : as for `mrb_lib.analyze`
     cluster : likewise; empty for the default clusters

@@ -24,6 +24,7 @@ from mrb_lib.report.notebook.conclusions import Conclusion
 from mrb_lib.report.notebook.places import simulated_note
 from mrb_lib.report.notebook.publish import Counts, PublishedTable, Publisher, blind_judges, check_id, untimed
 from mrb_lib.report.notebook.tabular import Best, table_text
+from mrb_lib.review.failures.lists import failing_cases
 from mrb_lib.review.records.reviewed import Reviewed, reviewed
 from mrb_lib.stats import analyze as tables
 from mrb_lib.stats.adjudicated import adjudicated_gold
@@ -33,7 +34,6 @@ from mrb_lib.stats.clusters import resampling_unit
 from mrb_lib.stats.composition import lengths
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.table import TABLES
-from mrb_lib.stats.failures.cells import failing_cases
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.tables.accuracy import AVERAGE
 from mrb_lib.stats.tables.significance import LETTERS, PAIR

@@ -12,9 +12,9 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.boards.heatmap_table import DIMENSIONS, HeatmapAxes, HeatmapData, static_heatmap
 from mrb_lib.review.boards.leaderboard_rows import LeaderboardScope, default_dimension, make_board
 from mrb_lib.review.boards.leaderboard_table import static_leaderboard
+from mrb_lib.review.failures.index import CaseIndex
 from mrb_lib.review.plain import PlainView, can_run
 from mrb_lib.stats.core.panel import Panel
-from mrb_lib.stats.failures.case_index import CaseIndex
 from mrb_lib.tables.schema import NO_PROBE
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def browse_leaderboard(
     group : the one that is shown first, such as "medical"; empty for all
     resamples, seed : of the intervals
     where : only the cases that this leaves at first, such as "organ == 'eye' and length > 1400"; a field of the widget
-        asks for others. See `mrb_lib.stats.failures.where.cases_where`
+        asks for others. See `mrb_lib.stats.where.cases_where`
     store : of reviews, a path or a URL, read where a filter asks for `tag`, `reviewers` or `reviewed_by`; None for the
         one that MRB_STORE names, else `reviews.sqlite` in the benchmark's folder
 
@@ -97,13 +97,13 @@ def browse_heatmap(
 
     Parameters
     ----------
-    verdicts : the verdicts table, or the index of `mrb_lib.stats.failures.case_index`, which also has the replies
+    verdicts : the verdicts table, or the index of `mrb_lib.review.failures.index`, which also has the replies
     by : a column of the cases whose values are the columns; None, or a column that no case fills, for the dimensions
     policy, dimension : what is shown first; None takes "overall", or the last dimension where there is none
     explorer : led to a cell's cases on demand
     resamples, seed : of the intervals
     where : only the cases that this leaves at first, such as "organ == 'eye' and length > 1400"; a field of the widget
-        asks for others. See `mrb_lib.stats.failures.where.cases_where`
+        asks for others. See `mrb_lib.stats.where.cases_where`
     store : of reviews, a path or a URL, read where a filter asks for `tag`, `reviewers` or `reviewed_by`; None for the
         one that MRB_STORE names, else `reviews.sqlite` in the benchmark's folder
 
@@ -120,7 +120,7 @@ def browse_heatmap(
 
     Notes
     -----
-    Every number is of the table `accuracy`, every outcome of `mrb_lib.stats.failures.failure_kinds`. Validated by
+    Every number is of the table `accuracy`, every outcome of `mrb_lib.stats.where.outcomes`. Validated by
     tests/review/boards/test_heatmap.py and tests/browser/test_lab.py.
     """
     rows = {NO_PROBE: verdicts.panel} if isinstance(verdicts, CaseIndex) else verdicts

@@ -7,11 +7,11 @@ from typing import Final
 
 import pandas as pd
 
-from mrb_lib.review.boards.heatmap_table import ALL, OUTCOMES, HeatmapCell
+from mrb_lib.review.boards.heatmap_table import ALL, LISTED_OUTCOMES, HeatmapCell
 from mrb_lib.review.boards.leaderboard_table import as_words
 from mrb_lib.review.case.verdicts import choice_html
 from mrb_lib.review.text import escaped, isolated
-from mrb_lib.stats.failures.failure_kinds import MIXED
+from mrb_lib.stats.where import MIXED_CODE
 from mrb_lib.tables.schema import CHOICES
 
 SCORED: Final = "scored"
@@ -59,7 +59,7 @@ def rows_with(behind: pd.DataFrame, wanted: str) -> pd.DataFrame:
     """The rows of an outcome, of all that are scored, or all."""
     if wanted == ALL:
         return behind
-    names: Sequence[str] = list(OUTCOMES)[:N_SCORED] if wanted == SCORED else [wanted]
+    names: Sequence[str] = list(LISTED_OUTCOMES)[:N_SCORED] if wanted == SCORED else [wanted]
     return behind[behind["outcome"].isin(names)]
 
 
@@ -68,7 +68,7 @@ def _counts(behind: pd.DataFrame, wanted: str) -> str:
     counted = behind["outcome"].value_counts()
     n_scored = len(rows_with(behind, SCORED))
     parts = [_count(SCORED, n_scored, wanted), '<span aria-hidden="true">=</span>']
-    names = list(OUTCOMES)
+    names = list(LISTED_OUTCOMES)
     for i, name in enumerate(names[:N_SCORED]):
         parts += [_count(name, int(counted.get(name, 0)), wanted)]
         parts += ['<span aria-hidden="true">+</span>'] if i < N_SCORED - 1 else []
@@ -110,7 +110,7 @@ def _beginning(text: str) -> str:
 def _choice_html(code: int) -> str:
     if 0 <= code < len(CHOICES):
         return choice_html(CHOICES[code])
-    return "mixed" if code == MIXED else "no choice"
+    return "mixed" if code == MIXED_CODE else "no choice"
 
 
 def _pages(n: int, page: int) -> str:

@@ -20,14 +20,14 @@ from mrb_lib.review.boards.leaderboard_table import (
     where_html,
 )
 from mrb_lib.review.bundle import style
+from mrb_lib.review.failures.index import CaseIndex
+from mrb_lib.review.failures.kinds import Kinds, failure_kinds
 from mrb_lib.review.text import SCROLLS, escaped, isolated, kind_note
 from mrb_lib.stats.analysis import labels
 from mrb_lib.stats.analyze import analyze
-from mrb_lib.stats.failures.case_index import CaseIndex
-from mrb_lib.stats.failures.failure_kinds import HALF, MISSED, NO_LABEL, RIGHT, UNSCORED, Kinds, failure_kinds
-from mrb_lib.stats.failures.where import asks_for_reviews
 from mrb_lib.stats.options import IntArray, check_choice
 from mrb_lib.stats.subfields import subfield_values
+from mrb_lib.stats.where import HALF, NO_LABEL, OUTCOMES, RIGHT, UNSCORED, WRONG, asks_for_reviews
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import NO_PROBE, POLICIES
 from mrb_lib.verdicts.manifest import Manifest
@@ -36,13 +36,7 @@ STYLES: Final = ("boards/heatmap",)
 DIMENSIONS: Final = "dimension"
 ALL: Final = "all cases"
 # In the order in which a list shows them: what went wrong comes first.
-OUTCOMES: Final = {
-    "wrong": MISSED,
-    "half right": HALF,
-    "right": RIGHT,
-    "not scored": UNSCORED,
-    "no gold label": NO_LABEL,
-}
+LISTED_OUTCOMES: Final = (WRONG, HALF, RIGHT, UNSCORED, NO_LABEL)
 STEPS: Final = 10
 
 Scale = tuple[float, float]
@@ -51,7 +45,7 @@ Scale = tuple[float, float]
 class HeatmapAxes(NamedTuple):
     """What a heatmap is of: a policy, and the dimensions, or one dimension by a column of the cases.
 
-    `where` leaves only some of the cases, see `mrb_lib.stats.failures.where.cases_where`; empty leaves all.
+    `where` leaves only some of the cases, see `mrb_lib.stats.where.cases_where`; empty leaves all.
     """
 
     policy: str
@@ -175,19 +169,19 @@ class HeatmapData:
         Returns
         -------
         DataFrame
-            `position` in the cases table, `outcome` of `OUTCOMES`, `said` (position in `CHOICES`, or as `Kinds.said`
-            tells); wrong ones first. Those with one of the first `N_SCORED` outcomes are the `n` of the cell.
+            `position` in the cases table, `outcome` of `LISTED_OUTCOMES`, `said` (see `Kinds`); wrong ones first. Those
+            with one of the first `N_SCORED` outcomes are the `n` of the cell.
         """
         kinds = self._kinds_by(policy)
         judge, dimension = kinds.judges.index(cell.judge), kinds.dimensions.index(cell.dimension)
-        outcome = np.asarray(kinds.outcome[judge, dimension])
+        outcome = kinds.grid("outcome")[judge, dimension]
         ids = self.board.benchmark.cases["case_id"]
         left = np.asarray(ids.isin(self.board.part(where, policy).benchmark.cases["case_id"]), dtype=bool)
-        inside = kinds.judged[judge, dimension] & self._inside(cell) & left
-        by_outcome = [np.flatnonzero(inside & (outcome == code)) for code in OUTCOMES.values()]
+        inside = kinds.grid("judged")[judge, dimension] & self._inside(cell) & left
+        by_outcome = [np.flatnonzero(inside & (outcome == OUTCOMES.index(name))) for name in LISTED_OUTCOMES]
         position: IntArray = np.concatenate(by_outcome).astype(np.int64)
-        names = np.repeat(np.array(list(OUTCOMES)), [len(positions) for positions in by_outcome])
-        said = np.asarray(kinds.said[judge, dimension])[position]
+        names = np.repeat(np.array(LISTED_OUTCOMES), [len(positions) for positions in by_outcome])
+        said = kinds.grid("said")[judge, dimension][position]
         return pd.DataFrame({"position": position, "outcome": pd.Series(names, dtype="str"), "said": said})
 
     def _inside(self, cell: HeatmapCell) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

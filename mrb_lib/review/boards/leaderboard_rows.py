@@ -13,9 +13,9 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.records.reviewed import reviews_asked
 from mrb_lib.stats.analyze import analyze, read_panels
 from mrb_lib.stats.core.panel import Panel
-from mrb_lib.stats.failures.where import asks_for_reviews, restricted
 from mrb_lib.stats.options import check_choice
 from mrb_lib.stats.subfields import subfield_values
+from mrb_lib.stats.where import asks_for_reviews, restricted
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import NO_PROBE, POLICIES
 
@@ -31,7 +31,7 @@ SUBFIELD_COLUMNS: Final = ("organ", "department", "modality", "dataset", "questi
 class LeaderboardScope(NamedTuple):
     """What a leaderboard is of: a policy, a dimension, and all cases (None, None) or a subfield of a column.
 
-    `where` leaves only some of these cases, see `mrb_lib.stats.failures.where.cases_where`; empty leaves all. `group`
+    `where` leaves only some of these cases, see `mrb_lib.stats.where.cases_where`; empty leaves all. `group`
     shows only the judges of one; ranks are among all.
     """
 

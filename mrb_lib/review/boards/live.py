@@ -13,7 +13,7 @@ from mrb_lib.review.boards.cell_cases import N_SCORED, SCORED, behind_html
 from mrb_lib.review.boards.heatmap_table import (
     ALL,
     DIMENSIONS,
-    OUTCOMES,
+    LISTED_OUTCOMES,
     HeatmapAxes,
     HeatmapCell,
     HeatmapData,
@@ -27,8 +27,8 @@ from mrb_lib.review.boards.leaderboard_table import as_words, static_leaderboard
 from mrb_lib.review.case import SCRIPTS as CASE_SCRIPTS
 from mrb_lib.review.case import STYLES as CASE_STYLES
 from mrb_lib.review.case import case_html
+from mrb_lib.review.failures.query import PLACES, Query
 from mrb_lib.review.shell import Shell
-from mrb_lib.stats.failures.query import PLACES, Query
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES
 
@@ -170,7 +170,7 @@ def answer_behind(heatmap: HeatmapData, question: Mapping[str, Any]) -> dict[str
     """The list of the cases behind a cell."""
     cell = cell_asked(heatmap, question)
     wanted, page = str(question.get("outcome", SCORED)), question.get("page", 0)
-    if wanted not in (*OUTCOMES, SCORED, ALL) or not isinstance(page, int) or page < 0:
+    if wanted not in (*LISTED_OUTCOMES, SCORED, ALL) or not isinstance(page, int) or page < 0:
         raise InputError("there is no such list of cases; load the page again.")
     policy, where, board = str(question.get("policy")), where_asked(question), heatmap.board
     behind = heatmap.behind(policy, cell, where)
@@ -207,6 +207,6 @@ def query_of(cell: HeatmapCell, outcome: str, where: str = "") -> Query:
     """
     if cell.by is not None and cell.by not in PLACES:
         raise InputError(f"the explorer has no filter for {cell.by}; open the cases here.")
-    outcomes = {SCORED: tuple(OUTCOMES)[:N_SCORED], ALL: ()}.get(outcome, (outcome,))
+    outcomes = {SCORED: tuple(LISTED_OUTCOMES)[:N_SCORED], ALL: ()}.get(outcome, (outcome,))
     query = Query(judge=cell.judge, dimension=cell.dimension, outcome=outcomes, where=where)
     return query if cell.by is None else replace(query, **{cell.by: cell.subfield})  # type: ignore[arg-type]  # one of PLACES

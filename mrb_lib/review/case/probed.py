@@ -17,8 +17,8 @@ from mrb_lib.review.case.images import SIDE, image_html
 from mrb_lib.review.case.replies import VerdictRow, presented, replies_html
 from mrb_lib.review.case.verdicts import SEEN_MARK, cell_html, gold_of, is_text
 from mrb_lib.review.case.view import STYLES, rows_of
+from mrb_lib.review.failures.kinds import Scale, scale_of
 from mrb_lib.review.text import OWN_KEYS, escaped, isolated, kind_note, visible
-from mrb_lib.stats.failures.failure_kinds import Scale, scale_of
 from mrb_lib.stats.probes.expectation import known
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import NO_PROBE

@@ -10,8 +10,8 @@ import pandas as pd
 
 from mrb_lib.replies import parse
 from mrb_lib.replies.multi import parse_ratings
+from mrb_lib.review.failures.kinds import Scale
 from mrb_lib.review.text import OWN_KEYS, escaped, isolated
-from mrb_lib.stats.failures.failure_kinds import Scale
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
 

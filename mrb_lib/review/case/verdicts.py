@@ -10,8 +10,8 @@ from typing import Final
 import pandas as pd
 
 from mrb_lib.review.case.replies import VerdictRow, order_words, presented
+from mrb_lib.review.failures.kinds import Scale
 from mrb_lib.review.text import OWN_KEYS, escaped, isolated
-from mrb_lib.stats.failures.failure_kinds import Scale
 from mrb_lib.tables.schema import CHOICES, ORDERS
 
 SEEN_MARK: Final = (

@@ -19,8 +19,8 @@ from mrb_lib.review.case.label_sets import label_sets_html
 from mrb_lib.review.case.markdown import MarkdownText, marked_html, read_markdown
 from mrb_lib.review.case.replies import replies_html
 from mrb_lib.review.case.verdicts import choice_html, gold_of, is_text, verdicts_html
+from mrb_lib.review.failures.kinds import scale_of
 from mrb_lib.review.text import OWN_KEYS, escaped, isolated, visible
-from mrb_lib.stats.failures.failure_kinds import scale_of
 from mrb_lib.tables.schema import CHOICES
 from mrb_lib.verdicts.manifest import Manifest
 

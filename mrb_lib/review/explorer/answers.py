@@ -32,10 +32,10 @@ from mrb_lib.review.explorer.export import csv_pieces, page_pieces
 from mrb_lib.review.explorer.selections import Selections
 from mrb_lib.review.explorer.thumbnails import MOST_ASKED, Thumbnails
 from mrb_lib.review.explorer.views import keep_view, kept_views
+from mrb_lib.review.failures.kinds import Kinds, Scale
+from mrb_lib.review.failures.query import PLACES, SORTS, Query, check_words, from_fragment, sort_value, to_fragment
 from mrb_lib.review.records.marks import ORDER_EFFECT
 from mrb_lib.review.text import visible
-from mrb_lib.stats.failures.failure_kinds import Kinds, Scale
-from mrb_lib.stats.failures.query import PLACES, SORTS, Query, check_words, from_fragment, to_fragment
 from mrb_lib.stats.options import IntArray
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import NO_PROBE
@@ -411,20 +411,9 @@ def _in_pieces(texts: Iterator[str]) -> Iterator[str]:
 
 def value_of(kinds: Kinds, query: Query, positions: IntArray) -> list[str]:
     """What a row of the list says beside the case: the value it is sorted by, or what became of the judge's verdict."""
-    judges = slice(None) if query.judge is None else _only(kinds.judges, query.judge)
-    dimensions = slice(None) if query.dimension is None else _only(kinds.dimensions, query.dimension)
     if not query.sort:
         return [""] * len(positions)
-    if query.sort in ("confidence", "distance"):
-        values = (kinds.confidence if query.sort == "confidence" else kinds.distance)[judges, dimensions][
-            :, :, positions
-        ].reshape(-1, len(positions))
-    else:
-        table = kinds.disagreement if query.sort == "disagreement" else kinds.difficulty
-        values = table[dimensions][:, positions]
-    empty = -np.inf if query.desc else np.inf
-    filled = np.where(np.isnan(values), empty, values)
-    best = filled.max(axis=0, initial=empty) if query.desc else filled.min(axis=0, initial=empty)
+    best = sort_value(kinds, query)[positions]
     if query.sort == "distance":
         return [f"{value:.0f} off" if np.isfinite(value) else "" for value in best]
     return [f"{query.sort} {value:.2f}" if np.isfinite(value) else "" for value in best]
@@ -489,8 +478,3 @@ def facet_counts(table: pd.DataFrame) -> dict[str, Any]:
         empty = {"total": int(row["n_total"]), "adds_up": bool(row["adds_up"]), "values": []}
         out.setdefault(str(row["facet"]), empty)["values"].append([value, int(row["n"])])
     return out
-
-
-def _only(names: Sequence[str], name: str) -> slice:
-    index = list(names).index(name)
-    return slice(index, index + 1)

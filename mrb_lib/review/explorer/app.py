@@ -20,10 +20,10 @@ from mrb_lib.review.explorer.adjudicate import NO_STORE, NOT_JUDGED, Reviews
 from mrb_lib.review.explorer.answers import ExplorerAnswers
 from mrb_lib.review.explorer.data import ExplorerData, explorer_data
 from mrb_lib.review.explorer.export import in_words
+from mrb_lib.review.failures.index import POLICY, CaseIndex, open_index
+from mrb_lib.review.failures.query import Query, to_fragment
 from mrb_lib.review.shell import Shell
 from mrb_lib.review.text import escaped
-from mrb_lib.stats.failures.case_index import POLICY, CaseIndex, open_index
-from mrb_lib.stats.failures.query import Query, to_fragment
 
 BENCHMARK, INDEX, STORE = "MRB_REVIEW_BENCHMARK", "MRB_REVIEW_INDEX", "MRB_REVIEW_STORE"
 BLIND, PROBE_FILES = "MRB_REVIEW_BLIND", "MRB_REVIEW_PROBE_FILES"
@@ -81,7 +81,7 @@ def explore(
     ----------
     benchmark : the cases, annotations and images
     verdicts : the verdicts table (with `reply`, the judges' reasoning is shown), or the index of
-        `mrb_lib.stats.failures.case_index`; None where nobody judged
+        `mrb_lib.review.failures.index`; None where nobody judged
     store : where reviewers' marks are kept, a path of an SQLite file or a URL; None stores nothing
     query : the filters, search and sort to begin with
     case : the id of the case to begin with

@@ -15,20 +15,11 @@ from mrb_lib.probes.from_file import FileProbe
 from mrb_lib.review.case.images import SIDE
 from mrb_lib.review.case.probed import probe_seed, probed_html
 from mrb_lib.review.case.view import case_html
+from mrb_lib.review.failures.index import POLICY, CaseIndex, benchmark_kinds, scored_labels
+from mrb_lib.review.failures.kinds import CALLED_SAFE, CALLED_UNSAFE, Kinds, scale_of
+from mrb_lib.review.failures.query import Query
 from mrb_lib.review.text import kind_note
-from mrb_lib.stats.core.panel import as_panel, panels
-from mrb_lib.stats.difficulty.table import difficulty
-from mrb_lib.stats.failures.case_index import POLICY, CaseIndex
-from mrb_lib.stats.failures.changed import changed_by_probe
-from mrb_lib.stats.failures.failure_kinds import (
-    CALLED_SAFE,
-    CALLED_UNSAFE,
-    Kinds,
-    difficulty_of,
-    failure_kinds,
-    scale_of,
-)
-from mrb_lib.stats.failures.query import Query
+from mrb_lib.stats.core.panel import panels
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
 
@@ -192,7 +183,7 @@ def explorer_data(
 
     Parameters
     ----------
-    verdicts : the verdicts table, or the index of `mrb_lib.stats.failures.case_index`; None where nobody judged
+    verdicts : the verdicts table, or the index of `mrb_lib.review.failures.index`; None where nobody judged
     policy : the scoring policy that says what is wrong
     files : the probes of files that are at hand, see `mrb_lib.probes.from_file.file_probes`; None for none
 
@@ -213,21 +204,12 @@ def explorer_data(
     texts = {name: table[name].astype(object).where(table[name].notna(), None) for name in _TEXTS if name in table}
     table = table.assign(**(dict.fromkeys(_TEXTS) | texts))
     table = table.assign(probe=table["probe"].fillna(NO_PROBE))
-    labels, dimensions = gold(benchmark), list(benchmark.meta.one_choice)
-    scored = labels if benchmark.meta.is_judged else labels.assign(choice=pd.Series(None, index=labels.index))
-    case_ids = benchmark.cases["case_id"]
-    scale = scale_of(benchmark.meta)
-    offered = CHOICES if scale is None else scale.categories
+    scale, case_ids = scale_of(benchmark.meta), benchmark.cases["case_id"]
     of_one = table[~table["dimension"].isin(list(benchmark.meta.labels))]
-    by_probe = panels([of_one], case_ids, dimensions, offered)
-    panel = by_probe.get(NO_PROBE, as_panel(table.head(0), case_ids, dimensions, offered))
-    hard = None  # the model of difficulty is one of preferences
-    if scale is None:
-        estimated = difficulty(panel, scored, benchmark.cases, policy=policy, dimensions=dimensions)
-        hard = difficulty_of(estimated, benchmark.cases, dimensions)
-    kinds = failure_kinds(panel, scored, benchmark.cases, policy=policy, estimated=hard, scale=scale)
-    kinds = kinds.with_probes(changed_by_probe(panel, by_probe, scored, case_ids))
-    return ExplorerData(benchmark, kinds, ByCase(labels, ids), votes, ByCase(table, ids).of, files=files)
+    offered = CHOICES if scale is None else scale.categories
+    by_probe = panels([of_one], case_ids, list(benchmark.meta.one_choice), offered)
+    _, kinds = benchmark_kinds(benchmark, by_probe, scored_labels(benchmark), policy)
+    return ExplorerData(benchmark, kinds, ByCase(gold(benchmark), ids), votes, ByCase(table, ids).of, files=files)
 
 
 def message_text(value: object) -> str:

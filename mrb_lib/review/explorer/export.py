@@ -11,12 +11,12 @@ import pandas as pd
 
 from mrb_lib.review.case.view import STYLES
 from mrb_lib.review.explorer.data import KIND_WORDS, REVIEW_WORDS, ExplorerData, message_text
+from mrb_lib.review.failures.kinds import ANY_PROBE
+from mrb_lib.review.failures.query import Query, axes
 from mrb_lib.review.page import closing, opening
 from mrb_lib.review.records.exchange import guarded
 from mrb_lib.review.records.marks import current
 from mrb_lib.review.text import escaped, isolated
-from mrb_lib.stats.failures.failure_kinds import ANY_PROBE, OF_A_CASE
-from mrb_lib.stats.failures.query import Query
 from mrb_lib.stats.options import IntArray
 
 MOST_PRINTED = 100
@@ -117,31 +117,18 @@ def _line(cells: list[object]) -> str:
 
 def _choice_text(data: ExplorerData, judge: str, dimension: str, position: int) -> str:
     kinds = data.kinds
-    return kinds.choice_name(int(kinds.said[kinds.judges.index(judge), kinds.dimensions.index(dimension), position]))
-
-
-def _slices(data: ExplorerData, query: Query) -> tuple[slice, slice]:
-    out = []
-    for name, names in ((query.judge, data.kinds.judges), (query.dimension, data.kinds.dimensions)):
-        out.append(slice(None) if name is None else slice(names.index(name), names.index(name) + 1))
-    return out[0], out[1]
+    said = kinds.grid("said")[kinds.judges.index(judge), kinds.dimensions.index(dimension), position]
+    return kinds.choice_name(int(said))
 
 
 def _kinds_of(data: ExplorerData, query: Query, position: int) -> str:
-    judges, dimensions = _slices(data, query)
-    kinds = []
-    for kind in data.kinds.names:
-        table = data.kinds.of(kind)
-        cells = table[dimensions, position] if kind in OF_A_CASE else table[judges, dimensions, position]
-        kinds += [kind] if bool(cells.any()) else []
-    return "; ".join(kinds)
+    at = axes(data.kinds, query)
+    return "; ".join(kind for kind in data.kinds.names if data.kinds.grid(kind)[at][..., position].any())
 
 
 def _values(data: ExplorerData, query: Query, position: int) -> list[object]:
-    judges, dimensions = _slices(data, query)
-    kinds = data.kinds
-    tables = (kinds.confidence[judges, dimensions, position], kinds.disagreement[dimensions, position],
-              kinds.difficulty[dimensions, position])  # fmt: skip
+    at = axes(data.kinds, query)
+    tables = [data.kinds.grid(name)[at][..., position] for name in ("confidence", "disagreement", "difficulty")]
     return ["" if np.isnan(table).all() else f"{np.nanmax(table):.6g}" for table in tables]
 
 

@@ -14,10 +14,9 @@ import pandas as pd
 from mrb_lib.review.explorer.adjudicate import Reviews, disagreed_on, reviewed_by
 from mrb_lib.review.explorer.data import ExplorerData
 from mrb_lib.review.explorer.tags import Beholder, Tags
-from mrb_lib.stats.failures.query import REVIEWS, Query
-from mrb_lib.stats.failures.selection import facets, searchable, select
-from mrb_lib.stats.failures.where import cases_where
+from mrb_lib.review.failures.query import REVIEWS, Query, facets, searchable, select
 from mrb_lib.stats.options import BoolArray, IntArray
+from mrb_lib.stats.where import cases_where
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import ADJUDICATION_COLUMNS
 
@@ -60,7 +59,7 @@ class Selections:
         return self._kept[key]
 
     def facets(self, query: Query, scope: Scope) -> pd.DataFrame:
-        """How many cases each further filter would leave, see `mrb_lib.stats.failures.selection.facets`."""
+        """How many cases each further filter would leave, see `mrb_lib.review.failures.query.facets`."""
         cases, texts = self.data.benchmark.cases, self._texts_for(query)
         return facets(self.data.kinds, cases, query, texts=texts, within=self.within(query, scope))
 
@@ -87,7 +86,7 @@ class Selections:
                 query.where,
                 cases,
                 gold=self.data.labels.frame,
-                kinds=lambda: self.data.kinds,
+                outcomes=lambda: self.data.kinds.outcomes,
                 reviewers=lambda: reviewed_by(self.history().iloc[: scope[1]]),
                 dimensions=self.data.kinds.dimensions,
                 tags=lambda: self.tags.seen_by(self.beholder(scope), scope[2]),

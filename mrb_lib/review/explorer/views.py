@@ -6,9 +6,9 @@ from typing import Any
 
 from mrb_lib.review.explorer.adjudicate import Reviews
 from mrb_lib.review.explorer.data import message_text
+from mrb_lib.review.failures.query import Query, to_fragment
 from mrb_lib.review.records.views import SavedView
 from mrb_lib.review.text import visible
-from mrb_lib.stats.failures.query import Query, to_fragment
 from mrb_lib.tables.errors import InputError
 
 

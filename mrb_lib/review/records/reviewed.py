@@ -12,7 +12,7 @@ import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark, read_table
 from mrb_lib.benchmarks.votes import gold
-from mrb_lib.stats.failures.where import asks_for_reviews
+from mrb_lib.stats.where import asks_for_reviews
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import REVIEWS
 from mrb_lib.tables.schema import ADJUDICATION_COLUMNS
@@ -82,7 +82,7 @@ def store_of(benchmark: Benchmark, named: str | Path | None = None) -> str | Non
 
 
 def reviews_asked(where: str, benchmark: Benchmark, store: str | Path | None = None) -> dict[str, pd.DataFrame | None]:
-    """What a filter asks of a store of reviews: `adjudications` and `tags` for `stats.failures.where.restricted`.
+    """What a filter asks of a store of reviews: `adjudications` and `tags` for `stats.where.restricted`.
 
     Empty where it asks nothing; None where there is no store.
 

@@ -23,7 +23,7 @@ class SavedView:
     ----------
     name : one line of at most `LONGEST_VIEW` characters
     reviewer : who saved or removed it
-    fragment : the query as an address holds it, see `mrb_lib.stats.failures.query.to_fragment`; empty for all cases in
+    fragment : the query as an address holds it, see `mrb_lib.review.failures.query.to_fragment`; empty for all cases in
         the benchmark's order, None where the name is removed
 
     Raises

@@ -28,8 +28,8 @@ from simulated import benchmark, verdicts
 
 from mrb_lib.benchmarks.benchmark import load, save
 from mrb_lib.report.html.pdf import browser
-from mrb_lib.stats.failures.case_index import build_index, open_index
-from mrb_lib.stats.failures.selection import Query, facets, searchable, select
+from mrb_lib.review.failures.index import build_index, open_index
+from mrb_lib.review.failures.query import Query, facets, searchable, select
 from mrb_lib.verdicts.store import save_imported
 
 JUDGE, OTHER = "simulated-20", "simulated-05"

@@ -17,11 +17,10 @@ from mrb_lib.benchmarks.votes import gold
 from mrb_lib.report.notebook.absent import Absent
 from mrb_lib.report.notebook.behind import REVIEWED_BY
 from mrb_lib.report.notebook.workspace import Workspace
-from mrb_lib.stats.failures.case_index import POLICY
-from mrb_lib.stats.failures.failure_kinds import failure_kinds
-from mrb_lib.stats.failures.query import from_fragment
-from mrb_lib.stats.failures.selection import select
-from mrb_lib.stats.failures.where import cases_where
+from mrb_lib.review.failures.index import POLICY
+from mrb_lib.review.failures.kinds import failure_kinds
+from mrb_lib.review.failures.query import from_fragment, select
+from mrb_lib.stats.where import cases_where
 
 CASES = [f"c'{i:02d}" for i in range(60)]
 JUDGE = "a \"judge\" & 'more' #1"
@@ -55,7 +54,7 @@ def opened(w: Workspace, fragment: str) -> list[str]:
     within = None
     if query.where:
         within = cases_where(
-            query.where, cases, gold=labels, kinds=lambda: kinds, reviewers=dict, dimensions=["overall"]
+            query.where, cases, gold=labels, outcomes=lambda: kinds.outcomes, reviewers=dict, dimensions=["overall"]
         )
     return [str(cases["case_id"].iloc[i]) for i in select(kinds, cases, query, within=within)]
 

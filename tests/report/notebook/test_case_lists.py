@@ -17,10 +17,9 @@ from mrb_lib.figures.style import Paper
 from mrb_lib.report.notebook import Workspace, case_lists, open_workspace
 from mrb_lib.report.notebook.absent import Absent, Frame
 from mrb_lib.report.notebook.places import write_simulated_runs
-from mrb_lib.stats.failures.failure_kinds import failure_kinds
-from mrb_lib.stats.failures.query import from_fragment
-from mrb_lib.stats.failures.selection import select
-from mrb_lib.stats.failures.where import cases_where
+from mrb_lib.review.failures.kinds import failure_kinds
+from mrb_lib.review.failures.query import from_fragment, select
+from mrb_lib.stats.where import cases_where
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +48,7 @@ def opened(w: Workspace, fragment: str) -> list[str]:
     kinds = failure_kinds(w.verdicts[w.verdicts["probe"] == "none"], labels, cases)
     within = None
     if query.where:
-        within = cases_where(query.where, cases, gold=labels, kinds=lambda: kinds, reviewers=dict,
+        within = cases_where(query.where, cases, gold=labels, outcomes=lambda: kinds.outcomes, reviewers=dict,
                              dimensions=w.benchmark.meta.dimensions)  # fmt: skip
     return [str(cases["case_id"].iloc[i]) for i in select(kinds, cases, query, within=within)]
 

@@ -23,11 +23,11 @@ from mrb_lib.review.boards.leaderboard_rows import make_board
 from mrb_lib.review.boards.live import HeatmapWidget, query_of
 from mrb_lib.review.bundle import style
 from mrb_lib.review.explorer import explore
+from mrb_lib.review.failures.index import build_index, open_index
+from mrb_lib.review.failures.query import Query
 from mrb_lib.review.plain import PlainView
 from mrb_lib.review.records.store import open_store
 from mrb_lib.review.records.tags import CaseTag
-from mrb_lib.stats.failures.case_index import build_index, open_index
-from mrb_lib.stats.failures.query import Query
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES

@@ -21,9 +21,9 @@ from mrb_lib.review.explorer.answers import PIECE, ROWS, ExplorerAnswers, query_
 from mrb_lib.review.explorer.app import first_view
 from mrb_lib.review.explorer.data import ByCase, ExplorerData, explorer_data
 from mrb_lib.review.explorer.export import MOST_PRINTED
+from mrb_lib.review.failures.index import build_index, open_index
+from mrb_lib.review.failures.query import Query, to_fragment
 from mrb_lib.review.records.exchange import guarded
-from mrb_lib.stats.failures.case_index import build_index, open_index
-from mrb_lib.stats.failures.query import Query, to_fragment
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.store import save_imported
 

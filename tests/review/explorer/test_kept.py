@@ -21,9 +21,9 @@ from mrb_lib.review.explorer.adjudicate import NO_STORE, Reviews
 from mrb_lib.review.explorer.answers import ExplorerAnswers
 from mrb_lib.review.explorer.data import ExplorerData, explorer_data
 from mrb_lib.review.explorer.thumbnails import BROKEN, MOST_ASKED, NONE, SIDE, Thumbnails
+from mrb_lib.review.failures.query import Query, from_fragment
 from mrb_lib.review.records.exchange import guarded
 from mrb_lib.review.records.store import open_store
-from mrb_lib.stats.failures.query import Query, from_fragment
 from mrb_lib.tables.errors import InputError
 from tests.browser.hostile import ATTACKS
 

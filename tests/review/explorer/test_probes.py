@@ -18,10 +18,10 @@ from mrb_lib.probes.from_file import file_probes
 from mrb_lib.review.explorer.adjudicate import Reviews
 from mrb_lib.review.explorer.answers import ExplorerAnswers
 from mrb_lib.review.explorer.data import ExplorerData, explorer_data
+from mrb_lib.review.failures.index import build_index, open_index
+from mrb_lib.review.failures.query import Query, from_fragment, to_fragment
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.plan import ProbeOptions
-from mrb_lib.stats.failures.case_index import build_index, open_index
-from mrb_lib.stats.failures.query import Query, from_fragment, to_fragment
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.verdicts.store import save_imported

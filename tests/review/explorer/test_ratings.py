@@ -15,9 +15,9 @@ from mrb_lib.review.explorer.adjudicate import Reviews
 from mrb_lib.review.explorer.answers import ExplorerAnswers
 from mrb_lib.review.explorer.app import explore
 from mrb_lib.review.explorer.data import explorer_data
+from mrb_lib.review.failures.index import build_index, open_index
+from mrb_lib.review.failures.query import Query
 from mrb_lib.review.records.store import open_store
-from mrb_lib.stats.failures.case_index import build_index, open_index
-from mrb_lib.stats.failures.query import Query
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.store import load_verdicts
 from tests.rated import ERRORS, RISK, write_labels, write_rating
@@ -81,7 +81,7 @@ def test_an_index_and_a_table_are_of_the_same_kinds(answers: ExplorerAnswers, be
     benchmark = load(bench)
     table = explorer_data(benchmark, load_verdicts(bench / "runs", benchmark.cases)).kinds
     for kind in table.names:
-        assert (table.of(kind) == answers.data.kinds.of(kind)).all(), kind
+        assert (table.grid(kind) == answers.data.kinds.grid(kind)).all(), kind
     assert table.scale == answers.data.kinds.scale
 
 
@@ -177,7 +177,7 @@ def test_dimensions_of_several_labels_are_no_failures_and_nobody_adjudicates_the
     table = explorer_data(benchmark, load_verdicts(runs, benchmark.cases))
     assert table.kinds.scale == of_labels.data.kinds.scale
     for kind in table.kinds.names:
-        assert (table.kinds.of(kind) == of_labels.data.kinds.of(kind)).all(), kind
+        assert (table.kinds.grid(kind) == of_labels.data.kinds.grid(kind)).all(), kind
         of_labels.select({"query": {"judge": "near", "kind": [kind]}})
     case = _case(of_labels, 2, judge="near")
     assert "wrong side" not in case["view"]

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +11,11 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
+from mrb_lib.review.failures.index import build_index, open_index
+from mrb_lib.review.failures.kinds import difficulty_of, failure_kinds
+from mrb_lib.review.failures.query import Query, facets, select
 from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.difficulty.table import difficulty
-from mrb_lib.stats.failures.case_index import build_index, open_index
-from mrb_lib.stats.failures.changed import changed_by_probe
-from mrb_lib.stats.failures.failure_kinds import Kinds, difficulty_of, failure_kinds
-from mrb_lib.stats.failures.selection import Query, facets, select
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES
 from mrb_lib.verdicts.parts import part_paths
@@ -77,12 +76,14 @@ def test_an_index_holds_what_the_runs_and_the_statistics_say(benchmark: Benchmar
     hard = difficulty_of(difficulty(plain, labels, cases, dimensions=DIMENSIONS), cases, list(DIMENSIONS))
     np.testing.assert_array_equal(index.difficulty, hard)
     swapped = as_panel(table[table["probe"] == "swapped"], cases["case_id"], DIMENSIONS)
-    changed = changed_by_probe(panel, {"swapped": swapped}, labels, cases["case_id"])
-    assert (changed.share > 0).any()
     for policy in POLICIES:
-        expected = failure_kinds(panel, labels, cases, policy=policy, estimated=hard).with_probes(changed)
-        for part in fields(Kinds):
-            np.testing.assert_array_equal(getattr(index.kinds(policy), part.name), getattr(expected, part.name))
+        expected = failure_kinds(
+            panel, labels, cases, policy=policy, estimated=hard, probed={"swapped": swapped}
+        )  # fmt: skip
+        pd.testing.assert_frame_equal(index.kinds(policy).table, expected.table)
+        np.testing.assert_array_equal(index.kinds(policy).changed, expected.changed)
+        assert index.kinds(policy).probes == expected.probes == ["swapped"]
+        assert (expected.changed > 0).any()
     assert index.n_probed == 8
 
 
@@ -111,9 +112,9 @@ def test_the_selection_works_on_an_index(benchmark: Benchmark, runs: Path, tmp_p
 def test_other_gold_labels_give_other_kinds(benchmark: Benchmark, runs: Path, tmp_path: Path) -> None:
     index = open_index(build_index(runs, benchmark, tmp_path / "index"))
     nobody = index.kinds_by(index.gold.assign(choice=pd.Series(None, index=index.gold.index, dtype="str")))
-    assert index.kinds().wrong.any()
-    assert not nobody.wrong.any()
-    assert (nobody.split == index.kinds().split).all()
+    assert index.kinds().grid("wrong").any()
+    assert not nobody.grid("wrong").any()
+    assert (nobody.grid("split") == index.kinds().grid("split")).all()
 
 
 def test_it_is_made_once_and_again_only_when_something_changed(
@@ -165,14 +166,14 @@ def test_labels_that_are_no_preferences_are_split_and_never_gold(benchmark: Benc
         annotations=benchmark.annotations.assign(choice=words),
     )
     kinds = open_index(build_index(None, other, tmp_path / "index")).kinds()
-    assert kinds.split.any()
-    assert not kinds.labelled.any()
+    assert kinds.grid("split").any()
+    assert not kinds.grid("labelled").any()
 
 
 def test_a_folder_that_is_no_index_is_named(benchmark: Benchmark, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not a whole index"):
         open_index(tmp_path)
     index = build_index(None, benchmark, tmp_path / "index")
-    (index / "choice.npy").unlink()
+    (index / "arrays" / "choice.npy").unlink()
     with pytest.raises(InputError, match="not a whole index"):
         open_index(index)

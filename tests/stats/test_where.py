@@ -9,8 +9,8 @@ import pytest
 
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.analyze import analyze, read_panels
-from mrb_lib.stats.failures.where import restricted
 from mrb_lib.stats.scoring import correctness
+from mrb_lib.stats.where import restricted
 from mrb_lib.tables.errors import InputError
 from tests.review.boards.judged import judged
 

@@ -4,10 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.core.panel import ABSENT, NULL
+from mrb_lib.review.failures.kinds import Kinds, changed_by_probe, difficulty_of, failure_kinds
+from mrb_lib.stats.core.panel import ABSENT, NULL, Panel, panels
 from mrb_lib.stats.difficulty.table import difficulty
-from mrb_lib.stats.failures.failure_kinds import MIXED, OF_A_CASE, OUTCOMES, Kinds, difficulty_of, failure_kinds
+from mrb_lib.stats.probes import probes
 from mrb_lib.stats.scoring import correctness
+from mrb_lib.stats.where import MIXED_CODE, OUTCOMES
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
@@ -22,7 +24,7 @@ def _kinds(policy: str = "balanced", **more: pd.DataFrame) -> Kinds:
 
 
 def _names(kinds: Kinds, judge: int) -> list[str]:
-    return [OUTCOMES[code] for code in kinds.outcome[judge, 0]]
+    return [OUTCOMES[code] for code in kinds.grid("outcome")[judge, 0]]
 
 
 def test_each_verdict_has_the_outcome_that_its_score_says() -> None:
@@ -36,28 +38,28 @@ def test_each_verdict_has_the_outcome_that_its_score_says() -> None:
 
 def test_kinds_of_a_judge() -> None:
     kinds = _kinds()
-    assert np.flatnonzero(kinds.wrong[0, 0]).tolist() == [2, 3]
-    assert np.flatnonzero(kinds.inconsistent[0, 0]).tolist() == [1]
-    assert np.flatnonzero(kinds.unparsed[0, 0]).tolist() == [3]
-    assert not kinds.inconsistent[1].any()
-    assert kinds.said[0, 0].tolist() == [0, MIXED, 1, 1, 0, ABSENT, 2]
+    assert np.flatnonzero(kinds.grid("wrong")[0, 0]).tolist() == [2, 3]
+    assert np.flatnonzero(kinds.grid("inconsistent")[0, 0]).tolist() == [1]
+    assert np.flatnonzero(kinds.grid("unparsed")[0, 0]).tolist() == [3]
+    assert not kinds.grid("inconsistent")[1].any()
+    assert kinds.grid("said")[0, 0].tolist() == [0, MIXED_CODE, 1, 1, 0, ABSENT, 2]
 
 
 def test_an_unanswered_case_says_nothing() -> None:
     kinds = failure_kinds(verdicts_of({("a", "AB"): "?A"}), gold_of("AA"), cases_of(2))
-    assert kinds.said[0, 0].tolist() == [NULL, 0]
-    assert kinds.unparsed[0, 0].tolist() == [True, False]
+    assert kinds.grid("said")[0, 0].tolist() == [NULL, 0]
+    assert kinds.grid("unparsed")[0, 0].tolist() == [True, False]
 
 
 def test_all_judges_are_wrong_only_where_two_are_scored() -> None:
-    assert np.flatnonzero(_kinds().all_wrong[0]).tolist() == [2, 3]
+    assert np.flatnonzero(_kinds().grid("all_wrong")[-1, 0]).tolist() == [2, 3]
     alone = VERDICTS[VERDICTS["judge"] == "b"]
-    assert _kinds(verdicts=alone).wrong[0, 0].sum() == 5
-    assert not _kinds(verdicts=alone).all_wrong.any()
+    assert _kinds(verdicts=alone).grid("wrong")[0, 0].sum() == 5
+    assert not _kinds(verdicts=alone).grid("all_wrong").any()
 
 
 def test_disagreement_is_the_share_of_verdicts_against_the_most_frequent_choice() -> None:
-    found = _kinds().disagreement[0]
+    found = _kinds().grid("disagreement")[-1, 0]
     assert found.tolist() == pytest.approx([1 / 3, 1 / 3, 0, 0, 1 / 3, np.nan, 1 / 3], nan_ok=True)
 
 
@@ -76,7 +78,7 @@ def test_clinicians_are_split_below_three_quarters(votes: tuple[int, int, int], 
     columns = dict(zip(("votes_a", "votes_b", "votes_tie"), votes, strict=True))
     gold = gold_of("A").assign(**columns, n_annotators=sum(votes))
     kinds = failure_kinds(verdicts_of({("a", "AB"): "A"}), gold, cases_of(1))
-    assert bool(kinds.split[0, 0]) is split
+    assert bool(kinds.grid("split")[0, 0]) is split
 
 
 def _sure(p_ab: float, p_ba: float, letters: str = "B", gold: str = "A", policy: str = "balanced") -> Kinds:
@@ -85,14 +87,14 @@ def _sure(p_ab: float, p_ba: float, letters: str = "B", gold: str = "A", policy:
 
 
 def test_confidently_wrong_needs_a_sure_mean_that_leans_away_from_gold() -> None:
-    assert _sure(0.05, 0.15).confidently_wrong.all()
-    assert _sure(0.05, 0.15).confidence.item() == pytest.approx(0.9)
-    assert not _sure(0.05, 0.25).confidently_wrong.any()
-    assert not _sure(0.05, 0.05, gold="B").confidently_wrong.any()
-    assert not _sure(0.95, 0.95, letters="B").confidently_wrong.any()
-    assert _sure(0.05, 0.05, gold="T", policy="official").confidently_wrong.all()
-    assert _sure(0.02, 0.98).confidence.item() == pytest.approx(0.5)
-    assert np.isnan(_kinds().confidence).all()
+    assert _sure(0.05, 0.15).grid("confidently_wrong")[0, 0, 0]
+    assert _sure(0.05, 0.15).grid("confidence")[0, 0, 0] == pytest.approx(0.9)
+    assert not _sure(0.05, 0.25).grid("confidently_wrong")[0, 0, 0]
+    assert not _sure(0.05, 0.05, gold="B").grid("confidently_wrong")[0, 0, 0]
+    assert not _sure(0.95, 0.95, letters="B").grid("confidently_wrong")[0, 0, 0]
+    assert _sure(0.05, 0.05, gold="T", policy="official").grid("confidently_wrong")[0, 0, 0]
+    assert _sure(0.02, 0.98).grid("confidence")[0, 0, 0] == pytest.approx(0.5)
+    assert np.isnan(_kinds().grid("confidence")).all()
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -100,14 +102,14 @@ def test_outcomes_add_up_and_agree_with_the_scores(policy: str) -> None:
     verdicts = random_verdicts(np.random.default_rng(3), 60, 4, repeats=2)
     gold, cases = gold_of("AB?T-" * 12), cases_of(60)
     kinds = failure_kinds(verdicts, gold, cases, policy=policy)
-    counts = np.stack([(kinds.outcome == code).sum(axis=2) for code in range(len(OUTCOMES))])
+    counts = np.stack([(kinds.grid("outcome")[:-1] == code).sum(axis=2) for code in range(len(OUTCOMES))])
     assert (counts.sum(axis=0) == 60).all()
     scored = correctness(verdicts, gold, policy).dropna(subset="score")
     assert counts[:3].sum() == len(scored)
-    assert kinds.wrong.sum() == (scored["score"] < 0.5 - 1e-9).sum()
+    assert kinds.grid("wrong").sum() == (scored["score"] < 0.5 - 1e-9).sum()
     for kind in kinds.names:
-        assert kinds.of(kind).shape == (kinds.outcome.shape[1:] if kind in OF_A_CASE else kinds.outcome.shape)
-    assert not (kinds.confidently_wrong & ~kinds.wrong).any()
+        assert kinds.grid(kind).shape == (5, 1, 60)
+    assert not (kinds.grid("confidently_wrong") & ~kinds.grid("wrong")).any()
 
 
 def test_swapping_the_answers_changes_no_kind() -> None:
@@ -119,9 +121,9 @@ def test_swapping_the_answers_changes_no_kind() -> None:
     one = failure_kinds(verdicts, gold, cases)
     two = failure_kinds(turned, gold.assign(choice=gold["choice"].replace(swap)), cases)
     for kind in one.names:
-        np.testing.assert_array_equal(one.of(kind), two.of(kind))
-    np.testing.assert_array_equal(one.outcome, two.outcome)
-    np.testing.assert_allclose(one.confidence, two.confidence)
+        np.testing.assert_array_equal(one.grid(kind), two.grid(kind))
+    np.testing.assert_array_equal(one.grid("outcome"), two.grid("outcome"))
+    np.testing.assert_allclose(one.grid("confidence"), two.grid("confidence"))
 
 
 def test_difficulty_is_laid_out_by_case() -> None:
@@ -133,11 +135,40 @@ def test_difficulty_is_laid_out_by_case() -> None:
     expected = rows.reindex(cases["case_id"]).to_numpy(dtype=float)
     np.testing.assert_array_equal(found[0], expected)
     assert np.isnan(found[1]).all()
-    np.testing.assert_array_equal(failure_kinds(verdicts, gold, cases, estimated=found[:1]).difficulty, found[:1])
+    kinds = failure_kinds(verdicts, gold, cases, estimated=found[:1])
+    np.testing.assert_array_equal(kinds.grid("difficulty"), np.broadcast_to(found[:1], (5, 1, 80)))
 
 
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(InputError, match="kind 'broken' is unknown"):
-        _kinds().of("broken")
+        _kinds().grid("broken")
     with pytest.raises(InputError, match="policy 'mine' is unknown"):
         _kinds("mine")
+
+
+def _panels(*tables: pd.DataFrame, n: int) -> dict[str, Panel]:
+    return panels([pd.concat(tables)], cases_of(n)["case_id"], ["overall"])
+
+
+def test_only_answers_in_the_same_order_and_repeat_are_compared() -> None:
+    plain = verdicts_of({("a", "AB"): "AAAA?", ("a", "BA"): "AB-AA", ("b", "AB"): "AAAAA"})
+    probed = verdicts_of({("a", "AB"): "ABBBB", ("a", "BA"): "BBA--", ("late", "AB"): "BBBBB"}).assign(probe="p/x")
+    again = verdicts_of({("a", "AB", 1): "BBBBB"}).assign(probe="p/y")
+    found = _panels(plain, probed, again, n=5)
+    names, share = changed_by_probe(found["none"], found)
+    assert names == ["p/x", "p/y"]
+    assert share.shape == (2, 2, 1, 5)
+    np.testing.assert_array_equal(share[0, 0, 0], [0.5, 0.5, 1, 1, np.nan])
+    assert np.isnan(share[0, 1]).all()  # without verdicts under the probe, nothing is known
+    assert np.isnan(share[1]).all()  # another repeat is no pair
+
+
+def test_the_mean_over_cases_is_what_the_table_of_probes_says() -> None:
+    generator = np.random.default_rng(3)
+    plain, probed = (random_verdicts(generator, 40, 2) for _ in range(2))
+    found, gold = _panels(plain, probed.assign(probe="image/removed"), n=40), gold_of("AB" * (20))
+    _, share = changed_by_probe(found["none"], found)
+    table = probes(found["none"], gold, cases_of(40), probes=found, resamples=20)
+    expected = table[table["part"] == "probe"].sort_values("judge")["changed"]
+    means = np.nanmean(share[0, :, 0].astype(np.float64), axis=1)
+    assert means.tolist() == pytest.approx(expected.tolist(), abs=1e-3)

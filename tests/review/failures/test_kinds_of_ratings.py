@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mrb_lib.review.failures.kinds import KINDS, Kinds, Scale, failure_kinds
+from mrb_lib.review.failures.query import Query, facets, select
 from mrb_lib.stats.core.panel import ABSENT
-from mrb_lib.stats.failures.failure_kinds import KINDS, MIXED, UNKNOWN, Kinds, Scale, failure_kinds
-from mrb_lib.stats.failures.selection import Query, facets, select
+from mrb_lib.stats.where import MIXED_CODE
 from mrb_lib.tables.errors import InputError
 
 RISK = Scale(("none", "low", "high", "fatal"), is_ordered=True, acceptable=("none", "low"))
@@ -42,7 +43,7 @@ def _kinds(scale: Scale = RISK, verdicts: pd.DataFrame | None = None, gold: pd.D
 
 
 def _where(kinds: Kinds, kind: str) -> list[int]:
-    return np.flatnonzero(kinds.of(kind)[0] if kinds.of(kind).ndim == 2 else kinds.of(kind)[0, 0]).tolist()
+    return np.flatnonzero(kinds.grid(kind)[0, 0]).tolist()
 
 
 def test_how_far_off_and_on_which_side() -> None:
@@ -52,15 +53,15 @@ def test_how_far_off_and_on_which_side() -> None:
     assert _where(kinds, "off_by_more") == [2]
     assert _where(kinds, "unsafe_called_safe") == [2], "fatal called none; one unread is called nothing"
     assert _where(kinds, "safe_called_unsafe") == [3]
-    assert kinds.off[0, 0].tolist() == [0, 1, 3, 1, UNKNOWN, UNKNOWN, 0]
+    np.testing.assert_array_equal(kinds.grid("distance")[0, 0], [0, 1, 3, 1, np.nan, np.nan, 0])
 
 
 def test_the_furthest_of_several_repeats_counts_for_how_far_and_the_most_frequent_for_what_is_said() -> None:
     again = ("low", "none", "fatal", "fatal", "high", "none", "none")
     kinds = _kinds(verdicts=_verdicts(first=SAID, second=again))
-    assert kinds.off[0, 0].tolist() == [0, 1, 3, 2, 0, UNKNOWN, 0]
-    assert kinds.said[0, 0, 1] == MIXED and kinds.choice_name(MIXED) == "mixed"
-    assert kinds.choice_name(int(kinds.said[0, 0, 4])) == "high"
+    np.testing.assert_array_equal(kinds.grid("distance")[0, 0], [0, 1, 3, 2, 0, np.nan, 0])
+    assert kinds.grid("said")[0, 0, 1] == MIXED_CODE and kinds.choice_name(MIXED_CODE) == "mixed"
+    assert kinds.choice_name(int(kinds.grid("said")[0, 0, 4])) == "high"
     assert kinds.choice_name(ABSENT) == ""
 
 
@@ -97,4 +98,4 @@ def test_a_sure_rating_that_is_wrong_is_found_by_the_probability_of_its_category
     shares = ["[0, 1, 0, 0]", "[0.2, 0.8, 0, 0]", "[0.95, 0.05, 0, 0]", "[0, 0, 1, 0]", None, None, "[1, 0, 0, 0]"]
     kinds = _kinds(verdicts=_verdicts(first=SAID).assign(p_categories=shares))
     assert _where(kinds, "confidently_wrong") == [2, 3]
-    np.testing.assert_allclose(kinds.confidence[0, 0], [1, 0.8, 0.95, 1, np.nan, np.nan, 1])
+    np.testing.assert_allclose(kinds.grid("confidence")[0, 0], [1, 0.8, 0.95, 1, np.nan, np.nan, 1])

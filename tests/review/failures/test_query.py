@@ -7,11 +7,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mrb_lib.review.failures.kinds import (
+    ANY_PROBE,
+    KINDS,
+    OF_A_CASE,
+    OF_RATINGS,
+    Kinds,
+    failure_kinds,
+)
+from mrb_lib.review.failures.query import NO_KIND, Query, facets, from_fragment, searchable, select, to_fragment
 from mrb_lib.stats.core.panel import as_panel
-from mrb_lib.stats.failures.changed import ChangedByProbe
-from mrb_lib.stats.failures.failure_kinds import ANY_PROBE, KINDS, OF_A_CASE, OF_RATINGS, OUTCOMES, Kinds, failure_kinds
-from mrb_lib.stats.failures.query import from_fragment, to_fragment
-from mrb_lib.stats.failures.selection import NO_KIND, Query, facets, searchable, select
+from mrb_lib.stats.where import OUTCOMES
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
 
@@ -44,8 +50,8 @@ def kinds(cases: pd.DataFrame) -> Kinds:
     hard[:, ::7] = np.nan
     panel = as_panel(verdicts, cases["case_id"], DIMENSIONS)
     kinds = failure_kinds(panel, gold, cases, policy="balanced", estimated=hard)
-    share = generator.choice([np.nan, 0, 0.5, 1], (2, *kinds.outcome.shape), p=[0.3, 0.4, 0.2, 0.1])
-    return kinds.with_probes(ChangedByProbe(["image/blur:3", "image/removed"], share.astype(np.float16)))
+    share = generator.choice([np.nan, 0, 0.5, 1], (2, *kinds.grid("outcome")[:-1].shape), p=[0.3, 0.4, 0.2, 0.1])
+    return replace(kinds, probes=["image/blur:3", "image/removed"], changed=share.astype(np.float16))
 
 
 def _cell(kinds: Kinds, query: Query, judge: int | None, dimension: int, case: int) -> bool:
@@ -54,11 +60,11 @@ def _cell(kinds: Kinds, query: Query, judge: int | None, dimension: int, case: i
         if query.outcome or query.changed_by:
             return False
         if not query.kind:
-            return query.dimension is None or bool(kinds.labelled[dimension, case])
-        return any(kinds.of(kind)[dimension, case] for kind in query.kind if kind in OF_A_CASE)
-    if not kinds.judged[judge, dimension, case]:
+            return query.dimension is None or bool(kinds.grid("labelled")[-1, dimension, case])
+        return any(kinds.grid(kind)[-1, dimension, case] for kind in query.kind if kind in OF_A_CASE)
+    if not kinds.grid("judged")[judge, dimension, case]:
         return False
-    if query.outcome and OUTCOMES[kinds.outcome[judge, dimension, case]] not in query.outcome:
+    if query.outcome and OUTCOMES[kinds.grid("outcome")[judge, dimension, case]] not in query.outcome:
         return False
     if query.changed_by is not None:
         under = [kinds.probes.index(query.changed_by)] if query.changed_by != ANY_PROBE else range(2)
@@ -66,13 +72,10 @@ def _cell(kinds: Kinds, query: Query, judge: int | None, dimension: int, case: i
             return False
     if query.other is not None:
         other = kinds.judges.index(query.other)
-        said = kinds.said[:, dimension, case]
-        if not kinds.judged[other, dimension, case] or said[other] == said[judge]:
+        said = kinds.grid("said")[:, dimension, case]
+        if not kinds.grid("judged")[other, dimension, case] or said[other] == said[judge]:
             return False
-    found = [kinds.of(kind) for kind in query.kind]
-    return not found or any(
-        bool(one[dimension, case] if one.ndim == 2 else one[judge, dimension, case]) for one in found
-    )
+    return not query.kind or any(bool(kinds.grid(kind)[judge, dimension, case]) for kind in query.kind)
 
 
 def _plainly(kinds: Kinds, cases: pd.DataFrame, query: Query) -> list[int]:
@@ -151,7 +154,7 @@ def test_sorting_goes_by_the_verdicts_that_match_and_undefined_comes_last(
 ) -> None:
     query = Query(judge="j0", dimension="overall", kind=("wrong", "inconsistent"), sort=sort, desc=desc)
     found = select(kinds, cases, query)
-    value = kinds.confidence[0, 1] if sort == "confidence" else getattr(kinds, sort)[1]
+    value = kinds.grid(sort)[0, 1]
     shown = value[found]
     defined = shown[~np.isnan(shown)]
     assert len(defined) > 5
@@ -165,8 +168,8 @@ def test_sorting_goes_by_the_verdicts_that_match_and_undefined_comes_last(
 def test_over_several_dimensions_the_highest_or_the_lowest_counts(kinds: Kinds, cases: pd.DataFrame) -> None:
     first = int(select(kinds, cases, Query(sort="difficulty"))[0])
     last = int(select(kinds, cases, Query(sort="difficulty", desc=False))[0])
-    assert kinds.difficulty[:, first].max() == np.nanmax(kinds.difficulty)
-    assert kinds.difficulty[:, last].min() == np.nanmin(kinds.difficulty)
+    assert kinds.grid("difficulty")[-1, :, first].max() == np.nanmax(kinds.grid("difficulty"))
+    assert kinds.grid("difficulty")[-1, :, last].min() == np.nanmin(kinds.grid("difficulty"))
 
 
 def test_free_text_wants_every_word_and_phrase_in_any_case(kinds: Kinds, cases: pd.DataFrame) -> None:
@@ -233,7 +236,7 @@ def test_what_there_is_not_is_named(kinds: Kinds, cases: pd.DataFrame, query: Qu
 
 
 def test_without_probes_no_verdict_changed_under_any(kinds: Kinds, cases: pd.DataFrame) -> None:
-    plain = kinds.with_probes(ChangedByProbe([], kinds.changed[:0]))
+    plain = replace(kinds, probes=[], changed=kinds.changed[:0])
     assert len(select(plain, cases, Query(changed_by=ANY_PROBE))) == 0
     assert "changed_by" not in set(facets(plain, cases, Query())["facet"])
 

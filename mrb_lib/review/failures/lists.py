@@ -1,0 +1,260 @@
+"""Lists of cases behind the numbers of tables and figures: the cases that judges get wrong, and others worth reading.
+
+Most functions return, for each number of a table, the ids of its cases in the order of the cases table as `listed`,
+and the `n` cases that the table counts. They are validated by tests/report/notebook/test_case_lists.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.benchmarks.votes import vote_columns
+from mrb_lib.review.failures.kinds import CLEAR_MAJORITY
+from mrb_lib.stats.confidence.summary import HIGH_CONFIDENCE
+from mrb_lib.stats.core.panel import Panel, as_panel
+from mrb_lib.stats.core.scoring import encode_gold
+from mrb_lib.stats.options import BoolArray, IntArray
+from mrb_lib.stats.scoring import correctness
+from mrb_lib.stats.selective.answers import answers, references
+from mrb_lib.stats.subfields import By, groups
+from mrb_lib.stats.where import HALF, RIGHT, WRONG, outcomes
+from mrb_lib.tables.schema import CHOICES, CONSENSUS
+from mrb_lib.verdicts.orders import TIE
+
+NO_CHOICE: Final = "none"
+SUCCESS, FAILURE = "success", "failure"
+RULE: Final = (
+    "Of the cases on which all annotators chose the same response, {by} by {by}: the one with the highest (successes) "
+    "or the lowest (failures) mean score over the judges, of equal ones the first by id; of these the {n} with the "
+    "highest or the lowest, of equal ones the first by {by}"
+)
+"""The rule of `case_studies` in words; `by` is a column of the cases."""
+_ROUNDING = 1e-12
+
+
+def failing_cases(
+    verdicts: pd.DataFrame | Panel, gold: pd.DataFrame, cases: pd.DataFrame, *, by: By = None,
+    dimensions: Sequence[str] | None = None, policy: str = "balanced",
+) -> pd.DataFrame:  # fmt: skip
+    """List the cases that each judge gets wrong, for every cell of the table `accuracy`.
+
+    Parameters
+    ----------
+    verdicts : the verdicts table of one probe, or its panel
+    by : a column of the cases, or several; None for all cases together only
+    dimensions : None for all that were judged
+    policy : the scoring policy that defines an error
+
+    Returns
+    -------
+    DataFrame
+        One row per judge, dimension and part with a verdict: `by` and `subfield`, null for all cases; `n` cases scored,
+        of which `n_right` (score above 1/2), `n_half_right` (1/2) and `n_wrong` (below); `wrong`, the ids of the wrong
+        ones in the order of the cases. Validated by tests/review/failures/test_lists.py.
+    """
+    rows = outcomes(verdicts, gold, cases, dimensions=dimensions, policy=policy)
+    position, made = rows["case_id"].cat.codes, []
+    for group in groups(cases, by):
+        part = rows[position.isin(group.cases)]
+        for (judge, dimension), own in part.groupby(["judge", "dimension"], observed=True):
+            counts = [int((own["outcome"] == name).sum()) for name in (RIGHT, HALF, WRONG)]
+            wrong = tuple(own.loc[own["outcome"] == WRONG, "case_id"])
+            made.append((judge, dimension, group.by, group.subfield, sum(counts), *counts, wrong))
+    columns = ["judge", "dimension", "by", "subfield", "n", "n_right", "n_half_right", "n_wrong", "wrong"]
+    return pd.DataFrame(made, columns=columns).astype({"by": "str", "subfield": "str"})
+
+
+def turned_cases(verdicts: pd.DataFrame | Panel, cases: pd.DataFrame) -> pd.DataFrame:
+    """List the cases on which a judge changes its choice with the order of the responses, in one repeat at least.
+
+    Returns
+    -------
+    DataFrame
+        `judge`, `dimension`; `n` cases answered in both orders, as in the table `consistency`; `listed`. With one
+        repeat `listed` has n (1 - `consistency`) cases.
+    """
+    panel = as_panel(verdicts, cases["case_id"])
+    ab, ba = panel.choice[:, :, :, 0], panel.choice[:, :, :, 1]
+    answered = (ab >= 0) & (ba >= 0)
+    return _rows(panel, answered.any(axis=-1).sum(axis=2), (answered & (ab != ba)).any(axis=-1), cases)
+
+
+def surely_wrong(verdicts: pd.DataFrame | Panel, gold: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFrame:
+    """List the cases on which a judge gives the other response a probability of .9 or more, in one verdict at least.
+
+    Returns
+    -------
+    DataFrame
+        `judge`, `dimension`; `n` verdicts of that confidence on cases with a decisive gold label, `n_high_confidence`
+        of the table `calibration`; `n_verdicts`, the wrong ones; `listed`, their cases.
+    """
+    panel = as_panel(verdicts, cases["case_id"])
+    label = encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories)[None, :, :, None, None]
+    p = np.where(panel.present, np.nan if panel.p_a is None else panel.p_a, np.nan)
+    high = (np.maximum(p, 1 - p) >= HIGH_CONFIDENCE - _ROUNDING) & (label >= 0) & (label != panel.tie)
+    wrong = high & ((p > 0.5) != (label == CHOICES.index("A")))
+    n = high.sum(axis=(2, 3, 4))
+    return _rows(panel, n, wrong.any(axis=(3, 4)), cases).assign(n_verdicts=wrong.sum(axis=(2, 3, 4))[n > 0])
+
+
+def unsure_cases(
+    verdicts: pd.DataFrame | Panel, gold: pd.DataFrame, annotations: pd.DataFrame, cases: pd.DataFrame,
+    thresholds: Mapping[str, float], *, dimension: str, rule: str = "majority",
+) -> pd.DataFrame:  # fmt: skip
+    """List the cases on which a judge is not confident enough to answer alone.
+
+    Parameters
+    ----------
+    thresholds : by judge, the least confidence of an answer, `threshold` of the table `selective`
+
+    Returns
+    -------
+    DataFrame
+        `judge`, `dimension`; `n` cases that it could answer; `listed`, those below its threshold.
+    """
+    panel = as_panel(verdicts, cases["case_id"], [dimension])
+    made = answers(panel, references(gold, annotations, cases, panel.dimensions, rule)[0])
+    least = np.array([thresholds.get(judge, np.nan) for judge in panel.judges])
+    answered, listed = np.zeros((2, len(panel.judges), 1, len(cases)), dtype=bool)
+    answered[made.column, 0, made.case] = True
+    listed[made.column, 0, made.case] = made.confidence < least[made.column] - _ROUNDING
+    n = np.where(np.isnan(least), 0, answered.sum(axis=(1, 2)))[:, None]
+    return _rows(panel, n, listed, cases)
+
+
+def disputed_cases(annotations: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFrame:
+    """List the cases on which annotators do not all choose the same.
+
+    Returns
+    -------
+    DataFrame
+        `dimension`; `n` cases with two annotators or more; `listed`; `split`, true if these are also the cases whose
+        most frequent choice has less than 3/4 of the votes.
+    """
+    rows = []
+    for dimension, votes in _by_dimension(annotations):
+        counts = votes.groupby(["case_id", "choice"]).size().groupby("case_id").agg(["sum", "max"])
+        several = counts[counts["sum"] > 1]
+        listed = several.index[several["max"] < several["sum"]]
+        split = several.index[several["max"] < CLEAR_MAJORITY * several["sum"]]
+        rows.append((dimension, len(several), in_order(listed, cases), set(listed) == set(split)))
+    return pd.DataFrame(rows, columns=["dimension", "n", "listed", "split"])
+
+
+def disputed_pairs(annotations: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFrame:
+    """List the cases on which two annotators choose differently.
+
+    Returns
+    -------
+    DataFrame
+        `dimension`, `annotator_1`, `annotator_2`; `n` cases that both annotated; `listed`.
+    """
+    rows = []
+    for dimension, votes in _by_dimension(annotations):
+        wide = votes.pivot(index="case_id", columns="annotator", values="choice")
+        for one, two in combinations(sorted(wide.columns), 2):
+            both = wide[[one, two]].dropna()
+            rows.append((dimension, one, two, len(both), in_order(both.index[both[one] != both[two]], cases)))
+    return pd.DataFrame(rows, columns=["dimension", "annotator_1", "annotator_2", "n", "listed"])
+
+
+def hardest_cases(
+    verdicts: pd.DataFrame, gold: pd.DataFrame, *, dimension: str, policy: str = "balanced", seed: int = 0
+) -> pd.DataFrame:
+    """Order the cases of one dimension from the lowest mean score to the highest.
+
+    Parameters
+    ----------
+    verdicts, gold, policy : as in `mrb_lib.stats.scoring.correctness`
+    seed : of the random order of cases with equal means
+
+    Returns
+    -------
+    DataFrame
+        One row per case with a score: `case_id`; `mean_score` over the `n_judges` that have one; the number of verdicts
+        that chose `A`, `B`, `tie`, or `none` of these, over all judges, orders and repeats.
+
+    Notes
+    -----
+    Some of many means are low by chance, or because the gold label is wrong, so these cases are examples and estimate
+    nothing. Validated by tests/review/failures/test_lists.py.
+    """
+    verdicts = verdicts[verdicts["dimension"] == dimension]
+    if "seen" in verdicts:
+        verdicts = verdicts[~verdicts["seen"].eq(True)]
+    scored = correctness(verdicts, gold[gold["dimension"] == dimension], policy).dropna(subset="score")
+    means = scored.groupby("case_id")["score"].agg(mean_score="mean", n_judges="size").reset_index()
+    shuffled = means.iloc[np.random.default_rng(seed).permutation(len(means))]
+    ranked = shuffled.iloc[shuffled["mean_score"].round(12).argsort(kind="stable")]
+    counts = pd.crosstab(verdicts["case_id"], verdicts["choice"].fillna(NO_CHOICE))
+    counts = counts.reindex(columns=[*CHOICES, NO_CHOICE], fill_value=0).reset_index()
+    return ranked.merge(counts, on="case_id", how="left", validate="1:1").astype({"case_id": "str"})
+
+
+def case_studies(
+    verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, *, dimension: str, by: str,
+    policy: str = "official", n: int = 4,
+) -> pd.DataFrame:  # fmt: skip
+    """Choose cases by `RULE`.
+
+    Parameters
+    ----------
+    verdicts, policy : as in `mrb_lib.stats.scoring.correctness`
+    gold : with the votes for each choice and `n_annotators`, see `mrb_lib.benchmarks.votes.gold`; a published consensus
+        counts as unanimous
+    cases : with the column `by`; cases without a value are not chosen
+    n : of each kind, at most
+
+    Returns
+    -------
+    DataFrame
+        `kind` ("success" or "failure"), `by` under its own name, `case_id`, `gold`, `mean_score` over the `n_judges`
+        judges, and the number of verdicts that the policy uses which chose `A`, `B`, `tie` or `none`. With few cases
+        one can be of both kinds.
+
+    Notes
+    -----
+    The cases are chosen for their scores and estimate nothing. Validated by tests/review/failures/test_lists.py.
+    """
+    here = gold[(gold["dimension"] == dimension) & gold["choice"].notna()]
+    most = here[[name for name in vote_columns(tuple(here["choice"].unique())).values() if name in here]].max(axis=1)
+    unanimous = here[(most == here["n_annotators"]) & (here["choice"] != TIE)].rename(columns={"choice": "gold"})
+    if policy == "official":  # uses these verdicts only
+        verdicts = verdicts[(verdicts["order"] == "AB") & (verdicts["repeat"] == 0)]
+    ranked = hardest_cases(verdicts, here, dimension=dimension, policy=policy)
+    ranked["mean_score"] = ranked["mean_score"].round(12)
+    rows = ranked.merge(unanimous[["case_id", "gold"]], on="case_id")
+    rows = rows.merge(cases[["case_id", by]].dropna(subset=by), on="case_id")
+    chosen = []
+    for kind, ascending in ((SUCCESS, False), (FAILURE, True)):
+        ordered = rows.sort_values(["mean_score", "case_id"], ascending=[ascending, True]).drop_duplicates(by)
+        first = ordered.sort_values(["mean_score", by], ascending=[ascending, True]).head(n)
+        chosen.append(first.assign(kind=kind))
+    columns = ["kind", by, "case_id", "gold", "mean_score", "n_judges", *CHOICES, NO_CHOICE]
+    return pd.concat(chosen, ignore_index=True)[columns].astype({"kind": "str"})
+
+
+def in_order(ids: Collection[str], cases: pd.DataFrame) -> tuple[str, ...]:
+    """Return ids in the order of the cases table."""
+    return tuple(map(str, cases.loc[cases["case_id"].isin(list(ids)), "case_id"]))
+
+
+def _by_dimension(annotations: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The annotators' own labels of each dimension, in the order of the table."""
+    own = annotations[annotations["annotator"] != CONSENSUS]
+    yield from ((str(name), rows) for name, rows in own.groupby("dimension", sort=False))
+
+
+def _rows(panel: Panel, n: IntArray, listed: BoolArray, cases: pd.DataFrame) -> pd.DataFrame:
+    """One row per judge and dimension with an `n` above 0; `n` has shape (J, D), `listed` (J, D, N)."""
+    ids = cases["case_id"].to_numpy()
+    rows = [
+        (panel.judges[j], panel.dimensions[d], int(n[j, d]), tuple(map(str, ids[listed[j, d]])))
+        for j, d in np.argwhere(n > 0)
+    ]
+    return pd.DataFrame(rows, columns=["judge", "dimension", "n", "listed"])

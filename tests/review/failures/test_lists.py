@@ -1,0 +1,146 @@
+"""Lists of cases: the failures behind a cell of accuracy, the hardest cases, and case studies by their rule."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.benchmarks.votes import gold as gold_labels
+from mrb_lib.review.failures.lists import FAILURE, RULE, SUCCESS, case_studies, failing_cases, hardest_cases
+from mrb_lib.stats.scoring import correctness
+from mrb_lib.tables.schema import POLICIES
+from tests.stats.small_tables import accuracy, annotations_of, cases_of, gold_of, random_verdicts, verdicts_of
+
+N = 60
+CASES = cases_of(N, organ=["eye", "lung", "eye", "foot", None, "lung"] * 10)
+GOLD = pd.concat([gold_of("AB?T-A" * 10, name) for name in ("accuracy", "overall")], ignore_index=True)
+
+
+def verdicts_on_both() -> pd.DataFrame:
+    """Three judges, two orders, ties, nulls and missing rows."""
+    generator = np.random.default_rng(5)
+    parts = [random_verdicts(generator, N, 3).assign(dimension=name) for name in ("accuracy", "overall")]
+    return pd.concat(parts, ignore_index=True)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_every_cell_of_accuracy_has_its_failures_under_the_policy(policy: str) -> None:
+    verdicts, gold, cases = verdicts_on_both(), GOLD, CASES
+    cells = failing_cases(verdicts, gold, cases, by="organ", policy=policy)
+    table = accuracy(verdicts, gold, cases, by="organ", policy=policy, resamples=0, references=0)
+    keys = ["judge", "dimension", "subfield"]
+    both = table.merge(cells, on=keys, suffixes=("", "_of_cells"), validate="1:1")
+    assert len(both) == len(table) == len(cells)
+    assert both["n"].tolist() == both["n_of_cells"].tolist()
+    scored = correctness(verdicts, gold, policy).dropna(subset="score").merge(cases, on="case_id")
+    for row in cells.itertuples():
+        own = scored[(scored["judge"] == row.judge) & (scored["dimension"] == row.dimension)]
+        own = own[own["organ"] == row.subfield] if isinstance(row.subfield, str) else own
+        assert set(row.wrong) == set(own.loc[own["score"].round(9) < 0.5, "case_id"])
+        assert len(row.wrong) == row.n_wrong
+        assert row.n_half_right == (own["score"].round(9) == 0.5).sum()
+        assert row.n == row.n_right + row.n_half_right + row.n_wrong
+
+
+def test_a_part_that_a_judge_never_saw_has_no_row() -> None:
+    verdicts, gold, cases = verdicts_on_both(), GOLD, CASES
+    judge = verdicts["judge"].iloc[0]
+    eyes = cases.loc[cases["organ"] == "eye", "case_id"]
+    fewer = verdicts[~((verdicts["judge"] == judge) & verdicts["case_id"].isin(eyes))]
+    cells = failing_cases(fewer, gold, cases, by="organ")
+    assert "eye" not in set(cells.loc[cells["judge"] == judge, "subfield"].dropna())
+    assert "lung" in set(cells.loc[cells["judge"] == judge, "subfield"].dropna())
+
+
+VERDICTS = verdicts_of({("a", "AB"): "ABTAB", ("a", "BA"): "AB?AB", ("b", "AB"): "BBAA-"})
+
+
+def test_the_lowest_mean_comes_first_with_its_verdicts() -> None:
+    found = hardest_cases(VERDICTS, gold_of("AABA?"), dimension="overall").set_index("case_id")
+    assert found.index.tolist() == ["c1", "c2", "c0", "c3"]
+    assert found["mean_score"].tolist() == pytest.approx([0, 0.125, 0.5, 1])
+    assert found["n_judges"].tolist() == [2, 2, 2, 2]
+    assert found.loc["c2", ["A", "B", "tie", "none"]].tolist() == [1, 0, 1, 1]
+    assert found.loc["c0", ["A", "B", "tie", "none"]].tolist() == [2, 1, 0, 0]
+
+
+def test_a_judge_without_a_score_is_not_a_judge_that_is_wrong() -> None:
+    found = hardest_cases(VERDICTS, gold_of("----B"), dimension="overall")
+    assert found[["case_id", "mean_score", "n_judges"]].to_numpy().tolist() == [["c4", 1.0, 1]]
+
+
+def test_the_seed_alone_orders_equal_means() -> None:
+    verdicts, gold = verdicts_of({("a", "AB"): "B" * 30}), gold_of("A" * 30)
+    orders = [hardest_cases(verdicts, gold, dimension="overall", seed=seed) for seed in (0, 0, 1)]
+    pd.testing.assert_frame_equal(orders[0], orders[1])
+    assert orders[0]["case_id"].tolist() != orders[2]["case_id"].tolist()
+    assert set(orders[0]["case_id"]) == set(orders[2]["case_id"])
+    turned = hardest_cases(verdicts.iloc[::-1], gold.iloc[::-1], dimension="overall", seed=0)
+    pd.testing.assert_frame_equal(turned, orders[0])
+
+
+def test_without_verdicts_or_gold_there_is_no_case() -> None:
+    for dimension, gold in (("accuracy", gold_of("AAAAA")), ("overall", gold_of("?????"))):
+        found = hardest_cases(VERDICTS, gold, dimension=dimension)
+        assert len(found) == 0
+        assert {"case_id", "mean_score", "A", "B", "tie", "none"} <= set(found.columns)
+
+
+ORGANS = ["eye", "eye", "eye", "lung", "lung", "brain", None, "heart"]
+# c2 is split, and all call c7 a tie.
+VOTES = {"r1": "AAABBBAT", "r2": "AAABBBAT", "r3": "AABBBBAT"}
+SAID = {("j", "AB"): "ABAAABAA", ("k", "AB"): "ABABAABA", ("j", "BA"): "BBBBBBBB"}
+
+
+@pytest.fixture
+def made() -> tuple[Benchmark, pd.DataFrame]:
+    cases = cases_of(8, organ=list(ORGANS))
+    return Benchmark(BenchmarkMeta("made", "general", ("overall",)), cases, annotations_of(VOTES)), verdicts_of(SAID)
+
+
+def test_one_case_an_organ_is_the_best_or_the_worst_of_those_that_all_annotators_agree_on(
+    made: tuple[Benchmark, pd.DataFrame],
+) -> None:
+    benchmark, verdicts = made
+    rows = case_studies(verdicts, gold_labels(benchmark), benchmark.cases, dimension="overall", by="organ")
+    chosen = {kind: part["case_id"].tolist() for kind, part in rows.groupby("kind")}
+    # Right by order AB: c0 both, c1 none, c3 k alone, c4 none, c5 j alone; of equal scores the first organ by name.
+    assert chosen[SUCCESS] == ["c0", "c5", "c3"]
+    assert chosen[FAILURE] == ["c1", "c4", "c5"]
+    assert rows.loc[rows["case_id"] == "c3", ["A", "B", "tie", "none"]].iloc[0].tolist() == [1, 1, 0, 0]
+    assert set(rows["gold"]) <= {"A", "B"}
+    assert (
+        len(case_studies(verdicts, gold_labels(benchmark), benchmark.cases, dimension="overall", by="organ", n=1)) == 2
+    )
+
+
+def test_the_rule_holds_on_drawn_data() -> None:
+    rng = np.random.default_rng(0)
+    n = 200
+    votes = {name: "".join(rng.choice(list("AB"), n)) for name in ("r1", "r2")}
+    cases = cases_of(n, organ=list(rng.choice(["eye", "lung", "heart"], n)))
+    benchmark = Benchmark(BenchmarkMeta("drawn", "general", ("overall",)), cases, annotations_of(votes))
+    verdicts = verdicts_of({(f"j{i}", "AB"): "".join(rng.choice(list("AB"), n)) for i in range(5)})
+    rows = case_studies(verdicts, gold_labels(benchmark), cases, dimension="overall", by="organ")
+    agreed = {f"c{i}" for i, pair in enumerate(zip(*votes.values(), strict=True)) if len(set(pair)) == 1}
+    means = correctness(verdicts, gold_labels(benchmark), "official").groupby("case_id")["score"].mean()
+    organs = cases.set_index("case_id")["organ"]
+    for kind, best in ((SUCCESS, max), (FAILURE, min)):
+        for organ, part in rows[rows["kind"] == kind].groupby("organ"):
+            own = {case: means[case] for case in agreed if organs[case] == organ}
+            assert part["case_id"].tolist() == [min(case for case in own if own[case] == best(own.values()))]
+
+
+def test_without_a_case_that_all_agree_on_there_is_none(made: tuple[Benchmark, pd.DataFrame]) -> None:
+    benchmark, verdicts = made
+    split = gold_labels(benchmark).assign(n_annotators=9)
+    assert case_studies(verdicts, split, benchmark.cases, dimension="overall", by="organ").empty
+
+
+def test_the_rule_is_a_sentence_without_a_full_stop() -> None:
+    said = RULE.format(by="organ", n=4)
+    assert "organ by organ" in said
+    assert not said.endswith(".")
