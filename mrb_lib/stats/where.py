@@ -62,7 +62,7 @@ def outcome_codes(panel: Panel, labels: IntArray, policy: str) -> tuple[NDArray[
     ]
     outcome = np.select(conditions, [OUTCOMES.index(name) for name in _BY_CONDITION], OUTCOMES.index(UNSCORED))
     every = panel.with_seen()
-    counts = np.stack([(every.choice == code).sum(axis=(3, 4)) for code in range(len(panel.categories))])
+    counts = np.stack([(every.choice == code).sum(axis=4).sum(axis=3) for code in range(len(panel.categories))])
     most = counts.max(axis=0)
     unclear = [~every.judged(), most == 0, (counts == most).sum(axis=0) > 1]
     said = np.select(unclear, [ABSENT, NULL, MIXED_CODE], counts.argmax(axis=0))

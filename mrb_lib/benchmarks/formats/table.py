@@ -6,14 +6,18 @@ A folder holds `cases`, and may hold `annotations`, `verdicts`, `images/` and
 
 In CSV every cell is text. An empty cell is missing where the column may be missing
 (and in columns the contract does not know), else it is the empty text; "None" and
-"NA" are texts like any other. `images` holds file names separated by semicolons, or
-a JSON list of them, which it is taken for if it starts with `[`.
+"NA" are texts like any other. A column of the cases that the contract does not know
+is one of numbers if each of its cells is a number in plain form ("60", "-1.5"; "007"
+and "1,000" are text), so that `--where "age > 60"` compares numbers. `images` holds
+file names separated by semicolons, or a JSON list of them, which it is taken for if it
+starts with `[`.
 """
 
 from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -37,6 +41,7 @@ from mrb_lib.tables.validation import Finding, check_references, conform
 READ_SUFFIXES = (".csv", ".parquet", ".jsonl")
 WRITTEN = ("csv", "parquet")
 _CHUNK = 50_000
+_PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?(e[+-][0-9]{2,3})?")
 
 
 @reads("table", about="cases, annotations and verdicts as CSV, parquet or JSON lines: for your own data")
@@ -168,7 +173,10 @@ def read_frame(path: Path, table: TableName, findings: list[Finding]) -> pd.Data
     else:
         frame = read_csv(path, findings) if path.suffix == ".csv" else renamed_columns(read_table(path), path)
     if path.suffix == ".csv":
-        return pd.DataFrame({name: _from_text(frame[name], contract.get(name), path) for name in frame.columns})
+        columns = {name: _from_text(frame[name], contract.get(name), path) for name in frame.columns}
+        if table == "cases":
+            columns |= {name: plain_numbers(columns[name]) for name in columns if name not in contract}
+        return pd.DataFrame(columns)
     for name, column in contract.items():
         if column.type == "names" and name in frame.columns:
             lists = [[] if value is None else value for value in frame[name].tolist()]
@@ -192,6 +200,20 @@ def _from_text(values: pd.Series, column: Column | None, path: Path) -> pd.Serie
         )
     except ValueError:
         return values
+
+
+def plain_numbers(texts: pd.Series) -> pd.Series:
+    """Return a column as numbers if every text in it is one in plain form, else as it is.
+
+    Whole numbers become `int64`, or `Int64` if some are missing. "007", "1,000", "1e3" and "nan" are not plain: they
+    may be identifiers or words.
+    """
+    given = texts.dropna()
+    if given.empty or not all(map(_PLAIN_NUMBER.fullmatch, given)):
+        return texts
+    if not given.str.contains("[.e]").any():
+        return texts.astype("Int64") if len(given) < len(texts) else texts.astype("int64")
+    return pd.Series([np.nan if pd.isna(text) else float(text) for text in texts], index=texts.index, dtype="float64")
 
 
 def _number(text: str) -> float:
@@ -317,6 +339,17 @@ def _count_losses(frame: pd.DataFrame, table: TableName, path: Path, findings: l
             findings += counted(
                 empty, "info", path.name, "texts are empty", "they read back as missing; use parquet", name
             )
-        if column is None and not isinstance(values.dtype, pd.StringDtype):
+        if column is not None:
+            continue
+        is_text = isinstance(values.dtype, pd.StringDtype)
+        written = pd.Series([str(cell) if cell != "" else None for cell in _cells(values)], dtype="str")
+        reads_back = plain_numbers(written) if table == "cases" else written
+        if is_text and pd.api.types.is_numeric_dtype(reads_back):
+            problem, cure = "holds texts that are all numbers", "they read back as numbers; use parquet"
+        elif not is_text and reads_back.dtype != values.dtype:
             problem = f"holds {values.dtype}, which CSV does not tell"
-            findings.append(Finding("info", path.name, None, name, problem, "it reads back as text; use parquet"))
+            cure = f"it reads back as {'text' if isinstance(reads_back.dtype, pd.StringDtype) else reads_back.dtype}"
+            cure += "; use parquet"
+        else:
+            continue
+        findings.append(Finding("info", path.name, None, name, problem, cure))

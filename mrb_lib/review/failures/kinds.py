@@ -129,6 +129,11 @@ class Kinds:
         """The number of cases of the benchmark."""
         return int(self.changed.shape[-1])
 
+    @cached_property
+    def _grids(self) -> dict[str, NDArray[Any]]:
+        shape = (-1, len(self.dimensions), self.n_cases)
+        return {str(name): values.to_numpy().reshape(shape) for name, values in self.table.items()}
+
     def grid(self, column: str) -> NDArray[Any]:
         """Return a column with shape (J + 1, D, N); the last position of the first axis is the case itself.
 
@@ -137,10 +142,9 @@ class Kinds:
         InputError
             A kind of failure is unknown, or these verdicts cannot have it.
         """
-        if column not in self.table:
+        if column not in self._grids:
             check_choice("kind", column, self.names)
-        values: NDArray[Any] = self.table[column].to_numpy()
-        return values.reshape(-1, len(self.dimensions), self.n_cases)
+        return self._grids[column]
 
     def choice_name(self, code: int) -> str:
         """Return the text of a code of `said`: "mixed" for several choices, empty for none."""

@@ -301,16 +301,18 @@ def _filter_rows(kinds: Kinds, query: Query, rest: BoolArray) -> Iterator[_Row]:
     total = int(left(dimension=None).sum())
     for dimension in kinds.dimensions:
         yield "dimension", dimension, int(left(dimension=dimension).sum()), total, False
+    if query.judge is not None:
+        alone = _cells(kinds, replace(query, other=None))[0]
+        total = int((alone.any(axis=0) & rest).sum())
+        for judge in kinds.judges:
+            if judge != query.judge:
+                differ = alone & _differ(kinds, query.judge, judge)[axes(kinds, query)[1]]
+                yield "other", judge, int((differ.any(axis=0) & rest).sum()), total, False
     at, cells = axes(kinds, query), _cells(kinds, replace(query, changed_by=None))
     total = int((_any(cells) & rest).sum())
     for probe in (ANY_PROBE, *kinds.probes) if kinds.probes else ():
         changed = kinds.changed_by(probe)[at]
         yield "changed_by", probe, int((_any(cells[: len(changed)] & changed) & rest).sum()), total, False
-    if query.judge is not None:
-        total = int(left(other=None).sum())
-        for judge in kinds.judges:
-            if judge != query.judge:
-                yield "other", judge, int(left(other=judge).sum()), total, False
 
 
 def _outcome_rows(kinds: Kinds, query: Query, chosen: BoolArray) -> Iterator[_Row]:
