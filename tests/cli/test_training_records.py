@@ -174,7 +174,7 @@ def test_notebooks_explorer_and_case_pages_leave_them_out_and_mark_them(trained:
         assert page.count(">trained on</span>") == 1
         assert ">trained on</span>" not in data.case_html(N - 1)
     other = explorer_data(benchmark, index, policy="strict").kinds
-    assert (other.outcome[data.judges.index("tuned"), 0] == OUTCOMES.index("trained on")).sum() == 36
+    assert (other.grid("outcome")[data.judges.index("tuned"), 0] == OUTCOMES.index("trained on")).sum() == 36
 
 
 def test_an_index_is_made_anew_where_what_was_seen_has_changed(trained: Trained, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -25,7 +25,6 @@ from mrb_lib.review.failures.kinds import Kinds, Scale, difficulty_of, failure_k
 from mrb_lib.stats.analysis import read_panels
 from mrb_lib.stats.core.panel import NO_COSTS, Panel, as_panel
 from mrb_lib.stats.difficulty.table import difficulty
-from mrb_lib.stats.options import FloatArray
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 from mrb_lib.verdicts.manifest import FILE_NAME as MANIFEST
@@ -53,7 +52,6 @@ class CaseIndex:
     panel : the verdicts on the plain cases; its `costs` have no rows
     gold : the gold labels
     replies : of one case, see `verdicts`
-    n_probed : the number of verdicts on cases that a probe changed
     training : the cases that judges were trained on, see `mrb_lib.verdicts.training.training_cases`
     """
 
@@ -62,26 +60,18 @@ class CaseIndex:
     panel: Panel
     gold: pd.DataFrame
     replies: Replies
-    n_probed: int
     training: pd.DataFrame
     _kinds: dict[str, Kinds] = field(repr=False)
 
     def kinds(self, policy: str = POLICY) -> Kinds:
         """The kinds of failure under a policy, kept once they are made."""
         if policy not in self._kinds:
-            self._kinds[policy] = self.kinds_by(self.gold, policy)
+            stored, cases = self._kinds[POLICY], pd.DataFrame({"case_id": pd.Series(self.case_ids, dtype="str")})
+            made = failure_kinds(
+                self.panel, self.gold, cases, policy=policy, estimated=stored.grid("difficulty")[-1], scale=stored.scale
+            )
+            self._kinds[policy] = replace(made, probes=stored.probes, changed=stored.changed)
         return self._kinds[policy]
-
-    def kinds_by(self, labels: pd.DataFrame, policy: str = POLICY) -> Kinds:
-        """The kinds of failure by other gold labels, such as adjudicated ones."""
-        stored, cases = self._kinds[POLICY], pd.DataFrame({"case_id": pd.Series(self.case_ids, dtype="str")})
-        made = failure_kinds(self.panel, labels, cases, policy=policy, estimated=self.difficulty, scale=stored.scale)
-        return replace(made, probes=stored.probes, changed=stored.changed)
-
-    @property
-    def difficulty(self) -> FloatArray:
-        """The difficulty of each case by the Rasch model, shape (dimensions, cases); NaN if undefined."""
-        return np.asarray(self._kinds[POLICY].grid("difficulty")[-1], dtype=np.float64)
 
     @property
     def manifests(self) -> Mapping[str, Manifest]:
@@ -199,18 +189,10 @@ def _write(
     folder: Path, runs: Path | None, benchmark: Benchmark, labels: pd.DataFrame, training: pd.DataFrame,
     progress: StepProgress,
 ) -> None:  # fmt: skip
-    n_probed = 0
-
-    def counted(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
-        nonlocal n_probed
-        for frame in frames:
-            n_probed += int((frame["probe"] != NO_PROBE).sum())
-            yield frame
-
     read: Mapping[str, Panel] = {}
     if runs is not None:
         laid_out = lay_out(runs, benchmark.cases, folder, lambda done, total: progress("verdicts", done, total))
-        read = read_panels(benchmark, counted(laid_out), training)
+        read = read_panels(benchmark, laid_out, training)
     progress("difficulty", 0, 1)
     panel, kinds = benchmark_kinds(benchmark, read, labels)
     arrays: dict[str, NDArray[Any]] = {"choice": panel.choice, "changed": kinds.changed}
@@ -222,7 +204,7 @@ def _write(
     kinds.table.to_parquet(folder / "kinds.parquet", index=False)
     labels.to_parquet(folder / "gold.parquet", index=False)
     training.to_parquet(folder / "training.parquet", index=False)
-    facts = {"judges": panel.judges, "dimensions": panel.dimensions, "repeats": panel.repeats, "n_probed": n_probed}
+    facts = {"judges": panel.judges, "dimensions": panel.dimensions, "repeats": panel.repeats}
     facts |= {"probes": kinds.probes, "case_ids": benchmark.cases["case_id"].tolist(), "replies": runs is not None}
     facts |= {"scale": None if kinds.scale is None else asdict(kinds.scale)}
     (folder / _FACTS).write_text(json.dumps(facts), encoding="utf-8")
@@ -256,7 +238,7 @@ def open_index(folder: Path) -> CaseIndex:
             judges, dimensions, facts["repeats"], arrays["choice"], arrays.get("p_a"), NO_COSTS, seen,
             categories=kinds.categories,
         )  # fmt: skip
-        return CaseIndex(folder, case_ids, panel, labels, replies, facts["n_probed"], training, {POLICY: kinds})
+        return CaseIndex(folder, case_ids, panel, labels, replies, training, {POLICY: kinds})
     except (OSError, ValueError, KeyError) as error:
         raise InputError(
             f"{folder}: is not a whole index ({error}); remove the folder and build the index again."

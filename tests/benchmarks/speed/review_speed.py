@@ -166,7 +166,7 @@ def main() -> None:
             timed(f"count: {what}", lambda query=query: facets(kinds, made.cases, query, texts=texts), 9)
         positions = iter(np.random.default_rng(0).integers(0, options.cases, 100).tolist())
         timed("a case, all its verdicts and replies", lambda: index.verdicts(next(positions)), 100)
-        size = sum(path.stat().st_size for path in place.iterdir()) / 2**20
+        size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file()) / 2**20
         print(f"index {size:.0f} MB, peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GB")
         in_browser(folder, Path(name) / "home")
         pd.testing.assert_series_equal(
