@@ -250,25 +250,26 @@ def test_significance_counts_the_pairs_that_are_shown_to_differ() -> None:
     )
 
 
-def test_ceiling_says_how_many_judges_are_not_shown_to_fall_short_of_one_annotator() -> None:
+def test_ceiling_says_how_many_judges_differ_significantly_and_for_how_many_nobody_can_tell() -> None:
     human = {"part": "annotator", "annotator": "mean", "accuracy": 0.9, "low": 0.88, "high": 0.92}
+    ends = {"difference_low": -0.23, "difference_high": -0.17}
     judges = [
-        {"judge": "a", "verdict": "within", "difference": -0.01, "difference_low": -0.03, "difference_high": 0.01},
-        {"judge": "b", "verdict": "below", "difference": -0.2, "difference_low": -0.23, "difference_high": -0.17},
+        {"judge": "a", "verdict": "cannot tell", "difference": -0.01, "difference_low": -0.03, "difference_high": 0.01},
+        {"judge": "b", "verdict": "below", "difference": -0.2, **ends},
+        {"judge": "c", "verdict": "below", "difference": -0.2, **ends},
     ]
     said = TABLES["ceiling"].says
     common = {"dimension": "overall", "subfield": None, "representative": True}
     table = rows(human, *({"part": "judge", **judge} for judge in judges), **common)
-    assert said(table) == (
-        "Overall, the mean annotator has an accuracy of 90% (95% interval 88 to 92) against the majority of the "
-        "others; 1 of 2 judges is not shown to fall short of it, a highest at -1 points (95% interval -3 to 1)."
+    assert said(table).startswith(
+        "Overall, an average annotator has an accuracy of 90% (95% interval 88 to 92) against the majority of the "
+        "others. Of 3 judges, 2 are significantly below that level, and for 1 we cannot tell. This compares "
     )
-    below = said(table.assign(verdict=["", "below", "below"]))
-    assert "all 2 judges are below it, a highest at" in below
-    only = said(table.drop(index=1))
-    assert "the only judge, b, is below it, at -20 points (95% interval -23 to -17)" in only
-    assert "the only judge, b, is above it" in said(table.drop(index=1).assign(verdict="above"))
-    assert "too few cases to hold judges to" in said(table.assign(representative=False))
+    only = said(table.drop(index=[1, 3]))
+    assert "The only judge, b, is at -20 points [-23, -17] from that level, significantly below." in only
+    assert "significantly above." in said(table.drop(index=[1, 3]).assign(verdict="above"))
+    assert "cannot tell whether it differs" in said(table.drop(index=[2, 3]))
+    assert "too few cases to compare judges with" in said(table.assign(representative=False))
     assert "it takes three annotators" in said(table.assign(accuracy=np.nan))
 
 

@@ -77,10 +77,14 @@ def reach(rows: pd.DataFrame) -> str:
         word = "; cannot tell whether it differs" if row["verdict"] == UNCLEAR else f", significantly {row['verdict']}"
         said += f" The only judge, {row['judge']}, is at {points(row, 'difference')} from that level{word}."
     elif len(known):
-        found = [f"{count} significantly {verdict} it" for verdict, count in counts.items() if count]
+        found = [
+            f"{count} {'is' if count == 1 else 'are'} significantly {verdict} that level"
+            for verdict, count in counts.items()
+            if count
+        ]
         rest = len(known) - sum(counts.values())
-        found += [f"for {rest} of them we cannot tell"] if rest else []
-        said += f" Of {len(known)} judges, {'; '.join(found)}."
+        found += [f"for {rest} we cannot tell"] if rest else []
+        said += f" Of {len(known)} judges, {', and '.join(found)}."
     return f"{said} {human_level('ceiling')}"
 
 

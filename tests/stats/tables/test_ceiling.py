@@ -239,7 +239,7 @@ def test_a_verdict_is_corrected_over_all_judges_and_a_small_sample_cannot_tell()
     assert judges["verdict"].eq("cannot tell").sum() >= 6
     said = TABLES["ceiling"].says(table)
     assert "within" not in said
-    assert f"for {judges['verdict'].eq('cannot tell').sum()} of them we cannot tell" in said
+    assert f"for {judges['verdict'].eq('cannot tell').sum()} we cannot tell" in said
 
 
 def test_innocent_judges_are_seldom_accused() -> None:
