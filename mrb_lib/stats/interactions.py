@@ -99,7 +99,8 @@ def _scores(
     verdicts; and whether the fit converged
     """
     n_judges, o, s = len(right), own.shape[1], shared.shape[1]
-    used, common, beta, step = trials.any(axis=1), np.zeros(s), np.zeros((n_judges, o)), np.inf
+    used: BoolArray = np.asarray(trials.any(axis=1))
+    common, beta, step = np.zeros(s), np.zeros((n_judges, o)), np.inf
     x, residual, slope = np.hstack([own, shared]), np.zeros(right.shape), np.zeros((n_judges, o, s))
     own_step, rest, score = np.zeros((n_judges, o)), np.zeros((n_judges, s, s)), np.zeros((n_judges, s))
     for _ in range(_STEPS):
@@ -126,7 +127,7 @@ def _scores(
     each = [(shared - own @ slope[j]) * residual[j][:, None] * used[j] for j in range(n_judges)]
     whole = np.sum(each, axis=0)
     scores = [one - whole @ share[j] * used[j] for j, one in enumerate(each)]
-    return np.hstack(scores), rank if used.any() else 0, used, step < np.sqrt(_CLOSE)
+    return np.hstack(scores), rank if used.any() else 0, used, bool(step < np.sqrt(_CLOSE))
 
 
 def flipped(scores: FloatArray) -> tuple[float, float]:

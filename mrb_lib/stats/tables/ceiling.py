@@ -254,7 +254,7 @@ def _annotators(
     lacks = [absence[coded.dimensions.index(name)] for name in people["dimension"]]
     alone = _counted(analysis, alone, given, NO_CASES, lacks)
     alone = alone[(alone["there"] > 0) & ~np.tile(np.array(lacks, dtype=object) != "", len(analysis.parts))]
-    together = _counted(analysis, together, (labels >= 0).any(axis=2), NO_CASES, absence)
+    together = _counted(analysis, together, np.asarray((labels >= 0).any(axis=2)), NO_CASES, absence)
     return pd.concat([alone, together], ignore_index=True).assign(part=ANNOTATOR)
 
 
@@ -275,7 +275,9 @@ def _judges(analysis: Analysis, others: IntArray, own: FloatArray, absence: list
     p = np.concatenate([t_test(e) for e in made["difference"]])
     p = np.where(rows["representative"].fillna(False).to_numpy(dtype=bool), p, np.nan)
     within = ["by", "subfield", "dimension"] if analysis.family == "dimension" else []
-    families = rows.groupby(within, dropna=False).ngroup().to_numpy() if within else np.zeros(len(p), dtype=np.int64)
+    families = np.zeros(len(p), dtype=np.int64)
+    if within:
+        families = np.asarray(rows.groupby(within, dropna=False).ngroup(), dtype=np.int64)
     correction = analysis.correction or "holm"
     adjusted, _ = adjust_families(p, families, correction)
     differs = adjusted <= ALPHA
