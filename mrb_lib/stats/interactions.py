@@ -14,7 +14,7 @@ FEW_JUDGES = "no test: fewer than two judges have informative verdicts"
 FEW_CLUSTERS = f"no test: fewer than {FEWEST_CLUSTERS} clusters"
 SAME_EVERYWHERE = "no test: the term is the same for every verdict"
 NOT_FITTED = "no test: the model without the interaction did not converge"
-_STEPS, _CLOSE, _MOST_LOG_ODDS, _NOTHING = 40, 3e-8, 15.0, 1e-10
+_STEPS, _CLOSE, _MOST_LOG_ODDS, _NOTHING, _UNKNOWN = 40, 3e-8, 15.0, 1e-10, 1e-9
 
 
 class Interaction(NamedTuple):
@@ -101,6 +101,7 @@ def _scores(
     n_judges, o, s = len(right), own.shape[1], shared.shape[1]
     used: BoolArray = np.asarray(trials.any(axis=1))
     common, beta, step = np.zeros(s), np.zeros((n_judges, o)), np.inf
+    size, inverse_of_all, rank = np.zeros(n_judges), np.zeros((s, s)), 0
     x, residual, slope = np.hstack([own, shared]), np.zeros(right.shape), np.zeros((n_judges, o, s))
     own_step, rest, score = np.zeros((n_judges, o)), np.zeros((n_judges, s, s)), np.zeros((n_judges, s))
     for _ in range(_STEPS):
@@ -111,19 +112,22 @@ def _scores(
             inverse = np.linalg.pinv(information[:o, :o], rcond=_NOTHING, hermitian=True)
             slope[j], own_step[j] = inverse @ information[:o, o:], inverse @ gradient[:o]
             rest[j] = information[o:, o:] - information[o:, :o] @ slope[j]
+            size[j] = information[o:, o:].diagonal().max()
             score[j] = gradient[o:] - slope[j].T @ gradient[:o]
-        total = rest[used].sum(axis=0)
+        values, vectors = np.linalg.eigh(rest[used].sum(axis=0))
+        known = values > _UNKNOWN * max(size[used].sum(), 1e-300)  # of what there is before own covariates take theirs
+        rank, vectors = int(known.sum()), vectors[:, known]
+        inverse_of_all = (vectors / values[known]) @ vectors.T
         if step < _CLOSE:
             break
-        change = np.linalg.pinv(total, rcond=1e-9, hermitian=True) @ score[used].sum(axis=0)
+        change = inverse_of_all @ score[used].sum(axis=0)
         changes = (own_step - slope @ change) * used[:, None]
         step = float(max(np.abs(changes).max(initial=0.0), np.abs(change).max(initial=0.0)))
         length = min(1.0, 5.0 / max(step, 1e-300))
         common, beta = common + length * change, beta + length * changes
         far = used & (np.abs(beta).max(axis=1, initial=0.0) > _MOST_LOG_ODDS)
-        used, step = used & ~far, np.inf if far.any() else step
-    rank = int(np.linalg.matrix_rank(total, tol=1e-9 * max(float(np.abs(total).max(initial=0.0)), 1e-300)))
-    share = np.linalg.pinv(total, rcond=1e-9, hermitian=True) @ rest
+        used, step = np.asarray(used & ~far), np.inf if far.any() else step
+    share = inverse_of_all @ rest
     each = [(shared - own @ slope[j]) * residual[j][:, None] * used[j] for j in range(n_judges)]
     whole = np.sum(each, axis=0)
     scores = [one - whole @ share[j] * used[j] for j, one in enumerate(each)]

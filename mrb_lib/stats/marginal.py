@@ -140,7 +140,7 @@ class Effect(NamedTuple):
     A single effect has the shapes () and (p,).
     """
 
-    value: FloatArray | float
+    value: FloatArray
     gradient: FloatArray
 
 
@@ -166,4 +166,4 @@ def derivative(x: FloatArray, beta: FloatArray, column: int) -> Effect:
     slope = chance * (1 - chance)
     gradient = beta[column] * ((slope * (1 - 2 * chance)) @ x) / len(x)
     gradient[column] += slope.mean()
-    return Effect(beta[column] * slope.mean(), gradient)
+    return Effect(np.asarray(beta[column] * slope.mean()), gradient)

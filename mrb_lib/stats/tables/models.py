@@ -360,9 +360,8 @@ def _number(model: _Model, term: str) -> dict[str, Any]:
     elif term == LENGTH:
         effect = derivative(model.x, beta, place.start)
     else:
-        ends = probabilities(model.x, beta, place, np.array([[0.5], [-0.5]]))
-        high, low = np.asarray(ends.value)
-        effect = Effect(high - low, ends.gradient[0] - ends.gradient[1])
+        ends, change = probabilities(model.x, beta, place, np.array([[0.5], [-0.5]])), np.array([1.0, -1.0])
+        effect = Effect(ends.value @ change, change @ ends.gradient)
     return _row(model, contrast, effect, count)
 
 
@@ -415,8 +414,7 @@ def _interactions(data: pd.DataFrame) -> list[dict[str, Any]]:
     shape = (len(judges.cat.categories), len(settings))
     place = judges.cat.codes.to_numpy(np.int64) * shape[1] + setting.to_numpy()
     right, trials = (
-        np.asarray(np.bincount(place, each, shape[0] * shape[1]), dtype=np.float64).reshape(shape)
-        for each in (data["right"], np.ones(len(data)))
+        np.bincount(place, each, shape[0] * shape[1]).reshape(shape) for each in (data["right"], data["right"] * 0 + 1)
     )
     constant = np.ones((shape[1], 1))
     one_hot = pd.get_dummies(settings["subfield"]).to_numpy(np.float64) if "subfield" in data else constant
@@ -427,20 +425,15 @@ def _interactions(data: pd.DataFrame) -> list[dict[str, Any]]:
     for term, shared in tested.items():
         own = [constant if term == "subfield" else one_hot]
         own += [settings[[name]].to_numpy(np.float64) for name in numbers if name != term]
-        made = interaction(np.hstack(own), shared, right, trials, cluster)
+        made = interaction(np.hstack(own), shared, right.astype(np.float64), trials.astype(np.float64), cluster)
         said = [CROSSED] if "crossed" in data else [made.why_not] if made.why_not else []
         silent, less = int(trials.sum()) - made.n, int(trials.any(axis=1).sum()) - made.n_judges
         if silent:
             said.append(
                 UNINFORMATIVE.format(silent) + (f", all of {less} judge{'s' * (less > 1)} among them" if less else "")
             )
-        row: dict[str, Any] = {
-            "part": INTERACTION,
-            "term": f"judge:{term}",
-            "level": None,
-            "n": made.n,
-            "n_clusters": made.n_clusters,
-        }
+        row: dict[str, Any] = {"part": INTERACTION, "term": f"judge:{term}", "level": None}
+        row |= {"n": made.n, "n_clusters": made.n_clusters}
         if "crossed" not in data:
             row |= {"statistic": made.statistic, "df": made.df, "p_value": made.p_value}
         rows.append(row | {"reason": "; ".join(said)})
@@ -467,8 +460,8 @@ def knowledge_rows(analysis: Analysis, marks: pd.DataFrame) -> pd.DataFrame:
     scored, labels = np.isfinite(score), analysis.labels[:, verdicts.dimension]
     sides = [scored & (of_case > 0.5), scored & (of_case < 0.5)]
     used = sides[0] | sides[1]
-    right, wrong = (np.where(side, score, np.nan) for side in sides)
-    e = unpaired(right, wrong, analysis.sampling)
+    known, unknown = (np.where(side, score, np.nan) for side in sides)
+    e = unpaired(known, unknown, analysis.sampling)
     gap = intervals.t(e.difference)
     columns: dict[str, Any] = {
         "n": used.sum(axis=0),
@@ -494,7 +487,8 @@ def knowledge_rows(analysis: Analysis, marks: pd.DataFrame) -> pd.DataFrame:
     why = [~rows["answered_by"].notna(), rows["n"] == 0, rows["n_wrong"] == 0, rows["n_right"] == 0]
     texts = [NO_MODEL, NO_CASES, ONE_SIDE.format("right"), ONE_SIDE.format("wrong")]
     rows["reason"] = np.select(why, texts, "") if has_items else NO_ITEM
-    rows["lacks"] = pd.Series(NO_SPREAD, rows.index).where(rows["difference"].notna() & rows["difference_low"].isna())
+    bare = rows["difference"].notna() & rows["difference_low"].isna()
+    rows["lacks"] = pd.Series(NO_SPREAD, rows.index, dtype=object).where(bare, None)
     return rows
 
 
