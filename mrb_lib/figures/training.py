@@ -355,20 +355,21 @@ def trained_and_tested(table: pd.DataFrame, *, dimension: str | None = None, mar
 
     Parameters
     ----------
-    table : rows of `transfer` with part "trained": judge, dimension, subfield, accuracy, low, high, in_training; null
-        where undefined
+    table : rows of `gains` with part "trained": tuned, dimension, subfield, value_tuned with _low and _high,
+        trained_on, in_training; null where undefined
     dimension : the one to draw
     mark : words for the figure's face
     """
     rows = rows_of(table, part="trained", dimension=dimension)
-    by = ["trained_on", "judge"]
+    by = ["trained_on", "tuned"]
     order = rows[by].drop_duplicates().sort_values(by)
     tested = sorted(rows["subfield"].unique())
+    ends = ("value_tuned", "value_tuned_low", "value_tuned_high")
     wide = {
-        name: rows.pivot(index="judge", columns="subfield", values=name).reindex(index=order["judge"], columns=tested)
-        for name in ("accuracy", "low", "high", "in_training")
+        name: rows.pivot(index="tuned", columns="subfield", values=name).reindex(index=order["tuned"], columns=tested)
+        for name in (*ends, "in_training")
     }
-    values, low, high = (wide[name].to_numpy(dtype=float) for name in ("accuracy", "low", "high"))
+    values, low, high = (wide[name].to_numpy(dtype=float) for name in ends)
     figure = canvas(PAGE, rows_height(len(order), 0.26, 1.5))
     axes = figure.subplots()
     down = [f"{label(judge, 26)}: {label(trained_on, 30)}" for trained_on, judge in order.itertuples(index=False)]
@@ -409,8 +410,8 @@ def domain_losses(table: pd.DataFrame, *, order_by: str | None = None, mark: str
 
     Parameters
     ----------
-    table : rows of `transfer` with part "out_of_domain": dimension, subfield (null: all), difference, difference_low,
-        difference_high; null where undefined
+    table : rows of `gains` with part "out_of_domain": dimension, subfield (null: all), gain, low, high; null where
+        undefined
     order_by : the dimension that orders the rows
     mark : words for the figure's face
     """
@@ -418,7 +419,7 @@ def domain_losses(table: pd.DataFrame, *, order_by: str | None = None, mark: str
     own = rows.dropna(subset="subfield")
     whole = rows[rows["subfield"].isna()].assign(subfield="all left out")
     figure = panels(
-        own, value="difference", axis_label="difference of accuracy (percentage points)", rows="subfield",
+        own, value="gain", axis_label="difference of accuracy (percentage points)", rows="subfield",
         order_by=order_by, below=whole, line_at=0.0,
     )  # fmt: skip
     write_mark(figure, mark)

@@ -100,12 +100,12 @@ def matrix(values: int = 8) -> pd.DataFrame:
     for left_out in [None, *departments]:
         for tested in departments:
             accuracy = 0.78 + rng.normal(0, 0.02) - (0.1 if tested == left_out else 0)
-            rows.append({"part": "trained", "judge": f"without-{left_out or 'nothing'}", "dimension": "overall",
+            rows.append({"part": "trained", "tuned": f"without-{left_out or 'nothing'}", "dimension": "overall",
                          "subfield": tested, "trained_on": "all" if left_out is None else f"all but {left_out}",
-                         "in_training": tested != left_out, "accuracy": accuracy, "low": accuracy - 0.04,
-                         "high": accuracy + 0.04})  # fmt: skip
+                         "in_training": tested != left_out, "value_tuned": accuracy, "value_tuned_low": accuracy - 0.04,
+                         "value_tuned_high": accuracy + 0.04})  # fmt: skip
     table = pd.DataFrame(rows).astype({"in_training": "boolean"})
-    table.loc[3, ["accuracy", "low", "high"]] = np.nan
+    table.loc[3, ["value_tuned", "value_tuned_low", "value_tuned_high"]] = np.nan
     return table
 
 
@@ -198,8 +198,8 @@ def test_gains_have_a_panel_a_dimension_and_name_bases_only_where_a_judge_has_se
 
 def test_losses_have_a_row_a_domain_and_all_of_them_below_a_line(flaws: Flaws) -> None:
     rows = [
-        {"part": "out_of_domain", "dimension": dimension, "subfield": name, "difference": 0.01 * i,
-         "difference_low": 0.01 * i - 0.05, "difference_high": 0.01 * i + 0.05}
+        {"part": "out_of_domain", "dimension": dimension, "subfield": name, "gain": 0.01 * i,
+         "low": 0.01 * i - 0.05, "high": 0.01 * i + 0.05}
         for dimension in ("accuracy", "overall")
         for i, name in enumerate([None, "Neurology", "oral_cavity"])
     ]  # fmt: skip
@@ -215,7 +215,7 @@ def test_a_mark_is_on_the_face_of_every_figure_and_takes_one_strip_with_the_othe
 ) -> None:
     spans = gains(2).assign(low=0.0, high=0.1)
     lost = pd.DataFrame({"part": "out_of_domain", "dimension": "overall", "subfield": ["Neurology", None],
-                         "difference": 0.1, "difference_low": 0.0, "difference_high": 0.2})  # fmt: skip
+                         "gain": 0.1, "low": 0.0, "high": 0.2})  # fmt: skip
     mark = "RANDOM WEIGHTS BEFORE TRAINING"
     for drawn in (
         training_curves(curves(), mark=mark), gains_by_dimension(spans, mark=mark), domain_losses(lost, mark=mark),

@@ -6,11 +6,9 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.core.panel import Panel
-from mrb_lib.stats.core.scoring import score
-from mrb_lib.stats.resampling.resample import cluster_codes
-from mrb_lib.stats.significance.paired import PairOptions
-from mrb_lib.stats.transfer.trained import OUT_OF_DOMAIN, trained_rows
-from tests.stats.transfer.test_trained import ACCURACIES, CASES, GOLD, WITH, WITHOUT, leave_one_out, trained_on
+from mrb_lib.stats.left_out import OUT_OF_DOMAIN
+from tests.stats.small_tables import rows_of_panel
+from tests.stats.tables.test_left_out import ACCURACIES, CASES, GOLD, WITH, WITHOUT, leave_one_out, trained_on
 
 BENCHMARKS = 60
 
@@ -24,11 +22,14 @@ def test_intervals_of_the_loss_out_of_domain_hold_the_truth_overall_and_in_each_
     names = [f"d{i:02d}" for i in range(BENCHMARKS)]
     panel = Panel(list(ACCURACIES), names, [0], choice, None, pd.DataFrame())
     panel = panel.without_seen(trained_on(), CASES["case_id"])
-    scored = score(panel, np.tile(label, (BENCHMARKS, 1)), "balanced").score
-    options = PairOptions("balanced", "none", "dimension", None, 200, 0)
-    frames = trained_rows(panel, scored, CASES, leave_one_out(), cluster_codes(CASES, "cluster"), options)
-    (lost,) = [frame for frame in frames if (frame["part"] == OUT_OF_DOMAIN).all()]
-    holds = (lost["difference_low"] <= WITHOUT - WITH) & (lost["difference_high"] >= WITHOUT - WITH)
+    gold = pd.DataFrame(
+        {"case_id": np.tile(CASES["case_id"], BENCHMARKS), "dimension": np.repeat(names, len(label)),
+         "choice": np.tile(list(GOLD), BENCHMARKS)}
+    )  # fmt: skip
+    options = {"records": leave_one_out(), "cluster": "cluster", "resamples": 200}
+    made = rows_of_panel("gains", CASES, panel, gold, **options)
+    lost = made[made["part"] == OUT_OF_DOMAIN]
+    holds = (lost["low"] <= WITHOUT - WITH) & (lost["high"] >= WITHOUT - WITH)
     held = holds.groupby(lost["subfield"].fillna("all")).agg(["mean", "size"])
     assert held["size"].tolist() == [BENCHMARKS] * 4
     assert held["mean"].between(0.9, 0.99).all(), held

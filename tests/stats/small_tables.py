@@ -111,10 +111,11 @@ def gains(
     target: float | None = None,
     **options: Any,
 ) -> pd.DataFrame:
-    """The table `gains` of frames."""
+    """The table `gains` of frames, without the rows of part `benchmark`."""
     given = {"margin": margin, "target": target}
     own = {name: value for name, value in given.items() if value is not None}
-    return rows_of("gains", cases, verdicts, gold, own=own, groups=groups, **options)
+    rows = rows_of("gains", cases, verdicts, gold, own=own, groups=groups, **options)
+    return rows[rows["part"] != "benchmark"].reset_index(drop=True)
 
 
 def with_first(pairs: pd.DataFrame, judge: str) -> pd.DataFrame:

@@ -84,12 +84,12 @@ def left_out(table: pd.DataFrame, *, by: str, dimension: str, note: str) -> str:
 
     Parameters
     ----------
-    table : the table `transfer`
+    table : the table `gains`
     by : the column of the domains that were left out
     note : what is to be said first
     """
     rows = table[(table["part"] == "out_of_domain") & (table["by"] == by) & (table["dimension"] == dimension)]
-    known = rows.dropna(subset="difference")
+    known = rows.dropna(subset="gain")
     if known.empty:
         cannot = f"What leaving a {by} out of training costs cannot be told {on(dimension)}."
         return " ".join(filter(None, (note, cannot, _elsewhere(table, dimension))))
@@ -97,15 +97,15 @@ def left_out(table: pd.DataFrame, *, by: str, dimension: str, note: str) -> str:
     said = [note]
     if len(whole):
         row = whole.iloc[0]
-        low, high = row["difference_low"], row["difference_high"]
-        shown = "is worse" if high < 0 else "is better" if low > 0 else "is not shown to differ"
+        low, high = row["low"], row["high"]
+        shown = "is worse" if high < 0 else "is better" if low > 0 else "does not differ significantly"
         said.append(
-            f"{opening(dimension)}, a judge that was trained without a {by} {shown} there: {points(row, 'difference')} "
+            f"{opening(dimension)}, a judge that was trained without a {by} {shown} there: {points(row, 'gain')} "
             f"against judges that were trained with it, over {int(row['n']):,} cases."
         )
     if len(parts) > 1:
-        worst = parts.nsmallest(1, "difference").iloc[0]
-        said.append(f"The difference is lowest on {worst['subfield']}, {points(worst, 'difference')}.")
+        worst = parts.nsmallest(1, "gain").iloc[0]
+        said.append(f"The difference is lowest on {worst['subfield']}, {points(worst, 'gain')}.")
     said.append(_elsewhere(table, dimension))
     return " ".join(filter(None, said))
 
@@ -113,11 +113,11 @@ def left_out(table: pd.DataFrame, *, by: str, dimension: str, note: str) -> str:
 def _elsewhere(table: pd.DataFrame, dimension: str) -> str:
     """How judges do that were trained on another benchmark."""
     rows = table[(table["part"] == "benchmark") & (table["dimension"] == dimension) & table["in_training"].eq(False)]
-    rows = rows.dropna(subset="accuracy")
+    rows = rows.dropna(subset="value_tuned")
     if rows.empty:
         return ""
-    best = rows.sort_values(["accuracy", "judge"], ascending=[False, True]).iloc[0]
+    best = rows.sort_values(["value_tuned", "tuned"], ascending=[False, True]).iloc[0]
     return (
-        f"Of judges trained on another benchmark, {best['judge']} ({best['trained_on']}) is the most accurate here: "
-        f"{percent(best, 'accuracy', 'low', 'high')}."
+        f"Of judges trained on another benchmark, {best['tuned']} ({best['trained_on']}) is the most accurate here: "
+        f"{percent(best, 'value_tuned')}."
     )

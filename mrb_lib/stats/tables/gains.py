@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats import intervals
+from mrb_lib.stats import intervals, left_out
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import (
     CLUSTER,
@@ -135,7 +135,7 @@ def of_curve(rows: pd.DataFrame) -> str:
     "gains",
     question="is a judge that was trained further better than its base, at what price, and what contributed",
     columns=[
-        Column("part", "what was compared: a quantity, ingredient, size, curve or fit", "text"),
+        Column("part", "quantity, ingredient, size, curve, fit, trained, out_of_domain or benchmark", "text"),
         Column("quantity", "accuracy, consistency, first_rate, brier (lower is better) or longer_rate", "text"),
         Column("base", "judge that the other was trained from, or is compared with", "text"),
         Column("tuned", "judge that was trained further", "text"),
@@ -167,6 +167,10 @@ def of_curve(rows: pd.DataFrame) -> str:
         Column("setting_tuned", "its value in the recipe of the tuned judge", "text"),
         Column("n_runs_base", "judges trained by the recipe of the base", "count"),
         Column("n_runs_tuned", "judges trained by the recipe of the tuned judge", "count"),
+        Column("method", "how the judge was trained: sft, dpo or reward", "text"),
+        Column("trained_on", "domains, or the benchmark, that the judge was trained on", "text"),
+        Column("tested_on", "domain, or benchmark, that value_tuned is of", "text"),
+        Column("in_training", "whether the judge was trained on this domain", "yes/no"),
         Column("recipe", "how the judges of a series were trained, but for the size", "text"),
         Column("n_training", "training cases; of the curve, twice the most", "count"),
         Column("n_sizes", "different numbers of training cases in the series", "count"),
@@ -178,7 +182,7 @@ def of_curve(rows: pd.DataFrame) -> str:
     ],
     sentence=better_than_base,
     headline=("gain", "low", "high", "p_adjusted", "n", "n_seen", "value_base", "value_tuned"),
-    uses=(*TESTED, "judge_groups", "training", "records", "pairs"),
+    uses=(*TESTED, "judge_groups", "training", "records", "pairs", "benchmark_name"),
     reads=("p_a",),
     why_no_ratings="",
     options={
@@ -190,7 +194,10 @@ def gains(analysis: Analysis, *, margin: float | None = None, target: float | No
     """Compare judges with those they were trained from, recipes that differ in one entry, and sizes of training sets.
 
     Pairs are those of `pairs`, or those that `records` and `judge_groups` tell. Of recorded pairs the other quantities
-    are compared as well. Cases that either judge was trained on are left out. Each quantity is corrected by itself.
+    are compared as well. Parts `trained` and `out_of_domain` are of judges that were trained without a value of a
+    column, on that value, against judges of the same recipe that were trained with it (`value_base`); part `benchmark`
+    is of all judges with a record, on this benchmark. Cases that either judge was trained on are left out. Each
+    quantity is corrected by itself.
 
     Parameters
     ----------
@@ -218,9 +225,12 @@ def gains(analysis: Analysis, *, margin: float | None = None, target: float | No
     ]
     if analysis.records is not None:
         frames += _ingredients(analysis, values) + _sizes(analysis, target)
+        frames += left_out.trained_rows(analysis, analysis.records)
+        frames += left_out.benchmark_rows(analysis, analysis.records)
     if not frames:
         return pd.DataFrame()
     rows = pd.concat(frames, ignore_index=True)
+    rows = rows.reindex(columns=list(dict.fromkeys(("base", "tuned", *rows.columns))))
     group = analysis.judge_groups.drop_duplicates("judge").set_index("judge")["group"]
     return rows.assign(group_base=rows["base"].map(group), group_tuned=rows["tuned"].map(group))
 

@@ -21,21 +21,17 @@ from mrb_lib.stats.columns import (
     TESTS,
     Column,
     N,
-    estimated,
     table,
 )
 from mrb_lib.stats.contrasts import ALPHA
-from mrb_lib.stats.core.scoring import score
 from mrb_lib.stats.estimation import FloatArray, IntArray, divide
 from mrb_lib.stats.multiplicity import adjust_families
 from mrb_lib.stats.phrases import interval, main_dimension, opening
 from mrb_lib.stats.pooling import Domains, Pooled, domain_accuracies, pool, proportion
 from mrb_lib.stats.rankings import MOST_PERMUTATIONS, by_domain, expected, kendall, shuffled, straddles, taus
 from mrb_lib.stats.scoring import FEWEST_OF_ALL, decisive_worth, ranking
-from mrb_lib.stats.significance.paired import PairOptions
 from mrb_lib.stats.subfields import columns_of, subfield_values
 from mrb_lib.stats.tables.accuracy import PARTIAL
-from mrb_lib.stats.transfer import trained
 from mrb_lib.tables.errors import InputError
 
 DOMAIN, SUMMARY, LEAVE_ONE_OUT, RANKING = "domain", "summary", "leave_one_out", "ranking"
@@ -155,16 +151,10 @@ def in_a_new_domain(rows: pd.DataFrame) -> str:
         Column("expected_tau", "what domains drawn at random would give", "coefficient"),
         Column("expected_low", "lower end of the central 95% of those", "coefficient"),
         Column("expected_high", "upper end of the central 95% of those", "coefficient"),
-        Column("method", "how the judge was trained: sft, dpo or reward", "text"),
-        Column("trained_on", "domains, or the benchmark, that the judge was trained on", "text"),
-        Column("tested_on", "domain, or benchmark, that the accuracy is of", "text"),
-        Column("in_training", "whether the judge was trained on this domain", "yes/no"),
-        Column("in_domain_accuracy", "mean score of judges trained with the domain, same cases", "share 0-1"),
-        estimated("difference", "accuracy minus in_domain_accuracy", "difference"),
     ],
     sentence=in_a_new_domain,
     headline=("rank", "accuracy", "prediction_low", "prediction_high", "kendall_tau"),
-    uses=(*TESTED, "records", "benchmark_name"),
+    uses=TESTED,
     why_no_ratings="",
 )
 def transfer(analysis: Analysis) -> pd.DataFrame:
@@ -194,7 +184,7 @@ def transfer(analysis: Analysis) -> pd.DataFrame:
             _rankings(analysis, member, names),
         ]
         frames.append(pd.concat(own, ignore_index=True).assign(by=column, n_unassigned=int((member < 0).sum())))
-    rows = pd.concat([*frames, *_trained(analysis)], ignore_index=True)
+    rows = pd.concat(frames, ignore_index=True)
     rows["reason"] = [_joined(*pair) for pair in zip(rows["reason"], rows.pop("reason_2"), strict=True)]
     whole = rows["subfield"].isna()
     together = [rows[name] for name in ("by", "dimension", "part")] + [whole]
@@ -203,20 +193,6 @@ def transfer(analysis: Analysis) -> pd.DataFrame:
     p = np.asarray(rows["p_value"], dtype=np.float64)
     rows["p_adjusted"], size = adjust_families(p, family, analysis.correction or "holm")
     return rows.assign(family=np.where(np.isnan(p), np.nan, size))
-
-
-def _trained(analysis: Analysis) -> list[pd.DataFrame]:
-    """Return the rows of judges whose training is known, which stay here until `gains` has them."""
-    if analysis.records is None or analysis.panel is None:
-        return []
-    options = PairOptions("balanced", "none", "dimension", None, analysis.resamples, analysis.seed)
-    worth = score(analysis.panel, analysis.labels.T, analysis.policy).score
-    codes = analysis.sampling.codes
-    rows = trained.trained_rows(analysis.panel, worth, analysis.cases, analysis.records, codes, options)
-    if analysis.benchmark_name:
-        here = analysis.records, codes, analysis.benchmark_name
-        rows += trained.benchmark_rows(analysis.panel, worth, *here)
-    return [each if "p_value" in each else each.assign(p_value=np.nan) for each in rows]
 
 
 def _joined(*texts: object) -> str:

@@ -91,14 +91,14 @@ def test_whether_it_looks_may_be_unknown() -> None:
 
 
 def lost(*rows: tuple[str | None, float, float, float]) -> pd.DataFrame:
-    names = ["subfield", "difference", "difference_low", "difference_high"]
+    names = ["subfield", "gain", "low", "high"]
     shared = {
         "part": "out_of_domain",
         "by": "organ",
         "dimension": "overall",
         "n": 80,
         "in_training": None,
-        "accuracy": 0.7,
+        "value_tuned": 0.7,
     }
     return pd.DataFrame(rows, columns=names).assign(**shared)
 
@@ -107,7 +107,7 @@ def lost(*rows: tuple[str | None, float, float, float]) -> pd.DataFrame:
     ("ends", "said"),
     [
         ((-0.2, -0.05), "is worse there"),
-        ((-0.2, 0.05), "is not shown to differ there"),
+        ((-0.2, 0.05), "does not differ significantly there"),
         ((0.01, 0.2), "is better there"),
     ],
 )
@@ -120,8 +120,8 @@ def test_what_leaving_out_costs_is_told_by_its_interval(ends: tuple[float, float
 
 
 def test_judges_of_another_benchmark_are_told() -> None:
-    other = {"part": "benchmark", "dimension": "overall", "in_training": False, "judge": "general", "by": None,
-             "trained_on": "pairs", "accuracy": 0.6, "low": 0.5, "high": 0.7}  # fmt: skip
+    other = {"part": "benchmark", "dimension": "overall", "in_training": False, "tuned": "general", "by": None,
+             "trained_on": "pairs", "value_tuned": 0.6, "value_tuned_low": 0.5, "value_tuned_high": 0.7}  # fmt: skip
     table = pd.concat([lost((None, -0.1, -0.2, 0.0)), pd.DataFrame([other])], ignore_index=True)
     text = left_out(table, by="organ", dimension="overall", note="")
     assert left_out(table, by="dataset", dimension="overall", note="").endswith(text[text.index("Of judges trained") :])

@@ -9,21 +9,16 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.analyze import analyze
-from mrb_lib.stats.transfer.trained import NO_CASES, NO_PAIR
+from mrb_lib.stats.left_out import NO_CASES, NO_PAIR
 from tests.stats.small_tables import annotations_of, cases_of, gold_of, rows_of, significance, verdicts_of, with_first
 from tests.training_records import recipes_of
 
 
-def transfer(
-    verdicts: pd.DataFrame,
-    gold: pd.DataFrame,
-    cases: pd.DataFrame,
-    *,
-    benchmark_name: str = "tables",
-    **options: object,
+def gains(
+    verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, *, benchmark_name: str = "t", **options: object
 ) -> pd.DataFrame:
     meta = BenchmarkMeta(benchmark_name, "general", ("overall",))
-    return rows_of("transfer", cases, verdicts, gold, meta=meta, **options)
+    return rows_of("gains", cases, verdicts, gold, meta=meta, **options)
 
 
 N, VALUES = 900, ("brain", "eye", "lung")
@@ -68,8 +63,8 @@ ACCURACIES = {judge: np.where(CASES["organ"] == value, WITHOUT, WITH) for judge,
 
 @pytest.fixture(scope="module")
 def rows() -> pd.DataFrame:
-    return transfer(
-        judged(ACCURACIES), gold_of(GOLD), CASES, records=leave_one_out(), training=trained_on(), by="organ",
+    return gains(
+        judged(ACCURACIES), gold_of(GOLD), CASES, records=leave_one_out(), training=trained_on(),
         benchmark_name="here", resamples=200,
     )  # fmt: skip
 
@@ -78,11 +73,11 @@ def test_the_matrix_of_trained_on_and_tested_on_has_a_cell_each_over_unseen_case
     matrix = rows[rows["part"] == "trained"]
     assert len(matrix) == 9
     for row in matrix.to_dict("records"):
-        own = JUDGES[row["judge"]] == row["subfield"]
-        assert row["trained_on"] == f"all but {JUDGES[row['judge']]}"
+        own = JUDGES[row["tuned"]] == row["subfield"]
+        assert row["trained_on"] == f"all but {JUDGES[row['tuned']]}"
         assert row["in_training"] is not own
         assert (row["n"], row["n_seen"]) == ((300, 0) if own else (60, 240))
-        assert row["low"] < (WITHOUT if own else WITH) < row["high"]
+        assert row["value_tuned_low"] < (WITHOUT if own else WITH) < row["value_tuned_high"]
 
 
 def test_the_loss_out_of_domain_is_found_and_paired_by_case(rows: pd.DataFrame) -> None:
@@ -91,11 +86,11 @@ def test_the_loss_out_of_domain_is_found_and_paired_by_case(rows: pd.DataFrame) 
     )
     assert sorted(lost.index) == ["all", "brain", "eye", "lung"]
     assert lost["n"].to_dict() == {"all": 180, **dict.fromkeys(VALUES, 60)}
-    assert (lost["accuracy"] - lost["in_domain_accuracy"]).to_numpy() == pytest.approx(lost["difference"].to_numpy())
-    assert lost["difference_low"]["all"] < WITHOUT - WITH < lost["difference_high"]["all"] < 0
+    assert (lost["value_tuned"] - lost["value_base"]).to_numpy() == pytest.approx(lost["gain"].to_numpy())
+    assert lost["low"]["all"] < WITHOUT - WITH < lost["high"]["all"] < 0
     assert lost["p_value"]["all"] < 0.001
-    assert lost["judge"]["eye"] == "without-eye"
-    assert pd.isna(lost["judge"]["all"])
+    assert lost["tuned"]["eye"] == "without-eye"
+    assert pd.isna(lost["tuned"]["all"])
 
 
 def test_with_one_judge_trained_with_the_domain_the_loss_is_a_pair_of_the_table_significance() -> None:
@@ -104,16 +99,16 @@ def test_with_one_judge_trained_with_the_domain_the_loss_is_a_pair_of_the_table_
     stated = stated.assign(left_out=["eye", None], left_out_column=["organ", None]).astype(
         {"left_out": "str", "left_out_column": "str"}
     )
-    made = transfer(verdicts, gold_of(GOLD), CASES, records=stated, by="organ", resamples=200)
+    made = gains(verdicts, gold_of(GOLD), CASES, records=stated, resamples=200)
     row = made[(made["part"] == "out_of_domain") & (made["subfield"] == "eye")].iloc[0]
     named = verdicts.assign(judge=verdicts["judge"].map({"without-eye": "1", "on-all": "2"}))
     pairs = significance(named, gold_of(GOLD), CASES, by="organ", resamples=200)
     pair = with_first(pairs[(pairs["part"] == "pair") & (pairs["subfield"] == "eye")], "1").iloc[0]
     assert row["n"] == pair["n"] == 300
-    same = {"difference": "difference", "difference_low": "low", "difference_high": "high", "p_value": "p_value"}
+    same = {"gain": "difference", "low": "low", "high": "high", "p_value": "p_value"}
     for ours, theirs in same.items():
         assert row[ours] == pytest.approx(pair[theirs])
-    whole = made[(made["part"] == "trained") & (made["judge"] == "on-all")]
+    whole = made[(made["part"] == "trained") & (made["tuned"] == "on-all")]
     assert set(whole["trained_on"]) == {"all"}
     assert whole["in_training"].all()
 
@@ -123,12 +118,11 @@ def test_a_judge_is_shown_on_the_benchmark_with_the_one_it_was_trained_on(rows: 
     assert set(home["tested_on"]) == {"here"}
     assert set(home["trained_on"]) == {"b"}
     assert home["in_training"].all()  # it was trained on cases of this one, whatever that was called then
-    abroad = transfer(
+    abroad = gains(
         judged(ACCURACIES),
         gold_of(GOLD),
         CASES,
         records=leave_one_out(),
-        by="organ",
         benchmark_name="here",
         resamples=0,
     )
@@ -141,43 +135,40 @@ def test_where_nothing_is_left_the_cell_is_null_with_the_reason() -> None:
     everything = pd.concat(
         [pd.DataFrame({"judge": judge, "case_id": CASES["case_id"]}) for judge in list(JUDGES)[1:]]
     ).astype("str")
-    made = transfer(
-        judged(ACCURACIES), gold_of(GOLD), CASES, records=leave_one_out(), training=everything, by="organ", resamples=0
-    )
-    cells = made[(made["part"] == "trained") & (made["judge"] == "without-eye")]
-    assert cells["accuracy"].isna().all()
+    made = gains(judged(ACCURACIES), gold_of(GOLD), CASES, records=leave_one_out(), training=everything, resamples=0)
+    cells = made[(made["part"] == "trained") & (made["tuned"] == "without-eye")]
+    assert cells["value_tuned"].isna().all()
     assert set(cells["reason"]) == {NO_CASES}
     lost = made[made["part"] == "out_of_domain"]
-    assert lost["difference"].isna().all()
+    assert lost["gain"].isna().all()
     assert lost["reason"].str.contains(NO_PAIR).all()
 
 
 def test_judges_of_other_bases_or_recipes_are_not_compared() -> None:
     stated = leave_one_out()
     apart = stated.assign(recipe=[{"swap": True}, {"swap": False}, {"swap": True}])
-    made = transfer(judged(ACCURACIES), gold_of(GOLD), CASES, records=apart, by="organ", resamples=0)
+    made = gains(judged(ACCURACIES), gold_of(GOLD), CASES, records=apart, resamples=0)
     lost = made[(made["part"] == "out_of_domain") & made["subfield"].notna()]
-    assert set(lost["judge"]) == {"without-brain", "without-lung"}
+    assert set(lost["tuned"]) == {"without-brain", "without-lung"}
     bases = stated.assign(base_revision=["x", "y", "z"])
-    made = transfer(judged(ACCURACIES), gold_of(GOLD), CASES, records=bases, by="organ", resamples=0)
-    assert made[(made["part"] == "out_of_domain")]["difference"].isna().all()
+    made = gains(judged(ACCURACIES), gold_of(GOLD), CASES, records=bases, resamples=0)
+    assert made[(made["part"] == "out_of_domain")]["gain"].isna().all()
 
 
 def test_judges_that_leave_folds_out_are_told_apart_by_the_folds_of_the_split() -> None:
     moved = CASES.assign(fold=CASES["organ"].where(np.arange(N) >= 30, "lung"))
     stated = leave_one_out().assign(recipe=[{"left_out": ["organ", value]} for value in VALUES])
-    made = transfer(judged(ACCURACIES), gold_of(GOLD), moved, records=stated, by="organ", resamples=0)
-    cells = made[(made["part"] == "trained") & (made["judge"] == "without-lung")].set_index("subfield")
+    made = gains(judged(ACCURACIES), gold_of(GOLD), moved, records=stated, resamples=0)
+    cells = made[(made["part"] == "trained") & (made["tuned"] == "without-lung")].set_index("subfield")
     assert cells["n"].to_dict() == {"brain": 290, "eye": 290, "lung": 320}
     assert set(cells["by"]) == {"organ"}
-    assert made[made["part"] == "out_of_domain"]["difference"].notna().all()
+    assert made[made["part"] == "out_of_domain"]["gain"].notna().all()
 
 
-def test_without_records_nothing_changes() -> None:
+def test_the_table_transfer_is_of_judges_whose_training_nobody_knows() -> None:
     votes = annotations_of(dict.fromkeys(("a", "b", "c"), GOLD))
     bench = Benchmark(BenchmarkMeta("here", "general", ("overall",)), CASES, votes)
     none = analyze(bench, judged(ACCURACIES), "transfer", by="organ", resamples=50)
     assert set(none["part"]) == {"domain", "summary", "leave_one_out", "ranking"}
-    some = analyze(bench, judged(ACCURACIES), "transfer", by="organ", resamples=50, records=leave_one_out())
-    pd.testing.assert_frame_equal(some[some["part"].isin(none["part"])].reset_index(drop=True), none)
-    assert {"trained", "out_of_domain"} <= set(some["part"])
+    some = analyze(bench, judged(ACCURACIES), "gains", resamples=50, records=leave_one_out())
+    assert {"trained", "out_of_domain", "benchmark"} <= set(some["part"])
