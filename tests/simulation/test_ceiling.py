@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from tests.stats.small_tables import ceiling
 
-from .people import CONFUSION, JUDGE, SHARE, simulated
+from .people import CONFUSION, JUDGE, SHARE, benchmark_of, simulated
 from .shares import is_near
 
 
@@ -59,3 +61,20 @@ def test_coverage_of_annotators_judges_and_their_difference(n: int, benchmarks: 
         assert rows[value].mean() == pytest.approx(truth, abs=4 * rows[value].std() / np.sqrt(benchmarks))
         coverage = ((rows[low] <= truth) & (truth <= rows[high])).mean()
         assert is_near(coverage, 0.95, benchmarks, least=0.02), (name, coverage)
+
+
+@pytest.mark.slow
+def test_innocent_judges_are_seldom_accused() -> None:
+    """Twelve judges who err as the annotators do: any of them is called below or above in about 5% of benchmarks."""
+    generator, benchmarks, n, judges = np.random.default_rng(5), 400, 200, 12
+    truth = generator.integers(0, 2, (benchmarks, n))
+    labels = np.where(generator.random((3 + judges, benchmarks, n)) < 0.85, truth, 1 - truth)
+    annotations, cases, panel, names = benchmark_of(labels[:3], labels[3])
+    choice = np.full((judges, benchmarks, n, 2, 1), -2, dtype=np.int8)
+    choice[..., 0, 0] = labels[3:]
+    panel = replace(panel, judges=[f"j{k:02d}" for k in range(judges)], choice=choice)
+    table = ceiling(panel, annotations, cases, policy="official", dimensions=names, resamples=0)
+    rows = table[table["part"] == "judge"]
+    accused = rows["verdict"].isin(["below", "above"]).groupby(rows["dimension"]).any()
+    assert len(accused) == benchmarks
+    assert accused.mean() <= 0.07

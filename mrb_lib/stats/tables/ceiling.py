@@ -275,11 +275,9 @@ def _judges(analysis: Analysis, others: IntArray, own: FloatArray, absence: list
     p = np.concatenate([t_test(e) for e in made["difference"]])
     p = np.where(rows["representative"].fillna(False).to_numpy(dtype=bool), p, np.nan)
     within = ["by", "subfield", "dimension"] if analysis.family == "dimension" else []
-    families = np.zeros(len(p), dtype=np.int64)
-    if within:
-        families = np.asarray(rows.groupby(within, dropna=False).ngroup(), dtype=np.int64)
+    families = rows.groupby(within, dropna=False).ngroup() if within else pd.Series(0, rows.index)
     correction = analysis.correction or "holm"
-    adjusted, _ = adjust_families(p, families, correction)
+    adjusted, _ = adjust_families(p, np.asarray(families, dtype=np.int64), correction)
     differs = adjusted <= ALPHA
     verdict = np.select([differs & (rows["difference"] < 0), differs], [BELOW, ABOVE], UNCLEAR)
     shown = pd.Series(verdict, rows.index).mask(np.isnan(p))
