@@ -296,7 +296,7 @@ def labels(benchmark: Benchmark, rule: str = "majority") -> pd.DataFrame:
     benchmark = benchmark.of_one_choice
     if rule != POSTERIOR:
         return gold_labels(benchmark, cast(GoldRule, rule))
-    from mrb_lib.stats.gold.posterior import posterior  # only this rule fits a model
+    from mrb_lib.stats.posterior import posterior  # only this rule fits a model
 
     return posterior(
         benchmark.annotations,

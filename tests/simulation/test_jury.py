@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from mrb_lib.stats.core.panel import ABSENT, Panel
-from mrb_lib.stats.gold.dawid_skene import em, label_counts
+from mrb_lib.stats.dawid_skene import em, label_counts
 from mrb_lib.stats.juries import jury
 from mrb_lib.stats.juries.rows import means
 from mrb_lib.stats.juries.scores import scores_of

@@ -6,6 +6,6 @@ err; how the leaderboard moves with the rule that makes gold labels.
 
 from mrb_lib.stats.adjudicated import adjudicated_gold
 from mrb_lib.stats.gold.adjudication import reviewer_agreement
-from mrb_lib.stats.gold.posterior import posterior
+from mrb_lib.stats.posterior import posterior
 
 __all__ = ["adjudicated_gold", "posterior", "reviewer_agreement"]

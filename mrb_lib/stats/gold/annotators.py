@@ -11,8 +11,7 @@ import pandas as pd
 
 from mrb_lib.stats.annotators import encode_annotations
 from mrb_lib.stats.core.table import register_table
-from mrb_lib.stats.gold import reading
-from mrb_lib.stats.gold.dawid_skene import (
+from mrb_lib.stats.dawid_skene import (
     FEW_ANNOTATORS,
     MODELS,
     Fit,
@@ -22,6 +21,7 @@ from mrb_lib.stats.gold.dawid_skene import (
     fit_dimension,
     right_rate,
 )
+from mrb_lib.stats.gold import reading
 from mrb_lib.stats.options import TINY, FloatArray, IntArray, divide, join_reasons, typed
 from mrb_lib.stats.resampling.intervals import wilson
 from mrb_lib.stats.resampling.resample import NO_RESAMPLES, ONE_CLUSTER, block, cluster_codes, n_clusters, resampled
@@ -251,7 +251,7 @@ def bootstrap(
 
     Parameters
     ----------
-    fitted : one (cases, kind, counts, fit) a dimension, see `mrb_lib.stats.gold.dawid_skene.Fitted`
+    fitted : one (cases, kind, counts, fit) a dimension, see `mrb_lib.stats.dawid_skene.Fitted`
     codes : shape (all cases,), the cluster of each
     """
     refits = min(resamples, MOST_REFITS)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.dawid_skene import Fitted
 from mrb_lib.stats.gold.annotators import MOST_REFITS, refit, weights_of_kinds, why_not
-from mrb_lib.stats.gold.dawid_skene import Fitted
 from mrb_lib.stats.options import TINY, BoolArray, FloatArray, IntArray, divide, join_reasons
 from mrb_lib.stats.resampling.resample import block, cluster_sums, interval, interval_reason, n_clusters, resampled
 from mrb_lib.stats.resampling.robust import Estimate, few_clusters, t_interval

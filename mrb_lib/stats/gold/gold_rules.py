@@ -11,9 +11,9 @@ from mrb_lib.stats.annotators import Annotations, encode_annotations, votes_by_c
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import score
 from mrb_lib.stats.core.table import register_table
+from mrb_lib.stats.dawid_skene import FEW_ANNOTATORS, Fitted, fit_dimension
 from mrb_lib.stats.gold import reading
 from mrb_lib.stats.gold.correction import ENDS, corrected_rows
-from mrb_lib.stats.gold.dawid_skene import FEW_ANNOTATORS, Fitted, fit_dimension
 from mrb_lib.stats.gold.rankings import left_out, rankings, ranks
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_policy, divide, join_reasons, typed
 from mrb_lib.stats.resampling.resample import Ratios, cluster_codes, ratios

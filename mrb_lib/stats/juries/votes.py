@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mrb_lib.stats.core.panel import ABSENT, NULL, TIE
-from mrb_lib.stats.gold.dawid_skene import em, label_counts, patterns
+from mrb_lib.stats.dawid_skene import em, label_counts, patterns
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.tables.schema import CHOICES
 

@@ -384,4 +384,4 @@ def _totals(panel: Panel) -> pd.DataFrame:
     counted = panel.costs[[COUNTS[name] for name in names]].to_numpy(dtype=np.float64)
     totals = (panel.costs[names] * counted).sum(axis=1, min_count=1)
     made = pd.DataFrame({"tokens": totals, "n": counted.max(axis=1)}).groupby(panel.costs["judge"]).sum(min_count=1)
-    return made.reindex(panel.judges)
+    return made.reindex(panel.judges).astype("float64")

@@ -7,9 +7,9 @@ from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.votes import gold
+from mrb_lib.stats.dawid_skene import em, label_counts
 from mrb_lib.stats.gold.annotators import annotators, effective_wilson, kish_size
-from mrb_lib.stats.gold.dawid_skene import em, label_counts
-from mrb_lib.stats.gold.posterior import posterior
+from mrb_lib.stats.posterior import posterior
 from tests.stats.small_tables import annotations_of, cases_of
 
 FAST = {"resamples": 100, "seed": 0}

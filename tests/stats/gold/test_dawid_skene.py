@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from mrb_lib.stats.gold.dawid_skene import em, label_counts, patterns
+from mrb_lib.stats.dawid_skene import em, label_counts, patterns
 from mrb_lib.tables.errors import InputError
 
 

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import kendalltau
 
 from mrb_lib.stats.gold.gold_rules import RULES, gold_rules
-from mrb_lib.stats.gold.posterior import posterior
+from mrb_lib.stats.posterior import posterior
 from tests.stats.small_tables import accuracy, annotations_of, cases_of, gold_of, random_verdicts, verdicts_of
 
 FAST = {"resamples": 100, "seed": 0}

@@ -9,7 +9,7 @@ import pandas as pd
 
 from mrb_lib.benchmarks.votes import vote_columns, voting
 from mrb_lib.stats.annotators import encode_annotations
-from mrb_lib.stats.gold.dawid_skene import fit_dimension
+from mrb_lib.stats.dawid_skene import fit_dimension
 from mrb_lib.stats.options import FloatArray, encode, pick_dimensions
 from mrb_lib.tables.schema import CHOICES
 
