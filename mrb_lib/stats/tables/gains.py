@@ -230,9 +230,13 @@ def gains(analysis: Analysis, *, margin: float | None = None, target: float | No
     if not frames:
         return pd.DataFrame()
     rows = pd.concat(frames, ignore_index=True)
-    rows = rows.reindex(columns=list(dict.fromkeys(("base", "tuned", *rows.columns))))
+    rows = rows.reindex(columns=list(dict.fromkeys(("base", "tuned", "quantity", *rows.columns))))
     group = analysis.judge_groups.drop_duplicates("judge").set_index("judge")["group"]
-    return rows.assign(group_base=rows["base"].map(group), group_tuned=rows["tuned"].map(group))
+    return rows.assign(
+        quantity=rows["quantity"].fillna(ACCURACY),
+        group_base=rows["base"].map(group),
+        group_tuned=rows["tuned"].map(group),
+    )
 
 
 def case_quantities(analysis: Analysis) -> dict[str, FloatArray]:
