@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit, ndtr, ndtri, stdtrit
+from scipy.special import ndtr, ndtri, stdtrit
 
 from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, divide
 
@@ -86,13 +86,6 @@ def proportion(e: Estimate) -> Interval:
     """
     low, high = wilson(e.value, *_independent(e, e.value * (1 - e.value)))
     return Interval(np.minimum(low, e.value), np.maximum(high, e.value), _named("wilson", low))
-
-
-def on_log_odds(e: Estimate) -> Interval:
-    """Return the t interval of a value from 0 to 1 on the scale of log odds; NaN at 0 and 1 and without error."""
-    spread = np.where(e.value * (1 - e.value) > _NO_SPREAD, e.value * (1 - e.value), np.nan)
-    half = stdtrit(e.df, _UPPER) * np.where(e.error > _NO_SPREAD, e.error, np.nan) / spread
-    return Interval(expit(logit(e.value) - half), expit(logit(e.value) + half), _named("t", half))
 
 
 def on_log(e: Estimate) -> Interval:

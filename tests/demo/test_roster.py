@@ -10,14 +10,13 @@ import pytest
 from typer.testing import CliRunner
 
 from mrb_lib.benchmarks.benchmark import load
-from mrb_lib.benchmarks.votes import gold
 from mrb_lib.cli.app import app
 from mrb_lib.demo.judges import JUDGES
 from mrb_lib.demo.roster import ROSTER
 from mrb_lib.judges.roster.group_file import read_group_file
 from mrb_lib.judges.roster.groups import judge_groups
 from mrb_lib.judges.roster.roster import entries
-from mrb_lib.stats.accuracy import average
+from mrb_lib.stats.analyze import analyze
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import load_verdicts, read_run, run_folders
 
@@ -55,8 +54,8 @@ def test_every_run_says_simulated_and_the_file_says_the_groups(demo: Path) -> No
 def test_judges_are_better_than_what_they_are_tuned_from(demo: Path) -> None:
     benchmark = load(demo)
     verdicts = load_verdicts(demo / "runs", benchmark.cases)
-    mean = average(verdicts, gold(benchmark), benchmark.cases, policy="official", resamples=0)
-    level = mean.set_index("judge")["average"]
+    rows = analyze(benchmark, verdicts, "accuracy", policy="official", resamples=0, references=0)
+    level = rows[rows["dimension"] == "average"].set_index("judge")["accuracy"]
     assert all(level[each.name] > level[each.base] for each in ROSTER if each.base)
     assert level.idxmin() == "Imaginary-1B"
 

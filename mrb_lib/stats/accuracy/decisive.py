@@ -7,14 +7,11 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
-import pandas as pd
 
-from mrb_lib.stats.accuracy.references import BEST_CONSTANT
 from mrb_lib.stats.core.panel import ABSENT, NULL, TIE, Panel
 from mrb_lib.stats.core.scoring import columns_used, score
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, encode, with_ends
-from mrb_lib.stats.resampling.resample import cluster_sums, mean_over_clusters
-from mrb_lib.stats.resampling.robust import t_interval
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide, with_ends
+from mrb_lib.stats.resampling.resample import cluster_sums
 from mrb_lib.stats.resampling.shares import share_intervals
 from mrb_lib.stats.subfields import Group
 from mrb_lib.tables.schema import CHOICES
@@ -24,7 +21,6 @@ RATINGS = "decisive_accuracy and tie_share are of choices between two responses,
 ONE_SIDE = "decisive_accuracy is undefined: gold names one side only, which a constant would get right"
 FEWEST_OF_SIDE: Final = 5
 RARE_SIDE = f"no interval of decisive_accuracy: gold names one side in fewer than {FEWEST_OF_SIDE} clusters"
-SAME = "no interval of above_constant: the cases do not differ, or lie in one cluster"
 _SIDES = (CHOICES.index("A"), CHOICES.index("B"))
 
 
@@ -107,69 +103,3 @@ def _enough_of_sides(sides: FloatArray, n_of_side: FloatArray, codes: IntArray) 
     if largest > 1 and unsure.any():
         clusters[unsure] = (cluster_sums(codes, sides[unsure].T).values > 0).sum(axis=0)
     return np.asarray((clusters >= FEWEST_OF_SIDE).all(axis=0))
-
-
-def above_constant(
-    panel: Panel, worth: FloatArray, parts: Sequence[Group], codes: IntArray
-) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
-    """The mean scores above that of the best constant, as `paired`; NaN where the panel has no references.
-
-    Parameters
-    ----------
-    panel : see `mrb_lib.stats.accuracy.references.with_references`
-    worth : shape (judges, dimensions, cases), the scores of judges and references
-    """
-    if BEST_CONSTANT not in panel.judges:
-        unknown = np.full(worth.shape[:2], np.nan)
-        return [(unknown, unknown, unknown)] * len(parts)
-    # A judge may bear the name of a reference, which stands behind it.
-    constant = worth[len(panel.judges) - 1 - panel.judges[::-1].index(BEST_CONSTANT)]
-    return paired(worth, constant, parts, codes)
-
-
-def paired(
-    first: FloatArray, second: FloatArray, parts: Sequence[Group], codes: IntArray
-) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
-    """The mean of first minus second over the cases that have both, with its 95% interval, one triple a group.
-
-    Parameters
-    ----------
-    first, second : shape (judges, dimensions, cases), from 0 to 1, NaN where there is none; they broadcast
-
-    Returns
-    -------
-    value, low, high : shape (judges, dimensions); the t interval over clusters, of which `effective_clusters` gives
-        the degrees of freedom; null where there is no variation
-    """
-    difference = (first - second).reshape(-1, len(codes)).T
-    counted = np.isfinite(difference).astype(np.float64)
-    filled = np.nan_to_num(difference)
-    shape = np.broadcast_shapes(first.shape, second.shape)[:-1]
-    out = []
-    for part in parts:
-        estimate = mean_over_clusters(filled[part.cases], counted[part.cases], codes[part.cases])
-        low, high = t_interval(estimate, -1.0, 1.0)
-        out.append((estimate.value.reshape(shape), low.reshape(shape), high.reshape(shape)))
-    return out
-
-
-def tie_shares(
-    panel: Panel, annotations: pd.DataFrame, case_ids: pd.Series, policy: str
-) -> tuple[FloatArray, FloatArray]:
-    """The share of ties among each judge's choices and among the annotators' labels, by case; NaN where there is none.
-
-    Returns
-    -------
-    shape (judges, dimensions, cases), and (dimensions, cases)
-    """
-    read = panel.choice[..., *columns_used(panel, policy)]
-    own = divide((read == TIE).sum(axis=(3, 4)).astype(np.float64), (read >= 0).sum(axis=(3, 4)))
-    kept = annotations[annotations["dimension"].isin(panel.dimensions) & annotations["choice"].notna()]
-    shape = (len(panel.dimensions), len(case_ids))
-    cell = encode(kept["dimension"], panel.dimensions, "dimension") * shape[1]
-    cell += encode(kept["case_id"], pd.Index(case_ids), "case_id")
-    ties, labels = (
-        np.bincount(cell, weights, shape[0] * shape[1]).reshape(shape).astype(np.float64)
-        for weights in ((kept["choice"] == CHOICES[TIE]).to_numpy(np.float64), None)
-    )
-    return own, divide(ties, labels)

@@ -178,12 +178,3 @@ def _worth(policy: str, categories: int, tie: int) -> FloatArray:
         elif policy in ("balanced", "answered") and tie in (choice, label):
             table[label, choice] = 0.5
     return table
-
-
-def excluded_reason(policy: str, has_gold: bool, has_rows: bool) -> str:
-    """Why a judged case has no score."""
-    if not has_gold:
-        return NO_GOLD
-    if not has_rows:
-        return NOT_FIRST if policy == "official" else ONE_ORDER
-    return NO_ANSWER

@@ -214,14 +214,6 @@ def _estimates(item: Block, sums: FloatArray) -> FloatArray:
     return out
 
 
-def cell_sums(row: IntArray, column: IntArray, values: FloatArray, shape: tuple[int, int]) -> Summands:
-    """Sum values into the cells of a table: dense where it has few columns, which is faster, else sparse."""
-    if shape[1] > _DENSE:
-        return sparse.csr_array((values, (row, column)), shape=shape)
-    sums = np.bincount(row * shape[1] + column, weights=values, minlength=shape[0] * shape[1])
-    return np.asarray(sums, dtype=np.float64).reshape(shape)
-
-
 def indicator(group: IntArray, count: int) -> sparse.csr_array:
     """Which of `count` groups each row is in, shape (rows, count); sums by group are a product with it."""
     return sparse.csr_array((np.ones(len(group)), (np.arange(len(group)), group)), shape=(len(group), count))
