@@ -191,7 +191,7 @@ def test_a_finding_quotes_the_data_without_letting_it_steer_the_terminal(mrb: Ca
 
 def test_only_check_offers_to_show_all_findings(mrb: Callable, tmp_path: Path) -> None:
     (tmp_path / "t").mkdir()
-    numbers = {f"x{i}": i for i in range(9)}
+    numbers = {f"x{i}": str(i) for i in range(9)}  # text in JSON, which a CSV cannot tell from numbers
     rows = [{"case_id": i, "question": "", "response_a": f"a{i}", "response_b": f"b{i}", **numbers} for i in range(9)]
     (tmp_path / "t" / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
     assert mrb("import", "table", tmp_path / "t", tmp_path / "b").code == 0
