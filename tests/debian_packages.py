@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+from ctypes.util import find_library
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -28,11 +29,13 @@ def needs() -> list[Need]:
     """Return what each group of targets uses that pip does not bring."""
     postgresql = any(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     chromium = any(map(shutil.which, ("chromium-headless-shell", "chromium")))
+    libatomic = sys.platform != "linux" or find_library("atomic") is not None  # for the Node.js inside playwright
     return [
         Need("report", "Python's venv", "python3-venv", find_spec("ensurepip") is not None),
         Need("tests", "PostgreSQL", "postgresql", postgresql),
         Need("tests", "pdflatex", "texlive-latex-recommended", shutil.which("pdflatex") is not None),
         Need("browser", "Chromium", "chromium-headless-shell", chromium),
+        Need("browser", "libatomic", "libatomic1", libatomic),
     ]
 
 
