@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, Quantity, divide
-from mrb_lib.tables.schema import category_numbers
+from mrb_lib.tables.schema import Level, category_numbers
 
 Made = Quantity | Callable[[IntArray], Quantity]
 
@@ -144,6 +144,23 @@ def alpha(votes: FloatArray, values: FloatArray, level: str) -> Quantity:
         return 1 - divide((total - 1) * (together * apart).sum(axis=(-2, -1)), expected)
 
     return Quantity(adds, statistic)
+
+
+def estimated_alpha(labels: IntArray, values: FloatArray, level: Level) -> float:
+    """Return Krippendorff's alpha by the package `krippendorff`; NaN below two paired cases or two labels that occur.
+
+    Parameters
+    ----------
+    labels : shape (cases, raters), the position of each label among `values`; -1 where there is none
+    values : shape (K,), the labels as numbers
+    """
+    import krippendorff
+
+    votes = (labels[..., None] == np.arange(len(values))).sum(axis=1)
+    paired = votes[votes.sum(axis=1) >= 2]
+    if len(paired) < 2 or paired.any(axis=0).sum() < 2:
+        return np.nan
+    return float(krippendorff.alpha(value_counts=paired, value_domain=values, level_of_measurement=level))
 
 
 def icc(labels: IntArray, values: FloatArray, several: bool) -> Quantity:

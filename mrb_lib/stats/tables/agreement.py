@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.annotators import encode_annotations
-from mrb_lib.stats.coefficients import bias_index, coefficients, prevalence_index, scaled
+from mrb_lib.stats.coefficients import bias_index, coefficients, estimated_alpha, prevalence_index, scaled
 from mrb_lib.stats.columns import CLUSTER, DIMENSION, SUBFIELD, Column, estimated, table
 from mrb_lib.stats.core.table import TABLES, Option
 from mrb_lib.stats.estimation import BoolArray, IntArray, divide
@@ -136,6 +136,7 @@ def agreement(analysis: Analysis, *, pairwise: float = 1) -> pd.DataFrame:
 
     Notes
     -----
+    Alpha of all annotators is that of the package `krippendorff`, which the sums of its interval equal to rounding.
     Kappa is (PABAK - PI^2 + BI^2) / (1 - PI^2 + BI^2) with the indices of prevalence and bias, where PABAK is
     (q p - 1) / (q - 1) of the percent agreement p over q categories: what a low kappa owes to a dominant label, and
     what to annotators who use the labels differently. Coverage is simulated in `tests/simulation/test_agreement.py`.
@@ -148,6 +149,12 @@ def agreement(analysis: Analysis, *, pairwise: float = 1) -> pd.DataFrame:
     people = analysis.annotations["annotator"] != CONSENSUS
     used = np.isin(analysis.categories, analysis.annotations.loc[people, "choice"].dropna().unique())
     rows = _rows(analysis, labels, pd.DataFrame({"dimension": analysis.names}), used, NAMES).assign(part=ALL)
+    values = scaled(analysis.categories, analysis.level)
+    rows["krippendorff_alpha"] = [
+        estimated_alpha(labels[part.cases, d], values, cast(Level, analysis.level))
+        for part in analysis.parts
+        for d in range(len(analysis.names))
+    ]
     absence = rows["dimension"].map(dict(zip(analysis.names, map(coded.absence, range(labels.shape[1])), strict=True)))
     n = rows["n_cases"]
     some = [n.ge(2), n.eq(1), rows["n_unpaired"].gt(0)]

@@ -233,7 +233,7 @@ def gains(analysis: Analysis, *, margin: float | None = None, target: float | No
     rows = rows.reindex(columns=list(dict.fromkeys(("base", "tuned", "quantity", *rows.columns))))
     group = analysis.judge_groups.drop_duplicates("judge").set_index("judge")["group"]
     return rows.assign(
-        quantity=rows["quantity"].fillna(ACCURACY),
+        quantity=rows["quantity"].astype("str").fillna(ACCURACY),
         group_base=rows["base"].map(group),
         group_tuned=rows["tuned"].map(group),
     )

@@ -288,7 +288,7 @@ def test_ranking_says_of_which_share_of_labels_the_saving_is() -> None:
         {"judge": "two", "expected_label_saving": NAN, "label_share": 0.2},
     )
     text = conclusions.ranking(agreed, saving, dimension="overall")
-    assert "The ranking of the responders overall by one has a Kendall's tau of -0.24 with the annotators'." in text
+    assert "one ranks the responders overall with a Kendall's tau of -0.24 to the annotators" in text
     assert "With 20% of the labels kept, the verdicts of one would save 40% of the labels" in text
     assert "most" not in text
 

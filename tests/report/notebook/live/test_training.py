@@ -108,9 +108,9 @@ class TestJudgesTrainedOnTheSpot:
 
     def test_give_every_table_about_training(self, live: TrainedJudges) -> None:
         gains = live.workspace.analyze("gains")
-        assert set(gains["base"]) == {"RANDOM-WEIGHTS+packed"} and gains["n_seen"].eq(0).all()
-        learning = live.workspace.analyze("learning")
-        assert {"ingredient", "size", "curve"} <= set(learning["part"])
+        pairs = gains[gains["part"] == gains["quantity"]]
+        assert set(pairs["base"]) == {"RANDOM-WEIGHTS+packed"} and pairs["n_seen"].eq(0).all()
+        assert {"ingredient", "size", "curve"} <= set(gains["part"])
         images = without_images(live.workspace, dimension="overall")
         pairs = images.loc[images["part"] == "accuracy", ["base", "tuned"]].to_numpy().tolist()
         (judge,) = {tuned for _, tuned in pairs if not tuned.endswith(BLANKED)}
@@ -160,7 +160,7 @@ class TestDomains:
             learnt = cases[cases["case_id"].isin(training.loc[training["judge"] == judge, "case_id"])]
             assert fold not in set(learnt["fold"]) and len(learnt)
         assert set(made.workspace.verdicts["case_id"]) == set(cases.loc[cases["split"] == "test", "case_id"])
-        table = made.workspace.analyze("transfer", by="department", dimension="overall")
+        table = made.workspace.analyze("gains", dimension="overall")
         assert {"trained", "out_of_domain"} <= set(table["part"])
         assert made.mark == MARK and " or ".join(records["left_out"]).split(" or ")[0] in made.note
 
