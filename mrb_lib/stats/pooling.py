@@ -161,7 +161,7 @@ def pool(effect: FloatArray, variance: FloatArray) -> Pooled:
 
 
 class Predictive(NamedTuple):
-    """What to expect of a new member of each of m populations: a mixture of normal distributions.
+    """Predict a new member of each of m populations: a mixture of normal distributions.
 
     Attributes
     ----------

@@ -89,7 +89,7 @@ def split_labels(choice: str) -> tuple[str, ...]:
 
 
 def are_numbers(categories: Iterable[str]) -> bool:
-    """Whether all labels are finite numbers."""
+    """Return True if all labels are finite numbers."""
     try:
         return all(isfinite(float(name)) for name in categories)
     except ValueError:

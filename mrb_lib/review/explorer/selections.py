@@ -59,7 +59,7 @@ class Selections:
         return self._kept[key]
 
     def facets(self, query: Query, scope: Scope) -> pd.DataFrame:
-        """How many cases each further filter would leave, see `mrb_lib.review.failures.query.facets`."""
+        """Count the cases that each further filter would leave, see `mrb_lib.review.failures.query.facets`."""
         cases, texts = self.data.benchmark.cases, self._texts_for(query)
         return facets(self.data.kinds, cases, query, texts=texts, within=self.within(query, scope))
 

@@ -82,7 +82,7 @@ def store_of(benchmark: Benchmark, named: str | Path | None = None) -> str | Non
 
 
 def reviews_asked(where: str, benchmark: Benchmark, store: str | Path | None = None) -> dict[str, pd.DataFrame | None]:
-    """What a filter asks of a store of reviews: `adjudications` and `tags` for `stats.where.restricted`.
+    """Return what a filter reads of a store of reviews: `adjudications` and `tags` for `stats.where.restricted`.
 
     Empty where it asks nothing; None where there is no store.
 

@@ -87,5 +87,5 @@ def majority(shares: FloatArray) -> FloatArray:
 
 
 def label_gold(annotations: pd.DataFrame, case_ids: pd.Series, labels: Mapping[str, Sequence[str]]) -> FloatArray:
-    """Whether each label applies, see `majority`; NaN also where nobody labelled. Else as `label_shares`."""
+    """Return 1 for each label that applies, see `majority`; NaN also where nobody labelled. Else as `label_shares`."""
     return majority(label_shares(annotations, case_ids, labels))

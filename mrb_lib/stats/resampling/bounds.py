@@ -54,6 +54,6 @@ def reasoned_bounds(
 
 
 def _reach(clusters: FloatArray) -> FloatArray:
-    """How many large-sample standard errors a 95% interval reaches: Student's t, by sqrt(n / (n - 1))."""
+    """Return the reach of a 95% interval in large-sample standard errors: Student's t, by sqrt(n / (n - 1))."""
     free = np.maximum(clusters - 1, 1.0)
     return np.asarray(stdtrit(free, _UPPER) * np.sqrt(clusters / free), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""How well does one annotator predict the others, how near do judges come, and could one stand in for an annotator?"""
+"""Compare annotators and judges with the label of the other annotators, and test if a judge could replace one."""
 
 from __future__ import annotations
 
