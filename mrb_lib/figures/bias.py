@@ -36,16 +36,16 @@ def error_asymmetries(bias: pd.DataFrame, *, dimension: str) -> Paper:
 
     Parameters
     ----------
-    bias : judge, dimension, subfield, part, bias, measure, estimate, low, high, as `mrb_lib.stats.bias.bias` gives
-        them; the overall rows of measure error_asymmetry are drawn, kinds without any estimate left out
+    bias : judge, dimension, subfield, bias, error_asymmetry, error_asymmetry_low, error_asymmetry_high, as the table
+        `bias` gives them; the overall rows are drawn, kinds without any estimate left out
     """
-    here = _overall(bias, dimension, "bias")
-    here = here[here["measure"] == "error_asymmetry"]
+    here = _overall(bias, dimension)
+    here = here[here["bias"] != "style"]
     return panels(
-        here[_has_estimates(here, "bias") | (here["bias"] == "verbosity")],
-        value="estimate",
+        here[_has_estimates(here, "bias", "error_asymmetry") | (here["bias"] == "length")],
+        value="error_asymmetry",
         panel="bias",
-        order_by="verbosity",
+        order_by="length",
         axis_label="errors towards minus errors away from it (percentage points)",
         line_at=0.0,
     )
@@ -70,13 +70,14 @@ def log_odds(bias: pd.DataFrame, *, dimension: str) -> Paper:
 
     Parameters
     ----------
-    bias : as in `error_asymmetries`, with `marker` and one `measure`, beyond_quality or log_odds; the overall rows for
-        length and style are drawn, markers without any estimate left out. Estimates beyond 4 are written at the edge.
+    bias : judge, dimension, subfield, bias, marker, estimate, low, high: the table `bias`, or its associations under
+        these names; the overall rows for length and style are drawn, markers without any estimate left out. Estimates
+        beyond 4 are written at the edge.
     """
-    here = _overall(bias, dimension, "bias")
+    here = _overall(bias, dimension)
     here = here[here["bias"].isin(["length", "style"])]
     here = here.assign(marker=here["marker"].where(here["bias"] == "style", "length"))
-    here = here[_has_estimates(here, "marker") | (here["marker"] == "length")]
+    here = here[_has_estimates(here, "marker", "estimate") | (here["marker"] == "length")]
     off = here["estimate"].abs() > _OFF_SCALE
     edge = np.sign(here["estimate"]) * np.inf
     shown = here.assign(**{name: here[name].where(~off, edge) for name in _NUMBERS})
@@ -108,9 +109,9 @@ def _number(value: float) -> str:
     return f"{value:g}".replace("-", "\u2212")
 
 
-def _has_estimates(here: pd.DataFrame, by: str) -> pd.Series:
-    """Whether a row's panel has an estimate at all."""
-    return here.groupby(by)["estimate"].transform("count") > 0
+def _has_estimates(here: pd.DataFrame, by: str, value: str) -> pd.Series:
+    """Tell of each row whether its panel has an estimate at all."""
+    return here.groupby(by)[value].transform("count") > 0
 
 
 def _limits(values: np.ndarray) -> tuple[float, float]:
@@ -139,18 +140,20 @@ def length_controlled(bias: pd.DataFrame, *, dimension: str) -> Paper:
 
     Parameters
     ----------
-    bias : as in `error_asymmetries`, with `uncontrolled`; the overall rows of part accuracy are drawn
+    bias : judge, dimension, subfield, bias, accuracy, equal_length_accuracy with `_low` and `_high`, as in the table
+        `bias`; the overall rows for length are drawn
     """
-    here = _overall(bias, dimension, "accuracy").sort_values(
-        ["uncontrolled", "judge"], ascending=[False, True], na_position="last"
+    here = _overall(bias, dimension)
+    here = here[here["bias"] == "length"].sort_values(
+        ["accuracy", "judge"], ascending=[False, True], na_position="last"
     )
     y = np.arange(len(here), dtype=float)
     figure = canvas(_WIDTH, rows_height(len(here), _ROW, 0.75))
     axes = figure.subplots()
-    axes.hlines(y, here["uncontrolled"], here["estimate"], color="#BBBBBB", linewidth=2.4, gid="shifts")
-    axes.plot(here["uncontrolled"], y, "|", color=COLOURS["cases"], markersize=7, markeredgewidth=1.4,
+    axes.hlines(y, here["accuracy"], here["equal_length_accuracy"], color="#BBBBBB", linewidth=2.4, gid="shifts")
+    axes.plot(here["accuracy"], y, "|", color=COLOURS["cases"], markersize=7, markeredgewidth=1.4,
               label="as the responses are", gid="uncontrolled")  # fmt: skip
-    draw_estimates(axes, here, y, value="estimate", label="at equal length", gid="controlled",
+    draw_estimates(axes, here, y, value="equal_length_accuracy", label="at equal length", gid="controlled",
                    missing=f"{NOT_AVAILABLE} at equal length", missing_x=1.01)  # fmt: skip
     name_rows(axes, here["judge"], 28)
     percent_axis(axes.xaxis)
@@ -160,5 +163,5 @@ def length_controlled(bias: pd.DataFrame, *, dimension: str) -> Paper:
     return figure
 
 
-def _overall(bias: pd.DataFrame, dimension: str, part: str) -> pd.DataFrame:
-    return bias[(bias["dimension"] == dimension) & bias["subfield"].isna() & (bias["part"] == part)]
+def _overall(bias: pd.DataFrame, dimension: str) -> pd.DataFrame:
+    return bias[(bias["dimension"] == dimension) & bias["subfield"].isna()]

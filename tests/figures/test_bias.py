@@ -11,6 +11,11 @@ from mrb_lib.figures.bias import error_asymmetries, length_controlled, log_odds
 from mrb_lib.figures.lettering import label
 
 MARKERS = ("lists", "bold", "numbers")
+ENDS = {
+    "estimate": ("low", "high"),
+    "error_asymmetry": ("error_asymmetry_low", "error_asymmetry_high"),
+    "equal_length_accuracy": ("equal_length_accuracy_low", "equal_length_accuracy_high"),
+}
 HOSTILE = ["$x_1^2$", "nul\0l", "\u202eevil", "x" * 300, "", "<b>"]
 
 
@@ -18,25 +23,26 @@ def table(judges: list[str], seed: int = 0) -> pd.DataFrame:
     """A table `bias` of dimension overall, with a subfield and another dimension."""
     generator = np.random.default_rng(seed)
     kinds = [
-        ("bias", "length", "log_odds", None),
-        ("bias", "verbosity", "error_asymmetry", None),
-        ("bias", "self_preference", "error_asymmetry", None),
-        ("bias", "family_preference", "error_asymmetry", None),
-        *(("bias", "style", "log_odds", marker) for marker in MARKERS),
-        ("accuracy", "length", "length_controlled", None),
+        ("length", None),
+        ("self_preference", None),
+        ("family_preference", None),
+        *(("style", marker) for marker in MARKERS),
     ]
+    values = ("estimate", "error_asymmetry", "equal_length_accuracy")
     rows = [
-        (judge, dimension, subfield, *kind, float(generator.uniform(0.2, 0.8)))
+        (judge, dimension, subfield, *kind, *generator.uniform(0.2, 0.8, len(values)))
         for kind in kinds
         for dimension, subfield in (("overall", None), ("overall", "eye"), ("accuracy", None))
         for judge in judges
     ]
-    names = ["judge", "dimension", "subfield", "part", "bias", "measure", "marker", "estimate"]
-    out = pd.DataFrame(rows, columns=names).astype(dict.fromkeys(names[:-1], "str"))
-    out["low"], out["high"] = out["estimate"] - 0.05, out["estimate"] + 0.05
-    out["uncontrolled"] = out["estimate"] + 0.02
-    out.loc[out["bias"] == "family_preference", ["estimate", "low", "high"]] = np.nan
-    out.loc[out["marker"] == "bold", ["estimate", "low", "high"]] = np.nan
+    names = ["judge", "dimension", "subfield", "bias", "marker"]
+    out = pd.DataFrame(rows, columns=[*names, *values]).astype(dict.fromkeys(names, "str"))
+    for name, (low, high) in ENDS.items():
+        out[low], out[high] = out[name] - 0.05, out[name] + 0.05
+    out["accuracy"] = out["equal_length_accuracy"] + 0.02
+    nobody = (out["bias"] == "family_preference") | (out["marker"] == "bold")
+    numbers = [*values, *(end for ends in ENDS.values() for end in ends)]
+    out.loc[nobody, numbers] = np.nan
     return out
 
 
@@ -54,17 +60,17 @@ def drawn(axes: Axes, names: Axes, gid: str = "values") -> dict[str, float]:
 def test_error_asymmetries_are_those_of_the_dimension_as_a_whole(count: int) -> None:
     frame = table([f"j{i}" for i in range(count)])
     figure = error_asymmetries(frame, dimension="overall")
-    assert [axes.get_title() for axes in figure.axes] == ["Verbosity", "Self preference"]
-    here = frame[(frame["dimension"] == "overall") & frame["subfield"].isna() & (frame["measure"] == "error_asymmetry")]
-    for axes, name in zip(figure.axes, ("verbosity", "self_preference"), strict=True):
-        expected = here[here["bias"] == name].set_index("judge")["estimate"].to_dict()
+    assert [axes.get_title() for axes in figure.axes] == ["Length", "Self preference"]
+    here = frame[(frame["dimension"] == "overall") & frame["subfield"].isna()]
+    for axes, name in zip(figure.axes, ("length", "self_preference"), strict=True):
+        expected = here[here["bias"] == name].set_index("judge")["error_asymmetry"].to_dict()
         assert drawn(axes, figure.axes[0]) == expected
     figure.png()
 
 
 def test_log_odds_leave_out_markers_nobody_has_and_write_what_is_off_the_scale() -> None:
     frame = table(["a", "b", "c"])
-    first = (frame["marker"].isna()) & (frame["measure"] == "log_odds") & (frame["judge"] == "b")
+    first = (frame["bias"] == "length") & (frame["judge"] == "b")
     frame.loc[first, ["estimate", "low", "high"]] = -17.25, -20.0, -14.5
     figure = log_odds(frame, dimension="overall")
     assert [axes.get_title() for axes in figure.axes] == ["Length", "Lists", "Numbers"]
@@ -81,13 +87,14 @@ def test_log_odds_leave_out_markers_nobody_has_and_write_what_is_off_the_scale()
 @pytest.mark.parametrize("count", [1, 32])
 def test_accuracies_with_and_without_length(count: int) -> None:
     frame = table([f"j{i}" for i in range(count)])
-    frame.loc[(frame["judge"] == "j0") & (frame["part"] == "accuracy"), ["estimate", "low", "high"]] = np.nan
+    none = (frame["judge"] == "j0") & (frame["bias"] == "length")
+    frame.loc[none, ["equal_length_accuracy", *ENDS["equal_length_accuracy"]]] = np.nan
     figure = length_controlled(frame, dimension="overall")
     (axes,) = figure.axes
-    here = frame[(frame["dimension"] == "overall") & frame["subfield"].isna() & (frame["part"] == "accuracy")]
+    here = frame[(frame["dimension"] == "overall") & frame["subfield"].isna() & (frame["bias"] == "length")]
     here = here.set_index("judge")
-    assert drawn(axes, axes, "uncontrolled") == here["uncontrolled"].to_dict()
-    assert drawn(axes, axes, "controlled") == here["estimate"].drop("j0").to_dict()
+    assert drawn(axes, axes, "uncontrolled") == here["accuracy"].to_dict()
+    assert drawn(axes, axes, "controlled") == here["equal_length_accuracy"].drop("j0").to_dict()
     assert sum(text.get_gid() == "not-available" for text in axes.texts) == 1
     heights = [y for _, y in points(axes, "uncontrolled")]
     assert heights == sorted(heights)
@@ -104,7 +111,7 @@ def test_hostile_names_are_drawn() -> None:
 
 def test_nothing_known_is_drawn_as_such() -> None:
     frame = table(["a", "b"])
-    frame[["estimate", "low", "high", "uncontrolled"]] = np.nan
+    frame[["accuracy", *ENDS, *(end for ends in ENDS.values() for end in ends)]] = np.nan
     for plot in (error_asymmetries, log_odds, length_controlled):
         figure = plot(frame, dimension="overall")
         assert any(text.get_gid() == "not-available" for text in figure.axes[0].texts)

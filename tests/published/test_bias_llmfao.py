@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from mrb_lib.stats.bias.self_preference import family_of
 from scipy.stats import t as student
 
 from mrb_lib.benchmarks.formats import llmfao
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.bias import bias
-from mrb_lib.stats.bias.self_preference import family_of
 
 
 @pytest.fixture(scope="module")
@@ -32,11 +32,11 @@ def data(reference_data: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     rows["y"] = rows["choice"].map({"A": 1.0, "tie": 0.5, "B": 0.0})
     rows["label"] = rows["gold"].map({"A": 1.0, "tie": 0.0, "B": -1.0})
     rows["own"] = (rows["model_a"] == "GPT 4").astype(float) - (rows["model_b"] == "GPT 4")
-    return table[table["part"] == "bias"], rows.dropna(subset=["y", "label"])
+    return table, rows.dropna(subset=["y", "label"])
 
 
-def pick(table: pd.DataFrame, judge: str, name: str, measure: str) -> pd.Series:
-    rows = table[(table["judge"] == judge) & (table["bias"] == name) & (table["measure"] == measure)]
+def pick(table: pd.DataFrame, judge: str, name: str) -> pd.Series:
+    rows = table[(table["judge"] == judge) & (table["bias"] == name)]
     assert len(rows) == 1
     return rows.iloc[0]
 
@@ -45,15 +45,16 @@ def pick(table: pd.DataFrame, judge: str, name: str, measure: str) -> pd.Series:
 def test_the_pull_of_length_equals_statsmodels(data: tuple[pd.DataFrame, pd.DataFrame], judge: str) -> None:
     table, rows = data
     here = rows[rows["judge"] == judge]
-    row = pick(table, judge, "length", "log_odds")
+    row = pick(table, judge, "length")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = sm.GLM(here["y"], sm.add_constant(here[["label", "longer"]]), family=sm.families.Binomial())
         expected = model.fit(cov_type="cluster", cov_kwds={"groups": np.arange(len(here))}, tol=1e-12)
-    assert row["n"] == len(here)
-    assert row["estimate"] == pytest.approx(expected.params["longer"], abs=1e-6)
+    assert row["n_labelled"] == len(here)
+    assert row["association"] == pytest.approx(expected.params["longer"], abs=1e-6)
     reach = student.ppf(0.975, len(here) - 1) * expected.bse["longer"]
-    assert (row["low"], row["high"]) == pytest.approx((row["estimate"] - reach, row["estimate"] + reach), abs=1e-6)
+    expected_ends = (row["association"] - reach, row["association"] + reach)
+    assert (row["association_low"], row["association_high"]) == pytest.approx(expected_ends, abs=1e-6)
 
 
 def test_gpt_4_meets_itself_and_gpt_3_does_not(data: tuple[pd.DataFrame, pd.DataFrame]) -> None:
@@ -61,13 +62,13 @@ def test_gpt_4_meets_itself_and_gpt_3_does_not(data: tuple[pd.DataFrame, pd.Data
     here = rows[(rows["judge"] == "gpt4") & (rows["own"] != 0) & (rows["label"] != 0)]
     towards = here["y"].where(here["own"] > 0, 1 - here["y"])
     prefers_own = here["label"] * here["own"] > 0
-    row = pick(table, "gpt4", "self_preference", "error_asymmetry")
-    assert row["n"] == len(here) > 10
-    assert row["estimate"] == pytest.approx(towards[~prefers_own].mean() - (1 - towards[prefers_own]).mean())
+    row = pick(table, "gpt4", "self_preference")
+    assert row["n_decisive"] == len(here) > 10
+    assert row["error_asymmetry"] == pytest.approx(towards[~prefers_own].mean() - (1 - towards[prefers_own]).mean())
     assert min(prefers_own.sum(), (~prefers_own).sum()) < 10
-    assert np.isnan(row["low"])
+    assert np.isnan(row["error_asymmetry_low"])
     assert "fewer than ten cases on one of the two sides" in row["reason"]
-    assert pick(table, "gpt3", "self_preference", "error_asymmetry")["n"] == 0
+    assert not len(table[(table["judge"] == "gpt3") & (table["bias"] == "self_preference")])
 
 
 def test_the_family_of_gpt_among_the_59_responders(data: tuple[pd.DataFrame, pd.DataFrame]) -> None:
@@ -79,4 +80,4 @@ def test_the_family_of_gpt_among_the_59_responders(data: tuple[pd.DataFrame, pd.
     assert [name for name in responders if family_of(name) == family_of("gpt3")] == family
     of_it = here["model_a"].isin(family).astype(int) - here["model_b"].isin(family)
     expected = int(((of_it != 0) & (here["label"] != 0)).sum())
-    assert pick(table, "gpt3", "family_preference", "error_asymmetry")["n"] == expected > 50
+    assert pick(table, "gpt3", "family_preference")["n_decisive"] == expected > 50

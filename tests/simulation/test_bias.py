@@ -11,10 +11,12 @@ import pytest
 from scipy.special import expit
 from scipy.stats import norm
 
-from mrb_lib.stats.bias import bias
-from mrb_lib.stats.bias.measures import BiasMeasure, equal_length_accuracy, error_asymmetry, excess_choice, log_odds
 from mrb_lib.stats.bias.style_markers import length_difference, standardised
 from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.estimation import Sampling
+from mrb_lib.stats.intervals import t
+from mrb_lib.stats.tables.bias import at_equal_length, error_asymmetry, over_clusters, regression
+from tests.stats.small_tables import rows_of_panel
 
 from .shares import is_near
 
@@ -49,8 +51,12 @@ def verdicts(mean: np.ndarray, names: Sequence[str], generator: np.random.Genera
     return Panel(list(names), ["overall"], [0], np.moveaxis(choice, 0, -1)[:, None, :, :, None], None, pd.DataFrame())
 
 
-def rows_of(table: pd.DataFrame, name: str, measure: str) -> pd.DataFrame:
-    return table[(table["bias"] == name) & (table["measure"] == measure) & (table["part"] == "bias")]
+def bias(judged: Panel, gold: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFrame:
+    return rows_of_panel("bias", cases, judged, gold)
+
+
+def rows_of(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    return table[table["bias"] == name]
 
 
 @pytest.fixture(params=[100, 1000])
@@ -72,24 +78,23 @@ def simulate(drawn, of_length: float, of_own: float, judges: int) -> pd.DataFram
 def test_planted_pulls_are_recovered(drawn) -> None:
     n, *_ = drawn
     table = simulate(drawn, 0.6, 0.9, 150)
-    own = rows_of(table, "self_preference", "log_odds")
-    assert own["estimate"].mean() == pytest.approx(0.9, abs=0.9 * (10 / n + 0.04))
-    assert (rows_of(table, "self_preference", "error_asymmetry")["estimate"] > 0).mean() > 0.9
-    assert (rows_of(table, "verbosity", "error_asymmetry")["estimate"] > 0).mean() > 0.9
-    length = rows_of(table, "length", "log_odds")
-    assert length["estimate"].mean() == pytest.approx(0.6, abs=0.6 * (10 / n + 0.04))
+    own, length = (rows_of(table, name) for name in ("self_preference", "length"))
+    assert own["association"].mean() == pytest.approx(0.9, abs=0.9 * (10 / n + 0.04))
+    assert (own["error_asymmetry"] > 0).mean() > 0.9
+    assert (length["error_asymmetry"] > 0).mean() > 0.9
+    assert length["association"].mean() == pytest.approx(0.6, abs=0.6 * (10 / n + 0.04))
 
 
 def test_a_judge_that_guesses_has_no_bias_though_gold_prefers_the_longer(drawn) -> None:
     """What errs at random chooses the longer less often than gold does; that is no liking for the short."""
     _, cases, gold, sign, generator = drawn
     guesses = verdicts(np.full((200, len(cases)), 0.5), [f"j{i:04d}" for i in range(200)], generator)
-    table = bias(guesses, gold, cases)
-    assert abs(rows_of(table, "verbosity", "error_asymmetry")["estimate"].mean()) < 0.015
-    assert abs(rows_of(table, "length", "log_odds")["estimate"].mean()) < 0.03
+    rows = rows_of(bias(guesses, gold, cases), "length")
+    assert abs(rows["error_asymmetry"].mean()) < 0.015
+    assert abs(rows["association"].mean()) < 0.03
     longer = length_difference(cases)
     excess = 0.5 - ((np.sign(longer) * sign + 1) / 2).mean()
-    assert rows_of(table, "length", "excess_choice")["estimate"].mean() == pytest.approx(excess, abs=0.01)
+    assert rows["excess_choice"].mean() == pytest.approx(excess, abs=0.01)
 
 
 def test_accuracy_at_equal_length(drawn) -> None:
@@ -98,33 +103,9 @@ def test_accuracy_at_equal_length(drawn) -> None:
     judges = 200
     names = [f"j{i:04d}" for i in range(judges)]
     skill = np.tile(expit(sign + 0.8 * longer), (judges, 1))
-    rows = bias(verdicts(skill, names, generator), gold, cases)
-    rows = rows[rows["part"] == "accuracy"]
-    assert rows["estimate"].mean() == pytest.approx(expit(1), abs=0.01)
-    assert rows["uncontrolled"].mean() != pytest.approx(expit(1), abs=0.01)
-
-
-@pytest.mark.parametrize("n", [100, 1000])
-def test_win_rates_at_equal_length_cover(n: int) -> None:
-    """Twelve benchmarks of 50 judges each: one benchmark's cases move the coverage of all its judges together."""
-    strength = {"gpt-4o": 0.8, "gpt-5": 0.3, "Other-1B": -0.2, "Other-2B": -0.5}
-    found = []
-    for seed in range(12):
-        generator = np.random.default_rng((n, seed))
-        cases, gold, _ = benchmark(n, generator)
-        gap = (cases["model_a"].map(strength) - cases["model_b"].map(strength)).to_numpy()
-        pull = np.tanh(standardised(length_difference(cases, log=False)))
-        chosen = verdicts(np.tile(expit(gap + pull), (50, 1)), [f"j{i:04d}" for i in range(50)], generator)
-        won = bias(chosen, gold, cases)
-        found.append(won[won["part"] == "win_rate"])
-    won = pd.concat(found)
-    truth = expit(won["model_1"].map(strength) - won["model_2"].map(strength))
-    error = (won["estimate"] - truth).groupby([won["model_1"], won["model_2"]]).mean()
-    assert error.abs().max() < 0.02
-    known = won["low"].notna()
-    assert known.mean() > 0.99
-    covered = ((won["low"] <= truth) & (won["high"] >= truth))[known]
-    assert 0.93 <= covered.mean() <= 0.97
+    rows = rows_of(bias(verdicts(skill, names, generator), gold, cases), "length")
+    assert rows["equal_length_accuracy"].mean() == pytest.approx(expit(1), abs=0.01)
+    assert rows["accuracy"].mean() != pytest.approx(expit(1), abs=0.01)
 
 
 class Drawn(NamedTuple):
@@ -165,24 +146,38 @@ def judges(
         yield Drawn(np.hstack(y), *values, codes=np.tile(np.arange(n), copies))
 
 
-def measure(name: str, at: Drawn) -> BiasMeasure:
+class Ends(NamedTuple):
+    """Both ends of the intervals, shape (rows,)."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+
+def measure(name: str, at: Drawn) -> Ends:
+    sampling = Sampling(at.codes, np.empty((0, at.codes.max() + 1)))
     base = [np.ones(at.y.shape), at.gold, at.longer]
+
+    def log_odds(y: np.ndarray, predictors: list[np.ndarray]) -> Ends:
+        of_rows = over_clusters(regression(predictors, y, -1), len(predictors), sampling)
+        return Ends(*t(of_rows, -np.inf, np.inf)[:2])
+
     match name:
         case "length":
-            return log_odds(name, None, at.y, base, at.codes, "")
+            return log_odds(at.y, base)
         case "self_preference":
-            return log_odds(name, None, at.y, [*base, at.own], at.codes, "")
+            return log_odds(at.y, [*base, at.own])
         case "family_preference":
-            return log_odds(name, None, np.where(at.own == 0, at.y, np.nan), [*base, at.family], at.codes, "")
+            return log_odds(np.where(at.own == 0, at.y, np.nan), [*base, at.family])
         case "style":
-            return log_odds(name, "lists", at.y, [*base, at.marker], at.codes, "")
-        case "excess_choice":
-            return excess_choice(at.y, at.gold, np.sign(at.longer), at.codes)
-        case "equal_length_accuracy":
-            return equal_length_accuracy(np.where(at.gold > 0, at.y, 1 - at.y), at.gold, at.longer, at.codes)
+            return log_odds(at.y, [*base, at.marker])
+        case "excess_choice" | "equal_length_accuracy":
+            score = np.where(at.gold > 0, at.y, 1 - at.y)
+            columns, _ = at_equal_length(at.y, at.longer, at.gold, score, sampling)
         case _:
             side = {"verbosity": np.sign(at.longer), "own errors": at.own, "family errors": at.family}[name]
-            return error_asymmetry(name, at.y, at.gold, side, at.codes, "")
+            columns, _ = error_asymmetry(at.y, at.gold, side, sampling)
+            name = "error_asymmetry"
+    return Ends(columns[f"{name}_low"], columns[f"{name}_high"])
 
 
 NULLS = ("length", "verbosity", "self_preference", "family_preference", "style", "own errors", "family errors")
@@ -237,7 +232,7 @@ def test_intervals_cover_what_is_planted(n: int, rows: int, copies: int) -> None
         assert is_near(share, 0.95, rows, least=0.02), (name, share)
 
 
-def _covers(found: BiasMeasure, truth: float) -> np.ndarray:
+def _covers(found: Ends, truth: float) -> np.ndarray:
     known = np.isfinite(found.low)
     assert known.mean() > 0.99
     return (found.low[known] <= truth) & (truth <= found.high[known])

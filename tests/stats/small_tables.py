@@ -118,6 +118,18 @@ def gains(
     return rows[rows["part"] != "benchmark"].reset_index(drop=True)
 
 
+def bias(
+    verdicts: pd.DataFrame,
+    gold: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    annotations: pd.DataFrame | None = None,
+    **options: Any,
+) -> pd.DataFrame:
+    """The table `bias` of frames."""
+    return rows_of("bias", cases, verdicts, gold, annotations, **options)
+
+
 def with_first(pairs: pd.DataFrame, judge: str) -> pd.DataFrame:
     """Rows of `significance` seen from one judge, which is not the better one everywhere."""
     other = pairs["judge_2"] == judge

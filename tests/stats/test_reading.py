@@ -83,23 +83,25 @@ def test_accuracy_calls_a_mean_score_no_share_of_cases() -> None:
     assert "1 of 2 judges are not ranked" in said(table.assign(rank=[1, NAN]))
 
 
-def test_bias_names_the_judge_that_leans_furthest_of_those_shown_and_its_direction() -> None:
+def test_bias_names_the_judge_with_the_largest_significant_pull_and_its_direction() -> None:
     table = rows(
-        {"judge": "a", "estimate": -0.4, "p_adjusted": 0.01},
-        {"judge": "b", "estimate": 0.3, "p_adjusted": 0.01},
-        {"judge": "c", "estimate": 2.0, "p_adjusted": 0.37},
-        part="bias", bias="length", claim="bias", dimension="overall", subfield=None,
+        {"judge": "a", "estimate": -0.4, "low": -0.6, "high": -0.2, "p_adjusted": 0.01},
+        {"judge": "b", "estimate": 0.3, "low": 0.1, "high": 0.5, "p_adjusted": 0.01},
+        {"judge": "c", "estimate": 2.0, "low": -1.0, "high": 5.0, "p_adjusted": 0.37},
+        bias="length", dimension="overall", subfield=None, association=0.1,
     )  # fmt: skip
     said = TABLES["bias"].says
-    assert said(table) == (
-        "Of 3 judges, 1 is shown to favour longer responses beyond what quality explains overall, 1 shorter ones; a "
-        "leans furthest, towards shorter ones."
+    assert said(table).startswith(
+        "Overall, of 3 judges 1 favours longer responses and 1 favours shorter responses beyond what quality explains. "
+        "a does most: log odds -0.40 [-0.60, -0.20] towards shorter ones. This assumes that annotators err "
     )
     none = said(table.assign(p_adjusted=0.37))
-    assert (
-        none == "Of 3 judges, none is shown to favour longer or shorter responses beyond what quality explains overall."
+    assert none.startswith("Overall, no significant bias towards longer or shorter responses in 3 judges.")
+    assert said(table.tail(1)).startswith(
+        "Overall, no significant bias towards longer or shorter responses in 1 judge."
     )
-    assert said(table.tail(1)).startswith("The only judge is not shown to favour longer or shorter responses")
+    unknown = said(table.assign(estimate=NAN, p_adjusted=NAN))
+    assert unknown.startswith("Overall, cannot tell whether judges favour longer responses beyond their quality.")
 
 
 def test_calibration_points_at_no_judge_where_none_is_too_sure() -> None:

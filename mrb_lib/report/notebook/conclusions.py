@@ -335,15 +335,17 @@ def models(effects: pd.DataFrame, matched: pd.DataFrame, cases: pd.DataFrame, *,
 
 def bias(here: pd.DataFrame, by_length: pd.DataFrame, *, dimension: str) -> str:
     """How many judges are pulled by length beyond quality, or err towards longer responses where that is not known."""
-    length = here[(here["bias"] == "length") & (here["measure"] == "beyond_quality") & here["estimate"].notna()]
+    rows = here[here["bias"] == "length"]
+    length = rows[rows["estimate"].notna()]
     if len(length):
         pulled = length["p_adjusted"] <= ALPHA
         longer, shorter = (int((pulled & (sign * length["estimate"] > 0)).sum()) for sign in (1, -1))
         what = f"shown to favour {{}} responses {on(dimension)} beyond their quality"
         said = of_judges_towards(longer, shorter, len(length), what)
     else:
-        known = here[(here["bias"] == "verbosity") & here["estimate"].notna()]
-        longer, shorter = int((known["low"] > 0).sum()), int((known["high"] < 0).sum())
+        known = rows[rows["error_asymmetry"].notna()]
+        longer = int((known["error_asymmetry_low"] > 0).sum())
+        shorter = int((known["error_asymmetry_high"] < 0).sum())
         said = of_judges_towards(
             longer, shorter, len(known), f"seen to favour {{}} responses when wrong {on(dimension)}"
         )

@@ -10,26 +10,25 @@ from mrb_lib.stats.significance.paired import ALPHA
 
 
 def sways(orders: pd.DataFrame, biases: pd.DataFrame) -> pd.DataFrame:
-    """What sways a judge besides quality, one row each: `what`, `n`, `value`, `low`, `high`."""
+    """Return what sways a judge besides quality, one row each: `what`, `n`, `value`, `low`, `high`."""
     order = orders[orders["subfield"].isna()].iloc[0]
-    whole = biases[biases["subfield"].isna()]
-    pulls = whole[(whole["measure"] == "beyond_quality") & (whole["bias"] != "style")]
-    whole = whole[whole["measure"] == "error_asymmetry"]
+    kinds = {
+        "length": "longer responses (one standard deviation)",
+        "self_preference": "its own responses",
+        "family_preference": "its family's responses",
+    }
+    whole = biases[biases["subfield"].isna() & biases["bias"].isin(list(kinds))]
     rows = [
         ("same choice in both orders", order["n"], *(order[f"consistency{end}"] for end in ("", "_low", "_high"))),
         ("first less second shown", order["n"], *(order[f"position_bias{end}"] for end in ("", "_low", "_high"))),
     ]
-    names = {"verbosity": "errors towards longer less towards shorter responses"}
-    properties = {"length": "longer responses (one standard deviation)", "self_preference": "its own responses"}
-    properties["family_preference"] = "its family's responses"
-    rows += [
-        (names.get(row["bias"], f"errors towards {row['bias']}"), row["n"], row["estimate"], row["low"], row["high"])
-        for _, row in whole.iterrows()
-    ]
-    rows += [
-        (f"log-odds for {properties[row['bias']]} beyond quality", row["n"], row["estimate"], row["low"], row["high"])
-        for _, row in pulls.iterrows()
-    ]
+    for _, row in whole.iterrows():
+        kind = kinds[row["bias"]]
+        errors = (row[f"error_asymmetry{end}"] for end in ("", "_low", "_high"))
+        rows.append(
+            (f"errors towards {kind.partition(' (')[0]} minus errors away from them", row["n_decisive"], *errors)
+        )
+        rows.append((f"log odds for {kind} beyond quality", row["n"], row["estimate"], row["low"], row["high"]))
     return pd.DataFrame(rows, columns=["what", "n", "value", "low", "high"])
 
 
@@ -68,7 +67,7 @@ def verdict(
     order = orders[orders["subfield"].isna()].iloc[0]
     if pd.notna(order["consistency"]):
         said.append(f"It gives the same verdict in both orders on {percent(order, 'consistency')}.")
-    length = biases[biases["subfield"].isna() & (biases["measure"] == "beyond_quality") & (biases["bias"] == "length")]
+    length = biases[biases["subfield"].isna() & (biases["bias"] == "length")]
     if len(length) and length["p_adjusted"].iloc[0] <= ALPHA and length["estimate"].iloc[0] > 0:
         said.append("It is pulled towards longer responses beyond their quality.")
     said.append(promise(answers[answers["dimension"] == dimension], target, 0.1))

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.options import FloatArray, IntArray
+from mrb_lib.stats.estimation import FloatArray, IntArray
 
 _WORD = re.compile(r"[^\W\d_]+")
 _HEDGES = frozenset(
@@ -43,7 +43,7 @@ MARKERS: Mapping[str, Callable[[str], int]] = MappingProxyType(
 
 
 def marker_differences(cases: pd.DataFrame) -> FloatArray:
-    """How much more of each marker response A has than B: the difference of log(1 + count).
+    """Return how much more of each marker response A has than B: the difference of log(1 + count).
 
     Returns
     -------
@@ -59,27 +59,19 @@ def marker_differences(cases: pd.DataFrame) -> FloatArray:
     return _differences(np.log1p(counts.reshape(len(MARKERS), len(texts))), which)
 
 
-def length_difference(cases: pd.DataFrame, *, log: bool = True) -> FloatArray:
-    """How much longer response A is than B, in characters without leading and trailing space.
+def length_difference(cases: pd.DataFrame) -> FloatArray:
+    """Return how much longer response A is than B: the difference of log(1 + characters), shape (cases,).
 
-    Characters, not words: they need no spaces between words.
-
-    Parameters
-    ----------
-    log : the difference of log(1 + characters), otherwise of characters
-
-    Returns
-    -------
-    float array, shape (cases,); NaN where a text is missing
+    Characters, not words: they need no spaces between words. Leading and trailing space does not count. NaN where a
+    text is missing.
     """
     which, texts = _distinct(cases)
     length = np.array([len(text.strip()) for text in texts], dtype=np.float64)
-    out: FloatArray = _differences((np.log1p(length) if log else length)[None], which)[0]
-    return out
+    return np.asarray(_differences(np.log1p(length)[None], which)[0])
 
 
 def standardised(difference: FloatArray) -> FloatArray:
-    """Differences over their root mean square along the last axis.
+    """Divide differences by their root mean square along the last axis.
 
     That is their standard deviation about zero: which response is called A is arbitrary, and
     zero must remain "no difference". All zero stays zero.
@@ -92,7 +84,7 @@ def standardised(difference: FloatArray) -> FloatArray:
 
 
 def _distinct(cases: pd.DataFrame) -> tuple[IntArray, list[str]]:
-    """The distinct texts, and which of them each response is, shape (2, cases); -1 where there is none."""
+    """Return the distinct texts, and the place of each response, shape (2, cases); -1 where there is none."""
     n = len(cases)
     if not {"response_a", "response_b"} <= set(cases.columns):
         return np.full((2, n), -1, dtype=np.int64), []

@@ -83,9 +83,12 @@ def test_judging_says_where_there_is_nothing_to_compare() -> None:
 
 
 def test_bias_names_the_largest_gap_between_longer_and_shorter() -> None:
-    verbose = rows({"low": 0.1, "high": 0.3}, {"low": -0.3, "high": -0.1}, {"low": NAN, "high": NAN}, estimate=0.2)
-    verbose = verbose.assign(bias="verbosity", measure="error_asymmetry")
-    verbose.loc[2, "estimate"] = np.nan
+    verbose = rows(
+        {"error_asymmetry": 0.2, "error_asymmetry_low": 0.1, "error_asymmetry_high": 0.3},
+        {"error_asymmetry": -0.2, "error_asymmetry_low": -0.3, "error_asymmetry_high": -0.1},
+        {"error_asymmetry": NAN, "error_asymmetry_low": NAN, "error_asymmetry_high": NAN},
+        bias="length", estimate=NAN,
+    )  # fmt: skip
     by_length = rows(
         {"judge": "one", "subfield": None, "estimate": 0.7},
         {"judge": "one", "subfield": "is longer", "estimate": 0.9},
@@ -103,7 +106,6 @@ def test_bias_names_the_largest_gap_between_longer_and_shorter() -> None:
         {"estimate": 0.3, "p_adjusted": 0.2},
         {"estimate": -0.4, "p_adjusted": 0.04},
         bias="length",
-        measure="beyond_quality",
     )
     assert conclusions.bias(pd.concat([verbose, pulls]), by_length.head(0), dimension="overall") == (
         "Of 3 judges, 1 is shown to favour longer responses overall beyond their quality, 1 shorter ones."
@@ -322,7 +324,7 @@ def test_the_page_of_one_judge_says_on_which_side_of_the_annotators_it_is(verdic
     human = rows({"part": "judge", "dimension": "overall", "verdict": verdict, "difference": 0.1, **ends})
     parts = cells(("j", "organ", "eye", 0.75, 0.7, 0.9), ("j", "organ", "lung", 0.8, 0.7, 0.9))
     orders = rows({"subfield": None, "consistency": NAN})
-    biases = rows({"subfield": None, "measure": "beyond_quality", "bias": "style"})
+    biases = rows({"subfield": None, "bias": "style"})
     promises = {"part": "guarantee", "delta": 0.1, "threshold": 0.7, "coverage": 0.5, "human_level": NAN}
     answers = rows(
         {"judge": "j", **promises}, {"judge": "k", **promises, "coverage": 0.4},

@@ -1,4 +1,4 @@
-"""Which responses are a judge's own, or its family's: told by names."""
+"""Responses that are a judge's own, or its family's, told by names."""
 
 from __future__ import annotations
 
@@ -11,11 +11,8 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.judges.roster.roster import entries
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
+from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray
 
-NO_RESPONDERS = "the cases do not say who responded (model_a, model_b)"
-NOT_A_RESPONDER = "the judge wrote none of the responses"
-NO_FAMILY = "no response is by another model of the judge's family"
 NOT_MODELS = ("heuristic", "jury")
 # What must follow a family's name where the name alone is also that of others' models (GPT-J, GPT-NeoX, GPT4All).
 _VERSIONS = {"GPT": r"[\W_]*(?:[3-9]|\d\d)(?!\d*[\W_]*all)"}
@@ -29,12 +26,10 @@ class Kinship(NamedTuple):
     ----------
     own : 1 where response A alone is the judge's own, -1 where B alone is, 0 otherwise
     family : the same for other models of the judge's family; 0 also where its own response is shown
-    are_named : the cases name their responders
     """
 
     own: FloatArray
     family: FloatArray
-    are_named: bool
 
 
 def kinship(judges: Sequence[str], cases: pd.DataFrame) -> Kinship:
@@ -51,27 +46,27 @@ def kinship(judges: Sequence[str], cases: pd.DataFrame) -> Kinship:
     "-Instruct", "-it", "-hf", "-Chat"; its family is then the roster's. Another name is of the
     family that it begins with, as whole words, or of none: "Claude v1" is of Claude, "Claudette" is not. GPT must be
     followed by a version of three and above: "GPT 4" is of GPT; GPT-J, GPT-NeoX and GPT4All are others' models.
-    Checked in `tests/stats/bias/test_self_preference.py`.
+    Checked in `tests/stats/bias/test_kinship.py`.
     """
     shape = (len(judges), len(cases))
     if not {"model_a", "model_b"} <= set(cases.columns) or cases[["model_a", "model_b"]].isna().all(axis=None):
-        return Kinship(np.zeros(shape), np.zeros(shape), are_named=False)
+        return Kinship(np.zeros(shape), np.zeros(shape))
     codes, names = pd.factorize(pd.concat([cases["model_a"], cases["model_b"]], ignore_index=True).astype(object))
     which = codes.reshape(2, len(cases)).astype(np.int64)
     own, family = (_sides(_equal(told, judges, list(names)), which) for told in (_identity, family_of))
     shown = own.any(axis=0)
-    return Kinship(_signed(own), np.where(shown, 0.0, _signed(family)), are_named=True)
+    return Kinship(_signed(own), np.where(shown, 0.0, _signed(family)))
 
 
 def _equal(told: Callable[[str], str | None], judges: Sequence[str], names: Sequence[object]) -> BoolArray:
-    """Whether the same is told of judges and responders by their names, shape (judges, names)."""
+    """Tell whether the same is told of judges and responders by their names, shape (judges, names)."""
     theirs = [told(str(name)) for name in names]
     same = [[mine is not None and mine == other for other in theirs] for mine in map(told, judges)]
     return np.array(same, dtype=bool).reshape(len(judges), len(theirs))
 
 
 def family_of(name: str) -> str | None:
-    """The family of a model by its name; None where the roster knows of none."""
+    """Return the family of a model by its name; None where the roster knows of none."""
     names, families = _models()
     key = _plain(name)
     if key in names:
@@ -88,7 +83,7 @@ def _identity(name: str) -> str | None:
 
 @cache
 def _plain(name: str) -> str:
-    """A name without what differs between spellings of it."""
+    """Return a name without what differs between spellings of it."""
     return _ENDING.sub("", re.sub(r"[\W_]+", "", _last_part(name)))
 
 
@@ -98,7 +93,7 @@ def _last_part(name: str) -> str:
 
 @cache
 def _models() -> tuple[dict[str, tuple[str, str]], dict[str, re.Pattern[str]]]:
-    """The roster's models by plain name (their name and family), and what the names of its families' models match."""
+    """Return the roster's models by plain name (name and family), and the patterns of its families' names."""
     models = [entry for entry in entries() if entry.family not in (None, *NOT_MODELS)]
     names = {
         _plain(alias): (entry.name, str(entry.family))
@@ -110,14 +105,14 @@ def _models() -> tuple[dict[str, tuple[str, str]], dict[str, re.Pattern[str]]]:
 
 
 def _pattern(family: str) -> re.Pattern[str]:
-    """A family's name however it is spelled, and then no more of a word or of a version."""
+    """Return a pattern of a family's name however it is spelled, and then no more of a word or of a version."""
     letters = re.sub(r"[\W_]+", "", family.lower())
     end = r"(?![^\W_]|[._]\d)" if letters[-1].isdigit() else r"(?![^\W\d_])"
     return re.compile(r"[\W_]*".join(map(re.escape, letters)) + _VERSIONS.get(family, end))
 
 
 def _sides(is_kin: BoolArray, which: IntArray) -> BoolArray:
-    """Whether each side's responder is kin, shape (2, judges, cases); an unnamed responder is not."""
+    """Tell whether each side's responder is kin, shape (2, judges, cases); an unnamed responder is not."""
     padded = np.concatenate([is_kin, np.zeros((len(is_kin), 1), dtype=bool)], axis=1)
     return np.stack([padded[:, which[0]], padded[:, which[1]]])
 
