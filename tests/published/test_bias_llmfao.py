@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
-from mrb_lib.stats.bias.self_preference import family_of
 from scipy.stats import t as student
 
 from mrb_lib.benchmarks.formats import llmfao
 from mrb_lib.benchmarks.votes import gold
-from mrb_lib.stats.bias import bias
+from mrb_lib.stats.bias.kinship import family_of
+from tests.stats.small_tables import bias
 
 
 @pytest.fixture(scope="module")
