@@ -229,17 +229,17 @@ def _span(values: np.ndarray) -> tuple[float, float]:
     title="Difficulty, discrimination and doubtful gold labels",
     caption=(
         "Each case on {dimension}: accuracy of the judges against its difficulty (Rasch model) and its discrimination "
-        "(2PL). Colour and size: the posterior probability that the gold label is wrong, 5% before any verdict."
+        "(item-rest correlation). Colour and size: posterior probability that gold is wrong, 5% before any verdict."
     ),
     reading=(
-        "Large bright points are cases to review: able judges give the other label. A low discrimination says that "
-        "able judges do little better on the case than weak ones."
+        "Large bright points are cases to review: able judges give the other label. At a discrimination of 0 or less "
+        "able judges do no better on the case than weak ones."
     ),
     needs=("preferences", "annotations", "verdicts", "judges"),
 )
 @styled
 def suspicion(frame: pd.DataFrame) -> Paper:
-    """Draw, for every case, the share of verdicts for the other label against its discrimination.
+    """Draw the accuracy of the judges on every case against its difficulty and its discrimination.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def suspicion(frame: pd.DataFrame) -> Paper:
     norm = Normalize(0, 1)
     for axes, y, text in (
         (left, "difficulty", "difficulty (log odds)"),
-        (right, "discrimination", "discrimination (2PL)"),
+        (right, "discrimination", "discrimination (correlation)"),
     ):
         axes.scatter(
             cases["accuracy"],

@@ -130,6 +130,13 @@ def bias(
     return rows_of("bias", cases, verdicts, gold, annotations, **options)
 
 
+def difficulty(
+    verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, *, prior: float | None = None, **options: Any
+) -> pd.DataFrame:
+    """The table `difficulty` of frames."""
+    return rows_of("difficulty", cases, verdicts, gold, own={} if prior is None else {"prior": prior}, **options)
+
+
 def with_first(pairs: pd.DataFrame, judge: str) -> pd.DataFrame:
     """Rows of `significance` seen from one judge, which is not the better one everywhere."""
     other = pairs["judge_2"] == judge

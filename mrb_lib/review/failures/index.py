@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.review.failures.kinds import Kinds, Scale, difficulty_of, failure_kinds, indexed, scale_of
-from mrb_lib.stats.analysis import read_panels
+from mrb_lib.stats.analysis import Analysis, read_panels
+from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.core.panel import NO_COSTS, Panel, as_panel
-from mrb_lib.stats.difficulty.table import difficulty
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 from mrb_lib.verdicts.manifest import FILE_NAME as MANIFEST
@@ -107,7 +107,8 @@ def benchmark_kinds(
     plain = panels.get(NO_PROBE) or as_panel(empty_verdicts(), cases["case_id"], dimensions, offered)
     estimated = None  # the model of difficulty is one of preferences
     if scale is None:
-        table = difficulty(plain, labels, cases, policy=policy, dimensions=dimensions)
+        given = Analysis.from_frames(cases, gold=labels, policy=policy, meta=benchmark.meta)
+        table = TABLES["difficulty"].of(replace(given, probes={NO_PROBE: plain}, dimensions=dimensions))
         estimated = difficulty_of(table, cases, dimensions)
     made = failure_kinds(plain, labels, cases, policy=policy, estimated=estimated, scale=scale, probed=panels)
     return plain, made

@@ -5,6 +5,5 @@ are equally hard for all.
 """
 
 from mrb_lib.stats.difficulty.dif_table import dif
-from mrb_lib.stats.difficulty.table import difficulty
 
-__all__ = ["dif", "difficulty"]
+__all__ = ["dif"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from mrb_lib.stats.difficulty.irt import REACH, TrialCounts, expectation
-from mrb_lib.stats.options import FloatArray
+from mrb_lib.stats.difficulty.irt import REACH, expectation
+from mrb_lib.stats.estimation import FloatArray
 
 FEWEST_JUDGES = 3
 _NODES, _STEPS, _CLOSE = 21, 200, 1e-3
@@ -14,7 +14,7 @@ _PRIOR_MEAN, _PRIOR_SHARE = np.array([0.0, 1.0]), np.array([1 / 9, 1.0]) / 2000
 
 
 def discriminations(value: FloatArray) -> FloatArray | None:
-    """The discrimination of each judge, relative to their mean; None where it cannot be estimated.
+    """Return the discrimination of each judge, relative to their mean; None where it cannot be estimated.
 
     Parameters
     ----------
@@ -41,12 +41,12 @@ def discriminations(value: FloatArray) -> FloatArray | None:
     if judged.sum() < FEWEST_JUDGES:
         return None
     ease = np.linspace(-REACH, REACH, _NODES)
-    n_correct, n_trials = np.where(seen, value, 0.0).T, TrialCounts.of(seen.T.astype(np.float64))
+    n_correct, n_trials = np.where(seen, value, 0.0).T, seen.T.astype(np.float64)
     precision = _PRIOR_SHARE * float(seen.sum() / judged.sum())
     intercept, slope = np.zeros((len(value), 1)), np.ones((len(value), 1))
     for _ in range(_STEPS):
         posterior, _ = expectation(n_correct, n_trials, intercept + slope * ease, -(ease**2) / 2)
-        hits, tries = n_correct.T @ posterior, n_trials.by_cell(posterior)
+        hits, tries = n_correct.T @ posterior, n_trials.T @ posterior
         mean = expit(intercept + slope * ease)
         residual, weight = hits - tries * mean, tries * mean * (1 - mean)
         score = np.stack([residual.sum(axis=1), residual @ ease], axis=1)

@@ -1,4 +1,4 @@
-"""Item response models with few judges and many cases: abilities of judges, difficulty and discrimination of cases."""
+"""The Rasch model with few judges and many cases: abilities of judges and difficulties of cases."""
 
 from __future__ import annotations
 
@@ -7,55 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from mrb_lib.stats.difficulty.trials import Trials
-from mrb_lib.stats.options import FloatArray, IntArray, divide
-from mrb_lib.stats.resampling.distinct import distinct_rows
-from mrb_lib.stats.resampling.resample import CONFIDENCE
+from mrb_lib.stats.estimation import FloatArray, divide, sums_by
 
 ABILITY_PRIOR = 3.0
 POSITION_PRIOR = 6.0
 LEAST_SPREAD = 0.05
 REACH, _NODES, _MORE_NODES, _MANY = 4.5, 35, 71, 40
 _STEPS, _CLOSE = 40, 1e-6
-_FEW_PATTERNS = 8
-DISCRIMINATION_PRIOR = 0.5
-_TWO_NODES, _SLOPE_NODES, _TWO_STEPS, _TWO_CLOSE = 23, 7, 400, 2e-3
-
-
-class TrialCounts(NamedTuple):
-    """The numbers of trials, shape (N, C), for products with them: of which there are few different rows, or many.
-
-    Attributes
-    ----------
-    rows : shape (k, C), the different rows; all N where they are many
-    which : shape (N,), the row of each case; None where they are many
-    """
-
-    rows: FloatArray
-    which: IntArray | None
-
-    @classmethod
-    def of(cls, numbers: FloatArray) -> TrialCounts:
-        """Find the different rows of numbers of trials."""
-        first, which = distinct_rows(numbers)
-        return cls(numbers[first], which) if len(first) <= _FEW_PATTERNS else cls(numbers, None)
-
-    def by_case(self, values: FloatArray) -> FloatArray:
-        """The numbers times values of cells, shape (C, K) to (N, K)."""
-        products: FloatArray = self.rows @ values
-        return products if self.which is None else products[self.which]
-
-    def by_row(self, values: FloatArray) -> FloatArray:
-        """The sums of values of cases over those with each row, shape (N, K) to (k, K)."""
-        if self.which is None:
-            return values
-        member = self.which == np.arange(len(self.rows))[:, None]
-        out: FloatArray = member.astype(np.float64) @ values
-        return out
-
-    def by_cell(self, values: FloatArray) -> FloatArray:
-        """The numbers times values of cases, summed over cases, shape (N, K) to (C, K)."""
-        out: FloatArray = self.rows.T @ self.by_row(values)
-        return out
+_FEWEST_JUDGES = 3
 
 
 class Posterior(NamedTuple):
@@ -77,7 +36,6 @@ class OneParameter(NamedTuple):
     mean, spread : of the normal distribution of difficulties, estimated
     difficulty : the posterior of each case; it is the ability of a judge that is right half of the time
     evidence : shape (N,), the log likelihood of each case, its difficulty integrated out
-    n_trials : the numbers of trials
     """
 
     parameters: FloatArray
@@ -86,7 +44,6 @@ class OneParameter(NamedTuple):
     spread: float
     difficulty: Posterior
     evidence: FloatArray
-    n_trials: TrialCounts
     converged: bool
 
 
@@ -118,9 +75,9 @@ def one_parameter(data: Trials, warm_start: OneParameter | None = None) -> OnePa
         parameters[:n_judges] -= warm_start.mean
     prior = np.zeros(n + 1)
     prior[:n_judges], prior[n_judges:n] = ABILITY_PRIOR**-2, POSITION_PRIOR**-2
-    step, n_trials = np.inf, TrialCounts.of(data.n_trials)
+    step = np.inf
     for _ in range(_STEPS):
-        slope, information = _derivatives(data, parameters, nodes, n_trials)
+        slope, information = _derivatives(data, parameters, nodes)
         change = np.linalg.solve(information + np.diag(prior), slope - prior * parameters)
         step = float(np.abs(change).max())
         parameters = parameters + change * min(1.0, 1.0 / max(step, 1e-300))
@@ -131,10 +88,10 @@ def one_parameter(data: Trials, warm_start: OneParameter | None = None) -> OnePa
             break
     estimates, spread = parameters[:-1], float(parameters[-1])
     logits = (data.design @ estimates)[:, None] + spread * nodes
-    posterior, evidence = expectation(data.n_correct, n_trials, logits, -(nodes**2) / 2)
+    posterior, evidence = expectation(data.n_correct, data.n_trials, logits, -(nodes**2) / 2)
     centre = np.eye(n)
     centre[:n_judges, :n_judges] -= 1 / n_judges
-    information = _derivatives(data, parameters, nodes, n_trials)[1] + np.diag(prior)
+    information = _derivatives(data, parameters, nodes)[1] + np.diag(prior)
     covariance = centre @ np.linalg.inv(information)[:-1, :-1] @ centre.T
     mean = -float(estimates[:n_judges].mean())
     return OneParameter(
@@ -144,13 +101,12 @@ def one_parameter(data: Trials, warm_start: OneParameter | None = None) -> OnePa
         spread,
         summary(posterior[:, ::-1], mean + spread * nodes),
         evidence,
-        n_trials,
         step < 1e-3,
     )
 
 
 def wrong_gold(model: OneParameter, data: Trials, otherwise: Trials, prior: float) -> FloatArray:
-    """The posterior probability that another label than the gold one is right, shape (N,).
+    """Return the posterior probability that another label than the gold one is right, shape (N,).
 
     Parameters
     ----------
@@ -169,14 +125,14 @@ def wrong_gold(model: OneParameter, data: Trials, otherwise: Trials, prior: floa
     for those in (data, otherwise):
         ability = those.design @ model.parameters - those.design[:, : those.n_judges].sum(axis=1) * model.mean
         logits = ability[:, None] + model.spread * nodes
-        likelihood.append(expectation(those.n_correct, TrialCounts(those.n_trials, None), logits, -(nodes**2) / 2)[1])
+        likelihood.append(expectation(those.n_correct, those.n_trials, logits, -(nodes**2) / 2)[1])
     against = np.clip(likelihood[0] - likelihood[1] + np.log((1 - prior) / prior), -700, 700)
     out: FloatArray = np.where(otherwise.n_trials.any(axis=1), 1 / (1 + np.exp(against)), np.nan)
     return out
 
 
 def _start(data: Trials) -> FloatArray:
-    """Abilities from the shares of right verdicts; no effect of position."""
+    """Return abilities from the shares of right verdicts; no effect of position."""
     judge = data.design[:, : data.n_judges].T
     share = (judge @ data.n_correct.sum(axis=0) + 0.5) / (judge @ data.n_trials.sum(axis=0) + 1)
     out: FloatArray = np.append(1.2 * np.log(share / (1 - share)), np.zeros(data.design.shape[1] - data.n_judges))
@@ -184,20 +140,19 @@ def _start(data: Trials) -> FloatArray:
 
 
 def expectation(
-    n_correct: FloatArray, n_trials: TrialCounts, logits: FloatArray, log_prior: FloatArray
+    n_correct: FloatArray, n_trials: FloatArray, logits: FloatArray, log_prior: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """The posterior of each case over K nodes, and its log evidence.
+    """Return the posterior of each case over K nodes, and its log evidence.
 
     Parameters
     ----------
-    n_correct : shape (N, J)
-    n_trials : the numbers of trials, (N, J)
+    n_correct, n_trials : shape (N, J)
     logits : shape (J, K), the log odds of each judge at each node
     log_prior : shape (K,), up to a constant
     """
     prior = log_prior - np.log(np.exp(log_prior - log_prior.max()).sum()) - log_prior.max()
     joint = n_correct @ logits
-    joint -= n_trials.by_case(np.logaddexp(0.0, logits))
+    joint -= n_trials @ np.logaddexp(0.0, logits)
     joint += prior
     top = joint.max(axis=1, keepdims=True)
     joint -= top
@@ -207,20 +162,18 @@ def expectation(
     return weights, (top + np.log(total))[:, 0]
 
 
-def _derivatives(
-    data: Trials, parameters: FloatArray, nodes: FloatArray, n_trials: TrialCounts
-) -> tuple[FloatArray, FloatArray]:
-    """The score and the observed information of the parameters and of the spread.
+def _derivatives(data: Trials, parameters: FloatArray, nodes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the score and the observed information of the parameters and of the spread.
 
     Louis' identity: what the data completed by the difficulties would say, less the variance of its score over the
     difficulties that are possible. Every sum over cases and nodes is a product of matrices.
     """
-    n_correct = data.n_correct
+    n_correct, n_trials = data.n_correct, data.n_trials
     logits = (data.design @ parameters[:-1])[:, None] + parameters[-1] * nodes
     posterior, _ = expectation(n_correct, n_trials, logits, -(nodes**2) / 2)
     mean = 1 / (1 + np.exp(-logits))
-    tries = n_trials.by_cell(posterior)
-    along = nodes * (n_correct.sum(axis=1)[:, None] - n_trials.by_case(mean))
+    tries = n_trials.T @ posterior
+    along = nodes * (n_correct.sum(axis=1)[:, None] - n_trials @ mean)
     by_spread = (posterior * along).sum(axis=1)
     slope = np.append(n_correct.sum(axis=0) - (tries * mean).sum(axis=1), by_spread.sum())
     weights = tries * mean * (1 - mean)
@@ -228,8 +181,8 @@ def _derivatives(
     complete[-1, :-1] = complete[:-1, -1] = weights @ nodes
     off = posterior * (along - by_spread[:, None])
     missing = np.empty_like(complete)
-    missing[:-1, :-1] = _variance(data.n_trials, posterior, mean, n_trials)
-    missing[-1, :-1] = missing[:-1, -1] = -(n_trials.by_cell(off) * mean).sum(axis=1)
+    missing[:-1, :-1] = _variance(n_trials, posterior, mean)
+    missing[-1, :-1] = missing[:-1, -1] = -((n_trials.T @ off) * mean).sum(axis=1)
     missing[-1, -1] = (off * along).sum()
     wide = np.zeros((len(complete), len(parameters)))
     wide[:-1, :-1], wide[-1, -1] = data.design, 1.0
@@ -239,23 +192,19 @@ def _derivatives(
     return slope @ wide, information
 
 
-def _variance(numbers: FloatArray, posterior: FloatArray, mean: FloatArray, n_trials: TrialCounts) -> FloatArray:
-    """The variance of what is expected of each cell over the possible difficulties, summed over cases, (C, C)."""
-    expected = numbers * (posterior @ mean.T)
+def _variance(n_trials: FloatArray, posterior: FloatArray, mean: FloatArray) -> FloatArray:
+    """Return the variance over possible difficulties of what is expected of each cell, summed over cases, (C, C)."""
+    expected = n_trials * (posterior @ mean.T)
     squares = np.zeros((len(mean), len(mean)))
-    if n_trials.which is None:
-        for node, chance in enumerate(mean.T):
-            squares += np.outer(chance, chance) * ((numbers.T * posterior[:, node]) @ numbers)
-    else:
-        for row, weights in zip(n_trials.rows, n_trials.by_row(posterior), strict=True):
-            weighted = row[:, None] * mean
-            squares += (weighted * weights) @ weighted.T
-    out: FloatArray = squares - expected.T @ expected
-    return out
+    rows, which = np.unique(n_trials, axis=0, return_inverse=True)  # few: most cases have the same verdicts
+    for row, weight in zip(rows, sums_by(which.ravel(), posterior), strict=True):
+        weighted = row[:, None] * mean
+        squares += (weighted * weight) @ weighted.T
+    return np.asarray(squares - expected.T @ expected)
 
 
 def agreement(model: OneParameter, data: Trials) -> FloatArray:
-    """The correlation of two verdicts of a judge on a case that its difficulty explains, shape (J,).
+    """Return the correlation of two verdicts of a judge on a case that its difficulty explains, shape (J,).
 
     The two are one of each kind where a judge has both.
     """
@@ -280,14 +229,14 @@ def agreement(model: OneParameter, data: Trials) -> FloatArray:
 
 
 def summary(posterior: FloatArray, values: FloatArray) -> Posterior:
-    """Mean, standard deviation and quantiles of distributions over ascending values, from (N, K) and (K,)."""
+    """Return means, standard deviations and quantiles of distributions over ascending values, from (N, K) and (K,)."""
     mean = posterior @ values
     se = np.sqrt(np.maximum(posterior @ values**2 - mean**2, 0.0))
     # A node stands for the range half-way to its neighbours.
     edges = np.concatenate([[values[0]], (values[1:] + values[:-1]) / 2, [values[-1]]])
     reached = np.hstack([np.zeros((len(posterior), 1)), np.cumsum(posterior, axis=1)])
     ends = []
-    for tail in ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2):
+    for tail in (0.025, 0.975):
         node = np.clip((reached < tail).sum(axis=1), 1, len(values))
         rows = np.arange(len(posterior))
         below, above = reached[rows, node - 1], reached[rows, node]
@@ -296,76 +245,23 @@ def summary(posterior: FloatArray, values: FloatArray) -> Posterior:
     return Posterior(mean, se, *ends)
 
 
-class TwoParameter(NamedTuple):
-    """The 2PL model: the posterior of each case's difficulty and of its discrimination; parameters as of the 1PL."""
+def item_rest_correlation(score: FloatArray) -> FloatArray:
+    """Return how well each case tells able judges from weak ones, shape (N,): 1 at best, below 0 at worst.
 
-    parameters: FloatArray
-    difficulty: Posterior
-    discrimination: Posterior
-    converged: bool
-
-
-def two_parameter(data: Trials, first: OneParameter) -> TwoParameter:
-    """Fit logit P(right) = discrimination of the case x (ability + effect of position - difficulty of the case).
-
-    `first` is the Rasch model of the same trials.
-
-    Discriminations are log-normal about 1 with standard deviation 0.5 of the logarithm: the stated prior,
-    without which a handful of judges could not tell one. Abilities by the EM algorithm, begun at the Rasch model's.
-    """
-    z = np.linspace(-REACH, REACH, _TWO_NODES)
-    log_slope = DISCRIMINATION_PRIOR * np.linspace(-3, 3, _SLOPE_NODES)
-    slopes = np.repeat(np.exp(log_slope), _TWO_NODES)
-    log_prior = (-(z**2) / 2 - (log_slope[:, None] / DISCRIMINATION_PRIOR) ** 2 / 2).ravel()
-    parameters, mean, spread = first.parameters, first.mean, first.spread
-    posterior, moved = np.empty((0, 0)), np.inf
-    for _ in range(_TWO_STEPS):
-        difficulty = np.tile(mean + spread * z, _SLOPE_NODES)
-        ability = (data.design @ parameters)[:, None]
-        posterior, _ = expectation(data.n_correct, first.n_trials, slopes * (ability - difficulty), log_prior)
-        counts = data.n_correct.T @ posterior, first.n_trials.by_cell(posterior)
-        new = _maximised(data, counts, slopes, difficulty, parameters, mean)
-        marginal = posterior.mean(axis=0) @ np.stack([difficulty, difficulty**2], axis=1)
-        spread = max(float(np.sqrt(max(marginal[1] - marginal[0] ** 2, 0.0))), LEAST_SPREAD)
-        shift = float(new[: data.n_judges].mean())
-        new[: data.n_judges] -= shift
-        moved = float(np.abs(new - parameters).max())
-        parameters, mean = new, float(marginal[0]) - shift
-        if moved < _TWO_CLOSE:
-            break
-    by_slope = posterior.reshape(len(posterior), _SLOPE_NODES, _TWO_NODES)
-    logs = summary(by_slope.sum(axis=2), log_slope)
-    middle = summary(by_slope.sum(axis=2), np.exp(log_slope))
-    return TwoParameter(
-        parameters,
-        summary(by_slope.sum(axis=1), mean + spread * z),
-        Posterior(middle.mean, middle.se, np.exp(logs.low), np.exp(logs.high)),
-        moved < _TWO_CLOSE,
-    )
-
-
-def _maximised(
-    data: Trials,
-    counts: tuple[FloatArray, FloatArray],
-    slopes: FloatArray,
-    difficulty: FloatArray,
-    parameters: FloatArray,
-    mean: float,
-) -> FloatArray:
-    """The parameters that maximise the expected likelihood with their prior: two steps of Newton's method.
+    The correlation over judges of the score on the case with the mean score on all other cases, the discrimination of
+    classical test theory (Henrysson 1963, doi:10.1007/BF02289618). NaN with fewer than three judges, or where they do
+    not differ.
 
     Parameters
     ----------
-    counts : the successes and trials that are expected of each cell at each node, shape (C, K) each
+    score : shape (J, N), from 0 to 1; NaN where there is none
     """
-    hits, tries = counts
-    n_judges, n = data.n_judges, len(parameters)
-    prior = np.repeat([ABILITY_PRIOR**-2, POSITION_PRIOR**-2], [n_judges, n - n_judges])
-    about = np.repeat([mean, 0.0], [n_judges, n - n_judges])
-    for _ in range(2):
-        chance = 1 / (1 + np.exp(-slopes * ((data.design @ parameters)[:, None] - difficulty)))
-        slope = data.design.T @ ((hits - tries * chance) * slopes).sum(axis=1) - prior * (parameters - about)
-        weights = (tries * chance * (1 - chance) * slopes**2).sum(axis=1)
-        curvature = (data.design.T * weights) @ data.design + np.diag(prior)
-        parameters = parameters + np.clip(np.linalg.solve(curvature, slope), -1, 1)
-    return parameters
+    seen = np.isfinite(score)
+    value = np.where(seen, score, 0.0)
+    total, n = value.sum(axis=1, keepdims=True), seen.sum(axis=1, keepdims=True)
+    rest = divide(total - value, n - seen.astype(np.float64))
+    used = seen & np.isfinite(rest)
+    judges = used.sum(axis=0)
+    off = [np.where(used, each - divide(np.where(used, each, 0.0).sum(axis=0), judges), 0.0) for each in (value, rest)]
+    spread = np.sqrt((off[0] ** 2).sum(axis=0) * (off[1] ** 2).sum(axis=0))
+    return np.where(judges >= _FEWEST_JUDGES, divide((off[0] * off[1]).sum(axis=0), spread), np.nan)

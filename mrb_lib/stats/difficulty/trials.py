@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from mrb_lib.stats.core.panel import ABSENT, Panel
-from mrb_lib.stats.core.scoring import BINARY_POLICIES, columns_used, score
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.scoring import BOTH_ORDERS, read_by, score
+from mrb_lib.stats.verdicts import Verdicts
 
 # The kinds of trial: the gold response was shown first, or second; or neither, where the label is a tie or a rating.
 _SHIFT = np.array([0.5, -0.5, 0.0])
@@ -56,41 +55,33 @@ class Shown(NamedTuple):
     kind: IntArray
 
 
-def shown(panel: Panel, labels: IntArray, policy: str) -> list[Shown]:
+def shown(verdicts: Verdicts, labels: IntArray, policy: str) -> list[Shown]:
     """Score the verdicts of each dimension order by order.
 
     Parameters
     ----------
-    labels : shape (D, N)
+    labels : shape (cases, dimensions)
     policy : `balanced`, `answered` and `official` are applied within an order; `strict` and `net` need both
     """
-    judges, dimensions, cases = panel.shape
-    values, counts = np.full((2, judges, dimensions, cases), np.nan), np.zeros((2, judges, dimensions, cases))
-    used = np.zeros(panel.choice.shape[3:], dtype=bool)
-    used[columns_used(panel, policy)] = True
-    together = policy in BINARY_POLICIES and policy != "official"
-    if together:
-        values[0] = score(panel, labels, policy).score
-        counts[0] = np.isfinite(values[0])
-    for order in range(0 if together else 2):
-        alone = np.full_like(panel.choice, ABSENT)
-        alone[..., order, :] = np.where(used[order], panel.choice[..., order, :], ABSENT)
-        if not (alone != ABSENT).any():
-            continue
-        values[order] = score(replace(panel, choice=alone), labels, policy).score
-        counted = alone >= 0 if policy == "answered" else alone != ABSENT
-        counts[order] = np.where(np.isfinite(values[order]), counted.sum(axis=(3, 4)), 0)
+    values = np.full((2, verdicts.n_cases, len(verdicts.cells)), np.nan)
+    counts = np.zeros(values.shape)
+    read, together = read_by(verdicts, policy), policy in BOTH_ORDERS
+    for order in range(1 if together else 2):
+        own = read if together else read.where(read.order == order)
+        values[order] = score(own, labels, policy).score
+        n = np.ones(values.shape[1:]) if together else own.total(own.choice >= 0 if policy == "answered" else None)
+        counts[order] = np.where(np.isfinite(values[order]), n, 0)
     second = np.stack([labels == 1, labels == 0]).astype(np.int64)
-    no_order = together or panel.tie < 0
-    kind = np.where((labels == panel.tie) | (labels < 0) | no_order, NEITHER, second)
+    no_order = together or verdicts.tie < 0
+    kind = np.where((labels == verdicts.tie) | (labels < 0) | no_order, NEITHER, second)
     return [
-        Shown(np.swapaxes(values[:, :, d], 0, 1), np.swapaxes(counts[:, :, d], 0, 1), kind[:, d])
-        for d in range(dimensions)
+        Shown(*(np.moveaxis(each[:, :, verdicts.dimension == d], 2, 0) for each in (values, counts)), kind[:, :, d])
+        for d in range(len(verdicts.dimensions))
     ]
 
 
 def worth(shown_verdicts: Shown, expected: FloatArray | None = None) -> FloatArray:
-    """What a verdict of each judge counts as, in independent trials, shape (J,), at most 1.
+    """Return what a verdict of each judge counts as, in independent trials, shape (J,), at most 1.
 
     Verdicts of a judge on a case that go together more than chance would have it - in both orders, in all
     repeats - are fewer trials than they are many: the variance of independent trials over that of the judge's.

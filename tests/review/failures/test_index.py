@@ -15,12 +15,12 @@ from mrb_lib.review.failures.index import build_index, open_index
 from mrb_lib.review.failures.kinds import difficulty_of, failure_kinds
 from mrb_lib.review.failures.query import Query, facets, select
 from mrb_lib.stats.core.panel import as_panel
-from mrb_lib.stats.difficulty.table import difficulty
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES
 from mrb_lib.verdicts.parts import part_paths
 from mrb_lib.verdicts.store import load_verdicts, run_folders, save_imported
 from tests.several_parts import several_parts
+from tests.stats.small_tables import rows_of
 
 N, DIMENSIONS = 40, ("accuracy", "overall")
 
@@ -73,7 +73,9 @@ def test_an_index_holds_what_the_runs_and_the_statistics_say(benchmark: Benchmar
     np.testing.assert_array_equal(index.panel.choice, panel.choice)
     np.testing.assert_array_equal(index.panel.p_a, panel.p_a)
     pd.testing.assert_frame_equal(index.gold, labels)
-    hard = difficulty_of(difficulty(plain, labels, cases, dimensions=DIMENSIONS), cases, list(DIMENSIONS))
+    hard = difficulty_of(
+        rows_of("difficulty", cases, plain, labels, dimensions=list(DIMENSIONS)), cases, list(DIMENSIONS)
+    )
     np.testing.assert_array_equal(index.kinds().grid("difficulty")[-1], hard)
     swapped = as_panel(table[table["probe"] == "swapped"], cases["case_id"], DIMENSIONS)
     for policy in POLICIES:

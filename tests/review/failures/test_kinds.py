@@ -6,13 +6,12 @@ import pytest
 
 from mrb_lib.review.failures.kinds import Kinds, changed_by_probe, difficulty_of, failure_kinds
 from mrb_lib.stats.core.panel import ABSENT, NULL, Panel, panels
-from mrb_lib.stats.difficulty.table import difficulty
 from mrb_lib.stats.probes import probes
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.where import MIXED_CODE, OUTCOMES
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES
-from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of
+from tests.stats.small_tables import cases_of, difficulty, gold_of, random_verdicts, verdicts_of
 
 # c0 right, c1 right in one order, c2 wrong, c3 unparsed in AB, c4 without gold, c5 not judged, c6 a tie under gold A
 VERDICTS = verdicts_of({("a", "AB"): "AAB?A-T", ("a", "BA"): "ABBBA-T", ("b", "AB"): "BBBBB-B", ("b", "BA"): "-------"})

@@ -8,10 +8,11 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from mrb_lib.stats.difficulty.irt import one_parameter, summary, wrong_gold
-from mrb_lib.stats.difficulty.table import FEW_JUDGES, NO_OTHER, NO_SPREAD, NOT_CONVERGED, difficulty
+from mrb_lib.stats.difficulty.irt import item_rest_correlation, one_parameter, summary, wrong_gold
 from mrb_lib.stats.difficulty.trials import Shown, plain, worth
+from mrb_lib.stats.tables.difficulty import FEW_JUDGES, NO_OTHER, NO_SPREAD, NOT_CONVERGED
 from mrb_lib.tables.errors import InputError
+from tests.stats.small_tables import difficulty
 
 N = 200
 
@@ -224,3 +225,18 @@ def test_votes_of_annotators_are_carried_along() -> None:
     found = difficulty(verdicts, counted, cases).query("part == 'case'")
     assert (found["gold_votes"] == 2).all()
     assert (found["n_annotators"] == 3).all()
+
+
+def test_the_item_rest_correlation_is_that_of_numpy() -> None:
+    score = np.random.default_rng(7).choice([0.0, 0.5, 1.0, np.nan], (6, 40), p=[0.3, 0.1, 0.5, 0.1])
+    score[:, 0] = 1.0
+    score[2:, 1] = np.nan
+    found = item_rest_correlation(score)
+    assert np.isnan(found[:2]).all()
+    for case in range(2, 40):
+        used = np.isfinite(score[:, case])
+        if len(set(score[used, case])) < 2:
+            assert np.isnan(found[case])
+            continue
+        rest = np.nanmean(np.delete(score, case, axis=1), axis=1)
+        assert found[case] == pytest.approx(np.corrcoef(score[used, case], rest[used])[0, 1], abs=1e-12)

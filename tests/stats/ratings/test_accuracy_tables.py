@@ -10,7 +10,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.demo.ratings import RatingJudge
 from mrb_lib.stats.analyze import TABLES, analyze
-from mrb_lib.stats.difficulty.table import OF_CHOICES
+from mrb_lib.stats.tables.difficulty import OF_CHOICES
 from mrb_lib.stats.templates.table import ONE_ORDER
 from mrb_lib.tables.errors import InputError
 from tests.stats.ratings.rated import SCALE, benchmark, simulated, verdicts

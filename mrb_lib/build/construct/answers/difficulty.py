@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
-from mrb_lib.stats.difficulty.irt import LEAST_SPREAD, one_parameter, two_parameter
+from mrb_lib.stats.difficulty.irt import LEAST_SPREAD, item_rest_correlation, one_parameter
 from mrb_lib.stats.difficulty.trials import Trials
 from mrb_lib.stats.options import BoolArray, FloatArray, divide
 from mrb_lib.stats.resampling.intervals import equivalent_size, wilson
@@ -90,16 +90,17 @@ def item_measures(tally: Tally) -> pd.DataFrame:
         their answers); `share_correct`, the mean over models of the share of right answers; `chance`, what blind
         guessing gets right, and `p_chance`, how probably guessing gets at least as many right (binomial; null where
         `chance` is); `difficulty` in log odds, by the Rasch model: the ability of a model that is right half of the
-        time, 0 being the average model; `discrimination` by the two-parameter model: 1 is as the Rasch model, more
-        tells able models from weak ones. Measures are null where no answer is marked; difficulty and discrimination
-        also with fewer than two models, and where models fail together no more than by chance.
+        time, 0 being the average model; `discrimination`, the correlation over models of the share right on the item
+        with that on the others: 1 tells able models from weak ones best. Measures are null where no answer is marked;
+        difficulty also with fewer than two models and where models fail together no more than by chance,
+        discrimination with fewer than three.
 
     Notes
     -----
     The models are those of the table `difficulty`, see `mrb_lib.stats.difficulty.irt`. Several answers of a model to
     an item count as independent trials, which they are not quite: difficulties order items, and are spread somewhat too
     wide. Beyond 5,000 items each of several equal parts, drawn evenly from all, is fitted by itself, so that memory
-    does not grow. With few models discriminations are drawn towards 1. Planted difficulties are recovered in
+    does not grow. Planted difficulties are recovered in
     tests/build/construct/test_difficulty.py.
     """
     share, answers = tally.share, tally.n_marked.sum(axis=1)
@@ -124,13 +125,13 @@ def item_measures(tally: Tally) -> pd.DataFrame:
 
 
 def _item_response(tally: Tally) -> tuple[FloatArray, FloatArray]:
-    """Difficulty and discrimination of each item; NaN where there is no model of them."""
+    """Return difficulty and discrimination of each item; NaN where there is no model of them."""
     nothing = np.full(len(tally.chance), np.nan)
     judged = tally.n_marked.sum(axis=0) > 0
     if judged.sum() < _FEWEST_MODELS:
         return nothing, nothing
     n = int(judged.sum())
-    difficulty, discrimination = nothing.copy(), nothing.copy()
+    difficulty = nothing.copy()
     n_parts = max(1, -(-len(nothing) // _AT_ONCE))
     for part in range(n_parts):
         # Every so manieth item: each part is like the whole, in whatever order the items stand.
@@ -140,10 +141,8 @@ def _item_response(tally: Tally) -> tuple[FloatArray, FloatArray]:
         first = one_parameter(data)
         if not first.converged or first.spread <= LEAST_SPREAD:
             return nothing, nothing
-        second = two_parameter(data, first)
         difficulty[rows] = first.difficulty.mean
-        discrimination[rows] = second.discrimination.mean if second.converged else np.nan
-    return difficulty, discrimination
+    return difficulty, item_rest_correlation(tally.share[:, judged].T)
 
 
 def model_measures(tally: Tally) -> pd.DataFrame:
