@@ -134,17 +134,17 @@ def _pull(y: FloatArray, predictors: list[FloatArray], votes: Votes, table: list
     x = [others, *(np.tile(np.broadcast_to(values, y.shape), seats) for values in predictors)]
     judge, human = fit(x, own), fit(x, np.where(np.isfinite(own), vote, np.nan))
     (a, b), (a_human, b_human) = (fits.coefficient[:, [0, -1]].T for fits in (judge, human))
-    used = judge.used.reshape(m, seats, n).any(axis=1)
+    used: BoolArray = np.asarray(judge.used.reshape(m, seats, n).any(axis=1))
 
     def over_seats(fits: Fits, at: int) -> FloatArray:
         return np.asarray(fits.moves[:, :, at].reshape(m, seats, n).sum(axis=1))
 
-    of_votes = estimate(by_influence(a_human, over_seats(human, 0).T, used.T.astype(np.float64)), sampling)
+    of_votes = estimate(by_influence(a_human, over_seats(human, 0).T, np.asarray(used.T, dtype=np.float64)), sampling)
     over_cases = np.sqrt((human.moves[:, :, 0] ** 2).sum(axis=1))
     known = np.isfinite(of_votes.error) & (of_votes.clusters >= FEWEST * len(x))
     error = np.where(known, of_votes.error, over_cases)
     weak = ~((a_human > 0) & (a_human >= np.sqrt(_LEAST_F) * error))
-    whys = zip(used.any(axis=1), judge.flaw, human.flaw, weak, strict=True)
+    whys = zip(np.asarray(used.any(axis=1)), judge.flaw, human.flaw, weak, strict=True)
     ratio, slope = divide(a, a_human), divide(b_human, a_human)[:, None]
     of_judge, of_human = (over_seats(fits, -1) - slope * over_seats(fits, 0) for fits in (judge, human))
     moves = np.nan_to_num(of_judge - ratio[:, None] * of_human)

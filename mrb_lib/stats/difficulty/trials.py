@@ -74,10 +74,9 @@ def shown(verdicts: Verdicts, labels: IntArray, policy: str) -> list[Shown]:
     second = np.stack([labels == 1, labels == 0]).astype(np.int64)
     no_order = together or verdicts.tie < 0
     kind = np.where((labels == verdicts.tie) | (labels < 0) | no_order, NEITHER, second)
-    return [
-        Shown(*(np.moveaxis(each[:, :, verdicts.dimension == d], 2, 0) for each in (values, counts)), kind[:, :, d])
-        for d in range(len(verdicts.dimensions))
-    ]
+    values, counts = np.moveaxis(values, 2, 0), np.moveaxis(counts, 2, 0)
+    of_dimension = [verdicts.dimension == d for d in range(len(verdicts.dimensions))]
+    return [Shown(values[own], counts[own], kind[:, :, d]) for d, own in enumerate(of_dimension)]
 
 
 def worth(shown_verdicts: Shown, expected: FloatArray | None = None) -> FloatArray:

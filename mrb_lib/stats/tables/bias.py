@@ -89,7 +89,7 @@ def who_favours_length(rows: pd.DataFrame) -> str:
         return f"{where}, no significant bias towards longer or shorter responses in {count}. {ASSUMPTION}"
     sides = {"longer": int((found["estimate"] > 0).sum()), "shorter": int((found["estimate"] < 0).sum())}
     said = " and ".join(f"{n:,} favour{'s' if n == 1 else ''} {side} responses" for side, n in sides.items() if n)
-    most = found.loc[found["estimate"].abs().idxmax()]
+    most = found.iloc[int(found["estimate"].abs().to_numpy().argmax())]
     towards = "longer" if most["estimate"] > 0 else "shorter"
     ends = f" [{most['low']:.2f}, {most['high']:.2f}]" if pd.notna(most["low"]) else ""
     return (
@@ -173,12 +173,13 @@ def bias(analysis: Analysis) -> pd.DataFrame:
             columns = _columns(here, longer[at], gold[kept], score[kept], own, sampling)
             names = {"bias": here.bias, "marker": here.marker, **part.label()}
             frames.append(cells[shows].assign(**names, **columns, n_excluded=len(at) - columns["n"]))
-    rows = pd.concat(frames, ignore_index=True)
+    rows: pd.DataFrame = pd.concat(frames, ignore_index=True)
     families = np.asarray(rows.groupby("by", dropna=False).ngroup(), dtype=np.int64)
     p_adjusted, family = adjust_families(rows["p_value"].to_numpy(), families, analysis.correction or "holm")
-    claim = np.select([rows["estimate"].notna(), rows["association"].notna()], [BIAS, ASSOCIATION], "")
-    claim = pd.Series(claim, dtype=object).where(claim != "")
-    return rows.assign(p_adjusted=p_adjusted, family=family, claim=claim)
+    claim = rows["estimate"].notna().map({True: BIAS, False: None})
+    claim = claim.mask(rows["estimate"].isna() & rows["association"].notna(), ASSOCIATION)
+    rows["p_adjusted"], rows["family"], rows["claim"] = p_adjusted, family, claim
+    return rows
 
 
 def _properties(analysis: Analysis, longer: FloatArray, preferred: FloatArray) -> Iterable[Property]:
@@ -227,7 +228,7 @@ def _columns(
         columns, said = columns | without_length, [*said, why]
     texts = zip(*said, strict=True)
     reason = ["; ".join(dict.fromkeys(text for text in each if text)) for each in texts]
-    return columns | {"reason": reason, "lacks": np.where(lacks, FEW, None)}
+    return columns | {"reason": reason, "lacks": [FEW if few else None for few in lacks]}
 
 
 def regression(predictors: list[FloatArray], y: FloatArray, which: int) -> Pull:
