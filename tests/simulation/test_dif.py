@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.core.panel import Panel
-from mrb_lib.stats.difficulty.dif_table import UNCLEAR, dif
+from mrb_lib.stats.tables.dif import UNCLEAR
+from tests.stats.small_tables import rows_of_panel
 
 from .rows import each_case
 from .shares import is_near
@@ -54,20 +55,19 @@ def tables(
 
 
 def eyes(*args: int, **more: float) -> pd.DataFrame:
-    found = dif(*tables(*args, **more), by="organ")
+    judged, gold, cases = tables(*args, **more)
+    found = rows_of_panel("dif", cases, judged, gold, own={"every_dimension": 1}, by="organ")
     return found[found["subfield"] == "eye"]
 
 
 def sizes(found: pd.DataFrame) -> dict[str, float]:
     """How often each test rejects, and each interval misses, that there is no difference; hardly any is undefined."""
-    undefined = found["p_value"].isna() | found["logistic_p"].isna()
+    undefined = found["p_value"].isna()
     assert undefined.mean() < 0.06
     found = found[~undefined]
     return {
         "mantel_haenszel": (found["p_value"] < 0.05).mean(),
-        "logistic": (found["logistic_p"] < 0.05).mean(),
         "interval": 1 - ((found["low"] <= 1) & (found["high"] >= 1)).mean(),
-        "logistic_interval": 1 - ((found["logistic_low"] <= 0) & (found["logistic_high"] >= 0)).mean(),
     }
 
 
@@ -113,7 +113,6 @@ def test_a_planted_weakness_is_found_and_classed_as_large() -> None:
     assert weak["ets_delta"].mean() == pytest.approx(-2.82, abs=0.25)
     assert (weak["ets_class"] == "C").mean() > 0.65
     assert (weak["ets_class"] != "A").mean() > 0.95
-    assert weak["logistic_effect"].mean() == pytest.approx(-1.2, abs=0.12)
     level = ABILITY[0] - 1.0 - np.random.default_rng(0).normal(size=100_000)
     loss = np.mean(1 / (1 + np.exp(-level)) - 1 / (1 + np.exp(1.2 - level)))
     assert weak["excess"].mean() == pytest.approx(-loss, abs=0.02)
@@ -148,7 +147,6 @@ def test_a_coin_is_not_weak_where_cases_are_easy(n: int, hard: float, slopes: Se
     for _, judges in rejected.groupby("of_coin"):
         most = 0.05 + 3 * np.sqrt(0.05 * 0.95 / len(judges))
         assert (judges["p_value"] < 0.05).mean() <= max(0.07, most)
-        assert (judges["logistic_p"].dropna() < 0.05).mean() <= max(0.07 if hard <= 1 else 0.08, most)
         assert (judges["ets_class"] != "A").mean() <= 0.04
     assert (rejected.groupby("judge")["p_value"].agg(lambda p: (p < 0.05).mean()) <= 0.123).all()
 

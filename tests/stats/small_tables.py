@@ -137,6 +137,11 @@ def difficulty(
     return rows_of("difficulty", cases, verdicts, gold, own={} if prior is None else {"prior": prior}, **options)
 
 
+def dif(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
+    """The table `dif` of frames, on all dimensions."""
+    return rows_of("dif", cases, verdicts, gold, own={"every_dimension": 1}, **options)
+
+
 def with_first(pairs: pd.DataFrame, judge: str) -> pd.DataFrame:
     """Rows of `significance` seen from one judge, which is not the better one everywhere."""
     other = pairs["judge_2"] == judge

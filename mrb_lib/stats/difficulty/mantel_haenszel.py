@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from scipy import special
 from scipy.stats import t as student
 
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
-from mrb_lib.stats.resampling.resample import CONFIDENCE
+from mrb_lib.stats.estimation import FloatArray, IntArray, divide, sums_by
 
 FEWEST_CLUSTERS = 5
-ETS_PER_LOG_ODDS = -2.35
+ETS_PER_LOG_ODDS, ALPHA = -2.35, 0.05
 
 
 class MantelHaenszel(NamedTuple):
@@ -73,7 +72,7 @@ def mantel_haenszel(groups: TwoGroups) -> MantelHaenszel:
     chi2 = divide((sum_1.sum(axis=1) - expected) ** 2, variance)
     ratio, log_se = _odds_ratio(groups, n)
     log_se = log_se * np.sqrt(divide(variance, if_binary))
-    reach = np.exp(special.ndtri((1 + CONFIDENCE) / 2) * log_se)
+    reach = np.exp(special.ndtri(0.975) * log_se)
     return MantelHaenszel(
         chi2,
         np.asarray(special.chdtrc(1.0, chi2), dtype=np.float64),
@@ -87,13 +86,13 @@ def mantel_haenszel(groups: TwoGroups) -> MantelHaenszel:
 
 
 def _in_stratum(values: FloatArray, n: FloatArray) -> FloatArray:
-    """Values over the size of their stratum; 0 in an empty one."""
+    """Return values over the size of their stratum; 0 in an empty one."""
     out: FloatArray = np.divide(values, n, out=np.zeros(n.shape), where=n > 0)
     return out
 
 
 def _odds_ratio(groups: TwoGroups, n: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The common odds ratio and the standard error of its logarithm, NaN where either margin of it is 0."""
+    """Return the common odds ratio and the standard error of its logarithm, NaN where either margin of it is 0."""
     right_1, right_2 = np.moveaxis(groups.sums, 1, 0)
     wrong_1, wrong_2 = np.moveaxis(groups.n - groups.sums, 1, 0)
     concordant, discordant = (_in_stratum(a, n) for a in (right_1 * wrong_2, wrong_1 * right_2))
@@ -127,7 +126,7 @@ class EtsDelta(NamedTuple):
 
 
 def ets_delta(odds_ratio: FloatArray, log_se: FloatArray, df: FloatArray) -> EtsDelta:
-    """The ETS delta of common odds ratios of the first (focal) group over the second (reference) group.
+    """Return the ETS delta of common odds ratios of the first (focal) group over the second (reference) group.
 
     Parameters
     ----------
@@ -146,78 +145,33 @@ def ets_delta(odds_ratio: FloatArray, log_se: FloatArray, df: FloatArray) -> Ets
         np.asarray(student.sf(np.divide(by, se, out=np.full(se.shape, np.nan), where=se > 0), df), dtype=np.float64)
         for by in (size, size - 1)
     )
-    return EtsDelta(delta, student.ppf((1 + CONFIDENCE) / 2, df) * se, 2 * above_zero, above_one)
+    return EtsDelta(delta, student.ppf(0.975, df) * se, 2 * above_zero, above_one)
 
 
 def ets_class(delta: FloatArray, p_zero: FloatArray, p_small: FloatArray) -> NDArray[np.object_]:
-    """The class of ETS deltas, of any shape, by p-values that may be adjusted for the number of tests.
+    """Return the class of ETS deltas, of any shape, by p-values that may be adjusted for the number of tests.
 
     "A" negligible: delta below 1 in size, or not significantly different from 0; "C" large: 1.5 or more, and
     significantly more than 1; "B" the others; None where there is no delta or no test of it. At the 5% level, as Zieky
     (in Holland and Wainer, Differential Item Functioning, 1993).
     """
-    small = (np.abs(delta) < 1) | ~(p_zero < 1 - CONFIDENCE)
-    large = (np.abs(delta) >= 1.5) & (p_small < 1 - CONFIDENCE)
+    small = (np.abs(delta) < 1) | ~(p_zero < ALPHA)
+    large = (np.abs(delta) >= 1.5) & (p_small < ALPHA)
     out = np.where(small, "A", np.where(large, "C", "B")).astype(object)
     out[np.isnan(delta) | np.isnan(p_zero)] = None
     return out
 
 
-class MatchedCases(NamedTuple):
-    """Where the cases of T comparisons stand: scores, side, level of difficulty and cluster, each of shape (T, N).
-
-    Side and level are -1 for a case that is not compared.
-    """
-
-    value: FloatArray
-    side: IntArray
-    level: IntArray
-    cluster: IntArray
-    n_clusters: int
-
-    def sums(self, values: FloatArray | BoolArray) -> FloatArray:
-        """Sums over the cases of each cluster, from (T, N) to (T, M)."""
-        rows = np.arange(len(values))[:, None] * self.n_clusters + self.cluster
-        flat = np.bincount(rows.ravel(), weights=values.ravel(), minlength=len(values) * self.n_clusters)
-        out: FloatArray = flat.reshape(len(values), self.n_clusters).astype(np.float64)
-        return out
-
-    def df(self) -> FloatArray:
-        """One less than the clusters of the side that has fewer, shape (T,); NaN where they are too few."""
-        seen = [(self.sums((self.side == side) & (self.level >= 0)) > 0).sum(axis=1) for side in (0, 1)]
-        least = np.minimum(*seen).astype(np.float64)
-        return np.where(least >= FEWEST_CLUSTERS, least - 1, np.nan)
-
-
-class Clusters(NamedTuple):
-    """The cluster of each case, shape (N,), and whether any has several."""
-
-    codes: IntArray
-    several: bool
-
-    def matched_cases(self, value: FloatArray, level: IntArray, side: IntArray) -> MatchedCases:
-        """Lay out the cases of T comparisons, each array of shape (T, N); `side` may be that of all, shape (N,)."""
-        compared = (level >= 0) & (side >= 0)
-        clusters, codes = np.unique(self.codes, return_inverse=True)
-        return MatchedCases(
-            np.where(compared, value, 0.0),
-            np.where(compared, side, -1),
-            np.where(compared, level, -1),
-            np.broadcast_to(codes.astype(np.int64), compared.shape),
-            len(clusters),
-        )
-
-
 def robust(
-    test: MantelHaenszel,
-    rows: IntArray,
-    sides: TwoGroups,
-    value: FloatArray,
-    level: IntArray,
-    side: IntArray,
-    clusters: Clusters,
+    test: MantelHaenszel, groups: TwoGroups, value: FloatArray, level: IntArray, side: IntArray, clusters: IntArray
 ) -> MantelHaenszel:
-    """The test with variances that hold within clusters, in place of those of `rows`.
+    """Return the tests of J judges with variances that hold within clusters.
+
+    Parameters
+    ----------
+    value, level : shape (J, N), the scores and the strata; the stratum is -1 where there is no score
+    side : shape (N,), 0 for the first group, 1 for the other, -1 for neither
+    clusters : shape (N,), codes
 
     Notes
     -----
@@ -227,39 +181,29 @@ def robust(
     negative or 0 there is no interval and no test. The test is Wald's, of the logarithm. Student's t has one degree of
     freedom less than there are clusters on the side that has fewer. Size and coverage: `tests/simulation/test_dif.py`.
     """
-    cases = clusters.matched_cases(value, level, side)
-    n, y = sides.n.sum(axis=1), cases.value
-    ratio = test.odds_ratio[rows]
-    judge = np.arange(len(value))[:, None]
-    stratum = np.maximum(cases.level, 0)
-    n_1, n_2, s_1, s_2 = (a[:, i][judge, stratum] for a in (sides.n, sides.sums) for i in (0, 1))
-    size = n[judge, stratum]
-    odds = np.nan_to_num(ratio)[:, None]
-    each = np.where(
-        cases.side == 0,
-        divide(y * (n_2 - s_2) - odds * (1 - y) * s_2, size),
-        divide((1 - y) * s_1 - odds * y * (n_1 - s_1), size),
-    )
-    ends = cases.sums(np.where(cases.side >= 0, np.nan_to_num(each), 0.0))
-    scale = cases.n_clusters / max(cases.n_clusters - 1, 1)
-    left = scale * (ends**2).sum(axis=1) - _pairs(sides, n, odds)
-    df = cases.df()
-    right = np.nan_to_num(divide(sides.sums[:, 0] * (sides.n[:, 1] - sides.sums[:, 1]), n)).sum(axis=1)
+    used = (level >= 0) & (side >= 0)
+    y, n, ratio = np.where(used, value, 0.0), groups.n.sum(axis=1), test.odds_ratio
+    judge, stratum = np.arange(len(value))[:, None], np.maximum(level, 0)
+    n_1, n_2, s_1, s_2 = (each[:, i][judge, stratum] for each in (groups.n, groups.sums) for i in (0, 1))
+    odds, size = np.nan_to_num(ratio)[:, None], n[judge, stratum]
+    inside, outside = y * (n_2 - s_2) - odds * (1 - y) * s_2, (1 - y) * s_1 - odds * y * (n_1 - s_1)
+    adds = np.where(used, np.nan_to_num(divide(np.where(side == 0, inside, outside), size)), 0.0)
+    several = int(clusters.max(initial=-1)) + 1
+    left = several / max(several - 1, 1) * (sums_by(clusters, adds.T) ** 2).sum(axis=0) - _pairs(groups, n, odds)
+    seen = [(sums_by(clusters, (used & (side == each)).T) > 0).sum(axis=0) for each in (0, 1)]
+    least = np.minimum(*seen)
+    df = np.where(least >= FEWEST_CLUSTERS, least - 1.0, np.nan)
+    right = np.nan_to_num(divide(groups.sums[:, 0] * (groups.n[:, 1] - groups.sums[:, 1]), n)).sum(axis=1)
     log_se = np.sqrt(divide(np.where(left > 0, left, np.nan), right**2))
-    log_se[~np.isfinite(df) | ~np.isfinite(ratio) | ~(ratio > 0)] = np.nan
+    log_se[~np.isfinite(df) | ~(ratio > 0)] = np.nan
     chi2 = divide(np.log(np.where(ratio > 0, ratio, 1.0)) ** 2, log_se**2)
-    reach = np.exp(special.stdtrit(df, (1 + CONFIDENCE) / 2) * log_se)
+    reach = np.exp(special.stdtrit(df, 0.975) * log_se)
     p_value = np.asarray(special.fdtrc(1.0, df, chi2), dtype=np.float64)
-    new = MantelHaenszel(chi2, p_value, ratio, divide(ratio, reach), ratio * reach, log_se, test.expected[rows], df)
-    out = MantelHaenszel(*(a.copy() for a in test))
-    for target, values in zip(out, new, strict=True):
-        target[rows] = values
-    return out
+    return MantelHaenszel(chi2, p_value, ratio, divide(ratio, reach), ratio * reach, log_se, test.expected, df)
 
 
-def _pairs(sides: TwoGroups, n: FloatArray, odds: FloatArray) -> FloatArray:
-    """The sum over pairs of the squares of what each adds to the equation of the odds ratio, shape (J,)."""
-    (n_1, n_2), (s_1, s_2), (q_1, q_2) = (a.swapaxes(0, 1) for a in sides)
+def _pairs(groups: TwoGroups, n: FloatArray, odds: FloatArray) -> FloatArray:
+    """Return the sum over pairs of the squares of what each adds to the equation of the odds ratio, shape (J,)."""
+    (n_1, n_2), (s_1, s_2), (q_1, q_2) = (each.swapaxes(0, 1) for each in groups)
     squares = q_1 * (n_2 - 2 * s_2 + q_2) - 2 * odds * (s_1 - q_1) * (s_2 - q_2) + odds**2 * (n_1 - 2 * s_1 + q_1) * q_2
-    out: FloatArray = np.nan_to_num(divide(squares, n**2)).sum(axis=1)
-    return out
+    return np.asarray(np.nan_to_num(divide(squares, n**2)).sum(axis=1))

@@ -5,24 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import t as student
-from statsmodels.api import Logit
 from statsmodels.stats.contingency_tables import StratifiedTable
 
-from mrb_lib.stats.difficulty.dif_matching import tables
-from mrb_lib.stats.difficulty.dif_table import (
+from mrb_lib.stats.difficulty.discrimination import discriminations
+from mrb_lib.stats.difficulty.matching import by_level, levels
+from mrb_lib.stats.multiplicity import adjust
+from mrb_lib.stats.tables.dif import (
+    CROSSED,
     FEW_CLUSTERS,
     NO_OTHERS,
     NO_SUBFIELDS,
     NO_VARIANCE,
     NOTHING_TO_COMPARE,
     UNWEIGHTED,
-    dif,
 )
-from mrb_lib.stats.difficulty.discrimination import discriminations
-from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.tables.errors import InputError
-from tests.stats.small_tables import cases_of, gold_of, verdicts_of
+from tests.stats.small_tables import cases_of, dif, gold_of, rows_of, verdicts_of
 
 N, JUDGES = 300, 5
 
@@ -43,7 +41,7 @@ def world() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, np.ndarray]:
     return verdicts, gold, cases, right
 
 
-def levels(right: np.ndarray) -> np.ndarray:
+def weighted(right: np.ndarray) -> np.ndarray:
     """How many judges are right, counted by their discrimination, to the nearest half."""
     weights = discriminations(right.astype(float))
     return np.round(2 * JUDGES * (weights @ right) / weights.sum()) / 2
@@ -54,7 +52,7 @@ def test_mantel_haenszel_is_that_of_statsmodels(world, judge: int) -> None:
     verdicts, gold, cases, right = world
     found = dif(verdicts, gold, cases, by="organ").set_index(["judge", "subfield"]).loc[(f"j{judge}", "eye")]
     assert found["n_matching"] == JUDGES
-    inside, total = (cases["organ"] == "eye").to_numpy(), levels(right)
+    inside, total = (cases["organ"] == "eye").to_numpy(), weighted(right)
     tables = []
     for level in np.unique(total):
         here = total == level
@@ -66,30 +64,9 @@ def test_mantel_haenszel_is_that_of_statsmodels(world, judge: int) -> None:
     low, high = other.oddsratio_pooled_confint()
     assert (found["low"], found["high"]) == (pytest.approx(low, abs=1e-6), pytest.approx(high, abs=1e-6))
     test = other.test_null_odds(correction=False)
-    assert found["mh_chi2"] == pytest.approx(test.statistic, abs=1e-8)
     assert found["p_value"] == pytest.approx(test.pvalue, abs=1e-8)
     assert found["n_strata"] == len(tables)
     assert found["ets_delta"] == pytest.approx(2.35 * other.logodds_pooled, abs=1e-8)
-
-
-def test_the_logistic_test_is_the_likelihood_ratio_of_statsmodels(world) -> None:
-    verdicts, gold, cases, right = world
-    found = dif(verdicts, gold, cases, by="organ").set_index(["judge", "subfield"]).loc[("j2", "eye")]
-    total = levels(right)
-    inner = np.isin(total, [level for level in np.unique(total) if 0 < right[2, total == level].mean() < 1])
-    share = (total[inner] + 0.5) / (JUDGES + 1)
-    null = np.column_stack([np.ones(inner.sum()), np.log(share / (1 - share)), share])
-    full = np.column_stack([null, (cases["organ"] == "eye").to_numpy()[inner]])
-    y = right[2][inner].astype(float)
-    fits = [Logit(y, x).fit(disp=0, tol=1e-12) for x in (full, null)]
-    assert found["logistic_effect"] == pytest.approx(fits[0].params[-1], abs=1e-6)
-    assert found["logistic_chi2"] == pytest.approx(2 * (fits[0].llf - fits[1].llf), abs=1e-6)
-    reach = student.ppf(0.975, inner.sum() - 4) * fits[0].bse[-1]
-    low, high = fits[0].params[-1] - reach, fits[0].params[-1] + reach
-    assert (found["logistic_low"], found["logistic_high"]) == (
-        pytest.approx(low, abs=1e-5),
-        pytest.approx(high, abs=1e-5),
-    )
 
 
 def test_the_columns_add_up(world) -> None:
@@ -129,7 +106,7 @@ def test_a_judge_that_is_always_right_has_nothing_to_compare(world) -> None:
     perfect = verdicts[verdicts["judge"] == "j0"].assign(judge="perfect", choice="A")
     found = dif(pd.concat([verdicts, perfect]), gold, cases, by="organ")
     row = found[found["judge"] == "perfect"]
-    assert row[["mh_odds_ratio", "mh_chi2", "p_value", "p_adjusted", "ets_delta", "logistic_p"]].isna().all(axis=None)
+    assert row[["mh_odds_ratio", "p_value", "p_adjusted", "ets_delta"]].isna().all(axis=None)
     assert row["ets_class"].isna().all()
     assert (row["reason"] == NOTHING_TO_COMPARE).all()
     assert (row["accuracy_inside"] == 1).all()
@@ -150,6 +127,28 @@ def test_an_unknown_correction_is_refused(world) -> None:
     verdicts, gold, cases, _ = world
     with pytest.raises(InputError):
         dif(verdicts, gold, cases, by="organ", correction="sidak-ish")
+
+
+def test_of_several_dimensions_the_main_one_is_compared(world) -> None:
+    verdicts, gold, cases, _ = world
+    both = [pd.concat([each, each.assign(dimension="accuracy")]) for each in (verdicts, gold)]
+    found = rows_of("dif", cases, *both, by="organ")
+    assert set(found["dimension"]) == {"overall"}
+    assert set(dif(*both, cases, by="organ")["dimension"]) == {"overall", "accuracy"}
+
+
+def test_clusters_that_cross_and_one_that_dominates_have_no_test(world) -> None:
+    verdicts, gold, cases, _ = world
+    rng = np.random.default_rng(5)
+    two = cases.assign(question=rng.integers(0, 20, N).astype(str), item=rng.integers(0, 20, N).astype(str))
+    found = dif(verdicts, gold, two.assign(images=[[f"{i}.png"] for i in rng.integers(0, 20, N)]), by="organ")
+    assert found[["low", "p_value", "ets_class"]].isna().all(axis=None)
+    assert found["reason"].str.contains(CROSSED).all()
+    large = cases.assign(cluster=np.where(np.arange(N) < 0.8 * N, "one", cases["case_id"]))
+    found = dif(verdicts, gold, large, by="organ", cluster="cluster")
+    assert found[["low", "p_value", "ets_class"]].isna().all(axis=None)
+    assert found["mh_odds_ratio"].notna().all()
+    assert found["reason"].str.contains("three quarters").all()
 
 
 def test_two_subfields_count_once_in_their_family(world) -> None:
@@ -182,7 +181,7 @@ def test_a_subfield_in_few_clusters_has_no_test(world) -> None:
     one_source = cases.assign(cluster=np.where(cases["organ"] == "eye", "a", cases["case_id"]))
     found = dif(verdicts, gold, one_source, by="organ")
     eye = found[found["subfield"] == "eye"]
-    assert eye[["low", "p_value", "ets_class", "logistic_p"]].isna().all(axis=None)
+    assert eye[["low", "p_value", "ets_class"]].isna().all(axis=None)
     assert (eye["reason"] == FEW_CLUSTERS).all()
     assert found.loc[found["subfield"] == "lung", "p_value"].notna().all()
 
@@ -202,7 +201,7 @@ def test_a_variance_that_few_clusters_make_negative_gives_no_interval_and_no_tes
     assert found["ets_class"].isna().equals(found["p_value"].isna())
     unknown = found[found["reason"].fillna("").str.contains(NO_VARIANCE, regex=False)]
     assert len(unknown)
-    assert unknown[["low", "high", "p_value", "p_adjusted", "ets_low", "ets_high", "ets_class"]].isna().all(axis=None)
+    assert unknown[["low", "high", "p_value", "p_adjusted", "ets_class"]].isna().all(axis=None)
     assert unknown[["mh_odds_ratio", "ets_delta"]].notna().all(axis=None)
 
 
@@ -213,26 +212,23 @@ def test_two_judges_are_matched_by_their_number_and_the_rows_say_so(world) -> No
         assert found["reason"].fillna("").str.contains(UNWEIGHTED, regex=False).eq(alike).all()
 
 
-def test_tables_count_each_case_at_the_level_of_the_judges_it_is_matched_by() -> None:
+def test_each_case_counts_at_the_level_of_the_judges_it_is_matched_by() -> None:
     rng = np.random.default_rng(3)
     value = rng.choice([0.0, 0.5, 1.0, np.nan], (JUDGES, 60), p=[0.3, 0.1, 0.4, 0.2])
     value[:, 0] = np.nan
-    codes = rng.integers(-1, 3, 60)
-    anchors = np.array([[True, True, False, True, True], [True] * JUDGES, [True, True, False, True, True]])
-    subfields = np.array([2, 0, 1])
-    weights = np.array([0.0, 0.5, 1.0, 1.5, 2.0])
-    found = tables(value, codes, subfields, anchors, weights)
-    expected = np.zeros((3, JUDGES, 2, 3, 2 * JUDGES + 1))
-    for judge, case, place in np.ndindex(JUDGES, 60, 3):
+    side = rng.integers(-1, 2, 60)
+    anchors, weights = np.array([True, True, False, True, True]), np.array([0.0, 0.5, 1.0, 1.5, 2.0])
+    found = levels(value, anchors, weights)
+    expected = np.zeros((3, JUDGES, 2, 2 * JUDGES + 1))
+    for judge, case in np.ndindex(JUDGES, 60):
         if np.isnan(value[judge, case]):
-            assert found.level[place][judge, case] == -1
+            assert found[judge, case] == -1
             continue
-        matching = [j for j in range(JUDGES) if anchors[place, j] or j == judge]
+        matching = [j for j in range(JUDGES) if anchors[j] or j == judge]
         here = [j for j in matching if np.isfinite(value[j, case])]
         share = weights[here] @ value[here, case] / weights[here].sum() if weights[here].sum() else 0.0
         level = round(2 * len(matching) * share)
-        assert (found.level[place][judge, case], found.n_matching[judge, place]) == (level, len(matching))
-        if codes[case] >= 0:
-            side = int(codes[case] != subfields[place])
-            expected[:, judge, side, place, level] += value[judge, case] ** np.arange(3)
-    assert np.stack([found.n, found.sums, found.squares]) == pytest.approx(expected, abs=1e-12)
+        assert found[judge, case] == level
+        if side[case] >= 0:
+            expected[:, judge, side[case], level] += value[judge, case] ** np.arange(3)
+    assert np.stack(by_level(value, side, found)) == pytest.approx(expected, abs=1e-12)
