@@ -66,8 +66,8 @@ def kinds(counts: pd.DataFrame) -> Paper:
 
     Parameters
     ----------
-    counts : column, value, n_cases, as `mrb_lib.stats.composition.counts_by` gives them; a null value is drawn as
-        "not stated". Of more than `MOST_KINDS` values the first are drawn, and how many are not is written
+    counts : column, value, n_cases, as `mrb_lib.stats.tables.composition.counts_by` gives them; a null value is drawn
+        as "not stated". Of more than `MOST_KINDS` values the first are drawn, and how many are not is written
     """
     columns = counts["column"].drop_duplicates().tolist()
     parts = [counts[counts["column"] == name] for name in columns]

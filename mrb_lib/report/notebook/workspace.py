@@ -31,11 +31,11 @@ from mrb_lib.stats.adjudicated import adjudicated_gold
 from mrb_lib.stats.analysis import ADJUDICATED, labels, read_panels, rule_in_words
 from mrb_lib.stats.bootstrap import Estimates, bootstrap
 from mrb_lib.stats.clusters import resampling_unit
-from mrb_lib.stats.composition import lengths
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.table import TABLES
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.tables.accuracy import AVERAGE
+from mrb_lib.stats.tables.composition import lengths
 from mrb_lib.stats.tables.significance import LETTERS, PAIR
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest

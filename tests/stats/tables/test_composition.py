@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from mrb_lib.stats.composition import composition, lengths, sources
-from tests.stats.small_tables import cases_of
+from mrb_lib.stats.tables.composition import lengths, sources
+from tests.stats.small_tables import cases_of, rows_of
 
 
 def test_every_case_is_in_one_row() -> None:
     cases = cases_of(5, organ=["lung", "eye", None, "lung", "lung"], modality=["CT", "OCT", "CT", "CT", None])
-    rows = composition(cases)
+    rows = rows_of("composition", cases)
     assert rows["n_cases"].sum() == 5
     assert rows["share"].sum() == pytest.approx(1)
     assert rows["department"].isna().all()
@@ -18,7 +18,7 @@ def test_every_case_is_in_one_row() -> None:
 
 def test_shares_are_within_the_subfield() -> None:
     cases = cases_of(5, organ=["lung", "eye", "eye", "lung", None], dataset=["x", "x", "x", None, "y"])
-    rows = composition(cases, by="dataset")
+    rows = rows_of("composition", cases, by="dataset")
     assert rows.groupby("subfield", dropna=False)["share"].sum().tolist() == pytest.approx([1, 1, 1])
     assert (rows.loc[rows["subfield"].notna(), "n_unassigned"] == 1).all()
 

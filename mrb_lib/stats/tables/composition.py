@@ -1,0 +1,95 @@
+"""What is in the benchmark?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from mrb_lib.stats.analysis import Analysis
+from mrb_lib.stats.columns import SUBFIELD, Column, table
+
+_PARTS = ["organ", "department", "modality"]
+
+
+def commonest_kind(rows: pd.DataFrame) -> str:
+    """Say how many cases there are, and which kind is the commonest."""
+    whole = rows[rows["subfield"].isna()]
+    first = whole.nlargest(1, "n_cases").iloc[0]
+    said = f"The benchmark has {int(whole['n_cases'].sum()):,} cases"
+    if whole[_PARTS].isna().all(axis=None):
+        return f"{said}, whose organ, department and modality are not stated."
+    kind = ", ".join(str(first[name]) for name in _PARTS if pd.notna(first[name])) or "not stated"
+    kinds = f"{len(whole):,} kinds" if len(whole) > 1 else "one kind"
+    return f"{said} of {kinds}; the commonest, {kind}, has {int(first['n_cases']):,} ({first['share']:.0%})."
+
+
+@table(
+    "composition",
+    question="what is in the benchmark",
+    columns=[
+        Column("organ", "organ or region that the case is about", "text"),
+        Column("department", "clinical department of the case", "text"),
+        Column("modality", "kind of image", "text"),
+        SUBFIELD[:2],
+        Column("n_cases", "cases of this kind", "cases"),
+        Column("share", "share of the cases of the benchmark or subfield", "share 0-1"),
+        SUBFIELD[2],
+    ],
+    sentence=commonest_kind,
+    uses=("by",),
+    needs_verdicts=False,
+    why_no_ratings="",
+)
+def composition(analysis: Analysis) -> pd.DataFrame:
+    """Count the cases of each organ, department and imaging modality, a row per combination that occurs.
+
+    A column that the cases lack is null. Every case is in one row of the whole benchmark.
+    """
+    described = analysis.cases.reindex(columns=_PARTS).astype("str")
+    frames = []
+    for part in analysis.parts:
+        counts = described.iloc[part.cases].groupby(_PARTS, dropna=False).size().rename("n_cases").reset_index()
+        frames.append(counts.assign(**part.label(), share=counts["n_cases"] / max(1, len(part.cases))))
+    return pd.concat(frames, ignore_index=True)
+
+
+def lengths(cases: pd.DataFrame) -> pd.DataFrame:
+    """Count the words of the responses: `case_id`, `side` (A or B), `words`; two rows per case."""
+    frames = [
+        pd.DataFrame(
+            {
+                "case_id": cases["case_id"].to_numpy(),
+                "side": side,
+                "words": np.array([len(text.split()) for text in cases[column].astype("str")], dtype=np.int64),
+            }
+        )
+        for side, column in (("A", "response_a"), ("B", "response_b"))
+    ]
+    return pd.concat(frames, ignore_index=True).astype({"case_id": "str", "side": "str"})
+
+
+def sources(cases: pd.DataFrame) -> pd.DataFrame:
+    """Count the cases of each source data set: `dataset` (null where not stated), `n_cases`, `share`; most first."""
+    names = cases.reindex(columns=["dataset"])["dataset"].astype("str")
+    counts = names.value_counts(dropna=False).rename("n_cases").rename_axis("dataset").reset_index()
+    counts = counts.sort_values(["n_cases", "dataset"], ascending=[False, True], ignore_index=True)
+    return counts.assign(share=counts["n_cases"] / max(1, len(cases)))
+
+
+def counts_by(cases: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Count the cases of each value of some columns: `column`, `value`, `n_cases`, `share`; one column after another.
+
+    Most cases come first, and cases whose value is not stated (null) last. A column that states nothing has no rows.
+    """
+    frames = [pd.DataFrame({"column": [], "value": [], "n_cases": []}).astype({"column": "str", "n_cases": "int64"})]
+    for name in columns:
+        values = cases.reindex(columns=[name])[name].astype("str")
+        if values.notna().any():
+            counts = values.value_counts(dropna=False).rename("n_cases").rename_axis("value").reset_index()
+            counts = counts.assign(column=name, unstated=counts["value"].isna())
+            counts = counts.sort_values(["unstated", "n_cases", "value"], ascending=[True, False, True])
+            frames.append(counts[["column", "value", "n_cases"]])
+    made = pd.concat(frames, ignore_index=True).astype({"value": "str"})
+    return made.assign(share=made["n_cases"] / max(1, len(cases)))
