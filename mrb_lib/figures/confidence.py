@@ -42,9 +42,9 @@ def reliability(calibration: pd.DataFrame, *, dimension: str | None = None) -> P
 
     Parameters
     ----------
-    calibration : rows of the table `calibration`. Part "bin", binning "equal_width": judge, n, confidence, accuracy,
-        low, high; a null interval draws the point alone. Part "summary": judge, n, ece_debiased, the numbers above
-        the panels; the judge with the smallest error comes first, those without a bin are left out.
+    calibration : rows of the table `calibration`. Part "bin": judge, n, confidence, accuracy, low, high; a null
+        interval draws the point alone. Part "summary": judge, n, ece_debiased, the numbers above the panels; the judge
+        with the smallest error comes first, those without a bin are left out.
     dimension : the one to draw; None where the table has one only
 
     Returns
@@ -53,7 +53,7 @@ def reliability(calibration: pd.DataFrame, *, dimension: str | None = None) -> P
         Points with intervals against the diagonal of the calibrated judge; columns at the foot show the share of
         the verdicts in each bin. Validated by tests/figures/test_calibration.py.
     """
-    bins = rows_of(calibration, part="bin", binning="equal_width", dimension=dimension)
+    bins = rows_of(calibration, part="bin", dimension=dimension)
     summary = rows_of(calibration, part="summary", dimension=dimension).sort_values("ece_debiased")
     judges = [name for name in dict.fromkeys(summary["judge"]) if name in set(bins["judge"])]
     columns = min(max(len(judges), 1), MOST_COLUMNS)

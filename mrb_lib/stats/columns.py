@@ -58,6 +58,7 @@ class Column:
     source : of the method, author and year
     ends : the names of the ends of its interval; none if it has none
     null : why a value is null in a row that has cases
+    parts : the values of the column `part` whose rows have it; none if all have
     """
 
     name: str
@@ -66,6 +67,7 @@ class Column:
     source: str = ""
     ends: tuple[str, ...] = ()
     null: str = ""
+    parts: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -80,9 +82,11 @@ class Column:
         }
 
 
-def estimated(name: str, meaning: str, unit: str = "share 0-1", source: str = "", null: str = "") -> Column:
+def estimated(
+    name: str, meaning: str, unit: str = "share 0-1", source: str = "", null: str = "", parts: tuple[str, ...] = ()
+) -> Column:
     """Return a column of estimates, with columns for the ends of their intervals."""
-    return Column(name, meaning, unit, source, (f"{name}_low", f"{name}_high"), null)
+    return Column(name, meaning, unit, source, (f"{name}_low", f"{name}_high"), null, parts)
 
 
 JUDGE = Column("judge", "name of the judge", "text")
@@ -131,6 +135,7 @@ class Table:
     why_no_ratings, why_no_preferences : why it says nothing about these; empty where it does
     label_sets : whether it is about dimensions of several labels
     with_marks : what it reads only where marks of models' answers are given
+    nothing : why it has no row, where it has none
     """
 
     name: str
@@ -148,6 +153,7 @@ class Table:
     label_sets: bool = False
     more: tuple[str, ...] = ()
     with_marks: tuple[str, ...] = ()
+    nothing: str = "no row can be made from these data"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -188,7 +194,7 @@ class Table:
     def says(self, frame: pd.DataFrame) -> str:
         """The sentence that the table begins with."""
         if not len(frame):
-            return "There is nothing to show: no row can be made from these data."
+            return f"There is nothing to show: {self.nothing}."
         return self.sentence(frame)
 
     def default(self, option: str) -> float | None:
@@ -249,7 +255,8 @@ def reasons(rows: pd.DataFrame, columns: Sequence[Column], resamples: int) -> pd
         if column.name not in rows or not (column.null or column.ends):
             continue
         missing = rows[column.name].isna().to_numpy()
-        for row in np.flatnonzero(missing) if column.null else ():
+        unexplained = missing & rows["part"].isin(column.parts).to_numpy() if column.parts else missing
+        for row in np.flatnonzero(unexplained) if column.null else ():
             said[row].append(column.null)
         if column.ends and column.ends[0] in rows:
             for row in np.flatnonzero(~missing & rows[column.ends[0]].isna().to_numpy()):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri, stdtrit
+from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 
 from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, divide
 
@@ -92,6 +92,14 @@ def on_log(e: Estimate) -> Interval:
     """Return the t interval of a value above 0, such as a log loss, on the scale of its logarithm."""
     half = stdtrit(e.df, _UPPER) * np.where(e.error > _NO_SPREAD, e.error, np.nan) / e.value
     return Interval(e.value * np.exp(-half), e.value * np.exp(half), _named("t", half))
+
+
+def on_log_odds(e: Estimate) -> Interval:
+    """Return the t interval of a value from 0 to 1, such as an area, on the scale of log odds; NaN at 0 and 1."""
+    spread = np.where(e.value * (1 - e.value) > _NO_SPREAD, e.value * (1 - e.value), np.nan)
+    half = stdtrit(e.df, _UPPER) * np.where(e.error > _NO_SPREAD, e.error, np.nan) / spread
+    low, high = (expit(logit(np.where(np.isnan(spread), np.nan, e.value)) + side * half) for side in (-1, 1))
+    return Interval(low, high, _named("t", half))
 
 
 def lean(e: Estimate) -> Interval:

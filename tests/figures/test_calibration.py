@@ -48,9 +48,9 @@ def frames(judges: list[str], seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame
 def table(bins: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
     """The table `calibration` of these rows, with others of the same judges that no diagram is to draw."""
     parts = [
-        bins.assign(part="bin", binning="equal_width"),
-        bins.assign(part="bin", binning="equal_mass", accuracy=0.0),
-        bins.assign(part="bin", binning="equal_width", dimension="accuracy", accuracy=0.0),
+        bins.assign(part="bin"),
+        bins.assign(part="risk_coverage", accuracy=0.0),
+        bins.assign(part="bin", dimension="accuracy", accuracy=0.0),
         summary.assign(part="summary"),
         summary.assign(part="summary", dimension="accuracy", ece_debiased=0.99),
     ]

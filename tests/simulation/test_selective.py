@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 from scipy import special, stats
 
-from mrb_lib.stats.confidence.recalibration import FOLDS, folds
 from mrb_lib.stats.core.panel import ABSENT, Panel
+from mrb_lib.stats.estimation import Sampling
+from mrb_lib.stats.forecasts import FOLDS, folds
 from mrb_lib.stats.selective import selective
 from mrb_lib.stats.selective.thresholds import GRID, NONE, at_or_above, fixed_sequence, grid_place, risk_p
 from mrb_lib.tables.schema import CHOICES
@@ -128,7 +129,7 @@ def test_a_promise_is_given_where_there_is_something_to_promise() -> None:
 def test_intervals_cover_what_the_thresholds_of_the_folds_do(name: str, n: int) -> None:
     """On all cases to come, give or take a Monte-Carlo error. Of few answers the interval of agreement is cautious."""
     confidence, wrong, rows = drawn(name, n)
-    fold, place = folds(np.arange(n), 0), grid_place(confidence)
+    fold, place = folds(Sampling(np.arange(n), np.empty((0, n))), 0), grid_place(confidence)
     key = (np.arange(SETS)[:, None] * FOLDS + fold) * len(GRID) + place
     counts = []
     for of in (key.ravel(), key[wrong]):

@@ -250,3 +250,12 @@ def ceiling(
     analysis = Analysis.from_frames(cases, annotations=annotations, **options)
     rows: pd.DataFrame = TABLES["ceiling"].of(replace(analysis, probes={NO_PROBE: verdicts}), **own)
     return rows
+
+
+def calibration(
+    verdicts: pd.DataFrame | Panel, gold: pd.DataFrame, cases: pd.DataFrame, **options: Any
+) -> pd.DataFrame:
+    """The table `calibration` of frames, or of verdicts in an array."""
+    if isinstance(verdicts, Panel):
+        return rows_of_panel("calibration", cases, verdicts, gold, **options)
+    return rows_of("calibration", cases, verdicts, gold, **options)

@@ -59,9 +59,9 @@ def test_composed_names_say_of_what_they_are() -> None:
 @pytest.mark.parametrize("table", TABLES)
 def test_a_table_without_rows_says_so(table: str) -> None:
     spec = TABLES[table]
-    assert spec.says(pd.DataFrame(columns=[*spec.columns])) == (
-        "There is nothing to show: no row can be made from these data."
-    )
+    why = getattr(spec, "nothing", "no row can be made from these data")
+    assert why
+    assert spec.says(pd.DataFrame(columns=[*spec.columns])) == f"There is nothing to show: {why}."
 
 
 def test_accuracy_calls_a_mean_score_no_share_of_cases() -> None:
@@ -106,14 +106,17 @@ def test_bias_names_the_judge_with_the_largest_significant_pull_and_its_directio
 
 def test_calibration_points_at_no_judge_where_none_is_too_sure() -> None:
     table = rows(
-        {"judge": "a", "overconfidence": 0.1, "overconfidence_low": 0.05, "mean_confidence": 0.9, "accuracy": 0.8},
-        {"judge": "b", "overconfidence": 0.2, "overconfidence_low": -0.1, "mean_confidence": 0.9, "accuracy": 0.7},
-        part="summary", dimension="overall", subfield=None, overconfidence_high=0.4,
+        {"judge": "a", "overconfidence": 0.1, "p_adjusted": 0.01, "mean_confidence": 0.9, "accuracy": 0.8},
+        {"judge": "b", "overconfidence": 0.2, "p_adjusted": 0.09, "mean_confidence": 0.9, "accuracy": 0.7},
+        {"judge": "c", "overconfidence": -0.1, "p_adjusted": 0.01, "mean_confidence": 0.7, "accuracy": 0.8},
+        part="summary", dimension="overall", subfield=None, overconfidence_low=0.05, overconfidence_high=0.4,
     )  # fmt: skip
     said = TABLES["calibration"].says
-    assert "1 is shown to be overconfident overall; a says" in said(table)
-    assert "; a says 90% and is right in 80%, a gap of +10 points" in said(table)
-    assert said(table.tail(1)) == "The only judge is not shown to be overconfident overall."
+    assert said(table) == (
+        "Overall, 1 of 3 judges is significantly overconfident. a states a mean confidence of 90% and is right in 80%, "
+        "10 points less (95% interval 5 to 40)."
+    )
+    assert said(table.tail(2)) == "Overall, cannot tell whether any judge is overconfident (2 tested)."
 
 
 def test_consistency_names_the_most_and_the_least_consistent() -> None:

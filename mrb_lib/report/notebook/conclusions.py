@@ -362,12 +362,10 @@ def bias(here: pd.DataFrame, by_length: pd.DataFrame, *, dimension: str) -> str:
 
 
 def calibration(own: pd.DataFrame, answers: pd.DataFrame, *, dimension: str, target: float, delta: float) -> str:
-    """How many judges are too sure, and which may answer most cases at a promised agreement."""
+    """Say how many judges are overconfident, and which may answer most cases at a promised agreement."""
     if own.empty:
         return f"No judge gives a probability that can be checked {on(dimension)}."
-    sure = int((own["overconfidence_low"] > 0).sum())
-    what = f"shown to be too sure {on(dimension)}: mean confidence above accuracy"
-    return f"{of_judges(sure, len(own), what)}. {promise(answers, target, delta)}"
+    return f"{TABLES['calibration'].says(own)} {promise(answers, target, delta)}"
 
 
 def ranking(agreed: pd.DataFrame, saving: pd.DataFrame, *, dimension: str) -> str:

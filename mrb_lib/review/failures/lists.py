@@ -15,9 +15,9 @@ import pandas as pd
 
 from mrb_lib.benchmarks.votes import vote_columns
 from mrb_lib.review.failures.kinds import CLEAR_MAJORITY
-from mrb_lib.stats.confidence.summary import HIGH_CONFIDENCE
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
+from mrb_lib.stats.forecasts import HIGH_CONFIDENCE
 from mrb_lib.stats.options import BoolArray, IntArray
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.selective.answers import answers, references

@@ -105,7 +105,7 @@ def ratio_of_sums(numerator: FloatArray, denominator: FloatArray, grouping: Layo
     The linearised variance of a ratio over clusters drawn with replacement, with the
     factor m / (m - 1) for m clusters (Cochran, Sampling Techniques, 1977, section 6.3;
     Binder 1983, doi:10.2307/1402588). Compared with the cluster bootstrap in
-    `tests/stats/confidence/test_calibration.py`; coverage in `tests/simulation/test_calibration.py`.
+    `tests/stats/tables/test_calibration.py`; coverage in `tests/simulation/test_calibration.py`.
     """
     total = by_group(denominator, grouping)
     value = divide(by_group(numerator, grouping), total)

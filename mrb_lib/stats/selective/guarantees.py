@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.confidence.forecasts import Grid, grid, weighted_count
-from mrb_lib.stats.confidence.recalibration import FOLDS
 from mrb_lib.stats.confidence.risk_coverage import aurc, curve
 from mrb_lib.stats.confidence.rows import spread
 from mrb_lib.stats.confidence.scores import rank
 from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.forecasts import FOLDS
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.resampling.robust import (
     Layout,

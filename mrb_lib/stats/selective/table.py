@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.confidence.forecasts import gives_probabilities
-from mrb_lib.stats.confidence.recalibration import folds
 from mrb_lib.stats.confidence.rows import NO_ERROR, reasons
-from mrb_lib.stats.confidence.summary import NO_PROBABILITIES
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.table import Option, register_table
+from mrb_lib.stats.estimation import Sampling
+from mrb_lib.stats.forecasts import folds
 from mrb_lib.stats.options import typed, with_ends
 from mrb_lib.stats.resampling.resample import NO_RESAMPLES, cluster_codes
 from mrb_lib.stats.resampling.robust import FEW_CLUSTERS, layout
@@ -20,6 +20,7 @@ from mrb_lib.stats.selective import reading
 from mrb_lib.stats.selective.answers import CLINICIAN, answers, references
 from mrb_lib.stats.selective.guarantees import areas, calibrate, curves, guarantees, one_a_cluster, places_of
 from mrb_lib.stats.subfields import By, groups, one_kind_each
+from mrb_lib.stats.tables.calibration import NO_PROBABILITIES
 from mrb_lib.tables.errors import InputError
 
 NO_ANSWER = "no case with a probability has a gold label, or a panel that is split over it"
@@ -172,7 +173,7 @@ def selective(
     judged = panel.judged()
     if not len(codes) or not judged.any():
         return _assemble([], (), intervals=True)
-    fold = folds(codes, seed)
+    fold = folds(Sampling(codes, np.empty((0, 0))), seed)
     promises, summaries, points = [], [], []
     for reference in references(gold, annotations, cases, panel.dimensions, rule, panel.categories):
         mine = answers(panel, reference)

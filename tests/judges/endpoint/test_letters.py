@@ -18,11 +18,11 @@ from mrb_lib.judges.endpoint.letters import LettersJudge
 from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
-from mrb_lib.stats.confidence import calibration
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.store import read_run
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message, token
+from tests.stats.small_tables import calibration
 
 
 def letter(text: str, **shares: float) -> Response:
@@ -174,7 +174,7 @@ def test_bounds_are_kept_in_the_frame_of_the_case_and_counted(server: ChatServer
     assert by_order["choice"].unique().map(list).to_dict() == {"AB": ["A"], "BA": ["B"]}
     assert by_order["p_a"].mean().to_dict() == pytest.approx({"AB": 0.9 / 0.94, "BA": 0.04 / 0.94})
     gold = verdicts[["case_id", "dimension"]].drop_duplicates().assign(choice="A")
-    table = calibration(verdicts, gold, bench.cases, resamples=0)
+    table = calibration(verdicts, gold, bench.cases)
     counted = table[table["part"] == "summary"]
     assert counted["n_censored"].tolist() == counted["n"].tolist() == [6] * len(DIMENSIONS)
 

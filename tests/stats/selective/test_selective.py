@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from mrb_lib.stats.confidence.recalibration import FOLDS, folds
+from mrb_lib.stats.estimation import Sampling
+from mrb_lib.stats.forecasts import FOLDS, folds
 from mrb_lib.stats.resampling.resample import NO_RESAMPLES
 from mrb_lib.stats.resampling.robust import FEW_CLUSTERS
 from mrb_lib.stats.selective import table as table_module
@@ -124,7 +125,7 @@ def test_each_fold_is_answered_by_the_threshold_of_the_others(seed: int, delta: 
     verdicts, gold, annotations, cases = drawn(250, seed, best=0.94)
     confidence = np.maximum(verdicts["p_a"], 1 - verdicts["p_a"]).to_numpy()
     wrong = (verdicts["choice"] != gold["choice"]).to_numpy()
-    fold = folds(np.arange(250), seed)
+    fold = folds(Sampling(np.arange(250), np.empty((0, 250))), seed)
     answered = np.zeros(250, dtype=bool)
     for held in range(FOLDS):
         rest = fold != held

@@ -8,9 +8,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.confidence import calibration
 from mrb_lib.stats.tables.gains import NOT_BOTH
-from tests.stats.small_tables import cases_of, gains, gold_of, groups_of, rows_of, significance, verdicts_of, with_first
+from tests.stats.small_tables import (
+    calibration,
+    cases_of,
+    gains,
+    gold_of,
+    groups_of,
+    rows_of,
+    significance,
+    verdicts_of,
+    with_first,
+)
 from tests.training_records import recipes_of
 
 N = 300
