@@ -217,8 +217,8 @@ def risk_coverage(
 
     Parameters
     ----------
-    selective : rows of the table `selective`. Part "curve": judge, coverage, agreement, risk_low, risk_high; judges in
-        the order of their first rows. Part "guarantee", method "fixed_sequence", overall: judge, delta, coverage,
+    selective : rows of the table `selective`. Part "curve": judge, coverage, risk, risk_low, risk_high; judges in
+        the order of their first rows. Part "guarantee", overall: judge, delta, coverage,
         agreement, low, high; null where nothing can be promised, which the panel says.
     dimension : the one to draw; None where the table has one only
     target : the agreement wanted, as a line
@@ -232,7 +232,7 @@ def risk_coverage(
     """
     own = rows_of(selective, reference=reference, dimension=dimension)
     curve = rows_of(own, part="curve")
-    guarantee = overall(rows_of(own, part="guarantee", method="fixed_sequence", delta=delta))
+    guarantee = overall(rows_of(own, part="guarantee", delta=delta))
     judges = list(dict.fromkeys(curve["judge"]))
     columns = min(max(len(judges), 1), MOST_COLUMNS)
     side = min((PAGE - 0.5) / columns, 2.2)
@@ -265,7 +265,7 @@ def _curve(axes: Axes, rows: pd.DataFrame, target: float, floor: float) -> None:
     rows = rows.sort_values("coverage")
     axes.fill_between(rows["coverage"], 1 - rows["risk_high"], 1 - rows["risk_low"], color=COLOURS["judge"],
                       alpha=0.15, linewidth=0, gid="band")  # fmt: skip
-    axes.plot(rows["coverage"], rows["agreement"], color=COLOURS["judge"], linewidth=0.9, marker="o", markersize=1.2,
+    axes.plot(rows["coverage"], 1 - rows["risk"], color=COLOURS["judge"], linewidth=0.9, marker="o", markersize=1.2,
               gid="values")  # fmt: skip
     axes.axhline(target, color=COLOURS["human"], linewidth=1.0, zorder=1, gid="target")
     axes.set_xlim(0, 1.03)

@@ -255,11 +255,11 @@ def reasons(rows: pd.DataFrame, columns: Sequence[Column], resamples: int) -> pd
         if column.name not in rows or not (column.null or column.ends):
             continue
         missing = rows[column.name].isna().to_numpy()
-        unexplained = missing & rows["part"].isin(column.parts).to_numpy() if column.parts else missing
-        for row in np.flatnonzero(unexplained) if column.null else ():
+        own = rows["part"].isin(column.parts).to_numpy() if column.parts else np.ones(len(rows), dtype=bool)
+        for row in np.flatnonzero(missing & own) if column.null else ():
             said[row].append(column.null)
         if column.ends and column.ends[0] in rows:
-            for row in np.flatnonzero(~missing & rows[column.ends[0]].isna().to_numpy()):
+            for row in np.flatnonzero(~missing & own & rows[column.ends[0]].isna().to_numpy()):
                 bare[row].append(column.name)
     for texts, names, lacks in zip(said, bare, why.tolist(), strict=True):
         if names:

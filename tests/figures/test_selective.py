@@ -24,7 +24,7 @@ def rows_and_promises(judges: list[str], seed: int = 0) -> tuple[pd.DataFrame, p
         coverage = np.arange(1, 21) / 20
         risk = 0.3 * coverage * generator.uniform(0.5, 1)
         curves.append(
-            pd.DataFrame({"judge": judge, "coverage": coverage, "agreement": 1 - risk, "risk": risk}).assign(
+            pd.DataFrame({"judge": judge, "coverage": coverage, "risk": risk}).assign(
                 risk_low=risk * 0.8, risk_high=risk * 1.2
             )
         )
@@ -35,13 +35,12 @@ def rows_and_promises(judges: list[str], seed: int = 0) -> tuple[pd.DataFrame, p
 
 def table(curve: pd.DataFrame, guarantee: pd.DataFrame) -> pd.DataFrame:
     """The table `selective` of these rows, with other promises that are not to be drawn."""
-    other = guarantee.assign(part="guarantee", method="fixed_sequence", delta=0.1, agreement=0.1, coverage=0.1)
+    other = guarantee.assign(part="guarantee", delta=0.1, agreement=0.1, coverage=0.1)
     parts = [
         curve.assign(part="curve", dimension="overall"),
-        other.assign(method="conformal_risk_control"),
         other.assign(delta=0.05),
         other.assign(subfield="eye"),
-        guarantee.assign(part="guarantee", method="fixed_sequence", delta=0.1),
+        guarantee.assign(part="guarantee", delta=0.1),
     ]
     return pd.concat(parts, ignore_index=True)
 
@@ -57,7 +56,9 @@ def test_curve_band_target_and_promise_are_drawn() -> None:
     figure = risk_coverage(table(curve, guarantee), dimension="overall", target=0.9)
     alpha, beta = (next(axes for axes in figure.axes if axes.get_title() == name) for name in ("alpha", "beta"))
     rows = curve[curve["judge"] == "alpha"]
-    np.testing.assert_array_equal(drawn(alpha, "values"), rows[["coverage", "agreement"]])
+    np.testing.assert_array_equal(
+        drawn(alpha, "values"), rows.assign(agreement=1 - rows["risk"])[["coverage", "agreement"]]
+    )
     assert drawn(alpha, "target")[0, 1] == 0.9
     np.testing.assert_array_equal(drawn(alpha, "promise"), [[0.4, 0.93]])
     span = next(c for c in alpha.collections if c.get_gid() == "promise-interval").get_segments()[0]

@@ -259,3 +259,19 @@ def calibration(
     if isinstance(verdicts, Panel):
         return rows_of_panel("calibration", cases, verdicts, gold, **options)
     return rows_of("calibration", cases, verdicts, gold, **options)
+
+
+def selective(
+    verdicts: pd.DataFrame | Panel,
+    gold: pd.DataFrame,
+    annotations: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    target: float | None = None,
+    **options: Any,
+) -> pd.DataFrame:
+    """The table `selective` of frames, or of verdicts in an array."""
+    own = {} if target is None else {"target": target}
+    if isinstance(verdicts, Panel):
+        return rows_of_panel("selective", cases, verdicts, gold, own=own, annotations=annotations, **options)
+    return rows_of("selective", cases, verdicts, gold, annotations, own=own, **options)

@@ -11,7 +11,7 @@ import pytest
 
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.core.columns import UNITS, Meaning, meaning
-from mrb_lib.stats.phrases import interval, percent, points
+from mrb_lib.stats.phrases import human_level, interval, percent, points
 
 NAN = float("nan")
 
@@ -38,7 +38,7 @@ def test_every_column_has_a_line_with_its_unit(table: str) -> None:
         ("agreement", "cohen_kappa"), ("agreement", "gwet_ac1"), ("agreement", "krippendorff_alpha"),
         ("agreement", "icc_2_1"), ("annotators", "probability"), ("calibration", "ece"),
         ("ceiling", "winning_rate"), ("consistency", "ipi"), ("dif", "mh_odds_ratio"), ("difficulty", "difficulty"),
-        ("jury", "shapley"), ("ppi", "lambda"), ("ranking", "strength"), ("selective", "aurc"), ("transfer", "i2"),
+        ("jury", "shapley"), ("ppi", "lambda"), ("ranking", "strength"), ("selective", "risk"), ("transfer", "i2"),
     ],
 )  # fmt: skip
 def test_a_method_names_its_source_with_the_year(table: str, column: str) -> None:
@@ -224,18 +224,28 @@ def test_gold_rules_that_cannot_be_applied_do_not_count_as_agreeing() -> None:
     assert "unanimous" not in said
 
 
-def test_selective_says_that_each_promise_is_for_one_judge() -> None:
-    common = {"part": "guarantee", "method": "fixed_sequence", "reference": "majority", "target": 0.9, "delta": 0.05}
-    table = rows(
-        {"judge": "a", "threshold": 0.8, "coverage": 0.6}, {"judge": "b", "threshold": NAN, "coverage": NAN},
-        **common, dimension="overall", subfield=None, n=300,
-    )  # fmt: skip
+def test_selective_promises_over_all_judges() -> None:
+    common = {
+        "part": "guarantee", "reference": "majority", "target": 0.9, "dimension": "overall", "subfield": None,
+        "n": 300, "cluster": "case_id", "human_level": 0.9, "human_level_low": 0.86, "human_level_high": 0.93,
+        "judge_level": 0.91,
+    }  # fmt: skip
+    one_each = rows(
+        {"judge": "a", "delta": 0.05, "threshold": 0.8, "coverage": 0.6},
+        {"judge": "b", "delta": 0.05, "threshold": NAN, "coverage": NAN},
+        {"judge": "b", "delta": 0.1, "threshold": 0.7, "coverage": 0.9},
+        **common,
+    )
     said = TABLES["selective"].says
-    assert "1 of 2 judges can promise it" in said(table)
-    assert "one judge chosen beforehand: of several, 5% may fail" in said(table)
-    assert "judges" not in said(table.head(1))
-    assert "a judge answers (each question counting once) can" in said(table.assign(cluster="question"))
-    assert "counting once" not in said(table.assign(cluster="case_id"))
+    assert said(one_each) == (
+        "Overall, if a answers only when it is confident, it can handle 60% of 300 cases and keep 90% agreement with "
+        "the clinicians' majority label on them (90% confidence over all 2 judges). 1 of 2 judges can promise that. On "
+        "those cases, one annotator agrees with the others on 90% [86, 93], and the judge with the same annotators on "
+        f"91%. {human_level('selective')}"
+    )
+    assert "judges" not in said(one_each.head(1).assign(delta=0.1)).removesuffix(human_level("selective"))
+    assert "(90% confidence, each question counting once)" in said(one_each.head(1).assign(cluster="question"))
+    assert "cannot promise 90% agreement" in said(one_each.iloc[1:2].assign(n=30))
 
 
 def test_significance_counts_the_pairs_that_are_shown_to_differ() -> None:

@@ -87,19 +87,11 @@ def unsure(w: Workspace, selective: Frame, *, delta: float) -> Frame:
     """Cases that each judge should not answer alone, below the threshold that the figure of `selective` promises by."""
     if isinstance(selective, Absent):
         return selective
-    promised = selective[(selective["part"] == "guarantee") & (selective["method"] == "fixed_sequence")]
-    promised = promised[(promised["delta"] == delta) & (promised["reference"] == w.gold) & promised["subfield"].isna()]
+    promised = selective[(selective["part"] == "guarantee") & (selective["delta"] == delta)]
+    promised = promised[(promised["reference"] == w.gold) & promised["subfield"].isna()]
     promised = promised[(promised["dimension"] == w.dimension) & promised["threshold"].notna()]
     thresholds = dict(zip(promised["judge"], promised["threshold"], strict=True))
-    made = unsure_cases(
-        _plain(w),
-        w.labels(),
-        w.benchmark.annotations,
-        w.benchmark.cases,
-        thresholds,
-        dimension=w.dimension,
-        rule=w.gold,
-    )
+    made = unsure_cases(_plain(w), w.labels(), w.benchmark.cases, thresholds, dimension=w.dimension)
     rows = [
         {
             "row": judge,

@@ -10,7 +10,7 @@ import html
 
 import pandas as pd
 
-from mrb_lib.report.notebook.one_judge import cell, promise
+from mrb_lib.report.notebook.one_judge import cell
 from mrb_lib.stats.core.table import TABLES
 from mrb_lib.stats.phrases import number, of_judges, of_judges_towards, on, opening, percent, points, some
 from mrb_lib.stats.significance.paired import ALPHA
@@ -361,11 +361,11 @@ def bias(here: pd.DataFrame, by_length: pd.DataFrame, *, dimension: str) -> str:
     return said + "."
 
 
-def calibration(own: pd.DataFrame, answers: pd.DataFrame, *, dimension: str, target: float, delta: float) -> str:
+def calibration(own: pd.DataFrame, answers: pd.DataFrame, *, dimension: str) -> str:
     """Say how many judges are overconfident, and which may answer most cases at a promised agreement."""
     if own.empty:
         return f"No judge gives a probability that can be checked {on(dimension)}."
-    return f"{TABLES['calibration'].says(own)} {promise(answers, target, delta)}"
+    return f"{TABLES['calibration'].says(own)} {TABLES['selective'].says(answers)}"
 
 
 def ranking(agreed: pd.DataFrame, saving: pd.DataFrame, *, dimension: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.phrases import on, percent, points
-from mrb_lib.stats.selective.answers import CLINICIAN
 from mrb_lib.stats.significance.paired import ALPHA
 
 
@@ -43,7 +43,6 @@ def verdict(
     *,
     dimension: str,
     by: str,
-    target: float,
 ) -> str:
     """Whether one judge can be trusted, for what, where not, and at which share of cases."""
     here = accuracy[accuracy["dimension"] == dimension].iloc[0]
@@ -70,34 +69,11 @@ def verdict(
     length = biases[biases["subfield"].isna() & (biases["bias"] == "length")]
     if len(length) and length["p_adjusted"].iloc[0] <= ALPHA and length["estimate"].iloc[0] > 0:
         said.append("It is pulled towards longer responses beyond their quality.")
-    said.append(promise(answers[answers["dimension"] == dimension], target, 0.1))
+    own = answers[answers["dimension"] == dimension]
+    said.append(TABLES["selective"].says(own) if len(own) else "It gives no probabilities, so it may not answer alone.")
     return " ".join(said)
 
 
 def cell(row: pd.Series) -> str:
     """A subfield with its accuracy and how many cases it rests on: "eye, 67% [58, 75], n = 120"."""
     return f"{row['subfield']}, {percent(row, 'accuracy', 'low', 'high')}, n = {int(row['n']):,}"
-
-
-def promise(answers: pd.DataFrame, target: float, delta: float) -> str:
-    """At which share of cases a judge may answer alone."""
-    overall = answers[answers["subfield"].isna() & (answers["reference"] != CLINICIAN)]
-    reference = overall["reference"].iloc[0] if len(overall) else "majority"
-    promised = overall[(overall["part"] == "guarantee") & (overall["delta"] == delta)]
-    promised = promised[promised["threshold"].notna() & promised["coverage"].notna() & (promised["coverage"] > 0)]
-    wanted = f"{100 * target:.0f}% agreement with the annotators' {reference} label can be promised at "
-    wanted += f"{100 * (1 - delta):.0f}% confidence, over all cases that a judge answers"
-    if promised.empty:
-        everywhere = overall.loc[(overall["part"] == "summary") & overall["human_level"].notna(), "human_level"]
-        human = f" One annotator agrees with the others on {100 * everywhere.iloc[0]:.0f}%." if len(everywhere) else ""
-        return f"At no threshold of confidence {wanted}, so that none may answer alone.{human}"
-    best = promised.sort_values(["coverage", "judge"], ascending=[False, True]).iloc[0]
-    said = f"{wanted}, where {best['judge']} is sure, which is on {percent(best, 'coverage')} of the cases."
-    if pd.notna(best["human_level"]):
-        said += (
-            f" There one annotator agrees with the others' majority on {100 * best['human_level']:.0f}%, and the judge "
-            f"with that majority on {100 * best['judge_level']:.0f}%."
-        )
-    if overall["judge"].nunique() > 1:
-        said += f" Each promise is for one judge chosen beforehand: of several, {delta:.0%} may fail."
-    return said

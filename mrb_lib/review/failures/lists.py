@@ -15,13 +15,14 @@ import pandas as pd
 
 from mrb_lib.benchmarks.votes import vote_columns
 from mrb_lib.review.failures.kinds import CLEAR_MAJORITY
+from mrb_lib.stats.answers import answers, labelled
 from mrb_lib.stats.core.panel import Panel, as_panel
 from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.forecasts import HIGH_CONFIDENCE
 from mrb_lib.stats.options import BoolArray, IntArray
 from mrb_lib.stats.scoring import correctness
-from mrb_lib.stats.selective.answers import answers, references
 from mrb_lib.stats.subfields import By, groups
+from mrb_lib.stats.verdicts import Verdicts
 from mrb_lib.stats.where import HALF, RIGHT, WRONG, outcomes
 from mrb_lib.tables.schema import CHOICES, CONSENSUS
 from mrb_lib.verdicts.orders import TIE
@@ -103,8 +104,8 @@ def surely_wrong(verdicts: pd.DataFrame | Panel, gold: pd.DataFrame, cases: pd.D
 
 
 def unsure_cases(
-    verdicts: pd.DataFrame | Panel, gold: pd.DataFrame, annotations: pd.DataFrame, cases: pd.DataFrame,
-    thresholds: Mapping[str, float], *, dimension: str, rule: str = "majority",
+    verdicts: pd.DataFrame | Panel, gold: pd.DataFrame, cases: pd.DataFrame, thresholds: Mapping[str, float], *,
+    dimension: str,
 ) -> pd.DataFrame:  # fmt: skip
     """List the cases on which a judge is not confident enough to answer alone.
 
@@ -118,11 +119,12 @@ def unsure_cases(
         `judge`, `dimension`; `n` cases that it could answer; `listed`, those below its threshold.
     """
     panel = as_panel(verdicts, cases["case_id"], [dimension])
-    made = answers(panel, references(gold, annotations, cases, panel.dimensions, rule)[0])
+    made = Verdicts.of(panel)
+    confidence = np.full((len(panel.judges), 1, len(cases)), np.nan)
+    confidence[[panel.judges.index(judge) for judge in made.cells["judge"]], 0] = answers(made)[1].T
+    answered = np.isfinite(confidence) & labelled(gold, cases["case_id"], panel.dimensions).T
     least = np.array([thresholds.get(judge, np.nan) for judge in panel.judges])
-    answered, listed = np.zeros((2, len(panel.judges), 1, len(cases)), dtype=bool)
-    answered[made.column, 0, made.case] = True
-    listed[made.column, 0, made.case] = made.confidence < least[made.column] - _ROUNDING
+    listed = answered & (confidence < least[:, None, None] - _ROUNDING)
     n = np.where(np.isnan(least), 0, answered.sum(axis=(1, 2)))[:, None]
     return _rows(panel, n, listed, cases)
 

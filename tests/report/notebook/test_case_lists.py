@@ -102,7 +102,7 @@ def test_unsure_cases_are_all_but_those_answered_at_the_threshold(w: Workspace) 
     made = frame(case_lists.unsure(w, table, delta=0.1))
     assert made["listed"].str.len().min() > 0
     own = table[(table["reference"] == "majority") & (table["delta"].isna() | (table["delta"] == 0.1))]
-    promised = own[(own["method"] == "fixed_sequence") & own["threshold"].notna()].set_index("judge")["threshold"]
+    promised = own[(own["part"] == "guarantee") & own["threshold"].notna()].set_index("judge")["threshold"]
     assert set(made["row"]) == set(promised.index)
     for row in made.itertuples():
         here = (w.verdicts["judge"] == row.row) & (w.verdicts["dimension"] == "overall")

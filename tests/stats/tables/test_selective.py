@@ -1,4 +1,4 @@
-"""The table `selective`: thresholds, what they do on held-out cases, and the area under the risk-coverage curve."""
+"""The table `selective`: thresholds, what they do on held-out cases, and its sentence."""
 
 from __future__ import annotations
 
@@ -7,27 +7,19 @@ from math import comb
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.forecasts import FOLDS, folds
-from mrb_lib.stats.resampling.resample import NO_RESAMPLES
-from mrb_lib.stats.resampling.robust import FEW_CLUSTERS
-from mrb_lib.stats.selective import table as table_module
-from mrb_lib.stats.selective.table import COLUMNS, selective
-from mrb_lib.stats.selective.thresholds import (
-    GRID,
-    NONE,
-    at_or_above,
-    conformal_risk_control,
-    fixed_sequence,
-    grid_place,
-    risk_p,
-    upper_bound,
-)
+from mrb_lib.stats.promises import GRID, NONE, at_or_above, fixed_sequence, grid_place, risk_p, upper_bound
+from mrb_lib.stats.tables import selective as module
 from mrb_lib.tables.errors import InputError
+from tests.stats.small_tables import selective
+
+SPEC = TABLES["selective"]
 
 
 def tables(p: np.ndarray, right: np.ndarray, **columns: object) -> tuple[pd.DataFrame, ...]:
@@ -82,32 +74,18 @@ def test_the_threshold_is_that_of_the_procedure_written_plainly(seed: int, alpha
     expected = plain_fixed_sequence(confidence, wrong, alpha, delta)
     if expected is None:
         assert np.isnan(row["threshold"])
-        assert row["guaranteed"] is pd.NA
+        assert row["reason"] == module.CANNOT
     else:
         assert row["threshold"] == expected
-        assert row["guaranteed"]
         assert row["bound"] >= 1 - alpha
-
-
-def test_the_conformal_threshold_is_the_lowest_whose_share_of_wrong_answers_fits() -> None:
-    verdicts, gold, annotations, cases = drawn(200, 3)
-    confidence = np.maximum(verdicts["p_a"], 1 - verdicts["p_a"]).to_numpy()
-    wrong = (verdicts["choice"] != gold["choice"]).to_numpy()
-    rows = part(selective(verdicts, gold, annotations, cases, target=0.9), "guarantee")
-    row = rows[rows["method"] == "conformal_risk_control"].iloc[0]
-    share = [200 / 201 * (wrong & (confidence >= t)).mean() + 1 / 201 for t in GRID]
-    assert row["threshold"] == GRID[int(np.flatnonzero(np.array(share) <= 0.1)[0])]
-    assert np.isnan(row["delta"])
-    assert np.isnan(row["bound"])
 
 
 def test_where_nothing_can_be_promised_it_says_so_and_is_null() -> None:
     generator = np.random.default_rng(1)
     table = part(selective(*tables(generator.random(300), generator.random(300) < 0.5)), "guarantee")
-    fixed = table[table["method"] == "fixed_sequence"]
-    assert fixed["guaranteed"].isna().all()
-    assert fixed[["threshold", "coverage", "agreement", "bound", "wrong_of_all", "low"]].isna().all(axis=None)
-    assert fixed["reason"].str.contains(table_module.CANNOT).all()
+    assert table["delta"].tolist() == [0.05, 0.1]
+    assert table[["threshold", "coverage", "agreement", "bound", "low", "human_level"]].isna().all(axis=None)
+    assert table["reason"].eq(module.CANNOT).all()
 
 
 def test_too_few_cases_cannot_promise_anything_even_to_a_judge_that_is_always_right() -> None:
@@ -115,7 +93,7 @@ def test_too_few_cases_cannot_promise_anything_even_to_a_judge_that_is_always_ri
         p = np.full(n, 0.999)
         rows = part(selective(*tables(p, np.ones(n, dtype=bool))), "guarantee")
         row = rows[rows["delta"] == 0.05].iloc[0]
-        assert (row["guaranteed"] is not pd.NA) == expected
+        assert pd.notna(row["threshold"]) == expected
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -137,7 +115,6 @@ def test_each_fold_is_answered_by_the_threshold_of_the_others(seed: int, delta: 
     assert row["n_answered"] == answered.sum() != (confidence >= row["threshold"]).sum()
     assert row["coverage"] == pytest.approx(answered.mean())
     assert row["agreement"] == pytest.approx(1 - wrong[answered].mean())
-    assert row["wrong_of_all"] == pytest.approx((answered & wrong).mean())
     assert row["low"] < row["agreement"] < row["high"]
     assert row["coverage_low"] < row["coverage"] < row["coverage_high"]
 
@@ -174,28 +151,21 @@ def test_nothing_is_null_without_its_reason_and_no_interval_is_without_width(nam
     table = table[table["reference"] == "majority"]
     expected = {
         "guarantee": ["threshold", "coverage", "agreement", "bound", "n_answered"],
-        "summary": ["agreement", "aurc", "excess_aurc"],
-        "curve": ["coverage", "agreement", "risk"],
+        "summary": ["agreement", "human_level"],
+        "curve": ["coverage", "risk"],
     }
+    ends = {"coverage": "coverage_", "agreement": "", "human_level": "human_level_", "risk": "risk_"}
     for _, row in table.iterrows():
         reason = "" if pd.isna(row["reason"]) else row["reason"]
-        measures = [m for m in expected[row["part"]] if not (m == "bound" and pd.isna(row["delta"]))]
-        ends = {"coverage": "coverage", "aurc": "aurc", "excess_aurc": "excess_aurc", "risk": "risk"}
-        if row["part"] != "curve":
-            ends["agreement"] = ""
-        missing = [m for m in measures if pd.isna(row[m])]
-        for measure in set(measures) & set(ends):
+        missing = row[expected[row["part"]]].isna().any()
+        for measure in ends.keys() & set(expected[row["part"]]):
             if measure == "coverage" and row["part"] == "curve":
-                continue
-            low, high = (row[f"{ends[measure]}_{end}".lstrip("_")] for end in ("low", "high"))
-            if pd.isna(low) or pd.isna(high):
-                assert pd.isna(low) and pd.isna(high)
-                missing.append(measure)
-                if not pd.isna(row[measure]) and "aurc" in measure:
-                    assert FEW_CLUSTERS in reason or measure in reason
-            else:
-                assert low < high, measure
-        assert bool(missing) == bool(reason), (row["part"], missing, reason)
+                continue  # a property of these cases
+            low, high = (row[f"{ends[measure]}{end}"] for end in ("low", "high"))
+            assert pd.isna(low) == pd.isna(high)
+            missing |= pd.isna(low)
+            assert pd.isna(low) or low < high, measure
+        assert missing == bool(reason), (row["part"], reason)
 
 
 def test_one_case_of_each_cluster_calibrates_and_all_are_answered() -> None:
@@ -219,34 +189,6 @@ def test_both_orders_make_one_answer() -> None:
     np.testing.assert_allclose(curve["risk"], [0, 1 / 2, 2 / 3])
 
 
-def test_area_under_the_curve_by_hand() -> None:
-    """Sorted by confidence: right, wrong, right, wrong. Risks 0, 1/2, 1/3, 1/2; the best order has 0, 0, 1/3, 1/2."""
-    row = part(selective(*tables(np.array([0.9, 0.8, 0.7, 0.6]), np.array([1, 0, 1, 0], dtype=bool))), "summary").iloc[
-        0
-    ]
-    assert row["aurc"] == pytest.approx((0 + 1 / 2 + 1 / 3 + 1 / 2) / 4)
-    assert row["excess_aurc"] == pytest.approx((1 / 2) / 4)
-
-
-def test_equal_confidences_are_in_random_order() -> None:
-    """One right of two at the same confidence: the risks are 1/2 and 1/2, whichever comes first."""
-    row = part(selective(*tables(np.array([0.8, 0.2]), np.array([True, False]))), "summary").iloc[0]
-    assert row["aurc"] == pytest.approx(1 / 2)
-    assert len(part(selective(*tables(np.array([0.8, 0.2]), np.array([True, False]))), "curve")) == 1
-
-
-@settings(max_examples=25)
-@given(st.lists(st.tuples(st.integers(50, 100), st.booleans()), min_size=2, max_size=40))
-def test_the_area_lies_between_the_best_order_and_the_worst(found: list[tuple[int, bool]]) -> None:
-    p, right = np.array([c / 100 for c, _ in found]), np.array([r for _, r in found])
-    row = part(selective(*tables(p, right), resamples=0), "summary").iloc[0]
-    wrong = np.sort(np.where(p > 0.5, ~right, 1.0))  # one half answers a tie, which gold is not
-    ranks = np.arange(1, len(p) + 1)
-    best, worst = (np.mean(np.cumsum(order) / ranks) for order in (wrong, wrong[::-1]))
-    assert best - 1e-9 <= row["aurc"] <= worst + 1e-9
-    assert row["excess_aurc"] == pytest.approx(row["aurc"] - best, abs=0.5 / len(p))
-
-
 @given(st.lists(st.tuples(st.floats(0.5, 1), st.booleans()), min_size=1, max_size=80), st.floats(0.05, 0.5))
 def test_a_looser_level_never_answers_less(found: list[tuple[float, bool]], alpha: float) -> None:
     counts = np.zeros((2, 1, len(GRID)))
@@ -262,9 +204,6 @@ def test_a_looser_level_never_answers_less(found: list[tuple[float, bool]], alph
         least = [next(n for n in range(1000) if (1 - alpha) ** n <= delta) for delta in (0.05, 0.2)]
         if ((answered[0] >= least[0]) == (answered[0] >= least[1])).all():
             assert loose <= strict
-    conformal = conformal_risk_control(answered, wrong, answered[..., 0], alpha)[0]
-    if conformal != NONE:
-        assert wrong[0, conformal] <= alpha * (len(found) + 1)
 
 
 def test_the_upper_bound_is_one_where_all_are_wrong_or_none_answered() -> None:
@@ -316,8 +255,8 @@ def test_without_annotators_of_their_own_there_is_no_clinician_to_agree_with() -
     table = selective(verdicts, gold, annotations.assign(annotator="consensus"), cases)
     row = part(table, "summary", "clinician").iloc[0]
     assert (row["n"], row["n_excluded"]) == (0, 60)
-    assert row["reason"] == table_module.NO_CLINICIAN
-    assert table_module.NO_HUMAN in part(table, "summary").iloc[0]["reason"]
+    assert row["reason"] == module.NO_CLINICIAN
+    assert module.NO_HUMAN in part(table, "summary").iloc[0]["reason"]
     assert part(table, "summary").iloc[0]["n"] == 60
 
 
@@ -330,8 +269,9 @@ def test_what_is_left_out_is_counted_and_a_silent_judge_is_null() -> None:
     row = part(table, "summary").set_index("judge")
     assert (row.loc["j", "n"], row.loc["j", "n_excluded"]) == (38, 2)
     assert (row.loc["mute", "n"], row.loc["mute", "n_excluded"]) == (0, 40)
-    assert row.loc["mute", "reason"] == table_module.NO_PROBABILITIES
-    assert np.isnan(row.loc["mute", "aurc"])
+    assert row.loc["mute", "reason"] == module.NO_PROBABILITIES
+    assert np.isnan(row.loc["mute", "agreement"])
+    assert set(table.loc[table["judge"] == "mute", "part"]) == {"summary"}
 
 
 def test_subfields_are_measured_as_if_alone() -> None:
@@ -343,7 +283,7 @@ def test_subfields_are_measured_as_if_alone() -> None:
     alone = selective(*own, target=0.6)
     for name, columns in (
         ("guarantee", ["threshold", "bound", "n_calibration"]),
-        ("summary", ["aurc", "excess_aurc", "low"]),
+        ("summary", ["agreement", "human_level", "low"]),
     ):
         within = part(table, name).query("subfield == 'lung'")
         np.testing.assert_allclose(within[columns].astype(float), part(alone, name)[columns].astype(float))
@@ -351,10 +291,7 @@ def test_subfields_are_measured_as_if_alone() -> None:
 
 def test_options() -> None:
     found = drawn(60, 9)
-    table = selective(*found, resamples=0)
-    assert table[["low", "high", "coverage_low", "aurc_high", "risk_low"]].isna().all(axis=None)
-    assert table["reason"].str.contains(NO_RESAMPLES).all()
-    assert list(selective(found[0].iloc[:0], *found[1:]).columns) == COLUMNS
+    assert list(selective(found[0].iloc[:0], *found[1:]).columns) == list(SPEC.columns)
     pd.testing.assert_frame_equal(selective(*found, seed=4), selective(*found, seed=4))
     for target in (1.0, -0.1):
         with pytest.raises(InputError, match="target"):
@@ -369,12 +306,10 @@ def test_every_cluster_counts_once_in_what_is_promised_and_measured() -> None:
     verdicts, gold, annotations, cases = tables(np.full(len(cluster), 0.95), right, cluster=cluster.astype(str))
     table = selective(verdicts, gold, annotations, cases)
     by_cluster = pd.Series(right).groupby(cluster).mean()
-    rows = part(table, "guarantee").set_index(["promise", "delta"])
+    rows = part(table, "guarantee")
     promised = rows[rows["coverage"] == 1]
     assert len(promised)
     assert promised["agreement"].tolist() == pytest.approx([by_cluster.mean()] * len(promised))
-    assert promised["wrong_of_all"].tolist() == pytest.approx([1 - by_cluster.mean()] * len(promised))
     assert (promised["n_answered"] == len(cluster)).all()
     assert (promised["n_calibration"] == len(sizes)).all()
-    assert set(rows.index.get_level_values("promise")) == {"agreement", "wrong_of_all"}
     assert part(table, "summary")["agreement"].iloc[0] == pytest.approx(right.mean())

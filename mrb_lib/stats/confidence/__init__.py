@@ -1,1 +1,0 @@
-"""What the table `selective` is made with until it is ported."""
