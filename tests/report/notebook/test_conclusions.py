@@ -325,18 +325,19 @@ def test_the_page_of_one_judge_says_on_which_side_of_the_annotators_it_is(verdic
     parts = cells(("j", "organ", "eye", 0.75, 0.7, 0.9), ("j", "organ", "lung", 0.8, 0.7, 0.9))
     orders = rows({"subfield": None, "consistency": NAN})
     biases = rows({"subfield": None, "bias": "style"})
-    promises = {"part": "guarantee", "delta": 0.1, "threshold": 0.7, "coverage": 0.5, "human_level": NAN}
     answers = rows(
-        {"judge": "j", **promises}, {"judge": "k", **promises, "coverage": 0.4},
-        dimension="overall", subfield=None, reference="majority", coverage_low=NAN, coverage_high=NAN,
+        {"part": "guarantee", "judge": "j", "delta": 0.1, "target": 0.9, "threshold": 0.7, "coverage": 0.5},
+        dimension="overall", subfield=None, reference="majority", human_level=NAN, n=40, cluster="case_id",
     )  # fmt: skip
-    alone = one_judge.verdict(
-        "j", accuracy, human, parts, orders, biases, answers.head(1), dimension="overall", by="organ", target=0.9
-    )
+    alone = one_judge.verdict("j", accuracy, human, parts, orders, biases, answers, dimension="overall", by="organ")
     assert said in alone
     assert "The lowest of 2 values of organ is eye, 75% [70, 90], n = 40; the lowest of many is partly chance." in alone
-    assert "chosen beforehand" not in alone
-    assert "of several, 10% may fail" in one_judge.promise(answers, 0.9, 0.1)
+    assert "it can handle 50% of 40 cases and keep 90% agreement" in alone
+    assert "judges" not in alone.partition("This compares")[0]
+    mute = one_judge.verdict(
+        "j", accuracy, human, parts, orders, biases, answers.head(0), dimension="overall", by="organ"
+    )
+    assert mute.endswith("It gives no probabilities, so it may not answer alone.")
 
 
 def test_a_conclusion_is_escaped() -> None:

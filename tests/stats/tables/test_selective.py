@@ -14,6 +14,7 @@ from scipy import stats
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.forecasts import FOLDS, folds
+from mrb_lib.stats.phrases import human_level
 from mrb_lib.stats.promises import GRID, NONE, at_or_above, fixed_sequence, grid_place, risk_p, upper_bound
 from mrb_lib.stats.tables import selective as module
 from mrb_lib.tables.errors import InputError
@@ -272,6 +273,21 @@ def test_what_is_left_out_is_counted_and_a_silent_judge_is_null() -> None:
     assert row.loc["mute", "reason"] == module.NO_PROBABILITIES
     assert np.isnan(row.loc["mute", "agreement"])
     assert set(table.loc[table["judge"] == "mute", "part"]) == {"summary"}
+
+
+def test_without_probabilities_the_table_is_one_sentence() -> None:
+    verdicts, gold, annotations, cases = drawn(40, 7)
+    table = selective(verdicts.assign(p_a=np.nan), gold, annotations, cases)
+    assert len(table) == 0
+    assert SPEC.says(table) == "There is nothing to show: no judge gives a probability on an annotated case."
+
+
+def test_the_sentence_says_which_human_level_it_shows_and_where_the_others_are() -> None:
+    for target, said in ((0.6, "Overall, if j answers only when"), (0.99, "Overall, cannot promise 99% agreement")):
+        sentence = SPEC.says(selective(*drawn(300, 3), target=target))
+        assert sentence.startswith(said)
+        assert sentence.endswith(human_level("selective"))
+        assert "ceiling" in sentence
 
 
 def test_subfields_are_measured_as_if_alone() -> None:
