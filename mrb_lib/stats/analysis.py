@@ -16,7 +16,7 @@ from mrb_lib.benchmarks.votes import gold as gold_labels
 from mrb_lib.stats.clusters import resampling_unit
 from mrb_lib.stats.core.panel import Panel, as_panel, panels
 from mrb_lib.stats.estimation import IntArray, Sampling
-from mrb_lib.stats.multi_label.rows import ANSWERS, label_rows, names_of
+from mrb_lib.stats.label_rows import ANSWERS, label_rows, names_of
 from mrb_lib.stats.options import check_choice, pick_dimensions
 from mrb_lib.stats.scoring import Scores, score
 from mrb_lib.stats.subfields import By, Group, groups
@@ -132,8 +132,8 @@ class Analysis:
 
     @property
     def names(self) -> list[str]:
-        """The dimensions, in order."""
-        return list(self.dimensions)
+        """The dimensions of one choice, in order."""
+        return [name for name in self.dimensions if name not in self.benchmark.meta.labels]
 
     @cached_property
     def parts(self) -> list[Group]:
@@ -221,7 +221,7 @@ class Analysis:
     @property
     def label_sets(self) -> Mapping[str, Sequence[str]]:
         """The labels of each dimension in which several may apply."""
-        return self.benchmark.meta.labels
+        return {name: own for name, own in self.benchmark.meta.labels.items() if name in self.dimensions}
 
     @property
     def annotated_gold(self) -> pd.DataFrame:

@@ -157,13 +157,11 @@ def analyze(
     check_choice("intervals", intervals, INTERVALS)
     if training is not None and isinstance(verdicts, pd.DataFrame):
         verdicts = mark_seen(verdicts, training)
-    if _reads_labels(benchmark, table, dimension):
-        own = list(benchmark.meta.labels)
-    else:
+    if not _reads_labels(benchmark, table, dimension):
         if isinstance(verdicts, pd.DataFrame) and benchmark.meta.labels:
             verdicts = verdicts[~verdicts["dimension"].isin(list(benchmark.meta.labels))]
         benchmark = benchmark.of_one_choice
-        own = list(benchmark.meta.dimensions)
+    own = list(benchmark.meta.dimensions)
     dimensions = own if dimension is None else [dimension]
     inputs = Analysis(
         benchmark=benchmark,
@@ -255,17 +253,11 @@ def _check_options(given: Analysis) -> None:
 
 
 def _reads_labels(benchmark: Benchmark, table: str, dimension: str | None) -> bool:
-    """Whether a table is of the dimensions of several labels; `InputError` where the dimension is of the other kind."""
-    meta, reads = benchmark.meta, "label_sets" in asks_for(table)
-    if reads and meta.is_rating and not meta.labels:
+    """Whether a table reads dimensions of several labels; `InputError` where only the other kind has the dimension."""
+    reads = "label_sets" in asks_for(table)
+    if not reads and dimension in benchmark.meta.labels:
         raise InputError(
-            f"table {table}: benchmark {meta.name} has no dimension of several labels; name their labels under "
-            "[labels] in benchmark.toml."
-        )
-    if dimension in meta.dimensions and meta.labels and (dimension in meta.labels) != reads:
-        has, other = ("several labels", "labels") if dimension in meta.labels else ("one category", "accuracy")
-        raise InputError(
-            f"table {table}: dimension {dimension!r} has {has} a case; choose another, or the table {other}."
+            f"table {table}: dimension {dimension!r} has several labels a case; choose another, or the table ratings."
         )
     return reads
 
@@ -319,14 +311,13 @@ def _probes(
     found = read_panels(benchmark, [verdicts]) if isinstance(verdicts, pd.DataFrame) else verdicts
     if probe not in found:
         raise InputError(f"table {table}: no verdict is of probe {probe!r}; use one of {', '.join(sorted(found))}.")
-    if "label_sets" in asks_for(table):
-        return found
     judged = _judged(found[probe])
-    if len(dimensions) == 1 and dimensions[0] not in judged:
+    if len(dimensions) == 1 and dimensions[0] not in (*judged, *meta.labels):
         raise InputError(
             f"table {table}: no verdict is on dimension {dimensions[0]!r}; use one of {', '.join(judged)}."
         )
-    return {name: panel.of_dimensions(dimensions) for name, panel in found.items()}
+    names = [name for name in dimensions if name not in meta.labels]
+    return {name: panel.of_dimensions(names) for name, panel in found.items()}
 
 
 def _judged(panel: Panel) -> list[str]:

@@ -62,7 +62,8 @@ def test_reasons_are_exported_marked_by_people_and_a_second_judge_and_analysed(
         assert done.code == 0, done.err
         assert not [one for one in server.received if HIDDEN in json.dumps(one.body)]
         assert all("Verdict of a judge:" in one.text for one in server.received)
-    table = parsed(mrb("analyze", reasons, "--table", "rationales", "--resamples", "50", "--json"))["rows"]
+    table = parsed(mrb("analyze", reasons, "--table", "ratings", "--resamples", "50", "--json"))["rows"]
+    assert {row["part"] for row in table} == {"rationale"}
     by_marker = {row["marker"]: row for row in table}
     assert set(by_marker) == {"annotators", "endpoint:second"}
     people, other = by_marker["annotators"], by_marker["endpoint:second"]
@@ -85,9 +86,11 @@ def test_the_page_for_annotators_does_not_name_the_judge(reasons: Path) -> None:
 
 def test_other_benchmarks_are_refused_in_one_line(reasons: Path, mrb: Run, tmp_path: Path) -> None:
     assert reasons.is_dir()
-    done = mrb("analyze", tmp_path / "bench", "--table", "rationales")
+    done = mrb("analyze", tmp_path / "bench", "--table", "ratings")
     assert (done.code, done.out, len(done.err.strip().splitlines())) == (2, "", 1)
     assert "mrb export rationales" in done.err
+    moved = mrb("analyze", reasons, "--table", "rationales")
+    assert (moved.code, moved.err.strip().splitlines()[-1].endswith("in the rows of part rationale.")) == (2, True)
 
 
 def test_replies_without_reasons_write_nothing(mrb: Run, tables: Path, tmp_path: Path) -> None:

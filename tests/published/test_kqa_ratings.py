@@ -111,11 +111,10 @@ def test_planted_faults_are_recovered_through_the_commands(bench: Path) -> None:
     assert set(found["n_unacceptable"]) == {12}
 
 
-OF_THEIR_OWN = ("labels", "rationales", "steps")  # of benchmarks that say more than a category
 OF_MORE = ("gains", "groups", "transfer")  # of judges or cases of which more is known
 
 
-@pytest.mark.parametrize("table", [name for name in OF_RATINGS if name not in (*OF_THEIR_OWN, *OF_MORE)])
+@pytest.mark.parametrize("table", [name for name in OF_RATINGS if name not in OF_MORE])
 def test_every_table_that_speaks_of_ratings_is_made(bench: Path, table: str) -> None:
     level = () if table == "composition" else ("--level", "ordinal")
     found = rows(bench, table, *level, resamples=100)

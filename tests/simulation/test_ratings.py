@@ -11,11 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.benchmarks.votes import gold
 from mrb_lib.demo.ratings import RatingJudge, simulated_ratings
-from mrb_lib.stats.core.panel import as_panel
-from mrb_lib.stats.ratings.table import ratings
-from tests.stats.ratings.rated import SCALE, benchmark
+from mrb_lib.stats.analyze import analyze
+from tests.stats.rated import SCALE, benchmark
 
 NAMES = ("exact", "weighted_kappa", "icc", "icc_consistency", "spearman", "pearson", "mean_difference", "sensitivity",
          "specificity", "f1_unacceptable")  # fmt: skip
@@ -36,11 +34,7 @@ def drawn(n: int, seed: int, per_cluster: int) -> pd.DataFrame:
     made = benchmark(people, acceptable=SCALE[:2], cluster=[f"k{i // per_cluster}" for i in range(n)])
     truth = pd.DataFrame({"case_id": made.cases["case_id"], "dimension": "risk", "latent": latent})
     said = simulated_ratings(truth, SCALE, judges=JUDGES, seed=seed, repeats=1)
-    panel = as_panel(said, made.cases["case_id"], ["risk"], SCALE)
-    rows = ratings(
-        panel, gold(made), made.annotations, made.cases, categories=SCALE, acceptable=SCALE[:2],
-        resamples=0 if n > 1000 else 200,
-    )  # fmt: skip
+    rows = analyze(made, said, "ratings", resamples=0 if n > 1000 else 200)
     return rows.set_index("judge")
 
 

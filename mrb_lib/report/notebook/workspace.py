@@ -514,6 +514,8 @@ def _needs_of(table: str, *, rates: bool) -> tuple[str, ...]:
         needs += ["annotations", "annotators"]
     if table in _COMPARES:
         needs.append("judges")
+    if table == "ratings":
+        needs += ["verdicts", "annotations"]
     if table in ("ranking", "ppi"):
         needs += ["preferences", "annotations", "verdicts", "model_pair"]
     return tuple(needs)

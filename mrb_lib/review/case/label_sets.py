@@ -11,7 +11,7 @@ from mrb_lib.review.case.replies import VerdictRow, presented
 from mrb_lib.review.case.verdicts import SEEN_MARK, agreement_html, choice_html, shares_of
 from mrb_lib.review.failures.kinds import Scale
 from mrb_lib.review.text import OWN_KEYS, escaped, isolated
-from mrb_lib.stats.multi_label.rows import label_gold
+from mrb_lib.stats.label_rows import label_gold
 from mrb_lib.tables.schema import split_labels
 
 _LEGEND = (

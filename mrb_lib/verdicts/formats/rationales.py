@@ -47,7 +47,7 @@ def write(
     limit: Annotated[int, "write at most so many reasons, as many of each judge; 0 for all"] = 0,
     seed: Annotated[int, "of the choice of reasons"] = 0,
 ) -> list[Finding]:
-    """Write one case for each reply that states a reason, for `mrb annotate`, `mrb judge` and the table `rationales`.
+    """Write one case for each reply that states a reason, for `mrb annotate`, `mrb judge` and the table `ratings`.
 
     Parameters
     ----------

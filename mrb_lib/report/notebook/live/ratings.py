@@ -9,9 +9,9 @@ from mrb_lib.report.notebook.absent import Absent, Frame
 from mrb_lib.report.notebook.opening import open_workspace
 from mrb_lib.report.notebook.places import DEMO, RATINGS, home
 from mrb_lib.report.notebook.workspace import Workspace
-from mrb_lib.stats.analysis import read_panels
+from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.core.table import TABLES
-from mrb_lib.stats.ratings.crossed import crossed
+from mrb_lib.stats.tables.ratings import RATING, crossed
 from mrb_lib.tables.schema import NO_PROBE
 
 
@@ -41,13 +41,12 @@ def unacceptable(w: Workspace) -> str | Absent:
 
 
 def by_agreement(w: Workspace, ratings: Frame) -> Frame:
-    """What each judge calls the responses of each label, see `mrb_lib.stats.ratings.crossed`; the nearest first."""
+    """Return the judges' categories by label, see `mrb_lib.stats.tables.ratings.crossed`; the nearest judge first."""
     reason = w.missing("ratings", "annotations", "verdicts")
     if reason or isinstance(ratings, Absent):
         return Absent(reason) if reason else ratings
     plain = w.verdicts[w.verdicts["probe"] == NO_PROBE]
-    panel = read_panels(w.benchmark, [plain])[NO_PROBE]
-    found = crossed(panel, w.labels(), w.benchmark.cases_by_image, categories=w.benchmark.meta.categories)
+    found = crossed(Analysis.from_frames(w.benchmark.cases, plain, w.labels(), meta=w.benchmark.meta))
     near = ratings.sort_values(["weighted_kappa", "judge"], ascending=[False, True])["judge"].tolist()
     place = {name: i for i, name in enumerate(near)}
     return found.sort_values("judge", key=lambda names: names.map(place), kind="stable")
@@ -57,4 +56,5 @@ def conclusion(ratings: Frame, *, dimension: str) -> str:
     """What the table `ratings` says of one dimension."""
     if isinstance(ratings, Absent):
         return ""
-    return str(TABLES["ratings"].says(ratings[ratings["dimension"] == dimension]))
+    own = (ratings["dimension"] == dimension) & (ratings["part"] == RATING)
+    return str(TABLES["ratings"].says(ratings[own]))

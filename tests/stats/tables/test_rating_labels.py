@@ -1,9 +1,10 @@
-"""The table `labels` against scikit-learn, and dimensions of several labels wherever a benchmark is read."""
+"""Labels in the table `ratings` against scikit-learn, and dimensions of several labels wherever a benchmark is read."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,8 +18,9 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta, meta_from, meta_text
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.analysis import read_panels
 from mrb_lib.stats.analyze import analyze
-from mrb_lib.stats.resampling.bounds import ALIKE
-from mrb_lib.stats.resampling.resample import FEW_DEFINED, ONE_CLUSTER
+from mrb_lib.stats.columns import ONE_CLUSTER
+from mrb_lib.stats.detection import RARE
+from mrb_lib.stats.tables.ratings import ALIKE
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import joined_labels, split_labels
 from mrb_lib.verdicts.store import load_verdicts, save_imported
@@ -35,6 +37,11 @@ RAW = {
 }
 META = meta_from(RAW, "benchmark.toml")
 MEASURES = ("precision", "recall", "f1")
+
+
+def label_rows(benchmark: Benchmark, verdicts: Any, **options: Any) -> pd.DataFrame:
+    rows = analyze(benchmark, verdicts, "ratings", **options)
+    return rows[rows["part"] == "label"].reset_index(drop=True)
 
 
 def drawn(n: int = 120, seed: int = 0, repeats: int = 1) -> tuple[Benchmark, pd.DataFrame]:
@@ -87,7 +94,7 @@ def decided(share: float) -> float:
 def test_the_table_equals_scikit_learn() -> None:
     benchmark, verdicts = drawn()
     verdicts.loc[verdicts.index[1::40], ["choice", "status"]] = [None, "unparsed"]
-    rows = analyze(benchmark, verdicts, "labels", resamples=100)
+    rows = label_rows(benchmark, verdicts, resamples=100)
     truth, said = matrices(benchmark, verdicts)
     known = np.isfinite(truth)
     assert 0 < (~known).sum() < known.sum()
@@ -128,7 +135,7 @@ def test_undefined_measures_are_null_with_a_reason() -> None:
     benchmark = replace(
         benchmark, annotations=benchmark.annotations.assign(choice=without(benchmark.annotations["choice"]))
     )
-    rows = analyze(benchmark, verdicts.assign(choice=without(verdicts["choice"])), "labels", resamples=100)
+    rows = label_rows(benchmark, verdicts.assign(choice=without(verdicts["choice"])), resamples=100)
     row = rows[rows["label"] == last].iloc[0]
     assert row[list(MEASURES)].isna().all()
     assert "it neither applies nor is given" in row["reason"]
@@ -139,8 +146,8 @@ def test_undefined_measures_are_null_with_a_reason() -> None:
 
 def test_a_row_by_subfield_is_that_of_its_cases_alone() -> None:
     benchmark, verdicts = drawn()
-    rows = analyze(benchmark, verdicts, "labels", resamples=100, by="organ")
-    alone = analyze(benchmark, verdicts, "labels", resamples=100, where="organ == 'eye'")
+    rows = label_rows(benchmark, verdicts, resamples=100, by="organ")
+    alone = label_rows(benchmark, verdicts, resamples=100, where="organ == 'eye'")
     pd.testing.assert_frame_equal(
         rows[rows["subfield"] == "eye"][[*MEASURES, "n"]].reset_index(drop=True), alone[[*MEASURES, "n"]]
     )
@@ -158,7 +165,7 @@ def test_planted_rates_are_recovered_within_their_intervals() -> None:
         annotated = set(benchmark.annotations.loc[benchmark.annotations["dimension"] == "errors", "case_id"])
         errors = verdicts["dimension"].eq("errors") & verdicts["case_id"].isin(annotated)
         verdicts.loc[errors, "choice"] = texts
-        rows = analyze(benchmark, verdicts, "labels", resamples=100)
+        rows = label_rows(benchmark, verdicts, resamples=100)
         micro = rows[rows["average"] == "micro"].iloc[0]
         share = np.nanmean(truth)
         known = {"recall": 0.8, "precision": 0.8 * share / (0.8 * share + 0.2 * (1 - share))}
@@ -182,7 +189,7 @@ def text(places: str | None) -> str | None:
 
 
 def averages(benchmark: Benchmark, verdicts: pd.DataFrame, **options: object) -> tuple[pd.Series, pd.Series]:
-    rows = analyze(benchmark, verdicts, "labels", **{"resamples": 400, **options})
+    rows = label_rows(benchmark, verdicts, **{"resamples": 400, **options})
     micro, macro = (rows[rows["average"] == name].iloc[0] for name in ("micro", "macro"))
     return micro, macro
 
@@ -210,7 +217,7 @@ def test_macro_averages_are_over_the_same_labels_in_every_resample() -> None:
     rare = [[str(i)] for i in range(5)] + [["0"]] * 7
     _, macro = averages(*small(rare, [vote[0] for vote in rare[:-1]] + [""]))
     assert macro[["recall_low", "recall_high"]].isna().all()
-    assert f"precision, recall, f1: {FEW_DEFINED}" in macro["reason"]
+    assert f"no interval of precision, recall, f1: {RARE}" in macro["reason"]
 
 
 def test_macro_intervals_are_null_with_a_reason_where_nothing_is_known() -> None:
@@ -223,11 +230,11 @@ def test_macro_intervals_are_null_with_a_reason_where_nothing_is_known() -> None
     for row in averages(*one):
         assert row["recall"] == 0.5
         assert row[["recall_low", "recall_high"]].isna().all()
-        assert f"precision, recall, f1: {ONE_CLUSTER}" in row["reason"]
+        assert f"no interval of precision, recall, f1: {ONE_CLUSTER}" in row["reason"]
 
 
 def test_an_even_split_is_undecided() -> None:
-    rows = analyze(*small([["0", "0"], ["0", ""], ["01", "0"], ["", ""]], ["0", "0", "0", "0"]), "labels")
+    rows = label_rows(*small([["0", "0"], ["0", ""], ["01", "0"], ["", ""]], ["0", "0", "0", "0"]))
     first, second = rows.iloc[0], rows.iloc[1]
     assert (first["n"], first["n_undecided"], first["n_excluded"], first["n_positive"]) == (3, 1, 1, 2)
     assert first["precision"] == pytest.approx(2 / 3)
@@ -239,7 +246,7 @@ def test_a_judge_trained_on_every_case_keeps_its_rows() -> None:
     benchmark, verdicts = drawn(20)
     both = pd.concat([verdicts, verdicts.assign(judge="k")])
     seen = pd.DataFrame({"judge": "j", "case_id": benchmark.cases["case_id"]})
-    rows = analyze(benchmark, both, "labels", resamples=40, training=seen).groupby("judge")
+    rows = label_rows(benchmark, both, resamples=40, training=seen).groupby("judge")
     own, other = rows.get_group("j"), rows.get_group("k")
     assert len(own) == len(other) == len(LABELS) + 2
     assert (own["n_seen"] == 20).all()
@@ -253,33 +260,36 @@ def test_other_tables_leave_these_dimensions_out() -> None:
     benchmark, verdicts = drawn()
     assert set(gold(benchmark)["dimension"]) == {"risk"}
     for given in (verdicts, read_panels(benchmark, [verdicts])):
-        for table in ("accuracy", "agreement", "ratings"):
+        for table in ("accuracy", "agreement"):
             rows = analyze(benchmark, given, table, resamples=40)
             assert set(rows["dimension"].dropna()) == {"risk"}, table
     panel = read_panels(benchmark, [verdicts])["none"]
     assert panel.dimensions == ["risk"]
     pd.testing.assert_frame_equal(
-        analyze(benchmark, verdicts, "labels", resamples=40),
-        analyze(benchmark, {"none": panel}, "labels", resamples=40),
+        label_rows(benchmark, verdicts, resamples=40),
+        label_rows(benchmark, {"none": panel}, resamples=40),
     )
 
 
 @pytest.mark.parametrize(
     ("table", "dimension", "message"),
     [
-        ("labels", "risk", "dimension 'risk' has one category a case"),
-        ("accuracy", "errors", "dimension 'errors' has several labels a case; choose another, or the table labels"),
+        ("labels", "errors", "table labels is now part of ratings, in the rows of part label."),
+        ("accuracy", "errors", "dimension 'errors' has several labels a case; choose another, or the table ratings."),
     ],
 )
-def test_a_dimension_of_the_other_kind_is_refused(table: str, dimension: str, message: str) -> None:
+def test_other_tables_say_where_several_labels_are(table: str, dimension: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         analyze(*drawn(20), table, dimension=dimension, resamples=40)
 
 
-def test_a_benchmark_without_labels_is_refused() -> None:
+def test_each_dimension_has_rows_of_its_own_kind() -> None:
     benchmark, verdicts = drawn(20)
-    with pytest.raises(InputError, match="has no dimension of several labels; name their labels under"):
-        analyze(benchmark.of_one_choice, verdicts.query("dimension == 'risk'"), "labels", resamples=40)
+    for dimension, part in (("risk", "rating"), ("errors", "label")):
+        rows = analyze(benchmark, verdicts, "ratings", dimension=dimension, resamples=40)
+        assert (set(rows["dimension"]), set(rows["part"])) == ({dimension}, {part})
+    without = analyze(benchmark.of_one_choice, verdicts.query("dimension == 'risk'"), "ratings", resamples=40)
+    assert set(without["part"]) == {"rating"}
 
 
 def test_the_folder_and_the_runs_hold_what_was_put_in(tmp_path: Path) -> None:
@@ -300,7 +310,7 @@ def test_the_folder_and_the_runs_hold_what_was_put_in(tmp_path: Path) -> None:
     }
     save_imported(verdicts, tmp_path / "runs", **given)
     again = load_verdicts(tmp_path / "runs", read.cases)
-    pd.testing.assert_frame_equal(analyze(read, again, "labels"), analyze(benchmark, verdicts, "labels"))
+    pd.testing.assert_frame_equal(label_rows(read, again), label_rows(benchmark, verdicts))
     merged = merge({"a": read, "b": read})
     assert merged.meta.labels == META.labels
 

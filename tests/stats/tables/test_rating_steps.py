@@ -1,4 +1,4 @@
-"""The table `steps` against a plain loop, and against planted rates of hits and false alarms."""
+"""Steps in the table `ratings` against a plain loop, and against planted rates of hits and false alarms."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.analyze import analyze
-from mrb_lib.stats.resampling.bounds import ALIKE
-from mrb_lib.stats.resampling.resample import ONE_CLUSTER
+from mrb_lib.stats.tables.ratings import ALIKE
 from mrb_lib.tables.errors import InputError
 
 META = BenchmarkMeta(
@@ -39,7 +38,8 @@ def made(
 
 def row_of(benchmark: Benchmark, verdicts: pd.DataFrame, **options: object) -> pd.Series:
     given = {"resamples": 200, **options}
-    return analyze(benchmark, verdicts, "steps", **given).iloc[0]
+    rows = analyze(benchmark, verdicts, "ratings", **given)
+    return rows[rows["part"] == "step"].iloc[0]
 
 
 def drawn(n_items: int, hit: float, alarm: float, seed: int, **shares: float) -> tuple[list[str], list[str], list[str]]:
@@ -80,8 +80,8 @@ def test_the_table_equals_a_plain_loop() -> None:
     loops = {name: ratio(sums[name]) for name in sums} | items_by_loop(gold, items, said)
     for name, value in loops.items():
         assert row[name] == pytest.approx(value, abs=1e-12), name
-    assert row["n_steps"] == len({place for place, *_ in sums["coverage"]})
-    assert row["n_steps"] + row["n_excluded"] == len(items)
+    assert row["n"] == len({place for place, *_ in sums["coverage"]})
+    assert row["n"] + row["n_excluded"] == len(items)
 
 
 def items_by_loop(gold: list[str | None], items: list[str], said: dict[int, list[str | None]]) -> dict[str, float]:
@@ -156,13 +156,12 @@ def test_no_interval_of_first_error_f1_is_without_width_or_from_one_cluster() ->
     whole = row_of(*made(labels, items, {0: labels}))
     assert whole["first_error_f1"] == 1
     assert whole[["first_error_f1_low", "first_error_f1_high"]].isna().all()
-    assert f"first_error_f1: {ALIKE}" in whole["reason"]
+    assert f"no interval of first_error_f1, first_error_distance: {ALIKE}" in whole["reason"]
     single = row_of(*made(labels[6:], items[6:], {0: ["right", "wrong", "right", "wrong", *labels[10:]]}))
     assert single["n_error_items"] == 1
     assert np.isfinite(single["first_error_f1"])
     assert np.isnan(single["first_error_f1_low"])
-    assert f"first_error_f1: {ONE_CLUSTER}" in single["reason"]
-    assert "error_item_accuracy" in single["reason"], "its own null interval is told as well"
+    assert f"error_item_accuracy, first_error_f1, first_error_distance: {ALIKE}" in single["reason"]
 
 
 def test_first_error_f1_of_few_items_is_covered() -> None:
@@ -182,7 +181,7 @@ def test_a_judge_trained_on_every_step_keeps_its_row() -> None:
     benchmark, verdicts = made(*(drawn(5, 0.8, 0.1, 4)[:2]), {0: drawn(5, 0.8, 0.1, 4)[2]})
     seen = pd.DataFrame({"judge": "j", "case_id": benchmark.cases["case_id"]})
     row = row_of(benchmark, verdicts, training=seen)
-    assert (row["n_steps"], row["n_seen"], row["n_excluded"]) == (0, len(verdicts), len(verdicts))
+    assert (row["n"], row["n_seen"], row["n_excluded"]) == (0, len(verdicts), len(verdicts))
     assert "was trained on every case that it judged" in row["reason"]
     assert row_of(benchmark, verdicts, training=seen.head(3))["n_seen"] == 3
 
@@ -202,7 +201,7 @@ def test_without_acceptable_categories_the_lowest_is_erroneous() -> None:
     benchmark, verdicts = made(labels, list("aabb"), {0: labels})
     plain = Benchmark(BenchmarkMeta(**{**vars(META), "acceptable": ()}), benchmark.cases, benchmark.annotations)
     row = row_of(plain, verdicts)
-    assert (row["erroneous"], row["n_erroneous"], row["n_error_items"]) == ("wrong", 1, 1)
+    assert (row["erroneous"], row["n_positive"], row["n_error_items"]) == ("wrong", 1, 1)
 
 
 def test_without_acceptable_categories_nominal_ones_are_refused() -> None:
@@ -210,7 +209,7 @@ def test_without_acceptable_categories_nominal_ones_are_refused() -> None:
     benchmark, verdicts = made(labels, list("aabb"), {0: labels})
     meta = BenchmarkMeta(**{**vars(META), "acceptable": (), "level": "nominal"})
     plain = Benchmark(meta, benchmark.cases, benchmark.annotations)
-    with pytest.raises(InputError, match=r"categories are nominal.*as acceptable in benchmark.toml.*\.$"):
+    with pytest.raises(InputError, match=r"categories of the steps are nominal.*as acceptable in benchmark.toml.*\.$"):
         row_of(plain, verdicts)
     assert row_of(plain, verdicts, level="ordinal")["erroneous"] == "wrong"
     named = Benchmark(BenchmarkMeta(**{**vars(META), "level": "nominal"}), benchmark.cases, benchmark.annotations)
@@ -223,11 +222,13 @@ def test_intervals_rest_on_items_even_where_they_are_few() -> None:
     assert row_of(*made(labels, items, {0: said}))["n_clusters"] == 6
 
 
-def test_what_is_no_stepwise_benchmark_is_refused_in_one_line() -> None:
+def test_rows_of_steps_are_there_where_cases_are_steps() -> None:
     benchmark, verdicts = made(["right"] * 2, ["a", "a"], {0: ["right"] * 2})
     without = Benchmark(META, benchmark.cases.drop(columns="step"), benchmark.annotations)
-    with pytest.raises(InputError, match="no case has an item and a step; make a benchmark of steps"):
-        row_of(without, verdicts)
+    assert analyze(without, verdicts, "ratings", resamples=50)["part"].tolist() == ["rating"]
+    assert analyze(benchmark, verdicts, "ratings", resamples=50)["part"].tolist() == ["rating", "step"]
+    with pytest.raises(InputError, match=r"^table steps is now part of ratings, in the rows of part step\.$"):
+        analyze(benchmark, verdicts, "steps")
     pairs = Benchmark(BenchmarkMeta("pairs", "general", ("correctness",)), benchmark.cases, benchmark.annotations)
-    with pytest.raises(InputError, match="table steps: it is about the steps of one response"):
+    with pytest.raises(InputError, match="table ratings: it is about single responses"):
         row_of(pairs, verdicts.assign(choice="A"))

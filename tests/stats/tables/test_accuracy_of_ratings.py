@@ -13,7 +13,7 @@ from mrb_lib.stats.analyze import TABLES, analyze
 from mrb_lib.stats.tables.difficulty import OF_CHOICES
 from mrb_lib.stats.templates.table import ONE_ORDER
 from mrb_lib.tables.errors import InputError
-from tests.stats.ratings.rated import SCALE, benchmark, simulated, verdicts
+from tests.stats.rated import SCALE, benchmark, simulated, verdicts
 from tests.stats.small_tables import groups_of, prompts_of
 from tests.training_records import recipes_of
 

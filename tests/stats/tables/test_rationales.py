@@ -13,7 +13,7 @@ from sklearn.metrics import cohen_kappa_score
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.analyze import TABLES, analyze
-from mrb_lib.stats.rationales.table import ALIKE_GAP, FEW_GAP
+from mrb_lib.stats.tables.ratings import ALIKE
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.formats.rationales import CATEGORIES
 
@@ -56,10 +56,10 @@ def row(table: pd.DataFrame, **values: str) -> pd.Series:
 
 
 def test_shares_are_those_counted_by_hand() -> None:
-    table = analyze(SMALL, None, "rationales", resamples=50)
+    table = analyze(SMALL, None, "ratings", resamples=50)
     j1 = row(table, judge="j1")
     assert (j1["marker"], j1["dimension"]) == ("annotators", "overall")
-    assert (j1["n_reasons"], j1["n_marked"], j1["n_unscored"]) == (8, 7, 1)
+    assert (j1["n_reasons"], j1["n"], j1["n_unscored"]) == (8, 7, 1)
     assert (j1["n_right_verdicts"], j1["n_wrong_verdicts"]) == (4, 2)
     assert j1[["share_right", "share_wrong", "share_irrelevant"]].tolist() == pytest.approx([3 / 7, 2 / 7, 2 / 7])
     assert j1["right_for_wrong_reason"] == 2 / 4
@@ -69,60 +69,64 @@ def test_shares_are_those_counted_by_hand() -> None:
 
 
 def test_what_is_undefined_is_null_with_its_reason() -> None:
-    table = analyze(SMALL, None, "rationales", resamples=50)
+    table = analyze(SMALL, None, "ratings", resamples=50)
     j2 = row(table, judge="j2")
     assert j2["right_for_wrong_reason"] == 1
     assert np.isnan(j2["wrong_for_right_reason"])
     assert np.isnan(j2["reason_gap"])
     assert np.isnan(j2["cohen_kappa"])
-    for words in ("no marked reason is for a wrong verdict", "reason_gap is undefined", "cohen_kappa is of a second"):
+    for words in (
+        "no marked reason is for a wrong verdict",
+        "reason_gap is undefined",
+        "cohen_kappa compares a second judge",
+    ):
         assert words in j2["reason"]
-    nobody = analyze(reasons({"j1": "10"}, "--"), None, "rationales", resamples=50).iloc[0]
-    assert (nobody["n_reasons"], nobody["n_marked"]) == (2, 0)
+    nobody = analyze(reasons({"j1": "10"}, "--"), None, "ratings", resamples=50).iloc[0]
+    assert (nobody["n_reasons"], nobody["n"]) == (2, 0)
     assert nobody.filter(regex="share_|right_for|wrong_for|gap|kappa").isna().all()
     assert "none of these reasons" in nobody["reason"]
 
 
 def test_a_second_judge_has_rows_of_its_own_and_a_kappa_with_people() -> None:
     marks = "rrwiwr-iwr"
-    table = analyze(SMALL, pd.concat([second(marks), second("?" * 10, judge="mute")]), "rationales", resamples=50)
+    table = analyze(SMALL, pd.concat([second(marks), second("?" * 10, judge="mute")]), "ratings", resamples=50)
     assert set(table["marker"]) == {"annotators", "second", "mute"}
     j1 = row(table, judge="j1", marker="second")
     assert j1["n_both"] == 7
     assert j1["cohen_kappa"] == pytest.approx(cohen_kappa_score(list("rrwirwi"), list("rrwiwri")))
     assert j1["right_for_wrong_reason"] == 0.5
     mute = row(table, judge="j1", marker="mute")
-    assert (mute["n_marked"], mute["n_both"]) == (0, 0)
+    assert (mute["n"], mute["n_both"]) == (0, 0)
     assert np.isnan(mute["cohen_kappa"])
 
 
 def test_without_people_the_second_judge_stands_alone() -> None:
     bench = reasons({"j1": "10"}, "--")
-    table = analyze(bench, second("rw"), "rationales", resamples=50)
+    table = analyze(bench, second("rw"), "ratings", resamples=50)
     assert table["marker"].tolist() == ["second"]
     assert "the annotators marked none" in table["reason"].iloc[0]
 
 
 def test_repeats_of_a_second_judge_share_a_mark_out() -> None:
     bench = reasons({"j1": "1100"}, "----")
-    table = analyze(bench, pd.concat([second("rwrr"), second("wwr-", repeat=1)]), "rationales", resamples=50)
+    table = analyze(bench, pd.concat([second("rwrr"), second("wwr-", repeat=1)]), "ratings", resamples=50)
     assert table["right_for_wrong_reason"].tolist() == [0.75]
     assert table["share_right"].tolist() == [(0.5 + 0 + 1 + 1) / 4]
 
 
 def test_a_judge_that_marks_its_own_reasons_is_named() -> None:
-    table = analyze(reasons({"j1": "10", "j2": "11"}, "rwrw"), second("rwrw", judge="j1"), "rationales", resamples=50)
+    table = analyze(reasons({"j1": "10", "j2": "11"}, "rwrw"), second("rwrw", judge="j1"), "ratings", resamples=50)
     own = (table["judge"] == "j1") & (table["marker"] == "j1")
     assert table["reason"].str.contains("marked its own reasons").tolist() == own.tolist()
 
 
 def test_subfields_are_counted_apart_and_swapping_marks_swaps_the_answer() -> None:
-    table = analyze(SMALL, None, "rationales", by="organ", resamples=50)
+    table = analyze(SMALL, None, "ratings", by="organ", resamples=50)
     assert set(table["subfield"].dropna()) == {"eye", "lung"}
-    parts = table[table["judge"] == "j1"].set_index("subfield")["n_marked"]
+    parts = table[table["judge"] == "j1"].set_index("subfield")["n"]
     assert parts["eye"] + parts["lung"] == 7
     turned = reasons({"j1": "1111000?", "j2": "11"}, "rrwirw-iwi".translate(str.maketrans("rw", "wr")))
-    swapped = row(analyze(turned, None, "rationales", resamples=50), judge="j1")
+    swapped = row(analyze(turned, None, "ratings", resamples=50), judge="j1")
     assert (swapped["share_right"], swapped["share_wrong"]) == pytest.approx((2 / 7, 3 / 7))
 
 
@@ -146,7 +150,7 @@ def test_planted_rates_lie_in_their_intervals() -> None:
     }  # fmt: skip
     runs, inside = 60, dict.fromkeys(truth, 0)
     for seed in range(runs):
-        table = analyze(*planted(seed), "rationales", resamples=200)
+        table = analyze(*planted(seed), "ratings", resamples=200)
         people, other = row(table, marker="annotators"), row(table, marker="second")
         assert people["n_clusters"] == 60
         for name, value in truth.items():
@@ -157,13 +161,13 @@ def test_planted_rates_lie_in_their_intervals() -> None:
 
 def test_a_gap_needs_both_sides_to_vary() -> None:
     """Two right verdicts with right reasons, and a hundred wrong verdicts of which half have one."""
-    few = analyze(reasons({"j": "11" + "0" * 100}, "rr" + "rw" * 50), None, "rationales", resamples=200).iloc[0]
+    few = analyze(reasons({"j": "11" + "0" * 100}, "rr" + "rw" * 50), None, "ratings", resamples=200).iloc[0]
     assert few["reason_gap"] == 0.5
     assert few[["reason_gap_low", "reason_gap_high"]].isna().all()
-    assert f"reason_gap: {ALIKE_GAP}" in few["reason"]
-    one = analyze(reasons({"j": "1" + "0" * 99}, "r" + "rw" * 49 + "w"), None, "rationales", resamples=200).iloc[0]
-    assert f"reason_gap: {FEW_GAP}" in one["reason"]
-    nine = analyze(reasons({"j": "1" * 9 + "0" * 99}, "rrw" * 36), None, "rationales", resamples=0).iloc[0]
+    assert f"no interval of reason_gap: {ALIKE}" in few["reason"]
+    one = analyze(reasons({"j": "1" + "0" * 99}, "r" + "rw" * 49 + "w"), None, "ratings", resamples=200).iloc[0]
+    assert f"reason_gap: {ALIKE}" in one["reason"]
+    nine = analyze(reasons({"j": "1" * 9 + "0" * 99}, "rrw" * 36), None, "ratings", resamples=0).iloc[0]
     right, wrong = 2 / 9 / 8, 2 / 9 / 98
     df = (right + wrong) ** 2 / (right**2 / 8 + wrong**2 / 98)
     half = stats.t.ppf(0.975, df) * np.sqrt(right + wrong)
@@ -173,31 +177,31 @@ def test_a_gap_needs_both_sides_to_vary() -> None:
 def test_intervals_rest_on_cases_not_on_reasons() -> None:
     """The same reason eight times is no more than one."""
     marks, scores = "rwrrirwrrwriirrwrrrw", "1" * 20
-    once = analyze(reasons({"j": scores}, marks), None, "rationales", resamples=400).iloc[0]
+    once = analyze(reasons({"j": scores}, marks), None, "ratings", resamples=400).iloc[0]
     copies = reasons({"j": scores * 8}, marks * 8, cluster=[f"s{i}" for i in range(20)] * 8)
-    often = analyze(copies, None, "rationales", resamples=400).iloc[0]
+    often = analyze(copies, None, "ratings", resamples=400).iloc[0]
     width = [each["right_for_wrong_reason_high"] - each["right_for_wrong_reason_low"] for each in (once, often)]
     assert width[1] > 0.8 * width[0]
 
 
 def test_the_sentence_names_who_is_right_for_wrong_reasons() -> None:
-    said = TABLES["rationales"].says
-    table = analyze(SMALL, second("r" * 10), "rationales", resamples=0)
+    said = TABLES["ratings"].says
+    table = analyze(SMALL, second("r" * 10), "ratings", resamples=0)
     assert said(table) == (
         "Overall, 100% [34, 100] of 2 right verdicts of j2 rest on a reason that the annotators marked wrong or "
-        "irrelevant, the most of 2 judges."
+        "irrelevant, the highest share of 2 judges; whether they differ is not tested."
     )
-    assert "nothing is known yet" in said(analyze(reasons({"j1": "10"}, "--"), None, "rationales", resamples=0))
+    assert "nothing is known yet" in said(analyze(reasons({"j1": "10"}, "--"), None, "ratings", resamples=0))
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"overall": 1}', '{"overall": {"score": "x"}}', "[" * 100_000])
 def test_verdicts_that_were_not_exported_are_refused(text: str) -> None:
     broken = SMALL.cases.assign(source_verdicts=[text, *SMALL.cases["source_verdicts"][1:]])
     with pytest.raises(InputError, match=r"case c0.*export again"):
-        analyze(Benchmark(META, broken, SMALL.annotations, {}), None, "rationales")
+        analyze(Benchmark(META, broken, SMALL.annotations, {}), None, "ratings")
 
 
-def test_other_benchmarks_are_told_how_to_make_one() -> None:
+def test_other_benchmarks_are_refused_in_one_line() -> None:
     plain = Benchmark(META, SMALL.cases.drop(columns="source_verdicts"), SMALL.annotations, {})
     pairs = Benchmark(
         BenchmarkMeta("pairs", "general", ("overall",)),
@@ -205,6 +209,6 @@ def test_other_benchmarks_are_told_how_to_make_one() -> None:
         SMALL.annotations.iloc[:0],
         {},
     )
-    for bench in (plain, pairs):
-        with pytest.raises(InputError, match="mrb export rationales"):
-            analyze(bench, None, "rationales")
+    for bench, message in ((plain, "needs verdicts and there are none"), (pairs, "mrb export rationales")):
+        with pytest.raises(InputError, match=message):
+            analyze(bench, None, "ratings")

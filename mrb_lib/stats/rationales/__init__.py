@@ -1,1 +1,0 @@
-"""Are judges right for the right reasons? On a benchmark of their reasons (`mrb export rationales`): `table`."""
