@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mrb_lib.benchmarks.benchmark import Benchmark
-    from mrb_lib.stats.core.panel import Panel
 
 app = typer.Typer(
     help="Reviewers' adjudications and tags: export, import, summary.", no_args_is_help=True, rich_markup_mode=None
@@ -87,7 +86,7 @@ def summary(
     as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="CSV on stdout.")] = False,
 ) -> None:
-    """Show how far reviewers agree, why judges fail, and how the leaderboard moves."""
+    """Show how far reviewers agree and why judges fail; the table gold_rules shows the corrected leaderboard."""
     from mrb_lib.cli import render
     from mrb_lib.review.records.exchange import adjudications_from
     from mrb_lib.stats.clusters import resampling_unit
@@ -132,21 +131,19 @@ def _load(bench: Path) -> Benchmark:
 def _table(
     benchmark: Benchmark, runs: Path | None, adjudications: pd.DataFrame, policy: str, resamples: int
 ) -> pd.DataFrame:
-    from mrb_lib.benchmarks.votes import gold
     from mrb_lib.cli.judge_groups import training_of
     from mrb_lib.stats import analyze as tables
-    from mrb_lib.stats.gold.adjudication import adjudication
-    from mrb_lib.tables.schema import NO_PROBE
     from mrb_lib.verdicts.store import empty_verdicts, iter_verdicts
 
-    verdicts: pd.DataFrame | Panel = empty_verdicts()
+    verdicts: tables.GivenVerdicts = empty_verdicts()
+    training = None
     if runs is not None:
-        columns = tables.verdict_columns("accuracy")
+        columns = tables.verdict_columns("adjudication")
         _, training = training_of(runs, benchmark)
-        panels = tables.read_panels(benchmark, iter_verdicts(runs, benchmark.cases, columns), training)
-        verdicts = panels.get(NO_PROBE, verdicts)
-    labels = gold(benchmark)
-    return adjudication(verdicts, labels, adjudications, benchmark.cases_by_image, policy=policy, resamples=resamples)
+        verdicts = tables.read_panels(benchmark, iter_verdicts(runs, benchmark.cases, columns), training)
+    return tables.analyze(
+        benchmark, verdicts, "adjudication", policy=policy, resamples=resamples, adjudications=adjudications
+    )
 
 
 def _head(benchmark: Benchmark, adjudications: pd.DataFrame) -> str:

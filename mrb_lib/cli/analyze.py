@@ -224,7 +224,8 @@ def analyze(
     store = str(where(bench, adjudications))
     wanted = "adjudications" in spec.parameters or "review" in only
     if wanted and gold != ADJUDICATED and adjudications is None and not Path(store).exists():
-        typer.echo(f"warning: there are no reviews: {store} does not exist; `mrb review` creates it", err=True)
+        if table == "adjudication" or "review" in only:
+            typer.echo(f"warning: there are no reviews: {store} does not exist; `mrb review` creates it", err=True)
     elif wanted or gold == ADJUDICATED:
         from mrb_lib.review.records.exchange import adjudications_from
 

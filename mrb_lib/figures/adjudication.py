@@ -39,13 +39,12 @@ MEASURES = {
     title="The leaderboard by the labels of annotators and of reviewers",
     caption=(
         "Accuracy on {dimension} by the annotators' labels and by the labels as reviewers left them, and the "
-        "difference with its 95% cluster-bootstrap interval (both from the same draws). Of the labels {n_adjudicated} "
-        "were reviewed: {n_changed} became another label and {n_removed} none. {note}"
+        "difference with its 95% interval. Reviewers changed {n_changed} and removed {n_removed} of the "
+        "{n_adjudicated} labels that they reviewed. {note}"
     ),
     reading=(
-        "A judge right of zero was marked down by labels that reviewers found wrong. An interval that holds zero: the "
-        "corrections do not tell the judge apart from one that they leave alone. The numbers at the right are the "
-        "ranks, with an arrow where they change."
+        "A judge right of zero gains from the corrections. If its interval includes zero, we cannot tell. The numbers "
+        "at the right are the ranks by decisive accuracy, with an arrow where they change."
     ),
     needs=("preferences", "annotations", "verdicts"),
 )
@@ -55,21 +54,21 @@ def moves(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
 
     Parameters
     ----------
-    table : rows of the table `adjudication` of the part "leaderboard": judge, accuracy, adjudicated_accuracy,
-        difference, difference_low, difference_high, rank, adjudicated_rank
+    table : rows of the table `gold_rules` of the rule "adjudicated": judge, majority_accuracy, accuracy, difference,
+        difference_low, difference_high, majority_rank, rank
     dimension : the one to draw; None where the table has one only
     """
-    rows = rows_of(table, part="leaderboard", dimension=dimension)
-    rows = rows.sort_values(["rank", "judge"], na_position="last").reset_index(drop=True)
+    rows = rows_of(table, part="rule", rule="adjudicated", dimension=dimension)
+    rows = rows.sort_values(["majority_rank", "judge"], na_position="last").reset_index(drop=True)
     figure = canvas(PAGE, rows_height(len(rows), 0.175, 0.55) + 0.35)
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(5, 4))
     y = np.arange(len(rows), dtype=float)
-    left.hlines(y, rows["accuracy"], rows["adjudicated_accuracy"], color=COLOURS["judge"], linewidth=0.8, gid="moves")
+    left.hlines(y, rows["majority_accuracy"], rows["accuracy"], color=COLOURS["judge"], linewidth=0.8, gid="moves")
     # A ring around a smaller diamond, so that both are seen where nothing moves.
-    left.plot(rows["accuracy"], y, "o", color=COLOURS["gold"], markersize=5.5, markerfacecolor="none",
-              markeredgewidth=1.0, label="annotators' labels", gid="accuracy")  # fmt: skip
-    left.plot(rows["adjudicated_accuracy"], y, "D", color=COLOURS["human"], markersize=2.8, label="reviewers' labels",
-              gid="adjudicated_accuracy")  # fmt: skip
+    left.plot(rows["majority_accuracy"], y, "o", color=COLOURS["gold"], markersize=5.5, markerfacecolor="none",
+              markeredgewidth=1.0, label="annotators' labels", gid="majority_accuracy")  # fmt: skip
+    left.plot(rows["accuracy"], y, "D", color=COLOURS["human"], markersize=2.8, label="reviewers' labels",
+              gid="accuracy")  # fmt: skip
     draw_zero(right)
     draw_estimates(right, rows, y, value="difference")
     _write_ranks(right, rows, y)
@@ -90,7 +89,7 @@ def _write_ranks(axes: Axes, rows: pd.DataFrame, y: np.ndarray) -> None:
     """Beside each row the rank before and, where it changes, after."""
     style: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "va": "center", "fontsize": 6, "clip_on": False}
     axes.text(1.02, -0.9, "rank", color="#555555", **style)
-    for height, before, after in zip(y, rows["rank"], rows["adjudicated_rank"], strict=True):
+    for height, before, after in zip(y, rows["majority_rank"], rows["rank"], strict=True):
         if pd.notna(before) and pd.notna(after):
             text = str(before) if before == after else f"{before} \u2192 {after}"
             axes.text(1.02, height, text, gid="rank", **style)

@@ -15,7 +15,6 @@ from mrb_lib.figures.matrix import cell_texts, draw_matrix, scale_bar
 from mrb_lib.figures.registry import figure
 from mrb_lib.figures.style import COLUMN, DIVERGING, PAGE, SEQUENTIAL, Paper, canvas, panel_grid, rows_height, styled
 
-CORRECTED = "corrected"
 MOST_MATRICES = 8
 _PANELS_A_ROW = 4
 _WIDEST_WITH_INTERVALS = 3
@@ -43,13 +42,13 @@ def confusions(
 
     Parameters
     ----------
-    table : annotator, n, gold, label, probability, low, high of one dimension, null where undefined: the rows of part
-        "confusion" and model "dawid_skene" of the table `annotators`
+    table : annotator, n, gold, label, probability with its ends, of one dimension, null where undefined: the rows of
+        part "confusion" of the table `gold_rules`
     annotators : those to draw, in order; None for the `MOST_MATRICES` with the most annotations, by name
     categories : rows (true labels) and columns (labels that the annotator chose) of the matrices; None for all in the
         order of the table
     """
-    table = rows_of(table, part="confusion", model="dawid_skene")
+    table = rows_of(table, part="confusion")
     if annotators is None:
         annotators = sorted(table.drop_duplicates("annotator").nlargest(MOST_MATRICES, "n", keep="first")["annotator"])
     categories = list(dict.fromkeys(table["gold"])) if categories is None else categories
@@ -61,7 +60,7 @@ def confusions(
     panels = panel_grid(figure, len(annotators), columns, shared=False)
     for axes, annotator in zip(panels, annotators, strict=True):
         confusion = table[table["annotator"] == annotator].set_index(["gold", "label"]).reindex(cells)
-        numbers = confusion[["probability", "low", "high"]].to_numpy(dtype=float)
+        numbers = confusion[["probability", "probability_low", "probability_high"]].to_numpy(dtype=float)
         values, low, high = numbers.T.reshape(3, *shape)
         if len(categories) > _WIDEST_WITH_INTERVALS:
             low = np.full(shape, np.nan)
@@ -86,30 +85,26 @@ def confusions(
     "gold-rules",
     title="Accuracy of the judges by gold rule",
     caption=(
-        "Accuracy of each judge on {dimension} against labels made by five rules, and against the majority corrected "
-        "for its estimated errors, with 95% cluster-bootstrap intervals; those of the corrected accuracy allow for "
-        "cases that are hard for judge and annotators alike."
+        "Accuracy of each judge on {dimension} by the labels of each gold rule, with 95% intervals. Adjudicated: as "
+        "reviewers corrected the labels, where they reviewed any."
     ),
     reading=(
-        "Read down a column for the order of the judges, across a row for how much a judge's number owes to the rule. "
-        "The corrected point holds if judges and annotators err independently of each other. Its interval does not ask "
-        "for that, and is wide: votes of three cannot say how many majorities are wrong where cases differ in "
-        "difficulty. The table says for which judges the data show it."
+        "Read down a column for the order of the judges. Read across a row for how much a judge's accuracy depends on "
+        "the rule."
     ),
     needs=("annotations", "annotators", "preferences", "verdicts"),
 )
 def rules(table: pd.DataFrame) -> Paper:
-    """Draw the accuracy of every judge by the gold rules, and corrected for wrong labels.
+    """Draw the accuracy of every judge by the gold rules.
 
     The model's probabilities differ little from its labels and are left out.
 
     Parameters
     ----------
-    table : judge, part, rule, accuracy, low, high of one dimension; rows of the parts "rule" and "corrected"
+    table : judge, part, rule, accuracy, low, high of one dimension; rows of the part "rule"
     """
-    shown = table[table["part"].isin(["rule", CORRECTED]) & (table["rule"] != "soft_posterior")]
-    rule = shown["rule"].where(shown["part"] == "rule", CORRECTED)
-    shown = pd.concat([shown.assign(rule=rule)[rule != CORRECTED], shown.assign(rule=rule)[rule == CORRECTED]])
+    shown = rows_of(table, part="rule")
+    shown = shown[shown["rule"] != "soft_posterior"]
     return panels(
         shown,
         value="accuracy",
@@ -123,12 +118,12 @@ def rules(table: pd.DataFrame) -> Paper:
     "gold-ranks",
     title="Rank of the judges by gold rule",
     caption=(
-        "Rank of each judge on {dimension} (1 is best), coloured by the places it gains against the majority's "
-        "ranking. Kendall's tau with that ranking: {taus}."
+        "Rank of each judge on {dimension} by decisive accuracy (1 is best), coloured by the places it gains against "
+        "the majority's ranking. Kendall's tau with that ranking: {taus}."
     ),
     reading=(
-        "Pale rows keep their place whatever the rule. Rules differ in the cases they score as well as in the labels, "
-        "so that a change of place asks for a look at both; it is not a test of a difference."
+        "Pale rows keep their place whatever the rule. Rules differ in their cases as well as in their labels. A "
+        "change of place is not a significant difference."
     ),
     needs=("annotations", "annotators", "preferences", "verdicts"),
 )
@@ -140,12 +135,9 @@ def ranks(table: pd.DataFrame) -> Paper:
     ----------
     table : judge, part, rule, rank of one dimension; null where the judge has none
     """
-    shown = table[table["part"].isin(["rule", CORRECTED])]
-    rule = shown["rule"].where(shown["part"] == "rule", CORRECTED)
-    wide = shown.assign(rule=rule, rank=shown["rank"].astype("float64")).pivot(
-        index="judge", columns="rule", values="rank"
-    )
-    wide = wide[list(dict.fromkeys(rule))]
+    shown = rows_of(table, part="rule")
+    wide = shown.assign(rank=shown["rank"].astype("float64")).pivot(index="judge", columns="rule", values="rank")
+    wide = wide[list(dict.fromkeys(shown["rule"]))]
     wide = wide.reset_index().sort_values(["majority", "judge"], na_position="last").set_index("judge")
     values = wide.to_numpy(dtype=float)
     moved = wide["majority"].to_numpy(dtype=float)[:, None] - values

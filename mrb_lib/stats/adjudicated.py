@@ -16,7 +16,7 @@ NO_LABEL = "annotators gave no label, and reviewers confirmed that"
 
 
 def adjudicated_gold(gold: pd.DataFrame, adjudications: pd.DataFrame) -> pd.DataFrame:
-    """The gold labels as reviewers corrected them.
+    """Return the gold labels as reviewers corrected them.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def adjudicated_gold(gold: pd.DataFrame, adjudications: pd.DataFrame) -> pd.Data
     -----
     Reviewers who look only at cases that a judge got wrong can only ever help that judge: where the size of a move is
     to mean anything, choose the cases without regard to the verdicts. Validated in
-    `tests/stats/gold/test_adjudication.py`.
+    `tests/stats/tables/test_adjudication.py`.
     """
     words = last_words(adjudications)
     by_key: dict[tuple[object, object], dict[object, dict[str, object]]] = {}

@@ -226,6 +226,8 @@ class Analysis:
     @property
     def annotated_gold(self) -> pd.DataFrame:
         """The gold labels that the annotators' votes give, before any reviewer looked at them."""
+        if self.stated_gold is not None:
+            return self.stated_gold
         return labels(self.benchmark, "majority" if self.rule == ADJUDICATED else self.rule)
 
     @cached_property

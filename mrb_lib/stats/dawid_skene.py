@@ -1,11 +1,11 @@
 """Latent labels behind several raters' labels: the EM algorithm of Dawid and Skene, for many samples at once.
 
-Arrays in, arrays out, but for `fit_dimension`. Raters are annotators in `annotators.py` and judges in `jury.py`.
+Arrays in, arrays out, but for `fit_dimension`. Raters are annotators or judges.
 """
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,8 +13,6 @@ from mrb_lib.stats.annotators import Annotations
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.tables.errors import InputError
 
-Model = Literal["dawid_skene", "one_coin"]
-MODELS: tuple[Model, ...] = ("dawid_skene", "one_coin")
 FEW_ANNOTATORS = "fewer than three annotators: their errors cannot be told from the true labels"
 _SMALLEST = 1e-300
 _CELLS_AT_ONCE = 2**21
@@ -30,7 +28,7 @@ class Fit(NamedTuple):
     prevalence : shape (b, K), the probability of each label
     confusion : shape (b, raters, K, K): the probability that a rater gives the label of the last
         axis where the one before it is true; NaN where the sample says nothing about it
-        (no rater gives the true label anywhere; `dawid_skene`: it has no mass among the rater's items)
+        (no rater gives the true label anywhere, or it has no mass among the rater's items)
     posterior : shape (b, P, K), the probability of each label for each item; NaN for an item without labels
     log_likelihood : shape (b,)
     iterations : shape (b,)
@@ -80,7 +78,6 @@ def em(
     counts: FloatArray,
     weights: FloatArray | None = None,
     *,
-    model: Model = "dawid_skene",
     start: FloatArray | None = None,
     tolerance: float = 1e-8,
     iterations: int = 5000,
@@ -93,9 +90,6 @@ def em(
         pattern of labels, see `patterns`); zeros where a rater saw it not
     weights : shape (b, P), how often each item is in each sample, such as a bootstrap's; None is one sample with
         each item once
-    model : `dawid_skene` gives every rater a confusion matrix; `one_coin` one probability of being right, with errors
-        spread evenly over the other labels. A label that no rater gives is not a label of the model: its prevalence
-        is 0 and errors are not spread over it
     start : shape (P, K), the probabilities of the labels to begin with; None takes the shares of the votes
         (equation 3.1)
     tolerance : stop when no parameter moves by more
@@ -108,22 +102,20 @@ def em(
     Raises
     ------
     InputError
-        The model is unknown, or the counts are not three-dimensional.
+        The counts are not three-dimensional.
 
     Notes
     -----
-    Dawid and Skene (1979), Applied Statistics 28(1), 20-28, doi:10.2307/2346806, equations 2.3 to 2.5; the one-coin
-    form ties each confusion matrix to one parameter. The start gives the labels their names, on the assumption that
-    votes are right more often than not. Raters are taken as independent given the true label, so that errors they
-    share are taken for truth. Two raters leave the model unidentified. Every third iteration begins further along the
-    direction of the two before it, where that is no less likely than EM alone would be (SQUAREM: Varadhan and Roland
-    2008, Scandinavian Journal of Statistics 35(2), doi:10.1111/j.1467-9469.2007.00585.x): the same maximum in a
+    Dawid and Skene (1979), Applied Statistics 28(1), 20-28, doi:10.2307/2346806, equations 2.3 to 2.5. A label that no
+    rater gives is not a label of the model: its prevalence is 0. The start gives the labels their names, on the
+    assumption that votes are right more often than not. Raters are taken as independent given the true label: errors
+    that they share are taken for truth. Two raters leave the model unidentified. Every third iteration begins further
+    along the direction of the two before it, where that is no less likely than EM alone would be (SQUAREM: Varadhan and
+    Roland 2008, Scandinavian Journal of Statistics 35(2), doi:10.1111/j.1467-9469.2007.00585.x): the same maximum in a
     fraction of the iterations. It is the maximum that lies uphill of the start, which need not be the highest. The
     paper's table and a plain implementation are compared in `tests/published/test_dawid_skene.py` and
-    `tests/stats/gold/test_dawid_skene.py`.
+    `tests/stats/test_dawid_skene.py`.
     """
-    if model not in MODELS:
-        raise InputError(f"model {model!r} is unknown; use one of {', '.join(MODELS)}.")
     if counts.ndim != 3:
         raise InputError(f"counts: {counts.ndim} dimensions; needs items, raters and labels.")
     n_items, _, n_labels = counts.shape
@@ -138,7 +130,7 @@ def em(
     np.add.at(of_patterns.T, pattern, sample_weights.T)
     step = max(1, _CELLS_AT_ONCE // max(1, len(first) * n_labels))
     fits = [
-        _run(counts[first], of_patterns[i : i + step], begin[first], model, tolerance, iterations)
+        _run(counts[first], of_patterns[i : i + step], begin[first], tolerance, iterations)
         for i in range(0, max(len(sample_weights), 1), step)
     ]
     fit = Fit(*(np.concatenate(parts) for parts in zip(*fits, strict=True)))
@@ -178,7 +170,6 @@ class _Sample(NamedTuple):
     counts: FloatArray
     mass: FloatArray
     n_labels: int
-    model: Model
 
     def of(self, samples: BoolArray) -> _Sample:
         """Some of the samples."""
@@ -197,16 +188,7 @@ class _Sample(NamedTuple):
         expected.sum(axis=0, out=prevalence)
         prevalence /= _positive(prevalence.sum(axis=0))
         np.matmul(self.counts.T, expected.reshape(n_items, -1), out=state[n_labels:].reshape(-1, n_labels * b))
-        if self.model == "dawid_skene":
-            confusion /= _positive(confusion.sum(axis=1))[:, None]
-        else:
-            same, labelled = np.arange(n_labels), confusion.sum(axis=(1, 2))
-            right = confusion[:, same, same].sum(axis=1)
-            wrong = (labelled - right) / max(n_labels - 1, 1)
-            odd = np.eye(n_labels, dtype=bool)[None, :, :, None]
-            confusion[:] = (
-                np.where(odd, right[:, None, None], wrong[:, None, None]) / _positive(labelled)[:, None, None]
-            )
+        confusion /= _positive(confusion.sum(axis=1))[:, None]
         return state
 
     def joint(self, state: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -234,12 +216,10 @@ def _positive(total: FloatArray) -> FloatArray:
     return out
 
 
-def _run(
-    counts: FloatArray, weights: FloatArray, start: FloatArray, model: Model, tolerance: float, iterations: int
-) -> Fit:
+def _run(counts: FloatArray, weights: FloatArray, start: FloatArray, tolerance: float, iterations: int) -> Fit:
     """EM on one chunk of samples; samples that have converged leave the work to the others."""
     flat = np.ascontiguousarray(counts).reshape(len(counts), -1)
-    every = _Sample(flat, np.ascontiguousarray(weights.T), counts.shape[2], model)
+    every = _Sample(flat, np.ascontiguousarray(weights.T), counts.shape[2])
     done = every.maximise(start[:, :, None] * every.mass[:, None, :])
     needed = np.full(len(weights), iterations, dtype=np.int64)
     converged = np.zeros(len(weights), dtype=bool)
@@ -302,7 +282,7 @@ def _largest(change: FloatArray) -> FloatArray:
 
 
 class Fitted(NamedTuple):
-    """The annotations of one dimension under one model.
+    """The annotations of one dimension under the model.
 
     Attributes
     ----------
@@ -330,8 +310,8 @@ class Fitted(NamedTuple):
         return np.asarray(self.fit.posterior[0][self.kind], dtype=np.float64)
 
 
-def fit_dimension(coded: Annotations, dimension: int, n_categories: int, model: Model) -> Fitted | None:
-    """Fit a model to the annotations of a dimension; None with fewer than three annotators."""
+def fit_dimension(coded: Annotations, dimension: int, n_categories: int) -> Fitted | None:
+    """Fit the model to the annotations of a dimension; None with fewer than three annotators."""
     case, annotator, choice = coded.of(dimension)
     people, column = np.unique(annotator, return_inverse=True)
     if len(people) < 3:
@@ -342,7 +322,7 @@ def fit_dimension(coded: Annotations, dimension: int, n_categories: int, model: 
     rows, kind = patterns(labels)
     counts = label_counts(rows, n_categories)
     weights = np.bincount(kind, minlength=len(rows)).astype(np.float64)
-    fit = em(counts, weights[None], model=model)
+    fit = em(counts, weights[None])
     expected = (rows >= 0).T.astype(np.float64) @ (np.nan_to_num(fit.posterior[0]) * weights[:, None])
     return Fitted(
         cases, kind, counts, people, (labels >= 0).sum(axis=0), expected, np.any(counts > 0, axis=(0, 1)), fit

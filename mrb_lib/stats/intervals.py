@@ -52,6 +52,12 @@ def difference(e: Estimate) -> Interval:
     return Interval(low, high, np.where(few, "t", "percentile"))
 
 
+def varying_difference(e: Estimate) -> Interval:
+    """Return the interval of a difference; NaN where cases do not vary."""
+    made, varies = difference(e), e.error > _NO_SPREAD
+    return made._replace(low=np.where(varies, made.low, np.nan), high=np.where(varies, made.high, np.nan))
+
+
 def t(e: Estimate, least: float = -1.0, most: float = 1.0) -> Interval:
     """Return Student's t interval within what the quantity can be; NaN where cases do not vary."""
     half = stdtrit(e.df, _UPPER) * np.where(e.error > _NO_SPREAD, e.error, np.nan)

@@ -11,7 +11,7 @@ _HUMAN_LEVELS = {
     "agreement": "two annotators with each other",
     "ceiling": "one annotator with the majority of the others",
     "selective": "one annotator with the others on the cases that a judge answers",
-    "annotators": "one annotator with the label that a model of their errors infers",
+    "gold_rules": "one annotator with the label that a model of their errors infers",
 }
 
 

@@ -22,7 +22,7 @@ def posterior(
     categories: Sequence[str] = CHOICES,
     dimensions: Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """The label of each case that is the most probable by the model of Dawid and Skene: the gold rule "posterior".
+    """Return the most probable label of each case by the model of Dawid and Skene: the gold rule "posterior".
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def posterior(
 
     Notes
     -----
-    See `mrb_lib.stats.gold.annotators.annotators`, whose model "dawid_skene" this is.
+    See `mrb_lib.stats.dawid_skene.em`.
     """
     names = pick_dimensions(annotations["dimension"].unique(), dimensions)
     coded = encode_annotations(annotations, cases, categories, names)
@@ -49,7 +49,7 @@ def posterior(
     np.add.at(votes, (case, dimension, encode(kept["choice"], categories, "choice")), 1)
     probability = np.full(votes.shape, np.nan)
     for i in range(len(names)):
-        item = fit_dimension(coded, i, len(categories), "dawid_skene")
+        item = fit_dimension(coded, i, len(categories))
         if item is not None:
             probability[item.cases, i] = item.posterior()
     labelled = np.nonzero(votes.any(axis=2))

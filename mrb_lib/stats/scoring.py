@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.core.panel import as_panel
-from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, Quantity, divide, ratio
+from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, Quantity, divide, mean, ratio
 from mrb_lib.stats.options import check_policy
 from mrb_lib.stats.verdicts import REFERENCE, Verdicts, labels_of, share
 from mrb_lib.tables.schema import CHOICES
@@ -149,9 +149,15 @@ def decisive_worth(verdicts: Verdicts, labels: IntArray, policy: str) -> tuple[F
     return np.where(sides.any(axis=2), worth, np.nan), sides
 
 
-def balanced_mean(worth: FloatArray, sides: BoolArray) -> Quantity:
-    """Return the mean of the mean where gold is A and the mean where it is B."""
-    adds = np.concatenate([np.nan_to_num(worth)[..., None] * sides, sides], axis=2)
+def balanced_mean(worth: FloatArray, sides: BoolArray | FloatArray) -> Quantity:
+    """Return the mean of the mean where gold is A and the mean where it is B.
+
+    Parameters
+    ----------
+    worth : shape (cases, cells), or (cases, cells, 2) where it differs by what gold is
+    sides : shape (cases, cells, 2), how much a case counts as one whose gold is A, and B
+    """
+    adds = np.concatenate([np.nan_to_num(worth if worth.ndim == 3 else worth[..., None]) * sides, sides], axis=2)
     return Quantity(adds, lambda sums: (ratio(sums[..., [0, 2]]) + ratio(sums[..., [1, 3]])) / 2)
 
 
@@ -192,29 +198,40 @@ def ranking(verdicts: Verdicts, labels: IntArray, policy: str, cases: IntArray |
     cases : positions of the cases to rank on; None takes all
     """
     kept = slice(None) if cases is None else cases
-    scored = score(verdicts, labels, policy).score[kept]
-    worth, sides = decisive_worth(verdicts, labels, policy) if verdicts.tie >= 0 else (scored, None)
+    accuracy, decisive = mean(score(verdicts, labels, policy).score[kept]), None
+    if verdicts.tie >= 0:
+        worth, sides = decisive_worth(verdicts, labels, policy)
+        decisive = balanced_mean(worth[kept], sides[kept])
+    return on_common_cases(verdicts, accuracy, decisive)
+
+
+def on_common_cases(verdicts: Verdicts, accuracy: Quantity, decisive: Quantity | None) -> Ranking:
+    """Rank the judges of each dimension by decisive accuracy, then accuracy, on the cases that all are scored on.
+
+    Parameters
+    ----------
+    accuracy : the mean score of each cell, of score and weight by case
+    decisive : see `balanced_mean`; None of ratings, which are ranked by accuracy alone
+    """
     m = len(verdicts.cells)
     rank, measure, common = np.full(m, np.nan), np.full(m, np.nan), np.zeros(m, dtype=np.int64)
     partial = np.zeros(m, dtype=bool)
     competes = (verdicts.cells["kind"] != REFERENCE).to_numpy()
     for dimension in np.unique(verdicts.dimension):
         own = np.flatnonzero(competes & (verdicts.dimension == dimension))
-        has = np.isfinite(scored[:, own])
+        has = accuracy.adds[:, own, 1] > 0
         n = has.sum(axis=0)
         full = (n > 0) & (n >= FEWEST_OF_ALL * has.any(axis=1).sum())
         partial[own] = ~full & (n > 0)
         together = has[:, full].all(axis=1)
         common[own] = together.sum()
         ranked = own[full]
-        accuracy = divide(np.nansum(scored[together][:, ranked], axis=0), np.asarray(together.sum()))
-        if sides is None:
-            value = accuracy
-        else:
-            quantity = balanced_mean(worth[kept][together][:, ranked], sides[kept][together][:, ranked])
-            value = quantity.statistic(quantity.adds.sum(axis=0))
+        then, value = (
+            np.asarray(each.statistic(each.adds[together][:, ranked].sum(axis=0)))
+            for each in (accuracy, decisive or accuracy)
+        )
         measure[ranked] = value
-        rank[ranked] = places(value, accuracy)
+        rank[ranked] = places(value, then)
     return Ranking(rank, measure, common, partial)
 
 

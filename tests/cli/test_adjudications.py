@@ -110,22 +110,25 @@ def test_the_leaderboard_by_the_gold_that_reviewers_corrected(mrb: Callable, tmp
     assert "adjudications" in mrb("adjudications", "--help").out
 
 
-def test_the_table_of_adjudications_reads_the_store_and_says_where_there_is_none(
+def test_the_tables_of_reviews_read_the_store_and_say_where_there_is_none(
     reviewed: Benchmark, mrb: Callable, tmp_path: Path
 ) -> None:
     bench = tmp_path / "bench"
     write_simulated_runs(bench, bench / "runs", seed=0)
     told = mrb("analyze", bench, "--table", "adjudication", "--resamples", "40", "--json")
     assert (told.code, told.err) == (0, "")
-    rows = json.loads(told.out)["rows"]
-    moved = [row for row in rows if row["part"] == "leaderboard" and row["dimension"] == "overall"]
-    assert {row["n_adjudicated"] for row in moved} == {3}
+    assert "reviewers" in {row["part"] for row in json.loads(told.out)["rows"]}
+    rules = mrb("analyze", bench, "--table", "gold_rules", "--resamples", "40", "--json")
+    moved = [row for row in json.loads(rules.out)["rows"] if row["rule"] == "adjudicated" and row["part"] == "rule"]
+    assert {row["n_adjudicated"] for row in moved if row["dimension"] == "overall"} == {3}
     (bench / REVIEWS).unlink()
     told = mrb("analyze", bench, "--table", "adjudication", "--resamples", "40", "--json")
     assert "warning: there are no reviews" in told.err
-    rows = json.loads(told.out)["rows"]
-    assert {row["part"] for row in rows} == {"leaderboard"}
-    assert all(row["reason"] for row in rows)
+    [row] = json.loads(told.out)["rows"]
+    assert row["reason"] == "no label was reviewed"
+    rules = mrb("analyze", bench, "--table", "gold_rules", "--resamples", "40", "--json")
+    assert "warning: there are no reviews" not in rules.err
+    assert "adjudicated" not in {row["rule"] for row in json.loads(rules.out)["rows"]}
     named = mrb("analyze", bench, "--table", "adjudication", "--adjudications", tmp_path / "no.sqlite")
     assert named.code == 2
     assert "no.sqlite" in named.err

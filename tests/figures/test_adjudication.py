@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from mrb_lib.figures import adjudication as plots
-from mrb_lib.stats.gold.adjudication import COLUMNS
 
 
 def table(judges: int, reasons: int = 5) -> pd.DataFrame:
@@ -15,10 +14,15 @@ def table(judges: int, reasons: int = 5) -> pd.DataFrame:
     rows: list[dict[str, object]] = []
     for i in range(judges):
         before, moved = rng.uniform(0.5, 0.8), rng.normal(0, 0.02)
-        row: dict[str, object] = {"part": "leaderboard", "dimension": "overall", "judge": f"judge $x_{i}$"}
-        row |= {"accuracy": before, "adjudicated_accuracy": before + moved, "difference": moved}
-        row |= {"difference_low": moved - 0.02, "difference_high": moved + 0.02, "rank": i + 1}
-        rows.append(row | {"adjudicated_rank": judges - i})
+        row: dict[str, object] = {
+            "part": "rule",
+            "rule": "adjudicated",
+            "dimension": "overall",
+            "judge": f"judge $x_{i}$",
+        }
+        row |= {"majority_accuracy": before, "accuracy": before + moved, "difference": moved}
+        row |= {"difference_low": moved - 0.02, "difference_high": moved + 0.02, "majority_rank": i + 1}
+        rows.append(row | {"rank": judges - i})
         for j in range(reasons):
             reason: dict[str, object] = {"part": "reasons", "judge": f"judge $x_{i}$", "reason_given": f"reason_{j}"}
             rows.append(reason | {"n": reasons - j, "n_cases": 40, "share": (reasons - j) / 40})
@@ -27,20 +31,20 @@ def table(judges: int, reasons: int = 5) -> pd.DataFrame:
         lone = dimension == "all"
         agreed |= {"krippendorff_alpha": np.nan if lone else 0.4, "krippendorff_alpha_low": np.nan if lone else 0.2}
         rows.append(agreed | {"krippendorff_alpha_high": np.nan if lone else 0.6})
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows)
 
 
 def part(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     rows = frame[frame["part"] == name].reset_index(drop=True)
-    return rows.astype(dict.fromkeys(("rank", "adjudicated_rank", "n", "n_cases"), "Int64"))
+    return rows.astype(dict.fromkeys(("rank", "majority_rank", "n", "n_cases"), "Int64"))
 
 
 @pytest.mark.parametrize("judges", [1, 2, 32])
 def test_moves_draw_both_accuracies_the_difference_and_the_ranks(judges: int, flaws) -> None:
-    rows = part(table(judges), "leaderboard")
+    rows = part(table(judges), "rule")
     figure = plots.moves(rows)
     left, right = figure.axes
-    for name in ("accuracy", "adjudicated_accuracy"):
+    for name in ("majority_accuracy", "accuracy"):
         drawn = next(line for line in left.lines if line.get_gid() == name)
         assert drawn.get_xdata().tolist() == rows[name].tolist()
     drawn = next(line for line in right.lines if line.get_gid() == "values")
@@ -51,9 +55,9 @@ def test_moves_draw_both_accuracies_the_difference_and_the_ranks(judges: int, fl
 
 
 def test_a_judge_without_a_value_is_said_to_have_none(flaws) -> None:
-    rows = part(table(3), "leaderboard")
-    rows.loc[1, ["accuracy", "adjudicated_accuracy", "difference", "difference_low", "difference_high"]] = np.nan
-    rows.loc[1, ["rank", "adjudicated_rank"]] = pd.NA
+    rows = part(table(3), "rule")
+    rows.loc[1, ["majority_accuracy", "accuracy", "difference", "difference_low", "difference_high"]] = np.nan
+    rows.loc[1, ["rank", "majority_rank"]] = pd.NA
     figure = plots.moves(rows)
     assert [text.get_text() for text in figure.axes[1].texts if text.get_text() == "n/a"] == ["n/a"]
     assert flaws(figure) == []

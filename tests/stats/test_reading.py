@@ -36,7 +36,7 @@ def test_every_column_has_a_line_with_its_unit(table: str) -> None:
     ("table", "column"),
     [
         ("agreement", "cohen_kappa"), ("agreement", "gwet_ac1"), ("agreement", "krippendorff_alpha"),
-        ("agreement", "icc_2_1"), ("annotators", "probability"), ("calibration", "ece"),
+        ("agreement", "icc_2_1"), ("gold_rules", "probability"), ("calibration", "ece"),
         ("ceiling", "winning_rate"), ("consistency", "ipi"), ("dif", "mh_odds_ratio"), ("difficulty", "difficulty"),
         ("jury", "shapley"), ("ppi", "lambda"), ("ranking", "strength"), ("selective", "risk"), ("transfer", "i2"),
     ],
@@ -218,9 +218,11 @@ def test_gold_rules_that_cannot_be_applied_do_not_count_as_agreeing() -> None:
     table = rows(
         {"rule": "majority", "kendall_tau": 1.0}, {"rule": "soft", "kendall_tau": 1.0},
         {"rule": "unanimous", "kendall_tau": NAN}, part="ranking", dimension="overall", subfield=None, n_judges=3,
+        probability=NAN,
     )  # fmt: skip
     said = TABLES["gold_rules"].says(table)
-    assert "the same by the majority and by the other gold rules that can be applied (soft)" in said
+    assert "the order of the 3 judges is the same by the majority and by the rules soft." in said
+    assert "the model needs three annotators" in said
     assert "unanimous" not in said
 
 

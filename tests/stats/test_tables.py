@@ -36,11 +36,11 @@ PROMISED = {
     "jury": "dimension accuracy low high",
     "ppi": "dimension judge responder estimate low high",
     "letters": "judge dimension accuracy low high interval letters test",
-    "gold_rules": "judge dimension rule n accuracy low high rank",
-    "annotators": "dimension annotator",
-    "adjudication": "part dimension judge reason_given n n_adjudicated n_changed n_removed accuracy "
-    "adjudicated_accuracy difference difference_low difference_high rank adjudicated_rank n_reviewers "
-    "percent_agreement krippendorff_alpha n_failures share",
+    "gold_rules": "judge dimension rule n accuracy low high rank majority_accuracy majority_rank difference "
+    "difference_low difference_high n_adjudicated n_changed n_removed annotator probability probability_low "
+    "probability_high",
+    "adjudication": "part dimension judge reason_given n n_reviewers percent_agreement krippendorff_alpha n_failures "
+    "share",
     "probes": "judge dimension probe severity n changed changed_low changed_high accuracy_change accuracy_change_low "
     "accuracy_change_high p_value p_adjusted expected kept_expectation",
     "gains": "base tuned dimension subfield n accuracy_base accuracy_tuned gain low high p_value p_adjusted n_seen",

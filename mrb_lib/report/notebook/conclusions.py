@@ -280,29 +280,34 @@ def ceiling(table: pd.DataFrame, *, dimension: str, epsilon: float) -> str:
 
 
 def gold(rules: pd.DataFrame, *, dimension: str) -> str:
-    """How many labels the model finds wrong, and whether the ranking hangs on the rule."""
+    """Say how many majority labels are wrong, how the rule changes the ranking, and which annotators stand apart."""
     taus = rules[(rules["part"] == "ranking") & (rules["rule"] != "majority") & rules["kendall_tau"].notna()]
-    corrected = rules[(rules["part"] == "corrected") & rules["label_error"].notna()]
-    out = rules.loc[(rules["part"] == "left_out"), "kendall_tau"].dropna()
+    errors, out = rules["label_error"].dropna(), rules.loc[rules["part"] == "left_out", "kendall_tau"].dropna()
+    people = rules[(rules["part"] == "annotator") & rules["p_adjusted"].notna()]
     said = []
-    if len(corrected):
+    if len(errors):
         said.append(
-            f"By the model of independent errors, {100 * corrected['label_error'].median():.0f}% of the majority's "
-            f"labels {on(dimension)} are wrong."
+            f"If annotators err independently, {100 * errors.median():.0f}% of the majority's labels "
+            f"{on(dimension)} are wrong."
         )
-        dependent = int(((corrected["dependence_high"] < 0) | (corrected["dependence_low"] > 0)).sum())
-        what = "shown not to err independently of the annotators, so that {} corrected accuracy is not to be relied on"
-        said.append(f"{of_judges(dependent, len(corrected), what.format('its' if dependent < 2 else 'their'))}.")
     if len(taus):
         low, same = taus.nsmallest(1, "kendall_tau").iloc[0], ", ".join(taus["rule"]).replace("_", " ")
         said.append(
             f"The ranking of the judges is the same by the majority and the rules {same}."
             if low["kendall_tau"] > 1 - 1e-9
-            else f"The ranking of the judges changes most under the rule {low['rule']}: Kendall's tau with the "
-            f"majority's is {low['kendall_tau']:.2f}."
+            else f"The ranking of the judges changes most under the rule {low['rule'].replace('_', ' ')}: Kendall's "
+            f"tau with the majority's is {low['kendall_tau']:.2f}."
         )
     if len(out):
         said.append(f"Leaving out any one annotator, tau is at least {out.min():.2f}.")
+    if len(people):
+        apart = int(((people["p_adjusted"] <= ALPHA) & (people["peer_gap"] < 0)).sum())
+        said.append(
+            f"Of {len(people)} annotators, {apart} agree{'s' if apart == 1 else ''} significantly less with the others "
+            "than those with each other."
+            if apart
+            else "We cannot tell that any annotator agrees less with the others than those with each other."
+        )
     return " ".join(said) or f"Neither the labels' errors nor the ranking can be estimated {on(dimension)}."
 
 
@@ -435,14 +440,16 @@ def power(table: pd.DataFrame, *, dimension: str) -> str:
 
 
 def adjudication(moves: pd.DataFrame, *, dimension: str, note: str) -> str:
-    """How many labels reviewers changed, and whether the ranking moved."""
-    first = moves.iloc[0]
-    what = "shown to be scored differently by the corrected labels"
-    moved = int(((moves["difference_low"] > 0) | (moves["difference_high"] < 0)).sum())
-    ranks = int((moves["rank"] != moves["adjudicated_rank"]).sum())
+    """Say how many labels reviewers changed, and how that changes the accuracy and the rank of judges."""
+    if moves.empty:
+        return f"{note} No label {on(dimension)} was reviewed.".strip()
+    first, ranked = moves.iloc[0], moves.dropna(subset=["rank", "majority_rank"])
+    changed = int((moves["p_adjusted"] <= ALPHA).sum())
+    ranks = int((ranked["rank"] != ranked["majority_rank"]).sum())
+    what = "scored significantly differently by the corrected labels"
     said = (
         f"{note} Of {int(first['n_adjudicated']):,} labels reviewed {on(dimension)}, {int(first['n_changed']):,} "
-        f"became another label and {int(first['n_removed']):,} none. {of_judges(moved, len(moves), what)}"
+        f"became another label and {int(first['n_removed']):,} none. {of_judges(changed, len(moves), what)}"
     ).strip()
     if len(moves) == 1:
         return f"{said}."

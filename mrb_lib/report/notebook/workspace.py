@@ -44,7 +44,7 @@ from mrb_lib.verdicts.training import seen_notes, training_records
 
 COLUMNS: Final = ("organ", "department", "modality", "dataset", "model_pair")
 _COMPARES: Final = ("significance", "power", "jury", "dif", "difficulty", "gains", "groups")
-_OF_ANNOTATORS: Final = ("agreement", "annotators", "gold_rules")
+_OF_ANNOTATORS: Final = ("agreement", "gold_rules")
 
 
 @dataclass(frozen=True)
@@ -508,7 +508,7 @@ def _needs_of(table: str, *, rates: bool) -> tuple[str, ...]:
         needs.append("verdicts")
     if TABLES[table].needs_verdicts and "gold" not in tables.unread(table, ("gold",)):
         needs.append("annotations")
-    if table == "ceiling":
+    if table in ("ceiling", "adjudication"):
         needs.append("annotations")
     if table in _OF_ANNOTATORS:
         needs += ["annotations", "annotators"]

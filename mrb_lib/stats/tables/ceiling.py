@@ -29,6 +29,7 @@ from mrb_lib.stats.columns import (
 from mrb_lib.stats.contrasts import ALPHA, t_test
 from mrb_lib.stats.core.table import Option
 from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, IntArray, Quantity, divide, estimate, mean
+from mrb_lib.stats.gold_labels import leave_one_out
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.multiplicity import CORRECTIONS, adjust, adjust_families
 from mrb_lib.stats.options import check_choice, check_policy, join_reasons
@@ -176,20 +177,6 @@ def ceiling(analysis: Analysis, *, epsilon: float = EPSILON, null_disagrees: flo
     return pd.concat(frames, ignore_index=True)
 
 
-def leave_one_out(labels: IntArray, k: int) -> IntArray:
-    """Return for each annotator the majority of at least two others; -1 where they have none.
-
-    Parameters
-    ----------
-    labels : shape (cases, dimensions, annotators), codes of k categories, -1 for none; the result has the same shape
-    """
-    given = labels[..., None] == np.arange(k)
-    votes = given.sum(axis=2, keepdims=True) - given
-    top = votes.max(axis=-1, initial=0)
-    single = (votes == top[..., None]).sum(axis=-1) == 1
-    return np.where((labels >= 0) & single & (votes.sum(axis=-1) >= 2), votes.argmax(axis=-1), -1)
-
-
 def credit(choice: IntArray, label: IntArray, *, graded: bool) -> FloatArray:
     """Return what choices are worth against labels, graded with 1/2 for a tie against A or B; NaN without a label."""
     half = graded * 0.5 * ((choice == TIE) != (label == TIE))
@@ -268,7 +255,7 @@ def _judges(analysis: Analysis, others: IntArray, own: FloatArray, absence: list
     measures = {
         "accuracy": Measure(of_people(theirs), intervals.share),
         "ceiling": Measure(of_people(human)),
-        "difference": Measure(of_people(theirs - human), _difference),
+        "difference": Measure(of_people(theirs - human), intervals.varying_difference),
     }
     rows, made = grid(analysis, cells, measures)
     rows = _counted(analysis, rows, verdicts.total() > 0, NOT_SCORED, [absence[each] for each in d])
@@ -282,12 +269,6 @@ def _judges(analysis: Analysis, others: IntArray, own: FloatArray, absence: list
     verdict = np.select([differs & (rows["difference"] < 0), differs], [BELOW, ABOVE], UNCLEAR)
     shown = pd.Series(verdict, rows.index).mask(np.isnan(p))
     return rows.assign(part=IS_JUDGE, p_value=p, p_adjusted=adjusted, verdict=shown, correction=correction)
-
-
-def _difference(e: Estimate) -> intervals.Interval:
-    """Return the interval of a difference; NaN where it does not vary."""
-    made, varies = intervals.difference(e), e.error > _EQUAL
-    return made._replace(low=np.where(varies, made.low, np.nan), high=np.where(varies, made.high, np.nan))
 
 
 def beside_labels(verdicts: Verdicts, policy: str, *, null_disagrees: bool) -> Verdicts:

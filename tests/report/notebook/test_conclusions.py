@@ -248,20 +248,23 @@ def test_juries_says_whether_the_jury_is_better_than_the_best_judge() -> None:
     assert "not shown to differ from" in conclusions.juries(table, dimension="overall")
 
 
-def test_gold_says_that_the_ranking_is_the_same_and_how_far_dependence_goes() -> None:
+def test_gold_says_that_the_ranking_is_the_same_and_accuses_nobody_without_a_test() -> None:
     rules = rows(
         {"part": "ranking", "rule": "majority", "kendall_tau": 1.0},
         {"part": "ranking", "rule": "unanimous", "kendall_tau": 1.0},
         {"part": "ranking", "rule": "soft", "kendall_tau": NAN},
         {"part": "left_out", "kendall_tau": 0.8},
-        {"part": "corrected", "label_error": 0.07, "dependence_low": 0.1, "dependence_high": 0.2},
-        {"part": "corrected", "label_error": 0.07, "dependence_low": -0.1, "dependence_high": 0.2},
+        {"part": "rule", "rule": "majority", "label_error": 0.07},
+        {"part": "annotator", "annotator": "x", "peer_gap": -0.1, "p_adjusted": 0.2},
+        {"part": "annotator", "annotator": "y", "peer_gap": 0.1, "p_adjusted": 0.01},
     )
     text = conclusions.gold(rules, dimension="overall")
     assert "The ranking of the judges is the same by the majority and the rules unanimous." in text
     assert "Leaving out any one annotator, tau is at least 0.80." in text
-    assert "Of 2 judges, 1 is shown not to err independently of the annotators" in text
-    assert "not corrected" not in text
+    assert "If annotators err independently, 7% of the majority's labels overall are wrong." in text
+    assert "We cannot tell that any annotator agrees less with the others" in text
+    rules.loc[5, "p_adjusted"] = 0.04
+    assert "Of 2 annotators, 1 agrees significantly less with the others" in conclusions.gold(rules, dimension="o")
     rules.loc[1, "kendall_tau"] = 0.4
     assert "changes most under the rule unanimous: Kendall's tau with the majority's is 0.40." in conclusions.gold(
         rules, dimension="overall"

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 
 from mrb_lib.stats.dawid_skene import em, label_counts, patterns
 from mrb_lib.tables.errors import InputError
@@ -26,32 +25,16 @@ def test_patterns_and_weights_say_what_items_say() -> None:
     assert fewer.log_likelihood[0] == pytest.approx(items.log_likelihood[0])
 
 
-@pytest.mark.parametrize("model", ["dawid_skene", "one_coin"])
-def test_many_samples_at_once_are_the_samples_one_by_one(model: str) -> None:
+def test_many_samples_at_once_are_the_samples_one_by_one() -> None:
     generator = np.random.default_rng(1)
     kinds, kind = patterns(labels_of(generator, 300, [0.9, 0.7, 0.8], [0.6, 0.4]))
     counts = label_counts(kinds, 2)
     weights = generator.multinomial(300, np.bincount(kind) / 300, 5).astype(float)
-    together = em(counts, weights, model=model)
+    together = em(counts, weights)
     for row, sample in enumerate(weights):
-        alone = em(counts, sample[None], model=model)
+        alone = em(counts, sample[None])
         np.testing.assert_allclose(together.confusion[row], alone.confusion[0], atol=1e-10)
         np.testing.assert_allclose(together.prevalence[row], alone.prevalence[0], atol=1e-10)
-
-
-def test_the_one_coin_maximises_its_likelihood() -> None:
-    labels = labels_of(np.random.default_rng(2), 200, [0.9, 0.7, 0.8, 0.6], [0.5, 0.3, 0.2])
-
-    def deviance(parameters: np.ndarray) -> float:
-        share = np.exp(np.append(parameters[:2], 0.0))
-        right = 1 / (1 + np.exp(-parameters[2:]))
-        same = labels[:, None, :] == np.arange(3)[None, :, None]
-        return -np.log((share / share.sum() * np.where(same, right, (1 - right) / 2).prod(axis=2)).sum(axis=1)).sum()
-
-    best = minimize(deviance, np.array([0.0, 0.0, 2.0, 1.0, 1.5, 0.5]), method="BFGS")
-    fit = em(label_counts(labels, 3), model="one_coin", tolerance=1e-12)
-    assert fit.log_likelihood[0] == pytest.approx(-best.fun, abs=1e-6)
-    np.testing.assert_allclose(fit.confusion[0, :, 0, 0], 1 / (1 + np.exp(-best.x[2:])), atol=1e-4)
 
 
 def test_the_likelihood_never_falls() -> None:
@@ -87,18 +70,16 @@ def test_a_sample_without_a_label_says_nothing_of_it() -> None:
 
 
 def test_a_label_nobody_gives_takes_no_share_of_the_errors() -> None:
-    """With or without a third label that nobody gives, the one-coin model is that of two labels."""
+    """With or without a third label that nobody gives, the model is that of two labels."""
     labels = labels_of(np.random.default_rng(7), 300, [0.8, 0.8, 0.7], [0.5, 0.5])
-    for model in ("dawid_skene", "one_coin"):
-        two, three = (em(label_counts(labels, k), model=model) for k in (2, 3))
-        assert three.log_likelihood[0] == pytest.approx(two.log_likelihood[0], abs=1e-9)
-        np.testing.assert_allclose(three.confusion[0, :, :2, :2], two.confusion[0], atol=1e-9)
-        np.testing.assert_allclose(three.posterior[0], np.hstack([two.posterior[0], np.zeros((300, 1))]), atol=1e-9)
-        assert np.isnan(three.confusion[0, :, 2]).all()
+    two, three = (em(label_counts(labels, k)) for k in (2, 3))
+    assert three.log_likelihood[0] == pytest.approx(two.log_likelihood[0], abs=1e-9)
+    np.testing.assert_allclose(three.confusion[0, :, :2, :2], two.confusion[0], atol=1e-9)
+    np.testing.assert_allclose(three.posterior[0], np.hstack([two.posterior[0], np.zeros((300, 1))]), atol=1e-9)
+    assert np.isnan(three.confusion[0, :, 2]).all()
 
 
-@pytest.mark.parametrize("model", ["dawid_skene", "one_coin"])
-def test_longer_steps_lead_to_the_maximum_of_plain_em(model: str) -> None:
+def test_longer_steps_lead_to_the_maximum_of_plain_em() -> None:
     """A plain EM of thousands of small steps, from the same start; and in a fraction of its iterations."""
     labels = labels_of(np.random.default_rng(8), 250, [0.75, 0.65, 0.7], [0.5, 0.3, 0.2])
     kinds, kind = patterns(labels)
@@ -107,15 +88,11 @@ def test_longer_steps_lead_to_the_maximum_of_plain_em(model: str) -> None:
     for _ in range(3000):
         table = np.einsum("pk,prl->rkl", n * posterior, counts)
         confusion = table / table.sum(axis=2, keepdims=True)
-        if model == "one_coin":
-            right = np.trace(table, axis1=1, axis2=2) / table.sum(axis=(1, 2))
-            wrong = np.repeat((1 - right) / 2, 9).reshape(3, 3, 3)
-            confusion = np.where(np.eye(3, dtype=bool), right[:, None, None], wrong)
         logs = np.einsum("prl,rkl->pk", counts, np.log(np.maximum(confusion, 1e-300)))
         joint = (n * posterior).sum(axis=0) / 250 * np.exp(logs)
         evidence = joint.sum(axis=1, keepdims=True)
         posterior = joint / evidence
-    fit = em(label_counts(labels, 3), model=model, tolerance=1e-10)
+    fit = em(label_counts(labels, 3), tolerance=1e-10)
     assert fit.log_likelihood[0] == pytest.approx((n * np.log(evidence)).sum(), abs=1e-6)
     np.testing.assert_allclose(fit.confusion[0], confusion, atol=1e-5)
     assert fit.iterations[0] < 800
@@ -140,8 +117,6 @@ def test_too_few_iterations_are_told() -> None:
     assert fit.iterations[0] == 2
 
 
-def test_unknown_models_and_flat_counts_are_refused() -> None:
-    with pytest.raises(InputError, match="model 'coin' is unknown"):
-        em(np.zeros((1, 1, 2)), model="coin")
+def test_flat_counts_are_refused() -> None:
     with pytest.raises(InputError, match="2 dimensions"):
         em(np.zeros((1, 2)))

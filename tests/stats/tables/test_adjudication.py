@@ -9,19 +9,30 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
-from mrb_lib.stats.analyze import analyze
-from mrb_lib.stats.gold.adjudication import (
-    NOT_REVIEWED,
-    NOT_SCORED,
-    adjudicated_gold,
-    adjudication,
-    reasons_by_judge,
-    reviewer_agreement,
-)
-from mrb_lib.stats.gold.failure_reasons import NO_REASON
-from mrb_lib.stats.resampling.intervals import wilson
+from mrb_lib.stats.adjudicated import adjudicated_gold
+from mrb_lib.stats.analyze import TABLES, analyze
+from mrb_lib.stats.intervals import wilson
+from mrb_lib.stats.tables.adjudication import NO_REASON, NOT_REVIEWED, reviewer_agreement
 from mrb_lib.tables.schema import ADJUDICATION_COLUMNS, LIST_COLUMNS
-from tests.stats.small_tables import accuracy, cases_of, gold_of, verdicts_of
+from tests.stats.small_tables import accuracy, cases_of, gold_of, rows_of, verdicts_of
+
+
+def adjudication(
+    verdicts: pd.DataFrame, gold: pd.DataFrame, said: pd.DataFrame, cases: pd.DataFrame, **options: object
+) -> pd.DataFrame:
+    return rows_of("adjudication", cases, verdicts, gold, adjudications=said, **options)
+
+
+def reasons(*tables: pd.DataFrame, **options: object) -> pd.DataFrame:
+    rows = adjudication(*tables, **options)
+    return rows[rows["part"] == "reasons"].reset_index(drop=True)
+
+
+def leaderboard(*tables: pd.DataFrame, **options: object) -> pd.DataFrame:
+    """The rows of the table `gold_rules` by the corrected labels."""
+    verdicts, gold, said, cases = tables
+    rows = rows_of("gold_rules", cases, verdicts, gold, adjudications=said, **options)
+    return rows[rows["rule"] == "adjudicated"].query("part == 'rule'").reset_index(drop=True)
 
 
 def _said(*marks: tuple[object, ...]) -> pd.DataFrame:
@@ -123,7 +134,7 @@ def test_reasons_go_to_the_judges_they_are_about() -> None:
         ("c3", "r1", "gold_right", None, None, "j1"),
         ("c3", "r2", "ambiguous", None, None, "j1"),
     )
-    found = reasons_by_judge(said, VERDICTS, GOLD, cases_of(6), policy="official", resamples=200)
+    found = reasons(VERDICTS, GOLD, said, cases_of(6), policy="official", resamples=200)
     rows = list(found[["judge", "reason_given", "n", "n_cases", "n_failures"]].itertuples(index=False, name=None))
     assert rows == [
         ("j1", "case ambiguous", 1, 1, 1),
@@ -149,30 +160,36 @@ def test_the_interval_of_a_share_resamples_clusters() -> None:
         *((f"c{i}", "r1", "gold_right", None, None, "j", ["x"] if has[i // size] else ["y"]) for i in range(n))
     )
     verdicts, cases = verdicts_of({("j", "AB"): "B" * n}), cases_of(n, cluster=[f"k{i // size}" for i in range(n)])
-    found = reasons_by_judge(said, verdicts, gold_of("A" * n), cases, resamples=2000).set_index("reason_given").loc["x"]
+    found = reasons(verdicts, gold_of("A" * n), said, cases, resamples=2000).set_index("reason_given").loc["x"]
     low, high = wilson(np.array([has.mean()]), np.array([groups]))
-    assert found["share_interval"] == "percentile"
+    assert found["interval"] == "percentile"
     assert found["n_cases"] == n
     assert [found["share_low"], found["share_high"]] == pytest.approx([low[0], high[0]], abs=0.03)
 
 
 def test_the_leaderboard_moves_as_the_labels_do() -> None:
     said = _said(("c0", "r1", "gold_wrong", "B"), ("c1", "r1", "gold_wrong", "B"), ("c4", "r1", "ambiguous"))
-    table = adjudication(VERDICTS, GOLD, said, cases_of(6), policy="official", resamples=200)
-    rows = table[table["part"] == "leaderboard"].set_index("judge")
-    assert rows["accuracy"].tolist() == pytest.approx([4 / 5, 3 / 5])
-    assert rows["adjudicated_accuracy"].tolist() == pytest.approx([2 / 4, 4 / 4])
+    rows = leaderboard(VERDICTS, GOLD, said, cases_of(6), policy="official", resamples=200).set_index("judge")
+    assert rows["majority_accuracy"].tolist() == pytest.approx([4 / 5, 3 / 5])
+    assert rows["accuracy"].tolist() == pytest.approx([2 / 4, 4 / 4])
     assert rows["difference"].tolist() == pytest.approx([-3 / 10, 4 / 10])
-    assert rows["rank"].tolist() == [1, 2]
-    assert rows["adjudicated_rank"].tolist() == [2, 1]
-    assert rows[["n", "n_adjudicated", "n_changed", "n_removed"]].to_numpy().tolist() == [[5, 3, 2, 1]] * 2
-    assert rows["adjudicated_n"].tolist() == [4, 4]
+    assert rows["majority_rank"].tolist() == [1, 2]
+    assert rows["rank"].isna().all()
+    assert rows["reason"].str.contains("gold names one side only").all()
+    assert rows[["n_adjudicated", "n_changed", "n_removed"]].to_numpy().tolist() == [[3, 2, 1]] * 2
+    assert rows["n"].tolist() == [4, 4]
     assert (rows["difference_low"] <= rows["difference"]).all()
     assert (rows["difference"] <= rows["difference_high"]).all()
-    assert set(table["part"]) == {"leaderboard", "reviewers", "reasons"}
 
 
-def test_the_table_agrees_with_accuracy_and_without_adjudications_nothing_moves() -> None:
+def test_the_ranks_change_as_the_labels_do() -> None:
+    said = _said(*((f"c{i}", "r1", "gold_wrong", "BBAA"[i]) for i in range(4)))
+    verdicts = verdicts_of({("j1", "AB"): "AABA", ("j2", "AB"): "BBAA"})
+    rows = leaderboard(verdicts, gold_of("AABB"), said, cases_of(4), policy="official", resamples=0)
+    assert (rows["majority_rank"].tolist(), rows["rank"].tolist()) == ([1, 2], [2, 1])
+
+
+def test_the_leaderboard_agrees_with_accuracy() -> None:
     generator = np.random.default_rng(5)
     n = 60
     gold = gold_of("".join(generator.choice(list("ABT?"), n)))
@@ -180,24 +197,39 @@ def test_the_table_agrees_with_accuracy_and_without_adjudications_nothing_moves(
         {(f"j{j}", o): "".join(generator.choice(list("ABT?"), n)) for j in range(3) for o in ("AB", "BA")}
     )
     cases = cases_of(n, cluster=[f"k{i // 2}" for i in range(n)])
-    said = _said(*((f"c{i}", "r1", "gold_wrong", "A") for i in range(30)))
-    for marks in (said, said.iloc[:0]):
-        rows = adjudication(verdicts, gold, marks, cases, resamples=100).query("part == 'leaderboard'")
-        for column, labels in (("accuracy", gold), ("adjudicated_accuracy", adjudicated_gold(gold, marks))):
-            expected = accuracy(verdicts, labels, cases, resamples=0)
-            assert rows[column].tolist() == pytest.approx(
-                expected.set_index("judge").loc[rows["judge"], "accuracy"].tolist()
-            )
-    assert (rows["difference"] == 0).all()
-    assert (rows["difference_low"] == 0).all()
-    assert (rows["difference_high"] == 0).all()
-    assert set(rows["reason"]) == {NOT_REVIEWED}
+    marks = _said(*((f"c{i}", "r1", "gold_wrong", "A") for i in range(30)))
+    rows = leaderboard(verdicts, gold, marks, cases, resamples=100)
+    for before, labels in (("majority_", gold), ("", adjudicated_gold(gold, marks))):
+        expected = accuracy(verdicts, labels, cases, resamples=0).set_index("judge").loc[rows["judge"]]
+        assert rows[f"{before}accuracy"].tolist() == pytest.approx(expected["accuracy"].tolist())
+        assert rows[f"{before}rank"].tolist() == expected["rank"].tolist()
 
 
-def test_what_nobody_reviewed_and_nobody_can_score_says_both() -> None:
-    table = adjudication(VERDICTS, gold_of("??????"), _said(), cases_of(6), policy="official", resamples=50)
-    assert table["accuracy"].isna().all()
-    assert set(table["reason"]) == {f"{NOT_REVIEWED}; {NOT_SCORED}"}
+def test_where_nothing_was_reviewed_there_is_one_line_and_no_leaderboard() -> None:
+    table = adjudication(VERDICTS, GOLD, _said(), cases_of(6), policy="official", resamples=50)
+    assert table["reason"].tolist() == [NOT_REVIEWED]
+    assert TABLES["adjudication"].says(table) == "No label was reviewed."
+    assert leaderboard(VERDICTS, GOLD, _said(), cases_of(6), policy="official", resamples=50).empty
+    elsewhere = _said(("elsewhere", "r1", "gold_wrong", "A"))
+    assert leaderboard(VERDICTS, GOLD, elsewhere, cases_of(6), policy="official", resamples=50).empty
+
+
+def test_a_constant_does_not_gain_the_first_place_by_review() -> None:
+    """Reviewers turn most labels to ties: the judge that always ties has the highest accuracy, and the last rank."""
+    n = 40
+    said = _said(*((f"c{i}", "r1", "gold_wrong", "tie") for i in range(25)))
+    gold, shown = gold_of("AB" * 20), {("tie", "AB"): "T" * n, ("better", "AB"): "AB" * 20}
+    rows = leaderboard(verdicts_of(shown), gold, said, cases_of(n), policy="balanced", resamples=100).set_index("judge")
+    assert rows.loc["tie", "accuracy"] > rows.loc["better", "accuracy"]
+    assert rows["rank"].to_dict() == {"better": 1, "tie": 2}
+
+
+def test_reviews_that_confirm_all_labels_change_nothing() -> None:
+    said = _said(*((f"c{i}", "r1", "gold_right") for i in range(5)))
+    rows = leaderboard(VERDICTS, GOLD, said, cases_of(6), policy="official", resamples=50)
+    assert rows["difference"].tolist() == [0, 0]
+    assert rows[["difference_low", "p_value"]].isna().all(axis=None)
+    assert rows["reason"].str.contains("the cases do not differ").all()
 
 
 def test_one_reviewer_alone_agrees_with_nobody_and_the_reason_speaks_of_reviewers() -> None:
@@ -223,8 +255,7 @@ def test_the_interval_of_a_move_covers_it() -> None:
     right = generator.random((judges, n)) < 0.6
     shown = {(f"j{j:03}", "AB"): "".join("A" if one else "B" for one in right[j]) for j in range(judges)}
     said = pd.concat([_said((f"c{i}", "r1", "gold_wrong", "B")) for i in range(turned)], ignore_index=True)
-    table = adjudication(verdicts_of(shown), gold_of("A" * n), said, cases_of(n), policy="official", resamples=400)
-    found = table[table["part"] == "leaderboard"]
+    found = leaderboard(verdicts_of(shown), gold_of("A" * n), said, cases_of(n), policy="official", resamples=400)
     expected = turned / n * (0.4 - 0.6)
     covered = ((found["difference_low"] <= expected) & (expected <= found["difference_high"])).mean()
     assert abs(covered - 0.95) <= 3 * np.sqrt(0.95 * 0.05 / judges)
@@ -237,9 +268,21 @@ def test_analyze_makes_the_same_table() -> None:
     )
     benchmark = Benchmark(BenchmarkMeta("demo", "general", ("overall",)), cases, votes.dropna(ignore_index=True))
     verdicts = verdicts_of({("j1", "AB"): "AABBTA", ("j2", "AB"): "BABBTA"})
-    found = analyze(benchmark, verdicts, "adjudication", adjudications=said, resamples=50).drop(columns="cluster")
+    found = analyze(benchmark, verdicts, "adjudication", adjudications=said, resamples=50)
     expected = adjudication(verdicts, gold(benchmark), said, cases, dimensions=["overall"], resamples=50)
     pd.testing.assert_frame_equal(found, expected)
-    assert found["n_changed"].dropna().tolist() == [1, 1]
+    rules = analyze(benchmark, verdicts, "gold_rules", adjudications=said, resamples=50)
+    assert rules["n_changed"].dropna().tolist() == [1, 1]
     nobody = analyze(benchmark, verdicts, "adjudication", resamples=50)
-    assert nobody["reason"].tolist() == [NOT_REVIEWED] * 2
+    assert nobody["reason"].tolist() == [NOT_REVIEWED]
+    assert "adjudicated" not in set(analyze(benchmark, verdicts, "gold_rules", resamples=50)["rule"])
+
+
+def test_consensus_labels_can_be_reviewed() -> None:
+    """Gold of published consensus labels: there are no votes, yet reviewers correct them."""
+    cases, said = cases_of(4), _said(("c0", "r1", "gold_wrong", "B"))
+    labels = gold_of("AABB").assign(annotator="consensus")
+    benchmark = Benchmark(BenchmarkMeta("demo", "general", ("overall",)), cases, labels)
+    rows = analyze(benchmark, verdicts_of({("j", "AB"): "BABB"}), "gold_rules", adjudications=said, policy="official")
+    [row] = rows[(rows["part"] == "rule") & (rows["rule"] == "adjudicated")].to_dict("records")
+    assert (row["majority_accuracy"], row["accuracy"]) == (0.75, 1.0)

@@ -1,3 +1,5 @@
+"""How often annotators err, in the table `gold_rules`: by Dawid and Skene's model, and beside the others."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -6,14 +8,22 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
+from mrb_lib.stats.analyze import TABLES
+from mrb_lib.stats.annotator_errors import kish_size
+from mrb_lib.stats.columns import table_named
 from mrb_lib.stats.dawid_skene import em, label_counts
-from mrb_lib.stats.gold.annotators import annotators, effective_wilson, kish_size
 from mrb_lib.stats.posterior import posterior
-from tests.stats.small_tables import annotations_of, cases_of
+from mrb_lib.tables.errors import InputError
+from tests.stats.small_tables import annotations_of, cases_of, rows_of
 
 FAST = {"resamples": 100, "seed": 0}
 LETTERS = np.array(list("ABT"))
+
+
+def annotators(annotations: pd.DataFrame, cases: pd.DataFrame, **options: object) -> pd.DataFrame:
+    return rows_of("gold_rules", cases, None, None, annotations, **options)
 
 
 def noisy(n: int, right: dict[str, float], seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -31,36 +41,24 @@ def noisy(n: int, right: dict[str, float], seed: int = 0) -> tuple[pd.DataFrame,
 def test_rows_are_those_of_em() -> None:
     annotations, labels = noisy(200, {"a": 0.9, "b": 0.7, "c": 0.8})
     table = annotators(annotations, cases_of(200), **FAST)
-    for model in ("dawid_skene", "one_coin"):
-        fit = em(label_counts(labels.T, 3), model=model)
-        rows = table[table["model"] == model]
-        confusion = rows[rows["part"] == "confusion"]
-        np.testing.assert_allclose(confusion["probability"], fit.confusion[0].ravel(), atol=1e-9)
-        assert (confusion["low"] <= confusion["probability"]).all()
-        assert (confusion["probability"] <= confusion["high"]).all()
-        shares = rows[rows["part"] == "prevalence"]
-        np.testing.assert_allclose(shares["probability"], fit.prevalence[0], atol=1e-9)
-        np.testing.assert_allclose(shares["n_expected"].sum(), 200)
-        right = (np.diagonal(fit.confusion[0], axis1=1, axis2=2) * fit.prevalence[0]).sum(axis=1)
-        np.testing.assert_allclose(rows.loc[rows["part"] == "annotator", "probability"], right, atol=1e-9)
-        whole = rows[rows["part"] == "model"].iloc[0]
-        assert whole["log_likelihood"] == pytest.approx(fit.log_likelihood[0])
-        assert whole["n_parameters"] == {"dawid_skene": 3 * 6 + 2, "one_coin": 3 + 2}[model]
-        assert whole["bic"] == pytest.approx(whole["n_parameters"] * np.log(200) - 2 * whole["log_likelihood"])
+    fit = em(label_counts(labels.T, 3))
+    confusion = table[table["part"] == "confusion"]
+    np.testing.assert_allclose(confusion["probability"], fit.confusion[0].ravel(), atol=1e-9)
+    assert (confusion["probability_low"] <= confusion["probability"]).all()
+    assert (confusion["probability"] <= confusion["probability_high"]).all()
+    shares = table[table["part"] == "prevalence"]
+    np.testing.assert_allclose(shares["probability"], fit.prevalence[0], atol=1e-9)
+    np.testing.assert_allclose(shares["n_expected"].sum(), 200)
+    right = (np.diagonal(fit.confusion[0], axis1=1, axis2=2) * fit.prevalence[0]).sum(axis=1)
+    np.testing.assert_allclose(table.loc[table["part"] == "annotator", "probability"], right, atol=1e-9)
 
 
 def test_the_interval_is_wilsons_for_the_cases_that_give_the_variance() -> None:
     """A bootstrap of fifty labelled cases gives fifty back; without variance the most there can be are taken."""
-    draws = np.random.default_rng(0).multinomial(50, [0.3, 0.5, 0.2], 100_000) / 50
+    draws = np.random.default_rng(1).multinomial(50, [0.3, 0.5, 0.2], 20_000) / 50
     assert kish_size(draws[:, None])[0] == pytest.approx(50, rel=0.03)
     assert np.isinf(kish_size(np.ones((10, 1, 1)))[0])
     assert np.isnan(kish_size(np.full((10, 1, 1), np.nan))[0])
-    low, high = effective_wilson(
-        np.array([0.3, 0.0, 0.5]), np.array([50.0, np.inf, np.nan]), np.array([80.0, 20.0, 9.0])
-    )
-    assert (low[0], high[0]) == pytest.approx(proportion_confint(15, 50, method="wilson"))
-    assert (low[1], high[1]) == pytest.approx(proportion_confint(0, 20, method="wilson"))
-    assert np.isnan([low[2], high[2]]).all()
 
 
 @pytest.mark.parametrize(
@@ -68,20 +66,22 @@ def test_the_interval_is_wilsons_for_the_cases_that_give_the_variance() -> None:
 )
 def test_too_few_annotators_are_null_with_a_reason(people: dict[str, str], reason: str) -> None:
     table = annotators(annotations_of(people), cases_of(2), **FAST)
-    assert table["part"].tolist() == ["model", "model"]
-    assert table[["probability", "log_likelihood"]].isna().all(axis=None)
-    assert table["reason"].str.contains(reason).all()
+    [row] = table.to_dict("records")
+    assert row["part"] == "annotator"
+    assert np.isnan(row["probability"])
+    assert reason in row["reason"]
     found = posterior(annotations_of(people), cases_of(2))
     assert found[["choice", "posterior_a"]].isna().all(axis=None)
 
 
 def test_no_resamples_is_no_interval_and_a_label_nobody_gives_is_null() -> None:
     table = annotators(annotations_of({"a": "ABAB", "b": "ABAA", "c": "ABBB"}), cases_of(4), resamples=0)
-    confusion = table[(table["part"] == "confusion") & (table["model"] == "dawid_skene")]
-    assert table["low"].isna().all()
+    confusion = table[table["part"] == "confusion"]
+    assert table["probability_low"].isna().all()
     tie = confusion[confusion["gold"] == "tie"]
     assert tie["probability"].isna().all()
     assert (tie["reason"] == "no annotator gives this label").all()
+    assert (confusion.loc[confusion["probability"].notna(), "reason"].str.contains("no resamples")).all()
 
 
 def two_labels(n: int, right: list[float], seed: int) -> tuple[pd.DataFrame, np.ndarray]:
@@ -91,19 +91,17 @@ def two_labels(n: int, right: list[float], seed: int) -> tuple[pd.DataFrame, np.
     return annotations_of({f"a{i}": "".join(LETTERS[row]) for i, row in enumerate(labels)}), labels
 
 
-def test_a_label_that_nobody_gives_does_not_choose_the_model() -> None:
-    """Six parameters a coin and its prevalence more or less would reverse which model is the better by BIC."""
+def test_a_label_that_nobody_gives_does_not_change_the_model() -> None:
     annotations, _ = two_labels(600, [0.8, 0.8, 0.7], 5)
     three, two = (
-        annotators(annotations, cases_of(600), categories=names, **FAST) for names in (["A", "B", "tie"], ["A", "B"])
+        annotators(
+            annotations, cases_of(600), meta=BenchmarkMeta("labels", "general", ("overall",), tuple(names)), **FAST
+        )
+        for names in (["A", "B", "tie"], ["A", "B"])
     )
-    whole = three[three["part"] == "model"]
-    assert whole["n_parameters"].tolist() == [3 * 2 + 1, 3 + 1]
-    for name in ("log_likelihood", "bic"):
-        np.testing.assert_allclose(whole[name], two.loc[two["part"] == "model", name], atol=1e-6)
-    assert whole["bic"].idxmin() == whole.index[1]
     unknown = three[(three["gold"] == "tie") | (three["label"] == "tie")]
-    assert unknown[["probability", "low", "high", "n_expected"]].isna().sum().tolist() == [32, 32, 32, 20]
+    columns = ["probability", "probability_low", "probability_high", "n_expected"]
+    assert unknown[columns].isna().sum().tolist() == [16, 16, 16, 10]
     assert (unknown["reason"] == "no annotator gives this label").all()
     known = three.drop(unknown.index).reset_index(drop=True)
     pd.testing.assert_frame_equal(known, two, atol=1e-6)
@@ -115,13 +113,12 @@ def test_an_annotator_of_few_cases_has_the_intervals_of_few_cases() -> None:
     few = annotations[(annotations["annotator"] != "a4") | annotations["case_id"].isin([f"c{i}" for i in range(12)])]
     table = annotators(few, cases_of(400), **FAST)
     rows = table[(table["part"] == "confusion") & (table["annotator"] == "a4") & table["probability"].notna()]
-    for _, row in rows[(rows["model"] == "dawid_skene") & (rows["gold"] == rows["label"])].iterrows():
+    for _, row in rows[rows["gold"] == rows["label"]].iterrows():
         assert row["n_expected"] == pytest.approx((labels[4, :12] == "AB".index(row["gold"])).sum(), abs=0.5)
-        assert row["low"] == pytest.approx(
+        assert row["probability_low"] == pytest.approx(
             proportion_confint(row["n_expected"], row["n_expected"], method="wilson")[0], abs=0.02
         )
-    expected = rows.drop_duplicates(["model", "gold"]).groupby("model")["n_expected"].sum()
-    np.testing.assert_allclose(expected, 12, atol=1e-6)
+    assert rows.drop_duplicates("gold")["n_expected"].sum() == pytest.approx(12)
 
 
 def test_the_posterior_is_gold_with_probabilities() -> None:
@@ -149,4 +146,45 @@ def test_people_who_saw_different_cases() -> None:
     table = annotators(
         annotations_of({"a": "ABAB--AB", "b": "AB--ABAB", "c": "--ABABAA", "d": "ABABABBB"}), cases_of(8), **FAST
     )
-    assert table.loc[table["part"] == "annotator", "n"].tolist() == [6, 6, 6, 8] * 2
+    assert table.loc[table["part"] == "annotator", "n"].tolist() == [6, 6, 6, 8]
+
+
+def test_the_peer_gap_by_hand() -> None:
+    """c is alone twice of four: (0 + 0) / 2 - 1 each; a and b then (1 + 0) / 2 - 0 each."""
+    table = annotators(annotations_of({"a": "ABAB", "b": "ABAB", "c": "ABBA"}), cases_of(4), **FAST)
+    rows = table[table["part"] == "annotator"].set_index("annotator")
+    assert rows["peer_gap"].to_dict() == pytest.approx({"a": 0.25, "b": 0.25, "c": -0.5})
+    assert rows["peer_gap"].sum() == pytest.approx(0)
+
+
+def test_an_annotator_apart_is_named_and_others_are_not() -> None:
+    annotations, _ = noisy(150, {"a": 0.9, "b": 0.9, "c": 0.9, "apart": 0.6}, seed=4)
+    table = annotators(annotations, cases_of(150), **FAST)
+    rows = table[table["part"] == "annotator"].set_index("annotator")
+    assert rows["p_adjusted"].idxmin() == "apart"
+    said = TABLES["gold_rules"].says(table)
+    assert "Of them, 1 agrees significantly less with the others than those agree with each other: apart." in said
+    assert "other human levels: agreement" in said
+
+
+def test_no_one_is_called_worst_without_a_test() -> None:
+    """The old sentence named the least and the most reliable of any annotators, here of three alike."""
+    annotations, _ = noisy(120, {"Ann": 0.85, "Ben": 0.85, "Cyd": 0.85}, seed=11)
+    table = annotators(annotations, cases_of(120), **FAST)
+    said = TABLES["gold_rules"].says(table)
+    assert "We cannot tell that any annotator agrees less" in said
+    assert not any(name in said for name in ("Ann", "Ben", "Cyd"))
+
+
+def test_two_columns_of_clusters_that_cross_have_no_interval_of_the_model() -> None:
+    annotations, _ = noisy(100, {"a": 0.9, "b": 0.8, "c": 0.8})
+    cases = cases_of(100, item=[f"i{i // 2}" for i in range(100)]).assign(question=[f"q{i % 10}" for i in range(100)])
+    table = annotators(annotations, cases, **FAST)
+    assert table["probability_low"].isna().all()
+    assert table["reason"].str.contains("two columns of clusters cross").all()
+    assert table.loc[table["part"] == "annotator", "peer_gap_low"].notna().all()
+
+
+def test_the_old_name_says_where_the_table_went() -> None:
+    with pytest.raises(InputError, match=r"table annotators is now part of gold_rules, in the rows of part annotator"):
+        table_named("annotators")
