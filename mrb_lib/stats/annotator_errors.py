@@ -164,7 +164,6 @@ def peer_rows(analysis: Analysis, labels: IntArray, annotators: Sequence[str], k
     half = stdtrit(e.df, 0.975) * np.where(error > _TINY, error, np.nan)
     correction = analysis.correction or "holm"
     return rows.assign(
-        n_labels=(labels >= 0).sum(axis=0).ravel(),
         peer_gap_low=np.maximum(e.value - half, -1.0),
         peer_gap_high=np.minimum(e.value + half, 1.0),
         p_value=p,

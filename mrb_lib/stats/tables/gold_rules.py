@@ -18,8 +18,7 @@ from mrb_lib.stats.annotators import encode_annotations
 from mrb_lib.stats.columns import CLUSTER, DIMENSION, JUDGE, N_EXCLUDED, POLICY, Column, N, estimated, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
 from mrb_lib.stats.dawid_skene import FEW_ANNOTATORS
-from mrb_lib.stats.estimation import FloatArray, IntArray, Quantity, divide, mean, ratio
-from mrb_lib.stats.estimation import weighted_mean as weighted
+from mrb_lib.stats.estimation import FloatArray, IntArray, Quantity, divide, mean, ratio, weighted_mean
 from mrb_lib.stats.gold_labels import MAJORITY, People, plurality
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.multiplicity import adjust_families
@@ -204,7 +203,7 @@ class Worth:
         counted = np.isfinite(own).all(axis=2) & np.isfinite(self.scores).all(axis=2)
         own = np.where(counted[..., None], own, 0.0)
         total = own.sum(axis=2)
-        accuracy = weighted(divide((np.nan_to_num(self.scores) * own).sum(axis=2), total), total)
+        accuracy = weighted_mean(divide((np.nan_to_num(self.scores) * own).sum(axis=2), total), total)
         return accuracy, None if self.decisive is None else balanced_mean(self.decisive, own[..., :2])
 
 
@@ -341,10 +340,10 @@ def _reviewed_labels(analysis: Analysis) -> Reviewed | None:
     """Return the labels as reviewers corrected them; None where they reviewed none."""
     if analysis.adjudications is None:
         return None
-    gold = replace(analysis, rule=MAJORITY).annotated_gold
-    after = adjudicated_gold(gold[gold["dimension"].isin(analysis.names)], analysis.adjudications)
+    after = adjudicated_gold(replace(analysis, rule=MAJORITY).annotated_gold, analysis.adjudications)
     if not after["label_source"].eq(REVIEWERS).any():
         return None
+    after = after[after["dimension"].isin(analysis.names)]
     kept, had = after["choice"].notna(), after["annotated_choice"].notna()
     counts = {
         "n_adjudicated": after["label_source"].eq(REVIEWERS),
