@@ -9,11 +9,10 @@ import pandas as pd
 import pytest
 
 from mrb_lib.judges.points import put_points
-from mrb_lib.stats.criteria import criteria
 from mrb_lib.tables.rubrics import Criterion, points
 from mrb_lib.verdicts.orders import to_case_frame
 from mrb_lib.verdicts.protocol import VerdictRows
-from tests.stats.small_tables import accuracy
+from tests.stats.small_tables import accuracy, rows_of
 
 WEIGHTS = np.array([8.0, 5.0, 3.0, 2.0, -4.0, 6.0])
 ERRORS = np.array([0.05, 0.10, 0.05, 0.20, 0.05, 0.80])
@@ -74,7 +73,8 @@ def simulated() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
 
 @pytest.fixture(scope="module")
 def table(simulated: tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
-    return criteria(*simulated).assign(place=lambda rows: rows["criterion"].str[-1].astype(int))
+    verdicts, gold, cases = simulated
+    return rows_of("criteria", cases, verdicts, gold).assign(place=lambda rows: rows["criterion"].str[-1].astype(int))
 
 
 def test_scores_and_accuracy_are_recovered(

@@ -256,7 +256,7 @@ def rating_part(analysis: Analysis) -> pd.DataFrame:
     group = ["by", "subfield", "dimension"] if analysis.family == "dimension" else []
     rows = pd.concat(frames, ignore_index=True)
     numbers = rows.groupby(group, dropna=False).ngroup() if group else pd.Series(0, rows.index)
-    family = numbers.to_numpy(np.int64)
+    family = np.asarray(numbers, dtype=np.int64)
     for p in ("p_value", "p_upside_down"):
         adjusted, size = adjust_families(rows[p].to_numpy(np.float64), family, analysis.correction or "holm")
         rows[p.replace("value", "adjusted")] = adjusted
@@ -280,7 +280,7 @@ def _of_cells(analysis: Analysis, cells: NDArray[np.int64]) -> pd.DataFrame:
     k, label = len(verdicts.categories), analysis.labels[:, verdicts.dimension]
     votes = np.stack([verdicts.total(verdicts.choice == code) for code in range(k)], axis=2)
     share = divide(votes, votes.sum(axis=2, keepdims=True))  # cases, cells, categories
-    places = np.arange(1.0, k + 1)
+    places = np.arange(1.0, k + 1, dtype=np.float64)
     numbers = np.array(category_numbers(verdicts.categories)) if analysis.level == "interval" else places
     answered = np.isfinite(share[..., 0])
     labelled = answered & (label >= 0)
@@ -297,7 +297,7 @@ def _of_cells(analysis: Analysis, cells: NDArray[np.int64]) -> pd.DataFrame:
     near = np.abs(np.arange(k) - label[..., None]) <= 1
     exact = np.take_along_axis(np.nan_to_num(share), np.maximum(label, 0)[..., None], axis=2)[..., 0]
     x = share @ numbers
-    kappa = Quantity(_moments(share @ places, label + 1.0, labelled, share @ places**2), _concordance)
+    kappa = Quantity(_moments(share @ places, label + 1.0, labelled, np.asarray(share @ places**2)), _concordance)
     of_means = _moments(x, means, by_mean)
     measures = {
         "exact": Measure(mean(np.where(labelled, exact, np.nan)), intervals.share),

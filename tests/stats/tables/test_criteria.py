@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.analyze import TABLES, analyze
-from mrb_lib.stats.criteria import criteria
-from mrb_lib.stats.criteria.table import NEVER_SEPARATES, NO_CRITERIA, NONE_WRONG
+from mrb_lib.stats.columns import NO_CASES
+from mrb_lib.stats.tables.criteria import NO_CRITERIA, NO_SPREAD
 from mrb_lib.tables.errors import InputError
-from tests.stats.small_tables import cases_of, gold_of, verdicts_of
+from tests.stats.small_tables import cases_of, gold_of, rows_of, verdicts_of
 
 WEIGHTS = {"side": 5.0, "size": 2.0, "rude": -3.0, "polite": 4.0}
 RUBRIC = [
     {"criterion": "side", "weight": 5}, {"criterion": "size", "weight": 2}, {"criterion": "rude", "weight": -3},
     {"criterion": "polite", "weight": 4, "dimension": "tone"},
 ]  # fmt: skip
+
+
+def criteria(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
+    return rows_of("criteria", cases, verdicts, gold, **options)
 
 
 def drawn(n: int, *, soft: bool, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -122,8 +128,8 @@ def test_without_a_tie_equal_points_are_no_verdict() -> None:
     cases, gold, verdicts = drawn(60, soft=False)
     gold = gold.replace({"choice": {"tie": "A"}})
     with_tie, without = (
-        criteria(verdicts, gold, cases, offered, dimensions=["overall"])["accuracy_without"]
-        for offered in (("A", "B", "tie"), ("A", "B"))
+        criteria(verdicts, gold, cases, dimensions=["overall"], meta=meta)["accuracy_without"]
+        for meta in (BenchmarkMeta("m", "general", ("overall",), each) for each in (("A", "B", "tie"), ("A", "B")))
     )
     assert (without <= with_tie).all()
     assert (without < with_tie).any()
@@ -134,13 +140,55 @@ def test_what_is_undefined_is_null_with_a_reason() -> None:
     alike = verdicts.assign(criteria=json.dumps({"a": [1, 1, 0, 0], "b": [0, 1, 0, 0]}), choice="A")
     table = criteria(alike, gold_of("A" * 30), cases, dimensions=["overall"]).set_index("criterion")
     assert math.isnan(table.loc["size", "agreement"])
-    assert NEVER_SEPARATES in table.loc["size", "reason"]
+    assert "agreement is undefined: it never separates" in table.loc["size", "reason"]
     assert table["decisive_share"].isna().all()
-    assert table["reason"].str.contains(NONE_WRONG).all()
+    assert table["reason"].str.contains("decisive_share is undefined: no verdict is wrong").all()
     assert table.loc["side", "accuracy_without"] == 0.5
-    plain = criteria(verdicts.drop(columns="criteria"), gold, cases, dimensions=["overall"])
-    assert plain["reason"].tolist() == [NO_CRITERIA]
+    assert f"no interval of difference: {NO_SPREAD}" in table.loc["size", "reason"]
+    unlabelled = criteria(verdicts, gold.assign(choice=None), cases, dimensions=["overall"])
+    assert unlabelled["reason"].str.contains(NO_CASES).all()
+    assert "cannot tell which criteria do harm" in TABLES["criteria"].says(unlabelled)
+    two = pd.concat([verdicts, verdicts.assign(judge="k")]).drop(columns="criteria")
+    plain = criteria(two, gold, cases, dimensions=["overall"])
+    assert plain["reason"].tolist() == [NO_CRITERIA]  # one line, not one for each judge
+    assert NO_CRITERIA in TABLES["criteria"].says(plain)
     assert plain["n_criteria"].tolist() == [0]
+
+
+def test_a_subfield_is_the_table_of_its_cases() -> None:
+    cases, gold, verdicts = drawn(60, soft=False)
+    only = [json.dumps(RUBRIC if i % 2 else RUBRIC[:2]) for i in range(60)]
+    stated = [
+        row if i % 2 else json.dumps({side: values[:2] for side, values in json.loads(row).items()})
+        for i, row in zip(np.repeat(np.arange(60), 2), verdicts["criteria"], strict=True)
+    ]
+    cases = cases.assign(organ=["eye", "lung"] * 30, rubric=only)
+    verdicts = verdicts.assign(criteria=stated)
+    table = criteria(verdicts, gold, cases, dimensions=["overall"], by="organ").set_index(["subfield", "criterion"])
+    assert "rude" not in table.loc["eye"].index  # no case of an eye has it
+    for organ in ("eye", "lung"):
+        own = cases[cases["organ"] == organ]
+        kept = verdicts[verdicts["case_id"].isin(own["case_id"])]
+        alone = criteria(kept, gold[gold["case_id"].isin(own["case_id"])], own, dimensions=["overall"])
+        alone = alone.set_index("criterion")
+        for name in ("n", "n_criteria", "n_scored", "agreement", "decisive_share", "difference", "low", "p_value"):
+            np.testing.assert_allclose(table.loc[organ, name].astype(float), alone[name].astype(float), atol=1e-12)
+
+
+def test_intervals_are_by_effective_degrees_of_freedom() -> None:
+    """Of nine unequal clusters, clusters - 1 degrees of freedom and equal weights make intervals too short."""
+    cases, gold, verdicts = drawn(120, soft=False, seed=5)
+    cluster = np.repeat(np.arange(9), [45, 25, 15, 10, 8, 6, 5, 4, 2])
+    cases = cases.assign(place=[f"p{i}" for i in cluster], own=cases["case_id"])
+    gold = gold_of("".join(np.random.default_rng(1).choice(list("AB"), 120)))
+    table = criteria(verdicts, gold, cases, dimensions=["overall"], cluster="place").set_index("criterion")
+    single = criteria(verdicts, gold, cases, dimensions=["overall"], by="own").set_index(["subfield", "criterion"])
+    for name, row in table.iterrows():
+        gain = single["difference"].xs(name, level="criterion").reindex(cases["case_id"]).to_numpy()
+        sums = np.bincount(cluster, gain - gain.mean())
+        plain = stats.t.ppf(0.975, 8) * np.sqrt(9 / 8 * (sums**2).sum()) / 120
+        assert row["difference"] == pytest.approx(gain.mean())
+        assert (row["high"] - row["low"]) / 2 > 1.1 * plain
 
 
 def test_a_rubric_that_was_changed_since_is_refused() -> None:
@@ -161,7 +209,7 @@ def test_through_analyze_with_filter_and_policy() -> None:
     assert part["n"].tolist() == [30, 30, 30]
     strict = analyze(made, verdicts, "criteria", policy="official")
     assert strict["accuracy"].ne(whole["accuracy"]).all()
-    assert "criteria decided by 1 judge" in TABLES["criteria"].says(whole)
+    assert "3 criteria of 1 judge" in TABLES["criteria"].says(whole)
     rating = BenchmarkMeta("rated", "general", ("overall",), ("low", "high"), task="rating")
     with pytest.raises(InputError, match="table criteria: it is about choices between two responses"):
         analyze(Benchmark(rating, cases, annotations.iloc[:0]), verdicts, "criteria")
@@ -179,13 +227,11 @@ def test_harm_is_said_of_what_stays_after_correction_alone() -> None:
     gold = gold_of("".join(rng.choice(list("AB"), 60)))
     table = criteria(verdicts, gold, cases)
     assert (table["low"] > 0).any()
-    assert "none is shown to do harm" in TABLES["criteria"].says(table)
+    assert "40 criteria of 1 judge: cannot tell that any does harm" in TABLES["criteria"].says(table)
     expected = multipletests(table["p_value"], method="holm")[1]
     np.testing.assert_allclose(table["p_adjusted"], expected)
     assert table[["correction", "family", "family_scope"]].drop_duplicates().to_numpy().tolist() == [
         ["holm", 40, "dimension"]
     ]
     plain = criteria(verdicts, gold, cases, correction="none")
-    assert "shown to do harm; without 'noise" in TABLES["criteria"].says(plain)
-    with pytest.raises(InputError, match="correction 'most'"):
-        criteria(verdicts, gold, cases, correction="most")
+    assert "a criterion does significant harm. Without 'noise" in TABLES["criteria"].says(plain)
