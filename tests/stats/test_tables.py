@@ -93,7 +93,7 @@ def benchmark(**columns: list[object]) -> Benchmark:
 
 @pytest.fixture(scope="module")
 def full() -> tuple[Benchmark, pd.DataFrame]:
-    """Sixty cases with all that any table asks for: annotators, responders, probabilities, repeats."""
+    """Sixty cases with all that any table asks for: annotators, responders, probabilities, repeats, rubrics."""
     rng = np.random.default_rng(0)
     n = 60
     latent = rng.normal(size=n)
@@ -106,6 +106,7 @@ def full() -> tuple[Benchmark, pd.DataFrame]:
         date=["2020", "2024"] * (n // 2),
         model_a=[pair[0] for pair in pairs],
         model_b=[pair[1] for pair in pairs],
+        rubric=['[{"criterion": "names the side", "weight": 1}]'] * n,
     ).assign(response_a=["word " * k for k in rng.integers(2, 30, n)])
     letters = {name: "".join(letter(latent + rng.normal(size=n))) for name in ("a", "b", "c")}
     made = Benchmark(BenchmarkMeta("full", "general", ("overall",)), cases, annotations_of(letters))
@@ -115,7 +116,7 @@ def full() -> tuple[Benchmark, pd.DataFrame]:
             felt = latent + noise * rng.normal(size=n)
             shown[judge, order, repeat] = "".join(letter(felt))
             p_a.extend(1 / (1 + np.exp(-felt)))
-    return made, verdicts_of(shown).assign(p_a=p_a)
+    return made, verdicts_of(shown).assign(p_a=p_a, criteria='{"a": [1], "b": [0]}')
 
 
 def letter(felt: np.ndarray) -> np.ndarray:
