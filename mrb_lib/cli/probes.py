@@ -41,6 +41,7 @@ def probes(
     for probe in PROBES.values():
         steps = f":1-{probe.severities}" if probe.severities > 1 else ""
         only = f" Only {', '.join(probe.modalities)}." if probe.modalities else ""
+        only += f" Expects the same up to severity {probe.harmless}." if probe.harmless else ""
         source = f" [{probe.source}]" if probe.source else ""
         typer.echo(line(f"{probe.name + steps:<{width + 4}}  {probe.expected:<5}  {probe.does}.{only}{source}"))
 

@@ -49,13 +49,12 @@ _BITS: Final = 5
     title="What changes verdicts that should not, and what should and does not",
     caption=(
         "{note} Share of verdicts on {dimension} that differ under each probe, at its highest severity, from those on "
-        "the plain case, in % with 95% intervals, by judge. Framed: shown not to do what is expected of a sound "
-        "judge, corrected for all tests of the judge. n/a: no such verdicts."
+        "the plain case, in % with 95% intervals, by judge. Framed: the judge significantly breaks what is expected "
+        "(corrected over all judges and probes). n/a: no such verdicts."
     ),
     reading=(
         "Probes stand in the order of what is expected: the same verdicts, worse ones, or choices that flip. Part of "
-        "what changes is what repeats differ by anyway. A cell without a frame is not shown to be at fault, which is "
-        "not the same as shown to be sound."
+        "what changes is what repeats differ by anyway. A cell without a frame does not prove that the judge is sound."
     ),
     needs=_NEEDS,
 )

@@ -26,13 +26,19 @@ def rotated(picture: Image.Image, severity: int, rng: np.random.Generator, case:
     return ImageOps.pad(turned, picture.size, Image.Resampling.BICUBIC, color=0)
 
 
-@register_picture("image/mirrored", expected="worse", severities=1)
+@register_picture("image/mirrored", expected="worse", severities=1, names_side=True)
 def mirrored(picture: Image.Image, severity: int, rng: np.random.Generator, case: Case) -> Image.Image:
-    """Mirror the picture, which makes the left of the patient the right."""
+    """Mirror the picture of a case that names a side, which makes the left of the patient the right."""
     return ImageOps.mirror(picture)
 
 
-@register_picture("image/cropped", expected="worse")
+@register_picture("image/mirrored-sideless", expected="same", severities=1, names_side=False)
+def mirrored_sideless(picture: Image.Image, severity: int, rng: np.random.Generator, case: Case) -> Image.Image:
+    """Mirror the picture of a case whose texts name no side."""
+    return ImageOps.mirror(picture)
+
+
+@register_picture("image/cropped", expected="worse", harmless=1)
 def cropped(picture: Image.Image, severity: int, rng: np.random.Generator, case: Case) -> Image.Image:
     """Show only the middle of the picture, 95% down to 50% of each side, at the size of the whole."""
     kept = (0.95, 0.85, 0.74, 0.62, 0.5)[severity - 1]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -29,6 +30,7 @@ Box = tuple[float, float, float, float]
 
 BOTH: Final = "+both"
 MOST_SEVERE: Final = 5
+_SIDE: Final = re.compile(r"\b(left|right)(wards?)?\b|\b(uni|contra|ipsi)lateral", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,9 @@ class Probe:
     needs_box : it changes what a `box` holds
     groups : what its severities stand for, in order, of a probe of questions groups of patients; empty where they are
         steps
+    harmless : the highest severity at which a sound judge still gives the same verdicts, as with 5% of a picture cut
+        off; 0 where every step may cost something
+    names_side : True: it applies only where the texts of a case name a side, left or right; False: only where none does
     """
 
     name: str
@@ -150,6 +155,12 @@ class Probe:
     modalities: tuple[str, ...] = ()
     needs_box: bool = False
     groups: tuple[str, ...] = ()
+    harmless: int = 0
+    names_side: bool | None = None
+
+    def expects(self, severity: int) -> Expected:
+        """Return what a sound judge does at a severity; 0 changes nothing."""
+        return "same" if severity <= self.harmless else self.expected
 
     def applied(self, case: Case, severity: int, rng: np.random.Generator, others: Others, *, both: bool) -> Case | str:
         """The case as changed, pictures excepted, or why the probe does not apply to it."""
@@ -163,6 +174,8 @@ class Probe:
             return "it has no image"
         if self.modalities and not _is_one_of(case.modality, self.modalities):
             return f"its modality is not one of {', '.join(self.modalities)}"
+        if self.names_side is not None and self.names_side != _names_side(case):
+            return "its texts name no side" if self.names_side else "its texts name a side"
         if self.needs_box and case.box is None:
             return "no box says where its lesion is"
         if self.needs_box and len(case.images) > 1:
@@ -207,13 +220,15 @@ def register_picture(
     source: str = "",
     modalities: Sequence[str] = (),
     needs_box: bool = False,
+    harmless: int = 0,
+    names_side: bool | None = None,
 ) -> Callable[[EditPicture], EditPicture]:
     """Register a function that changes a picture; see `register_probe`."""
 
     def decorate(edit: EditPicture) -> EditPicture:
         probe = Probe(
             name, _changes(name), _does(edit), expected, severities, source,
-            picture=edit, modalities=tuple(modalities), needs_box=needs_box,
+            picture=edit, modalities=tuple(modalities), needs_box=needs_box, harmless=harmless, names_side=names_side,
         )  # fmt: skip
         PROBES.add(name, probe)
         return edit
@@ -321,6 +336,12 @@ def _changes(name: str) -> Changes:
 
 def _does(edit: Callable[..., object]) -> str:
     return (edit.__doc__ or "").strip().splitlines()[0].rstrip(".")
+
+
+def _names_side(case: Case) -> bool:
+    """Tell whether a text of the case names a side; in any sense of the words, so that in doubt a side matters."""
+    texts = (case.question, case.response_a, case.response_b, case.reference or "")
+    return any(_SIDE.search(text) for text in texts)
 
 
 def _is_one_of(modality: str | None, words: Sequence[str]) -> bool:

@@ -184,3 +184,26 @@ class Verdicts:
 def share(part: FloatArray, whole: FloatArray) -> FloatArray:
     """Return one count over another by case and cell; NaN where there is nothing to count."""
     return divide(part, whole)
+
+
+def votes_of(verdicts: Verdicts) -> FloatArray:
+    """Count how often each category was chosen in each order, shape (orders, categories, cases, cells)."""
+    kinds = range(len(verdicts.categories))
+    each = [[verdicts.total((verdicts.order == o) & (verdicts.choice == c)) for c in kinds] for o in range(len(ORDERS))]
+    return np.stack([np.stack(votes) for votes in each])
+
+
+def agreeing_repeats(votes: FloatArray) -> FloatArray:
+    """Return the share of pairs of repeats that agree in each order, shape (orders, cases, cells); NaN without a pair.
+
+    Parameters
+    ----------
+    votes : shape (orders, categories, cases, cells), see `votes_of`
+    """
+    n = votes.sum(axis=1)
+    return divide((votes * (votes - 1)).sum(axis=1), n * (n - 1))
+
+
+def mean_over_orders(by_order: FloatArray) -> FloatArray:
+    """Return the mean over the orders in which something is defined, from shape (orders, ...) to (...)."""
+    return divide(np.nan_to_num(by_order).sum(axis=0), np.isfinite(by_order).sum(axis=0))

@@ -1,4 +1,4 @@
-"""The tables `templates`, `contamination` and `best_of_n` from files on disk."""
+"""The tables `probes`, `contamination` and `best_of_n` from files on disk."""
 
 from __future__ import annotations
 
@@ -65,22 +65,25 @@ def rows_of(result: Any) -> list[dict[str, Any]]:
 
 
 def test_templates_are_told_from_the_manifests(mrb: Callable, bench: Path) -> None:
-    pair, alone = rows_of(mrb("analyze", bench, "--table", "templates", "--json"))
+    [pair] = rows_of(mrb("analyze", bench, "--table", "probes", "--json"))
     assert (pair["judge"], pair["judge_1"], pair["judge_2"]) == ("gpt-4o", "gpt-4o@one", "gpt-4o@two")
     assert (pair["prompt_1"], pair["prompt_2"]) == ("plain", "reasoned")
     assert pair["p_adjusted"] < 0.05
     assert pair["shared_flips"] == pytest.approx(0.35**2, abs=0.1)
-    assert pair["excess_flips"] is None
-    assert "without repeats by both prompts" in pair["reason"]
-    assert (alone["judge"], alone["judge_2"]) == ("mine", None)
-    text = mrb("analyze", bench, "--table", "templates")
-    assert "of 1 comparison of two prompts of a judge 1 shows a difference in accuracy" in " ".join(text.out.split())
+    assert pair["changed_beyond_noise"] is None
+    assert "noise is unknown" in pair["reason"]
+    text = mrb("analyze", bench, "--table", "probes")
+    assert "Accuracy differs significantly in 1 of 1 comparisons of two prompts" in " ".join(text.out.split())
     assert text.err == ""
+    moved = mrb("analyze", bench, "--table", "templates")
+    assert moved.code == 2
+    assert "table templates is now part of probes, in the rows of part template" in moved.err
+    assert len(moved.err.strip().splitlines()) == 1
 
 
 def test_a_workspace_knows_the_prompts(bench: Path) -> None:
-    table = open_workspace(bench, resamples=40).analyze("templates")
-    assert table["prompt_1"].tolist() == ["plain", "plain"]
+    table = open_workspace(bench, resamples=40).analyze("probes")
+    assert table["prompt_1"].tolist() == ["plain"]
 
 
 def test_imported_verdicts_keep_the_prompt_that_their_rows_name(tmp_path: Path) -> None:
@@ -131,7 +134,7 @@ def test_best_of_n_by_wins_and_by_scores(mrb: Callable, bench: Path) -> None:
     assert "complete 2: must be 0 or 1" in refused.err
 
 
-@pytest.mark.parametrize("table", ["templates", "contamination", "best_of_n"])
+@pytest.mark.parametrize("table", ["probes", "contamination", "best_of_n"])
 def test_every_column_is_explained(mrb: Callable, table: str) -> None:
     result = mrb("analyze", "--explain", table)
     assert result.code == 0

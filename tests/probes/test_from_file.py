@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from mrb_lib.probes import PROBES, Case, ProbeId, Probing
+from mrb_lib.probes.expectation import UNKNOWN, Known, known
 from mrb_lib.probes.from_file import file_probes, is_file_probe, probe_from_file
-from mrb_lib.stats.probes.expectation import UNKNOWN, Known, known
 from mrb_lib.tables.errors import InputError
 
 CASES = pd.DataFrame(

@@ -21,6 +21,7 @@ from mrb_lib.demo import write_demo
 from mrb_lib.demo.build import simulate_case
 from mrb_lib.probes import PROBES, Case, Probe, ProbedImages, ProbeId, Probing
 from mrb_lib.probes.apply import as_case, generator
+from mrb_lib.probes.expectation import known
 from mrb_lib.probes.image_content import INSTRUCTION
 
 PICTURES = [name for name, probe in PROBES.items() if probe.picture is not None]
@@ -333,6 +334,28 @@ def test_dicom_is_changed_into_the_same_png_each_time(name: str) -> None:
     assert made == ProbedImages(files, cases)[case.images[0]]
     assert open_image(made).size == (97, 61)
     assert made != png(open_image(files["0-0.png"]))
+
+
+def test_harmless_changes_expect_the_same_verdicts() -> None:
+    """A 5% crop, and a mirrored picture of a case that names no side, cost a sound judge nothing."""
+    assert [known(f"image/cropped:{step}").expected for step in (0, 1, 2, 5)] == ["same", "same", "worse", "worse"]
+    assert known("image/mirrored").expected == "worse"
+    assert known("image/mirrored-sideless").expected == "same"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_sided"),
+    [("The left lung is clear.", True), ("A contralateral lesion.", True), ("The eyes look normal.", False)],
+)
+def test_a_mirror_is_expected_to_matter_only_where_a_text_names_a_side(text: str, is_sided: bool) -> None:
+    case = replace(CASE, response_b=text)
+    cases = pd.DataFrame(
+        [{"case_id": "c", "question": "q", "response_a": "a", "response_b": text, "images": ["x.png"]}]
+    )
+    for name, applies in (("image/mirrored", is_sided), ("image/mirrored-sideless", not is_sided)):
+        made = Probing(cases).probed("c", ProbeId(name))
+        assert isinstance(made, Case) == applies
+        assert made.response_b == case.response_b if isinstance(made, Case) else "side" in made
 
 
 def test_probes_say_what_they_do() -> None:

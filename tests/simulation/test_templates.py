@@ -14,8 +14,7 @@ import pytest
 from scipy import special
 
 from mrb_lib.stats.core.panel import Panel
-from mrb_lib.stats.templates.table import templates
-from tests.stats.small_tables import prompts_of
+from tests.stats.small_tables import prompts_of, rows_of_panel
 
 from .rows import each_case
 
@@ -48,11 +47,12 @@ def simulated(shift: float, apart: float, repeats: int) -> tuple[pd.DataFrame, d
     gold = pd.DataFrame({**each_case(names, ids), "choice": "A"})
     cases = pd.DataFrame({"case_id": ids, "pair": np.arange(CASES) // IN_CLUSTER})
     panel = Panel(["x@a", "x@b"], names, list(range(repeats)), choice, None, pd.DataFrame())
-    table = templates(panel, gold, cases, prompts=PROMPTS, cluster="pair", correction="none", resamples=200)
+    options = {"prompts": PROMPTS, "cluster": "pair", "correction": "none", "resamples": 200}
+    table = rows_of_panel("probes", cases, panel, gold, **options)
     gap = right[0] - right[1]
     return table, {
-        "difference": gap.mean(),
-        "excess_flips": (gap**2).mean(),
+        "accuracy_change": -gap.mean(),
+        "changed_beyond_noise": (gap**2).mean(),
         "shared_flips": (gap[..., 0] * gap[..., 1]).mean(),
     }
 
@@ -60,22 +60,22 @@ def simulated(shift: float, apart: float, repeats: int) -> tuple[pd.DataFrame, d
 def test_a_prompt_that_changes_nothing_is_found_to_change_nothing() -> None:
     table, truth = simulated(0.0, 0.0, 3)
     assert set(truth.values()) == {0.0}
-    for p_value in ("p_value", "excess_p", "shared_p"):
+    for p_value in ("p_value", "changed_p", "shared_p"):
         assert 0.035 <= (table[p_value] <= 0.05).mean() <= 0.065, p_value
-    for name in ("excess_flips", "shared_flips"):
+    for name in ("changed_beyond_noise", "shared_flips"):
         holds = (table[f"{name}_low"] <= 0) & (table[f"{name}_high"] >= 0)
         assert 0.935 <= holds.mean() <= 0.965, name
         assert table[name].mean() == pytest.approx(0, abs=0.002)
-    assert table["flips"].mean() == pytest.approx(table["repeat_flips"].mean(), abs=0.002)
-    assert table["repeat_flips"].mean() > 0.2, "there is noise to be told apart"
-    assert table["order_flips"].mean() > table["repeat_flips"].mean() + 0.02, "and a pull of the order"
+    assert table["changed"].mean() == pytest.approx(table["noise"].mean(), abs=0.002)
+    assert table["noise"].mean() > 0.2, "there is noise to be told apart"
+    assert table["order_flips"].mean() > table["noise"].mean() + 0.02, "and a pull of the order"
 
 
 def test_without_repeats_orders_alone_tell_that_nothing_changed() -> None:
     table, _ = simulated(0.0, 0.0, 1)
-    assert table["excess_flips"].isna().all()
+    assert table["changed_beyond_noise"].isna().all()
     assert 0.03 <= (table["shared_p"] <= 0.05).mean() <= 0.065
-    assert table["flips"].mean() > 0.2, "raw flips would be taken for an effect of the prompt"
+    assert table["changed"].mean() > 0.2, "raw flips would be taken for an effect of the prompt"
 
 
 @pytest.mark.parametrize(("shift", "apart", "repeats"), [(0.0, 1.5, 3), (0.8, 0.0, 3), (0.8, 1.0, 2)])
@@ -83,19 +83,19 @@ def test_planted_changes_lie_in_their_intervals(shift: float, apart: float, repe
     """The truth of each benchmark is that of the law it is drawn from, estimated over all of them."""
     table, truth = simulated(shift, apart, repeats)
     for name, ends in (
-        ("difference", ("low", "high")),
-        ("excess_flips", ("excess_flips_low", "excess_flips_high")),
+        ("accuracy_change", ("accuracy_change_low", "accuracy_change_high")),
+        ("changed_beyond_noise", ("changed_beyond_noise_low", "changed_beyond_noise_high")),
         ("shared_flips", ("shared_flips_low", "shared_flips_high")),
     ):
         holds = (table[ends[0]] <= truth[name]) & (table[ends[1]] >= truth[name])
-        assert (0.92 if name == "difference" else 0.935) <= holds.mean() <= 0.965, name
+        assert (0.92 if name == "accuracy_change" else 0.935) <= holds.mean() <= 0.965, name
         assert table[name].mean() == pytest.approx(truth[name], abs=0.004), name
-    assert truth["excess_flips"] > 0.01
-    assert (table["excess_p"] <= 0.05).mean() > 0.2
+    assert truth["changed_beyond_noise"] > 0.01
+    assert (table["changed_p"] <= 0.05).mean() > 0.2
 
 
 def test_an_effect_case_by_case_is_seen_in_flips_where_accuracy_hardly_moves() -> None:
     table, truth = simulated(0.0, 1.5, 3)
-    assert abs(truth["difference"]) < 0.05
-    assert (table["excess_p"] <= 0.05).mean() > 0.8
+    assert abs(truth["accuracy_change"]) < 0.05
+    assert (table["changed_p"] <= 0.05).mean() > 0.8
     assert (table["p_value"] <= 0.05).mean() < 0.5

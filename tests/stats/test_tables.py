@@ -41,12 +41,11 @@ PROMISED = {
     "probability_high",
     "adjudication": "part dimension judge reason_given n n_reviewers percent_agreement krippendorff_alpha n_failures "
     "share",
-    "probes": "judge dimension probe severity n changed changed_low changed_high accuracy_change accuracy_change_low "
-    "accuracy_change_high p_value p_adjusted expected kept_expectation",
+    "probes": "part judge dimension probe severity n changed changed_low changed_high accuracy_change "
+    "accuracy_change_low accuracy_change_high p_value p_adjusted expected kept_expectation judge_1 judge_2 prompt_1 "
+    "prompt_2 noise changed_beyond_noise changed_beyond_noise_low order_flips shared_flips shared_flips_low",
     "gains": "base tuned dimension subfield n accuracy_base accuracy_tuned gain low high p_value p_adjusted n_seen",
     "groups": "group_1 group_2 dimension subfield n_judges_1 n_judges_2 difference low high p_value p_adjusted",
-    "templates": "judge judge_1 judge_2 prompt_1 prompt_2 dimension n accuracy_1 accuracy_2 difference low high "
-    "p_value p_adjusted flips flips_low repeat_flips order_flips excess_flips excess_flips_low shared_flips reason",
     "contamination": "judge dimension cutoff n_before accuracy_before accuracy_before_low n_after accuracy_after "
     "difference low high p_value p_adjusted n_undated n_imprecise reason",
     "best_of_n": "judge dimension pick_by best_of n_items utility regret regret_low regret_high regret_random "

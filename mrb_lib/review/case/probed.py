@@ -10,6 +10,7 @@ import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.probes import PROBES, Case, ProbedImages, ProbeId, Probing, parse_probes, target
+from mrb_lib.probes.expectation import known
 from mrb_lib.probes.from_file import FileProbe, is_file_probe
 from mrb_lib.probes.marking import spans
 from mrb_lib.review.bundle import style as style_of
@@ -19,7 +20,6 @@ from mrb_lib.review.case.verdicts import SEEN_MARK, cell_html, gold_of, is_text
 from mrb_lib.review.case.view import STYLES, rows_of
 from mrb_lib.review.failures.kinds import Scale, scale_of
 from mrb_lib.review.text import OWN_KEYS, escaped, isolated, kind_note, visible
-from mrb_lib.stats.probes.expectation import known
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest

@@ -27,7 +27,7 @@ from mrb_lib.stats.tournaments import (
     tournaments,
     violations,
 )
-from mrb_lib.stats.verdicts import TIE, Verdicts
+from mrb_lib.stats.verdicts import TIE, agreeing_repeats, mean_over_orders, votes_of
 from mrb_lib.tables.schema import CHOICES, ORDERS
 
 A, B = CHOICES.index("A"), CHOICES.index("B")
@@ -168,28 +168,12 @@ def _values(e: Estimate) -> FloatArray:
     return divide(e.quantity.adds[..., 0], e.quantity.adds[..., 1])
 
 
-def _again(votes: FloatArray) -> FloatArray:
-    """The share of agreeing pairs of repeats in each order, from votes of shape (orders, categories, cases, cells)."""
-    n = votes.sum(axis=1)
-    return divide((votes * (votes - 1)).sum(axis=1), n * (n - 1))
-
-
-def _mean_over_orders(again: FloatArray) -> FloatArray:
-    return divide(np.nan_to_num(again).sum(axis=0), np.isfinite(again).sum(axis=0))
-
-
-def _votes(verdicts: Verdicts) -> FloatArray:
-    """How often each category was chosen in each order, shape (orders, categories, cases, cells)."""
-    kinds = range(len(verdicts.categories))
-    each = [[verdicts.total((verdicts.order == o) & (verdicts.choice == c)) for c in kinds] for o in range(len(ORDERS))]
-    return np.stack([np.stack(votes) for votes in each])
-
-
 def _of_ratings(analysis: Analysis) -> tuple[dict[str, Measure], BoolArray]:
     """The agreement of repeats, and which cases were rated twice."""
     v = analysis.verdicts
     twice = np.any([v.total(v.order == order) > 1 for order in range(len(ORDERS))], axis=0)
-    return {"repeat_agreement": Measure(mean(_mean_over_orders(_again(_votes(v)))), intervals.proportion)}, twice
+    again = mean(mean_over_orders(agreeing_repeats(votes_of(v))))
+    return {"repeat_agreement": Measure(again, intervals.proportion)}, twice
 
 
 def _between_orders(analysis: Analysis) -> tuple[dict[str, Measure], BoolArray]:
@@ -211,11 +195,11 @@ def _between_orders(analysis: Analysis) -> tuple[dict[str, Measure], BoolArray]:
         out[means.index.get_level_values(0), means.index.get_level_values(1)] = means
         return out
 
-    votes = _votes(v)
+    votes = votes_of(v)
     n = votes.sum(axis=1)
     first, second = votes[0, A] + votes[1, B], votes[0, B] + votes[1, A]
-    again = _again(votes)
-    repeated = _mean_over_orders(again)
+    again = agreeing_repeats(votes)
+    repeated = mean_over_orders(again)
     split = np.where(np.isfinite(again).all(axis=0), repeated, np.nan)
     across = divide((votes[0] * votes[1]).sum(axis=0), n[0] * n[1])
     rate = Quantity(np.stack([first - second, first + second], axis=2), _half, first + second)

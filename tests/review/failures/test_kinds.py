@@ -6,11 +6,11 @@ import pytest
 
 from mrb_lib.review.failures.kinds import Kinds, changed_by_probe, difficulty_of, failure_kinds
 from mrb_lib.stats.core.panel import ABSENT, NULL, Panel, panels
-from mrb_lib.stats.probes import probes
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.where import MIXED_CODE, OUTCOMES
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES
+from tests.stats.probes.panels import probes
 from tests.stats.small_tables import cases_of, difficulty, gold_of, random_verdicts, verdicts_of
 
 # c0 right, c1 right in one order, c2 wrong, c3 unparsed in AB, c4 without gold, c5 not judged, c6 a tie under gold A
@@ -167,7 +167,7 @@ def test_the_mean_over_cases_is_what_the_table_of_probes_says() -> None:
     plain, probed = (random_verdicts(generator, 40, 2) for _ in range(2))
     found, gold = _panels(plain, probed.assign(probe="image/removed"), n=40), gold_of("AB" * (20))
     _, share = changed_by_probe(found["none"], found)
-    table = probes(found["none"], gold, cases_of(40), probes=found, resamples=20)
+    table = probes(found, gold, cases_of(40), resamples=20)
     expected = table[table["part"] == "probe"].sort_values("judge")["changed"]
     means = np.nanmean(share[0, :, 0].astype(np.float64), axis=1)
     assert means.tolist() == pytest.approx(expected.tolist(), abs=1e-3)

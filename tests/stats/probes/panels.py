@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from mrb_lib.demo.probed_judges import Effect, ProbedJudge, choices, probabilities
 from mrb_lib.probes.probe import target
+from mrb_lib.stats.analysis import Analysis
+from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.core.panel import Panel
-from mrb_lib.stats.probes import probes
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 
 TEST_PROBES = {
@@ -83,8 +86,40 @@ def simulated(
     return out
 
 
-def table(panels: Mapping[str, Panel], gold: pd.DataFrame, n: int, **options: object) -> pd.DataFrame:
+def probes(
+    panels: Mapping[str, Panel],
+    gold: pd.DataFrame,
+    cases: pd.DataFrame,
+    *,
+    margin: float = 0.05,
+    noise: float | None = None,
+    **options: Any,
+) -> pd.DataFrame:
+    """The table `probes` of panels."""
+    analysis = replace(
+        Analysis.from_frames(cases, gold=gold, **options), probes=panels, dimensions=panels[NO_PROBE].dimensions
+    )
+    rows: pd.DataFrame = TABLES["probes"].of(analysis, margin=margin, noise=noise)
+    return rows
+
+
+def table(panels: Mapping[str, Panel], gold: pd.DataFrame, n: int, **options: Any) -> pd.DataFrame:
     """The rows about each judge by itself: where judges are runs, their order means nothing."""
-    given = {"resamples": 0, **options}
-    rows = probes(panels[NO_PROBE], gold, cases_of(n), probes=panels, **given)
+    rows = probes(panels, gold, cases_of(n), **{"resamples": 0, **options})
     return rows[rows["part"] != "rank"]
+
+
+def as_runs(panels: Mapping[str, Panel], gold: pd.DataFrame) -> tuple[dict[str, Panel], pd.DataFrame]:
+    """Judges as so many runs of one judge, each a dimension of its own, so that each is corrected for itself."""
+    names = panels[NO_PROBE].judges
+    made = {
+        text: replace(
+            panel,
+            judges=["run"],
+            dimensions=names,
+            choice=panel.choice.swapaxes(0, 1),
+            p_a=None if panel.p_a is None else panel.p_a.swapaxes(0, 1),
+        )
+        for text, panel in panels.items()
+    }
+    return made, pd.concat([gold.assign(dimension=name) for name in names], ignore_index=True)

@@ -9,12 +9,11 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.core.panel import ABSENT, Panel, panels
-from mrb_lib.stats.probes import probes
-from mrb_lib.stats.probes.gaps import AS_IT_IS, NOT_BOTH
-from mrb_lib.stats.probes.ranks import NO_SHARED_CASE
+from mrb_lib.stats.reversals import NO_SHARED_CASE
+from mrb_lib.stats.tables.probes import AS_IT_IS, NOT_PAIRED, expectations_broken
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.tables.validation import conform
-from tests.stats.probes.panels import cases_of, gold_of, panel_of, table
+from tests.stats.probes.panels import cases_of, gold_of, panel_of, probes, table
 
 N = 300
 ORIGIN = "question/origin"
@@ -31,7 +30,7 @@ def wrong(*counts: int, start: Sequence[int] | None = None) -> Panel:
 def made(verdicts: Mapping[str, Panel], part: str, gold: pd.DataFrame | None = None, **options: object) -> pd.DataFrame:
     given = {"resamples": 0, "noise": 0.0, **options}
     labels = gold_of(["A"] * N) if gold is None else gold
-    rows = probes(verdicts[NO_PROBE], labels, cases_of(N), probes=verdicts, **given)
+    rows = probes(verdicts, labels, cases_of(N), **given)
     return rows[rows["part"] == part]
 
 
@@ -46,7 +45,7 @@ def test_a_group_that_is_judged_worse_is_found_and_equal_ones_are_equivalent() -
     assert rows["equivalent"].tolist() == [True, False, False]
     assert rows["kept_expectation"].tolist() == [True, False, False]
     assert (rows["p_adjusted"] <= 0.05).tolist() == [False, True, True]
-    assert rows["family"].eq(6).all(), "the tests of accuracy and of changes of three pairs, and of no probe"
+    assert rows["family"].eq(15).all(), "accuracy and changes of three pairs; those and the target of three probes"
     assert (rows["accuracy_change_low"] <= rows["accuracy_change"]).all()
     assert (rows["accuracy_change_high"] >= rows["accuracy_change"]).all()
 
@@ -54,7 +53,6 @@ def test_a_group_that_is_judged_worse_is_found_and_equal_ones_are_equivalent() -
 def test_groups_are_no_steps() -> None:
     verdicts = {NO_PROBE: wrong(0), **{f"{ORIGIN}:{k}": wrong(9 * k) for k in (1, 2, 3)}, "image/blur:1": wrong(2),
                 "image/blur:2": wrong(4)}  # fmt: skip
-    assert made(verdicts, "slope")["probe"].tolist() == ["image/blur"]
     probed = made(verdicts, "probe").set_index(["probe", "severity"])["group"]
     assert probed.loc[ORIGIN].tolist() == ["north", "south", "east"]
     assert probed.loc["image/blur"].isna().all()
@@ -86,7 +84,7 @@ def test_groups_without_a_case_in_common_are_told_apart_from_equal_ones() -> Non
     early.choice[:, :, 150:], late.choice[:, :, :150] = ABSENT, ABSENT
     row = made({NO_PROBE: wrong(0), f"{ORIGIN}:1": early, f"{ORIGIN}:2": late}, "gap").iloc[0]
     assert row["n"] == 0
-    assert NOT_BOTH in row["reason"]
+    assert NOT_PAIRED in row["reason"]
     assert row[["accuracy_change", "p_value", "equivalence_p"]].isna().all()
     assert row["equivalent"] is pd.NA
     assert row["kept_expectation"] is pd.NA
@@ -145,17 +143,17 @@ def test_the_rows_of_a_subfield_are_those_of_its_cases_alone() -> None:
         name: panel_of(rng.integers(0, 3, size=(2, N, 2, 2)))
         for name in (NO_PROBE, "image/removed", "image/swapped-same", "response/credentials")
     }
-    every = probes(verdicts[NO_PROBE], gold, cases, probes=verdicts, by="organ", resamples=0)
+    every = probes(verdicts, gold, cases, by="organ", resamples=0)
     whole = every[every["subfield"].isna()].reset_index(drop=True)
-    plain = probes(verdicts[NO_PROBE], gold, cases, probes=verdicts, resamples=0)
+    plain = probes(verdicts, gold, cases, resamples=0)
     pd.testing.assert_frame_equal(whole, plain)
-    assert set(every.loc[every["subfield"].notna(), "part"]) == {"probe", "image"}
+    assert set(every.loc[every["subfield"].notna(), "part"]) == {"probe"}
     for name in ("eye", "lung"):
         inside = organ == name
         own = {probe: panel.of_cases(inside) for probe, panel in verdicts.items()}
         ids = cases.loc[inside, "case_id"]
-        alone = probes(own[NO_PROBE], gold[gold["case_id"].isin(ids)], cases[inside], probes=own, resamples=0)
-        alone = alone[alone["part"].isin(["probe", "image"])].reset_index(drop=True)
+        alone = probes(own, gold[gold["case_id"].isin(ids)], cases[inside], resamples=0)
+        alone = alone[alone["part"] == "probe"].reset_index(drop=True)
         found = every[every["subfield"] == name].reset_index(drop=True)
         assert found["n_unassigned"].eq((organ == "").sum()).all()
         pd.testing.assert_frame_equal(
@@ -176,17 +174,15 @@ def test_the_order_of_the_rows_of_verdicts_does_not_matter() -> None:
     tables = []
     for rows in (frame, frame.sample(frac=1, random_state=0).reset_index(drop=True)):
         found = panels([conform(rows, "verdicts", "test")], cases["case_id"])
-        tables.append(probes(found[NO_PROBE], gold, cases, probes=found, resamples=60, noise=0.0))
+        tables.append(probes(found, gold, cases, resamples=60, noise=0.0))
     assert set(tables[0]["part"]) == {"probe", "gap", "rank"}
     pd.testing.assert_frame_equal(*tables)
 
 
 def test_the_sentence_speaks_of_gaps() -> None:
-    from mrb_lib.stats.probes.reading import sentence
-
     verdicts = {NO_PROBE: wrong(0), f"{ORIGIN}:1": wrong(3), f"{ORIGIN}:2": wrong(4), f"{ORIGIN}:3": wrong(40)}
-    said = sentence(table(verdicts, gold_of(["A"] * N), N, noise=0.0))
-    assert "of 3 pairs accuracy is shown to differ in 2, and to be equivalent in 1." in said
+    said = expectations_broken(table(verdicts, gold_of(["A"] * N), N, noise=0.0))
+    assert "accuracy differs significantly in 2 of 3 comparisons and is equivalent in 1." in said
 
 
 def test_a_liking_for_a_place_and_one_for_a_letter_are_told_apart() -> None:

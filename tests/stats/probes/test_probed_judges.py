@@ -9,9 +9,8 @@ from mrb_lib.demo.probed_judges import ProbedJudge, simulated_probed_verdicts
 from mrb_lib.probes import Probing, parse_probes
 from mrb_lib.probes.probe import target
 from mrb_lib.stats.core.panel import panels
-from mrb_lib.stats.probes import probes
 from mrb_lib.tables.validation import conform
-from tests.stats.probes.panels import cases_of, gold_of
+from tests.stats.probes.panels import cases_of, gold_of, probes
 
 N = 200
 JUDGES = (ProbedJudge("sound"), ProbedJudge("wordy", length=1.2))
@@ -34,7 +33,7 @@ def test_a_judge_that_likes_length_chooses_what_a_probe_made_longer() -> None:
     share = chosen.groupby(probed["judge"]).mean()
     assert share["wordy"] > 0.7 > 0.6 > share["sound"]
     found = panels([made[0]], cases["case_id"])
-    rows = probes(found["none"], gold_of(list(np.where(difference > 0, "A", "B"))), cases, probes=found, resamples=200)
+    rows = probes(found, gold_of(list(np.where(difference > 0, "A", "B"))), cases, resamples=200)
     rows = rows[rows["part"] == "probe"].set_index("judge")
     assert rows["n"].between(N - 14, N - 10).all()
     assert rows["kept_expectation"].fillna(True)["sound"]

@@ -6,17 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mrb_lib.probes.expectation import UNKNOWN, known
 from mrb_lib.probes.probe import target
+from mrb_lib.stats.columns import DOMINATED
 from mrb_lib.stats.core.panel import ABSENT
 from mrb_lib.stats.multiplicity import adjust
-from mrb_lib.stats.probes import probes
-from mrb_lib.stats.probes.effects import NO_PROBES, NOT_PAIRED, NOT_SCORED
-from mrb_lib.stats.probes.expectation import NO_NOISE, TESTS, UNKNOWN, known
+from mrb_lib.stats.tables.probes import NO_NOISE, NO_PROBES, NOT_PAIRED, NOT_SCORED, expectations_broken
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
-from tests.stats.probes.panels import cases_of, gold_of, panel_of, table
+from tests.stats.probes.panels import cases_of, gold_of, panel_of, probes, table
 
 N = 60
+TESTS = ("p_value", "target_shift_p", "changed_p", "unmoved_p")
 LIKES_A = {"A": 1.0, "B": 0.0, "tie": 0.5}
 
 
@@ -173,21 +174,19 @@ def test_the_same_error_in_both_responses_must_not_matter(monkeypatch: pytest.Mo
 
     planted = Probe("response/side", "response", "", "flips", response=lambda text, *_: text)
     monkeypatch.setitem(PROBES._features, "response/side", planted)
-    assert known("response/side")[2:] == ("flips", True, "")
-    assert known("response/side+both")[2:] == ("same", False, "")
+    assert known("response/side")[2:5] == ("flips", True, "")
+    assert known("response/side+both")[2:5] == ("same", False, "")
 
 
-def test_all_tests_of_a_judge_are_corrected_together() -> None:
-    panels = ragged(5)
-    for family, groups in (("dimension", ["judge"]), ("all", ["part"])):
-        rows = table(panels, gold_of(["A"] * N), N, family=family)
-        for _, own in rows.groupby(groups):
-            p_values = own[list(TESTS)].to_numpy()
-            adjusted = own[["p_adjusted", "target_shift_p_adjusted", "changed_p_adjusted", "unmoved_p_adjusted"]]
-            np.testing.assert_allclose(
-                adjusted, adjust(p_values.ravel(), "holm").reshape(p_values.shape)[:, [0, 1, 2, 3]]
-            )
-            assert own["family"].eq(np.isfinite(p_values).sum()).all()
+def test_all_tests_of_all_judges_are_corrected_together() -> None:
+    """Corrected for each judge alone, twelve innocent judges are accused in a third of all runs."""
+    for family in ("dimension", "all"):
+        rows = table(ragged(5), gold_of(["A"] * N), N, family=family)
+        p_values = rows[list(TESTS)].to_numpy()
+        adjusted = rows[["p_adjusted", "target_shift_p_adjusted", "changed_p_adjusted", "unmoved_p_adjusted"]]
+        np.testing.assert_allclose(adjusted, adjust(p_values.ravel(), "holm").reshape(p_values.shape))
+        assert rows["family"].eq(np.isfinite(p_values).sum()).all()
+        assert set(rows["judge"]) == {"j0000", "j0001"}
 
 
 def test_clusters_are_what_varies() -> None:
@@ -199,7 +198,7 @@ def test_clusters_are_what_varies() -> None:
     gold = gold_of(["A"] * 300)
     few = table(once, gold_of(["A"] * 30), 30, resamples=400).iloc[0]
     cases = cases_of(300, cluster=[f"k{i // 10}" for i in range(300)])
-    many = probes(copies[NO_PROBE], gold, cases, probes=copies, resamples=400).iloc[0]
+    many = probes(copies, gold, cases, resamples=400).iloc[0]
     assert (few["n_clusters"], many["n_clusters"], many["n"]) == (30, 30, 300)
     for name in ("changed_low", "changed_high", "accuracy_change_low", "p_value"):
         assert many[name] == pytest.approx(few[name], abs=0.02), name
@@ -210,12 +209,12 @@ def test_with_and_without_the_image() -> None:
     right = {NO_PROBE: 0.9, "image/removed": 0.6, "image/swapped-same": 0.5}
     panels = {name: panel_of(np.where(rng.random((1, 400, 2, 1)) < share, 0, 1)) for name, share in right.items()}
     rows = table(panels, gold_of(["A"] * 400), 400, resamples=200)
-    row = rows[rows["part"] == "image"].iloc[0]
     means = {name: (panel.choice == 0).mean() for name, panel in panels.items()}
-    assert row["accuracy"] == pytest.approx(means[NO_PROBE])
-    assert row["accuracy_without"] == pytest.approx(means["image/removed"])
-    assert row["accuracy_swapped"] == pytest.approx(means["image/swapped-same"])
-    assert row["image_gain_low"] < 0.3 < row["image_gain_high"]
+    for name in ("image/removed", "image/swapped-same"):
+        row = rows[rows["probe"] == name].iloc[0]
+        assert row["accuracy"] == pytest.approx(means[NO_PROBE])
+        assert row["accuracy_probed"] == pytest.approx(means[name])
+        assert row["accuracy_change_low"] < right[name] - 0.9 < row["accuracy_change_high"]
     assert rows.loc[rows["part"] == "probe", "kept_expectation"].all()
 
 
@@ -233,6 +232,25 @@ def test_rows_say_why_there_is_nothing_to_compare() -> None:
     assert rows["judge"].tolist() == ["another"]
     assert rows["n"].tolist() == [0]
     assert NOT_PAIRED in rows["reason"].iloc[0]
+
+
+def test_without_probes_there_is_one_row_and_the_sentence_says_what_to_do() -> None:
+    """Issue 42, fault 22: there was an empty row per judge, dimension and subfield."""
+    plain = panel_of(np.zeros((3, N, 2, 1), dtype=int))
+    cases = cases_of(N, organ=["eye", "lung"] * (N // 2))
+    rows = probes({NO_PROBE: plain}, gold_of(["A"] * N), cases, by="organ", resamples=0)
+    assert rows["reason"].tolist() == [NO_PROBES]
+    assert "`mrb judge --probe`" in expectations_broken(rows)
+
+
+def test_one_dominant_cluster_gives_no_interval_and_says_why() -> None:
+    """Issue 42, fault 12: nine tenths of the cases in one cluster tell little more than two cases."""
+    rng = np.random.default_rng(1)
+    panels = {name: panel_of(rng.integers(0, 2, size=(1, N, 2, 1))) for name in (NO_PROBE, "image/removed")}
+    cases = cases_of(N, room=["one"] * (N - 6) + list("abcdef"))
+    row = probes(panels, gold_of(["A"] * N), cases, cluster="room", noise=0.0).iloc[0]
+    assert row[["changed_low", "accuracy_change_low", "accuracy_change_high"]].isna().all()
+    assert DOMINATED in row["reason"]
 
 
 def test_a_margin_must_be_a_share() -> None:

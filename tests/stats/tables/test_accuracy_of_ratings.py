@@ -11,7 +11,7 @@ from mrb_lib.benchmarks.votes import gold
 from mrb_lib.demo.ratings import RatingJudge
 from mrb_lib.stats.analyze import TABLES, analyze
 from mrb_lib.stats.tables.difficulty import OF_CHOICES
-from mrb_lib.stats.templates.table import ONE_ORDER
+from mrb_lib.stats.tables.probes import NO_ORDERS
 from mrb_lib.tables.errors import InputError
 from tests.stats.rated import SCALE, benchmark, simulated, verdicts
 from tests.stats.small_tables import groups_of, prompts_of
@@ -103,23 +103,28 @@ def test_what_is_of_two_responses_is_null_with_a_reason(made: tuple[Benchmark, p
 
 def test_flips_of_prompts_are_counted_in_every_category(made: tuple[Benchmark, pd.DataFrame]) -> None:
     rated, said = made
-    rows = analyze(rated, said, "templates", **GIVEN)
+    rows = analyze(rated, said, "probes", **GIVEN)
     row = rows.set_index("judge_1").loc["good"]
     wide = said.pivot_table(index="case_id", columns=["judge", "repeat"], values="choice", aggfunc="first")
     both = wide[["good", "lenient"]].dropna()
     assert set(SCALE) == set(both["good"][0])
     within = np.mean([(both[name][0] != both[name][1]).mean() for name in ("good", "lenient")])
     across = np.mean([(both["good"][i] != both["lenient"][1 - i]).mean() for i in (0, 1)])
-    assert row["n_repeated"] == len(both)
-    assert row["excess_flips"] == pytest.approx(across - within)
+    assert row["n"] >= len(both)
+    assert row["changed_beyond_noise"] == pytest.approx(across - within)
     assert pd.isna(row["shared_flips"])
-    assert ONE_ORDER in row["reason"]
+    assert NO_ORDERS in row["reason"]
 
 
-def test_probes_say_why_they_are_not_of_ratings(made: tuple[Benchmark, pd.DataFrame]) -> None:
-    with pytest.raises(InputError, match="table probes: probes change pairs of responses, and benchmark"):
-        analyze(*made, "probes")
-    for table in ("contamination", "difficulty", "dif", "gains", "groups", "templates", "transfer"):
+def test_probes_of_ratings_have_no_target_and_no_letters(made: tuple[Benchmark, pd.DataFrame]) -> None:
+    rated, said = made
+    probed = pd.concat([said, said.assign(probe="response/credentials")], ignore_index=True)
+    rows = analyze(rated, probed, "probes", resamples=40)
+    row = rows[rows["part"] == "probe"].set_index("judge").loc["good"]
+    assert (row["changed"], row["accuracy_change"]) == (0, 0)
+    assert pd.isna(row["target_shift"])
+    assert "labels" not in set(rows["part"])
+    for table in ("contamination", "difficulty", "dif", "gains", "groups", "probes", "transfer"):
         assert not TABLES[table].why_no_ratings
 
 

@@ -7,10 +7,10 @@ from typing import Final
 
 import pandas as pd
 
+from mrb_lib.probes.expectation import known
 from mrb_lib.probes.probe import parse_id, target
 from mrb_lib.report.notebook.absent import Absent, Frame
 from mrb_lib.report.notebook.live.probes import ProbedVerdicts
-from mrb_lib.stats.probes.expectation import known
 from mrb_lib.tables.schema import NO_PROBE
 
 _PRESENTED: Final = ["judge", "case_id", "order", "repeat"]

@@ -1,4 +1,4 @@
-"""Which runs are of one judge by different prompts."""
+"""Runs of one judge by different prompts."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ class PromptPair(NamedTuple):
     Attributes
     ----------
     judge : its own name
-    first, second : positions of the runs among the judges of the panel, the smaller first
+    first, second : the names of the runs, in the order of the verdicts
     prompts : their prompts; None where unknown
     reason : why a difference may not be the prompt's; empty where nothing says so
     """
 
     judge: str
-    first: int
-    second: int
+    first: str
+    second: str
     prompts: tuple[str | None, str | None]
     reason: str
 
 
 def prompt_pairs(judges: Sequence[str], prompts: pd.DataFrame | None) -> list[PromptPair]:
-    """Every two runs of one judge that are not known to have the same prompt.
+    """Return every two runs of one judge that are not known to have the same prompt.
 
     Parameters
     ----------
-    judges : as the panel names them
+    judges : as the verdicts name them
     prompts : see `mrb_lib.verdicts.prompts.run_prompts`. Without it, or for a run that it does not name, only the
         judge's own name is known, which is what stands before the last `@`
     """
@@ -55,18 +55,12 @@ def prompt_pairs(judges: Sequence[str], prompts: pd.DataFrame | None) -> list[Pr
         if names[0] is not None and names[0] == names[1]:
             names = [f"{names[0]} ({str(mark)[:_HASH_SHOWN]})" for mark in marks]
         reason = UNKNOWN_PROMPTS if None in marks else _other_settings(one, other)
-        pairs.append(PromptPair(str(one["name"]), i, j, (names[0], names[1]), reason))
+        pairs.append(PromptPair(str(one["name"]), judges[i], judges[j], (names[0], names[1]), reason))
     return pairs
 
 
-def alone(judges: Sequence[str], pairs: Sequence[PromptPair]) -> list[int]:
-    """The positions of the judges that are in no pair."""
-    compared = {position for pair in pairs for position in (pair.first, pair.second)}
-    return [position for position in range(len(judges)) if position not in compared]
-
-
 def _mark(run: Mapping[object, object]) -> str | None:
-    """What tells a prompt from others: the hash of its text, else its id."""
+    """Return what tells a prompt from others: the hash of its text, else its id."""
     return _text(run, "prompt_hash") or _text(run, "prompt_id")
 
 
