@@ -255,3 +255,24 @@ def test_copies_of_the_cases_of_a_cluster_add_nothing_and_turning_them_turns_the
     ends = ["position_bias_low", "position_bias_high"]
     assert once.loc[0, ends].tolist() == pytest.approx(twice.loc[0, ends].tolist(), abs=1e-9)
     assert once.loc[0, ends].tolist() == pytest.approx([-once.loc[1, end] for end in ends[::-1]], abs=1e-9)
+
+
+def mean_of(values: np.ndarray, clusters: int | None = None) -> Any:
+    """The estimate of a mean, of so many clusters of cases."""
+    n = len(values)
+    codes = np.arange(n) % (clusters or n)
+    return estimate(mean(values[:, None]), Sampling(codes, np.zeros((0, clusters or n))))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.3, 1.0])
+def test_where_every_case_leans_it_is_the_interval_of_a_share(share: float) -> None:
+    values = np.where(np.arange(100) < 100 * share, 1.0, -1.0)
+    found, expected = intervals.lean(mean_of(values)), intervals.proportion(mean_of((values + 1) / 2))
+    assert [found.low[0], found.high[0]] == pytest.approx([2 * end[0] - 1 for end in expected[:2]], abs=1e-9)
+
+
+def test_no_case_that_leans_is_no_certainty_and_one_cluster_has_no_interval() -> None:
+    found = intervals.lean(mean_of(np.zeros(50)))
+    assert [found.low[0], found.high[0]] == pytest.approx([-Z2 / (50 + Z2), Z2 / (50 + Z2)], abs=1e-9)
+    alone = intervals.lean(mean_of(np.array([1.0, 0.0]), clusters=1))
+    assert np.isnan([alone.low[0], alone.high[0]]).all()

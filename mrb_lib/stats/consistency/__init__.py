@@ -1,1 +1,0 @@
-"""Order effects for the tables `gains` and `probes`; the table is `mrb_lib.stats.tables.consistency`."""
