@@ -12,7 +12,6 @@ from mrb_lib.demo.ratings import RatingJudge
 from mrb_lib.stats.analyze import TABLES, analyze
 from mrb_lib.stats.tables.difficulty import OF_CHOICES
 from mrb_lib.stats.tables.probes import NO_ORDERS
-from mrb_lib.tables.errors import InputError
 from tests.stats.rated import SCALE, benchmark, simulated, verdicts
 from tests.stats.small_tables import groups_of, prompts_of
 from tests.training_records import recipes_of
