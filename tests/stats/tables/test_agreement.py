@@ -209,7 +209,7 @@ def test_the_sentence_says_which_human_level_it_is_and_where_the_others_are() ->
         "This compares two annotators with each other",
         "ceiling (one annotator",
         "selective (",
-        "annotators (",
+        "gold_rules (",
     ):
         assert text in said
 
