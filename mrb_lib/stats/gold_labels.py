@@ -36,7 +36,7 @@ class People:
     @cached_property
     def votes(self) -> FloatArray:
         """How many annotators give each label, shape (cases, dimensions, K)."""
-        return self.one_hot(self.labels).sum(axis=2)
+        return np.asarray(self.one_hot(self.labels).sum(axis=2), dtype=np.float64)
 
     @cached_property
     def fits(self) -> list[Fitted | None]:
