@@ -95,9 +95,13 @@ def proportion(e: Estimate) -> Interval:
 
 
 def on_log(e: Estimate) -> Interval:
-    """Return the t interval of a value above 0, such as a log loss, on the scale of its logarithm."""
+    """Return the t interval of a value above 0, such as a log loss, on the scale of its logarithm.
+
+    Of a value that is hardly known it reaches from 0 to infinity.
+    """
     half = stdtrit(e.df, _UPPER) * np.where(e.error > _NO_SPREAD, e.error, np.nan) / e.value
-    return Interval(e.value * np.exp(-half), e.value * np.exp(half), _named("t", half))
+    with np.errstate(over="ignore"):
+        return Interval(e.value * np.exp(-half), e.value * np.exp(half), _named("t", half))
 
 
 def on_log_odds(e: Estimate) -> Interval:

@@ -41,7 +41,7 @@ NOT_SHARED = "no forecast exists under both probes"
 INFINITE = "log_loss is infinite: the gold label was given probability 0"
 ONE_OUTCOME = "auroc is undefined: every gold label (or, of ratings, every verdict) is right, or every one is wrong"
 NONE_HIGH = "wrong_at_high_confidence is undefined: no confidence reaches .9"
-NO_TEMPERATURE = "temperature has no best value, or verdicts are ratings"
+NO_TEMPERATURE = "temperature has no best value, its interval has no upper end, or verdicts are ratings"
 NOT_RECALIBRATED = "not recalibrated: temperature has no best value without some fold, or verdicts are ratings"
 _GUO: Final = "Guo et al. 2017, arXiv 1706.04599"
 _ROUNDING: Final = 1e-12
@@ -207,6 +207,8 @@ def _summary(analysis: Analysis, own: Verdicts, f: Forecasts, outcome: FloatArra
     rows["n_excluded"] = rows[["n_no_gold", "n_gold_tie", "n_no_probability"]].sum(axis=1)
     for end in ("", "_low", "_high"):
         rows[f"log_loss{end}"] = rows[f"log_loss{end}"].mask(rows["infinite"] > 0)
+    heats = ["temperature", "temperature_low", "temperature_high"]
+    rows[heats] = rows[heats].mask(np.isinf(rows["temperature_high"]))
     rows["ece_debiased"] = np.concatenate([debiased(e) for e in made["ece"]])
     silent = np.tile(~(v.total(has_p).sum(axis=0) > 0), len(parts))
     rows["reason"] = np.select([silent, rows["n"] == 0], [NO_PROBABILITIES, NO_LABEL if of_choice else NO_FORECAST], "")

@@ -11,6 +11,7 @@ from mrb_lib.stats.columns import ALIKE, ONE_CLUSTER
 from mrb_lib.stats.core.panel import ABSENT, Panel, as_panel
 from mrb_lib.stats.resampling.resample import ratios
 from mrb_lib.stats.tables import calibration as reasons
+from mrb_lib.stats.temperature import fitted, log_odds
 from mrb_lib.tables.errors import InputError
 from tests.simulation.rows import each_case
 from tests.stats.small_tables import calibration
@@ -199,6 +200,15 @@ def test_a_judge_worse_than_chance_is_not_called_calibrated_after_recalibration(
     assert reasons.NO_TEMPERATURE in row["reason"]
     assert reasons.NOT_RECALIBRATED in row["reason"]
     assert row["ece"] > 0.5
+
+
+def test_a_temperature_whose_interval_has_no_upper_end_is_null_with_the_reason() -> None:
+    """Probabilities that are as often wrong as right; as few cases of a subfield may be."""
+    p = np.array([0.8, 0.2001, 0.7, 0.3])
+    assert fitted(log_odds(p)) > 0
+    row = summary(calibration(verdicts_of({"j": p}), gold_of("AAAA"), cases_of(4))).iloc[0]
+    assert np.isnan(row[["temperature", "temperature_low", "temperature_high"]].astype(float)).all()
+    assert reasons.NO_TEMPERATURE in row["reason"]
 
 
 def test_errors_add_up_in_every_subfield() -> None:
