@@ -42,7 +42,7 @@ def debiased(e: Estimate) -> FloatArray:
     """
     gap, covariance = _gaps(e)
     deviation = np.sqrt(np.einsum("mbb->mb", covariance))
-    return np.maximum(2 * e.value - _folded(gap, np.nan_to_num(deviation))[0].sum(axis=1), 0.0)
+    return np.asarray(np.maximum(2 * e.value - _folded(gap, np.nan_to_num(deviation))[0].sum(axis=1), 0.0))
 
 
 def true_error(e: Estimate) -> Interval:
@@ -116,7 +116,7 @@ def _solved(gap: FloatArray, covariance: FloatArray, z: FloatArray) -> FloatArra
     scale = np.zeros(len(seen))
     found = find_root(surplus, (start[above], end[above]), args=(rows[above],), tolerances={"xatol": _CLOSE})
     scale[above] = found.x
-    return np.minimum(scale * seen, 1.0)
+    return np.asarray(np.minimum(scale * seen, 1.0))
 
 
 def _moments(gap: FloatArray, covariance: FloatArray, deviation: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -70,7 +70,7 @@ def is_forecast(verdicts: Verdicts, labels: IntArray) -> BoolArray:
 def outcomes(verdicts: Verdicts, labels: IntArray) -> FloatArray:
     """Return 1 for each verdict where gold is A, else 0; of ratings, where gold is the category chosen."""
     event = np.zeros_like(verdicts.choice) if verdicts.tie >= 0 else verdicts.choice
-    return (verdicts.gold(labels) == event).astype(np.float64)
+    return np.asarray(verdicts.gold(labels) == event, dtype=np.float64)
 
 
 def of_probabilities(verdicts: Verdicts, p: FloatArray, outcome: FloatArray) -> Forecasts:
@@ -94,12 +94,13 @@ def folds(sampling: Sampling, seed: int) -> IntArray:
     return np.asarray(order[sampling.codes] % FOLDS, dtype=np.int64)
 
 
-def points(cells: pd.DataFrame, e: Estimate, name: str, low: str, high: str, **columns: object) -> pd.DataFrame:
+def points(cells: pd.DataFrame, e: Estimate, name: str, low: str, high: str, **columns: Any) -> pd.DataFrame:
     """Return rows of a share over forecasts in each cell, with its interval; none for cells without a forecast."""
     ends = proportion(e)
     n = e.quantity.adds[..., 1].sum(axis=0)
     found = {name: e.value, low: ends.low, high: ends.high, "n_clusters": e.clusters, "largest": e.largest}
-    return cells.reset_index(drop=True).assign(n=n, **found, **columns)[n > 0]
+    rows = cells.reset_index(drop=True).assign(n=n, **found, **columns)
+    return rows[n > 0]
 
 
 def risk_coverage(f: Forecasts, cells: pd.DataFrame, sampling: Sampling) -> pd.DataFrame:
