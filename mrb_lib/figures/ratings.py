@@ -42,7 +42,7 @@ _PANELS_A_ROW: Final = 5
 @styled
 def rating_agreement(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
     """Draw the table `ratings` for one dimension: a panel a measure of `NEARNESS`, a row a judge."""
-    here = overall(rows_of(table, dimension=dimension))
+    here = overall(rows_of(table, dimension=dimension, part="rating"))
     return panels(
         stacked(here, NEARNESS), value="value", panel="measure", order_by="weighted kappa", line_at=0.0,
         axis_label="agreement with clinicians (1: perfect)", in_percent=False, limits=(-1.05, 1.05),
@@ -66,7 +66,8 @@ def rating_agreement(table: pd.DataFrame, *, dimension: str | None = None) -> Pa
 def rating_leniency(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
     """Draw the table `ratings`: the mean difference, a panel a dimension, a row a judge."""
     return panels(
-        overall(table), value="mean_difference", order_by=dimension, line_at=0.0, in_percent=False,
+        overall(rows_of(table, part="rating")), value="mean_difference", order_by=dimension, line_at=0.0,
+        in_percent=False,
         axis_label="judge's rating less the clinicians' (categories)",
     )  # fmt: skip
 
@@ -88,7 +89,7 @@ def rating_leniency(table: pd.DataFrame, *, dimension: str | None = None) -> Pap
 @styled
 def rating_safety(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
     """Draw the table `ratings` for one dimension: a panel a measure of `SAFETY`, a row a judge."""
-    here = overall(rows_of(table, dimension=dimension))
+    here = overall(rows_of(table, dimension=dimension, part="rating"))
     return panels(
         stacked(here, SAFETY), value="value", panel="measure", order_by="sensitivity", limits=(-0.02, 1.02),
         axis_label="share (%)",
