@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from scipy.special import stdtr, stdtrit
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.clusters import MOST_OF_ONE
 from mrb_lib.stats.dawid_skene import Fit, Fitted, em, right_rate
-from mrb_lib.stats.estimation import FloatArray, IntArray, Sampling, divide, mean
+from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, Sampling, divide, mean
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.intervals import wilson
 from mrb_lib.stats.multiplicity import adjust_families
@@ -48,34 +49,32 @@ def model_rows(item: Fitted, names: Sequence[str], categories: Sequence[str], sa
     """
     fit, n, own = item.fit, len(item.cases), sampling.take(item.cases)
     again, lacks = _refitted(item, own)
-    names, labels = np.array(names, dtype=object)[item.annotators], np.array(categories, dtype=object)
+    people, labels = np.array(names, dtype=object)[item.annotators], np.array(categories, dtype=object)
     who, gold, given = (each.ravel() for each in np.indices(fit.confusion.shape[1:]))
     used = item.given[gold] & item.given[given]
     right = right_rate(fit)[0]
     share = np.where(item.given, fit.prevalence[0], np.nan)
-    sizes = [np.full(len(who), np.nan), np.full(len(names), np.nan), np.full(len(labels), np.nan)]
+    sizes = [np.full(len(who), np.nan), np.full(len(people), np.nan), np.full(len(labels), np.nan)]
     if again is not None:
         of_truth = kish_size(again.confusion)
         sizes = [of_truth[who, gold], *(kish_size(each[:, :, None]) for each in (right_rate(again), again.prevalence))]
     expected = item.n_expected[who, gold]
-    confusion = {"annotator": names[who], "gold": labels[gold], "label": labels[given], "n": item.n_labelled[who]}
+    confusion = {"annotator": people[who], "gold": labels[gold], "label": labels[given], "n": item.n_labelled[who]}
     confusion |= {"n_expected": np.where(item.given[gold], expected, np.nan)}
     confusion |= {"probability": np.where(used, fit.confusion[0].ravel(), np.nan)}
-    annotator = {"annotator": names, "n": item.n_labelled, "probability": right}
+    annotator = {"annotator": people, "n": item.n_labelled, "probability": right}
     prevalence = {"gold": labels, "n": n, "n_expected": share * n, "probability": share}
     frames = []
-    for part, columns, in_model, most, size in zip(
-        (CONFUSION, ANNOTATOR, PREVALENCE),
-        (confusion, annotator, prevalence),
-        (used, True, item.given),
-        (expected, item.n_labelled, n),
-        sizes,
-        strict=True,
-    ):
-        alike = np.where(np.isnan(size) | (most <= np.float64(_TINY)), np.nan, np.fmin(size, most))
+    made: list[tuple[str, dict[str, Any], BoolArray, FloatArray | IntArray | int]] = [
+        (CONFUSION, confusion, used, expected),
+        (ANNOTATOR, annotator, np.ones(len(people), dtype=bool), item.n_labelled),
+        (PREVALENCE, prevalence, item.given, n),
+    ]
+    for (part, columns, in_model, most), size in zip(made, sizes, strict=True):
+        alike = np.where(np.isnan(size) | (np.asarray(most) <= _TINY), np.nan, np.fmin(size, most))
         low, high = wilson(columns["probability"], alike)
         frame = pd.DataFrame(columns).assign(part=part, probability_low=low, probability_high=high)
-        frame["reason"] = np.select([~np.bool_(in_model), frame["probability"].isna()], [NOT_GIVEN, NO_MASS], "")
+        frame["reason"] = np.select([~in_model, frame["probability"].isna()], [NOT_GIVEN, NO_MASS], "")
         frames.append(frame)
     rows = pd.concat(frames, ignore_index=True)
     if not fit.converged[0]:
@@ -160,7 +159,9 @@ def peer_rows(analysis: Analysis, labels: IntArray, annotators: Sequence[str], k
     placed = np.sqrt(np.einsum("gda,gd->da", there, np.nan_to_num(spread)).ravel())
     error = np.maximum(e.error, divide(placed, e.n))
     p = 2 * stdtr(e.df, -np.abs(divide(e.value, error)))
-    family = rows.groupby("dimension", sort=False).ngroup().to_numpy() * (analysis.family == "dimension")
+    family = np.asarray(
+        rows.groupby("dimension", sort=False).ngroup() * (analysis.family == "dimension"), dtype=np.int64
+    )
     half = stdtrit(e.df, 0.975) * np.where(error > _TINY, error, np.nan)
     correction = analysis.correction or "holm"
     return rows.assign(

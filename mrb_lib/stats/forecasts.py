@@ -98,9 +98,16 @@ def points(cells: pd.DataFrame, e: Estimate, name: str, low: str, high: str, **c
     """Return rows of a share over forecasts in each cell, with its interval; none for cells without a forecast."""
     ends = proportion(e)
     n = e.quantity.adds[..., 1].sum(axis=0)
-    found = {name: e.value, low: ends.low, high: ends.high, "n_clusters": e.clusters, "largest": e.largest}
-    rows = cells.reset_index(drop=True).assign(n=n, **found, **columns)
-    return rows[n > 0]
+    found: dict[str, Any] = {
+        name: e.value,
+        low: ends.low,
+        high: ends.high,
+        "n_clusters": e.clusters,
+        "largest": e.largest,
+    }
+    rows: pd.DataFrame = cells.reset_index(drop=True).assign(n=n, **found, **columns)
+    kept: pd.DataFrame = rows[n > 0]
+    return kept
 
 
 def risk_coverage(f: Forecasts, cells: pd.DataFrame, sampling: Sampling) -> pd.DataFrame:

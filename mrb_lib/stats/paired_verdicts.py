@@ -63,8 +63,8 @@ def aligned(first: Verdicts, second: Verdicts) -> tuple[Verdicts, Verdicts]:
     """Return the verdicts of both that share the case, cell, order and repeat, one beside the other."""
     most = 1 + max(int(each.repeat.max(initial=0)) for each in (first, second))
     shape = (first.n_cases, len(first.cells), len(ORDERS), most)
-    keys = [np.ravel_multi_index((v.case, v.cell, v.order, v.repeat), shape) for v in (first, second)]
-    _, one, other = np.intersect1d(*keys, assume_unique=True, return_indices=True)
+    key, its = (np.ravel_multi_index((v.case, v.cell, v.order, v.repeat), shape) for v in (first, second))
+    _, one, other = np.intersect1d(key, its, assume_unique=True, return_indices=True)
     return first.where(one), second.where(other)
 
 
@@ -109,7 +109,7 @@ def compare(
     answered = (before.choice >= 0) & (after.choice >= 0)
     differs = np.where(answered, before.choice != after.choice, np.nan)
     repeated = [1 - agreeing_repeats(votes_of(each)) for each in ((first, second) if noise_of_both else (first,))]
-    noises = sum(repeated) / 2 if of_prompts else mean_over_orders(np.stack(repeated))
+    noises = np.asarray(np.stack(repeated).sum(axis=0) / 2) if of_prompts else mean_over_orders(np.stack(repeated))
     if noise is not None:
         noises = np.where(np.isnan(noises).all(axis=(0, 1)), noise, noises)
     by_order = _between_repeats(first, second, before, differs) if of_prompts else means_by_order(before, differs)
@@ -129,7 +129,7 @@ def compare(
         answered=means(second, (second.choice >= 0).astype(float)),
         changed=mean_over_orders(by_order) if of_prompts else means(before, differs),
         noise=mean_over_orders(noises),
-        beyond=mean_over_orders(by_order - noises),
+        beyond=mean_over_orders(np.asarray(by_order - noises)),
         target=means(before, target),
         probability=means(before, probability),
         plain=np.where(unscored, np.nan, worth[0]),

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from scipy.special import stdtr
 
-from mrb_lib.stats.estimation import FloatArray, Sampling, divide, estimate, mean
+from mrb_lib.stats.estimation import BoolArray, FloatArray, Sampling, divide, estimate, mean
 from mrb_lib.stats.rank_agreement import Strengths, rank_interval, ranks
 from mrb_lib.stats.rankings import kendall
 
@@ -33,7 +33,7 @@ def reversals(plain: FloatArray, probed: FloatArray, sampling: Sampling) -> tupl
     p : shape (judges, judges), the larger p of the two differences where two judges are reversed, else 1. A difference
         that is the same in all clusters has no error to go by, and shows nothing. NaN with fewer than two clusters
     """
-    shared = np.isfinite(plain + probed).all(axis=1)
+    shared: BoolArray = np.asarray(np.isfinite(plain + probed).all(axis=1))
     kept = sampling.take(shared)
     n, m, judges = int(shared.sum()), len(np.unique(kept.codes)), plain.shape[1]
     both = {end: _strengths(scores[shared], kept) for end, scores in (("", plain), ("_probed", probed))}

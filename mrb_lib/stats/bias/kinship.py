@@ -46,7 +46,7 @@ def kinship(judges: Sequence[str], cases: pd.DataFrame) -> Kinship:
     "-Instruct", "-it", "-hf", "-Chat"; its family is then the roster's. Another name is of the
     family that it begins with, as whole words, or of none: "Claude v1" is of Claude, "Claudette" is not. GPT must be
     followed by a version of three and above: "GPT 4" is of GPT; GPT-J, GPT-NeoX and GPT4All are others' models.
-    Checked in `tests/stats/bias/test_kinship.py`.
+    Checked in `tests/stats/tables/bias/test_kinship.py`.
     """
     shape = (len(judges), len(cases))
     if not {"model_a", "model_b"} <= set(cases.columns) or cases[["model_a", "model_b"]].isna().all(axis=None):

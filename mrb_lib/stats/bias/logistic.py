@@ -44,7 +44,7 @@ def fit(predictors: list[FloatArray], y: FloatArray) -> Fits:
     -----
     Maximum quasi-likelihood for a mean that is a share (Papke and Wooldridge 1996, Journal of Applied Econometrics
     11:619), by Newton's method on all rows together: a table needs thousands of regressions, and statsmodels, with
-    which `tests/stats/bias/test_logistic.py` compares them, fits one at a time.
+    which `tests/stats/tables/bias/test_logistic.py` compares them, fits one at a time.
     """
     x = np.stack([np.broadcast_to(each, y.shape) for each in predictors], axis=2)
     used = np.isfinite(y) & np.isfinite(x).all(axis=2)

@@ -112,7 +112,7 @@ def beyond_quality(y: FloatArray, predictors: list[FloatArray], votes: Votes, sa
     quality, which correlates at .6 with the property, 11 to 16% of judges that go by how much are found at 5%, 3 to 8%
     where they err by .5. Where they err by 2.5, votes are too weak an instrument for a test in half of the benchmarks,
     and 12 to 14% of the tests find a pull (at a correlation of .3: in 11%, and 5%). Equal to statsmodels in
-    `tests/stats/bias/test_quality.py`; size and power: `tests/simulation/test_innocent_judges.py`.
+    `tests/stats/tables/bias/test_quality.py`; size and power: `tests/simulation/test_innocent_judges.py`.
     """
     if not votes.tables:
         return Pull(np.full(len(y), np.nan), np.zeros(y.shape), np.zeros(y.shape, bool), [ONE_ANNOTATOR] * len(y))

@@ -52,7 +52,7 @@ def marker_differences(cases: pd.DataFrame) -> FloatArray:
     Notes
     -----
     Markers are counted once in each distinct text. Markup is read as Markdown; hedges are English
-    words; a number is a run of digits. Validated in `tests/stats/bias/test_style_markers.py`.
+    words; a number is a run of digits. Validated in `tests/stats/tables/bias/test_style_markers.py`.
     """
     which, texts = _distinct(cases)
     counts = np.array([[marker(text) for text in texts] for marker in MARKERS.values()], dtype=np.float64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -51,7 +52,8 @@ def composition(analysis: Analysis) -> pd.DataFrame:
     frames = []
     for part in analysis.parts:
         counts = described.iloc[part.cases].groupby(_PARTS, dropna=False).size().rename("n_cases").reset_index()
-        frames.append(counts.assign(**part.label(), share=counts["n_cases"] / max(1, len(part.cases))))
+        label: dict[str, Any] = dict(part.label())
+        frames.append(counts.assign(**label, share=counts["n_cases"] / max(1, len(part.cases))))
     return pd.concat(frames, ignore_index=True)
 
 

@@ -200,7 +200,7 @@ class Worth:
     def by(self, weights: FloatArray) -> tuple[Quantity, Quantity | None]:
         """Return the accuracy and the decisive accuracy by labels, from shape (cases, dimensions, K)."""
         own = weights[:, self.dimension]
-        counted = np.isfinite(own).all(axis=2) & np.isfinite(self.scores).all(axis=2)
+        counted = np.asarray(np.isfinite(own).all(axis=2) & np.isfinite(self.scores).all(axis=2))
         own = np.where(counted[..., None], own, 0.0)
         total = own.sum(axis=2)
         accuracy = weighted_mean(divide((np.nan_to_num(self.scores) * own).sum(axis=2), total), total)
@@ -242,7 +242,7 @@ def _rules(analysis: Analysis, people: People) -> Iterator[pd.DataFrame]:
         decided = plurality(votes)
         rows = _taus(verdicts, base, scored(decided)).assign(part=LEFT_OUT, annotator=name, rule=MAJORITY)
         n = dict(zip(analysis.names, np.isfinite(decided[..., 0]).sum(axis=0), strict=True))
-        there = dict(zip(analysis.names, (people.labels[..., who] >= 0).any(axis=0), strict=True))
+        there = dict(zip(analysis.names, np.asarray((people.labels[..., who] >= 0).any(axis=0)), strict=True))
         yield rows.assign(n=rows["dimension"].map(n))[rows["dimension"].map(there)]
 
 
@@ -278,7 +278,7 @@ def _by_rule(analysis: Analysis, people: People, rule: str, own: Scored, base: S
 
 def difference_of_ratios(sums: np.ndarray) -> np.ndarray:
     """Return the ratio of the first two sums less that of the other two."""
-    return ratio(sums[..., :2]) - ratio(sums[..., 2:])
+    return np.asarray(ratio(sums[..., :2]) - ratio(sums[..., 2:]))
 
 
 def _wrong_labels(

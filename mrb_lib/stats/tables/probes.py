@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -30,7 +30,7 @@ from mrb_lib.stats.columns import (
 )
 from mrb_lib.stats.contrasts import ALPHA, paired_tests
 from mrb_lib.stats.core.table import Option
-from mrb_lib.stats.estimation import Estimate, FloatArray, divide, mean
+from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, divide, mean
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.multiplicity import adjust_families
 from mrb_lib.stats.paired_verdicts import Effects, aligned, compare, means_by_order, on_cells
@@ -68,7 +68,8 @@ def _with_width(rule: Callable[[Estimate], intervals.Interval], e: Estimate) -> 
     """Return the interval by a rule; where all cases are alike, that of a score test."""
     usual = rule(e)
     rarely, alike = intervals.lean(e), ~(e.error > 1e-9) & (len(e.sampling.draws) > 0)
-    return intervals.Interval(*(np.where(alike, rarely[i], usual[i]) for i in range(2)), usual.method)
+    low, high = (np.where(alike, rarely[i], usual[i]) for i in range(2))
+    return intervals.Interval(low, high, usual.method)
 
 
 _DIFFERENCE = partial(_with_width, intervals.difference)
@@ -247,14 +248,14 @@ def probes(analysis: Analysis, *, margin: float = 0.05, noise: float | None = No
 
 
 def _compared(
-    cells: pd.DataFrame, effects: Effects, part: str, expected: str | None = None, **names: object
+    cells: pd.DataFrame, effects: Effects, part: str, expected: str | None = None, **names: Any
 ) -> Iterator[_Compared]:
     """Yield a comparison in the cells that were asked; none where no cell was."""
-    asked = effects.presented.any(axis=0)
+    asked: BoolArray = np.asarray(effects.presented.any(axis=0))
     if asked.any():
         rows = cells.loc[asked, ["judge", "dimension"]].reset_index(drop=True)
         yield _Compared(
-            rows.assign(part=part, expected=expected, **names), Effects(*(each[:, asked] for each in effects))
+            rows.assign(part=part, expected=expected, **names), Effects._make(each[:, asked] for each in effects)
         )
 
 
@@ -301,7 +302,7 @@ def _prompts(analysis: Analysis, noise: float | None) -> Iterator[_Compared]:
             own[:, plain.dimension[side]] = scores[:, side]
         worth[:, np.isnan(worth).any(axis=0)] = np.nan
         found = found._replace(plain=worth[0], probed=worth[1])
-        about = {"judge_1": pair.first, "judge_2": pair.second, "reason": pair.reason}
+        about: dict[str, Any] = {"judge_1": pair.first, "judge_2": pair.second, "reason": pair.reason}
         about |= {"prompt_1": pair.prompts[0], "prompt_2": pair.prompts[1]}
         yield from _compared(one.cells, found, part="template", **about)
 
@@ -423,7 +424,7 @@ def _letters(analysis: Analysis, usual: Verdicts, swapped: Verdicts) -> pd.DataF
         np.select([v.choice == 0, v.choice == 1, v.choice >= 0], [sign, -sign, 0.0], np.nan) for v in (usual, swapped)
     ]
     likely = [sign * (2 * v.p_a - 1) for v in (usual, swapped)]
-    asked = usual.total().any(axis=0)
+    asked: BoolArray = np.asarray(usual.total().any(axis=0))
     measures = {
         f"{of}_{what}": Measure(
             mean(means_by_order(usual, (one + turn * other) / 2).mean(axis=0)[:, asked]), intervals.lean

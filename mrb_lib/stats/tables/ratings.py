@@ -296,8 +296,11 @@ def _of_cells(analysis: Analysis, cells: NDArray[np.int64]) -> pd.DataFrame:
     alarms = np.nan_to_num(flagged * np.isfinite(unacceptable))
     near = np.abs(np.arange(k) - label[..., None]) <= 1
     exact = np.take_along_axis(np.nan_to_num(share), np.maximum(label, 0)[..., None], axis=2)[..., 0]
-    x = share @ numbers
-    kappa = Quantity(_moments(share @ places, label + 1.0, labelled, np.asarray(share @ places**2)), _concordance)
+    x = np.asarray(share @ numbers, dtype=np.float64)
+    kappa = Quantity(
+        _moments(np.asarray(share @ places), np.asarray(label + 1.0), labelled, np.asarray(share @ places**2)),
+        _concordance,
+    )
     of_means = _moments(x, means, by_mean)
     measures = {
         "exact": Measure(mean(np.where(labelled, exact, np.nan)), intervals.share),

@@ -23,10 +23,10 @@ from mrb_lib.stats.estimation import (
     weighted_mean,
 )
 from mrb_lib.stats.forecasts import FOLDS, Forecasts, folds, risk_coverage
+from mrb_lib.stats.gold_labels import leave_one_out
 from mrb_lib.stats.phrases import human_level, main_dimension, main_rows, opening, percent
 from mrb_lib.stats.promises import GRID, GRID_OF_CHOICE, NONE, at_or_above, fixed_sequence, grid_place, upper_bound
 from mrb_lib.stats.tables.calibration import NO_PROBABILITIES
-from mrb_lib.stats.tables.ceiling import leave_one_out
 from mrb_lib.tables.errors import InputError
 
 GUARANTEE, SUMMARY, CURVE, CLINICIAN = "guarantee", "summary", "curve", "clinician"
@@ -164,7 +164,7 @@ def selective(analysis: Analysis, *, target: float = 0.9) -> pd.DataFrame:
     judged, fold, frames = v.total() > 0, folds(analysis.sampling, analysis.seed), []
     for reference in _references(analysis, answer):
         has = np.isfinite(confidence) & np.isfinite(reference.worth)
-        deltas = sorted({*DELTAS, DELTAS[-1] / max(cells["judge"][has.any(axis=0)].nunique(), 1)})
+        deltas = sorted({*DELTAS, DELTAS[-1] / max(cells["judge"][np.asarray(has.any(axis=0))].nunique(), 1)})
         for part in analysis.parts:
             sampling, own, kept = analysis.sampling.take(part.cases), reference.take(part.cases), has[part.cases]
             counts = {"n": kept.sum(axis=0), "n_excluded": (judged[part.cases] & ~kept).sum(axis=0), **part.label()}
@@ -183,7 +183,7 @@ def selective(analysis: Analysis, *, target: float = 0.9) -> pd.DataFrame:
     rows = pd.concat(frames, ignore_index=True)
     if not rows["n"].any():
         return pd.DataFrame()
-    silent = ~rows["judge"].isin(cells["judge"][np.isfinite(confidence).any(axis=0)])
+    silent = ~rows["judge"].isin(cells["judge"][np.asarray(np.isfinite(confidence).any(axis=0))])
     absent = np.select([silent, rows["reference"] == CLINICIAN], [NO_PROBABILITIES, NO_CLINICIAN], NO_ANSWER)
     nobody = (
         rows["human_level"].isna() & ((rows["part"] == SUMMARY) | (rows["n_answered"] > 0)) & (rows["part"] != CURVE)
@@ -253,8 +253,8 @@ def _places(
     case, cell = np.nonzero(calibrates)
     shape = confidence.shape[1], FOLDS, len(thresholds)
     key = np.ravel_multi_index((cell, fold[case], reached[case, cell]), shape)
-    own = np.stack([np.bincount(key, w, np.prod(shape)) for w in (None, 1 - reference.worth[case, cell])])
-    own = at_or_above(own.reshape(2, *shape))
+    made = np.stack([np.bincount(key, w, int(np.prod(shape))) for w in (None, 1 - reference.worth[case, cell])])
+    own = at_or_above(made.reshape(2, *shape).astype(np.float64))
     total = own.sum(axis=2, keepdims=True)
     answered, lost = np.concatenate([total - own, total], axis=2)
     return Places(np.rint(answered).astype(np.int64), lost, reached, thresholds)
