@@ -37,7 +37,7 @@ def adjust(p_values: FloatArray, correction: str) -> FloatArray:
     Notes
     -----
     What is promised holds for p-values that are at most alpha with probability alpha at most. Mid-p values, which
-    `mrb_lib.stats.significance.permutation.p_values` are, exceed that by half the probability of an outcome at most: of
+    `mrb_lib.stats.flips.flip_p` are, exceed that by half the probability of an outcome at most: of
     m tests over G clusters, whose sums are all of different size, the family-wise error is up to alpha + m 2^-G (45
     tests over 10 clusters: .088, over 15: .049).
 

@@ -12,8 +12,8 @@ from mrb_lib.figures import accuracy as accuracies
 from mrb_lib.figures import agreement, composition, consistency, gallery, significance
 from mrb_lib.figures.accuracy import leaderboard
 from mrb_lib.figures.style import SERIES
-from mrb_lib.stats.significance import paired
 from mrb_lib.tables.schema import ORDERS, POLICIES
+from tests.stats.small_tables import rows_of
 
 JUDGES = ["alpha", "beta", "gamma"]
 
@@ -193,7 +193,7 @@ def test_the_name_of_the_test_is_that_of_the_test_that_was_made(policy: str) -> 
     ]
     verdicts = pd.DataFrame(said, columns=["judge", "case_id", "dimension", "order", "choice"])
     gold = pd.DataFrame({"case_id": ids, "dimension": "overall", "choice": "A"})
-    made = paired.significance(verdicts, gold, pd.DataFrame({"case_id": ids}), policy=policy, resamples=0)["test"]
+    made = rows_of("significance", pd.DataFrame({"case_id": ids}), verdicts, gold, policy=policy, resamples=0)["test"]
     kind = "permutation tests of the mean difference" if policy in ("balanced", "answered") else "McNemar tests"
     assert kind in significance.TESTS[made.iloc[0]]
 

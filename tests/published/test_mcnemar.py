@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import binom, binomtest
 from statsmodels.stats.contingency_tables import mcnemar
 
-from mrb_lib.stats.significance.paired import sign_test, significance
-from tests.stats.small_tables import cases_of, gold_of, verdicts_of
+from mrb_lib.stats.flips import flip_p
+from tests.stats.small_tables import cases_of, gold_of, significance, verdicts_of
 
 
 def of_table(both: int, first: int, second: int, neither: int):
@@ -43,15 +43,20 @@ def test_fagerlands_airway_hyperresponsiveness() -> None:
     """
     row = significance(*of_table(1, 1, 7, 12), policy="official", resamples=0).iloc[0]
     assert row["p_value"] == pytest.approx(0.0703, abs=5e-5)
-    assert row["mid_p"] == pytest.approx(0.0391, abs=5e-5)
+    assert flip_p(np.repeat([1, -1], [1, 7])[:, None])[0] == pytest.approx(0.0391, abs=5e-5)
 
 
-def test_every_pair_of_counts_is_as_scipy_has_it() -> None:
-    first, second = (axis.ravel() for axis in np.meshgrid(np.arange(0, 60, 3), np.arange(0, 400, 17)))
-    exact, mid_p = sign_test(first, second)
-    for a, b, p, middle in zip(first, second, exact, mid_p, strict=True):
-        n = int(a + b)
-        wanted = binomtest(int(a), n, 0.5).pvalue if n else 1.0
-        assert p == pytest.approx(wanted, rel=1e-9)
-        smaller = min(a, b)
-        assert middle == pytest.approx(2 * binom.cdf(smaller - 1, n, 0.5) + binom.pmf(smaller, n, 0.5), rel=1e-9)
+def test_every_pair_of_counts_has_mcnemars_mid_p() -> None:
+    for first in range(0, 60, 3):
+        for second in range(8, 400, 17):
+            n, smaller = first + second, min(first, second)
+            wanted = 2 * binom.cdf(smaller - 1, n, 0.5) + binom.pmf(smaller, n, 0.5)
+            assert flip_p(np.repeat([1, -1], [first, second])[:, None])[0] == pytest.approx(
+                max(wanted, 1e-12), rel=1e-9
+            )
+
+
+@pytest.mark.parametrize(("first", "second"), [(3, 9), (40, 61), (0, 12)])
+def test_the_exact_test_is_that_of_scipy(first: int, second: int) -> None:
+    row = significance(*of_table(20, first, second, 30), policy="official", resamples=0).iloc[0]
+    assert row["p_value"] == pytest.approx(binomtest(first, first + second, 0.5).pvalue, rel=1e-9)

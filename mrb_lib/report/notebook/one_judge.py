@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from mrb_lib.stats.analyze import TABLES
+from mrb_lib.stats.contrasts import ALPHA
 from mrb_lib.stats.phrases import on, percent, points
-from mrb_lib.stats.significance.paired import ALPHA
 
 
 def sways(orders: pd.DataFrame, biases: pd.DataFrame) -> pd.DataFrame:

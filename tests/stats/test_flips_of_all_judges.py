@@ -10,9 +10,8 @@ import pingouin
 import pytest
 from statsmodels.stats.anova import AnovaRM
 
-from mrb_lib.stats.flips import NO_FLIPS
-from mrb_lib.stats.significance.omnibus import NO_ERROR, ONE_CLUSTER, flip_p, permutation_f
-from mrb_lib.stats.significance.permutation import p_values
+from mrb_lib.stats.estimation import Sampling
+from mrb_lib.stats.flips import NO_FLIPS, flip_f, flip_p
 from tests.stats.small_tables import cases_of, gold_of, significance, verdicts_of
 
 
@@ -22,6 +21,11 @@ def scores(n: int = 40, judges: int = 5) -> np.ndarray:
     return ((generator.random((n, judges)) < 0.4 + 0.3 * hard + 0.05 * np.arange(judges)) + 0.0) * (
         1 - 0.5 * (generator.random((n, judges)) < 0.2)
     )
+
+
+def f_test(table: np.ndarray, clusters: np.ndarray, resamples: int, seed: int) -> dict[str, object]:
+    sampling = Sampling(clusters, np.empty((0, int(clusters.max()) + 1)))
+    return flip_f(table, sampling, binary=False, resamples=resamples, seed=seed)[0]
 
 
 def long(table: np.ndarray) -> pd.DataFrame:
@@ -34,21 +38,24 @@ def long(table: np.ndarray) -> pd.DataFrame:
 @pytest.mark.parametrize(("n", "judges"), [(40, 5), (12, 3), (30, 2)])
 def test_as_statsmodels_and_pingouin(n: int, judges: int) -> None:
     table = scores(n, judges)
-    found = permutation_f(table, np.arange(n), resamples=0, seed=0)
+    found = f_test(table, np.arange(n), resamples=0, seed=0)
     row = AnovaRM(long(table), "score", "case", within=["judge"]).fit().anova_table.iloc[0]
-    assert (found.statistic, found.df, found.df_error) == pytest.approx((row["F Value"], row["Num DF"], row["Den DF"]))
+    assert tuple(found[name] for name in ("statistic", "df", "df_error")) == pytest.approx(
+        (row["F Value"], row["Num DF"], row["Den DF"])
+    )
     other = pingouin.rm_anova(long(table), dv="score", within="judge", subject="case", correction=True, detailed=True)
-    assert found.statistic == pytest.approx(other.iloc[0]["F"])
-    assert np.isnan(found.p_value) and found.reason == NO_FLIPS
+    assert found["statistic"] == pytest.approx(other.iloc[0]["F"])
+    assert "p_value" not in found
+    assert found["reason"] == NO_FLIPS
 
 
 def test_of_equal_clusters_it_is_the_analysis_of_their_means() -> None:
     table, clusters = scores(60, 4), np.repeat(np.arange(20), 3)
-    found = permutation_f(table, clusters, resamples=500, seed=1)
+    found = f_test(table, clusters, resamples=500, seed=1)
     means = table.reshape(20, 3, 4).mean(axis=1)
     row = AnovaRM(long(means), "score", "case", within=["judge"]).fit().anova_table.iloc[0]
-    assert (found.statistic, found.df_error) == pytest.approx((row["F Value"], row["Den DF"]))
-    assert found.p_value == permutation_f(means, np.arange(20), resamples=500, seed=1).p_value
+    assert (found["statistic"], found["df_error"]) == pytest.approx((row["F Value"], row["Den DF"]))
+    assert found["p_value"] == f_test(means, np.arange(20), resamples=500, seed=1)["p_value"]
 
 
 def test_p_is_the_share_of_all_flips_whose_f_is_larger() -> None:
@@ -59,7 +66,7 @@ def test_p_is_the_share_of_all_flips_whose_f_is_larger() -> None:
     statistic = np.array([_f(sign * within) for sign in signs])
     observed = _f(within)
     expected = ((statistic > observed + 1e-9).mean() + (statistic > observed - 1e-9).mean()) / 2
-    found = permutation_f(table, np.arange(10), resamples=20_000, seed=3).p_value
+    found = f_test(table, np.arange(10), resamples=20_000, seed=3)["p_value"]
     assert found == pytest.approx(expected, abs=4 * np.sqrt(expected * (1 - expected) / 20_000))
 
 
@@ -71,25 +78,18 @@ def _f(within: np.ndarray) -> float:
 
 def test_of_two_judges_it_is_the_pairs_own_test() -> None:
     table = scores(80, 2)
-    pair = p_values(np.rint(2 * (table[:, 0] - table[:, 1])).astype(np.int32)[None])[0]
-    found = permutation_f(table, np.arange(80), resamples=20_000, seed=2)
+    pair = flip_p(np.rint(2 * (table[:, 0] - table[:, 1])).astype(np.int64)[:, None])[0]
+    found = f_test(table, np.arange(80), resamples=20_000, seed=2)
     assert 0.02 < pair < 0.9
-    assert found.p_value == pytest.approx(pair, abs=4 * np.sqrt(pair * (1 - pair) / 20_000))
-
-
-def test_flips_are_drawn_a_chunk_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    sums = scores(50, 3) - 0.52
-    whole = flip_p(sums, 20_000, 4)
-    monkeypatch.setattr("mrb_lib.stats.significance.omnibus._CELLS_AT_ONCE", 50 * 64)
-    assert 0.01 < whole < 0.9
-    assert flip_p(sums, 20_000, 5) == pytest.approx(whole, abs=6 * np.sqrt(whole * (1 - whole) / 20_000))
-    assert flip_p(np.ones((40, 2)), 300, 4) == pytest.approx(1 / 301)
+    assert found["p_value"] == pytest.approx(pair, abs=4 * np.sqrt(pair * (1 - pair) / 20_000))
 
 
 def test_no_error_is_no_test() -> None:
     table = np.arange(4.0)[:, None] + np.array([0.0, 1.0, 0.0])
-    assert permutation_f(table, np.arange(4), resamples=9, seed=0).reason == NO_ERROR
-    assert permutation_f(scores(8, 3), np.zeros(8, dtype=int), resamples=9, seed=0).reason == ONE_CLUSTER
+    assert f_test(table, np.arange(4), resamples=9, seed=0)["reason"].endswith("the same in every cluster")
+    assert f_test(scores(8, 3), np.zeros(8, dtype=int), resamples=9, seed=0)["reason"].endswith(
+        "the same in every cluster"
+    )
 
 
 def test_the_table_has_it_for_every_policy_and_beside_it_cochrans_q_where_that_holds() -> None:

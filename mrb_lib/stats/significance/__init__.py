@@ -1,1 +1,0 @@
-"""Paired tests, for the tables that are not on the one estimator yet."""

@@ -1,0 +1,132 @@
+"""Sign flips: all of them, and whole clusters at a time."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import permutation_test
+
+from mrb_lib.stats.flips import flip_p, whole_units
+from tests.stats.small_tables import cases_of, gold_of, significance, verdicts_of
+
+
+def every_flip(gain: np.ndarray) -> float:
+    """The share of flips farther from 0, and half of those as far, or, with fewer than 8 clusters, all of them."""
+    sums = np.zeros(1)
+    for each in gain:
+        sums = np.concatenate([sums + each, sums - each])
+    sums, bound = np.abs(sums), abs(gain.sum())
+    farther, as_far = (sums > bound + 1e-9).mean(), (np.abs(sums - bound) <= 1e-9).mean()
+    return float(farther + as_far * (1 if len(gain) < 8 else 0.5))
+
+
+def of_right(first: str, second: str, **columns: list[object]):
+    verdicts = verdicts_of({("a", "AB"): first, ("b", "AB"): second})
+    return verdicts, gold_of("A" * len(first)), cases_of(len(first), **columns)
+
+
+def p_values(gains: object) -> np.ndarray:
+    """The p of each row."""
+    return flip_p(np.atleast_2d(gains).astype(np.int64).T)
+
+
+def test_as_all_flips_of_a_small_benchmark_and_as_scipy() -> None:
+    first, second = "AAAAAAAAABTB", "BBTABBAABABA"
+    row = significance(*of_right(first, second), resamples=0).iloc[0]
+    worth = {"A": 1.0, "T": 0.5, "B": 0.0}
+    one, two = (np.array([worth[letter] for letter in text]) for text in (first, second))
+    exact = every_flip(one - two)
+    assert row["p_value"] == pytest.approx(exact, abs=1e-12)
+    scipys = permutation_test(
+        (one, two),
+        lambda a, b: abs(np.mean(a - b)),
+        permutation_type="samples",
+        alternative="greater",
+        n_resamples=np.inf,
+    )
+    ties = (np.abs(scipys.null_distribution - abs((one - two).mean())) < 1e-9).mean()
+    assert exact == pytest.approx(scipys.pvalue - ties / 2)
+
+
+def test_clusters_are_flipped_as_one() -> None:
+    cluster = list(np.repeat(np.arange(6), 4))
+    first, second = "AAAA" * 4 + "ABBB" * 2, "BBBA" * 4 + "AABB" * 2
+    tables = of_right(first, second, cluster=cluster)
+    row = significance(*tables, resamples=0).iloc[0]
+    gain = np.array([a == "A" for a in first]) * 1.0 - np.array([b == "A" for b in second])
+    exact = every_flip(np.add.reduceat(gain, np.arange(0, 24, 4)))
+    assert row["p_value"] == pytest.approx(exact, abs=1e-12)
+    alone = significance(*tables[:2], tables[2].drop(columns="cluster"), resamples=0).iloc[0]
+    assert alone["p_value"] < row["p_value"] / 3
+
+
+@pytest.mark.parametrize("largest", [1, 6, 300])
+def test_as_all_flips_of_many_small_benchmarks(largest: int) -> None:
+    generator = np.random.default_rng(largest)
+    gains = generator.integers(-largest, largest + 1, (60, 11))
+    gains[:, 4:] *= generator.random((60, 7)) < 0.7
+    expected = [every_flip(gain) if gain.sum() else 1.0 for gain in gains]
+    assert p_values(gains) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("clusters", [5, 8, 16])
+def test_few_clusters_with_large_sums_are_exact(clusters: int) -> None:
+    gains = np.rint(np.random.default_rng(clusters).normal(0.5, 1, (50, clusters)) * 5_000)
+    assert p_values(gains) == pytest.approx([every_flip(gain) for gain in gains], rel=1e-12)
+
+
+@pytest.mark.parametrize("clusters", range(2, 8))
+def test_fewer_than_eight_clusters_keep_the_level(clusters: int) -> None:
+    """Over all flips of any sums, which are the null distribution, and by mid-p .0625 at .05 with 5 or 6 clusters."""
+    gains = np.rint(np.random.default_rng(clusters).normal(0, 1, clusters) * 1000)
+    signs = np.array(list(product([-1, 1], repeat=clusters)))
+    p = p_values(signs * gains)
+    for level in (0.05 / 45, 0.01, 0.05, 0.1):
+        assert (p <= level).mean() <= level
+
+
+@pytest.mark.parametrize("clusters", [8, 10])
+def test_a_mid_p_exceeds_the_level_by_no_more_than_is_said(clusters: int) -> None:
+    gains = np.rint(np.random.default_rng(clusters).normal(0, 1, clusters) * 10**4)
+    signs = np.array(list(product([-1, 1], repeat=clusters - 1)))
+    p = p_values(np.column_stack([signs, np.ones(len(signs))]) * gains)
+    sizes = [(p <= level).mean() for level in (0.05 / 45, 0.01, 0.05)]
+    assert all(size <= level + 2.0**-clusters for size, level in zip(sizes, (0.05 / 45, 0.01, 0.05), strict=True))
+    if clusters == 10:
+        assert sizes[0] == 2 / 1024 > 0.05 / 45
+
+
+def test_equal_judges_have_a_p_of_1_and_none_is_0() -> None:
+    assert significance(*of_right("AABB", "BBAA"), resamples=99).iloc[0]["p_value"] == 1
+    clear = significance(*of_right("A" * 20, "B" * 20), resamples=99).iloc[0]
+    assert clear["p_value"] == pytest.approx(2.0**-20)
+    assert 0 < p_values(np.ones(5000))[0] < 1e-11
+
+
+def test_ties_count_half() -> None:
+    none = [0] * 6
+    assert p_values([1, 1, *none]) == pytest.approx([0.25])
+    assert p_values([[2, 1, *none], [3, 0, *none]]) == pytest.approx([0.25, 0.5])
+    assert p_values([[2, 1], [3, 0]]) == pytest.approx([0.5, 1.0])
+
+
+@pytest.mark.parametrize(("values", "unit"), [([0, 1], 1), ([0.25, np.nan], 4), ([1 / 3, 0.5], 6), ([0.1234], 240)])
+def test_units_make_scores_whole(values: list[float], unit: int) -> None:
+    assert whole_units(np.array(values)) == unit
+
+
+def test_different_cases_for_each_judge_change_nothing_but_the_cases() -> None:
+    """A pair scored on different cases has columns of its own; its numbers are those of the common cases alone."""
+    first, second, third = "AAB-AABABAABTA", "BABABA-BBABBBA", "ABABABABABABAB"
+    n = len(first)
+    shown = {("a", "AB"): first, ("b", "AB"): second, ("c", "AB"): third}
+    rows = significance(verdicts_of(shown), gold_of("A" * n), cases_of(n), resamples=0)
+    common = [i for i in range(n) if first[i] != "-" and second[i] != "-"]
+    few = {(name, "AB"): "".join(text[i] for i in common) for name, text in (("a", first), ("b", second))}
+    k = len(common)
+    alone = significance(verdicts_of(few), gold_of("A" * k), cases_of(k), resamples=0).iloc[0]
+    both = rows[rows["judge_1"].isin(["a", "b"]) & rows["judge_2"].isin(["a", "b"])].iloc[0]
+    for name in ("n", "difference", "standard_error", "p_value"):
+        assert both[name] == pytest.approx(alone[name])
