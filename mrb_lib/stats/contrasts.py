@@ -124,6 +124,12 @@ def t_test(e: Estimate, null: float = 0.0) -> FloatArray:
     return np.asarray(2 * stdtr(e.df, -np.abs(divide(e.value - null, e.error))))
 
 
+def score_test(e: Estimate) -> FloatArray:
+    """Return the two-sided p of a score test: as `t_test`, with the variance about 0, so that certainty has a p too."""
+    about_zero = np.hypot(e.error, divide(e.value, np.sqrt(e.df)))
+    return np.asarray(2 * stdtr(e.df, -np.abs(divide(e.value, about_zero))))
+
+
 def test_of(policy: str, is_independent: bool) -> str:
     """Name the exact test of a policy, where each case is its own cluster or where clusters hold several."""
     return CLUSTERED if not is_independent else MCNEMAR if policy in BINARY else PERMUTATION

@@ -201,17 +201,20 @@ def test_ranking_names_the_judge_most_like_the_annotators_only_where_intervals_a
 
 def test_ppi_speaks_of_a_fifth_of_the_labels_and_not_of_the_most_flattering_share() -> None:
     table = rows(
-        {"part": "estimate", "label_share": NAN, "expected_label_saving": 0.0, "n_unlabelled": 0},
-        {"part": "what_if", "label_share": 0.1, "expected_label_saving": 0.45, "n_unlabelled": 90},
-        {"part": "what_if", "label_share": 0.2, "expected_label_saving": 0.4, "n_unlabelled": 80},
-        judge="j", dimension="overall", responder=None,
+        {"part": "what_if", "label_share": 0.1, "expected_label_saving": 0.45},
+        {"part": "what_if", "label_share": 0.2, "expected_label_saving": 0.4},
+        judge="j", dimension="overall", responder=None, correlation=0.7, p_adjusted=0.01,
+        expected_label_saving_low=0.3, expected_label_saving_high=0.5,
     )  # fmt: skip
     said = TABLES["ppi"].says
-    assert "had annotators labelled 20% of the cases" in said(table)
-    assert "save 40% of the labels" in said(table)
-    real = said(table.assign(n_unlabelled=50, expected_label_saving=table["expected_label_saving"] + 0.1))
-    assert "save 10% of the labels" in real
-    assert "had annotators" not in real
+    assert "with 20% of the labelled cases labelled" in said(table)
+    assert "save about 40% [30, 50] of the labels" in said(table)
+    assert "cannot tell whether verdicts would save" in said(table.assign(p_adjusted=0.06))
+    assert "cannot tell whether verdicts would save" in said(table.assign(correlation=-0.7))
+    made = table.head(1).assign(part="estimate", label_share=NAN, expected_label_saving=0.1)
+    real = said(pd.concat([made, table], ignore_index=True))
+    assert "save about 10%" in real
+    assert "labelled cases labelled" not in real
 
 
 def test_gold_rules_that_cannot_be_applied_do_not_count_as_agreeing() -> None:

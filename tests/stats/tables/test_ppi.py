@@ -7,11 +7,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from mrb_lib.stats.core.panel import as_panel
-from mrb_lib.stats.responders.ppi import COLUMNS, ppi
-from mrb_lib.stats.responders.prediction_powered import mean
-from mrb_lib.tables.errors import InputError
-from tests.stats.small_tables import cases_of, gold_of, verdicts_of
+from mrb_lib.stats.analyze import TABLES
+from mrb_lib.stats.estimation import Sampling
+from mrb_lib.stats.prediction_powered import Powered, powered_mean
+from tests.stats.small_tables import cases_of, gold_of, rows_of, verdicts_of
 
 N = 400
 
@@ -28,16 +27,19 @@ def benchmark(seed: int, agree: float, labelled: int = N) -> tuple[pd.DataFrame,
     return verdicts_of({("j", "AB"): choices[1], ("j", "BA"): choices[1]}), gold, cases
 
 
+def ppi(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, **options: object) -> pd.DataFrame:
+    return rows_of("ppi", cases, verdicts, gold, **options)
+
+
 def rows(frame: pd.DataFrame, part: str = "estimate") -> pd.DataFrame:
     return frame[(frame["part"] == part) & frame["responder"].notna()].set_index("responder")
 
 
-def test_columns_types_and_rows() -> None:
+def test_types_and_rows() -> None:
     frame = ppi(*benchmark(1, 0.8, 100))
-    assert list(frame.columns) == COLUMNS
     assert len(frame) == 3 * 4
     assert frame["label_share"].dropna().unique().tolist() == [0.1, 0.2, 0.5]
-    assert frame["n_labelled"].dtype == np.int64
+    assert frame["n_labelled"].dtype == "Int64"
 
 
 def test_the_two_sides_of_a_case_mirror_each_other() -> None:
@@ -54,45 +56,61 @@ def test_a_perfect_judge_replaces_the_labels() -> None:
     """All four hundred verdicts are worth labels: the estimate is the judge's mean, and 3/4 of the labels are saved."""
     verdicts, gold, cases = benchmark(3, 1.0, 100)
     found = rows(ppi(verdicts, gold, cases))
-    every = rows(ppi(verdicts, benchmark(3, 1.0)[1], cases))
+    every = rows(ppi(verdicts, benchmark(3, 1.0)[1], cases), "what_if")["full_estimate"]
     assert found.loc["x", "correlation"] == pytest.approx(1)
     assert found.loc["x", "lambda"] == pytest.approx(0.75, abs=0.03)
-    assert found.loc["x", "estimate"] == pytest.approx(every.loc["x", "estimate"], abs=0.01)
+    assert found.loc["x", "estimate"] == pytest.approx(every["x"].iloc[0], abs=0.01)
     assert found.loc["x", "expected_label_saving"] == pytest.approx(0.75)
     assert found.loc["x", "label_saving"] == pytest.approx(0.75, abs=0.02)
     assert found.loc["x", "effective_n"] == pytest.approx(400, rel=0.06)
-    assert found.loc["x", "width_ratio"] == pytest.approx(0.5, abs=0.02)
 
 
 @pytest.mark.parametrize("agree", [0.5, 0.2])
 def test_a_judge_that_says_nothing_or_the_opposite_is_not_listened_to(agree: float) -> None:
     found = rows(ppi(*benchmark(4, agree, 100))).loc["x"]
     assert found["lambda"] < 0.15
-    assert found["width_ratio"] == pytest.approx(1, abs=0.02)
+    assert found["label_saving"] == pytest.approx(0, abs=0.04)
     if agree < 0.5:
         assert found["lambda"] == 0
         assert found["estimate"] == found["classical_estimate"]
-        assert found["expected_width_ratio"] == 1
+        assert found["expected_label_saving"] == 0
 
 
-def test_where_all_is_labelled_the_estimate_is_the_classical_one_and_says_so() -> None:
-    frame = ppi(*benchmark(5, 0.8))
-    found = rows(frame)
-    assert (found["estimate"] == found["classical_estimate"]).all()
-    assert (found["low"] == found["classical_low"]).all()
-    assert found["n_unlabelled"].eq(0).all()
-    assert found["reason"].str.contains("no case without a label").all()
-    assert found["full_estimate"].isna().all()
+def test_where_all_is_labelled_there_is_only_a_what_if() -> None:
+    verdicts, gold, cases = benchmark(5, 0.8)
+    frame = ppi(verdicts, gold, cases)
+    assert frame["part"].eq("what_if").all()
     what_if = rows(frame, "what_if").loc["x"]
     assert what_if["n_labelled"].tolist() == [40, 80, 200]
     assert what_if["n_unlabelled"].tolist() == [360, 320, 200]
-    assert what_if["full_estimate"].nunique() == 1
-    assert what_if["full_estimate"].iloc[0] == found.loc["x", "estimate"]
+    turned = cases["model_a"].eq("y").to_numpy()
+    share = (gold["choice"].eq("A").to_numpy() ^ turned).mean()
+    np.testing.assert_allclose(what_if["full_estimate"], share)
     r = what_if["correlation"].iloc[0]
     np.testing.assert_allclose(what_if["expected_label_saving"], r**2 * np.array([0.9, 0.8, 0.5]))
-    np.testing.assert_allclose(what_if["expected_width_ratio"] ** 2, 1 - what_if["expected_label_saving"])
     np.testing.assert_allclose(what_if["label_saving"], what_if["expected_label_saving"], atol=0.12)
-    assert (what_if["width_ratio"] < 1).all()
+    assert (what_if["label_saving"] > 0).all()
+
+
+def test_a_judge_with_a_verdict_on_an_unlabelled_case_has_an_estimate_and_others_have_none() -> None:
+    verdicts, gold, cases = benchmark(5, 0.8, 300)
+    other = verdicts[verdicts["case_id"].isin(gold["case_id"])].assign(judge="of labelled cases")
+    frame = ppi(pd.concat([verdicts, other]), gold, cases)
+    assert frame.loc[frame["part"] == "estimate", "judge"].unique().tolist() == ["j"]
+    assert frame.loc[frame["part"] == "what_if", "judge"].nunique() == 2
+
+
+def test_verdicts_that_do_not_correlate_with_labels_promise_nothing() -> None:
+    """The correlation of a coin is never exactly 0, so that its square always seems to save some labels."""
+    verdicts, gold, cases = benchmark(21, 0.5, 100)
+    row = ppi(verdicts, gold, cases).iloc[2]
+    assert row["expected_label_saving"] > 0
+    assert row["p_adjusted"] > 0.05
+    said = TABLES["ppi"].says(ppi(verdicts, gold, cases))
+    assert "cannot tell whether verdicts would save any" in said
+    verdicts, gold, cases = benchmark(3, 1.0, 100)
+    said = TABLES["ppi"].says(ppi(verdicts, gold, cases))
+    assert "the verdicts of j save about 75% of the labels" in said
 
 
 def test_all_responders_together_weigh_the_variances() -> None:
@@ -100,7 +118,7 @@ def test_all_responders_together_weigh_the_variances() -> None:
     row = frame[(frame["part"] == "estimate") & frame["responder"].isna()].iloc[0]
     single = rows(frame)
     assert (row["n_labelled"], row["n_unlabelled"]) == (100, 300)
-    for name in ("label_saving", "correlation", "width_ratio"):
+    for name in ("label_saving", "correlation"):
         assert row[name] == pytest.approx(single[name].mean())
     assert np.isnan(row["estimate"])
 
@@ -129,8 +147,9 @@ def test_undecided_cases_by_hand() -> None:
     theta, seen, rest = y.mean(), f[:140], f[140:]
     influence = np.concatenate([(y - theta) / (110 / 140), np.zeros(30)])
     weight = np.cov(influence, seen, ddof=0)[0, 1] / ((1 + 140 / 260) * f.var(ddof=1))
-    variance = weight**2 * rest.var() / 260 + (influence - weight * seen).var() / 140
-    half = stats.t.ppf(0.975, 109) * np.sqrt(variance * 110 / 109)
+    of_seen = (influence - weight * (seen - seen.mean())) ** 2
+    variance = weight**2 * rest.var() / 260 + (of_seen[:110].sum() * 110 / 109 + of_seen[110:].sum()) / 140**2
+    half = stats.t.ppf(0.975, 109) * np.sqrt(variance)
     estimate = theta + weight * (rest.mean() - seen.mean())
     assert (row["estimate"], row["lambda"]) == pytest.approx((estimate, weight), abs=1e-12)
     assert (row["low"], row["high"]) == pytest.approx((estimate - half, estimate + half), abs=1e-12)
@@ -171,15 +190,19 @@ def test_clusters_make_the_interval_wider_and_lambda_the_best_one() -> None:
     y = (generator.random(60) < 0.5).astype(float)
     f = np.where(generator.random((60, 1)) < 0.8, y[:, None], 1 - y[:, None])
     labelled = (np.arange(60) < 20)[:, None]
-    once = mean(y, f, labelled, ~labelled, np.arange(60))
-    again = [np.repeat(item, 5, axis=0) for item in (y, f, labelled)]
-    five = mean(*again, ~again[2], np.repeat(np.arange(60), 5))
-    as_cases = mean(*again, ~again[2], np.arange(300))
-    assert five.classical_variance[0] == pytest.approx(once.classical_variance[0])
-    assert five.variance[0] <= once.variance[0] * (1 + 1e-9)
-    assert five.variance[0] == pytest.approx(once.variance[0], rel=0.05)
-    assert as_cases.variance[0] < once.variance[0] / 4
-    assert five.clusters[0] == 20
+    once = powered(y[:, None], f, labelled, np.arange(60))
+    again = [np.repeat(item, 5, axis=0) for item in (y[:, None], f, labelled)]
+    five = powered(*again, np.repeat(np.arange(60), 5))
+    as_cases = powered(*again, np.arange(300))
+    assert five.classical.error[0] == pytest.approx(once.classical.error[0])
+    assert five.helped.error[0] <= once.helped.error[0] * (1 + 1e-9)
+    assert five.helped.error[0] ** 2 == pytest.approx(once.helped.error[0] ** 2, rel=0.05)
+    assert as_cases.helped.error[0] ** 2 < once.helped.error[0] ** 2 / 4
+    assert five.helped.clusters[0] == 20
+
+
+def powered(y: np.ndarray, f: np.ndarray, labelled: np.ndarray, codes: np.ndarray) -> Powered:
+    return powered_mean(y, f, labelled, labelled, ~labelled, Sampling(codes, np.empty((0, int(codes.max()) + 1))))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -189,34 +212,39 @@ def test_with_clusters_no_other_lambda_has_less_variance(seed: int) -> None:
     y = (generator.random(200) < 0.5).astype(float)
     f = (0.7 * y + 0.3 * generator.random(200))[:, None]
     labelled = (codes < 20)[:, None]
-    found = mean(y, f, labelled, ~labelled, codes)
-    assert found.variance[0] <= found.classical_variance[0]
+    found = powered(y[:, None], f, labelled, codes)
+    assert found.helped.error[0] <= found.classical.error[0]
     for shift in (0.9, 1.1):
         scaled = found.power[0] * shift
         dy = np.where(labelled[:, 0], y - y[labelled[:, 0]].mean(), 0) / labelled.sum()
         df = np.where(labelled[:, 0], f[:, 0] - f[labelled[:, 0], 0].mean(), 0) / labelled.sum()
         du = np.where(~labelled[:, 0], f[:, 0] - f[~labelled[:, 0], 0].mean(), 0) / (~labelled).sum()
         sums = np.bincount(codes, dy + scaled * (du - df))
-        assert (sums**2).sum() * 20 / 19 >= found.variance[0]
+        assert (sums**2).sum() * 20 / 19 >= found.helped.error[0] ** 2
 
 
-def test_too_few_labels_give_no_interval() -> None:
-    for labelled, reason in ((0, "fewer than two labelled"), (1, "fewer than two labelled")):
-        found = rows(ppi(*benchmark(10, 0.8, labelled)))
-        assert found[["low", "high", "classical_low", "width_ratio"]].isna().all(axis=None)
-        assert found["reason"].str.contains(reason).all()
+@pytest.mark.parametrize("labelled", [0, 1])
+def test_without_two_labels_there_is_one_line(labelled: int) -> None:
+    frame = ppi(*benchmark(10, 0.8, labelled))
+    assert len(frame) == 1
+    assert "fewer than two labelled" in frame["reason"].iloc[0]
+    assert "cannot tell how many" in TABLES["ppi"].says(frame)
+
+
+def test_one_cluster_gives_no_interval() -> None:
     verdicts, gold, cases = benchmark(10, 0.8, 100)
-    found = rows(ppi(verdicts, gold, cases.assign(cluster="one")))
-    assert found["low"].isna().all()
-    assert found["reason"].str.contains("one cluster").all()
+    found = rows(ppi(verdicts, gold, cases.assign(cluster="one"), cluster="cluster"))
+    assert found[["low", "classical_low", "label_saving"]].isna().all(axis=None)
+    assert found["reason"].str.contains("fewer than two clusters").all()
 
 
 def test_labels_that_do_not_differ_are_no_certainty() -> None:
     cases = cases_of(6, model_a=["x"] * 6, model_b=["y"] * 6)
     found = rows(ppi(verdicts_of({("j", "AB"): "AABABA"}), gold_of("AAA"), cases)).loc["x"]
-    assert found["classical_low"] == found["classical_high"] == 1
-    assert np.isnan(found["width_ratio"])
-    assert "no width" in found["reason"]
+    assert found["classical_estimate"] == 1
+    assert np.isnan(found["classical_low"])
+    assert np.isnan(found["label_saving"])
+    assert "no interval of estimate, classical_estimate: the cases do not differ" in found["reason"]
 
 
 def test_intervals_end_at_zero_and_one() -> None:
@@ -226,22 +254,15 @@ def test_intervals_end_at_zero_and_one() -> None:
     assert found["low"].min() >= 0
 
 
-def test_a_panel_gives_what_the_table_gives_and_the_seed_decides_the_subset() -> None:
-    verdicts, gold, cases = benchmark(11, 0.8)
-    first = ppi(verdicts, gold, cases, seed=1)
-    pd.testing.assert_frame_equal(first, ppi(as_panel(verdicts, cases["case_id"]), gold, cases, seed=1))
-    other = ppi(verdicts, gold, cases, seed=2)
+def test_the_seed_decides_the_subset() -> None:
+    verdicts, gold, cases = benchmark(11, 0.8, 300)
+    first, other = (ppi(verdicts, gold, cases, seed=seed) for seed in (1, 2))
     pd.testing.assert_frame_equal(rows(first), rows(other))
     assert not np.allclose(rows(first, "what_if")["estimate"], rows(other, "what_if")["estimate"])
 
 
 def test_cases_that_do_not_name_their_responders_are_said_to() -> None:
     frame = ppi(verdicts_of({("j", "AB"): "AB"}), gold_of("AB"), cases_of(2))
+    assert len(frame) == 1
     assert frame["reason"].str.contains("model_a and model_b").all()
     assert frame["estimate"].isna().all()
-
-
-def test_a_share_that_is_none_is_refused() -> None:
-    verdicts, gold, cases = benchmark(12, 0.8)
-    with pytest.raises(InputError, match=r"shares: 1\.5"):
-        ppi(verdicts, gold, cases, shares=(1.5,))
