@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from mrb_lib.stats.selection.choosing import choose
-from mrb_lib.stats.selection.table import _estimates
+from mrb_lib.stats.best_choices import Chosen, choose
+from mrb_lib.stats.tables.best_of_n import estimates
 
 from .shares import is_near
 
 RNG = np.random.default_rng(9)
+
+
+def chosen_of_three(items: int) -> Chosen:
+    utility, scores = drawn(items)
+    return choose(utility, np.repeat(scores[:, :, None], 4, axis=2), 3, seed=0)
 
 
 def drawn(items: int) -> tuple[np.ndarray, np.ndarray]:
@@ -21,14 +26,14 @@ def drawn(items: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_the_intervals_hold_what_many_items_would_show() -> None:
-    chosen = choose(*drawn(200_000), 3, seed=0)
+    chosen = chosen_of_three(200_000)
     gained, possible = chosen.utility - chosen.random, chosen.best - chosen.random
     truth = {
         "regret": (chosen.best - chosen.utility).mean(), "picked_best": chosen.hit.mean(),
         "gain_share": gained.mean() / possible.mean(),
     }  # fmt: skip
     draws = 600
-    rows = [_estimates(choose(*drawn(100), 3, seed=0), np.arange(100)) for _ in range(draws)]
+    rows = [estimates(chosen_of_three(100), np.arange(100)) for _ in range(draws)]
     for name, value in truth.items():
         held = np.mean([row[f"{name}_low"] <= value <= row[f"{name}_high"] for row in rows])
         assert is_near(held, 0.95, draws, least=0.015), name

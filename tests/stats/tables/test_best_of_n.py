@@ -9,11 +9,17 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.analyze import TABLES
-from mrb_lib.stats.selection.choosing import MOST_SUBSETS, subsets
-from mrb_lib.stats.selection.table import NO_ITEMS, NONE_COMPLETE, SCORE, WINS, best_of_n
-from tests.stats.small_tables import cases_of, gold_of, verdicts_of
+from mrb_lib.stats.best_choices import MOST_SUBSETS, subsets
+from mrb_lib.stats.tables.best_of_n import NO_ITEMS, NONE_COMPLETE, SCORE, WINS
+from tests.stats.small_tables import cases_of, gold_of, rows_of, verdicts_of
 
 SIZES = [2, 3, 4, 5] * 15
+
+
+def best_of_n(
+    verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, *, complete: float = 1, **options: object
+) -> pd.DataFrame:
+    return rows_of("best_of_n", cases, verdicts, gold, own={"complete": complete}, **options)
 
 
 class Bench:
@@ -77,8 +83,11 @@ def test_oracle_coin_and_reversed_judge() -> None:
         np.testing.assert_allclose(rows["utility_random"], 0.5)
         np.testing.assert_allclose(rows["regret_random"], best - 0.5)
     said_of = TABLES["best_of_n"].says(table)
-    assert "picking the best of 5 by oracle (wins) loses 0.00 of utility over 15 items" in said_of
-    assert "a random choice loses 0.50: 1.00 of what an oracle gains" in said_of
+    assert "1 of 3 judges picks the best of 5 significantly better than chance. The pick of oracle (wins)" in said_of
+    assert "loses 0.00 of utility over 15 items, a random one 0.50" in said_of
+    assert "a perfect judge loses something, too" in said_of
+    coins = TABLES["best_of_n"].says(table[table["judge"] != "oracle"])
+    assert "cannot tell whether a judge picks the best of 5 better than chance (2 judged)" in coins
 
 
 @pytest.mark.parametrize("by_scores", [True, False])
@@ -148,7 +157,7 @@ def test_items_that_lack_a_label_a_verdict_or_a_score_are_counted() -> None:
     unscored = verdicts.assign(score_a=verdicts["score_a"].mask(verdicts["case_id"].isin(bench.cases["case_id"][:1])))
     assert best_of_n(unscored, bench.gold, bench.cases)["n_excluded"].tolist() == [1, 0, 0, 0]
     nothing = best_of_n(verdicts, bench.gold[:0], bench.cases).iloc[0]
-    assert (nothing["n_items"], nothing["n_excluded"], nothing["reason"]) == (0, 60, NONE_COMPLETE)
+    assert (nothing["n_items"], nothing["reason"]) == (0, NONE_COMPLETE)
     assert np.isnan(nothing["regret"])
 
 
@@ -159,13 +168,22 @@ def test_without_two_different_responses_there_is_a_reason() -> None:
     assert pd.isna(row["best_of"])
 
 
-def test_without_an_item_the_question_and_without_texts_the_responders_tell() -> None:
+def test_without_an_item_the_question_tells() -> None:
     bench = Bench(5)
     verdicts = bench.scored(bench.worth)
-    named = bench.cases.rename(columns={"response_a": "model_a", "response_b": "model_b"})
     expected = best_of_n(verdicts, bench.gold, bench.cases, cluster="question")
-    for cases in (bench.cases.drop(columns="item"), named, bench.cases.assign(item=None)):
+    for cases in (bench.cases.drop(columns="item"), bench.cases.assign(item=None)):
         pd.testing.assert_frame_equal(best_of_n(verdicts, bench.gold, cases, cluster="question"), expected)
+
+
+def test_a_judge_that_knows_the_true_worth_loses_to_the_best_by_noisy_labels() -> None:
+    """The best of the n by the labels profits from their errors, which the meaning and the sentence say."""
+    bench = Bench(8, noise=2.0)
+    row = best_of_n(bench.scored(bench.worth), bench.gold, bench.cases).set_index("best_of").loc[4]
+    assert row["regret"] > 0.1
+    spec = TABLES["best_of_n"]
+    assert "whose errors it profits from" in spec.meaning("utility_best").text
+    assert "a perfect judge loses something" in spec.meaning("regret").text
 
 
 def test_an_unanswered_pair_is_a_tie_and_lowers_coverage() -> None:
