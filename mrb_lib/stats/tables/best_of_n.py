@@ -113,8 +113,9 @@ def best_of_n(analysis: Analysis, *, complete: float = 1) -> pd.DataFrame:
     frame = pd.DataFrame(rows)
     if not frame["n_items"].any():
         return pd.DataFrame([{"n": 0, "n_items": 0, "reason": NONE_COMPLETE}])
-    numbers = frame.groupby(["dimension", "best_of"]).ngroup().to_numpy(np.int64) * (analysis.family == "dimension")
-    p, size = adjust_families(frame["p_value"].to_numpy(np.float64), numbers, analysis.correction or "holm")
+    numbers = np.asarray(frame.groupby(["dimension", "best_of"]).ngroup(), dtype=np.int64)
+    family = numbers if analysis.family == "dimension" else np.zeros_like(numbers)
+    p, size = adjust_families(frame["p_value"].to_numpy(np.float64), family, analysis.correction or "holm")
     return frame.assign(p_adjusted=p, family=size)
 
 
