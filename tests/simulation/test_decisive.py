@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.accuracy.decisive import decisive
 from mrb_lib.stats.core.panel import TIE, Panel
-from mrb_lib.stats.subfields import Group
 
-STUDIES = 2000
+from .panels import accuracy
+
+STUDIES, RESAMPLES = 2000, 1000
 
 
 def covered(n: int, share_of_a: float, right: tuple[float, float], ties: float, clusters: int | None) -> float:
@@ -32,9 +32,10 @@ def held(labels: np.ndarray, right: tuple[float, float], ties: float, clusters: 
     choice = np.where(tied, TIE, np.where(is_right, labels, 1 - labels)).astype(np.int8)[:, None, :, None, None]
     names, choice = [str(i) for i in range(STUDIES)], np.repeat(choice, 2, axis=3)
     panel = Panel(names, ["overall"], [0], choice, None, pd.DataFrame())
-    applies = np.ones((STUDIES, 1, n), dtype=bool)
-    everyone = Group(None, None, np.arange(n), 0)
-    [rows] = decisive(panel, labels[None], [everyone], "balanced", applies, codes)
+    cases = pd.DataFrame({"case_id": [f"c{i}" for i in range(n)], "cluster": codes})
+    gold = cases[["case_id"]].assign(dimension="overall", choice=np.array(["A", "B"])[labels])
+    unit = "case_id" if clusters is None else "cluster"
+    rows = accuracy(panel, gold, cases, cluster=unit, resamples=RESAMPLES)
     truth = np.mean([ties / 2 + (1 - ties) * share for share in right])
     low, high = rows["decisive_accuracy_low"], rows["decisive_accuracy_high"]
     return float(((low <= truth) & (truth <= high)).mean())
