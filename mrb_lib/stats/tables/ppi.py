@@ -186,7 +186,6 @@ def _win_rates(data: _Sides, share: float | None, sampling: Sampling, seed: int)
             has & mask[at, None] for mask in (data.decided & keep, data.decided, keep, hidden)
         )
         made = powered_mean(y, f, labelled, seen, unseen, clusters)
-        ends, alone = intervals.t(made.helped, 0.0), intervals.t(made.classical, 0.0)
         n, n_seen, n_unseen = (mask.sum(axis=0) for mask in (labelled, seen, unseen))
         columns = {
             "judge": np.arange(f.shape[1]),
@@ -197,18 +196,14 @@ def _win_rates(data: _Sides, share: float | None, sampling: Sampling, seed: int)
             "n_excluded": len(at) - n_seen - n_unseen,
             "n_clusters": made.helped.clusters,
             "largest": made.helped.largest,
-            "estimate": made.helped.value,
-            "low": ends.low,
-            "high": ends.high,
-            "classical_estimate": made.classical.value,
-            "classical_low": alone.low,
-            "classical_high": alone.high,
             "full_estimate": np.nan if share is None else divide((y * every).sum(axis=0), every.sum(axis=0)),
             "lambda": made.power,
-            "variance": made.helped.error**2,
-            "classical_variance": made.classical.error**2,
-            "reason": [None if count >= 2 else NO_LABELS for count in n],
+            "reason": np.where(n < 2, NO_LABELS, None),
         }
+        for name, e in (("", made.helped), ("classical_", made.classical)):
+            low, high, _ = intervals.t(e, 0.0)
+            of_name = {"estimate": e.value, "low": low, "high": high, "variance": e.error**2}
+            columns |= {f"{name}{column}": values for column, values in of_name.items()}
         frames.append(pd.DataFrame(columns))
     rows = pd.concat(frames, ignore_index=True).assign(part=ESTIMATE if share is None else WHAT_IF)
     none = rows["reason"].isna() & (rows["n_unlabelled"] == 0)
