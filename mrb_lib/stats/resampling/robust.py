@@ -4,7 +4,7 @@ A ratio of sums over clusters has, to first order, the variance of the sum of it
 residuals by cluster: what a bootstrap of clusters estimates as well, here in closed
 form, with Student's t for few clusters. It serves where thousands of columns are asked for
 and where a share of 0 or 1 must not get an interval without width: where all clusters are alike, there is no
-error to go by, and the interval is null but for shares.
+error to go by, and the interval is null.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 from scipy import special
 
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
-from mrb_lib.stats.resampling.intervals import wilson
 from mrb_lib.stats.resampling.quantiles import CONFIDENCE
 from mrb_lib.stats.subfields import Group
 
@@ -219,44 +218,6 @@ def t_test(estimate: Estimate) -> FloatArray:
     """The two-sided p of the value being 0, by Student's t with clusters - 1 degrees of freedom; NaN without error."""
     statistic = np.abs(estimate.value) / _some_error(estimate)
     return np.asarray(np.minimum(1.0, 2 * special.stdtr(estimate.clusters - 1, -statistic)))
-
-
-def share_interval(estimate: Estimate) -> tuple[FloatArray, FloatArray]:
-    """The 95% interval of a share, within 0 and 1 and never without width.
-
-    Wilson's interval for the number of independent observations that would have the
-    cluster-robust standard error (Korn and Graubard 1998, Survey Methodology 24:193),
-    with Student's t. Where there is no error to go by, as at 0 and 1, that number is the number of
-    clusters, and the quantile the normal one.
-    """
-    return wilson(estimate.value, *independent_size(estimate, estimate.value * (1 - estimate.value)))
-
-
-def independent_size(estimate: Estimate, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """How many independent observations of this variance have the estimate's error, and the squared quantile to use.
-
-    Where there is no error to go by, that number is the number of clusters, and the quantile the normal one.
-    """
-    certain = (spread < _NO_SPREAD) | (estimate.error < _NO_SPREAD)
-    z2 = np.where(certain, special.ndtri((1 + CONFIDENCE) / 2), t_quantile(estimate.clusters)) ** 2
-    size = np.where(certain, estimate.clusters, divide(spread, np.where(certain, 1.0, estimate.error**2)))
-    return np.where(np.isnan(estimate.error), np.nan, size), z2
-
-
-def log_interval(estimate: Estimate) -> tuple[FloatArray, FloatArray]:
-    """The 95% interval of something above 0, on the scale of its logarithm; NaN where it is 0 or has no error."""
-    positive = estimate.value > _NO_SPREAD
-    half = t_quantile(estimate.clusters) * divide(_some_error(estimate), np.where(positive, estimate.value, 0.0))
-    half = np.minimum(half, _WIDEST)
-    return estimate.value * np.exp(-half), estimate.value * np.exp(half)
-
-
-def logit_interval(estimate: Estimate) -> tuple[FloatArray, FloatArray]:
-    """The 95% interval of something from 0 to 1, on the scale of log-odds; NaN where it is 0 or 1 or has no error."""
-    spread = estimate.value * (1 - estimate.value)
-    half = t_quantile(estimate.clusters) * divide(_some_error(estimate), spread)
-    centre = special.logit(np.where(spread > _NO_SPREAD, estimate.value, np.nan))
-    return special.expit(centre - half), special.expit(centre + half)
 
 
 def _some_error(estimate: Estimate) -> FloatArray:

@@ -198,7 +198,7 @@ def _win_rates(data: _Sides, share: float | None, sampling: Sampling, seed: int)
             "largest": made.helped.largest,
             "full_estimate": np.nan if share is None else divide((y * every).sum(axis=0), every.sum(axis=0)),
             "lambda": made.power,
-            "reason": np.where(n < 2, NO_LABELS, None),
+            "reason": [None if count >= 2 else NO_LABELS for count in n],
         }
         for name, e in (("", made.helped), ("classical_", made.classical)):
             low, high, _ = intervals.t(e, 0.0)
