@@ -21,11 +21,10 @@ NAMES = {
 }
 UNITS = {"seconds": "time a case", "tokens": "tokens a case", "size": "members"}
 MEMBER = {"shapley": "Added on joining (Shapley)", "leave_one_out": "Lost by leaving"}
-_STYLE = dict(zip((*NAMES, "greedy", "random"), SERIES, strict=True))
-_GREEDY = "members chosen on other cases"
+_RANDOM = "random members"
+_STYLE = dict(zip((*NAMES, _RANDOM), SERIES, strict=False))
 _COST_STYLE = {
     "single judge": (COLOURS["judge"], "o"),
-    _GREEDY: _STYLE["greedy"],
     **{text: _STYLE[kind] for kind, text in NAMES.items() if kind != "best_single"},
 }
 
@@ -34,9 +33,8 @@ _COST_STYLE = {
     "jury-sizes",
     title="Accuracy of juries by size",
     caption=(
-        "Accuracy on {dimension} of juries by majority: the mean over random members, and members added one by one "
-        "because they helped most on other cases; the juries of all judges at the right, with 95% cluster-bootstrap "
-        "intervals."
+        "Accuracy on {dimension} of juries by majority, the mean over random members, and of the juries of all judges "
+        "at the right; 95% cluster-bootstrap intervals."
     ),
     reading=(
         "Where the curve of random members is flat, more judges buy nothing: they err together. A weighted jury above "
@@ -50,17 +48,16 @@ def sizes(table: pd.DataFrame) -> Paper:
 
     Parameters
     ----------
-    table : rows of `jury` of one dimension: part, kind, order, size, accuracy, low, high
+    table : rows of `jury` of one dimension: part, kind, size, accuracy, low, high
     """
     figure = canvas(PAGE * 0.72, 2.9)
     axes = figure.subplots()
     largest = int(table["size"].max()) if table["size"].notna().any() else 1
-    for order, text in (("random", "random members"), ("greedy", _GREEDY)):
-        rows = table[(table["order"] == order) & table["accuracy"].notna()].sort_values("size")
-        colour, marker = _STYLE[order]
-        size, value, low, high = (rows[name].to_numpy(dtype=float) for name in ("size", "accuracy", "low", "high"))
-        axes.fill_between(size, low, high, color=colour, alpha=0.18, linewidth=0)
-        axes.plot(size, value, color=colour, marker=marker, markersize=2.6, label=text, gid=order)
+    rows = table[(table["part"] == "curve") & table["accuracy"].notna()].sort_values("size")
+    colour, marker = _STYLE[_RANDOM]
+    size, value, low, high = (rows[name].to_numpy(dtype=float) for name in ("size", "accuracy", "low", "high"))
+    axes.fill_between(size, low, high, color=colour, alpha=0.18, linewidth=0)
+    axes.plot(size, value, color=colour, marker=marker, markersize=2.6, label=_RANDOM, gid="random")
     _levels(figure, axes, table[table["part"] == "jury"], largest)
     axes.set_xlabel("members")
     axes.xaxis.set_major_locator(MaxNLocator(nbins=10, integer=True))
@@ -114,14 +111,14 @@ def cost(table: pd.DataFrame) -> Paper:
 
     Parameters
     ----------
-    table : rows of the table `jury` of one dimension: part, kind, judge, order, size, accuracy, seconds, tokens and
+    table : rows of the table `jury` of one dimension: part, kind, judge, size, accuracy, seconds, tokens and
         their Pareto flags; see `cost_measure` for which of them is drawn
     """
     measure = cost_measure(table)
     figure = canvas(PAGE * 0.78, 3.1)
     axes = figure.subplots()
     kind = table["kind"].where(table["part"] == "jury").replace(NAMES)
-    kind = kind.mask(table["part"] == "single", "single judge").mask(table["order"] == "greedy", _GREEDY)
+    kind = kind.mask(table["part"] == "single", "single judge")
     points = table.assign(kind=kind)[table[measure].notna() & table["accuracy"].notna() & kind.isin(list(_COST_STYLE))]
     styles = {name: style for name, style in _COST_STYLE.items() if name in set(points["kind"])}
     if len(points):

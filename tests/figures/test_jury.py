@@ -24,10 +24,9 @@ def table(judges: int, *, costs: bool = True) -> pd.DataFrame:
         rows.append(
             {"part": "jury", "kind": kind, "size": size, "accuracy": rng.uniform(0.7, 0.9), "seconds": 50.0 * size}
         )
-    for order, most in (("random", judges), ("greedy", min(judges, 5))):
-        for size in range(1, most + 1):
-            row = {"part": "curve", "order": order, "size": size, "accuracy": 0.6 + 0.3 * (1 - 1 / size)}
-            rows.append({**row, "seconds": 20.0 * size})
+    for size in range(1, judges + 1):
+        row = {"part": "curve", "size": size, "accuracy": 0.6 + 0.3 * (1 - 1 / size)}
+        rows.append({**row, "seconds": 20.0 * size})
     out = pd.DataFrame(rows)
     out["low"], out["high"] = out["accuracy"] - 0.02, out["accuracy"] + 0.02
     if not costs:
@@ -44,13 +43,12 @@ def line(axes, gid: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("judges", [2, 32])
-def test_sizes_draw_both_curves_and_every_jury(judges: int, flaws) -> None:
+def test_sizes_draw_the_curve_and_every_jury(judges: int, flaws) -> None:
     rows = table(judges)
     figure = jury.sizes(rows)
     axes = figure.axes[0]
-    for order in ("random", "greedy"):
-        expected = rows.loc[rows["order"] == order, ["size", "accuracy"]].to_numpy(dtype=float)
-        assert line(axes, order) == pytest.approx(expected)
+    expected = rows.loc[rows["part"] == "curve", ["size", "accuracy"]].to_numpy(dtype=float)
+    assert line(axes, "random") == pytest.approx(expected)
     for kind in jury.NAMES:
         assert line(axes, kind)[0, 1] == rows.loc[rows["kind"] == kind, "accuracy"].iloc[0]
     assert flaws(figure) == []
@@ -63,13 +61,13 @@ def test_cost_joins_what_is_not_beaten(judges: int, flaws) -> None:
     best = rows[rows["pareto_seconds"] == 1].sort_values("seconds")
     assert line(figure.axes[0], "pareto") == pytest.approx(best[["seconds", "accuracy"]].to_numpy(dtype=float))
     points = next(item for item in figure.axes[0].collections if item.get_gid() == "values")
-    shown = rows[rows["part"].eq("single") | rows["order"].eq("greedy") | rows["part"].eq("jury")]
+    shown = rows[rows["part"].isin(["single", "jury"])]
     shown = shown[shown["kind"] != "best_single"]
     expected = shown[["seconds", "accuracy"]].sort_values(["seconds", "accuracy"]).to_numpy(dtype=float)
     drawn = np.asarray(points.get_offsets(), dtype=float)
     assert drawn[np.lexsort(drawn.T[::-1])] == pytest.approx(expected)
     names = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert names[:2] == ["single judge", "members chosen on other cases"]
+    assert names[:2] == ["single judge", "majority of all"]
     assert names[-1] == "not beaten in both"
     if judges == 2:
         assert flaws(figure) == []

@@ -70,6 +70,11 @@ def accuracy(
     return rows[rows["dimension"] != "average"].reset_index(drop=True)
 
 
+def jury(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, **options: Any) -> pd.DataFrame:
+    """The table `jury` of frames."""
+    return rows_of("jury", cases, verdicts, gold, **options)
+
+
 def significance(
     verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, *, margin: float | None = None, **options: Any
 ) -> pd.DataFrame:

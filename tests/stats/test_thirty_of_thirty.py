@@ -7,8 +7,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from mrb_lib.stats.engines import agreement_between
-from mrb_lib.stats.juries import jury
-from tests.stats.small_tables import accuracy, annotations_of, cases_of, ceiling, gold_of, rows_of, verdicts_of
+from tests.stats.small_tables import accuracy, annotations_of, cases_of, ceiling, gold_of, jury, rows_of, verdicts_of
 
 GOLD = "AB" * 15
 RIGHT = verdicts_of({(judge, order): GOLD for judge in "jk" for order in ("AB", "BA")})

@@ -26,8 +26,8 @@ from mrb_lib.review.failures.lists import (
     unsure_cases,
 )
 from mrb_lib.review.failures.query import Query, to_fragment
-from mrb_lib.stats.juries.table import missed_by_juries
 from mrb_lib.stats.subfields import subfield_values
+from mrb_lib.stats.tables.jury import missed_by_juries
 from mrb_lib.tables.schema import NO_PROBE
 
 

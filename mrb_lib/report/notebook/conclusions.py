@@ -14,6 +14,7 @@ from mrb_lib.report.notebook.one_judge import cell
 from mrb_lib.stats.contrasts import ALPHA
 from mrb_lib.stats.core.table import TABLES
 from mrb_lib.stats.phrases import number, of_judges, of_judges_towards, on, opening, percent, points, some
+from mrb_lib.stats.tables.jury import against_one
 from mrb_lib.stats.tables.ranking import most_alike
 
 _KRIPPENDORFF = "krippendorff_alpha"
@@ -403,16 +404,14 @@ def juries(table: pd.DataFrame, *, dimension: str) -> str:
     known = table[(table["kind"] != "best_single") & table["accuracy"].notna()]
     if known.empty:
         return f"No jury can be scored {on(dimension)}."
-    best = known.sort_values("decisive_accuracy", ascending=False, kind="stable").iloc[0]
+    best = known.sort_values("rank", kind="stable").iloc[0]
     if not best["decisive_accuracy_low"] > 0.5:
         return f"No jury of all {int(best['size'])} judges is shown to be better than a constant {on(dimension)}."
-    low, high = best["crossfit_difference_low"], best["crossfit_difference_high"]
-    shown = "better than" if low > 0 else "worse than" if high < 0 else "not shown to differ from"
     return (
         f"The best jury of all {int(best['size'])} judges {on(dimension)} by decisive accuracy "
         f"({best['kind'].replace('_', ' ')}) has {percent(best, 'decisive_accuracy')} (a constant has 50%); its "
-        f"accuracy is {percent(best, 'accuracy', 'low', 'high')}. It is {shown} the judge that is best on other cases: "
-        f"{points(best, 'crossfit_difference')}."
+        f"accuracy is {percent(best, 'accuracy', 'low', 'high')}. It is {against_one(best, table)} the judge that is "
+        f"best on other cases: {points(best, 'crossfit_difference')}."
     )
 
 

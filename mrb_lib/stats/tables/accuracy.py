@@ -162,7 +162,7 @@ def accuracy(analysis: Analysis, *, references: float = 1) -> pd.DataFrame:
         **_against_gold(verdicts, labels, policy, np.isfinite(scores.answered)),
     }
     rows, made = grid(analysis, verdicts.cells, measures, verdicts.seen)
-    rows = rows.join(_decisive_ends(analysis, worth, sides)).join(_macro(analysis, made["accuracy"]))
+    rows = rows.join(decisive_ends(analysis, worth, sides)).join(_macro(analysis, made["accuracy"]))
     rows["group"] = np.repeat(np.arange(len(analysis.parts)), len(verdicts.cells))
     ranks = [ranking(verdicts, labels, policy, part.cases) for part in analysis.parts]
     for name in ("rank", "n_common"):
@@ -277,7 +277,7 @@ def cohen_kappa(sums: np.ndarray) -> np.ndarray:
     return np.where(several, divide(agreed - by_chance, 1 - by_chance), np.nan)
 
 
-def _decisive_ends(analysis: Analysis, worth: FloatArray, sides: BoolArray) -> pd.DataFrame:
+def decisive_ends(analysis: Analysis, worth: FloatArray, sides: BoolArray) -> pd.DataFrame:
     """Wilson's interval of decisive accuracy, as of a mean in which both sides weigh alike."""
     frames = []
     for part in analysis.parts:

@@ -232,9 +232,9 @@ def test_significance_calls_nobody_equivalent_without_a_margin(row: int, shown: 
 def test_juries_says_whether_the_jury_is_better_than_the_best_judge() -> None:
     ends = {"crossfit_difference": 0.04, "crossfit_difference_low": 0.01, "crossfit_difference_high": 0.07}
     table = rows(
-        {"kind": "majority", "accuracy": 0.8, "low": 0.7, "high": 0.9, "decisive_accuracy": 0.85, **ends},
-        {"kind": "weighted", "accuracy": 0.9, "low": 0.7, "high": 0.9, "decisive_accuracy": 0.5, **ends},
-        {"kind": "best_single", "accuracy": 0.9, "low": 0.8, "high": 1.0, "decisive_accuracy": 0.9},
+        {"kind": "majority", "accuracy": 0.8, "low": 0.7, "high": 0.9, "decisive_accuracy": 0.85, "rank": 1, **ends},
+        {"kind": "weighted", "accuracy": 0.9, "low": 0.7, "high": 0.9, "decisive_accuracy": 0.5, "rank": 3, **ends},
+        {"kind": "best_single", "accuracy": 0.76, "low": 0.7, "high": 0.8, "decisive_accuracy": 0.8},
         size=5, decisive_accuracy_low=0.6, decisive_accuracy_high=0.9,
     )  # fmt: skip
     text = conclusions.juries(table, dimension="overall")
@@ -244,6 +244,8 @@ def test_juries_says_whether_the_jury_is_better_than_the_best_judge() -> None:
     none = conclusions.juries(table.assign(decisive_accuracy_low=0.4), dimension="overall")
     assert none == "No jury of all 5 judges is shown to be better than a constant overall."
     assert "It is better than the judge that is best on other cases: +4 points [+1, +7]." in text
+    decides = table.assign(decisive_accuracy=table["decisive_accuracy"].where(table["kind"] != "best_single", 0.9))
+    assert "not shown to differ from" in conclusions.juries(decides, dimension="overall")
     table["crossfit_difference_low"] = -0.01
     assert "not shown to differ from" in conclusions.juries(table, dimension="overall")
 

@@ -9,20 +9,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.accuracy.decisive import NO_DECISIVE, ONE_SIDE
 from mrb_lib.stats.core.panel import as_panel
-from mrb_lib.stats.juries import jury
-from mrb_lib.stats.juries.reading import sentence
-from mrb_lib.stats.juries.rows import cheapest
-from mrb_lib.stats.juries.scores import joining, orderings, sampled
-from mrb_lib.stats.juries.tally import tally
-from mrb_lib.stats.juries.votes import dawid_skene, folds, largest, majority, weights
+from mrb_lib.stats.juries import Members, Orders, folds, joined, largest, orders_of, weights
+from mrb_lib.stats.tables.jury import best_jury, cheapest
+from mrb_lib.stats.verdicts import Verdicts
 from mrb_lib.tables.schema import POLICIES
-from tests.stats.small_tables import accuracy, cases_of, gold_of, random_verdicts, verdicts_of
+from tests.stats.small_tables import accuracy, cases_of, gold_of, jury, random_verdicts, verdicts_of
 
 
 def part(rows: pd.DataFrame, name: str) -> pd.DataFrame:
     return rows[rows["part"] == name]
+
+
+def members_of(verdicts: pd.DataFrame, n: int) -> Members:
+    return Members.of(Verdicts.of(as_panel(verdicts, cases_of(n)["case_id"])), 0)
 
 
 def three() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -33,8 +33,8 @@ def three() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
 def test_the_majority_by_hand() -> None:
     """Votes AAA AAB ABB BAB BBA BTA ??? ABT: A A B B B tie null tie."""
     verdicts, gold, cases = three()
-    choice = majority(as_panel(verdicts, cases["case_id"]).choice)[0, :, 0, 0]
-    assert choice.tolist() == [0, 0, 1, 1, 1, 2, -1, 2]
+    choice = members_of(verdicts, 8).majority(np.ones((1, 3)))
+    assert choice.tolist() == [[0, 0, 1, 1, 1, 2, -1, 2]]
     rows = jury(verdicts, gold, cases, resamples=50)
     found = part(rows, "jury").set_index("kind").loc["majority"]
     assert found["accuracy"] == pytest.approx((4 + 0.5 + 0.5) / 8)
@@ -82,7 +82,7 @@ def test_shapley_sums_to_the_accuracy_of_the_majority_less_that_of_a_coin(judges
     assert (members["shapley_high"] - members["shapley_low"] >= sampling).all()
     expected = part(rows, "jury").iloc[0]["accuracy"] - coin(verdicts, gold, cases)
     assert members["shapley"].sum() == pytest.approx(expected)
-    exact = judges <= 12
+    exact = judges <= 8
     assert (members["n_orderings"] == (math.factorial(6) if exact else 64)).all()
     assert ((members["monte_carlo_error"] == 0) == exact).all()
 
@@ -113,16 +113,69 @@ def coins_where_half_of_gold_is_a_tie(n: int = 300) -> tuple[pd.DataFrame, pd.Da
     return verdicts_of(said), gold_of("".join(generator.choice(["A", "B"], n // 2)) + "T" * (n // 2)), cases_of(n)
 
 
-@pytest.mark.parametrize(("policy", "constant"), [("balanced", 0.75), ("official", 0.5)])
-def test_a_jury_that_says_tie_for_want_of_weights_is_not_named_the_best(policy: str, constant: float) -> None:
+@pytest.mark.parametrize("policy", ["balanced", "official"])
+def test_a_jury_of_judges_that_guess_does_not_collapse_to_a_tie_and_is_not_named_the_best(policy: str) -> None:
+    """Fault 13: for want of weights it tied everywhere and had .75 by `balanced`, .5 by `official`, the highest."""
     rows = jury(*coins_where_half_of_gold_is_a_tie(), policy=policy, resamples=50)
-    weighted = part(rows, "jury").set_index("kind").loc["weighted"]
-    assert weighted["accuracy"] == constant == part(rows, "jury")["accuracy"].max()
-    assert weighted["decisive_accuracy"] == 0.5
-    said = sentence(rows)
-    assert f"{constant:.0%}" not in said
-    assert "better than the one judge" not in said
+    juries = part(rows, "jury").set_index("kind")
+    assert juries.loc["weighted", "accuracy"] <= juries.loc["majority", "accuracy"] + 0.05
+    said = best_jury(rows)
     assert "constant" in said
+    assert "better than the one judge" not in said
+
+
+def test_a_judge_that_always_ties_has_no_weight() -> None:
+    """Fault 13: where most gold labels are ties it had the largest weight, and the weighted jury said what it says."""
+    generator = np.random.default_rng(1)
+    letters = "".join(generator.choice(["A", "B"], 60)) + "T" * 140
+    gold, cases = gold_of(letters), cases_of(200)
+    said = {("tie", "AB"): "T" * 200}
+    for name in "jk":
+        wrong = {"A": "B", "B": "A", "T": "A"}
+        right = generator.random(200) < 0.85
+        said[name, "AB"] = "".join(c if ok else wrong[c] for c, ok in zip(letters, right, strict=True))
+    members = members_of(verdicts_of(said), 200)
+    labels = np.array([{"A": 0, "B": 1, "T": 2}[c] for c in letters])
+    weight = weights(members, labels, folds(np.arange(200), 0))
+    assert (weight[:, members.names.index("tie")] == 0).all()
+    assert (np.delete(weight, members.names.index("tie"), axis=1) > 0.5).all()
+    found = part(jury(verdicts_of(said), gold, cases, resamples=0), "jury").set_index("kind")
+    assert found.loc["weighted", "decisive_accuracy"] > 0.75
+    assert found.loc["weighted", "best_judge"] != "tie"
+
+
+def test_no_jury_is_better_than_a_judge_that_decides_as_well() -> None:
+    """Fault 13: a jury that only ties more than the best judge earns more by `balanced`, and is not called better."""
+    generator = np.random.default_rng(2)
+    letters = "".join(generator.choice(["A", "B"], 100)) + "T" * 300
+    label = np.array([{"A": 0, "B": 1, "T": 2}[c] for c in letters])
+    said = {}
+    for name in "jk":
+        guess = generator.integers(0, 2, 400)
+        right = (generator.random(400) < 0.8) & (label < 2)
+        said[name, "AB"] = "".join("AB"[v] for v in np.where(right, label, np.where(label < 2, 1 - label, guess)))
+    rows = jury(verdicts_of(said), gold_of(letters), cases_of(400), resamples=200)
+    majority = part(rows, "jury").set_index("kind").loc["majority"]
+    one = part(rows, "jury").set_index("kind").loc["best_single"]
+    assert majority["crossfit_difference_low"] > 0
+    assert abs(majority["decisive_accuracy"] - one["decisive_accuracy"]) < 0.05
+    decided = majority["decisive_accuracy"] > one["decisive_accuracy"]
+    assert ("is better than" in best_jury(rows)) == decided
+
+
+def test_a_judge_of_the_easiest_cases_is_not_the_best() -> None:
+    """Fault 11: it is right on all of the 40 cases that it judged, where both others are right as well."""
+    letters = "AB" * 100
+    turned = letters.translate(str.maketrans("AB", "BA"))
+    good = "".join(c if i < 160 else t for i, (c, t) in enumerate(zip(letters, turned, strict=True)))
+    fair = "".join(c if i < 150 else t for i, (c, t) in enumerate(zip(letters, turned, strict=True)))
+    said = {("easy", "AB"): letters[:40] + "-" * 160, ("good", "AB"): good, ("fair", "AB"): fair}
+    rows = jury(verdicts_of(said), gold_of(letters), cases_of(200), resamples=50)
+    assert set(part(rows, "jury")["best_judge"]) == {"good"}
+    single = part(rows, "single").set_index("judge")
+    assert single["accuracy"].idxmax() == "easy"
+    assert pd.isna(single.loc["easy", "rank"])
+    assert part(rows, "jury").set_index("kind").loc["best_single", "n"] == 200
 
 
 def test_a_jury_better_than_a_constant_is_named() -> None:
@@ -130,8 +183,8 @@ def test_a_jury_better_than_a_constant_is_named() -> None:
     right = verdicts.merge(gold, on=["case_id", "dimension"], suffixes=("", "_gold"))["choice_gold"]
     knowing = verdicts.assign(choice=right.where(verdicts["judge"].isin(["j0", "j1", "j2"]).to_numpy(), "A").to_numpy())
     rows = jury(knowing, gold, cases, resamples=50)
-    assert "constant" not in sentence(rows)
-    assert "100%" in sentence(rows)
+    assert "constant" not in best_jury(rows)
+    assert "100%" in best_jury(rows)
 
 
 def test_decisive_accuracy_is_that_of_the_table_accuracy() -> None:
@@ -140,20 +193,36 @@ def test_decisive_accuracy_is_that_of_the_table_accuracy() -> None:
     names = ["decisive_accuracy", "decisive_accuracy_low", "decisive_accuracy_high"]
     found = part(jury(verdicts, gold, cases, resamples=0), "single").set_index("judge")
     expected = accuracy(verdicts, gold, cases, resamples=0).set_index("judge")
-    # `accuracy` has CR2, `jury` not yet: the ends of their intervals differ by some .00001.
-    pd.testing.assert_frame_equal(found[names], expected.loc[found.index, names], rtol=0, atol=5e-5)
+    pd.testing.assert_frame_equal(found[names], expected.loc[found.index, names])
     of_juries = part(jury(verdicts, gold, cases, resamples=0), "jury")
     assert of_juries[names].notna().all(axis=None)
 
 
-@pytest.mark.parametrize(("letters", "why"), [("T" * 40, NO_DECISIVE), ("AT" * 20, ONE_SIDE), ("AAAAAAAB" * 5, "")])
-def test_a_decisive_accuracy_that_is_undefined_says_why(letters: str, why: str) -> None:
+@pytest.mark.parametrize(("letters", "known"), [("T" * 40, False), ("AT" * 20, False), ("AAAAAAAB" * 5, True)])
+def test_a_decisive_accuracy_that_is_undefined_says_why(letters: str, known: bool) -> None:
     verdicts = random_verdicts(np.random.default_rng(3), 40, 3)
     rows = jury(verdicts, gold_of(letters), cases_of(40), resamples=0)
     for name in ("jury", "single"):
         said = part(rows, name)
-        assert said["decisive_accuracy"].isna().eq(why != "").all()
-        assert said["reason"].str.contains(why or "decisive", regex=False).eq(why != "").all()
+        assert said["decisive_accuracy"].notna().eq(known).all()
+        assert said["reason"].str.contains("gold names one side only", regex=False).eq(not known).all()
+    assert ("constant" in best_jury(rows)) or known
+
+
+def accuracy_of_all(members: Members, label: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The accuracy of every jury, by the number that its members make in binary, and these numbers' powers."""
+    m = len(members.said)
+    who = np.array(list(itertools.product([False, True], repeat=m)))[1:]
+    value = members.score(members.majority(who), label[:, None], "official").mean(axis=0)
+    powers = 2 ** np.arange(m)[::-1]
+    return np.concatenate([[0.5], value])[np.argsort(np.concatenate([[0], who @ powers]))], powers
+
+
+def sampled(value: np.ndarray, powers: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Shapley's values by sampled orders, and their Monte-Carlo errors."""
+    plan: Orders = orders_of(len(powers), seed, exact_up_to=0)
+    own = value[plan.who @ powers]
+    return plan.gain.T @ own + 0.5 * plan.of_coin, plan.error(own, 0.5)
 
 
 def test_all_juries_say_what_sampled_orders_do_not() -> None:
@@ -164,26 +233,24 @@ def test_all_juries_say_what_sampled_orders_do_not() -> None:
     for i in range(6):
         right = generator.random(300) < np.clip(0.9 - 0.1 * i * hard, 0.4, 0.9)
         said[f"j{i}", "AB"] = "".join("AB"[value] for value in np.where(right, label, 1 - label))
-    panel = as_panel(verdicts_of(said), cases_of(300)["case_id"])
-    votes = tally(panel, label[None], "official")
-    counted = np.ones((1, 300), dtype=bool)
-    exact = joining(votes, counted, 0)
-    value: dict[frozenset[int], float] = {frozenset(): 0.5}
-    for size in range(1, 7):
-        for some in itertools.combinations(range(6), size):
-            sums = votes.votes[:, list(some)].sum(axis=1, keepdims=True)
-            value[frozenset(some)] = float(votes.scores(sums).mean())
+    members = members_of(verdicts_of(said), 300)
+    exact = joined(members, label[:, None], "official", 0)
+    value, powers = accuracy_of_all(members, label)
     expected = np.zeros(6)
     for order in itertools.permutations(range(6)):
         for place, member in enumerate(order):
-            expected[member] += value[frozenset(order[: place + 1])] - value[frozenset(order[:place])]
-    np.testing.assert_allclose(exact.added.mean(axis=2)[:, 0], expected / 720, atol=1e-12)
-    assert (exact.tried, exact.error.max(), exact.formed[:, 0].tolist()) == (720, 0.0, [6, 15, 20, 15, 6, 1])
-    few = [sampled(votes, counted, np.full((1, 300), 0.5), seed) for seed in range(200)]
-    estimates = np.array([each.added.mean(axis=2)[:, 0] for each in few])
+            before, after = (int(powers[list(order[:end])].sum()) for end in (place, place + 1))
+            expected[member] += value[after] - value[before]
+    np.testing.assert_allclose(exact.shapley.mean(axis=0), expected / 720, atol=1e-12)
+    assert (exact.n_orders, exact.error.max(), exact.formed.tolist()) == (720, 0.0, [6, 15, 20, 15, 6, 1])
+    drawn = [sampled(value, powers, seed) for seed in range(200)]
+    table = joined(members, label[:, None], "official", 7, exact_up_to=0)
+    np.testing.assert_allclose(table.shapley.mean(axis=0), drawn[7][0], atol=1e-12)
+    np.testing.assert_allclose(table.error, drawn[7][1], atol=1e-12)
+    estimates = np.array([each for each, _ in drawn])
     wrong = (estimates.argsort(axis=1) != expected.argsort()).any(axis=1)
     assert wrong.mean() > 0.1
-    z = (estimates - expected / 720) / np.array([each.error[:, 0] for each in few])
+    z = (estimates - expected / 720) / np.array([error for _, error in drawn])
     assert 0.8 < z.std() < 1.1
     assert (np.abs(z) < 1.96).mean() > 0.93
 
@@ -207,14 +274,15 @@ def test_shapley_of_complete_verdicts_is_the_textbook_formula() -> None:
             shares.append(weight * (value[tuple(sorted((*some, judge)))] - value[some]))
         assert members.loc[judge, "shapley"] == pytest.approx(sum(shares))
         assert members.loc[judge, "leave_one_out"] == pytest.approx(value[("j", "k", "l")] - value[tuple(others)])
-    curve = part(rows, "curve").query("order == 'random'").set_index("size")["accuracy"]
+    curve = part(rows, "curve").set_index("size")["accuracy"]
     assert curve[1] == pytest.approx(np.mean([value[(name,)] for name in "jkl"]))
     assert curve[2] == pytest.approx(np.mean([value[pair] for pair in itertools.combinations("jkl", 2)]))
     assert curve[3] == pytest.approx(value[("j", "k", "l")])
 
 
 def test_each_sampled_order_is_followed_by_its_reverse() -> None:
-    orders = orderings(7, 0)
+    orders = orders_of(7, 0, exact_up_to=0).orders
+    assert orders is not None
     assert (np.sort(orders, axis=1) == np.arange(7)).all()
     np.testing.assert_array_equal(orders[1::2], orders[::2, ::-1])
     assert len(np.unique(orders[::2], axis=0)) > 0.9 * len(orders) / 2
@@ -229,11 +297,10 @@ def test_the_monte_carlo_error_of_each_member_is_the_spread_over_seeds() -> None
         (f"j{i:02d}", "AB"): "".join("AB"[v] for v in np.where(row, label, 1 - label)) for i, row in enumerate(right)
     }
     said["j00", "AB"] = "A" * 120
-    votes = tally(as_panel(verdicts_of(said), cases_of(120)["case_id"]), label[None], "official")
-    counted = np.ones((1, 120), dtype=bool)
-    drawn = [sampled(votes, counted, np.full((1, 120), 0.5), seed) for seed in range(200)]
-    spread = np.std([each.added.mean(axis=2)[:, 0] for each in drawn], axis=0, ddof=1)
-    claimed = np.sqrt(np.mean([each.error[:, 0] ** 2 for each in drawn], axis=0))
+    value, powers = accuracy_of_all(members_of(verdicts_of(said), 120), label)
+    drawn = [sampled(value, powers, seed) for seed in range(200)]
+    spread = np.std([each for each, _ in drawn], axis=0, ddof=1)
+    claimed = np.sqrt(np.mean([error**2 for _, error in drawn], axis=0))
     assert (spread / claimed > 0.8).all()
     assert (spread / claimed < 1.2).all()
 
@@ -246,10 +313,10 @@ def test_no_case_judges_its_own_weights() -> None:
         (name, "AB"): "".join("AB"[label if generator.random() < 0.8 else 1 - label] for label in labels[0])
         for name in "jkl"
     }
-    panel = as_panel(verdicts_of(said), cases_of(50)["case_id"])
+    members = members_of(verdicts_of(said), 50)
     fold = folds(np.arange(50), 0)
     turned = np.where(fold == 2, 1 - labels, labels)
-    before, after = weights(panel.choice, labels, fold), weights(panel.choice, turned, fold)
+    before, after = weights(members, labels[0], fold), weights(members, turned[0], fold)
     assert after[2] == pytest.approx(before[2])
     assert not np.allclose(after[1], before[1])
     together = folds(np.repeat(np.arange(10), 5), 0).reshape(10, 5)
@@ -262,17 +329,16 @@ def test_the_weight_is_the_log_odds() -> None:
     fold = np.arange(50) % 5
     wrong = {5 * i + i % 5 for i in range(5)}
     j = "".join({"A": "B", "B": "A"}[c] if i in wrong else c for i, c in enumerate(gold))
-    panel = as_panel(verdicts_of({("j", "AB"): j, ("k", "AB"): "A" * 50}), cases_of(50)["case_id"])
-    labels = np.array([[0, 1] * 25])
-    found = weights(panel.choice, labels, fold)
-    assert found[:, 0, 0] == pytest.approx(np.log(37 / 5))
-    assert found[:, 1, 0] == pytest.approx(0.0)
+    members = members_of(verdicts_of({("j", "AB"): j, ("k", "AB"): "A" * 50}), 50)
+    found = weights(members, np.array([0, 1] * 25), fold)
+    assert found[:, 0] == pytest.approx(np.log(37 / 5))
+    assert found[:, 1] == pytest.approx(0.0)
 
 
 def test_largest_is_a_tie_where_counts_are_shared_and_null_where_there_are_none() -> None:
-    counts = np.array([[2, 1, 1, 0, 0, 3], [1, 2, 1, 0, 0, 3], [1, 0, 1, 0, 4, 0]])
+    counts = 1.0 * np.array([[2, 1, 1, 0, 0, 3], [1, 2, 1, 0, 0, 3], [1, 0, 1, 0, 4, 0]])
     somebody = np.array([True, True, True, True, True, False])
-    assert largest(counts, somebody).tolist() == [0, 1, 2, -1, 2, -2]
+    assert largest(counts, somebody, 2).tolist() == [0, 1, 2, -1, 2, -2]
 
 
 def test_costs_and_who_is_cheapest_for_its_accuracy() -> None:
@@ -328,7 +394,7 @@ def test_an_order_that_one_judge_lacks_is_read_of_none() -> None:
     said = {("j", "AB"): "AAAAABBB", ("j", "BA"): "BBBBBBBB", ("k", "AB"): "AAAABBBB"}
     rows = jury(verdicts_of(said), gold_of("A" * 8), cases_of(8), resamples=0)
     assert part(rows, "single")["accuracy"].tolist() == [5 / 8, 4 / 8]
-    curve = part(rows, "curve").query("order == 'random'").set_index("size")["accuracy"]
+    curve = part(rows, "curve").set_index("size")["accuracy"]
     assert curve[1] == pytest.approx(9 / 16)
 
 
@@ -337,7 +403,7 @@ def costs_of(rows: pd.DataFrame, dimension: str = "overall") -> dict[str, float]
     return dict(zip(kept["judge"], kept["seconds"], strict=True))
 
 
-def test_costs_are_those_of_the_dimension_by_either_route() -> None:
+def test_costs_are_those_of_the_dimension() -> None:
     """k judged another dimension, too, which makes it no dearer in this one."""
     said = {("j", "AB"): "AABB", ("k", "AB"): "ABBB"}
     more = verdicts_of({("k", "AB"): "AAAA"}, "accuracy").assign(latency_s=10.0)
@@ -345,9 +411,7 @@ def test_costs_are_those_of_the_dimension_by_either_route() -> None:
     gold, cases = pd.concat([gold_of("AABB"), gold_of("AABB", "accuracy")]), cases_of(4)
     whole = jury(verdicts, gold, cases, resamples=0)
     one = jury(verdicts, gold, cases, dimensions=["overall"], resamples=0)
-    panel = as_panel(verdicts, cases["case_id"])
-    route = jury(panel, gold, cases, dimensions=["overall"], resamples=0)
-    assert costs_of(whole) == costs_of(one) == costs_of(route) == {"j": 1.0, "k": 1.0}
+    assert costs_of(whole) == costs_of(one) == {"j": 1.0, "k": 1.0}
     assert costs_of(whole, "accuracy") == {"k": 10.0}
 
 
@@ -422,7 +486,7 @@ def test_parts_agree_with_the_juries_formed_one_by_one(policy: str) -> None:
             kept = jury(verdicts[verdicts["judge"].isin(some)], gold, cases, policy=policy, resamples=0)
             value[some] = float(part(kept, "jury" if size > 1 else "single")["accuracy"].iloc[0])
     rows = jury(verdicts, gold, cases, policy=policy, resamples=0)
-    curve = part(rows, "curve").query("order == 'random'").set_index("size")["accuracy"]
+    curve = part(rows, "curve").set_index("size")["accuracy"]
     members = part(rows, "member").set_index("judge")
     for size in (1, 2, 3):
         assert curve[size] == pytest.approx(np.mean([v for some, v in value.items() if len(some) == size]))
@@ -438,7 +502,7 @@ def test_parts_agree_with_the_juries_formed_one_by_one(policy: str) -> None:
 
 
 def test_differences_say_over_how_many_cases_they_are() -> None:
-    said = {("j", "AB"): "AAAA????", ("k", "AB"): "??AABA??", ("l", "AB"): "????AABA"}
+    said = {("j", "AB"): "AAAA????", ("k", "AB"): "??AABA??", ("l", "AB"): "??AAABAB"}
     rows = part(jury(verdicts_of(said), gold_of("A" * 8), cases_of(8), policy="answered", resamples=0), "jury")
     found = rows.set_index("kind").loc["majority"]
     assert (found["n"], found["n_difference"], found["best_judge"]) == (8, 4, "j")
@@ -450,10 +514,9 @@ def test_where_all_cases_are_in_one_cluster_nothing_is_chosen() -> None:
     verdicts, gold, cases = three()
     rows = jury(verdicts, gold, cases.assign(cluster="one"), resamples=20)
     kinds = part(rows, "jury").set_index("kind")
-    greedy = part(rows, "curve").query("order == 'greedy'")
-    for chosen in (kinds.loc[["weighted", "best_single"]], greedy):
-        assert chosen["accuracy"].isna().all() and (chosen["n"] == 0).all()
-        assert chosen["reason"].str.contains("no other cluster").all()
+    chosen = kinds.loc[["weighted", "best_single"]]
+    assert chosen["accuracy"].isna().all() and (chosen["n"] == 0).all()
+    assert chosen["reason"].str.contains("no other cluster").all()
     assert kinds.loc["majority", "accuracy"] == pytest.approx(5 / 8)
 
 
@@ -463,20 +526,6 @@ def test_many_repeats_are_scored_like_few(policy: str) -> None:
     verdicts = random_verdicts(np.random.default_rng(4), 12, judges=3, repeats=4)
     gold, cases = gold_of("ABTAB-" * 2), cases_of(12)
     rows = jury(verdicts, gold, cases, policy=policy, resamples=0)
-    curve = part(rows, "curve").query("order == 'random'").set_index("size")["accuracy"]
+    curve = part(rows, "curve").set_index("size")["accuracy"]
     assert curve[1] == pytest.approx(part(rows, "single")["accuracy"].mean())
     assert curve[3] == pytest.approx(part(rows, "jury")["accuracy"].iloc[0])
-
-
-def test_dawid_and_skenes_model_is_fitted_to_each_dimension_alone() -> None:
-    """Few judges are fitted to all dimensions in one go, which changes nothing; many are not."""
-    generator = np.random.default_rng(9)
-    choice = generator.integers(-2, 3, (3, 4, 200, 2, 1)).astype(np.int8)
-    choice[:, 3] = np.minimum(choice[:, 3], 1)  # a dimension in which nobody says that they tie
-    together = dawid_skene(choice)
-    for i in range(4):
-        assert (dawid_skene(choice[:, i : i + 1])[0] == together[i]).all()
-    # Six more who never choose say nothing, and are too many for one go.
-    slow = np.concatenate([choice, np.full((6, *choice.shape[1:]), -1, dtype=np.int8)])
-    judged = (choice != -2).any(axis=0)
-    assert (dawid_skene(slow)[judged] == together[judged]).all()
