@@ -49,7 +49,7 @@ SLOW = (
     "figures/test_calibration.py", "replies/test_parse.py", "published", "test_contributing.py", "test_packaging.py",
     "stats/test_bootstrap.py", "stats/test_by_columns.py", "stats/test_seen.py",
     "stats/test_tables.py", "stats/tables", "stats/probes",
-    "stats/juries", "build", "review", "judges/test_answers.py", "judges/test_sent.py", "judges/roster/test_source.py",
+    "build", "review", "judges/test_answers.py", "judges/test_sent.py", "judges/roster/test_source.py",
     "figures/test_paper.py", "figures/test_training.py", "replies/test_parse_meant.py",
 )  # fmt: skip
 

@@ -1,1 +1,0 @@
-"""Mean scores, decisive accuracy and confusion tables, for the tables that are not on the one estimator yet."""
