@@ -51,7 +51,7 @@ class Members:
         slot = 2 * own.repeat + own.order
         present = np.zeros((len(own.cells), int(slot.max(initial=-1)) + 1), dtype=bool)
         present[own.cell, slot] = True
-        common = present.all(axis=0)
+        common = np.asarray(present.all(axis=0), dtype=bool)
         if common.any():
             own = own.where(common[slot])
         key, item = np.unique(own.case * present.shape[1] + 2 * own.repeat + own.order, return_inverse=True)
@@ -147,7 +147,7 @@ def weights(members: Members, gold: IntArray, fold: IntArray) -> FloatArray:
     kinds = 2.0 if tie >= 0 else max(2.0, float(len(np.unique(gold[gold >= 0]))))
     outside = (own[:, None] != np.arange(fold.max(initial=0) + 1)).astype(np.float64)
     share = ((right @ outside + 1.0) / (used @ outside + kinds)).T
-    return np.maximum(np.log(share * (kinds - 1.0) / (1.0 - share)), 0.0)
+    return np.asarray(np.maximum(np.log(share * (kinds - 1.0) / (1.0 - share)), 0.0))
 
 
 def weighted(members: Members, weight: FloatArray, fold: IntArray) -> Choices:

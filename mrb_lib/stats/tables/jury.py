@@ -171,10 +171,10 @@ def _compared(analysis: Analysis, members: Members, fold: np.ndarray) -> pd.Data
     rows = rows.assign(
         part=np.where(is_single, "single", "jury"),
         kind=np.where(is_single, "single", names),
-        judge=np.where(is_single, names, None),
+        judge=pd.Series(names, rows.index).where(is_single),
         size=np.where(is_single | (names == BEST_SINGLE), 1, m),
         rank=ranking(judges, labels, policy).rank,
-        best_judge=np.where(is_single, None, members.names[best] if best >= 0 else None),
+        best_judge=pd.Series(members.names[best] if best >= 0 else None, rows.index, dtype=object).mask(is_single),
         n_difference=np.where(is_single, np.nan, np.isfinite(to_best).sum(axis=0)),
         n_crossfit_difference=np.where(is_single | (names == BEST_SINGLE), np.nan, np.isfinite(to_single).sum(axis=0)),
         reason=_why_none(names, is_single, m),
