@@ -56,7 +56,7 @@ _UNDEFINED: Final = {
     "specificity": "specificity is undefined: no label is acceptable",
     "f1_unacceptable": "f1_unacceptable is undefined: neither the judge nor the clinicians call any unacceptable",
 }
-_SHROUT: Final = "Shrout and Fleiss 1979, doi:10.1037/0033-2909.86.2.420"
+_SHROUT: Final = "Shrout and Fleiss 1979"
 _PROCESS: Final = "Zheng et al. 2024, arXiv 2412.06559"
 _NUMBERS: Final = "with the mean of the clinicians' numbers"
 
