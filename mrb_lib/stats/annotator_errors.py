@@ -1,4 +1,4 @@
-"""How often each annotator errs: by the model of Dawid and Skene, and beside the agreement of the others."""
+"""Error rates of each annotator: by the model of Dawid and Skene, and beside the agreement of the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the choice of the best of n responses, drawn at random from all responses to an item, is expected to bring."""
+"""Expected worth of the best of n responses, drawn at random from all responses to an item."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ RARE = "a label averaged over is absent from most resamples"
 
 
 class Found(NamedTuple):
-    """What each case adds in each cell, shape (cases, cells): the mean over repeats, 0 where the case does not count.
+    """Sums that cases add in each cell, shape (cases, cells): the mean over repeats, 0 where the case does not count.
 
     Attributes
     ----------

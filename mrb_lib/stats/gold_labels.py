@@ -35,7 +35,7 @@ class People:
 
     @cached_property
     def votes(self) -> FloatArray:
-        """How many annotators give each label, shape (cases, dimensions, K)."""
+        """Count the annotators who give each label, shape (cases, dimensions, K)."""
         return np.asarray(self.one_hot(self.labels).sum(axis=2), dtype=np.float64)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""How juries vote: the verdicts of many judges become those of one, which is scored as any judge is."""
+"""Votes of juries: the verdicts of many judges become those of one, which is scored as any judge is."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Choices = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Members:
-    """What the members of a jury say in one dimension, in the orders and repeats that all of them have.
+    """Verdicts of the members of a jury in one dimension, in the orders and repeats that all of them have.
 
     Attributes
     ----------
@@ -289,7 +289,7 @@ def orders_of(members: int, seed: int, exact_up_to: int = EXACT_UP_TO) -> Orders
 
 
 class Joined(NamedTuple):
-    """What members add on joining, case by case; NaN where the jury of all is not scored.
+    """Gains from members that join, case by case; NaN where the jury of all is not scored.
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ A = CHOICES.index("A")
 
 
 class Effects(NamedTuple):
-    """What a change did to each case, each array of shape (cases, cells); NaN where that is undefined.
+    """Effects of a change on each case, each array of shape (cases, cells); NaN where that is undefined.
 
     Attributes
     ----------

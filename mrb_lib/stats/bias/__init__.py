@@ -1,1 +1,1 @@
-"""What sways a judge besides quality: length and style of the responses, and who wrote them."""
+"""Influences on a judge besides quality: length and style of the responses, and who wrote them."""

@@ -175,7 +175,7 @@ def gold_rules(analysis: Analysis) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Worth:
-    """What the verdicts on each case are worth in each cell, by what the gold label is.
+    """Scores of the verdicts on each case in each cell, by what the gold label is.
 
     Attributes
     ----------

@@ -333,7 +333,7 @@ def _of_cells(analysis: Analysis, cells: NDArray[np.int64]) -> pd.DataFrame:
 
 
 def _annotations(analysis: Analysis, categories: tuple[str, ...]) -> FloatArray:
-    """How many annotators gave each category, shape (cases, dimensions, categories)."""
+    """Count the annotators who gave each category, shape (cases, dimensions, categories)."""
     rows = voting(analysis.annotations)
     rows = rows[rows["dimension"].isin(analysis.names) & rows["choice"].notna()]
     out = np.zeros((len(analysis.cases), len(analysis.names), len(categories)))
@@ -347,12 +347,12 @@ def _annotations(analysis: Analysis, categories: tuple[str, ...]) -> FloatArray:
 
 
 def _votes_decide(analysis: Analysis) -> bool:
-    """Whether votes say what is unacceptable where the gold rule leaves a case without a label."""
+    """Tell whether votes decide what is unacceptable where the gold rule leaves a case without a label."""
     return analysis.stated_gold is None and analysis.rule in ("majority", ADJUDICATED)
 
 
 def _moments(x: FloatArray, y: FloatArray, counted: BoolArray, square: FloatArray | None = None) -> FloatArray:
-    """What each case adds to the sums 1, x, y, x^2, y^2 and xy, of the judge's number x and the clinicians' y.
+    """Return what each case adds to the sums 1, x, y, x^2, y^2 and xy, of the judge's number x and the clinicians' y.
 
     Parameters
     ----------

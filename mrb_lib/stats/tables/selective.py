@@ -72,7 +72,7 @@ def alone(rows: pd.DataFrame) -> str:
 
 
 class Reference(NamedTuple):
-    """What answers are worth, 0 to 1, each of shape (cases, cells); NaN where a case does not count.
+    """Scores of answers, 0 to 1, each of shape (cases, cells); NaN where a case does not count.
 
     Attributes
     ----------
