@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typer._click.core import Context  # the copy of click that Typer's own classes speak of
     from typer._click.formatting import HelpFormatter
 
-    from mrb_lib.stats.core.table import TableSpec
+    from mrb_lib.stats.columns import Table
     from mrb_lib.verdicts.manifest import Manifest
 
 OWN_OPTIONS = "mrb_lib.analyze.own_options"
@@ -156,9 +156,6 @@ def analyze(
     ] = None,
     resamples: Annotated[int, typer.Option(help="Bootstrap resamples.")] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the resampling.")] = 0,
-    intervals: Annotated[
-        str, typer.Option(help="recommended: one estimate and one interval a quantity; all: every one.")
-    ] = "recommended",
     as_json: Annotated[bool, typer.Option("--json", help="JSON on stdout.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="CSV on stdout.")] = False,
     as_latex: Annotated[bool, typer.Option("--latex", help="A LaTeX table on stdout.")] = False,
@@ -211,10 +208,10 @@ def analyze(
         verdicts = tables.read_panels(benchmark, iter_verdicts(runs, benchmark.cases, columns), training)
     echo_stale_runs(runs, benchmark)
     pairs, stated = named_pairs(base or [], tuned or []), None
-    if verdicts and (judges or groups is not None or "judge_groups" in parameters):
+    if verdicts and (judges or groups is not None or "groups" in parameters):
         stated = grouped(verdicts, manifests, groups, rosters or ())
         verdicts = of_judges(verdicts, judges, stated)
-        if judges or "judge_groups" in parameters:
+        if judges or "groups" in parameters:
             echo_groups(stated)
     if verdicts and training is not None:
         names = dict.fromkeys(name for panel in verdicts.values() for name in panel.judges)
@@ -241,7 +238,7 @@ def analyze(
         frame = tables.analyze(
             benchmark, verdicts, table, policy=policy, by=by, dimension=dimension, gold=gold, correction=correction,
             family=family, resamples=resamples, seed=seed, cluster=cluster, level=level, probe=probe,
-            intervals=intervals, adjudications=reviewed, where=only, tags=tags, groups=stated, training=training,
+            adjudications=reviewed, where=only, tags=tags, groups=stated, training=training,
             records=training_records(manifests), pairs=pairs, prompts=run_prompts(manifests), marks=marks,
             versus=versus,
             **{name: value for name, value in own.items() if name in spec.options},
@@ -256,7 +253,7 @@ def analyze(
         typer.echo(f"warning: --work changes nothing: table {table} does not read it", err=True)
     if stated is None and _is_typed(ctx, "rosters"):
         typer.echo(f"warning: --roster changes nothing: table {table} does not read it", err=True)
-    if "judge_groups" in parameters and frame.empty:
+    if "groups" in parameters and frame.empty:
         hint = "no judge here is known to be trained from another; --base A --tuned B names a pair"
         if "pairs" not in spec.parameters:
             hint = "the judges are of fewer than two groups; --groups FILE states others"
@@ -305,12 +302,9 @@ def _marks(work: Path) -> pd.DataFrame:
     return pd.concat(chunks, ignore_index=True)
 
 
-def explained(spec: TableSpec) -> str:
+def explained(spec: Table) -> str:
     """What a table answers, what each of its columns and options means, and the notes on its method."""
-    usual = [name for name in spec.columns if name not in spec.more]
-    lines = [f"{spec.name}: {spec.question}", "", *_meanings(spec, usual)]
-    if spec.more:
-        lines += ["", "With --intervals all:", *_meanings(spec, spec.more)]
+    lines = [f"{spec.name}: {spec.question}", "", *_meanings(spec, spec.columns)]
     if spec.options:
         lines += ["", "Options:"]
     lines += [
@@ -320,7 +314,7 @@ def explained(spec: TableSpec) -> str:
     return "\n".join([*lines, *(["", notes] if notes else [])])
 
 
-def _meanings(spec: TableSpec, columns: Sequence[str]) -> list[str]:
+def _meanings(spec: Table, columns: Sequence[str]) -> list[str]:
     """A line a column: its name, its unit, its meaning and the source of the method."""
     meanings = [(name, spec.meaning(name)) for name in columns]
     longest = max(len(name) for name in columns)

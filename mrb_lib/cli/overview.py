@@ -13,8 +13,7 @@ import pandas as pd
 
 from mrb_lib.cli.listing import aligned
 from mrb_lib.report.notebook.tabular import NOT_AVAILABLE, TableText, table_text
-from mrb_lib.stats.core.columns import YES_OR_NO
-from mrb_lib.stats.core.table import TableSpec
+from mrb_lib.stats.columns import YES_OR_NO, Table
 from mrb_lib.stats.options import IntArray
 from mrb_lib.stats.phrases import main_rows_first
 
@@ -59,7 +58,7 @@ class _Column:
         return textwrap.wrap(self.name, width, break_on_hyphens=False), cells
 
 
-def as_overview(frame: pd.DataFrame, spec: TableSpec, *, title: str) -> str:
+def as_overview(frame: pd.DataFrame, spec: Table, *, title: str) -> str:
     """The table in words and in `WIDTH` columns.
 
     The title; the sentence of the table; what is the same in all rows; its rows, those of each `part` by themselves,
@@ -73,7 +72,7 @@ def as_overview(frame: pd.DataFrame, spec: TableSpec, *, title: str) -> str:
     return "\n".join(lines)
 
 
-def _body(frame: pd.DataFrame, spec: TableSpec) -> list[str]:
+def _body(frame: pd.DataFrame, spec: Table) -> list[str]:
     reasons = _texts(frame, "reason")
     filled = frame.drop(columns=["reason"], errors="ignore").dropna(axis="columns", how="all")
     shown = table_text(filled)
@@ -113,7 +112,7 @@ def _with_line(lines: list[str], frame: pd.DataFrame, rows: IntArray) -> list[st
     return [*lines[:-below], "-" * max(map(len, lines)), *lines[-below:]]
 
 
-def _column(shown: TableText, j: int, name: str, frame: pd.DataFrame, spec: TableSpec) -> _Column:
+def _column(shown: TableText, j: int, name: str, frame: pd.DataFrame, spec: Table) -> _Column:
     cells = [row[j] for row in shown.rows]
     meant = spec.meaning(name)
     if meant and meant.unit == YES_OR_NO:
@@ -131,7 +130,7 @@ def _column(shown: TableText, j: int, name: str, frame: pd.DataFrame, spec: Tabl
     return _Column(shown.columns[j], cells, shown.numeric[j], names and not shown.numeric[j], importance, lead)
 
 
-def _names(spec: TableSpec) -> Sequence[str]:
+def _names(spec: Table) -> Sequence[str]:
     """The columns that say what a row is of: those before the first count or estimate with an interval."""
     for i, (name, after) in enumerate(pairwise((*spec.columns, ""))):
         if name == "n" or name.startswith("n_") or after in ("low", f"{name}_low"):

@@ -59,7 +59,6 @@ class Analysis:
     family: str
     resamples: int
     seed: int
-    intervals: str = "recommended"
     adjudications: pd.DataFrame | None = None
     groups: pd.DataFrame | None = None
     training: pd.DataFrame | None = None
@@ -321,7 +320,3 @@ def rule_in_words(benchmark: Benchmark, rule: str, dimension: str | None = None)
         )
     gold = labels(benchmark)
     return votes_behind(gold if dimension is None else gold[gold["dimension"] == dimension]) or rule
-
-
-NAMES: Final = frozenset(name for name in (*Analysis.__annotations__, *vars(Analysis)) if not name.startswith("_"))
-"""What the functions that make tables may ask for by the name of a parameter."""

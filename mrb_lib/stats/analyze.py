@@ -1,8 +1,4 @@
-"""The tables of `mrb analyze`: from a benchmark and verdicts to one frame.
-
-A table is a function that registers itself, see `mrb_lib.stats.core.table`. It is given, by the names of its
-parameters, what it asks for of `Analysis`.
-"""
+"""The tables of `mrb analyze`: from a benchmark and verdicts to one frame; see `mrb_lib.stats.columns`."""
 
 from __future__ import annotations
 
@@ -17,15 +13,14 @@ import pandas as pd
 from threadpoolctl import ThreadpoolController
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.stats.analysis import ADJUDICATED, NAMES, RULES, Analysis
+from mrb_lib.stats.analysis import ADJUDICATED, RULES, Analysis
 from mrb_lib.stats.analysis import GivenVerdicts as GivenVerdicts
 from mrb_lib.stats.analysis import read_panels as read_panels
-from mrb_lib.stats.clusters import check_cluster, resampling_unit
-from mrb_lib.stats.columns import Table, table_named
+from mrb_lib.stats.clusters import check_cluster
+from mrb_lib.stats.columns import TABLES as TABLES
+from mrb_lib.stats.columns import table_named
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.scoring import BOTH_ORDERS
-from mrb_lib.stats.core.table import TABLES as TABLES
-from mrb_lib.stats.core.table import UNIT, with_unit
 from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES
 from mrb_lib.stats.options import check_choice, check_policy, join_reasons
 from mrb_lib.stats.subfields import By, columns_of, subfield_values
@@ -34,30 +29,16 @@ from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import ADJUDICATION_COLUMNS, KEYS, LEVELS, NO_PROBE, POLICIES
 from mrb_lib.verdicts.training import mark_seen
 
-INTERVALS: Final = ("recommended", "all")
 FEWEST_RESAMPLES: Final = 40
 ALL_SEEN: Final = "{} was trained on every case that it judged"
 _JUDGES: Final = ("judge", "judge_1", "judge_2", "base", "tuned")
-_READ_AS: Final = {"dimensions": "dimension", "annotated_gold": "gold", "judge_groups": "groups"}
-
-
-def asks_for(table: str) -> tuple[str, ...]:
-    """The names of what a table is made from, all of `Analysis`; a function's other parameters keep their defaults."""
-    return tuple(name for name in TABLES[table].parameters if name in NAMES)
 
 
 def unread(table: str, options: Iterable[str], *, has_marks: bool = False) -> list[str]:
     """Those of some options of `analyze`, by name, that a table does not read, with marks or without."""
     spec = TABLES[table]
-    parameters = set(asks_for(table)).intersection(spec.parameters_read(has_marks=has_marks)) | set(spec.options)
-    reads = {_READ_AS.get(name, name) for name in parameters} | parameters
-    if "categories" in parameters:
-        reads.add("level")
-    if "verdicts" in parameters or "probes" in parameters:
-        reads.add("probe")
-    if spec.more:
-        reads.add("intervals")
-    return [name for name in options if name not in {*reads, "table", "where"}]
+    reads = {*spec.parameters_read(has_marks=has_marks), *spec.options, "table", "where"}
+    return [name for name in options if name not in reads]
 
 
 def verdict_columns(table: str) -> tuple[str, ...]:
@@ -83,7 +64,6 @@ def analyze(
     cluster: str | None = None,
     level: str | None = None,
     probe: str = NO_PROBE,
-    intervals: str = "recommended",
     adjudications: pd.DataFrame | None = None,
     where: str = "",
     tags: pd.DataFrame | None = None,
@@ -120,7 +100,6 @@ def analyze(
     level : of measurement of the labels; None takes the benchmark's own. Above the nominal
         level preferences are ordered A, tie, B.
     probe : the verdicts to read
-    intervals : "recommended" gives one estimate and one interval a quantity, "all" every one that the table has
     adjudications : what reviewers said, as `mrb_lib.review.records.store.Store.adjudications` gives it, for the rule
         "adjudicated" and for the table `adjudication`; there, None is that nobody reviewed anything
     where : only the cases that this leaves, such as "organ == 'eye' and length > 1400"; see
@@ -154,7 +133,6 @@ def analyze(
     """
     spec = table_named(table)
     own_options = spec.checked(options)
-    check_choice("intervals", intervals, INTERVALS)
     if training is not None and isinstance(verdicts, pd.DataFrame):
         verdicts = mark_seen(verdicts, training)
     if not _reads_labels(benchmark, table, dimension):
@@ -177,7 +155,6 @@ def analyze(
         family=family,
         resamples=resamples,
         seed=seed,
-        intervals=intervals,
         adjudications=adjudications,
         groups=groups,
         training=training,
@@ -200,24 +177,10 @@ def analyze(
     if adjudications is None:
         inputs = replace(inputs, adjudications=pd.DataFrame(columns=ADJUDICATION_COLUMNS, dtype="str"))
     with _libraries().limit(limits=1, user_api="blas"):  # small products wait for each other where cores are busy
-        if isinstance(spec, Table):
-            frame = spec.of(inputs, **own_options)
-        else:
-            left_to_table = set() if correction is not None else {"correction"}
-            given = set(spec.parameters_read(has_marks=marks is not None)) - left_to_table
-            arguments = {
-                name: inputs.panel if name == "verdicts" else getattr(inputs, name)
-                for name in asks_for(table)
-                if name in given
-            }
-            frame = spec.make(**arguments, **own_options)
+        frame = spec.of(inputs, **own_options)
     if inputs.panel is not None:
         frame = _with_seen_reasons(frame, inputs.panel)
-    if UNIT in spec.parameters and not isinstance(spec, Table):
-        unit = resampling_unit(benchmark.cases_by_image, cluster).name
-        columns = list(with_unit(list(frame.columns)))
-        frame = frame.assign(**{UNIT: pd.Series(unit, index=frame.index, dtype="str")})[columns]
-    return frame if intervals == "all" else frame.drop(columns=list(spec.more))
+    return frame
 
 
 @cache
@@ -254,7 +217,7 @@ def _check_options(given: Analysis) -> None:
 
 def _reads_labels(benchmark: Benchmark, table: str, dimension: str | None) -> bool:
     """Whether a table reads dimensions of several labels; `InputError` where only the other kind has the dimension."""
-    reads = "label_sets" in asks_for(table)
+    reads = TABLES[table].label_sets
     if not reads and dimension in benchmark.meta.labels:
         raise InputError(
             f"table {table}: dimension {dimension!r} has several labels a case; choose another, or the table ratings."
@@ -288,7 +251,7 @@ def _probes(
     benchmark: Benchmark, verdicts: GivenVerdicts, table: str, probe: str, dimensions: Sequence[str]
 ) -> Mapping[str, Panel]:
     """The panels a table reads, on the dimensions asked for; none for a table that reads none."""
-    if "verdicts" not in asks_for(table):
+    if "verdicts" not in TABLES[table].parameters:
         return {}
     meta = benchmark.meta
     needed = TABLES[table].needs_verdicts

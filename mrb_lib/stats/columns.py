@@ -8,21 +8,28 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.clusters import MOST_OF_ONE
-from mrb_lib.stats.core.columns import Meaning
-from mrb_lib.stats.core.table import ABOUT_PAIRS, TABLES, Option
 from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.registry import Registry
 
 if TYPE_CHECKING:
     from mrb_lib.stats.analysis import Analysis
 
 Make = TypeVar("Make", bound=Callable[..., pd.DataFrame])
-_TYPES = {"text": "str", "yes/no": "boolean", "cases": "Int64", "count": "Int64", "rank": "Int64"}
+TABLES: Final[Registry[Table]] = Registry("table", "mrb_lib.stats")
+YES_OR_NO: Final = "yes/no"
+UNITS: Final = frozenset({
+    "text", YES_OR_NO, "cases", "count", "rank", "share 0-1", "difference", "p 0-1", "coefficient", "log odds",
+    "odds ratio", "number", "seconds", "tokens",
+})  # fmt: skip
+"""A `difference` is one of two shares, from -1 to 1; a `coefficient` is at most 1, 0 being chance."""
+ABOUT_PAIRS: Final = "it is about choices between two responses"
+_TYPES = {"text": "str", YES_OR_NO: "boolean", "cases": "Int64", "count": "Int64", "rank": "Int64"}
 NO_CASES = "no case can be scored"
 NO_RESAMPLES = "no resamples were asked for"
 ONE_CLUSTER = "fewer than two clusters of cases"
@@ -48,13 +55,38 @@ TESTED: Final = (*SCORED, "correction", "family")
 
 
 @dataclass(frozen=True)
+class Option:
+    """An option that one table has; its default and type are those of the parameter of the same name.
+
+    Attributes
+    ----------
+    help : what it means, in a line
+    least, below : the values allowed: at least the one, less than the other; None is no bound
+    is_switch : whether only 0 and 1 are allowed
+    """
+
+    help: str
+    least: float | None = None
+    below: float | None = None
+    is_switch: bool = False
+
+
+class Meaning(NamedTuple):
+    """The content of a column in words, its unit (one of `UNITS`), and the source of the method."""
+
+    text: str
+    unit: str
+    source: str = ""
+
+
+@dataclass(frozen=True)
 class Column:
     """A column, or an estimate with both ends of its 95% interval.
 
     Attributes
     ----------
     meaning : at most twelve words, readable alone
-    unit : one of `mrb_lib.stats.core.columns.UNITS`
+    unit : one of `UNITS`
     source : of the method, author and year
     ends : the names of the ends of its interval; none if it has none
     null : why a value is null in a row that has cases
@@ -89,34 +121,48 @@ def estimated(
     return Column(name, meaning, unit, source, (f"{name}_low", f"{name}_high"), null, parts)
 
 
-JUDGE = Column("judge", "name of the judge", "text")
-JUDGE_1, JUDGE_2 = Column("judge_1", "name of the better judge", "text"), Column("judge_2", "name of the other", "text")
-DIMENSION = Column("dimension", "what was judged, such as accuracy, relevance or overall", "text")
-SUBFIELD = (
-    Column("subfield", "group of cases, such as an organ; null: all cases", "text"),
-    Column("by", "column of the cases that makes the subfields", "text"),
-    Column("n_unassigned", "cases in no subfield", "cases"),
-)
-POLICY = Column("policy", "scoring policy: how the verdicts on a case become its score", "text")
-N, N_EXCLUDED = Column("n", "cases that the row rests on", "cases"), Column("n_excluded", "the other cases", "cases")
-N_SEEN = Column("n_seen", "excluded cases that the judge was trained on", "cases")
-CLUSTER = (
-    Column("cluster", "column of the cases whose values are taken as clusters", "text"),
-    Column("n_clusters", "clusters of cases that vary independently", "count"),
-)
-ERROR = (
-    Column("standard_error", "standard error of the estimate, robust to clusters", source="Bell and McCaffrey 2002"),
-    Column("df", "its degrees of freedom"),
-    Column("interval", "method of the interval: percentile (bootstrap), t, or deff (Wilson's)", "text"),
-)
-TESTS = (
-    Column("p_value", "probability of data as far from no difference, if there is none", "p 0-1"),
-    Column("p_adjusted", "p_value corrected for the number of tests", "p 0-1"),
-    Column("correction", "correction for the number of tests", "text"),
-    Column("family", "number of tests corrected together", "count"),
-    Column("family_scope", "tests corrected together: those of one dimension and subfield, or all", "text"),
-)
-REASON = Column("reason", "why a value is null, or what to mind in reading the row", "text")
+SHARED: Final = {
+    column.name: column
+    for column in (
+        Column("judge", "name of the judge", "text"),
+        Column("judge_1", "name of the better judge", "text"),
+        Column("judge_2", "name of the other", "text"),
+        Column("dimension", "what was judged, such as accuracy, relevance or overall", "text"),
+        Column("subfield", "group of cases, such as an organ; null: all cases", "text"),
+        Column("by", "column of the cases that makes the subfields", "text"),
+        Column("n_unassigned", "cases in no subfield", "cases"),
+        Column("policy", "scoring policy: how the verdicts on a case become its score", "text"),
+        Column("n", "cases that the row rests on", "cases"),
+        Column("n_excluded", "the other cases", "cases"),
+        Column("n_seen", "excluded cases that the judge was trained on", "cases"),
+        Column("cluster", "column of the cases whose values are taken as clusters", "text"),
+        Column("n_clusters", "clusters of cases that vary independently", "count"),
+        Column(
+            "standard_error", "standard error of the estimate, robust to clusters", source="Bell and McCaffrey 2002"
+        ),
+        Column("df", "its degrees of freedom"),
+        Column("interval", "method of the interval: percentile (bootstrap), t, or deff (Wilson's)", "text"),
+        Column("p_value", "probability of data as far from no difference, if there is none", "p 0-1"),
+        Column("p_adjusted", "p_value corrected for the number of tests", "p 0-1"),
+        Column("correction", "correction for the number of tests", "text"),
+        Column("family", "number of tests corrected together", "count"),
+        Column("family_scope", "tests corrected together: those of one dimension and subfield, or all", "text"),
+        Column("reason", "why a value is null, or what to mind in reading the row", "text"),
+    )
+}
+"""Columns of many tables, by name."""
+GROUPS: Final = {
+    "subfields": ("subfield", "by", "n_unassigned"),
+    "clusters": ("cluster", "n_clusters"),
+    "errors": ("standard_error", "df", "interval"),
+    "tests": ("p_value", "p_adjusted", "correction", "family", "family_scope"),
+}
+"""Shared columns that go together."""
+
+
+def shared(*names: str) -> tuple[Column, ...]:
+    """Return columns of `SHARED`, and for a name of `GROUPS` all of the group."""
+    return tuple(SHARED[each] for name in names for each in GROUPS.get(name, (name,)))
 
 
 @dataclass(frozen=True)
@@ -151,7 +197,6 @@ class Table:
     why_no_ratings: str = ABOUT_PAIRS
     why_no_preferences: str = ""
     label_sets: bool = False
-    more: tuple[str, ...] = ()
     with_marks: tuple[str, ...] = ()
     nothing: str = "no row can be made from these data"
 
@@ -162,11 +207,9 @@ class Table:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """What it is made from, in the words of `mrb_lib.stats.analysis.Analysis`."""
-        renamed = {"dimension": "dimensions"}
-        verdicts = ("verdicts",) if self.needs_verdicts or self.reads or "probe" in self.uses else ()
-        labels = ("label_sets",) if self.label_sets else ()
-        return (*verdicts, *labels, *(renamed.get(name, name) for name in self.uses))
+        """The options of `analyze` that it reads, and `verdicts` with `probe` where it reads verdicts."""
+        verdicts = ("verdicts", "probe") if self.needs_verdicts or self.reads or "probe" in self.uses else ()
+        return (*verdicts, *self.uses)
 
     def parameters_read(self, *, has_marks: bool) -> tuple[str, ...]:
         """Those that may change the table."""
@@ -188,7 +231,7 @@ class Table:
 
     def meaning(self, column: str) -> Meaning | None:
         """What one of the columns holds; None for another."""
-        known = {name: text for each in (*self.declared, REASON) for name, text in each.meanings().items()}
+        known = {name: text for each in (*self.declared, SHARED["reason"]) for name, text in each.meanings().items()}
         return known.get(column)
 
     def says(self, frame: pd.DataFrame) -> str:
@@ -209,9 +252,22 @@ class Table:
 
     def checked(self, values: Mapping[str, float]) -> dict[str, float | None]:
         """The values of `options`, the defaults where none are given; `InputError` for one that is not allowed."""
-        from mrb_lib.stats.core.table import checked_options
-
-        return checked_options(self, values)
+        for name in values:
+            if name not in self.options:
+                has = ", ".join(self.options) or "none of its own"
+                raise InputError(f"table {self.name}: has no option {name!r}; its options are {has}.")
+        chosen = {name: values.get(name, self.default(name)) for name in self.options}
+        for name, value in chosen.items():
+            least, below = self.options[name].least, self.options[name].below
+            if value is None:
+                continue
+            if self.options[name].is_switch and value not in (0, 1):
+                raise InputError(f"{name} {value:g}: must be 0 or 1.")
+            if (least is not None and value < least) or (below is not None and value >= below):
+                bounds = {"at least": least, "below": below}
+                stated = [f"{words} {bound:g}" for words, bound in bounds.items() if bound is not None]
+                raise InputError(f"{name} {value:g}: must be {' and '.join(stated)}.")
+        return chosen
 
 
 def table(
@@ -225,7 +281,6 @@ def table(
     flat = tuple(column for each in columns for column in (each if isinstance(each, tuple) else (each,)))
 
     def register(make: Make) -> Make:
-        TABLES._features.pop(name, None)  # the old table of the name, until it is gone
         TABLES.add(name, Table(name, question, flat, make, sentence, **more))
         return make
 
@@ -271,8 +326,8 @@ def reasons(rows: pd.DataFrame, columns: Sequence[Column], resamples: int) -> pd
     return pd.Series(joined, rows.index, dtype="str")
 
 
-def table_named(name: str) -> Any:
-    """Return a table, of either kind; `InputError` for one that is unknown or that became part of another."""
-    if name in MOVED and name not in TABLES:
+def table_named(name: str) -> Table:
+    """Return a table; `InputError` for one that is unknown or that became part of another."""
+    if name in MOVED:
         raise InputError(f"table {name} is now part of {MOVED[name]}.")
     return TABLES[name]

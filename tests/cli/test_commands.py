@@ -16,7 +16,7 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats import analyze as tables
-from mrb_lib.stats.analyze import TABLES, asks_for, unread
+from mrb_lib.stats.analyze import TABLES, unread
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.tables.validation import Finding
 from mrb_lib.verdicts.manifest import read_manifest, write_manifest
@@ -112,7 +112,7 @@ def test_every_table_comes_as_text_json_and_csv_with_the_same_rows(mrb: Callable
 
     Issue 12, point 15: lines had up to 943 characters, and `difficulty` 5,878 of them.
     """
-    by = ("--by", "dataset") if "by" in asks_for(table) else ()
+    by = ("--by", "dataset") if "by" in TABLES[table].parameters else ()
     (demo / "groups.toml").write_text('simulated-hasty = "quick"\nsimulated-careful = "slow"\n', encoding="utf-8")
     own = {"gains": ("--base", "simulated-hasty", "--tuned", "simulated-careful"),
            "groups": ("--groups", demo / "groups.toml")}  # fmt: skip
@@ -136,7 +136,7 @@ def test_every_table_comes_as_text_json_and_csv_with_the_same_rows(mrb: Callable
         assert len(lines) < 140
     assert set(rows[0]) | {"data_kind"} == set(csv.columns)
     assert shown["policy"] == (None if unread(table, ["policy"]) else "balanced")
-    clusters = "cluster" in asks_for(table)
+    clusters = "cluster" in TABLES[table].parameters
     assert ("clustered" in results[("--wide",)].out.splitlines()[0]) == clusters
     assert {row["cluster"] for row in rows} == {shown["cluster"]} if clusters else shown["cluster"] is None
 
@@ -356,12 +356,10 @@ def test_explain_says_what_each_column_means_without_reading_a_benchmark(mrb: Ca
     shown = mrb("analyze", "--explain", table)
     assert shown.code == 0
     spec = TABLES[table]
-    usual = [name for name in spec.columns if name not in spec.more]
     lines = shown.out.splitlines()[2:]
-    assert [line for line in lines[: len(usual) + 2 + len(spec.more)] if len(line) > 160] == []
+    assert [line for line in lines[: len(spec.columns)] if len(line) > 160] == []
     explained = [line.split("  ")[0] for line in lines]
-    assert explained[: len(usual)] == usual
-    assert all(explained.count(name) == 1 for name in (*usual, *spec.more))
+    assert explained[: len(spec.columns)] == list(spec.columns)
     assert "the table does not say" not in shown.out
     assert all(f"--{name.replace('_', '-')}: {option.help}" in shown.out for name, option in spec.options.items())
     for other in (("--explain", "--table", table), ("nowhere", "--table", table, "--explain")):

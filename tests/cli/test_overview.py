@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.cli.overview import WIDTH, as_overview
-from mrb_lib.stats.core.table import TableSpec
+from mrb_lib.stats.columns import Column, Table
 
 
 def overview(headline: tuple[str, ...], name: str) -> str:
@@ -19,7 +19,8 @@ def overview(headline: tuple[str, ...], name: str) -> str:
             **{estimate: np.array([0.1, 0.2, 0.3]) + i / 10, f"{estimate}_low": 0.01, f"{estimate}_high": 0.99}
         )
     rows = rows.assign(p_value=[0.01, 0.02, 0.03], p_adjusted=[0.03, 0.04, 0.05])
-    spec = TableSpec("made", "?", tuple(rows.columns), (), True, (), headline=headline)
+    columns = tuple(Column(name, "?") for name in rows.columns)
+    spec = Table("made", "?", columns, pd.DataFrame, lambda _: "", headline=headline)
     return as_overview(rows, spec, title="made")
 
 

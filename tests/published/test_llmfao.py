@@ -55,7 +55,7 @@ def test_no_interval_is_given_where_pairs_of_annotators_share_few_cases(imported
     ],
 )
 def test_judges(imported: Imported, judge: str, accuracy: float, kappa: float, first_rate: float) -> None:
-    rows = analyze(imported.benchmark, imported.verdicts, "accuracy", policy="official", intervals="all")
+    rows = analyze(imported.benchmark, imported.verdicts, "accuracy", policy="official")
     row = rows.set_index("judge").loc[judge]
     assert (row["n"], row["n_excluded"]) == (1831, 308)
     assert row["accuracy"] == pytest.approx(accuracy, abs=EXACT)
@@ -67,8 +67,7 @@ def test_judges(imported: Imported, judge: str, accuracy: float, kappa: float, f
 
 def test_thirteen_questions_are_thirteen_observations(imported: Imported) -> None:
     """2,139 cases ask 13 questions: as cases, GPT-4 beats GPT-3 for certain; by question, nobody knows."""
-    options = {"policy": "official", "intervals": "all"}
-    row = analyze(imported.benchmark, imported.verdicts, "significance", **options).iloc[0]
+    row = analyze(imported.benchmark, imported.verdicts, "significance", policy="official").iloc[0]
     assert (row["cluster"], row["n_clusters"], row["interval"]) == ("question", 13, "t")
     assert row["p_value"] > 0.05
     assert row["low"] < 0 < row["high"]

@@ -30,7 +30,7 @@ def as_tie(reference_data: Path) -> Imported:
 
 
 def table(imported: Imported, name: str, **options: object) -> pd.DataFrame:
-    return analyze(imported.benchmark, imported.verdicts, name, intervals="all", **options)
+    return analyze(imported.benchmark, imported.verdicts, name, **options)
 
 
 @pytest.mark.parametrize(

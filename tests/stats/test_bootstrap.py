@@ -30,7 +30,7 @@ def scores(benchmark: Benchmark, verdicts: pd.DataFrame) -> pd.DataFrame:
 def test_a_mean_has_the_interval_of_the_table() -> None:
     benchmark, verdicts = judged()
     options = {"resamples": 300, "seed": 5}
-    table = mrb_lib.analyze(benchmark, verdicts, "accuracy", by="organ", intervals="all", **options)
+    table = mrb_lib.analyze(benchmark, verdicts, "accuracy", by="organ", **options)
     rows = scores(benchmark, verdicts)
     for judge in ("j1", "j2"):
         ours = mrb_lib.bootstrap(

@@ -11,13 +11,14 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.analyze import GivenVerdicts as Verdicts
-from mrb_lib.stats.analyze import analyze, asks_for, read_panels
+from mrb_lib.stats.analyze import analyze, read_panels
+from mrb_lib.stats.columns import TABLES
 from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import OF_PREFERENCES, annotations_of, cases_of, groups_of, prompts_of, verdicts_of
 
 COLUMNS = ("organ", "department", "model_pair")
-BROKEN_DOWN = [table for table in OF_PREFERENCES if "by" in asks_for(table) and table != "criteria"]  # needs rubrics
+BROKEN_DOWN = [name for name in OF_PREFERENCES if "by" in TABLES[name].parameters and name != "criteria"]
 ALL_HAVE_A_COLUMN = ("models", "dif", "transfer")
 OF_FIRST = {"accuracy": ["n_subfields", "macro_accuracy", "macro_accuracy_low", "macro_accuracy_high", "reason"]}
 GROUPS = groups_of({"j1": "medical", "j2": "open", "j3": "open", "j4": "medical"}, {"j1": "j2"}).assign(
@@ -98,9 +99,7 @@ def test_the_mean_over_subfields_is_that_of_the_first_column(given: Given) -> No
 def test_the_family_of_all_holds_the_tests_of_all_columns(
     given: Given, table: str, p_value: str, correction: str
 ) -> None:
-    rows = analyze(
-        *given, table, by=("organ", "model_pair"), family="all", correction=correction, intervals="all", resamples=40
-    )
+    rows = analyze(*given, table, by=("organ", "model_pair"), family="all", correction=correction, resamples=40)
     tested = rows if table == "dif" else rows[rows["part"] == "pair"]
     assert set(tested["by"].dropna()) == {"organ", "model_pair"}
     known = tested[tested[p_value].notna()]

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.analyze import TABLES
-from mrb_lib.stats.core.columns import UNITS, Meaning, meaning
+from mrb_lib.stats.columns import UNITS, Column, Meaning, estimated
 from mrb_lib.stats.phrases import human_level, interval, percent, points
 
 NAN = float("nan")
@@ -23,7 +23,7 @@ def rows(*each: dict[str, Any], **common: Any) -> pd.DataFrame:
 @pytest.mark.parametrize("table", TABLES)
 def test_every_column_has_a_line_with_its_unit(table: str) -> None:
     spec = TABLES[table]
-    columns = dict.fromkeys((*spec.columns, *spec.more))
+    columns = spec.columns
     lines = {name: spec.meaning(name) for name in columns}
     assert [name for name, line in lines.items() if line is None] == [], "say in reading.py what they mean"
     assert [name for name, line in lines.items() if line and line.unit not in UNITS] == []
@@ -47,13 +47,11 @@ def test_a_method_names_its_source_with_the_year(table: str, column: str) -> Non
     assert re.search(r"\b(19|20)\d\d\b", line.source)
 
 
-def test_composed_names_say_of_what_they_are() -> None:
-    own = {"ipi": "inversions | share 0-1", "x": "a number | number"}
-    assert meaning("ipi_low", own, ("ipi", "ipi_low")) == Meaning("lower end of the 95% interval of ipi", "share 0-1")
-    assert meaning("low", own, ("n", "x", "low", "high")) == Meaning("lower end of the 95% interval of x", "number")
-    assert meaning("high", own, ("n", "x", "low", "high")) == Meaning("upper end of the 95% interval of x", "number")
-    assert meaning("nobody_said", own, ("nobody_said",)) is None
-    assert meaning("nobody_said_low", own, ("nobody_said_low",)) is None
+def test_the_ends_of_an_interval_say_whose_they_are() -> None:
+    rate = estimated("rate", "share of ties")
+    assert rate.meanings()["rate_low"] == Meaning("lower end of the 95% interval of rate", "share 0-1")
+    named = Column("rate", "share of ties", ends=("low", "high"))
+    assert named.meanings()["high"] == Meaning("upper end of the 95% interval of rate", "number")
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -15,7 +15,8 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.review.failures.kinds import failure_kinds
 from mrb_lib.stats.analysis import labels
-from mrb_lib.stats.analyze import ALL_SEEN, analyze, asks_for, read_panels
+from mrb_lib.stats.analyze import ALL_SEEN, analyze, read_panels
+from mrb_lib.stats.columns import TABLES
 from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.where import OUTCOMES
 from mrb_lib.tables.schema import NO_PROBE
@@ -30,7 +31,7 @@ GROUPS = groups_of({"j1": "medical", "j2": "open", "j3": "open"}, {"j1": "j2"}).
 )
 RECORDS = recipes_of({"j1": {"swap": True}, "j2": {"swap": False}, "j3": {"swap": True, "n_cases": 200}})
 SEEN = [f"c{i}" for i in range(0, N, 3)]
-READ_VERDICTS = [name for name in OF_PREFERENCES if "verdicts" in asks_for(name)]
+READ_VERDICTS = [name for name in OF_PREFERENCES if "verdicts" in TABLES[name].parameters]
 COUNTED = {"n_seen", "reason", "in_training"}
 
 
@@ -74,7 +75,7 @@ def panels(bench: tuple[Benchmark, pd.DataFrame]) -> tuple[object, object]:
 
 def made(bench: Benchmark, verdicts: Any, table: str, **options: Any) -> pd.DataFrame:
     known: dict[str, Any] = {"groups": GROUPS, "records": RECORDS, "prompts": PROMPTS}
-    return analyze(bench, verdicts, table, resamples=40, intervals="all", **known, **options)
+    return analyze(bench, verdicts, table, resamples=40, **known, **options)
 
 
 @pytest.mark.parametrize("table", READ_VERDICTS)
@@ -84,10 +85,10 @@ def test_what_was_seen_is_as_if_it_were_not_there(
     benchmark, verdicts = bench
     whole_panels, hidden = panels
     kept = verdicts[~((verdicts["judge"] == "j1") & verdicts["case_id"].isin(SEEN))].reset_index(drop=True)
-    by = {"by": "organ"} if "by" in asks_for(table) else {}
+    by = {"by": "organ"} if "by" in TABLES[table].parameters else {}
     without = made(benchmark, kept, table, **by)
     ways: list[tuple[object, pd.DataFrame | None]] = [(verdicts, training(SEEN)), (hidden, None)]
-    if table == "accuracy" or "training" in asks_for(table):
+    if table == "accuracy" or "training" in TABLES[table].parameters:
         marked = mark_seen(verdicts, training(SEEN))
         ways += [(marked, None), (whole_panels, training(SEEN)), (hidden, training(SEEN))]
     for given, told in ways:

@@ -8,7 +8,7 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.stats.analyze import TABLES, analyze, asks_for, read_panels, unread, verdict_columns
+from mrb_lib.stats.analyze import TABLES, analyze, read_panels, unread, verdict_columns
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import OF_PREFERENCES, annotations_of, cases_of, groups_of, prompts_of, verdicts_of
 from tests.training_records import recipes_of
@@ -123,25 +123,25 @@ def letter(felt: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("table", OF_PREFERENCES)
-@pytest.mark.parametrize(("by", "intervals"), [(None, "recommended"), ("organ", "all")])
+@pytest.mark.parametrize("by", [None, "organ"])
 def test_every_table_has_its_columns_and_types(
-    full: tuple[Benchmark, pd.DataFrame], table: str, by: str | None, intervals: str
+    full: tuple[Benchmark, pd.DataFrame], table: str, by: str | None
 ) -> None:
     spec = TABLES[table]
-    rows = analyze(*full, table, by=by, resamples=50, intervals=intervals, **KNOWN)
-    assert set(rows.columns) == {*spec.columns, *(spec.more if intervals == "all" else ())}
+    rows = analyze(*full, table, by=by, resamples=50, **KNOWN)
+    assert list(rows.columns) == list(spec.columns)
     assert set(PROMISED.get(table, "").split()) <= set(spec.columns)
     assert len(rows)
     for name in rows.columns:
         assert rows[name].dtype != object, name
-    if by is not None and "by" in asks_for(table) and table not in ("composition", "models"):
+    if by is not None and "by" in TABLES[table].parameters and table not in ("composition", "models"):
         assert set(rows["subfield"].dropna()) == {"eye", "lung"}
 
 
 @pytest.mark.parametrize("table", OF_PREFERENCES)
 def test_a_benchmark_that_lacks_much_gets_rows_with_reasons_or_one_plain_message(table: str) -> None:
     """Six cases, one of them without an organ; no responders, probabilities or repeats."""
-    for by in (None, "organ") if "by" in asks_for(table) else (None,):
+    for by in (None, "organ") if "by" in TABLES[table].parameters else (None,):
         try:
             rows = analyze(benchmark(), verdicts_of(VERDICTS), table, by=by, resamples=40)
         except InputError as error:
@@ -203,7 +203,6 @@ def test_other_tables_need_none(table: str) -> None:
         ({"family": "cousins"}, "family 'cousins' is unknown; use one of dimension, all"),
         ({"table": "significance", "margin": -0.1}, "margin -0.1: must be at least 0 and below 1"),
         ({"margin": 0.1}, "table accuracy: has no option 'margin'; its options are references"),
-        ({"intervals": "some"}, "intervals 'some' is unknown; use one of recommended, all"),
         ({"table": "selective", "target": 1.5}, "target 1.5: must be at least 0 and below 1"),
         ({"seed": -1}, "seed -1: must not be negative"),
         ({"cluster": "patient"}, "cluster 'patient': the cases have no such column"),

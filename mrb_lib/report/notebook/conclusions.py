@@ -11,8 +11,8 @@ import html
 import pandas as pd
 
 from mrb_lib.report.notebook.one_judge import cell
+from mrb_lib.stats.columns import TABLES
 from mrb_lib.stats.contrasts import ALPHA
-from mrb_lib.stats.core.table import TABLES
 from mrb_lib.stats.phrases import number, of_judges, of_judges_towards, on, opening, percent, points, some
 from mrb_lib.stats.tables.jury import against_one
 from mrb_lib.stats.tables.ranking import most_alike

@@ -6,8 +6,8 @@ import pandas as pd
 
 from mrb_lib.report.notebook.absent import Absent, Frame, reason_of
 from mrb_lib.report.notebook.live.training import BLANKED
+from mrb_lib.stats.columns import TABLES
 from mrb_lib.stats.contrasts import ALPHA
-from mrb_lib.stats.core.table import TABLES
 from mrb_lib.stats.phrases import on, opening, percent, points
 
 _CHANGES = {

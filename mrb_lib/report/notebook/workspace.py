@@ -31,8 +31,8 @@ from mrb_lib.stats.adjudicated import adjudicated_gold
 from mrb_lib.stats.analysis import ADJUDICATED, labels, read_panels, rule_in_words
 from mrb_lib.stats.bootstrap import Estimates, bootstrap
 from mrb_lib.stats.clusters import resampling_unit
+from mrb_lib.stats.columns import TABLES
 from mrb_lib.stats.core.panel import Panel
-from mrb_lib.stats.core.table import TABLES
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.tables.accuracy import AVERAGE
 from mrb_lib.stats.tables.composition import lengths
@@ -305,7 +305,7 @@ class Workspace:
             "seed": self.seed, **options,
         }  # fmt: skip
         has_marks = options.get("marks") is not None
-        if "judge_groups" in TABLES[table].parameters_read(has_marks=has_marks):
+        if "groups" in TABLES[table].parameters_read(has_marks=has_marks):
             chosen.setdefault("groups", self.groups())
             chosen.setdefault("training", self.training)
         if "records" in TABLES[table].parameters:

@@ -10,21 +10,7 @@ import pandas as pd
 
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.columns import (
-    CLUSTER,
-    DIMENSION,
-    ERROR,
-    JUDGE,
-    N_EXCLUDED,
-    N_SEEN,
-    POLICY,
-    SUBFIELD,
-    Column,
-    N,
-    estimated,
-    table,
-)
-from mrb_lib.stats.core.table import Option
+from mrb_lib.stats.columns import Column, Option, estimated, shared, table
 from mrb_lib.stats.estimation import (
     BoolArray,
     Estimate,
@@ -89,19 +75,13 @@ def best_judge(rows: pd.DataFrame) -> str:
     "accuracy",
     question="does a judge choose as the annotators do",
     columns=[
-        JUDGE,
-        DIMENSION,
-        SUBFIELD,
-        POLICY,
+        shared("judge", "dimension", "subfields", "policy"),
         Column("rank", "place by decisive accuracy on the cases that all ranked judges share", "rank"),
         Column("n_common", "cases that all ranked judges share", "cases"),
-        N,
-        N_EXCLUDED,
-        N_SEEN,
-        CLUSTER,
+        shared("n", "n_excluded", "n_seen", "clusters"),
         Column("coverage", "share of the verdicts with a choice, mean over labelled cases", "share 0-1"),
         Column("accuracy", "mean score over cases: agreement with the gold label", "share 0-1", ends=("low", "high")),
-        ERROR,
+        shared("errors"),
         estimated(
             "decisive_accuracy",
             "balanced accuracy on cases with a clear winner, half credit for ties",

@@ -11,7 +11,7 @@ import pandas as pd
 from mrb_lib.stats import intervals
 from mrb_lib.stats.adjudicated import last_words, records
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.columns import CLUSTER, DIMENSION, JUDGE, POLICY, Column, estimated, table
+from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.estimation import mean
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
@@ -58,13 +58,12 @@ def reviewers_agree(rows: pd.DataFrame) -> str:
     question="do reviewers agree on which gold labels are wrong, and why do judges fail",
     columns=[
         Column("part", "reviewers or reasons", "text"),
-        DIMENSION,
-        JUDGE,
+        shared("dimension", "judge"),
         Column("reason_given", "why the judge fails, in the reviewers' words", "text"),
-        POLICY,
+        shared("policy"),
         Column("n", "reasons: cases for which the reason was given", "cases"),
         Column("n_cases", "reasons: cases reviewed; reviewers: cases with two reviewers or more", "cases"),
-        CLUSTER,
+        shared("clusters"),
         Column("n_reviewers", "reviewers of the dimension", "count"),
         tuple(replace(each, null="") for each in COEFFICIENTS if each.name in _SHOWN),
         Column("n_failures", "cases on which the judge is wrong, reviewed or not", "cases"),
@@ -72,7 +71,7 @@ def reviewers_agree(rows: pd.DataFrame) -> str:
         Column("interval", "method of the interval of share: percentile (bootstrap), t, or deff (Wilson's)", "text"),
     ],
     sentence=reviewers_agree,
-    uses=("annotated_gold", "adjudications", "policy", "dimension", "cluster", "resamples", "seed", "probe"),
+    uses=("gold", "adjudications", "policy", "dimension", "cluster", "resamples", "seed", "probe"),
     headline=("percent_agreement", "krippendorff_alpha", "n", "share"),
     needs_verdicts=False,
     why_no_ratings="",

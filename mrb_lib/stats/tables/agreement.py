@@ -14,8 +14,7 @@ from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.annotators import encode_annotations
 from mrb_lib.stats.coefficients import bias_index, coefficients, estimated_alpha, prevalence_index, scaled
-from mrb_lib.stats.columns import CLUSTER, DIMENSION, SUBFIELD, Column, estimated, table
-from mrb_lib.stats.core.table import TABLES, Option
+from mrb_lib.stats.columns import TABLES, Column, Option, estimated, shared, table
 from mrb_lib.stats.estimation import BoolArray, IntArray, divide
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.options import check_choice, join_reasons
@@ -102,8 +101,7 @@ def beyond_chance(rows: pd.DataFrame) -> str:
     question="do the annotators agree, beyond what chance gives, and which two of them",
     columns=[
         Column("part", "all (annotators together) or pair (every two of them)", "text"),
-        DIMENSION,
-        SUBFIELD,
+        shared("dimension", "subfields"),
         Column("annotator_1", "first annotator of the pair", "text"),
         Column("annotator_2", "second annotator of the pair", "text"),
         Column("n_cases", "cases with two annotators or more; of a pair, shared cases", "cases"),
@@ -113,14 +111,14 @@ def beyond_chance(rows: pd.DataFrame) -> str:
         Column("n_pairs", "pairs of annotators with a kappa", "count"),
         Column("n_pairs_undefined", "other pairs that share cases", "count"),
         Column("level", "level of measurement at which the labels are read", "text"),
-        CLUSTER,
+        shared("clusters"),
         COEFFICIENTS,
         Column("prevalence_index", "0: labels are used evenly; 1: one label only", "share 0-1", _BYRT),
         Column("bias_index", "0: annotators use the labels alike; mean over pairs", "share 0-1", _BYRT),
         Column("annotators_per_case", "harmonic mean over cases with two or more: the k of icc_2_k"),
     ],
     sentence=beyond_chance,
-    uses=("annotations", "categories", "by", "dimension", "cluster", "resamples", "seed"),
+    uses=("level", "by", "dimension", "cluster", "resamples", "seed"),
     headline=("percent_agreement", "cohen_kappa", "krippendorff_alpha", "gwet_ac1"),
     needs_verdicts=False,
     why_no_ratings="",

@@ -12,10 +12,9 @@ from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.best_choices import Chosen, choose
 from mrb_lib.stats.clusters import clusters_of
-from mrb_lib.stats.columns import CLUSTER, DIMENSION, JUDGE, POLICY, TESTS, Column, estimated, table
+from mrb_lib.stats.columns import Column, Option, estimated, shared, table
 from mrb_lib.stats.comparisons import from_labels, from_verdicts
 from mrb_lib.stats.contrasts import ALPHA, score_test
-from mrb_lib.stats.core.table import Option
 from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, Quantity, Sampling, divide, estimate, mean
 from mrb_lib.stats.item_orders import item_responses
 from mrb_lib.stats.multiplicity import adjust_families
@@ -49,14 +48,12 @@ def sentence(rows: pd.DataFrame) -> str:
     "best_of_n",
     question="what is lost where the judge chooses the best of several responses",
     columns=[
-        JUDGE,
-        DIMENSION,
-        POLICY,
+        shared("judge", "dimension", "policy"),
         Column("pick_by", "the judge picks by score, or by wins among the n (unanswered: a tie)", "text"),
         Column("best_of", "number of responses to choose from, drawn at random from those to an item", "count"),
         Column("n_items", "items with so many responses, all labelled and judged", "count"),
         Column("n_excluded", "items with as many that lack a gold label, a verdict or a score", "count"),
-        CLUSTER,
+        shared("clusters"),
         Column("coverage", "share of the cases of these items to which the judge gave a choice", "share 0-1"),
         Column("utility", "of the pick: share of its pairs won by gold, ties a half", "share 0-1", "Copeland 1951"),
         Column("utility_random", "the same of a response taken at random", "share 0-1"),
@@ -66,7 +63,7 @@ def sentence(rows: pd.DataFrame) -> str:
         Column("regret_worst", "what is lost by always picking the worst of the n", "share 0-1"),
         estimated("gain_share", "gain over a coin as a share of that of utility_best", "coefficient", null=NO_GAIN),
         estimated("picked_best", "probability that the pick is a best of the n by the labels"),
-        TESTS,
+        shared("tests"),
     ],
     sentence=sentence,
     reads=("score_a", "score_b"),

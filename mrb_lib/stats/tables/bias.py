@@ -16,20 +16,7 @@ from mrb_lib.stats.bias.kinship import kinship
 from mrb_lib.stats.bias.logistic import fit
 from mrb_lib.stats.bias.quality import FEWEST, Pull, Votes, beyond_quality, votes_of
 from mrb_lib.stats.bias.style_markers import MARKERS, length_difference, marker_differences, standardised
-from mrb_lib.stats.columns import (
-    CLUSTER,
-    DIMENSION,
-    JUDGE,
-    N_EXCLUDED,
-    NO_CASES,
-    POLICY,
-    SUBFIELD,
-    TESTS,
-    Column,
-    N,
-    estimated,
-    table,
-)
+from mrb_lib.stats.columns import NO_CASES, Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
 from mrb_lib.stats.estimation import Estimate, FloatArray, Sampling, by_influence, divide, estimate, mean
 from mrb_lib.stats.intervals import Interval, t
@@ -102,18 +89,13 @@ def who_favours_length(rows: pd.DataFrame) -> str:
     "bias",
     question="does length, style or its own family sway a judge, beyond what quality explains",
     columns=[
-        JUDGE,
-        DIMENSION,
-        SUBFIELD,
+        shared("judge", "dimension", "subfields"),
         Column("bias", "length, self_preference, family_preference or style", "text"),
         Column("marker", "the mark of style, such as headings or bold", "text"),
         Column("claim", "bias: beyond quality; association: such responses may just be better", "text"),
-        POLICY,
-        N,
-        N_EXCLUDED,
-        CLUSTER,
+        shared("policy", "n", "n_excluded", "clusters"),
         Column("estimate", "log odds of choosing it beyond quality; 0: no pull", ends=("low", "high")),
-        TESTS[:4],
+        shared("p_value", "p_adjusted", "correction", "family"),
         Column("n_labelled", "cases with a verdict and a gold label", "cases"),
         estimated("association", "log odds of choosing it, given a fallible gold label", "number"),
         Column("n_decisive", "cases that show it and have a decisive gold label", "cases"),
@@ -132,7 +114,7 @@ def who_favours_length(rows: pd.DataFrame) -> str:
     ],
     sentence=who_favours_length,
     headline=("estimate", "low", "high", "p_adjusted", "association"),
-    uses=("policy", "by", "dimension", "gold", "cluster", "correction", "annotations", "categories"),
+    uses=("policy", "by", "dimension", "gold", "cluster", "correction", "level"),
 )
 def bias(analysis: Analysis) -> pd.DataFrame:
     """Estimate how much length, style and authorship sway each judge: a row per judge, dimension and property.

@@ -12,7 +12,7 @@ from scipy.stats import rankdata
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.calibration_error import debiased, expected_error, true_error
-from mrb_lib.stats.columns import CLUSTER, DIMENSION, JUDGE, N_SEEN, SUBFIELD, TESTS, Column, estimated, table
+from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, corrected, t_test
 from mrb_lib.stats.estimation import FloatArray, IntArray, Quantity, by_influence, estimate
 from mrb_lib.stats.forecasts import (
@@ -68,9 +68,7 @@ def too_sure(rows: pd.DataFrame) -> str:
     "calibration",
     question="are a judge's probabilities right, before and after recalibration",
     columns=[
-        JUDGE,
-        DIMENSION,
-        SUBFIELD,
+        shared("judge", "dimension", "subfields"),
         Column("part", "summary, bin (reliability diagram), risk_coverage or shift (another probe)", "text"),
         Column("n", "forecasts: verdicts with a probability on cases with a decisive label", "count"),
         Column("n_cases", "cases of these forecasts", "cases"),
@@ -78,14 +76,14 @@ def too_sure(rows: pd.DataFrame) -> str:
         Column("n_no_gold", "excluded verdicts on cases without a label", "count"),
         Column("n_gold_tie", "excluded verdicts on cases whose label is a tie", "count"),
         Column("n_no_probability", "excluded verdicts without a probability", "count"),
-        N_SEEN,
+        shared("n_seen"),
         Column("n_contradicting", "forecasts whose verdict chose the less probable side", "count"),
         Column("n_censored", "forecasts that are a bound: the server listed the likelier letter alone", "count"),
-        CLUSTER,
+        shared("clusters"),
         Column("accuracy", "share of forecasts that favour the gold label", "share 0-1", "", ("low", "high")),
         Column("mean_confidence", "mean probability of the favoured side", "share 0-1"),
         estimated("overconfidence", "mean confidence minus accuracy; above 0: too sure", "difference"),
-        TESTS,
+        shared("tests"),
         estimated("ece", "mean gap of confidence and accuracy in 10 equal bins; biased upwards", source=_GUO),
         Column("ece_debiased", "ece minus what chance adds", "share 0-1", "Kumar et al. 2019, arXiv 1909.10155"),
         estimated("brier", "mean squared error of the probability of A; lower is better", source="Brier 1950"),

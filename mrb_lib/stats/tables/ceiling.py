@@ -13,21 +13,8 @@ from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.annotators import Annotations, encode_annotations
 from mrb_lib.stats.coefficients import scaled
-from mrb_lib.stats.columns import (
-    CLUSTER,
-    DIMENSION,
-    JUDGE,
-    N_EXCLUDED,
-    POLICY,
-    SCORED,
-    SUBFIELD,
-    Column,
-    N,
-    estimated,
-    table,
-)
+from mrb_lib.stats.columns import SCORED, Column, Option, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
-from mrb_lib.stats.core.table import Option
 from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, IntArray, Quantity, divide, estimate, mean
 from mrb_lib.stats.gold_labels import leave_one_out
 from mrb_lib.stats.grid import Measure, grid
@@ -93,15 +80,11 @@ def reach(rows: pd.DataFrame) -> str:
     "ceiling",
     question="how well does one annotator predict the others, and could a judge stand in for one",
     columns=[
-        DIMENSION,
+        shared("dimension"),
         Column("part", "annotator, judge, alt_test, _sweep (at each epsilon) or _annotator (against one)", "text"),
-        JUDGE,
+        shared("judge"),
         Column("annotator", "name of the annotator; mean: their unweighted mean", "text"),
-        SUBFIELD,
-        POLICY,
-        N,
-        N_EXCLUDED,
-        CLUSTER,
+        shared("subfields", "policy", "n", "n_excluded", "clusters"),
         Column("accuracy", "mean score against the majority of the other annotators", "share 0-1", "", ("low", "high")),
         Column("ceiling", "mean accuracy of the annotators on the cases of the judge", "share 0-1"),
         estimated("difference", "judge's accuracy minus an average annotator's on the same cases", "difference"),
@@ -120,7 +103,7 @@ def reach(rows: pd.DataFrame) -> str:
         Column("n_items", "fewest cases of a tested annotator", "cases"),
     ],
     sentence=reach,
-    uses=(*(name for name in SCORED if name != "gold"), "annotations", "categories", "correction", "family", "probe"),
+    uses=(*(name for name in SCORED if name != "gold"), "level", "correction", "family", "probe"),
     headline=("accuracy", "difference", "verdict", "passes"),
     needs_verdicts=False,
     why_no_ratings="",

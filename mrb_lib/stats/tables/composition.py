@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.columns import SUBFIELD, Column, table
+from mrb_lib.stats.columns import Column, shared, table
 
 _PARTS = ["organ", "department", "modality"]
 
@@ -33,10 +33,10 @@ def commonest_kind(rows: pd.DataFrame) -> str:
         Column("organ", "organ or region that the case is about", "text"),
         Column("department", "clinical department of the case", "text"),
         Column("modality", "kind of image", "text"),
-        SUBFIELD[:2],
+        shared("subfield", "by"),
         Column("n_cases", "cases of this kind", "cases"),
         Column("share", "share of the cases of the benchmark or subfield", "share 0-1"),
-        SUBFIELD[2],
+        shared("n_unassigned"),
     ],
     sentence=commonest_kind,
     uses=("by",),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.columns import CLUSTER, DIMENSION, JUDGE, SUBFIELD, TESTS, Column, estimated, table
+from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, corrected, paired_tests
 from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, IntArray, Quantity, divide, mean, ratio
 from mrb_lib.stats.grid import Measure, grid
@@ -74,12 +74,10 @@ def favourites(known: pd.DataFrame) -> str:
     "consistency",
     question="does a judge choose the same when the responses change places, or when asked again",
     columns=[
-        JUDGE,
-        DIMENSION,
-        SUBFIELD,
+        shared("judge", "dimension", "subfields"),
         Column("n", "cases answered in both orders of the responses; of ratings, twice", "cases"),
         Column("n_presented", "cases presented in both orders; of ratings, twice", "cases"),
-        CLUSTER,
+        shared("clusters"),
         Column("coverage", "n over n_presented", "share 0-1"),
         estimated("consistency", "share with the same choice in both orders, ties included"),
         Column(
@@ -100,7 +98,7 @@ def favourites(known: pd.DataFrame) -> str:
             "difference",
             "Tango 1998",
         ),
-        TESTS,
+        shared("tests"),
         estimated(
             "repeat_agreement",
             "share of agreeing pairs of repeats in the same order",

@@ -9,21 +9,7 @@ import pandas as pd
 
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.columns import (
-    CLUSTER,
-    DIMENSION,
-    JUDGE,
-    N_EXCLUDED,
-    N_SEEN,
-    POLICY,
-    SUBFIELD,
-    TESTED,
-    TESTS,
-    Column,
-    N,
-    estimated,
-    table,
-)
+from mrb_lib.stats.columns import TESTED, Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
 from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, IntArray, Sampling, estimate, mean
 from mrb_lib.stats.multiplicity import adjust_families
@@ -91,16 +77,10 @@ def better_before(rows: pd.DataFrame) -> str:
     "contamination",
     question="is a judge more accurate on cases that were public before its training data end",
     columns=[
-        JUDGE,
-        DIMENSION,
-        SUBFIELD,
-        POLICY,
+        shared("judge", "dimension", "subfields", "policy"),
         Column("cutoff", "end of the judge's training data, a month or a day", "text"),
         Column("cutoff_of", "roster entry that states the cut-off: the judge's or its base's", "text"),
-        N,
-        N_EXCLUDED,
-        N_SEEN,
-        CLUSTER,
+        shared("n", "n_excluded", "n_seen", "clusters"),
         Column("coverage", "share of the verdicts with a choice, mean over labelled cases", "share 0-1"),
         Column("n_undated", "scored cases without a date that tells their side", "cases"),
         Column("n_imprecise", "cases of n_undated that have a date, such as the year", "cases"),
@@ -117,11 +97,11 @@ def better_before(rows: pd.DataFrame) -> str:
         Column("n_controlled", "cases dated before the controls' cut-off, scored for the judge and them", "cases"),
         Column("control_difference", "mean accuracy of the controls before minus after, same cases", "difference"),
         estimated("excess", "difference of the judge minus that of the controls, same cases", "difference"),
-        TESTS,
+        shared("tests"),
     ],
     sentence=better_before,
     headline=("cutoff", "difference", "low", "high", "excess", "p_adjusted", "n_before", "n_after", "n_undated"),
-    uses=(*(name for name in TESTED if name not in ("resamples", "seed")), "judge_groups"),
+    uses=(*(name for name in TESTED if name not in ("resamples", "seed")), "groups"),
     why_no_ratings="",
 )
 def contamination(analysis: Analysis) -> pd.DataFrame:

@@ -13,23 +13,8 @@ import pandas as pd
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.clusters import MOST_OF_ONE
-from mrb_lib.stats.columns import (
-    CLUSTER,
-    DIMENSION,
-    DOMINATED,
-    JUDGE,
-    NO_CASES,
-    POLICY,
-    SUBFIELD,
-    TESTED,
-    TESTS,
-    Column,
-    N,
-    estimated,
-    table,
-)
+from mrb_lib.stats.columns import DOMINATED, NO_CASES, TESTED, Column, Option, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, corrected, t_test
-from mrb_lib.stats.core.table import Option
 from mrb_lib.stats.detection import counted_rows, weighted
 from mrb_lib.stats.estimation import BoolArray, FloatArray, mean
 from mrb_lib.stats.grid import Measure
@@ -76,15 +61,12 @@ def _of(count: int, one: str, more: str) -> str:
     "criteria",
     question="which criteria of a rubric decide a judge's errors",
     columns=[
-        JUDGE,
-        DIMENSION,
-        SUBFIELD,
+        shared("judge", "dimension", "subfields"),
         Column("criterion", "text of the criterion; null: all criteria of few cases together", "text"),
         Column("n_criteria", "different criteria that the row is about", "count"),
-        POLICY,
-        N,
+        shared("policy", "n"),
         Column("n_scored", "cases of n that the policy can score", "cases"),
-        CLUSTER,
+        shared("clusters"),
         Column("coverage", "share of verdicts in which both responses were decided", "share 0-1"),
         Column("weight", "mean points; below zero: points taken off", "number", "Arora et al. 2025, arXiv 2505.08775"),
         estimated("met_share", "share of responses that meet it, or mean probability"),
@@ -95,11 +77,11 @@ def _of(count: int, one: str, more: str) -> str:
         Column("accuracy", "mean score of the verdicts as they are", "share 0-1", null=NO_CASES),
         Column("accuracy_without", "mean score of verdicts by all other criteria", "share 0-1"),
         Column("difference", "accuracy_without minus accuracy; above 0: harm", "difference", ends=("low", "high")),
-        TESTS,
+        shared("tests"),
     ],
     sentence=harmful,
     headline=("criterion", "n", "weight", "agreement", "decisive_share", "difference", "low", "high", "p_adjusted"),
-    uses=(*(name for name in TESTED if name not in ("resamples", "seed")), "offered"),
+    uses=tuple(name for name in TESTED if name not in ("resamples", "seed")),
     reads=("criteria",),
     options={"least": Option("the fewest cases that give a criterion a row of its own", least=1)},
 )

@@ -9,21 +9,8 @@ import pandas as pd
 
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.clusters import MOST_OF_ONE
-from mrb_lib.stats.columns import (
-    CLUSTER,
-    DIMENSION,
-    DOMINATED,
-    JUDGE,
-    N_EXCLUDED,
-    POLICY,
-    SUBFIELD,
-    TESTS,
-    Column,
-    N,
-    table,
-)
+from mrb_lib.stats.columns import DOMINATED, Column, Option, shared, table
 from mrb_lib.stats.contrasts import ALPHA
-from mrb_lib.stats.core.table import Option
 from mrb_lib.stats.difficulty.discrimination import discriminations
 from mrb_lib.stats.difficulty.mantel_haenszel import FEWEST_CLUSTERS, ets_class, ets_delta
 from mrb_lib.stats.difficulty.matching import Matched, match
@@ -75,16 +62,12 @@ def weakest(rows: pd.DataFrame) -> str:
     "dif",
     question="is a judge weak in a subfield, beyond the subfield being hard",
     columns=[
-        JUDGE,
-        DIMENSION,
-        SUBFIELD,
-        POLICY,
-        N,
+        shared("judge", "dimension", "subfields", "policy", "n"),
         Column("n_inside", "cases of n inside the subfield", "cases"),
-        N_EXCLUDED,
+        shared("n_excluded"),
         Column("n_strata", "levels of difficulty with cases inside and outside", "count"),
         Column("n_matching", "judges that cases are matched by", "count"),
-        CLUSTER,
+        shared("clusters"),
         Column("accuracy_inside", "mean score inside the subfield", "share 0-1"),
         Column("accuracy_outside", "mean score outside", "share 0-1"),
         Column("expected", "mean score inside, if as outside on equally hard cases", "share 0-1"),
@@ -97,7 +80,7 @@ def weakest(rows: pd.DataFrame) -> str:
         ),
         Column("low", "lower end of the 95% interval of mh_odds_ratio", "odds ratio"),
         Column("high", "upper end of the 95% interval of mh_odds_ratio", "odds ratio"),
-        TESTS[:4],
+        shared("p_value", "p_adjusted", "correction", "family"),
         Column("ets_delta", "2.35 times the log odds ratio; negative: weaker inside", source="Holland & Thayer 1988"),
         Column("ets_class", "A negligible, B moderate, C large", "text", "Zieky 1993"),
     ],

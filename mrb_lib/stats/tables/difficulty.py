@@ -11,7 +11,7 @@ from scipy import special
 
 from mrb_lib.benchmarks.votes import vote_columns
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.columns import DIMENSION, JUDGE, POLICY, Column, table
+from mrb_lib.stats.columns import Column, shared, table
 from mrb_lib.stats.difficulty.irt import (
     LEAST_SPREAD,
     OneParameter,
@@ -57,10 +57,9 @@ def first_suspect(rows: pd.DataFrame) -> str:
     question="which cases are hard, and whose gold label is probably wrong",
     columns=[
         Column("part", "case or judge", "text"),
-        DIMENSION,
+        shared("dimension"),
         Column("case_id", "name of the case", "text"),
-        JUDGE,
-        POLICY,
+        shared("judge", "policy"),
         Column("n", "judges scored on the case; in rows of judges, cases", "count"),
         Column("n_excluded", "judges, or cases, that are not scored", "count"),
         Column("accuracy", "mean score of the judges, or of the judge", "share 0-1"),

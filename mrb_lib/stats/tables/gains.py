@@ -10,21 +10,8 @@ import pandas as pd
 
 from mrb_lib.stats import intervals, left_out
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.columns import (
-    CLUSTER,
-    DIMENSION,
-    ERROR,
-    N_EXCLUDED,
-    SUBFIELD,
-    TESTED,
-    TESTS,
-    Column,
-    N,
-    estimated,
-    table,
-)
+from mrb_lib.stats.columns import TESTED, Column, Option, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, Contrast, contrasts, corrected
-from mrb_lib.stats.core.table import Option
 from mrb_lib.stats.descent import check_pairs, known_pairs, recorded_pairs
 from mrb_lib.stats.estimation import BoolArray, FloatArray
 from mrb_lib.stats.learning_curves import CURVE, series_rows
@@ -141,23 +128,21 @@ def of_curve(rows: pd.DataFrame) -> str:
         Column("tuned", "judge that was trained further", "text"),
         Column("group_base", "group of the base, such as open", "text"),
         Column("group_tuned", "group of the tuned judge, such as medical", "text"),
-        DIMENSION,
-        SUBFIELD,
+        shared("dimension", "subfields"),
         Column("policy", "scoring policy, where the quantity depends on one", "text"),
-        N,
-        N_EXCLUDED,
+        shared("n", "n_excluded"),
         Column("n_seen", "excluded cases that either was trained on; null: no record", "cases"),
-        CLUSTER,
+        shared("clusters"),
         Column("accuracy_base", "mean score of the base, in rows of part accuracy", "share 0-1"),
         Column("accuracy_tuned", "mean score of the tuned judge, same cases", "share 0-1"),
         estimated("value_base", "quantity of the base, mean over these cases"),
         estimated("value_tuned", "quantity of the tuned judge, or of the curve"),
         Column("gain", "value_tuned minus value_base", "difference", ends=("low", "high")),
-        ERROR,
+        shared("errors"),
         Column("only_base", "cases on which the base has the higher value", "cases"),
         Column("only_tuned", "cases on which the tuned judge has the higher value", "cases"),
         Column("test", "permutation (sign flips), mcnemar_exact, or t", "text"),
-        TESTS,
+        shared("tests"),
         Column("margin", "largest gain or loss that does not matter, stated beforehand"),
         Column("equivalence_p", "p of a difference larger than the margin", "p 0-1", "Schuirmann 1987"),
         Column("equivalence_p_adjusted", "equivalence_p corrected for the number of tests", "p 0-1"),
@@ -182,7 +167,7 @@ def of_curve(rows: pd.DataFrame) -> str:
     ],
     sentence=better_than_base,
     headline=("gain", "low", "high", "p_adjusted", "n", "n_seen", "value_base", "value_tuned"),
-    uses=(*TESTED, "judge_groups", "training", "records", "pairs", "benchmark_name"),
+    uses=(*TESTED, "groups", "training", "records", "pairs"),
     reads=("p_a",),
     why_no_ratings="",
     options={

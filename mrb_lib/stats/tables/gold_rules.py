@@ -15,7 +15,7 @@ from mrb_lib.stats.adjudicated import REVIEWERS, adjudicated_gold
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.annotator_errors import ANNOTATOR, NO_PEERS, model_rows, peer_rows
 from mrb_lib.stats.annotators import encode_annotations
-from mrb_lib.stats.columns import CLUSTER, DIMENSION, JUDGE, N_EXCLUDED, POLICY, Column, N, estimated, table
+from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
 from mrb_lib.stats.dawid_skene import FEW_ANNOTATORS
 from mrb_lib.stats.estimation import FloatArray, IntArray, Quantity, divide, mean, ratio, weighted_mean
@@ -96,19 +96,17 @@ def _people(rows: pd.DataFrame) -> str:
     "gold_rules",
     question="would another gold rule change the leaderboard, and how often does each annotator err",
     columns=[
-        DIMENSION,
+        shared("dimension"),
         Column("part", "rule, ranking or left_out (judges); annotator, confusion or prevalence", "text"),
-        JUDGE,
+        shared("judge"),
         Column("annotator", "annotator; in left_out, the one left out", "text"),
         Column("rule", "how annotations become gold labels", "text"),
         Column("gold", "true label, which the model infers", "text"),
         Column("label", "label that the annotator gives", "text"),
-        POLICY,
+        shared("policy"),
         Column("rank", "place by decisive accuracy on the cases that all ranked judges share", "rank"),
         Column("n_common", "cases that all ranked judges share", "cases"),
-        N,
-        N_EXCLUDED,
-        CLUSTER,
+        shared("n", "n_excluded", "clusters"),
         Column("accuracy", "mean score by the labels of the rule", "share 0-1", ends=("low", "high")),
         Column("decisive_accuracy", "balanced accuracy on labels A and B, half credit for ties", "share 0-1"),
         Column("majority_rank", "rank by the labels before review or the majority's", "rank"),
@@ -131,7 +129,7 @@ def _people(rows: pd.DataFrame) -> str:
         Column("correction", "correction for the number of tests", "text"),
     ],
     sentence=order_and_errors,
-    uses=("annotations", "adjudications", "policy", "dimension", *SAMPLED, "correction", "family", "probe"),
+    uses=("adjudications", "policy", "dimension", *SAMPLED, "correction", "family", "probe"),
     headline=("accuracy", "rank", "majority_rank", "difference", "probability", "peer_gap"),
     needs_verdicts=False,
     why_no_ratings="",

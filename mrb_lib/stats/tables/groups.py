@@ -12,21 +12,8 @@ from scipy.special import stdtr, stdtrit
 
 from mrb_lib.judges.roster.groups import JURY, MEDICAL, MODEL_GROUPS, OTHER
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.columns import (
-    CLUSTER,
-    DIMENSION,
-    ERROR,
-    N_EXCLUDED,
-    POLICY,
-    SUBFIELD,
-    TESTED,
-    TESTS,
-    Column,
-    N,
-    table,
-)
+from mrb_lib.stats.columns import TESTED, Column, Option, shared, table
 from mrb_lib.stats.contrasts import ALPHA, corrected
-from mrb_lib.stats.core.table import Option
 from mrb_lib.stats.estimation import FloatArray, Sampling, by_influence, divide, estimate
 from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES
 from mrb_lib.stats.options import check_choice, check_policy
@@ -75,16 +62,12 @@ def _better(row: pd.Series) -> str:
         Column("part", "contrast (of two groups) or descendants (medical models against their bases)", "text"),
         Column("group_1", "first group of judges", "text"),
         Column("group_2", "second group; base: the models that group_1 was trained from", "text"),
-        DIMENSION,
-        SUBFIELD,
-        POLICY,
+        shared("dimension", "subfields", "policy"),
         Column("n_judges_1", "models of group_1 with a score", "count"),
         Column("n_judges_2", "models of group_2 with a score; of descendants, different bases", "count"),
         Column("n_families_1", "families of those models, taken as draws", "count"),
         Column("n_families_2", "families of those models, taken as draws", "count"),
-        N,
-        N_EXCLUDED,
-        CLUSTER,
+        shared("n", "n_excluded", "clusters"),
         Column("accuracy_1", "mean accuracy of the families of group_1", "share 0-1"),
         Column("accuracy_2", "mean accuracy of the families of group_2", "share 0-1"),
         Column(
@@ -94,10 +77,10 @@ def _better(row: pd.Series) -> str:
             "Cornfield and Tukey 1956, doi:10.1214/aoms/1177728067",
             ends=("low", "high"),
         ),
-        ERROR[:2],
+        shared("standard_error", "df"),
         Column("judge_sd_1", "spread of families in group_1, without noise; of descendants, of gains"),
         Column("judge_sd_2", "spread of families in group_2, without the noise of cases"),
-        TESTS,
+        shared("tests"),
         Column("margin", "largest difference that does not matter, stated beforehand"),
         Column("equivalence_p", "p of a difference larger than the margin", "p 0-1", "Schuirmann 1987"),
         Column("equivalence_p_adjusted", "equivalence_p corrected for the number of tests", "p 0-1"),
@@ -105,7 +88,7 @@ def _better(row: pd.Series) -> str:
     ],
     sentence=differences,
     headline=("difference", "low", "high", "p_adjusted", "n_families_1", "n_families_2", "accuracy_1", "accuracy_2"),
-    uses=(*(name for name in TESTED if name not in ("resamples", "seed")), "judge_groups"),
+    uses=(*(name for name in TESTED if name not in ("resamples", "seed")), "groups"),
     why_no_ratings="",
     options={"margin": Option("differences of accuracy below it count as none", least=0, below=1)},
 )

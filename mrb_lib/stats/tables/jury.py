@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.columns import CLUSTER, DIMENSION, JUDGE, N_EXCLUDED, POLICY, Column, N, estimated, table
+from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.core.panel import BATCH, COST_COLUMNS, COUNTS
 from mrb_lib.stats.estimation import FloatArray, divide, mean
 from mrb_lib.stats.grid import Measure, grid
@@ -68,15 +68,12 @@ def against_one(best: pd.Series, juries: pd.DataFrame) -> str:
     question="is a panel of judges better than its best member, and what is each member worth",
     columns=[
         Column("part", "jury (of all judges), single, member or curve (accuracy by size)", "text"),
-        DIMENSION,
-        POLICY,
+        shared("dimension", "policy"),
         Column("kind", "majority, weighted, dawid_skene, median, mean; best_single: of other folds", "text"),
-        JUDGE,
+        shared("judge"),
         Column("size", "members", "count"),
         Column("rank", "place by decisive accuracy on cases that juries and judges share", "rank"),
-        N,
-        N_EXCLUDED,
-        CLUSTER,
+        shared("n", "n_excluded", "clusters"),
         Column("accuracy", "mean score over cases: agreement with the gold label", "share 0-1", ends=("low", "high")),
         estimated(
             "decisive_accuracy",

@@ -13,7 +13,7 @@ from scipy.special import stdtr, stdtrit
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.clusters import MOST_OF_ONE
-from mrb_lib.stats.columns import CLUSTER, DIMENSION, DOMINATED, TESTED, TESTS, Column, estimated, table
+from mrb_lib.stats.columns import DOMINATED, TESTED, Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
 from mrb_lib.stats.estimation import FloatArray
 from mrb_lib.stats.interactions import interaction
@@ -103,7 +103,7 @@ def _of_knowledge(rows: pd.DataFrame) -> str:
     "models",
     question="what does correctness depend on: judge, subfield, order, length, knowing the answer",
     columns=[
-        DIMENSION,
+        shared("dimension"),
         Column("part", "all judges (one model), one judge, interaction (judge by term), or knowledge", "text"),
         Column("judge", "judge of the model; null: all judges", "text"),
         Column("answered_by", "the model behind the judge, among those that answered the items", "text"),
@@ -112,7 +112,7 @@ def _of_knowledge(rows: pd.DataFrame) -> str:
         Column("by", "column of the cases that makes the term subfield", "text"),
         Column("policy", "of knowledge: how verdicts become scores", "text"),
         Column("n", "verdicts that the row rests on; of knowledge, cases", "count"),
-        CLUSTER,
+        shared("clusters"),
         Column("n_excluded", "cases without decisive label, verdict, subfield or response", "cases"),
         Column("n_gold_tie", "excluded cases with a tie as label", "cases"),
         Column("n_right", "cases whose item the judge's own model answered right", "cases"),
@@ -132,13 +132,13 @@ def _of_knowledge(rows: pd.DataFrame) -> str:
         estimated("difference", "accuracy_right minus accuracy_wrong, over other cases", "difference"),
         Column("statistic", "of the interaction: 1 on average by chance"),
         Column("df", "contrasts of the interaction; degrees of freedom of the difference"),
-        TESTS,
+        shared("tests"),
     ],
     sentence=effects,
     headline=("marginal_effect", "difference", "accuracy_right", "accuracy_wrong"),
-    uses=(*TESTED, "judge_groups", "marks"),
+    uses=(*TESTED, "groups", "marks"),
     why_no_ratings="",
-    with_marks=("judge_groups", "policy", "resamples", "seed"),
+    with_marks=("groups", "policy", "resamples", "seed"),
 )
 def models(analysis: Analysis) -> pd.DataFrame:
     """Regress the correctness of every verdict on judge, subfield, order and length; compare what its model knows.
@@ -422,10 +422,10 @@ def _interactions(data: pd.DataFrame) -> list[dict[str, Any]]:
     tested |= {name: settings[[name]].to_numpy(np.float64) for name in numbers}
     cluster = np.unique(settings["cluster"], return_inverse=True)[1].astype(np.int64)
     rows = []
-    for term, shared in tested.items():
+    for term, columns in tested.items():
         own = [constant if term == "subfield" else one_hot]
         own += [settings[[name]].to_numpy(np.float64) for name in numbers if name != term]
-        made = interaction(np.hstack(own), shared, right.astype(np.float64), trials.astype(np.float64), cluster)
+        made = interaction(np.hstack(own), columns, right.astype(np.float64), trials.astype(np.float64), cluster)
         said = [CROSSED] if "crossed" in data else [made.why_not] if made.why_not else []
         silent, less = int(trials.sum()) - made.n, int(trials.any(axis=1).sum()) - made.n_judges
         if silent:

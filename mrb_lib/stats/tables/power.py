@@ -9,19 +9,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.columns import (
-    CLUSTER,
-    DIMENSION,
-    JUDGE_1,
-    JUDGE_2,
-    N_EXCLUDED,
-    POLICY,
-    SUBFIELD,
-    TESTED,
-    Column,
-    N,
-    table,
-)
+from mrb_lib.stats.columns import TESTED, Column, shared, table
 from mrb_lib.stats.contrasts import BY_T, named_tests, pairs_of_cells
 from mrb_lib.stats.estimation import mean
 from mrb_lib.stats.grid import Measure, grid
@@ -65,14 +53,7 @@ def smallest(rows: pd.DataFrame) -> str:
     question="what difference can these cases show, and how many would another take",
     columns=[
         Column("part", "summary, pair, judge, cases_needed (for a difference) or curve (of power)", "text"),
-        JUDGE_1,
-        JUDGE_2,
-        DIMENSION,
-        SUBFIELD,
-        POLICY,
-        N,
-        N_EXCLUDED,
-        CLUSTER,
+        shared("judge_1", "judge_2", "dimension", "subfields", "policy", "n", "n_excluded", "clusters"),
         Column("n_pairs", "pairs of judges that the summary is of", "count"),
         Column("difference", "difference of two accuracies, found or stated", "difference"),
         Column("accuracy", "mean score of the judge, in rows of one judge", "share 0-1"),

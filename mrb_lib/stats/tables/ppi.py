@@ -9,7 +9,7 @@ import pandas as pd
 
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.columns import CLUSTER, DIMENSION, JUDGE, POLICY, TESTS, Column, estimated, table
+from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.comparisons import NO_RESPONDERS, A, Responders, from_verdicts, responders
 from mrb_lib.stats.contrasts import ALPHA, score_test
 from mrb_lib.stats.core.panel import TIE
@@ -61,17 +61,16 @@ def sentence(rows: pd.DataFrame) -> str:
     question="how many of the annotators' labels do the verdicts save",
     columns=[
         Column("part", "estimate, or what_if: had only some labels been made", "text"),
-        DIMENSION,
-        JUDGE,
+        shared("dimension", "judge"),
         Column("responder", "model that wrote the responses; null: all together", "text"),
         Column("label_share", "share of the annotated clusters whose labels are kept", "share 0-1"),
-        POLICY,
+        shared("policy"),
         Column("n_labelled", "cases with a verdict that annotators decided", "cases"),
         Column("n_undecided", "cases with a verdict that they saw and did not decide", "cases"),
         Column("n_unlabelled", "cases with a verdict that they did not see", "cases"),
         Column("n_excluded", "other cases of the responder", "cases"),
         Column("n_unpaired", "cases that do not name two different responders", "cases"),
-        CLUSTER,
+        shared("clusters"),
         Column("estimate", "win rate by labels and verdicts; a tie is half a win", "share 0-1", _PPI, ("low", "high")),
         Column("classical_estimate", "win rate by labels alone", "share 0-1", ends=("classical_low", "classical_high")),
         Column("full_estimate", "win rate by all labels, those hidden too", "share 0-1"),
@@ -80,7 +79,7 @@ def sentence(rows: pd.DataFrame) -> str:
         Column("label_saving", "share of these labels that the verdicts save, in this very sample"),
         estimated("expected_label_saving", "saving to expect of the correlation and the numbers of cases"),
         Column("correlation", "of verdicts and labels, over all labelled cases", "coefficient", "Pearson 1895"),
-        TESTS,
+        shared("tests"),
     ],
     sentence=sentence,
     headline=("estimate", "expected_label_saving", "p_adjusted"),

@@ -16,20 +16,8 @@ from mrb_lib.probes.expectation import Known, known
 from mrb_lib.probes.probe import drawn_by, target
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.columns import (
-    CLUSTER,
-    DIMENSION,
-    JUDGE,
-    POLICY,
-    SUBFIELD,
-    TESTED,
-    TESTS,
-    Column,
-    estimated,
-    table,
-)
+from mrb_lib.stats.columns import TESTED, Column, Option, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, paired_tests
-from mrb_lib.stats.core.table import Option
 from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, divide, mean
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.multiplicity import adjust_families
@@ -144,13 +132,12 @@ def _tests_of(name: str, of: str) -> tuple[Column, Column]:
     question="which changes to a case or to the prompt change a judge's verdicts, and should they",
     columns=[
         Column("part", "probe, gap (between groups), template (prompts), labels (letters), or rank", "text"),
-        JUDGE,
+        shared("judge"),
         Column("judge_1", "run of the judge with prompt_1", "text"),
         Column("judge_2", "run of the judge with prompt_2", "text"),
         Column("prompt_1", "first prompt; its verdicts are taken as those without the change", "text"),
         Column("prompt_2", "second prompt", "text"),
-        DIMENSION,
-        SUBFIELD,
+        shared("dimension", "subfields"),
         Column("probe", "change to the case before it was judged, see `mrb probes`", "text"),
         Column("severity", "step of the probe, or number of the group; 0: no change", "count"),
         Column("group", "group of patients that the severity stands for", "text"),
@@ -160,18 +147,18 @@ def _tests_of(name: str, of: str) -> tuple[Column, Column]:
         Column("kept_expectation", "whether the judge does so; null: cannot tell, or nothing expected", "yes/no"),
         Column("n", "cases answered with and without the change, same order and repeat", "cases"),
         Column("n_excluded", "other cases with a verdict with the change", "cases"),
-        CLUSTER,
+        shared("clusters"),
         Column("coverage", "share of the verdicts with the change that have a choice", "share 0-1"),
         estimated("changed", "share of verdicts that differ from those without the change"),
         Column("noise", "share of pairs of repeats of one case that differ", "share 0-1"),
         estimated("changed_beyond_noise", "changed minus noise, over the same cases", "difference", "Rao 1982"),
         _tests_of("changed", "change beyond noise"),
-        POLICY,
+        shared("policy"),
         Column("n_scored", "cases scored with and without the change", "cases"),
         Column("accuracy", "mean score without the change, by the policy", "share 0-1"),
         Column("accuracy_probed", "mean score with the change, over the same cases", "share 0-1"),
         estimated("accuracy_change", "accuracy_probed minus accuracy", "difference"),
-        TESTS,
+        shared("tests"),
         estimated("target_shift", "share choosing the response changed, minus that without the change", "difference"),
         _tests_of("target_shift", "shift"),
         estimated("probability_shift", "the same of the mean probability of that response", "difference"),

@@ -14,7 +14,7 @@ from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.bradley_terry import Fitted, absence, fit
 from mrb_lib.stats.clusters import clusters_of
-from mrb_lib.stats.columns import CLUSTER, DIMENSION, JUDGE, POLICY, Column, estimated, table
+from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.comparisons import ANNOTATIONS, GOLD, NO_RESPONDERS, Responders
 from mrb_lib.stats.comparisons import JUDGE as BY_JUDGE
 from mrb_lib.stats.core.panel import BATCH, COST_COLUMNS, COUNTS, Panel
@@ -109,11 +109,11 @@ _MOGSTAD = "Mogstad et al. 2024, doi:10.1093/restud/rdad006"
     question="would the verdicts rank the responders, and the responses to an item, as the annotators do",
     columns=[
         Column("part", "strength of a responder, agreement of rankings, items, or tokens", "text"),
-        DIMENSION,
+        shared("dimension"),
         Column("source", "origin of the choices: gold, annotations or judge", "text"),
-        JUDGE,
+        shared("judge"),
         Column("responder", "model that wrote responses", "text"),
-        POLICY,
+        shared("policy"),
         Column("n", "comparisons of the responder", "count"),
         Column("n_excluded", "cases with the responder that the source did not decide", "cases"),
         Column("n_unpaired", "cases that do not name two different responders", "cases"),
@@ -140,7 +140,7 @@ _MOGSTAD = "Mogstad et al. 2024, doi:10.1093/restud/rdad006"
         Column("n_items", "items that the row rests on", "count"),
         Column("n_undecided", "items with a response in no pair that both decide", "count"),
         Column("n_all_equal", "items whose responses one side puts on one place", "count"),
-        CLUSTER,
+        shared("clusters"),
         Column("n_responses", "mean number of different responses to an item"),
         estimated(
             "edit_distance",

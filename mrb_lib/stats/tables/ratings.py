@@ -13,20 +13,7 @@ from mrb_lib.benchmarks.votes import voting
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import ADJUDICATED, Analysis
 from mrb_lib.stats.clusters import MOST_OF_ONE
-from mrb_lib.stats.columns import (
-    CLUSTER,
-    DIMENSION,
-    JUDGE,
-    N_EXCLUDED,
-    N_SEEN,
-    SUBFIELD,
-    TESTED,
-    TESTS,
-    Column,
-    N,
-    estimated,
-    table,
-)
+from mrb_lib.stats.columns import TESTED, Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
 from mrb_lib.stats.detection import LABEL, MACRO, counted_rows, f1, interval_of_f1, label_part, with_undefined
 from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, Quantity, divide, mean
@@ -121,18 +108,14 @@ def _of_reasons(rows: pd.DataFrame) -> str:
     question="does a judge rate responses as clinicians do: as high, in the same order, and as safe",
     columns=[
         Column("part", "rating (category), label (one of several), step, or rationale (reason)", "text"),
-        JUDGE,
-        DIMENSION,
+        shared("judge", "dimension"),
         Column("label", "the label; null in rows that average over labels", "text"),
         Column("average", "micro: all decisions on labels together; macro: mean over labels", "text"),
         Column("marker", "who marked the reasons: annotators, or a second judge", "text"),
-        SUBFIELD,
+        shared("subfields"),
         Column("level", "level of measurement at which the categories are read", "text"),
         Column("erroneous", "categories of a step that count as erroneous", "text"),
-        N,
-        N_EXCLUDED,
-        N_SEEN,
-        CLUSTER,
+        shared("n", "n_excluded", "n_seen", "clusters"),
         Column("coverage", "share of verdicts with a choice, mean over cases with a label", "share 0-1"),
         estimated("exact", "share of answers in the category of the clinicians' label"),
         estimated("within_one", "share of answers in that category or one next to it"),
@@ -150,7 +133,7 @@ def _of_reasons(rows: pd.DataFrame) -> str:
         Column("upside_down", "whether spearman is significantly below 0, corrected over judges", "yes/no"),
         estimated("pearson", f"correlation {_NUMBERS}", "coefficient", "Pearson 1895"),
         estimated("mean_difference", "judge's number minus the clinicians' mean, mean over cases", "number"),
-        TESTS,
+        shared("tests"),
         Column("n_unacceptable", "cases of n with an unacceptable label", "cases"),
         Column("n_by_votes", "cases without a label, unacceptable if half their annotators say so", "cases"),
         estimated("sensitivity", "share of unacceptable responses that the judge calls unacceptable"),
@@ -196,7 +179,7 @@ def _of_reasons(rows: pd.DataFrame) -> str:
         *("weighted_kappa", "icc", "mean_difference", "spearman", "f1", "precision", "recall", "first_error_accuracy"),
         *("right_for_wrong_reason", "share_right", "cohen_kappa"),
     ),
-    uses=(*(name for name in TESTED if name != "policy"), "annotations", "categories", "acceptable", "probe"),
+    uses=(*(name for name in TESTED if name != "policy"), "level", "probe"),
     needs_verdicts=False,
     label_sets=True,
     why_no_ratings="",

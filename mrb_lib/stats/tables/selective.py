@@ -11,8 +11,7 @@ from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.annotators import encode_annotations
 from mrb_lib.stats.answers import answers, labelled
-from mrb_lib.stats.columns import CLUSTER, DIMENSION, JUDGE, N_EXCLUDED, SUBFIELD, Column, estimated, table
-from mrb_lib.stats.core.table import Option
+from mrb_lib.stats.columns import Column, Option, estimated, shared, table
 from mrb_lib.stats.estimation import (
     BoolArray,
     FloatArray,
@@ -98,9 +97,7 @@ class Reference(NamedTuple):
     "selective",
     question="where may a judge answer alone, so that over all it answers the annotators agree as often as promised",
     columns=[
-        JUDGE,
-        DIMENSION,
-        SUBFIELD,
+        shared("judge", "dimension", "subfields"),
         Column("part", "guarantee, summary (the judge answers every case) or curve", "text"),
         Column("reference", "what agreement is with: the gold rule, or one clinician", "text"),
         Column("target", "agreement wanted on the cases answered, every cluster counting once", "share 0-1"),
@@ -117,15 +114,15 @@ class Reference(NamedTuple):
         Column("judge_level", "agreement of the judge with the same others", "share 0-1"),
         Column("bound", "lower confidence bound of the agreement", "share 0-1", "Clopper and Pearson 1934"),
         Column("n", "annotated cases with a probability", "cases"),
-        N_EXCLUDED,
+        shared("n_excluded"),
         Column("n_calibration", "cases that the threshold was chosen on, one per cluster", "cases"),
         Column("n_answered", "cases answered", "cases"),
-        CLUSTER,
+        shared("clusters"),
         estimated("risk", "disagreement on the cases answered", source="El-Yaniv and Wiener 2010"),
     ],
     sentence=alone,
     headline=("coverage", "human_level", "judge_level", "threshold"),
-    uses=("by", "dimension", "gold", "cluster", "seed", "annotations"),
+    uses=("by", "dimension", "gold", "cluster", "seed"),
     reads=("p_a",),
     why_no_ratings="",
     nothing="no judge gives a probability on an annotated case",

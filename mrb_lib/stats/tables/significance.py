@@ -9,24 +9,8 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.columns import (
-    CLUSTER,
-    DIMENSION,
-    ERROR,
-    JUDGE_1,
-    JUDGE_2,
-    N_EXCLUDED,
-    N_SEEN,
-    POLICY,
-    SUBFIELD,
-    TESTED,
-    TESTS,
-    Column,
-    N,
-    table,
-)
+from mrb_lib.stats.columns import TESTED, Column, Option, shared, table
 from mrb_lib.stats.contrasts import ALPHA, average_contrasts, contrasts, pairs_of_cells
-from mrb_lib.stats.core.table import Option
 from mrb_lib.stats.estimation import divide
 from mrb_lib.stats.flips import flip_f
 from mrb_lib.stats.options import check_choice
@@ -61,23 +45,15 @@ def differ(rows: pd.DataFrame) -> str:
     question="could the difference between two judges be chance, are they equivalent, and do all judges differ at all",
     columns=[
         Column("part", "pair (of judges), omnibus (all at once), or letters (judges in order)", "text"),
-        JUDGE_1,
-        JUDGE_2,
-        DIMENSION,
-        SUBFIELD,
-        POLICY,
-        N,
-        N_EXCLUDED,
-        N_SEEN,
-        CLUSTER,
+        shared("judge_1", "judge_2", "dimension", "subfields", "policy", "n", "n_excluded", "n_seen", "clusters"),
         Column("difference", "accuracy of judge_1 minus judge_2 on the same cases", "difference", ends=("low", "high")),
-        ERROR,
+        shared("errors"),
         Column("value_1", "accuracy of judge_1 on those cases", "share 0-1"),
         Column("value_2", "accuracy of judge_2 on those cases", "share 0-1"),
         Column("only_1", "cases on which judge_1 has the higher score", "cases"),
         Column("only_2", "cases on which judge_2 has the higher score", "cases"),
         Column("test", "permutation (sign flips), mcnemar_exact, t, permutation_f, or cochran_q", "text"),
-        TESTS,
+        shared("tests"),
         Column("margin", "largest difference that does not matter, stated beforehand"),
         Column("equivalence_p", "p of a difference larger than the margin", "p 0-1", "Schuirmann 1987"),
         Column("equivalence_p_adjusted", "equivalence_p corrected for the number of tests", "p 0-1"),

@@ -9,20 +9,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.columns import (
-    CLUSTER,
-    DIMENSION,
-    JUDGE,
-    N_EXCLUDED,
-    N_SEEN,
-    POLICY,
-    SUBFIELD,
-    TESTED,
-    TESTS,
-    Column,
-    N,
-    table,
-)
+from mrb_lib.stats.columns import TESTED, Column, shared, table
 from mrb_lib.stats.contrasts import ALPHA
 from mrb_lib.stats.estimation import FloatArray, IntArray, divide
 from mrb_lib.stats.multiplicity import adjust_families
@@ -107,18 +94,14 @@ def in_a_new_domain(rows: pd.DataFrame) -> str:
     question="does accuracy hold across institutions, datasets or subfields",
     columns=[
         Column("part", "domain, summary (over domains), leave_one_out, or ranking (of judges)", "text"),
-        JUDGE,
-        DIMENSION,
+        shared("judge", "dimension"),
         Column("subfield", "value of the column by, such as an institution", "text"),
         Column("by", "column of the cases that names the domain", "text"),
-        SUBFIELD[2],
+        shared("n_unassigned"),
         Column("versus", "domain whose order of judges is compared; null: all others", "text"),
-        POLICY,
+        shared("policy"),
         Column("rank", "place by decisive accuracy on the cases that all ranked judges share", "rank"),
-        N,
-        N_EXCLUDED,
-        N_SEEN,
-        CLUSTER[0],
+        shared("n", "n_excluded", "n_seen", "cluster"),
         Column("n_domains", "domains with a scored case", "count"),
         Column("n_judges", "judges whose orders are compared, on the cases that they share", "count"),
         Column(
@@ -135,7 +118,7 @@ def in_a_new_domain(rows: pd.DataFrame) -> str:
         Column("prediction_high", "upper end of a new domain's accuracy, with 95% probability", "share 0-1"),
         Column("q", "heterogeneity of domains, chi-squared with df degrees of freedom", source="Cochran 1954"),
         Column("df", "degrees of freedom of q"),
-        TESTS,
+        shared("tests"),
         Column(
             "i2",
             "share of the variation between domains that is not chance",

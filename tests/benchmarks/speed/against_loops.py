@@ -19,7 +19,8 @@ from simulated import PAPER_CASES, PAPER_JUDGES, benchmark, verdicts
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.stats.analysis import labels
-from mrb_lib.stats.analyze import analyze, asks_for, read_panels
+from mrb_lib.stats.analyze import analyze, read_panels
+from mrb_lib.stats.columns import table_named
 from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.tables.schema import CHOICES, DIMENSIONS
@@ -38,7 +39,7 @@ def quick(made: Benchmark, panels: dict[str, Panel]) -> tuple[float, Intervals, 
     """All intervals by the library: the seconds, and those of one dimension and judge."""
     options = {"agreement": {}, "accuracy": {"references": 0}}  # the loops have no references
     for table in options:
-        asks_for(table)  # imports what makes it, as those of the loops are imported
+        table_named(table)  # imports what makes it, as those of the loops are imported
     start = time.perf_counter()
     found = {
         table: analyze(made, panels, table, by=["organ", "department"], resamples=RESAMPLES, **own)

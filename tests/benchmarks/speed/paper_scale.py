@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from simulated import PAPER_CASES, PAPER_JUDGES, benchmark, verdicts
 
 from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.stats.analyze import TABLES, analyze, asks_for, read_panels
+from mrb_lib.stats.analyze import TABLES, analyze, read_panels
 from mrb_lib.stats.core.panel import Panel
 
 BY = ("organ", "department")
@@ -30,7 +30,7 @@ def alone(made: Benchmark, panels: dict[str, Panel], tables: Sequence[str], resa
     """Each table by itself: overall, by organ, by department, by both in one go."""
     for table in tables:
         seconds = []
-        for by in (None, *BY, BY) if "by" in asks_for(table) else (None,):
+        for by in (None, *BY, BY) if "by" in TABLES[table].parameters else (None,):
             start = time.perf_counter()
             analyze(made, panels, table, by=by, resamples=resamples)
             seconds.append(time.perf_counter() - start)
@@ -40,7 +40,9 @@ def alone(made: Benchmark, panels: dict[str, Panel], tables: Sequence[str], resa
 
 def together(made: Benchmark, panels: dict[str, Panel], tables: Sequence[str], resamples: int) -> None:
     """All of them, by organ and department where a table asks, in two processes: the longest first, for balance."""
-    by = {name: BY if "by" in asks_for(name) else None for name in tables}  # imports what makes them, once for both
+    by = {
+        name: BY if "by" in TABLES[name].parameters else None for name in tables
+    }  # imports what makes them, once for both
     jobs = sorted(tables, key=lambda name: LONGEST.index(name) if name in LONGEST else len(LONGEST))
     start = time.perf_counter()
     context = multiprocessing.get_context("fork")

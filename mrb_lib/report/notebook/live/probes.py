@@ -22,7 +22,7 @@ from mrb_lib.report.notebook.workspace import Workspace
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.plan import ProbeOptions
 from mrb_lib.runs.progress import RunProgress
-from mrb_lib.stats.core.table import TABLES
+from mrb_lib.stats.columns import TABLES
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, load_verdicts
 

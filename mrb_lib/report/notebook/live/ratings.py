@@ -10,7 +10,7 @@ from mrb_lib.report.notebook.opening import open_workspace
 from mrb_lib.report.notebook.places import DEMO, RATINGS, home
 from mrb_lib.report.notebook.workspace import Workspace
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.core.table import TABLES
+from mrb_lib.stats.columns import TABLES
 from mrb_lib.stats.tables.ratings import RATING, crossed
 from mrb_lib.tables.schema import NO_PROBE
 
