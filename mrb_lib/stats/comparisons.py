@@ -10,8 +10,7 @@ import pandas as pd
 from scipy import sparse
 
 from mrb_lib.stats.annotators import encode_annotations
-from mrb_lib.stats.core.panel import ABSENT, TIE, Panel
-from mrb_lib.stats.core.scoring import columns_used
+from mrb_lib.stats.core.panel import ABSENT, TIE, Panel, columns_used
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_policy, divide
 from mrb_lib.tables.schema import CHOICES
 

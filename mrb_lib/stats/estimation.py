@@ -18,7 +18,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from mrb_lib.stats.clusters import MOST_OF_ONE, resampling_unit
+from mrb_lib.stats.clusters import MOST_OF_ONE, n_clusters, resampling_unit
+from mrb_lib.tables.errors import InputError
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -58,11 +59,7 @@ class Sampling:
     def of(cls, cases: pd.DataFrame, cluster: str | None, resamples: int, seed: int) -> Sampling:
         """Draw the clusters of all cases with replacement; see `mrb_lib.stats.clusters.resampling_unit`."""
         unit = resampling_unit(cases, cluster)
-        m = int(unit.codes.max(initial=-1)) + 1
-        drawn = np.random.default_rng(seed).integers(0, max(m, 1), (resamples, m), dtype=np.uint32)
-        place = drawn.astype(np.int64) + np.arange(resamples)[:, None] * m
-        counts = np.bincount(place.ravel(), minlength=resamples * m).reshape(resamples, m)
-        return cls(unit.codes, counts.astype(np.float64), unit.crossed)
+        return cls(unit.codes, drawn(n_clusters(unit.codes), resamples, seed), unit.crossed)
 
     @property
     def is_independent(self) -> bool:
@@ -78,6 +75,21 @@ class Sampling:
     def sums(self, values: NDArray[Any]) -> FloatArray:
         """Sum over the cases of each cluster, from (n, ...) to (clusters, ...)."""
         return sums_by(self.codes, values)
+
+
+def drawn(m: int, resamples: int, seed: int) -> FloatArray:
+    """Return how often each resample draws each of m clusters, shape (resamples, m).
+
+    Raises
+    ------
+    InputError
+        `resamples` is negative.
+    """
+    if resamples < 0:
+        raise InputError(f"resamples {resamples}: must not be negative; 2000 is the default, 0 gives no intervals.")
+    of_resample = np.random.default_rng(seed).integers(0, max(m, 1), (resamples, m), dtype=np.uint32)
+    place = of_resample.astype(np.int64) + np.arange(resamples)[:, None] * m
+    return np.bincount(place.ravel(), minlength=resamples * m).reshape(resamples, m).astype(np.float64)
 
 
 def sums_by(codes: IntArray, values: NDArray[Any]) -> FloatArray:

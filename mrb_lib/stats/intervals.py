@@ -157,10 +157,15 @@ def percentiles(e: Estimate, reach: FloatArray | float = _Z) -> tuple[FloatArray
     return out[0], out[1]
 
 
+def equivalent_size(value: FloatArray, variance: FloatArray, n: FloatArray) -> FloatArray:
+    """Return how many right-or-wrong cases tell as much about a mean score as its n cases; n where they do not vary."""
+    varies = variance > 1e-12
+    return np.where(varies, divide(n * value * (1 - value), np.where(varies, variance, 1.0)), n)
+
+
 def effective_size(e: Estimate) -> FloatArray:
     """Return how many independent right-or-wrong cases tell as much about a mean score, few clusters allowed for."""
-    varies = e.variance > 1e-12
-    size = np.where(varies, divide(e.n * e.value * (1 - e.value), np.where(varies, e.variance, 1.0)), e.n)
+    size = equivalent_size(e.value, e.variance, e.n)
     alike = divide((e.sizes**2).sum(axis=0), e.n)
     deff = np.where(np.isfinite(e.design_effect), e.design_effect, alike)
     student = stdtrit(np.maximum(e.n - 1, 1.0), _UPPER) / stdtrit(e.df, _UPPER)

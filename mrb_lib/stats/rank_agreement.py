@@ -21,8 +21,8 @@ from scipy import special
 
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.rank_posterior import posterior_draws
-from mrb_lib.stats.resampling.resample import CONFIDENCE
 
+CONFIDENCE = 0.95
 LEAST_ERROR = 1e-9
 FEWEST_RANKED = 3
 _DIGITS = 9

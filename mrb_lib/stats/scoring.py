@@ -60,7 +60,13 @@ def score(verdicts: Verdicts, labels: IntArray, policy: str) -> Scores:
     -------
     Scores; a case is excluded where it has no gold label or lacks the verdicts that the policy reads (`official`: order
     AB, repeat 0; `strict` and `net`: both orders), and under `answered` where no verdict has a choice
+
+    Raises
+    ------
+    InputError
+        The policy is unknown.
     """
+    check_policy(policy)
     read, tie = read_by(verdicts, policy), verdicts.tie
     gold = read.gold(labels)
     right, chose = read.choice == gold, read.choice >= 0
@@ -252,7 +258,6 @@ def correctness(
         One row per judge, case and dimension that has a verdict: `judge`, `case_id`, `dimension`, `score` (0 to 1; null
         where the policy excludes the case), `answered` (see `Scores`), `reason` (why the score is null).
     """
-    check_policy(policy)
     case_ids = pd.concat([gold["case_id"], verdicts["case_id"]], ignore_index=True).drop_duplicates(ignore_index=True)
     coded = Verdicts.of(as_panel(verdicts, case_ids, None, categories))
     labels = labels_of(gold, case_ids, coded.dimensions, coded.categories)

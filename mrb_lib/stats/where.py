@@ -15,8 +15,9 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.where import Mask, Several, case_lookup, matching
 from mrb_lib.stats.analysis import GivenVerdicts, labels, read_panels
 from mrb_lib.stats.core.panel import ABSENT, NULL, Panel, as_panel
-from mrb_lib.stats.core.scoring import encode_gold, score
 from mrb_lib.stats.options import IntArray, check_choice
+from mrb_lib.stats.scoring import score
+from mrb_lib.stats.verdicts import Verdicts, labels_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 
@@ -36,7 +37,7 @@ def outcome_codes(panel: Panel, labels: IntArray, policy: str) -> tuple[NDArray[
 
     Parameters
     ----------
-    labels : the gold labels, shape (dimensions, cases), see `mrb_lib.stats.core.scoring.encode_gold`
+    labels : the gold labels, shape (dimensions, cases), -1 where there is none
 
     Returns
     -------
@@ -50,11 +51,13 @@ def outcome_codes(panel: Panel, labels: IntArray, policy: str) -> tuple[NDArray[
     InputError
         The policy is unknown.
     """
-    found = score(panel, labels, policy)
-    worth = np.round(found.score, 12)
+    worth = np.full(panel.shape, np.nan)
+    for i, judge in enumerate(panel.judges):
+        own = Verdicts.of(panel.of_judges([judge]))
+        worth[i, own.dimension] = np.round(score(own, labels.T, policy).score.T, 12)
     conditions = [
         panel.saw(),
-        ~found.judged,
+        ~panel.judged(),
         np.broadcast_to(labels < 0, panel.shape),
         worth > 0.5,
         worth == 0.5,
@@ -113,7 +116,7 @@ def outcomes(
         The policy is unknown, or a verdict is about an unknown case.
     """
     panel = as_panel(verdicts, cases["case_id"], dimensions, categories)
-    labels = encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories)
+    labels = labels_of(gold, cases["case_id"], panel.dimensions, panel.categories).T
     codes = outcome_codes(panel, labels, policy)
     return outcome_rows(*codes, panel.judges, panel.dimensions, cases["case_id"].tolist(), panel.categories)
 

@@ -72,14 +72,14 @@ def test_thirteen_questions_are_thirteen_observations(imported: Imported) -> Non
     assert row["p_value"] > 0.05
     assert row["low"] < 0 < row["high"]
     assert row["test"] == "permutation_cluster"
-    apart = analyze(imported.benchmark, imported.verdicts, "significance", cluster="case_id", **options).iloc[0]
+    apart = analyze(imported.benchmark, imported.verdicts, "significance", cluster="case_id", policy="official").iloc[0]
     assert (apart["cluster"], apart["n_clusters"], apart["interval"]) == ("case_id", 1831, "percentile")
     assert apart["p_value"] < 1e-5
     assert not apart["low"] < 0 < apart["high"]
     graded = analyze(imported.benchmark, imported.verdicts, "significance").iloc[0]
     assert graded["p_value"] == pytest.approx(0.118, abs=1e-3), "all 2^13 flips of questions; 3e-6 by cases"
     errors = {
-        name: analyze(imported.benchmark, imported.verdicts, "accuracy", cluster=name, **options)
+        name: analyze(imported.benchmark, imported.verdicts, "accuracy", cluster=name, policy="official")
         for name in ("question", "case_id")
     }
     by_question, by_case = (frame[frame["kind"] == "judge"]["standard_error"] for frame in errors.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrb_lib.stats.resampling.intervals import wilson
+from mrb_lib.stats.intervals import wilson
 
 
 @pytest.mark.parametrize(

@@ -30,10 +30,11 @@ from mrb_lib.build.construct.record import RECORD
 from mrb_lib.build.construct.tables import ABOUT
 from mrb_lib.build.construct.work import Step, Work, begin, open_work
 from mrb_lib.stats.comparisons import from_labels, responders, tally
-from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
+from mrb_lib.stats.verdicts import labels_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import write_atomic
+from mrb_lib.tables.schema import CHOICES
 
 RANDOM, BALANCED, ADAPTIVE = "random", "balanced", "adaptive"
 STRATEGIES: Final = (RANDOM, BALANCED, ADAPTIVE)
@@ -203,7 +204,7 @@ def _so_far(
     gold = labels if labels is not None else pd.DataFrame(columns=["case_id", "dimension", "choice"])
     gold = gold[gold["case_id"].isin(named["case_id"])]
     dimensions = gold["dimension"].unique().tolist()
-    outcomes = from_labels(encode_gold(gold, named["case_id"], dimensions)).mean(axis=0)
+    outcomes = from_labels(labels_of(gold, named["case_id"], dimensions, CHOICES).T).mean(axis=0)
     who = responders(named)
     tables = tally(outcomes[None], who)
     place = pd.Index(made.models).get_indexer(pd.Index(who.names))

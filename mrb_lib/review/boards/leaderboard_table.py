@@ -15,12 +15,12 @@ import pandas as pd
 from mrb_lib.review.boards.leaderboard_rows import Board, LeaderboardScope
 from mrb_lib.review.bundle import style
 from mrb_lib.review.text import SCROLLS, escaped, isolated, kind_note
-from mrb_lib.stats.resampling.robust import ENOUGH_CLUSTERS
+from mrb_lib.stats.intervals import ENOUGH_DF
 
 STYLES: Final = ("boards/leaderboard",)
 FEW: Final = (
     "few: the right or the wrong answers are worth fewer than 10 cases, or clusters are fewer than "
-    f"{ENOUGH_CLUSTERS}; the interval is Wilson's with the design effect, or Student's t, which hold for few"
+    f"{ENOUGH_DF + 1}; the interval is Wilson's with the design effect, or Student's t, which hold for few"
 )
 HUMAN: Final = "human\u2013human level"
 _HUMAN_NOTE = "the mean annotator against the majority of the others"

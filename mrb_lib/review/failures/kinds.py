@@ -12,9 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mrb_lib.stats.core.panel import ABSENT, NULL, Panel, as_panel
-from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.forecasts import HIGH_CONFIDENCE
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_choice, divide
+from mrb_lib.stats.verdicts import labels_of
 from mrb_lib.stats.where import MIXED_CODE, NOT_JUDGED, OUTCOMES, WRONG, outcome_codes, outcome_rows
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 
@@ -203,7 +203,7 @@ def failure_kinds(
     ids = cases["case_id"]
     panel = as_panel(verdicts, ids, categories=CHOICES if scale is None else scale.categories)
     on = gold[gold["dimension"].isin(panel.dimensions)]
-    labels = encode_gold(on, ids, panel.dimensions, panel.categories)
+    labels = labels_of(on, ids, panel.dimensions, panel.categories).T
     outcome, said = outcome_codes(panel, labels, policy)
     wrong, scored = outcome == OUTCOMES.index(WRONG), (outcome <= OUTCOMES.index(WRONG)).sum(axis=0)
     confidence, side = _confidence(panel, said)

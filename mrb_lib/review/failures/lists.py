@@ -17,12 +17,11 @@ from mrb_lib.benchmarks.votes import vote_columns
 from mrb_lib.review.failures.kinds import CLEAR_MAJORITY
 from mrb_lib.stats.answers import answers, labelled
 from mrb_lib.stats.core.panel import Panel, as_panel
-from mrb_lib.stats.core.scoring import encode_gold
 from mrb_lib.stats.forecasts import HIGH_CONFIDENCE
 from mrb_lib.stats.options import BoolArray, IntArray
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.subfields import By, groups
-from mrb_lib.stats.verdicts import Verdicts
+from mrb_lib.stats.verdicts import Verdicts, labels_of
 from mrb_lib.stats.where import HALF, RIGHT, WRONG, outcomes
 from mrb_lib.tables.schema import CHOICES, CONSENSUS
 from mrb_lib.verdicts.orders import TIE
@@ -95,7 +94,7 @@ def surely_wrong(verdicts: pd.DataFrame | Panel, gold: pd.DataFrame, cases: pd.D
         of the table `calibration`; `n_verdicts`, the wrong ones; `listed`, their cases.
     """
     panel = as_panel(verdicts, cases["case_id"])
-    label = encode_gold(gold, cases["case_id"], panel.dimensions, panel.categories)[None, :, :, None, None]
+    label = labels_of(gold, cases["case_id"], panel.dimensions, panel.categories).T[None, :, :, None, None]
     p = np.where(panel.present, np.nan if panel.p_a is None else panel.p_a, np.nan)
     high = (np.maximum(p, 1 - p) >= HIGH_CONFIDENCE - _ROUNDING) & (label >= 0) & (label != panel.tie)
     wrong = high & ((p > 0.5) != (label == CHOICES.index("A")))

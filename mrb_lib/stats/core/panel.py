@@ -7,9 +7,9 @@ verdicts) takes 39 MB, and a statistic needs no search to read it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,8 @@ BATCH = "+batch"
 COST_COLUMNS = ("latency_s", "prompt_tokens", "completion_tokens")
 _DECIDED = dict.fromkeys(("judge", "case_id", "dimension", "order", "probe", "criteria"), "str")
 COUNTS = {name: f"n_{name}" for name in COST_COLUMNS}
+_NOTHING = {"p_a": np.nan, "is_bound": False, "scores": np.nan}
+"""The arrays beside `choice` that not every panel has, and what stands in them where there is no verdict."""
 NO_COSTS = pd.DataFrame(
     columns=["judge", "dimension", "order", "repeat", "n_verdicts", *COUNTS.values(), *COST_COLUMNS]
 )
@@ -127,19 +129,18 @@ class Panel:
         labels = self.labels and self.labels.without_seen(training, case_ids)
         if not hidden:
             return self if labels is None else replace(self, labels=labels)
-        choice, p_a, seen = self.choice.copy(), None if self.p_a is None else self.p_a.copy(), dict(self.seen)
-        scores = None if self.scores is None else self.scores.copy()
+        choice, seen = self.choice.copy(), dict(self.seen)
+        numbers = self._each(lambda values, nothing: values.copy())
         for judge, cases in hidden.items():
             i = self.judges.index(judge)
             own = seen[judge].copy() if judge in seen else np.full(choice.shape[1:], ABSENT, dtype=np.int8)
             own[:, cases] = np.where(choice[i][:, cases] == ABSENT, own[:, cases], choice[i][:, cases])
             seen[judge] = own
             choice[i][:, cases] = ABSENT
-            if p_a is not None:
-                p_a[i][:, cases] = np.nan
-            if scores is not None:
-                scores[i][:, cases] = np.nan
-        return replace(self, choice=choice, p_a=p_a, seen=seen, scores=scores, labels=labels)
+            for name, values in numbers.items():
+                if values is not None:
+                    values[i][:, cases] = _NOTHING[name]
+        return replace(self, choice=choice, seen=seen, labels=labels, **numbers)
 
     def with_seen(self) -> Panel:
         """The panel with the choices on cases that judges were trained on put back; not their probabilities."""
@@ -159,53 +160,63 @@ class Panel:
             "dimension": pd.Index(self.dimensions, dtype="str").take(dimension),
         }
 
+    def _each(self, change: Callable[[NDArray[Any], float], NDArray[Any]]) -> dict[str, Any]:
+        """The arrays of `_NOTHING`, each changed by a function of it and of its value for nothing; None stays None."""
+        arrays = {name: getattr(self, name) for name in _NOTHING}
+        return {name: None if own is None else change(own, _NOTHING[name]) for name, own in arrays.items()}
+
     def of_cases(self, kept: BoolArray) -> Panel:
         """The panel of some cases, shape (cases,); what their verdicts cost is not known apart."""
-        p_a = None if self.p_a is None else self.p_a[:, :, kept]
-        seen = {judge: own[:, kept] for judge, own in self.seen.items()}
-        is_bound = None if p_a is None or self.is_bound is None else self.is_bound[:, :, kept]
-        scores = None if self.scores is None else self.scores[:, :, kept]
-        choice, costs = self.choice[:, :, kept], self.costs.iloc[:0]
-        own = replace(self, choice=choice, labels=self.labels and self.labels.of_cases(kept))
-        return replace(own, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound, scores=scores)
+        return replace(
+            self,
+            choice=self.choice[:, :, kept],
+            costs=self.costs.iloc[:0],
+            seen={judge: own[:, kept] for judge, own in self.seen.items()},
+            labels=self.labels and self.labels.of_cases(kept),
+            **self._each(lambda values, nothing: values[:, :, kept]),
+        )
 
     def of_judges(self, names: Sequence[str]) -> Panel:
         """The panel of some of its judges, in its own order."""
         kept = [name in set(names) for name in self.judges]
-        p_a = None if self.p_a is None else self.p_a[kept]
-        costs = self.costs[self.costs["judge"].isin(list(names))] if len(self.costs) else self.costs
         judges = [name for name, is_kept in zip(self.judges, kept, strict=True) if is_kept]
-        seen = {judge: own for judge, own in self.seen.items() if judge in judges}
-        costs = costs.reset_index(drop=True)
-        is_bound = None if p_a is None or self.is_bound is None else self.is_bound[kept]
-        scores = None if self.scores is None else self.scores[kept]
-        choice = self.choice[kept]
-        own = replace(self, judges=judges, choice=choice, labels=self.labels and self.labels.of_judges(names))
-        return replace(own, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound, scores=scores)
+        return replace(
+            self,
+            judges=judges,
+            choice=self.choice[kept],
+            costs=self.costs[self.costs["judge"].isin(judges)].reset_index(drop=True),
+            seen={judge: own for judge, own in self.seen.items() if judge in judges},
+            labels=self.labels and self.labels.of_judges(names),
+            **self._each(lambda values, nothing: values[kept]),
+        )
 
     def of_dimensions(self, names: Sequence[str]) -> Panel:
         """The panel of some dimensions, in that order; one that nobody judged is absent throughout."""
         if list(names) == self.dimensions:
             return self
         position = pd.Index(self.dimensions, dtype=object).get_indexer(pd.Index(names, dtype=object))
-        choice = self.choice[:, position]
-        choice[:, position < 0] = ABSENT
-        seen = {judge: np.where((position < 0)[:, None, None, None], ABSENT, own[position]).astype(np.int8)
-                for judge, own in self.seen.items()}  # fmt: skip
-        p_a = None
-        if self.p_a is not None:
-            p_a = self.p_a[:, position]
-            p_a[:, position < 0] = np.nan
-        costs = self.costs[self.costs["dimension"].isin(list(names))]
-        costs = costs.reset_index(drop=True)
-        is_bound = None if p_a is None or self.is_bound is None else self.is_bound[:, position]
-        scores = None if self.scores is None else self.scores[:, position]
-        if scores is not None:
-            scores[:, position < 0] = np.nan
-        kept = list(names)
+
+        def picked(values: NDArray[Any], nothing: float, axis: int = 1) -> NDArray[Any]:
+            out = np.moveaxis(values, axis, 0)[position]
+            out[position < 0] = nothing
+            return np.ascontiguousarray(np.moveaxis(out, 0, axis))
+
         return replace(
-            self, dimensions=kept, choice=choice, p_a=p_a, costs=costs, seen=seen, is_bound=is_bound, scores=scores
+            self,
+            dimensions=list(names),
+            choice=picked(self.choice, ABSENT),
+            costs=self.costs[self.costs["dimension"].isin(list(names))].reset_index(drop=True),
+            seen={judge: picked(own, ABSENT, axis=0) for judge, own in self.seen.items()},
+            **self._each(picked),
         )
+
+
+def columns_used(panel: Panel, policy: str) -> tuple[slice, slice]:
+    """The orders and repeats that a policy reads, as positions on the last two axes of `panel.choice`."""
+    if policy != "official":
+        return slice(None), slice(None)
+    first = panel.repeats.index(0) if 0 in panel.repeats else len(panel.repeats)
+    return slice(0, 1), slice(first, first + 1)
 
 
 def as_panel(
@@ -244,14 +255,8 @@ def as_panel(
     return _stack({}, pick_dimensions([], dimensions), len(case_ids), NO_COSTS, tuple(categories))
 
 
-class _JudgeVerdicts(NamedTuple):
-    """The verdicts of one judge on one probe, as they are read: shape (dimensions, cases, 2, repeats)."""
-
-    repeats: list[int]
-    choice: NDArray[np.int8]
-    p_a: FloatArray | None
-    is_bound: BoolArray | None
-    scores: FloatArray | None
+_JudgeVerdicts = tuple[list[int], dict[str, NDArray[Any]]]
+"""The repeats of one judge on one probe, and the arrays of `Panel`, shape (dimensions, cases, 2, repeats)."""
 
 
 def panels(
@@ -371,22 +376,15 @@ def _of_judge(judge: str, rows: Mapping[str, NDArray[Any]], ids: pd.Index, n_dim
     if twice.any():
         case = ids[rows["case"][int(twice.argmax())]]
         raise InputError(f"verdicts: judge {judge!r} has two verdicts of one kind on case {case}; remove one.")
-    choice = np.full(shape, ABSENT, dtype=np.int8)
-    choice.ravel()[cell] = rows["choice"]
-    p_a: FloatArray | None = None
-    if not np.isnan(rows["p_a"]).all():
-        p_a = np.full(shape, np.nan)
-        p_a.ravel()[cell] = rows["p_a"]
-    is_bound: BoolArray | None = None
-    if rows["is_bound"].any():
-        is_bound = np.zeros(shape, dtype=bool)
-        is_bound.ravel()[cell] = rows["is_bound"]
-    scores: FloatArray | None = None
-    stated = [rows[name] for name in SCORE_COLUMNS if name in rows]
-    if stated and not np.isnan(stated).all():
-        scores = np.full((*shape, 2), np.nan)
-        scores.reshape(-1, 2)[cell] = np.stack(stated, axis=1)
-    return _JudgeVerdicts(numbers.tolist(), choice, p_a, is_bound, scores)
+    nothing = np.full(len(cell), np.nan)
+    stated = {name: rows[name] for name in ("p_a", "is_bound")}
+    stated["scores"] = np.stack([rows.get(name, nothing) for name in SCORE_COLUMNS], axis=1)
+    arrays = {name: own for name, own in stated.items() if (own.any() if own.dtype == bool else np.isfinite(own).any())}
+    arrays["choice"] = rows["choice"].astype(np.int8)
+    for name, values in arrays.items():
+        arrays[name] = np.full((*shape, *values.shape[1:]), _NOTHING.get(name, ABSENT), dtype=values.dtype)
+        arrays[name].reshape(-1, *values.shape[1:])[cell] = values
+    return numbers.tolist(), arrays
 
 
 def _mean_costs(coded: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFrame:
@@ -410,24 +408,14 @@ def _stack(
 ) -> Panel:
     """The panel of judges by name, each of which may have other repeats."""
     judges = sorted(verdicts)
-    repeats = sorted({number for each in verdicts.values() for number in each.repeats}) or [0]
+    repeats = sorted({number for own, _ in verdicts.values() for number in own}) or [0]
     shape = (len(judges), len(dimensions), n_cases, len(ORDERS), len(repeats))
-    choice = np.full(shape, ABSENT, dtype=np.int8)
-    p_a = np.full(shape, np.nan) if any(each.p_a is not None for each in verdicts.values()) else None
-    is_bound = np.zeros(shape, dtype=bool) if any(each.is_bound is not None for each in verdicts.values()) else None
-    has_scores = any(each.scores is not None for each in verdicts.values())
-    scores = np.full((*shape, 2), np.nan) if has_scores else None
+    made: dict[str, Any] = {"choice": np.full(shape, ABSENT, dtype=np.int8), "p_a": None}
     for i, judge in enumerate(judges):
-        own = verdicts[judge]
-        position = np.searchsorted(repeats, own.repeats)
-        choice[i][..., position] = own.choice
-        if p_a is not None and own.p_a is not None:
-            p_a[i][..., position] = own.p_a
-        if is_bound is not None and own.is_bound is not None:
-            is_bound[i][..., position] = own.is_bound
-        if scores is not None and own.scores is not None:
-            scores[i][..., position, :] = own.scores
-    costs = costs.reset_index(drop=True)
-    return Panel(
-        judges, dimensions, repeats, choice, p_a, costs, is_bound=is_bound, categories=categories, scores=scores
-    )
+        own, arrays = verdicts[judge]
+        position = np.searchsorted(repeats, own)
+        for name, values in arrays.items():
+            if made.get(name) is None:
+                made[name] = np.full((*shape, *values.shape[4:]), _NOTHING[name], dtype=values.dtype)
+            made[name][i][:, :, :, position] = values
+    return Panel(judges, dimensions, repeats, costs=costs.reset_index(drop=True), categories=categories, **made)

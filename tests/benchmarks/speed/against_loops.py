@@ -22,7 +22,8 @@ from mrb_lib.stats.analysis import labels
 from mrb_lib.stats.analyze import analyze, read_panels
 from mrb_lib.stats.columns import table_named
 from mrb_lib.stats.core.panel import Panel
-from mrb_lib.stats.core.scoring import encode_gold, score
+from mrb_lib.stats.scoring import score
+from mrb_lib.stats.verdicts import Verdicts, labels_of
 from mrb_lib.tables.schema import CHOICES, DIMENSIONS
 
 RESAMPLES = 10_000
@@ -121,13 +122,15 @@ def main() -> None:
     panels = read_panels(made, verdicts(made, latent, PAPER_JUDGES))
     parts = groups(made.cases)
     panel = panels["none"]
-    scored = score(panel, encode_gold(labels(made), made.cases["case_id"], panel.dimensions), "balanced").score
+    gold = labels_of(labels(made), made.cases["case_id"], panel.dimensions, CHOICES)
+    cell = JUDGE * len(panel.dimensions) + panel.dimensions.index(DIMENSION)
+    scored = score(Verdicts.of(panel), gold, "balanced").score[:, cell]
     print(f"SIMULATED: {len(parts)} groups, {len(DIMENSIONS)} dimensions, {PAPER_JUDGES} judges, {RESAMPLES} resamples")
     seconds = np.zeros((ROUNDS, 3))
     for i in range(ROUNDS):  # in turns, since a machine is not always as fast
         seconds[i, 0], alphas, accuracies = quick(made, panels)
         seconds[i, 1], slow_alphas = loop_alpha(made, parts)
-        seconds[i, 2], slow = loop_accuracy(made, scored[JUDGE, panel.dimensions.index(DIMENSION)], parts)
+        seconds[i, 2], slow = loop_accuracy(made, scored, parts)
     compare("alpha", slow_alphas, alphas)
     compare("accuracy", slow, accuracies)
     fast, alpha, mean = seconds.mean(axis=0)

@@ -9,7 +9,8 @@ import pytest
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.columns import ALIKE, ONE_CLUSTER
 from mrb_lib.stats.core.panel import ABSENT, Panel, as_panel
-from mrb_lib.stats.resampling.resample import ratios
+from mrb_lib.stats.estimation import Sampling, estimate, mean
+from mrb_lib.stats.intervals import percentiles
 from mrb_lib.stats.tables import calibration as reasons
 from mrb_lib.stats.temperature import fitted, log_odds
 from mrb_lib.tables.errors import InputError
@@ -257,12 +258,13 @@ def test_intervals_are_those_of_the_cluster_bootstrap_in_the_long_run() -> None:
     outcome = np.array([letter == "A" for letter in letters], dtype=float)
     confidence, right = np.maximum(p, 1 - p), ((p > 0.5) == outcome).astype(float)
     columns = np.column_stack([(p - outcome) ** 2, right, confidence - right])
-    found = ratios([(np.arange(600), columns, np.ones_like(columns))], cluster, resamples=4000, seed=1)[0]
+    found = percentiles(estimate(mean(columns), Sampling.of(cases_of(600, cluster=cluster), None, 4000, 1)))
     for i, name in enumerate(("brier", "accuracy", "overconfidence")):
-        width = found.high[i] - found.low[i]
+        below, above = found[0][i], found[1][i]
+        width = above - below
         low, high = ("low", "high") if name == "accuracy" else (f"{name}_low", f"{name}_high")
-        assert abs(row[low] - found.low[i]) < 0.06 * width
-        assert abs(row[high] - found.high[i]) < 0.06 * width
+        assert abs(row[low] - below) < 0.06 * width
+        assert abs(row[high] - above) < 0.06 * width
 
 
 def test_repeated_cases_in_one_cluster_widen_nothing() -> None:

@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.metrics import cohen_kappa_score
 
 from mrb_lib.replies.text import without_thinking
-from mrb_lib.stats.resampling.intervals import wilson
+from mrb_lib.stats.intervals import wilson
 from mrb_lib.tables.errors import InputError
 
 PROMPT: Final = "mark-answer"

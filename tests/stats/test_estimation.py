@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mrb_lib.stats.estimation import Sampling, drawn, estimate, mean
+from mrb_lib.stats.intervals import percentiles
+from mrb_lib.tables.errors import InputError
+from tests.stats.small_tables import cases_of
+
+
+def sampling(codes: np.ndarray, resamples: int = 10, seed: int = 8) -> Sampling:
+    return Sampling(codes, drawn(int(codes.max()) + 1, resamples, seed))
+
+
+def test_a_resample_draws_as_many_clusters_as_there_are() -> None:
+    counts = drawn(7, 50, seed=3)
+    assert counts.shape == (50, 7)
+    assert (counts.sum(axis=1) == 7).all()
+    assert counts.mean(axis=0) == pytest.approx(np.ones(7), abs=0.5)
+    assert (drawn(7, 50, seed=4) != counts).any()
+
+
+def test_replicates_equal_a_plain_bootstrap_of_the_rows_of_drawn_clusters() -> None:
+    generator = np.random.default_rng(4)
+    codes, values = generator.integers(0, 5, 30), generator.random(30)
+    found = estimate(mean(values[:, None]), sampling(codes)).replicates
+    plain = np.random.default_rng(8)
+    for i in range(10):
+        of_resample = plain.integers(0, 5, 5)
+        rows = np.concatenate([values[codes == cluster] for cluster in of_resample])
+        assert found[i, 0] == pytest.approx(rows.mean())
+
+
+def test_subfields_share_the_draws_of_the_benchmark() -> None:
+    generator = np.random.default_rng(2)
+    codes, values = generator.integers(0, 6, 40), generator.random((40, 1))
+    whole, some = sampling(codes), np.flatnonzero(codes < 3)
+    part = estimate(mean(values[some]), whole.take(some))
+    masked = np.where((codes < 3)[:, None], values, np.nan)
+    assert part.replicates == pytest.approx(estimate(mean(masked), whole).replicates, nan_ok=True)
+
+
+def test_the_interval_is_the_percentiles_and_leaves_undefined_replicates_out_unless_they_are_most() -> None:
+    codes, values = np.arange(20), np.random.default_rng(1).random((20, 2))
+    values[1:, 1] = np.nan
+    found = estimate(mean(values), sampling(codes, resamples=400))
+    low, high = percentiles(found)
+    assert [low[0], high[0]] == pytest.approx(np.quantile(found.replicates[:, 0], [0.025, 0.975]))
+    assert low[1] == high[1] == values[0, 1], "drawn in 64% of the resamples"
+    few = Sampling(codes, np.where(np.arange(400)[:, None] < 150, 1.0, 0.0) * (codes == 0) + (codes > 0))
+    assert np.isnan(percentiles(estimate(mean(values), few))[0][1]), "drawn in 38%"
+
+
+def test_without_resamples_there_are_no_percentiles() -> None:
+    assert np.isnan(percentiles(estimate(mean(np.ones((4, 1))), sampling(np.arange(4), 0)))).all()
+    with pytest.raises(InputError, match="resamples -1: must not be negative"):
+        Sampling.of(cases_of(4), None, -1, 0)
