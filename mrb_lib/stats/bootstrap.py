@@ -110,7 +110,7 @@ def _interval(estimate: float, replicates: FloatArray, sizes: IntArray) -> dict[
         if df < ENOUGH_DF and error > _NO_SPREAD:
             method, half = "t", stdtrit(df, 0.975) * error
             low, high = estimate - half, estimate + half
-    reason = UNDEFINED
+    reason: str | None = UNDEFINED
     if not np.isnan(estimate):
         whether = [len(replicates) == 0, sizes.sum() < 2, clusters < 2, not usable, high - low < _NO_SPREAD]
         reason = np.select(whether, [NO_RESAMPLES, FEW_ROWS, ONE_CLUSTER, FEW_DEFINED, NO_WIDTH], "").item() or None
