@@ -13,7 +13,7 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.report.notebook import workspace
 from mrb_lib.stats import analyze as tables
-from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.panel import Panel
 
 
 @dataclass

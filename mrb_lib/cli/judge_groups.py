@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mrb_lib.benchmarks.benchmark import Benchmark
-    from mrb_lib.stats.core.panel import Panel
+    from mrb_lib.stats.panel import Panel
     from mrb_lib.verdicts.manifest import Manifest
 
 

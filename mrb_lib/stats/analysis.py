@@ -14,10 +14,10 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import GOLD_RULES, GoldRule, votes_behind
 from mrb_lib.benchmarks.votes import gold as gold_labels
 from mrb_lib.stats.clusters import resampling_unit
-from mrb_lib.stats.core.panel import Panel, as_panel, panels
 from mrb_lib.stats.estimation import IntArray, Sampling
 from mrb_lib.stats.label_rows import ANSWERS, label_rows, names_of
 from mrb_lib.stats.options import check_choice, pick_dimensions
+from mrb_lib.stats.panel import Panel, as_panel, panels
 from mrb_lib.stats.scoring import Scores, score
 from mrb_lib.stats.subfields import By, Group, groups
 from mrb_lib.stats.verdicts import Verdicts, labels_of
@@ -254,7 +254,7 @@ def read_panels(
     Raises
     ------
     InputError
-        A verdict is on a dimension that the benchmark does not have, or as in `mrb_lib.stats.core.panel.panels`.
+        A verdict is on a dimension that the benchmark does not have, or as in `mrb_lib.stats.panel.panels`.
     """
     meta = benchmark.meta
 

@@ -19,9 +19,9 @@ from mrb_lib.stats.analysis import read_panels as read_panels
 from mrb_lib.stats.clusters import check_cluster
 from mrb_lib.stats.columns import TABLES as TABLES
 from mrb_lib.stats.columns import table_named
-from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES
 from mrb_lib.stats.options import check_choice, check_policy, join_reasons
+from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.scoring import BOTH_ORDERS
 from mrb_lib.stats.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.where import restricted

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.options import FloatArray, IntArray, encode, pick_dimensions
+from mrb_lib.stats.options import FloatArray, IntArray, code, pick_dimensions
 from mrb_lib.tables.schema import CONSENSUS
 
 NO_ANNOTATIONS = "there are no annotations"
@@ -61,7 +61,7 @@ def encode_annotations(
     """
     names = pick_dimensions(annotations["dimension"].unique(), dimensions)
     kept = annotations[annotations["dimension"].isin(names)]
-    dimension = encode(kept["dimension"], names, "dimension")
+    dimension = code(kept["dimension"], names, "dimension")
     person = (kept["annotator"] != CONSENSUS).to_numpy(dtype=bool)
     people = kept[person]
     annotators = sorted(map(str, people["annotator"].unique()))
@@ -69,10 +69,10 @@ def encode_annotations(
         annotators=annotators,
         dimensions=names,
         n_consensus=np.bincount(dimension[~person], minlength=len(names)).astype(np.int64),
-        case=encode(people["case_id"], list(cases["case_id"]), "case_id"),
-        annotator=encode(people["annotator"], annotators, "annotator"),
+        case=code(people["case_id"], list(cases["case_id"]), "case_id"),
+        annotator=code(people["annotator"], annotators, "annotator"),
         dimension=dimension[person],
-        choice=encode(people["choice"], categories, "choice"),
+        choice=code(people["choice"], categories, "choice"),
     )
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, divide
-from mrb_lib.stats.verdicts import Verdicts, code
+from mrb_lib.stats.options import code
+from mrb_lib.stats.verdicts import Verdicts
 
 
 def answers(verdicts: Verdicts) -> tuple[IntArray, FloatArray]:

@@ -10,8 +10,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, stdtrit
 
 from mrb_lib.stats.comparisons import A, Responders, tally
-from mrb_lib.stats.core.panel import TIE
 from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, Sampling, sums_by
+from mrb_lib.stats.panel import TIE
 from mrb_lib.stats.rank_agreement import LEAST_ERROR, Strengths
 
 NO_COMPARISON: Final = "no comparison of two responders"

@@ -10,8 +10,9 @@ import pandas as pd
 from scipy import sparse
 
 from mrb_lib.stats.annotators import encode_annotations
-from mrb_lib.stats.core.panel import ABSENT, TIE, Panel, columns_used
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_policy, divide
+from mrb_lib.stats.estimation import divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_policy
+from mrb_lib.stats.panel import ABSENT, TIE, Panel, columns_used
 from mrb_lib.tables.schema import CHOICES
 
 GOLD, ANNOTATIONS, JUDGE = "gold", "annotations", "judge"
@@ -83,7 +84,7 @@ def from_verdicts(panel: Panel, policy: str) -> FloatArray:
     counts = np.stack([(used == code).sum(axis=(3, 4)) for code in range(len(CHOICES))], axis=-1).astype(np.float64)
     answers = counts.sum(axis=-1, keepdims=True)
     if policy not in ("strict", "net"):
-        return np.nan_to_num(divide(counts, answers))
+        return np.asarray(np.nan_to_num(divide(counts, answers)))
     if policy == "strict":
         rows = (used != ABSENT).sum(axis=(3, 4))[..., None]
         winner = np.where((counts == rows).any(axis=-1), counts.argmax(axis=-1), TIE)

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mrb_lib.stats.annotators import Annotations
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.estimation import divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 from mrb_lib.tables.errors import InputError
 
 FEW_ANNOTATORS = "fewer than three annotators: their errors cannot be told from the true labels"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.options import encode
+from mrb_lib.stats.options import code
 from mrb_lib.tables.schema import CHOICES
 from mrb_lib.verdicts.orders import FIRST, TIE, choice_to_shown
 
@@ -51,8 +51,8 @@ def drift(answers: pd.DataFrame, cases: pd.DataFrame, *, categories: Sequence[st
     """
     rows = answers.sort_values("created", kind="stable", ignore_index=True)
     case, choice = (
-        encode(rows["case_id"], list(cases["case_id"]), "case_id"),
-        encode(rows["choice"], categories, "choice"),
+        code(rows["case_id"], list(cases["case_id"]), "case_id"),
+        code(rows["choice"], categories, "choice"),
     )
     annotator, names = pd.factorize(rows["annotator"], sort=True)
     half = _halves(rows)

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.benchmarks.items import item_keys
-from mrb_lib.stats.core.panel import TIE
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.estimation import divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
+from mrb_lib.stats.panel import TIE
 from mrb_lib.tables.schema import CHOICES
 
 _A, _B = CHOICES.index("A"), CHOICES.index("B")

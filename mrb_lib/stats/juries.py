@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.stats.core.panel import ABSENT, NULL
 from mrb_lib.stats.dawid_skene import em, label_counts, patterns
 from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, divide, mean
+from mrb_lib.stats.panel import ABSENT, NULL
 from mrb_lib.stats.scoring import on_common_cases, ranking, read_by, score
 from mrb_lib.stats.verdicts import REFERENCE, Verdicts
 

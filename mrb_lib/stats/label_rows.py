@@ -10,7 +10,8 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.options import FloatArray, divide
+from mrb_lib.stats.estimation import divide
+from mrb_lib.stats.options import FloatArray
 from mrb_lib.tables.schema import split_labels
 
 ANSWERS: Final = ("no", "yes")

@@ -10,7 +10,7 @@ import pandas as pd
 from mrb_lib.benchmarks.votes import vote_columns, voting
 from mrb_lib.stats.annotators import encode_annotations
 from mrb_lib.stats.dawid_skene import fit_dimension
-from mrb_lib.stats.options import FloatArray, encode, pick_dimensions
+from mrb_lib.stats.options import FloatArray, code, pick_dimensions
 from mrb_lib.tables.schema import CHOICES
 
 _SAME = 1e-9
@@ -43,10 +43,10 @@ def posterior(
     names = pick_dimensions(annotations["dimension"].unique(), dimensions)
     coded = encode_annotations(annotations, cases, categories, names)
     kept = voting(annotations[annotations["dimension"].isin(names)])
-    case = encode(kept["case_id"], list(cases["case_id"]), "case_id")
-    dimension = encode(kept["dimension"], names, "dimension")
+    case = code(kept["case_id"], list(cases["case_id"]), "case_id")
+    dimension = code(kept["dimension"], names, "dimension")
     votes = np.zeros((len(cases), len(names), len(categories)), dtype=np.int64)
-    np.add.at(votes, (case, dimension, encode(kept["choice"], categories, "choice")), 1)
+    np.add.at(votes, (case, dimension, code(kept["choice"], categories, "choice")), 1)
     probability = np.full(votes.shape, np.nan)
     for i in range(len(names)):
         item = fit_dimension(coded, i, len(categories))

@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, Quantity, divide, mean, ratio
 from mrb_lib.stats.options import check_policy
+from mrb_lib.stats.panel import as_panel
 from mrb_lib.stats.verdicts import REFERENCE, Verdicts, labels_of, share
 from mrb_lib.tables.schema import CHOICES
 

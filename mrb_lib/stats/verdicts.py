@@ -9,30 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.panel import ABSENT, Panel
 from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, divide
-from mrb_lib.tables.errors import InputError
+from mrb_lib.stats.options import code
+from mrb_lib.stats.panel import ABSENT, Panel
 from mrb_lib.tables.schema import CHOICES, ORDERS
 
 TIE = CHOICES.index("tie")
 JUDGE, REFERENCE = "judge", "reference"
 _PER_VERDICT = ("case", "cell", "order", "repeat", "choice", "p_a", "is_bound", "points")
-
-
-def code(values: pd.Series, vocabulary: Sequence[str] | pd.Series, what: str) -> IntArray:
-    """Return text as positions in a vocabulary, -1 where it is missing.
-
-    Raises
-    ------
-    InputError
-        A text is not in the vocabulary; `what` names its column.
-    """
-    codes = pd.Index(vocabulary, dtype=object).get_indexer(pd.Index(values, dtype=object))
-    wrong = (codes < 0) & values.notna().to_numpy()
-    if wrong.any():
-        known = ", ".join(map(str, list(vocabulary)[:8]))
-        raise InputError(f"column {what}: {values[wrong].iloc[0]!r} is not one of {known}.")
-    return np.asarray(codes, dtype=np.int64)
 
 
 def labels_of(

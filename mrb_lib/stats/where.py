@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.where import Mask, Several, case_lookup, matching
 from mrb_lib.stats.analysis import GivenVerdicts, labels, read_panels
-from mrb_lib.stats.core.panel import ABSENT, NULL, Panel, as_panel
 from mrb_lib.stats.options import IntArray, check_choice
+from mrb_lib.stats.panel import ABSENT, NULL, Panel, as_panel
 from mrb_lib.stats.scoring import score
 from mrb_lib.stats.verdicts import Verdicts, labels_of
 from mrb_lib.tables.errors import InputError

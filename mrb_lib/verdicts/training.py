@@ -192,7 +192,7 @@ def _bases(tuned: Manifest, record: Mapping[str, object], runs: list[Manifest]) 
 def mark_seen(verdicts: pd.DataFrame, training: pd.DataFrame) -> pd.DataFrame:
     """The verdicts with a column `seen`: whether the judge was trained on the case; unchanged where none was.
 
-    What lays verdicts out (`mrb_lib.stats.core.panel.panels`) keeps such a verdict out of every score.
+    What lays verdicts out (`mrb_lib.stats.panel.panels`) keeps such a verdict out of every score.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats import analyze as tables
 from mrb_lib.stats.analyze import TABLES, unread
-from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.panel import Panel
 from mrb_lib.tables.validation import Finding
 from mrb_lib.verdicts.manifest import read_manifest, write_manifest
 from mrb_lib.verdicts.store import load_verdicts

@@ -10,7 +10,7 @@ import pandas as pd
 
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.analyze import TABLES
-from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.panel import Panel
 from mrb_lib.tables.schema import NO_PROBE
 
 from .rows import column, each_case

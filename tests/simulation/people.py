@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.panel import Panel
 
 from .rows import column
 

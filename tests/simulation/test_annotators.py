@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.panel import Panel
 from tests.stats.small_tables import rows_of, rows_of_panel
 
 from .people import CONFUSION, JUDGE, LABELS, SHARE, benchmark_of, simulated

@@ -17,9 +17,9 @@ from scipy import optimize, special, stats
 
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.analyze import TABLES
-from mrb_lib.stats.core.panel import ABSENT, Panel
 from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.forecasts import FOLDS, folds
+from mrb_lib.stats.panel import ABSENT, Panel
 from tests.stats.small_tables import calibration
 
 from .rows import column, each_case

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.core.panel import TIE, Panel
+from mrb_lib.stats.panel import TIE, Panel
 
 from .panels import accuracy
 

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
-from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.difficulty.irt import OneParameter, agreement, item_rest_correlation, one_parameter
 from mrb_lib.stats.difficulty.trials import Shown, plain, trials, worth
+from mrb_lib.stats.panel import Panel
 from tests.stats.small_tables import rows_of_panel
 
 

@@ -17,8 +17,8 @@ from scipy import special, stats
 
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.analyze import TABLES
-from mrb_lib.stats.core.panel import ABSENT, Panel
 from mrb_lib.stats.estimation import Sampling
+from mrb_lib.stats.panel import ABSENT, Panel
 from mrb_lib.stats.tables.groups import contrast
 
 from .shares import is_near

@@ -11,10 +11,10 @@ import pytest
 from scipy import stats
 
 from mrb_lib.stats import intervals
-from mrb_lib.stats.core.panel import ABSENT, Panel
 from mrb_lib.stats.dawid_skene import em, label_counts
 from mrb_lib.stats.estimation import Sampling, estimate, mean
 from mrb_lib.stats.juries import Members, folds, joined, juries_of, weights
+from mrb_lib.stats.panel import ABSENT, Panel
 from mrb_lib.stats.scoring import score
 from mrb_lib.stats.verdicts import Verdicts
 from tests.stats.small_tables import rows_of_panel

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.special import ndtri
 
-from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.panel import Panel
 from tests.stats.small_tables import rows_of_panel
 from tests.training_records import recipes_of
 

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.interactions import interaction
+from mrb_lib.stats.panel import Panel
 from tests.stats.small_tables import rows_of_panel
 
 from .shares import is_near

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.tournaments import fewest_changes
 from tests.stats.small_tables import rows_of, rows_of_panel
 

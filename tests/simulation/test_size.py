@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
-from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.flips import flip_f, flip_p
 from mrb_lib.stats.multiplicity import adjust_families
+from mrb_lib.stats.panel import Panel
 
 from .panels import panel_of, rows_of
 from .shares import is_near

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from scipy import special
 
-from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.panel import Panel
 from tests.stats.small_tables import prompts_of, rows_of_panel
 
 from .rows import each_case

@@ -14,8 +14,8 @@ from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.annotators import encode_annotations
 from mrb_lib.stats.coefficients import coefficients, scaled
-from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.estimation import Estimate, Quantity, Sampling, estimate
+from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.tables.agreement import agreement_of
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 

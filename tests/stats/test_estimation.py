@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrb_lib.stats.estimation import Sampling, drawn, estimate, mean
-from mrb_lib.stats.intervals import percentiles
+from mrb_lib.stats.estimation import Sampling, averaged, drawn, estimate, mean
+from mrb_lib.stats.intervals import effective_size, percentiles
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of
 
@@ -50,6 +50,18 @@ def test_the_interval_is_the_percentiles_and_leaves_undefined_replicates_out_unl
     assert low[1] == high[1] == values[0, 1], "drawn in 64% of the resamples"
     few = Sampling(codes, np.where(np.arange(400)[:, None] < 150, 1.0, 0.0) * (codes == 0) + (codes > 0))
     assert np.isnan(percentiles(estimate(mean(values), few))[0][1]), "drawn in 38%"
+
+
+def test_an_average_that_lacks_labels_is_worth_as_many_cases_as_have_its_error() -> None:
+    """Issue 42, fault 5: the variance behind the design effect is that of what each case adds to the average."""
+    codes = np.arange(600) // 3
+    values = (np.random.default_rng(5).random((200, 3)) < 0.7).astype(float)[codes]
+    values[:400, 1], values[100:, 2] = np.nan, np.nan
+    found = estimate(averaged(mean(values), np.array([[0, 1, 2]])), sampling(codes, resamples=4000))
+    assert found.value[0] == pytest.approx(np.nanmean(values, axis=0).mean())
+    assert found.error[0] == pytest.approx(found.replicates.std(), rel=0.05)
+    independent = found.value * (1 - found.value) / found.error**2
+    assert effective_size(found) == pytest.approx(independent, rel=0.05)
 
 
 def test_without_resamples_there_are_no_percentiles() -> None:

@@ -17,7 +17,7 @@ from mrb_lib.review.failures.kinds import failure_kinds
 from mrb_lib.stats.analysis import labels
 from mrb_lib.stats.analyze import ALL_SEEN, analyze, read_panels
 from mrb_lib.stats.columns import TABLES
-from mrb_lib.stats.core.panel import as_panel
+from mrb_lib.stats.panel import as_panel
 from mrb_lib.stats.where import OUTCOMES
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.training import mark_seen

@@ -16,7 +16,7 @@ from mrb_lib.build.construct.layouts import SourceImage, SourceItem
 from mrb_lib.build.construct.tables import ABOUT
 from mrb_lib.review.failures.kinds import failure_kinds
 from mrb_lib.review.failures.query import Query, from_fragment, select
-from mrb_lib.stats.core.panel import as_panel
+from mrb_lib.stats.panel import as_panel
 from mrb_lib.stats.where import cases_where
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import inside

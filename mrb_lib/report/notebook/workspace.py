@@ -32,7 +32,7 @@ from mrb_lib.stats.analysis import ADJUDICATED, labels, read_panels, rule_in_wor
 from mrb_lib.stats.bootstrap import Estimates, bootstrap
 from mrb_lib.stats.clusters import resampling_unit
 from mrb_lib.stats.columns import TABLES
-from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.tables.accuracy import AVERAGE
 from mrb_lib.stats.tables.composition import lengths

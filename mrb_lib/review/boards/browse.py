@@ -14,7 +14,7 @@ from mrb_lib.review.boards.leaderboard_rows import LeaderboardScope, default_dim
 from mrb_lib.review.boards.leaderboard_table import static_leaderboard
 from mrb_lib.review.failures.index import CaseIndex
 from mrb_lib.review.plain import PlainView, can_run
-from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.panel import Panel
 from mrb_lib.tables.schema import NO_PROBE
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.records.reviewed import reviews_asked
 from mrb_lib.stats.analyze import analyze, read_panels
-from mrb_lib.stats.core.panel import Panel
 from mrb_lib.stats.options import check_choice
+from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.subfields import subfield_values
 from mrb_lib.stats.where import asks_for_reviews, restricted
 from mrb_lib.tables.errors import InputError

@@ -19,7 +19,7 @@ from mrb_lib.review.failures.index import POLICY, CaseIndex, benchmark_kinds, sc
 from mrb_lib.review.failures.kinds import CALLED_SAFE, CALLED_UNSAFE, Kinds, scale_of
 from mrb_lib.review.failures.query import Query
 from mrb_lib.review.text import kind_note
-from mrb_lib.stats.core.panel import panels
+from mrb_lib.stats.panel import panels
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 from mrb_lib.verdicts.manifest import Manifest
 

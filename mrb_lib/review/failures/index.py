@@ -24,7 +24,7 @@ from mrb_lib.benchmarks.votes import gold
 from mrb_lib.review.failures.kinds import Kinds, Scale, difficulty_of, failure_kinds, indexed, scale_of
 from mrb_lib.stats.analysis import Analysis, read_panels
 from mrb_lib.stats.analyze import TABLES
-from mrb_lib.stats.core.panel import NO_COSTS, Panel, as_panel
+from mrb_lib.stats.panel import NO_COSTS, Panel, as_panel
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 from mrb_lib.verdicts.manifest import FILE_NAME as MANIFEST

@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.stats.core.panel import ABSENT, NULL, Panel, as_panel
+from mrb_lib.stats.estimation import divide
 from mrb_lib.stats.forecasts import HIGH_CONFIDENCE
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_choice, divide
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_choice
+from mrb_lib.stats.panel import ABSENT, NULL, Panel, as_panel
 from mrb_lib.stats.verdicts import labels_of
 from mrb_lib.stats.where import MIXED_CODE, NOT_JUDGED, OUTCOMES, WRONG, outcome_codes, outcome_rows
 from mrb_lib.tables.schema import CHOICES, NO_PROBE

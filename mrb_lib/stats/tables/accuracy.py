@@ -24,6 +24,7 @@ from mrb_lib.stats.estimation import (
     weighted_mean,
 )
 from mrb_lib.stats.grid import Measure, grid
+from mrb_lib.stats.options import code
 from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
 from mrb_lib.stats.scoring import (
     BEST_CONSTANT,
@@ -37,7 +38,7 @@ from mrb_lib.stats.scoring import (
     with_references,
 )
 from mrb_lib.stats.verdicts import JUDGE as IS_JUDGE
-from mrb_lib.stats.verdicts import REFERENCE, Verdicts, code, share
+from mrb_lib.stats.verdicts import REFERENCE, Verdicts, share
 
 MACRO: Final = ("exact_accuracy", "precision_macro", "recall_macro", "f1_macro")
 AVERAGE = "average"

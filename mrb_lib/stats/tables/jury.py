@@ -12,10 +12,10 @@ from scipy.special import ndtri
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import Column, estimated, shared, table
-from mrb_lib.stats.core.panel import BATCH, COST_COLUMNS, COUNTS
 from mrb_lib.stats.estimation import FloatArray, divide, mean
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.juries import BEST_SINGLE, DAWID_SKENE, WEIGHTED, Members, best_member, folds, joined, juries_of
+from mrb_lib.stats.panel import BATCH, COST_COLUMNS, COUNTS
 from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
 from mrb_lib.stats.scoring import balanced_mean, decisive_worth, ranking, read_by, score
 from mrb_lib.stats.tables.accuracy import decisive_ends

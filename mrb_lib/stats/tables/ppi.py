@@ -12,12 +12,12 @@ from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.comparisons import NO_RESPONDERS, A, Responders, from_verdicts, responders
 from mrb_lib.stats.contrasts import ALPHA, score_test
-from mrb_lib.stats.core.panel import TIE
 from mrb_lib.stats.estimation import BoolArray, FloatArray, Sampling, divide, estimate
 from mrb_lib.stats.multiplicity import adjust_families
+from mrb_lib.stats.options import code
+from mrb_lib.stats.panel import TIE
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent
 from mrb_lib.stats.prediction_powered import correlation, powered_mean
-from mrb_lib.stats.verdicts import code
 
 ESTIMATE, WHAT_IF = "estimate", "what_if"
 SHARES: Final = (None, 0.1, 0.2, 0.5)

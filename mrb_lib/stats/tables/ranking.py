@@ -17,9 +17,9 @@ from mrb_lib.stats.clusters import clusters_of
 from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.comparisons import ANNOTATIONS, GOLD, NO_RESPONDERS, Responders
 from mrb_lib.stats.comparisons import JUDGE as BY_JUDGE
-from mrb_lib.stats.core.panel import BATCH, COST_COLUMNS, COUNTS, Panel
 from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, Sampling, divide, estimate, mean
 from mrb_lib.stats.item_orders import ItemResponses, OrderAgreement, compare_orders, item_responses
+from mrb_lib.stats.panel import BATCH, COST_COLUMNS, COUNTS, Panel
 from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
 from mrb_lib.stats.rank_agreement import FEWEST_RANKED, LEAST_ERROR, RankAgreement, agreement, rank_interval, ranks
 

@@ -21,7 +21,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.stats.analysis import labels
 from mrb_lib.stats.analyze import analyze, read_panels
 from mrb_lib.stats.columns import table_named
-from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.scoring import score
 from mrb_lib.stats.verdicts import Verdicts, labels_of
 from mrb_lib.tables.schema import CHOICES, DIMENSIONS

@@ -17,7 +17,7 @@ from simulated import PAPER_CASES, PAPER_JUDGES, benchmark, verdicts
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.stats.analyze import TABLES, analyze, read_panels
-from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.panel import Panel
 
 BY = ("organ", "department")
 LONGEST = (

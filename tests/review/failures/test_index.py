@@ -14,7 +14,7 @@ from mrb_lib.benchmarks.votes import gold
 from mrb_lib.review.failures.index import build_index, open_index
 from mrb_lib.review.failures.kinds import difficulty_of, failure_kinds
 from mrb_lib.review.failures.query import Query, facets, select
-from mrb_lib.stats.core.panel import as_panel
+from mrb_lib.stats.panel import as_panel
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES
 from mrb_lib.verdicts.parts import part_paths

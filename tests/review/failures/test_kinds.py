@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.review.failures.kinds import Kinds, changed_by_probe, difficulty_of, failure_kinds
-from mrb_lib.stats.core.panel import ABSENT, NULL, Panel, panels
+from mrb_lib.stats.panel import ABSENT, NULL, Panel, panels
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.where import MIXED_CODE, OUTCOMES
 from mrb_lib.tables.errors import InputError

@@ -8,7 +8,7 @@ import pytest
 
 from mrb_lib.review.failures.kinds import KINDS, Kinds, Scale, failure_kinds
 from mrb_lib.review.failures.query import Query, facets, select
-from mrb_lib.stats.core.panel import ABSENT
+from mrb_lib.stats.panel import ABSENT
 from mrb_lib.stats.where import MIXED_CODE
 from mrb_lib.tables.errors import InputError
 

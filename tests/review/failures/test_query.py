@@ -16,7 +16,7 @@ from mrb_lib.review.failures.kinds import (
     failure_kinds,
 )
 from mrb_lib.review.failures.query import NO_KIND, Query, facets, from_fragment, searchable, select, to_fragment
-from mrb_lib.stats.core.panel import as_panel
+from mrb_lib.stats.panel import as_panel
 from mrb_lib.stats.where import OUTCOMES
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, verdicts_of

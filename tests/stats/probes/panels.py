@@ -13,7 +13,7 @@ from mrb_lib.demo.probed_judges import Effect, ProbedJudge, choices, probabiliti
 from mrb_lib.probes.probe import target
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.analyze import TABLES
-from mrb_lib.stats.core.panel import Panel
+from mrb_lib.stats.panel import Panel
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 
 TEST_PROBES = {

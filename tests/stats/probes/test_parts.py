@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.core.panel import ABSENT, Panel, panels
+from mrb_lib.stats.panel import ABSENT, Panel, panels
 from mrb_lib.stats.reversals import NO_SHARED_CASE
 from mrb_lib.stats.tables.probes import AS_IT_IS, NOT_PAIRED, expectations_broken
 from mrb_lib.tables.schema import NO_PROBE

@@ -8,7 +8,7 @@ import pandas as pd
 from mrb_lib.demo.probed_judges import ProbedJudge, simulated_probed_verdicts
 from mrb_lib.probes import Probing, parse_probes
 from mrb_lib.probes.probe import target
-from mrb_lib.stats.core.panel import panels
+from mrb_lib.stats.panel import panels
 from mrb_lib.tables.validation import conform
 from tests.stats.probes.panels import cases_of, gold_of, probes
 

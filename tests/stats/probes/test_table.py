@@ -9,8 +9,8 @@ import pytest
 from mrb_lib.probes.expectation import UNKNOWN, known
 from mrb_lib.probes.probe import target
 from mrb_lib.stats.columns import DOMINATED
-from mrb_lib.stats.core.panel import ABSENT
 from mrb_lib.stats.multiplicity import adjust
+from mrb_lib.stats.panel import ABSENT
 from mrb_lib.stats.tables.probes import NO_NOISE, NO_PROBES, NOT_PAIRED, NOT_SCORED, expectations_broken
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES, NO_PROBE

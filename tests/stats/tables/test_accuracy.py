@@ -176,6 +176,15 @@ def test_which_interval_is_recommended() -> None:
     assert dict(zip(few["judge"], few["interval"], strict=True)) == {"half": "t", "nearly": "deff"}
 
 
+@pytest.mark.parametrize("n", [40, 47, 53, 61, 73, 89])
+def test_exactly_ten_wrong_answers_are_not_few_whatever_the_rounding(n: int) -> None:
+    """Issue 42, fault 3: (1 - 37 / 47) * 47 is a little less than 10."""
+    shown = {("ten", "AB"): "B" * 10 + "A" * (n - 10), ("nine", "AB"): "B" * 9 + "A" * (n - 9)}
+    rows = accuracy(verdicts_of(shown), gold_of("A" * n), cases_of(n), **FAST).set_index("judge")
+    assert rows.loc["ten", "interval"] == ("t" if n < 50 else "percentile")
+    assert rows.loc["nine", "interval"] == "deff"
+
+
 def test_a_verdict_on_an_unknown_case_is_refused() -> None:
     with pytest.raises(InputError, match="column case_id: 'c2' is not one of"):
         accuracy(verdicts_of({("j", "AB"): "AAA"}), gold_of("AA"), cases_of(2), **FAST)

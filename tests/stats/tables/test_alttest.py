@@ -8,8 +8,8 @@ from scipy.stats import t as student
 from scipy.stats import ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
-from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.estimation import Estimate, Sampling, estimate, mean
+from mrb_lib.stats.panel import as_panel
 from mrb_lib.stats.tables.ceiling import beside_labels, lower_tail_p
 from mrb_lib.stats.verdicts import Verdicts
 from mrb_lib.tables.errors import InputError

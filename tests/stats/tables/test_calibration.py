@@ -8,9 +8,9 @@ import pytest
 
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.columns import ALIKE, ONE_CLUSTER
-from mrb_lib.stats.core.panel import ABSENT, Panel, as_panel
 from mrb_lib.stats.estimation import Sampling, estimate, mean
 from mrb_lib.stats.intervals import percentiles
+from mrb_lib.stats.panel import ABSENT, Panel, as_panel
 from mrb_lib.stats.tables import calibration as reasons
 from mrb_lib.stats.temperature import fitted, log_odds
 from mrb_lib.tables.errors import InputError

@@ -12,8 +12,8 @@ from scipy import stats
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.columns import ALIKE, ONE_CLUSTER
-from mrb_lib.stats.core.panel import ABSENT, Panel
 from mrb_lib.stats.multiplicity import adjust
+from mrb_lib.stats.panel import ABSENT, Panel
 from mrb_lib.stats.tables.groups import FEW_FAMILIES, HEURISTIC, NO_JUDGE, contrasted
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import groups_of

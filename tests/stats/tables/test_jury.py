@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.core.panel import as_panel
 from mrb_lib.stats.juries import Members, Orders, folds, joined, largest, orders_of, weights
+from mrb_lib.stats.panel import as_panel
 from mrb_lib.stats.tables.jury import best_jury, cheapest
 from mrb_lib.stats.verdicts import Verdicts
 from mrb_lib.tables.schema import POLICIES

@@ -13,8 +13,9 @@ from scipy.stats import binom
 
 from mrb_lib.stats.difficulty.irt import LEAST_SPREAD, item_rest_correlation, one_parameter
 from mrb_lib.stats.difficulty.trials import Trials
+from mrb_lib.stats.estimation import divide
 from mrb_lib.stats.intervals import equivalent_size, wilson
-from mrb_lib.stats.options import BoolArray, FloatArray, divide
+from mrb_lib.stats.options import BoolArray, FloatArray
 
 MEASURES: Final = (
     "n_models", "n_answers", "correct", "share_correct", "chance", "p_chance", "difficulty", "discrimination",

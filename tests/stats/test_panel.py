@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.core.panel import ABSENT, NULL, as_panel, panels
+from mrb_lib.stats.panel import ABSENT, NULL, as_panel, panels
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES, ORDERS
 from tests.stats.small_tables import cases_of, random_verdicts, verdicts_of

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, encode, pick_dimensions
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, code, pick_dimensions
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES, KEYS, NO_PROBE, ORDERS
 
@@ -323,13 +323,13 @@ def _encode(frame: pd.DataFrame, ids: pd.Index, dimensions: Sequence[str], categ
     known, named = pd.factorize(frame["dimension"])
     positions = {name: i for i, name in enumerate(dimensions)}
     dimension = np.array([*(positions.get(name, -1) for name in named), -1])[known]
-    choice = encode(frame["choice"], categories, "choice")
+    choice = code(frame["choice"], categories, "choice")
     codes: dict[str, object] = {
         "probe": frame["probe"].array if "probe" in frame.columns else NO_PROBE,
         "judge": frame["judge"].array,
         "dimension": dimension,
-        "case": encode(frame["case_id"], ids, "case_id"),
-        "order": encode(frame["order"], ORDERS, "order"),
+        "case": code(frame["case_id"], ids, "case_id"),
+        "order": code(frame["order"], ORDERS, "order"),
         "repeat": frame["repeat"].to_numpy(np.int64) if "repeat" in frame.columns else 0,
         "choice": choice,
         "is_bound": frame["p_a_bound"].notna().to_numpy() if "p_a_bound" in frame.columns else False,

@@ -1,1 +1,0 @@
-"""Verdicts as an array, and scores."""
