@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mrb_lib.stats.best_choices import Chosen, choose
-from mrb_lib.stats.tables.best_of_n import estimates
+from mrb_lib.stats.tables.best_of_n import Chosen, choose, estimates
 
 from .shares import is_near
 

@@ -11,9 +11,8 @@ from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.clusters import MOST_OF_ONE
 from mrb_lib.stats.columns import DOMINATED, Column, Option, shared, table
 from mrb_lib.stats.contrasts import ALPHA
-from mrb_lib.stats.difficulty.discrimination import discriminations
 from mrb_lib.stats.difficulty.mantel_haenszel import FEWEST_CLUSTERS, ets_class, ets_delta
-from mrb_lib.stats.difficulty.matching import Matched, match
+from mrb_lib.stats.difficulty.matching import Matched, discriminations, match
 from mrb_lib.stats.estimation import FloatArray, IntArray, divide
 from mrb_lib.stats.multiplicity import adjust_families
 from mrb_lib.stats.phrases import WHOLE, main_dimension, opening
@@ -98,7 +97,7 @@ def dif(analysis: Analysis, *, every_dimension: float = 0) -> pd.DataFrame:
     Notes
     -----
     A judge is what educational testing calls an item, and a case what it calls a person. Cases are matched by how many
-    judges are right, each counted by its discrimination (`mrb_lib.stats.difficulty.discrimination.discriminations`): of
+    judges are right, each counted by its discrimination (`mrb_lib.stats.difficulty.matching.discriminations`): of
     judges counted alike a coin looks strong where cases are hard (a third of 1,000 cases harder by 1 in log odds: 80%
     of its tests reject; weighted, 5%). The number includes the judge in question: leaving it out finds differences
     where subfields differ in difficulty (Holland and Thayer 1988, in Wainer and Braun, Test Validity). Judges in class

@@ -12,12 +12,11 @@ from mrb_lib.stats import intervals, left_out
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import TESTED, Column, Option, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, Contrast, contrasts, corrected
-from mrb_lib.stats.descent import check_pairs, known_pairs, recorded_pairs
 from mrb_lib.stats.estimation import BoolArray, FloatArray
 from mrb_lib.stats.learning_curves import CURVE, series_rows
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, points
+from mrb_lib.stats.recipes import check_pairs, known_pairs, recorded_pairs, size_series
 from mrb_lib.stats.recipes import contrasts as recipe_contrasts
-from mrb_lib.stats.recipes import size_series
 from mrb_lib.stats.scoring import read_by, score
 from mrb_lib.stats.tables.groups import contrast as crossed_contrast
 from mrb_lib.stats.verdicts import TIE, Verdicts, share

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 from statsmodels.stats.contingency_tables import StratifiedTable
 
-from mrb_lib.stats.difficulty.discrimination import discriminations
-from mrb_lib.stats.difficulty.matching import by_level, levels
+from mrb_lib.stats.difficulty.matching import by_level, discriminations, levels
 from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.tables.dif import (
     CROSSED,

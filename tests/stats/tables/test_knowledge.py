@@ -19,8 +19,8 @@ from mrb_lib.build.construct.work import create_work
 from mrb_lib.cli.main import main
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.analyze import TABLES, unread
+from mrb_lib.stats.knowledge import NO_CASES, NO_ITEM, NO_MODEL, NO_SPREAD, knowledge_rows
 from mrb_lib.stats.panel import Panel
-from mrb_lib.stats.tables.models import NO_CASES, NO_ITEM, NO_MODEL, NO_SPREAD, knowledge_rows
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.validation import conform
 from mrb_lib.verdicts.manifest import Manifest, write_manifest

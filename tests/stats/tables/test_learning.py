@@ -12,8 +12,7 @@ from scipy.optimize import curve_fit
 
 from mrb_lib.build.training.recipe import Recipe
 from mrb_lib.stats.analyze import TABLES
-from mrb_lib.stats.learning_curves import FEW_SIZES, NO_GROWTH, TOO_FAR
-from mrb_lib.stats.power_law import fit_power_law
+from mrb_lib.stats.learning_curves import FEW_SIZES, NO_GROWTH, TOO_FAR, fit_power_law
 from mrb_lib.stats.recipes import contrasts, size_series
 from mrb_lib.stats.tables.gains import ONE_RUN
 from tests.stats.small_tables import cases_of, gains, gold_of, significance, verdicts_of
