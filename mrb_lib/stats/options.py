@@ -16,6 +16,11 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 
+def with_ends(*names: str) -> list[str]:
+    """Return the columns of some estimates and of the ends of their intervals."""
+    return [name + end for name in names for end in ("", "_low", "_high")]
+
+
 def check_policy(policy: str) -> None:
     """Raise `InputError` if `policy` is not one of the named scoring policies."""
     check_choice("policy", policy, POLICIES)

@@ -67,7 +67,7 @@ def test_the_numbers_are_those_of_analyze(policy: str, place: tuple[str, str | N
     benchmark, verdicts = judged()
     dimension, organ = place
     by = None if organ is None else "organ"
-    options = {"policy": policy, "dimension": dimension, "by": by, "resamples": RESAMPLES, "intervals": "all"}
+    options = {"policy": policy, "dimension": dimension, "by": by, "resamples": RESAMPLES}
     options["references"] = 0
     table = analyze(benchmark, verdicts, "accuracy", **options)
     table = table[table["subfield"].isna() if organ is None else table["subfield"] == organ].set_index("judge")
