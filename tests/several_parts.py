@@ -19,7 +19,7 @@ from mrb_lib.judges.settings import Settings
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.plan import Plan
 from mrb_lib.runs.progress import RunProgress
-from mrb_lib.verdicts import store
+from mrb_lib.verdicts import merge, store
 from mrb_lib.verdicts.parts import part_paths
 from mrb_lib.verdicts.protocol import PromptlessJudge
 from mrb_lib.verdicts.store import run_folders
@@ -33,6 +33,8 @@ JUDGES = ("longer", "random")
 @contextmanager
 def several_parts() -> Iterator[None]:
     """Let imported runs, and runs of judges without weights, have three parts."""
+    # A module that is first imported below, and takes `append_part` by name, would keep the patched one.
+    assert merge.append_part is store.append_part
     append_part, batches, usual = store.append_part, Plan.batches, PromptlessJudge.cases_per_batch
 
     def append_parts(folder: Path, verdicts: pd.DataFrame) -> Path:
