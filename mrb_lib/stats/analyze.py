@@ -95,7 +95,7 @@ def analyze(
         those of all columns of `by` among them
     resamples, seed : of the cluster bootstrap; 0 resamples give no intervals
     cluster : the cases column to cluster by, "case_id" for the cases themselves; None takes the column `cluster`
-        where there is one, else the coarsest of item, question, images and dataset that repeats and has ten values,
+        where there is one, else the coarsest of item, question and images that repeats and has ten values,
         else cases; see `mrb_lib.stats.clusters.resampling_unit`
     level : of measurement of the labels; None takes the benchmark's own. Above the nominal
         level preferences are ordered A, tie, B.

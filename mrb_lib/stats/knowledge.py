@@ -1,4 +1,4 @@
-"""How much more often a judge is right where its own model answers the item right."""
+"""A judge's accuracy on items that its own model answers right, against those that it answers wrong."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ NO_GROWTH: Final = "accuracy does not grow with the number of training cases, so
 FEWEST_SIZES: Final = 4
 EXPONENTS: Final = (0.05, 2.0)
 FARTHEST: Final = 10.0
-"""How many times the largest training set a curve may be read at."""
+"""A curve is read up to this multiple of the largest training set."""
 _GRID: Final = 196
 _TINY: Final = 1e-9
 BEYOND: Final = "no number of cases gives the wanted accuracy: the curve's limit is {:.3f}"

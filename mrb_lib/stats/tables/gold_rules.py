@@ -22,7 +22,7 @@ from mrb_lib.stats.estimation import FloatArray, IntArray, Quantity, divide, mea
 from mrb_lib.stats.gold_labels import MAJORITY, People, plurality
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.multiplicity import adjust_families
-from mrb_lib.stats.options import check_policy, join_reasons
+from mrb_lib.stats.options import join_reasons
 from mrb_lib.stats.phrases import human_level, main_dimension, main_rows, opening
 from mrb_lib.stats.scoring import Ranking, balanced_mean, decisive_worth, on_common_cases, score
 from mrb_lib.stats.tables.accuracy import PARTIAL
@@ -158,7 +158,6 @@ def gold_rules(analysis: Analysis) -> pd.DataFrame:
     majority is, since all labels then have a probability of 1/2 at most: p^3 against 3 p^2 (1 - p). Majorities of fewer
     votes count as wrong with probability (K - 1) / K. Simulated in tests/simulation/test_annotators.py.
     """
-    check_policy(analysis.policy)
     if not analysis.names:
         return pd.DataFrame(columns=["dimension"])
     analysis, meta = replace(analysis, by=None), analysis.benchmark.meta

@@ -16,7 +16,7 @@ from mrb_lib.stats.columns import TESTED, Column, Option, shared, table
 from mrb_lib.stats.contrasts import ALPHA, corrected
 from mrb_lib.stats.estimation import FloatArray, Sampling, by_influence, divide, estimate
 from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES
-from mrb_lib.stats.options import check_choice, check_policy
+from mrb_lib.stats.options import check_choice
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, points
 
 CONTRAST, DESCENDANTS, BASE, HEURISTIC = "contrast", "descendants", "base", "heuristic"
@@ -103,7 +103,6 @@ def groups(analysis: Analysis, *, margin: float | None = None) -> pd.DataFrame:
     ----------
     margin : adds two one-sided t tests of equivalence; None makes none
     """
-    check_policy(analysis.policy)
     check_choice("correction", analysis.correction or "holm", CORRECTIONS)
     check_choice("family", analysis.family, FAMILIES)
     cells, score, rows = analysis.verdicts.cells, analysis.scores.score, list[dict[str, Any]]()
