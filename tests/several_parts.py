@@ -33,9 +33,8 @@ JUDGES = ("longer", "random")
 @contextmanager
 def several_parts() -> Iterator[None]:
     """Let imported runs, and runs of judges without weights, have three parts."""
-    # A module that is first imported below, and takes `append_part` by name, would keep the patched one.
-    assert merge.append_part is store.append_part
-    append_part, batches, usual = store.append_part, Plan.batches, PromptlessJudge.cases_per_batch
+    # `merge` takes `append_part` by name, so that it has to be imported before the patch, and has the usual one.
+    append_part, batches, usual = merge.append_part, Plan.batches, PromptlessJudge.cases_per_batch
 
     def append_parts(folder: Path, verdicts: pd.DataFrame) -> Path:
         rows = np.array_split(np.arange(len(verdicts)), min(PARTS, max(len(verdicts), 1)))

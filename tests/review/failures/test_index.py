@@ -19,7 +19,6 @@ from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES
 from mrb_lib.verdicts.parts import part_paths
 from mrb_lib.verdicts.store import load_verdicts, run_folders, save_imported
-from tests.several_parts import several_parts
 from tests.stats.small_tables import rows_of
 
 N, DIMENSIONS = 40, ("accuracy", "overall")
@@ -57,10 +56,7 @@ def runs(benchmark: Benchmark, tmp_path: Path) -> Path:
     frame["reply"] = "because of " + frame["case_id"]
     probed = frame.iloc[:8].assign(probe="swapped", reply="probed")
     probed["choice"] = probed["choice"].replace({"A": "B", "B": "A"})
-    with several_parts():
-        save_imported(
-            pd.concat([frame.assign(probe="none"), probed]), tmp_path / "runs", benchmark="b", kind="", source="s"
-        )
+    save_imported(pd.concat([frame.assign(probe="none"), probed]), tmp_path / "runs", benchmark="b", kind="", source="s")
     return tmp_path / "runs"
 
 
