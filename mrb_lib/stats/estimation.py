@@ -32,6 +32,8 @@ _TINY, _STEP = 1e-12, 1e-30
 def divide(numerator: NDArray[Any], denominator: NDArray[Any]) -> NDArray[Any]:
     """Return the ratio, NaN where nothing is counted."""
     defined = np.real(denominator) > _TINY
+    if np.all(defined):
+        return np.asarray(numerator / denominator)
     return np.where(defined, numerator / np.where(defined, denominator, 1.0), np.nan)
 
 

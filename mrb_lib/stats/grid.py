@@ -38,7 +38,7 @@ def grid(
 
     Returns
     -------
-    The rows, groups in order, and the estimates behind each measure, one per group.
+    The rows, groups in order, and for the first measure and those with an interval the estimates, one per group.
     """
     frames, kept = [], {name: list[Estimate]() for name in measures}
     first = next(iter(measures))
@@ -49,7 +49,11 @@ def grid(
             columns["n_seen"] = seen[part.cases].sum(axis=0)
         for name, measure in measures.items():
             q = measure.quantity
-            e = estimate(q.take(part.cases) if isinstance(q, Quantity) else q(part.cases), sampling)
+            own = q.take(part.cases) if isinstance(q, Quantity) else q(part.cases)
+            if name != first and not measure.interval:
+                columns[name] = own.statistic(own.adds.sum(axis=0))
+                continue
+            e = estimate(own, sampling)
             kept[name].append(e)
             columns[name] = e.value
             if name == first:

@@ -149,11 +149,12 @@ def percentiles(e: Estimate, reach: FloatArray | float = _Z) -> tuple[FloatArray
     out = np.full((2, len(e.value)), np.nan)
     if e.sampling.crossed is None and len(e.sampling.draws):
         drawn = e.replicates
-        usable = np.isfinite(drawn).mean(axis=0) >= 0.5
-        levels = np.broadcast_to(ndtr(-np.asarray(reach)), usable.shape)
-        for level in np.unique(levels[usable]):
-            columns = np.flatnonzero(usable & (levels == level))
-            out[:, columns] = np.nanquantile(drawn[:, columns], [level, 1 - level], axis=0)
+        known = np.isfinite(drawn).mean(axis=0)
+        levels = np.broadcast_to(ndtr(-np.asarray(reach)), known.shape)
+        for quantile, usable in ((np.quantile, known == 1), (np.nanquantile, (known >= 0.5) & (known < 1))):
+            for level in np.unique(levels[usable]):
+                columns = np.flatnonzero(usable & (levels == level))
+                out[:, columns] = quantile(drawn[:, columns], [level, 1 - level], axis=0)
     return out[0], out[1]
 
 
