@@ -48,17 +48,17 @@ class Analysis:
 
     benchmark: Benchmark
     probes: Mapping[str, Panel]
-    probe: str
-    rule: str
     level: str
-    by: By
     dimensions: Sequence[str]
-    cluster: str | None
-    policy: str
-    correction: str | None
-    family: str
-    resamples: int
-    seed: int
+    probe: str = NO_PROBE
+    rule: str = "majority"
+    by: By = None
+    cluster: str | None = None
+    policy: str = "balanced"
+    correction: str | None = None
+    family: str = "dimension"
+    resamples: int = 2000
+    seed: int = 0
     adjudications: pd.DataFrame | None = None
     groups: pd.DataFrame | None = None
     training: pd.DataFrame | None = None
@@ -78,7 +78,6 @@ class Analysis:
         annotations: pd.DataFrame | None = None,
         *,
         dimensions: Sequence[str] | None = None,
-        probe: str = NO_PROBE,
         meta: BenchmarkMeta | None = None,
         training: pd.DataFrame | None = None,
         **options: Any,
@@ -104,13 +103,9 @@ class Analysis:
             cases = cases.assign(images=none)
         benchmark = Benchmark(about, cases.reset_index(drop=True), annotations)
         probes = {} if verdicts is None else read_panels(benchmark, [verdicts], training)
-        given: dict[str, Any] = {"policy": "balanced", "by": None, "cluster": None, "correction": None}
-        given |= {"family": "dimension", "resamples": 2000, "seed": 0, "rule": "majority", "level": about.level}
-        given |= {"training": training, **options}
         of_dimensions = {name: panel.of_dimensions(found) for name, panel in probes.items()}
-        return cls(
-            benchmark=benchmark, probes=of_dimensions, probe=probe, dimensions=found, stated_gold=gold, **given
-        )  # fmt: skip
+        given = {"level": about.level, "training": training, "stated_gold": gold, **options}
+        return cls(benchmark=benchmark, probes=of_dimensions, dimensions=found, **given)
 
     @property
     def panel(self) -> Panel | None:
