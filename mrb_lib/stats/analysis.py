@@ -15,12 +15,11 @@ from mrb_lib.benchmarks.votes import GOLD_RULES, GoldRule, votes_behind
 from mrb_lib.benchmarks.votes import gold as gold_labels
 from mrb_lib.stats.clusters import resampling_unit
 from mrb_lib.stats.estimation import IntArray, Sampling
-from mrb_lib.stats.label_rows import ANSWERS, label_rows, names_of
 from mrb_lib.stats.options import check_choice, pick_dimensions
 from mrb_lib.stats.panel import Panel, as_panel, panels
 from mrb_lib.stats.scoring import Scores, score
 from mrb_lib.stats.subfields import By, Group, groups
-from mrb_lib.stats.verdicts import Verdicts, labels_of
+from mrb_lib.stats.verdicts import ANSWERS, Verdicts, label_rows, labels_of, names_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES, KEYS, NO_PROBE, are_numbers
 

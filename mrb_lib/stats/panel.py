@@ -57,7 +57,7 @@ class Panel:
         `choice`; `ABSENT` on all other cases. None where no judge has seen any
     is_bound : of the shape of `choice`, whether `p_a` is a bound, not the probability itself; None where none is
     categories : what a verdict may choose: A, B and tie, or the categories of a rating, from the lowest
-    labels : the verdicts on dimensions of several labels, see `mrb_lib.stats.label_rows`; None where none is
+    labels : the verdicts on dimensions of several labels, see `mrb_lib.stats.verdicts.label_rows`; None where none is
     scores : float64, the shape of `choice` and (2,): what the judge scored the responses A and B; NaN where it did not.
         None where no verdict has a score, or where the table does not read them
     criteria : the verdicts with decisions on a rubric, as they were read: `judge, case_id, dimension, order, repeat,

@@ -11,7 +11,7 @@ from mrb_lib.review.case.replies import VerdictRow, presented
 from mrb_lib.review.case.verdicts import SEEN_MARK, agreement_html, choice_html, shares_of
 from mrb_lib.review.failures.kinds import Scale
 from mrb_lib.review.text import OWN_KEYS, escaped, isolated
-from mrb_lib.stats.label_rows import label_gold
+from mrb_lib.stats.verdicts import label_shares, majority
 from mrb_lib.tables.schema import split_labels
 
 _LEGEND = (
@@ -42,7 +42,9 @@ def _table(votes: pd.DataFrame, verdicts: pd.DataFrame, dimension: str, labels: 
     chosen = {str(who): split_labels(str(said)) for who, said in zip(votes["annotator"], votes["choice"], strict=True)}
     case_ids = votes["case_id"].drop_duplicates()
     gold = (
-        label_gold(voting(votes), case_ids, {dimension: labels})[:, 0] if len(votes) else [float("nan")] * len(labels)
+        majority(label_shares(voting(votes), case_ids, {dimension: labels}))[0]
+        if len(votes)
+        else [float("nan")] * len(labels)
     )
     judges = [(judge, how, row) for judge, how, own in presented(verdicts, ["judge", "repeat", "probe"]) for row in own]
     rows = []
