@@ -20,7 +20,7 @@ from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.intervals import Interval
 from mrb_lib.stats.options import pick_dimensions
 from mrb_lib.stats.tables.accuracy import cohen_kappa
-from mrb_lib.stats.verdicts import EVEN, YES, Verdicts, label_shares, labels_of, majority
+from mrb_lib.stats.verdicts import EVEN, YES, Verdicts, label_gold, labels_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.formats.rationales import CATEGORIES, DIMENSION, JUDGE, RIGHT, VERDICTS
 
@@ -30,20 +30,23 @@ OWN_MARKS = "the judge marked its own reasons"
 _RIGHT: Final = CATEGORIES.index(RIGHT)
 
 
-def found(verdicts: Verdicts, counted: BoolArray, given: BoolArray, applies: BoolArray) -> FloatArray:
-    """Return what the cases add in each cell, as means over the verdicts that count, shape (3, cases, cells).
+def outcomes(verdicts: Verdicts, counted: BoolArray, given: BoolArray, applies: BoolArray) -> FloatArray:
+    """Return the shares of hits, of what is given and of what applies, by case and cell, shape (3, cases, cells).
 
-    The three are verdicts that give what applies, verdicts that give it, and verdicts on what applies. The arguments
-    have one entry per verdict.
+    Shares are over the verdicts on a case that count, and 0 where none does.
+
+    Parameters
+    ----------
+    counted, given, applies : one entry per verdict: it counts, gives a label or error, and that one applies
     """
     times = verdicts.total(counted)
     kinds = (given & applies, given, applies)
     return np.stack([np.nan_to_num(divide(verdicts.total(each & counted), times)) for each in kinds])
 
 
-def detection(adds: FloatArray) -> dict[str, Measure]:
-    """Return the measures precision, recall and F1 of what `found` returns."""
-    both, given, applies = adds
+def precision_and_recall(shares: FloatArray) -> dict[str, Measure]:
+    """Return precision, recall and F1 as measures, from shares as of `outcomes`."""
+    both, given, applies = shares
     either = given + applies - both
     return {
         "precision": Measure(weighted(both, given), intervals.share),
@@ -128,20 +131,18 @@ def label_part(analysis: Analysis) -> pd.DataFrame:
     def summed(values: NDArray[Any]) -> NDArray[Any]:
         return np.stack([values[..., cells].sum(axis=-1) for cells in members], axis=-1)
 
-    shares = label_shares(voting(analysis.annotations), analysis.cases["case_id"], analysis.benchmark.meta.labels)
-    shares = shares[:, verdicts.dimension]
-    applies = majority(shares)[verdicts.case, verdicts.cell]
-    counted = np.isfinite(applies)
-    each = found(verdicts, counted, verdicts.choice == YES, applies == 1)
+    every = label_gold(voting(analysis.annotations), analysis.cases["case_id"], analysis.benchmark.meta.labels)
+    gold = every[:, verdicts.dimension]
+    applies = gold[verdicts.case, verdicts.cell]
+    counted = np.isin(applies, [0, 1])
+    shares = outcomes(verdicts, counted, verdicts.choice == YES, applies == 1)
+    _, flagged, positive = summed(shares > 0)
+    undecided = summed((gold == EVEN) & (verdicts.total() > 0))
     answered = divide(verdicts.total((verdicts.choice >= 0) & counted), verdicts.total(counted))
     coverage = divide(summed(np.nan_to_num(answered)), summed(np.isfinite(answered)))
-    tallies = {
-        "n_undecided": summed((shares == EVEN) & (verdicts.total() > 0)),
-        "n_positive": summed(each[2] > 0),
-        "n_flagged": summed(each[1] > 0),
-    }
     names = pd.concat(frames, ignore_index=True)
-    measures = {"coverage": Measure(mean(coverage))} | detection(summed(each))
+    measures = {"coverage": Measure(mean(coverage))} | precision_and_recall(summed(shares))
+    tallies = {"n_undecided": undecided, "n_positive": positive, "n_flagged": flagged}
     rows, made = grid(analysis, names, measures, summed(verdicts.seen) > 0, tallies)
     rivals = names.groupby(["dimension", "label"], dropna=False).ngroup()
     return rows.assign(part=LABEL, with_best=with_best(made["f1"], rivals))
@@ -150,41 +151,30 @@ def label_part(analysis: Analysis) -> pd.DataFrame:
 def step_part(analysis: Analysis) -> pd.DataFrame:
     """Make the rows about the steps of responses; without any where no case is a step.
 
-    An error is a category that is not acceptable or, where none is named so, the lowest. A verdict without a choice is
-    wrong for `step_accuracy`, and calls nothing erroneous.
+    An error is a category that is not acceptable or, where none is named so, the lowest; nominal ones have no lowest.
+    A verdict without a choice is wrong for `step_accuracy`, and calls nothing erroneous.
     """
     verdicts, cases = analysis.verdicts, analysis.cases.reset_index(drop=True)
     steps = cases.reindex(columns=["item", "step"]).dropna()
-    if steps.empty or verdicts.cells.empty:
+    is_error = ~np.isin(verdicts.categories, analysis.acceptable or verdicts.categories[1:])
+    if steps.empty or verdicts.cells.empty or (analysis.level == "nominal" and not analysis.acceptable):
         return pd.DataFrame()
-    categories = verdicts.categories
-    if analysis.level == "nominal" and not analysis.acceptable:
-        raise InputError(
-            "table ratings: the categories of the steps are nominal, so that none is the lowest; name those of a step "
-            "without error as acceptable in benchmark.toml, or add --level ordinal where they are listed from the "
-            "lowest."
-        )
-    is_error = ~np.isin(categories, analysis.acceptable or categories[1:])
     on_step = cases.index.isin(steps.index)[:, None]
     label = verdicts.gold(np.where(on_step, analysis.labels, -1))
     labelled, answered = label >= 0, verdicts.choice >= 0
     wrong, flagged = labelled & is_error[label], answered & is_error[verdicts.choice]
     right = labelled & answered & (wrong == flagged)
-    each, times = found(verdicts, labelled, flagged, wrong), verdicts.total(labelled)
+    times, shares = verdicts.total(labelled), outcomes(verdicts, labelled, flagged, wrong)
     first = _first_errors(verdicts, steps, labelled, wrong, right)
     measures = {
         "coverage": Measure(mean(divide(verdicts.total(answered & labelled), times))),
         "step_accuracy": Measure(mean(divide(verdicts.total(right), times)), intervals.share),
         "first_error_accuracy": Measure(mean(first), intervals.share),
     }
-    tallies = {
-        "n_excluded": on_step & (times == 0),
-        "n_positive": each[2] > 0,
-        "n_flagged": each[1] > 0,
-        "n_items": np.isfinite(first),
-    }
+    tallies = {"n_excluded": on_step & (times == 0), "n_items": np.isfinite(first)}
+    tallies |= {"n_positive": shares[2] > 0, "n_flagged": shares[1] > 0}
     cells = verdicts.cells[["judge", "dimension"]]
-    rows, made = grid(analysis, cells, measures | detection(each), verdicts.seen & on_step, tallies)
+    rows, made = grid(analysis, cells, measures | precision_and_recall(shares), verdicts.seen & on_step, tallies)
     return rows.assign(part=STEP, with_best=with_best(made["f1"], cells["dimension"]))
 
 
@@ -206,13 +196,10 @@ def _first_errors(
     float array, shape (cases, cells), the mean over repeats; NaN where nothing counts
     """
     number = steps["step"].astype(np.float64).groupby(steps["item"])
-    places = {
-        "place": number.rank(method="first"),
-        "size": number.transform("size"),
-        "head": number.transform("idxmin"),
-    }
+    place = number.rank(method="first")
+    steps = steps.assign(place=place, size=number.transform("size"), head=number.transform("idxmin"))
     rows = pd.DataFrame({"case": verdicts.case, "cell": verdicts.cell, "repeat": verdicts.repeat})
-    rows = rows.assign(labelled=labelled, wrong=wrong, right=right).join(pd.DataFrame(places), on="case", how="inner")
+    rows = rows.assign(labelled=labelled, wrong=wrong, right=right).join(steps, on="case", how="inner")
     keys = ["head", "cell", "repeat"]
     rows["error"] = rows["place"].where(rows["wrong"])
     rows["last"] = rows.groupby(keys)["error"].transform("min").fillna(rows["size"])

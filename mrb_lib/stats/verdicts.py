@@ -219,23 +219,22 @@ def label_rows(frame: pd.DataFrame, labels: Mapping[str, Sequence[str]]) -> pd.D
         chosen = [set(split_labels(choice)) if isinstance(choice, str) else None for choice in own["choice"]]
         for name in names:
             answers = [None if each is None else ANSWERS[name in each] for each in chosen]
-            choice = pd.Series(answers, own.index, dtype="str")
-            parts.append(own.assign(dimension=f"{dimension}\n{name}", choice=choice))
+            parts.append(
+                own.assign(dimension=f"{dimension}\n{name}", choice=pd.Series(answers, own.index, dtype="str"))
+            )
     return pd.concat(parts, ignore_index=True)
 
 
-def label_shares(annotations: pd.DataFrame, case_ids: pd.Series, labels: Mapping[str, Sequence[str]]) -> FloatArray:
-    """Return the share of a case's annotators that give each label, shape (cases, labels); NaN where nobody labelled.
+def label_gold(annotations: pd.DataFrame, case_ids: pd.Series, labels: Mapping[str, Sequence[str]]) -> FloatArray:
+    """Return whether each label applies by a majority of a case's annotators, shape (cases, labels).
+
+    It is 1 where more than half of them give it, 0 where fewer do, `EVEN` where just half do, NaN where nobody did.
 
     Parameters
     ----------
     annotations : votes, see `mrb_lib.benchmarks.votes.voting`, on dimensions of several labels among others
     """
     rows = label_rows(annotations, labels)
-    shares = (rows["choice"] == ANSWERS[YES]).groupby([rows["case_id"], rows["dimension"]]).mean().unstack()
-    return shares.reindex(index=case_ids, columns=names_of(labels)).to_numpy(dtype=np.float64)
-
-
-def majority(shares: FloatArray) -> FloatArray:
-    """Return whether labels apply: 1 where more than half of the annotators say so, 0 where fewer; NaN where half."""
-    return np.where(np.isnan(shares) | (shares == EVEN), np.nan, shares > EVEN)
+    shares = (rows["choice"] == "yes").groupby([rows["case_id"], rows["dimension"]]).mean().unstack()
+    shares = shares.reindex(index=case_ids, columns=names_of(labels))
+    return np.heaviside(shares.to_numpy(dtype=np.float64) - 0.5, EVEN)

@@ -9,22 +9,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mrb_lib.benchmarks.votes import voting
-from mrb_lib.stats import intervals
+from mrb_lib.stats import detection, intervals
 from mrb_lib.stats.analysis import ADJUDICATED, Analysis
 from mrb_lib.stats.columns import TESTED, Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
-from mrb_lib.stats.detection import (
-    ANNOTATORS,
-    LABEL,
-    RATIONALE,
-    STEP,
-    detection,
-    found,
-    label_part,
-    rationale_part,
-    step_part,
-    with_best,
-)  # fmt: skip
+from mrb_lib.stats.detection import ANNOTATORS, LABEL, RATIONALE, STEP
 from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, Quantity, Statistic, divide, mean
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.intervals import Interval
@@ -177,7 +166,12 @@ def ratings(analysis: Analysis) -> pd.DataFrame:
     compared with scikit-learn, pingouin and scipy in `tests/stats/tables/test_ratings.py`, coverage in
     `tests/simulation/test_ratings.py`.
     """
-    made = [rating_part(analysis), label_part(analysis), step_part(analysis), rationale_part(analysis)]
+    made = [
+        rating_part(analysis),
+        detection.label_part(analysis),
+        detection.step_part(analysis),
+        detection.rationale_part(analysis),
+    ]
     parts = [part for part in made if len(part)]
     if not parts and not analysis.probes:
         raise InputError(
@@ -186,8 +180,9 @@ def ratings(analysis: Analysis) -> pd.DataFrame:
         )
     if not parts and analysis.names:
         raise InputError(
-            "table ratings: the categories are nominal, so that no distance between them is known; add --level ordinal "
-            "if they stand in order from the lowest, or use --table accuracy."
+            "table ratings: the categories are nominal, so that none is the lowest; add --level ordinal if they stand in "
+            "order from the lowest, name those of steps without error as acceptable in benchmark.toml, or use "
+            "--table accuracy."
         )
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
@@ -236,7 +231,7 @@ def _of_dimension(analysis: Analysis, dimension: str) -> pd.DataFrame:
     decided = (labelled | by_votes) & good.any()
     bad, flagged = is_bad[verdicts.case, verdicts.cell], ~good[verdicts.choice]
     counted = decided[verdicts.case, verdicts.cell] & answered
-    unacceptable = detection(found(verdicts, counted, flagged, bad))
+    unacceptable = detection.precision_and_recall(detection.outcomes(verdicts, counted, flagged, bad))
     number, place = by_case(numbers[verdicts.choice]), places[verdicts.choice]
     apart = np.abs(verdicts.choice - verdicts.gold(analysis.labels))
     within_one = np.where(labelled & (len(categories) > 2), by_case(apart <= 1), np.nan)
@@ -250,7 +245,7 @@ def _of_dimension(analysis: Analysis, dimension: str) -> pd.DataFrame:
         "spearman": Measure(_spearman(number, means, by_mean), _at_least_minus_one),
         "mean_difference": Measure(mean(np.where(by_mean, number - means, np.nan)), _of_difference),
         "sensitivity": unacceptable["recall"],
-        "specificity": detection(found(verdicts, counted, ~flagged, ~bad))["recall"],
+        "specificity": detection.precision_and_recall(detection.outcomes(verdicts, counted, ~flagged, ~bad))["recall"],
         "f1_unacceptable": unacceptable["f1"],
     }
     for name in ("icc", "icc_consistency", "pearson"):
@@ -260,7 +255,7 @@ def _of_dimension(analysis: Analysis, dimension: str) -> pd.DataFrame:
     rows, made = grid(analysis, cells, measures, verdicts.seen, tallies)
     rows["p_value"] = np.concatenate([t_test(e) for e in made["mean_difference"]])
     rows["p_turned"] = np.concatenate([t_test(e) for e in made["spearman"]])
-    rows["with_best"] = with_best(made["weighted_kappa"], cells["dimension"])
+    rows["with_best"] = detection.with_best(made["weighted_kappa"], cells["dimension"])
     rows["group"] = rows.groupby(["by", "subfield"], dropna=False, sort=False).ngroup()
     return rows.sort_values(["weighted_kappa", "judge"], ascending=[False, True])
 
@@ -299,14 +294,13 @@ def _coefficient(name: str) -> Statistic:
     return statistic
 
 
-def _spearman(x: FloatArray, y: FloatArray, counted: BoolArray) -> Quantity:
+def _spearman(x: FloatArray, y: NDArray[Any], counted: BoolArray) -> Quantity:
     """Return Spearman's correlation by mean ranks, from tables of x by y; values differ if nine decimals do."""
-    levels, codes = zip(
-        *(np.unique(np.where(counted, values, 0.0).round(9), return_inverse=True) for values in (x, y)), strict=True
-    )
-    tables = np.zeros((*counted.shape, len(levels[0]), len(levels[1])))
+    x_values, x_codes = np.unique(np.where(counted, x, 0.0).round(9), return_inverse=True)
+    y_values, y_codes = np.unique(np.where(counted, y, 0.0).round(9), return_inverse=True)
+    tables = np.zeros((*counted.shape, len(x_values), len(y_values)))
     case, cell = np.nonzero(counted)
-    tables[case, cell, codes[0][case, cell], codes[1][case, cell]] = 1.0
+    tables[case, cell, x_codes[case, cell], y_codes[case, cell]] = 1.0
 
     def statistic(sums: NDArray[Any]) -> NDArray[Any]:
         table = sums.reshape(*sums.shape[:-1], *tables.shape[2:])

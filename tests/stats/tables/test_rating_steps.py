@@ -172,7 +172,9 @@ def test_without_acceptable_categories_nominal_ones_are_refused() -> None:
     benchmark, verdicts = made(labels, list("aabb"), {0: labels})
     meta = BenchmarkMeta(**{**vars(META), "acceptable": (), "level": "nominal"})
     plain = Benchmark(meta, benchmark.cases, benchmark.annotations)
-    with pytest.raises(InputError, match=r"categories of the steps are nominal.*as acceptable in benchmark.toml.*\.$"):
+    with pytest.raises(
+        InputError, match=r"categories are nominal.*of steps without error as acceptable in benchmark.toml.*\.$"
+    ):
         row_of(plain, verdicts)
     assert row_of(plain, verdicts, level="ordinal")["n_positive"] == 1
     named = Benchmark(BenchmarkMeta(**{**vars(META), "level": "nominal"}), benchmark.cases, benchmark.annotations)
