@@ -20,7 +20,7 @@ from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.intervals import Interval
 from mrb_lib.stats.options import pick_dimensions
 from mrb_lib.stats.tables.accuracy import cohen_kappa
-from mrb_lib.stats.verdicts import EVEN, YES, Verdicts, label_gold, labels_of
+from mrb_lib.stats.verdicts import ANSWERS, Verdicts, label_gold, labels_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.formats.rationales import CATEGORIES, DIMENSION, JUDGE, RIGHT, VERDICTS
 
@@ -135,9 +135,9 @@ def label_part(analysis: Analysis) -> pd.DataFrame:
     gold = every[:, verdicts.dimension]
     applies = gold[verdicts.case, verdicts.cell]
     counted = np.isin(applies, [0, 1])
-    shares = outcomes(verdicts, counted, verdicts.choice == YES, applies == 1)
+    shares = outcomes(verdicts, counted, verdicts.choice == ANSWERS.index("yes"), applies == 1)
     _, flagged, positive = summed(shares > 0)
-    undecided = summed((gold == EVEN) & (verdicts.total() > 0))
+    undecided = summed((gold == 0.5) & (verdicts.total() > 0))
     answered = divide(verdicts.total((verdicts.choice >= 0) & counted), verdicts.total(counted))
     coverage = divide(summed(np.nan_to_num(answered)), summed(np.isfinite(answered)))
     names = pd.concat(frames, ignore_index=True)
@@ -183,8 +183,8 @@ def _first_errors(
 ) -> FloatArray:
     """Return whether a judge finds the first error of a response, or that it has none, at its first step.
 
-    A response counts in a repeat where all its steps, up to the annotators' first error if there is one, have a label
-    and a verdict.
+    The measure is that of ProcessBench (Zheng et al. 2024, arXiv 2412.06559). A response counts in a repeat where all
+    its steps, up to the annotators' first error if there is one, have a label and a verdict.
 
     Parameters
     ----------

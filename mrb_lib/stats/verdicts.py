@@ -17,8 +17,6 @@ from mrb_lib.tables.schema import CHOICES, ORDERS, split_labels
 TIE = CHOICES.index("tie")
 JUDGE, REFERENCE = "judge", "reference"
 ANSWERS = ("no", "yes")
-YES = ANSWERS.index("yes")
-EVEN = 0.5
 _PER_VERDICT = ("case", "cell", "order", "repeat", "choice", "p_a", "is_bound", "points")
 
 
@@ -228,7 +226,7 @@ def label_rows(frame: pd.DataFrame, labels: Mapping[str, Sequence[str]]) -> pd.D
 def label_gold(annotations: pd.DataFrame, case_ids: pd.Series, labels: Mapping[str, Sequence[str]]) -> FloatArray:
     """Return whether each label applies by a majority of a case's annotators, shape (cases, labels).
 
-    It is 1 where more than half of them give it, 0 where fewer do, `EVEN` where just half do, NaN where nobody did.
+    It is 1 where more than half of them give it, 0 where fewer do, 0.5 where just half do, NaN where nobody did.
 
     Parameters
     ----------
@@ -237,4 +235,4 @@ def label_gold(annotations: pd.DataFrame, case_ids: pd.Series, labels: Mapping[s
     rows = label_rows(annotations, labels)
     shares = (rows["choice"] == "yes").groupby([rows["case_id"], rows["dimension"]]).mean().unstack()
     shares = shares.reindex(index=case_ids, columns=names_of(labels))
-    return np.heaviside(shares.to_numpy(dtype=np.float64) - 0.5, EVEN)
+    return np.heaviside(shares.to_numpy(dtype=np.float64) - 0.5, 0.5)

@@ -35,9 +35,7 @@ NO_ITEMS = "no response has verdicts and labels up to its first error"
 NONE_RIGHT = "right_for_wrong_reason is undefined: no marked reason is for a right verdict"
 NO_KAPPA = "cohen_kappa compares a second judge with annotators, on reasons that both mark in several ways"
 _VARIES: Final = 1e-12
-_COHEN: Final = "Cohen 1968, doi:10.1037/h0026256"
 _SHROUT: Final = "Shrout and Fleiss 1979"
-_PROCESS: Final = "Zheng et al. 2024, arXiv 2412.06559"
 _NUMBERS: Final = "with the mean of the clinicians' numbers"
 _RATED, _FOUND, _STEPS, _REASONS = (RATING,), (LABEL, STEP), (STEP,), (RATIONALE,)
 
@@ -103,7 +101,7 @@ def _best(rows: pd.DataFrame, name: str, what: str) -> str:
         Column("coverage", "share of verdicts with a choice, mean over cases with a label", "share 0-1"),
         estimated("exact", "share of answers in the category of the clinicians' label"),
         estimated("within_one", "share of answers at most one category away", null=TWO_CATEGORIES, parts=_RATED),
-        estimated("weighted_kappa", "agreement, quadratic weights", "coefficient", _COHEN, CONSTANT, _RATED),
+        estimated("weighted_kappa", "agreement by quadratic weights", "coefficient", "Cohen 1968", CONSTANT, _RATED),
         Column("with_best", "whether it does not differ significantly from the best judge", "yes/no"),
         Column("n_mean", "cases with an annotation and an answer of the judge", "cases"),
         estimated("icc", f"ICC(2,1), agreement {_NUMBERS}", "coefficient", _SHROUT, CONSTANT, _RATED),
@@ -126,15 +124,15 @@ def _best(rows: pd.DataFrame, name: str, what: str) -> str:
         estimated("f1", "harmonic mean of precision and recall", null=NO_F1, parts=_FOUND),
         estimated("step_accuracy", "share of steps that judge and annotators both call erroneous, or neither"),
         Column("n_items", "responses with labels and verdicts up to the first error", "count"),
-        estimated("first_error_accuracy", "share of them with it found", "share 0-1", _PROCESS, NO_ITEMS, _STEPS),
+        estimated("first_error_accuracy", "share of responses whose first error is found", null=NO_ITEMS, parts=_STEPS),
         Column("n_reasons", "reasons that the judge gave, marked or not", "count"),
         estimated("share_right", "share of the marked reasons that are right"),
         estimated("share_wrong", "share of the marked reasons that are wrong"),
         estimated("share_irrelevant", "share of the marked reasons that are irrelevant"),
         Column("n_right_verdicts", "marked reasons for a verdict that is the annotators' label", "count"),
-        estimated("right_for_wrong_reason", "share of them wrong or irrelevant", null=NONE_RIGHT, parts=_REASONS),
+        estimated("right_for_wrong_reason", "right verdicts without a right reason", null=NONE_RIGHT, parts=_REASONS),
         Column("n_both", "reasons that the second judge and the annotators marked", "count"),
-        estimated("cohen_kappa", "agreement of the second judge's marks", "coefficient", "", NO_KAPPA, _REASONS),
+        estimated("cohen_kappa", "agreement of a second judge with annotators", "coefficient", "", NO_KAPPA, _REASONS),
     ],
     sentence=sentence,
     headline=("weighted_kappa", "icc", "mean_difference", "f1", "first_error_accuracy", "right_for_wrong_reason"),
@@ -166,13 +164,8 @@ def ratings(analysis: Analysis) -> pd.DataFrame:
     compared with scikit-learn, pingouin and scipy in `tests/stats/tables/test_ratings.py`, coverage in
     `tests/simulation/test_ratings.py`.
     """
-    made = [
-        rating_part(analysis),
-        detection.label_part(analysis),
-        detection.step_part(analysis),
-        detection.rationale_part(analysis),
-    ]
-    parts = [part for part in made if len(part)]
+    makers = (rating_part, detection.label_part, detection.step_part, detection.rationale_part)
+    parts = [rows for make in makers if len(rows := make(analysis))]
     if not parts and not analysis.probes:
         raise InputError(
             "table ratings: needs verdicts and there are none; name a folder of runs, or make one with "
@@ -180,9 +173,8 @@ def ratings(analysis: Analysis) -> pd.DataFrame:
         )
     if not parts and analysis.names:
         raise InputError(
-            "table ratings: the categories are nominal, so that none is the lowest; add --level ordinal if they stand in "
-            "order from the lowest, name those of steps without error as acceptable in benchmark.toml, or use "
-            "--table accuracy."
+            "table ratings: the categories are nominal; add --level ordinal if they stand in order from the lowest, "
+            "name those of steps without error as acceptable in benchmark.toml, or use --table accuracy."
         )
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
@@ -274,8 +266,8 @@ def _moments(x: FloatArray, square: FloatArray, y: NDArray[Any], counted: BoolAr
 def _coefficient(name: str) -> Statistic:
     """Return a coefficient of agreement of two numbers, from the sums of `_moments`; NaN where one does not vary.
 
-    Each is twice the covariance over something. Of places, the first is Cohen's kappa with quadratic weights (Fleiss
-    and Cohen 1973, doi:10.1177/001316447303300309).
+    Each is twice the covariance over something. Of places, the first is Cohen's kappa with quadratic weights (Cohen
+    1968, doi:10.1037/h0026256; Fleiss and Cohen 1973, doi:10.1177/001316447303300309).
     """
 
     def statistic(sums: NDArray[Any]) -> NDArray[Any]:
