@@ -212,8 +212,8 @@ def _of_dimension(analysis: Analysis, dimension: str) -> pd.DataFrame:
     good = np.isin(categories, analysis.acceptable)
     votes = voting(analysis.annotations)
     votes = votes[votes["dimension"] == dimension].dropna(subset="choice")
-    number_of = dict(zip(categories, numbers, strict=True))
-    votes = votes.assign(number=votes["choice"].map(number_of), bad=~votes["choice"].isin(analysis.acceptable))
+    own_number = pd.Series(numbers, list(categories)).reindex(votes["choice"]).to_numpy()
+    votes = votes.assign(number=own_number, bad=~votes["choice"].isin(analysis.acceptable))
     people = votes.groupby("case_id")[["number", "bad"]].mean().reindex(analysis.cases["case_id"])
     means, bad_votes = people.to_numpy(np.float64).T[..., None]
     labelled, by_mean = (times > 0) & (label >= 0), (times > 0) & np.isfinite(means)
@@ -299,9 +299,7 @@ def _spearman(x: FloatArray, y: NDArray[Any], counted: BoolArray) -> Quantity:
         counts = [table.sum(axis=axis) for axis in (-1, -2)]
         by_x, by_y = (np.cumsum(n, axis=-1) - n / 2 - n.sum(axis=-1, keepdims=True) / 2 for n in counts)
         var_x, var_y = ((n * ranks**2).sum(axis=-1) for n, ranks in zip(counts, (by_x, by_y), strict=True))
-        varies = (np.real(var_x) > _VARIES) & (np.real(var_y) > _VARIES)
-        cov = np.einsum("...uv,...u,...v->...", table, by_x, by_y)
-        return divide(cov, np.sqrt(np.where(varies, var_x * var_y, np.nan)))
+        return divide(np.einsum("...uv,...u,...v->...", table, by_x, by_y), np.sqrt(var_x * var_y))
 
     return Quantity(tables.reshape(*counted.shape, -1), statistic)
 

@@ -18,7 +18,7 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta, meta_from, meta_text
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.analysis import read_panels
 from mrb_lib.stats.analyze import TABLES, analyze
-from mrb_lib.stats.columns import ALIKE, ONE_CLUSTER
+from mrb_lib.stats.columns import ALIKE, NO_CASES, ONE_CLUSTER
 from mrb_lib.stats.tables.ratings import NO_F1
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import joined_labels, split_labels
@@ -230,6 +230,15 @@ def test_an_even_split_is_undecided() -> None:
     assert first["precision"] == pytest.approx(2 / 3)
     assert (second["n"], second["n_undecided"], second["n_positive"]) == (3, 1, 0)
     assert rows.loc[rows["label"].isna(), ["n", "n_undecided"]].to_numpy().tolist() == [[4, 2]]
+
+
+def test_without_annotations_rows_are_null_with_a_reason() -> None:
+    benchmark, verdicts = drawn(20)
+    rows = analyze(replace(benchmark, annotations=benchmark.annotations.head(0)), verdicts, "ratings", resamples=40)
+    assert rows["part"].tolist() == ["rating", *["label"] * (len(LABELS) + 1)]
+    assert (rows["n"] == 0).all()
+    assert rows[["mean_difference", "weighted_kappa", *MEASURES]].isna().all(axis=None)
+    assert rows["reason"].eq(NO_CASES).all()
 
 
 def test_a_judge_trained_on_every_case_keeps_its_rows() -> None:
