@@ -134,7 +134,7 @@ def criteria(analysis: Analysis, *, least: float = 10) -> pd.DataFrame:
         "difference": Measure(mean(after - before), intervals.t),
         "accuracy": Measure(mean(before)),
         "accuracy_without": Measure(mean(after)),
-        "coverage": Measure(weighted(by_case(decided), every)),
+        "coverage": Measure(weighted(by_case(decided), every), intervals.proportion),
         "weight": Measure(weighted(by_case(weight), every)),
         "separation": Measure(weighted(by_case(np.nan_to_num(np.abs(a - b))), by_case(decided))),
     }
