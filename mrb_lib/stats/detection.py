@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from itertools import product
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,6 @@ from mrb_lib.verdicts.formats.rationales import CATEGORIES, DIMENSION, JUDGE, RI
 LABEL, STEP, RATIONALE, ANNOTATORS = "label", "step", "rationale", "annotators"
 UNMARKED = "the marker has marked none of these reasons"
 OWN_MARKS = "the judge marked its own reasons"
-_RIGHT: Final = CATEGORIES.index(RIGHT)
 
 
 def outcomes(verdicts: Verdicts, counted: BoolArray, given: BoolArray, applies: BoolArray) -> FloatArray:
@@ -137,12 +136,15 @@ def label_part(analysis: Analysis) -> pd.DataFrame:
     counted = np.isin(applies, [0, 1])
     shares = outcomes(verdicts, counted, verdicts.choice == ANSWERS.index("yes"), applies == 1)
     _, flagged, positive = summed(shares > 0)
-    undecided = summed((gold == 0.5) & (verdicts.total() > 0))
     answered = divide(verdicts.total((verdicts.choice >= 0) & counted), verdicts.total(counted))
     coverage = divide(summed(np.nan_to_num(answered)), summed(np.isfinite(answered)))
     names = pd.concat(frames, ignore_index=True)
     measures = {"coverage": Measure(mean(coverage))} | precision_and_recall(summed(shares))
-    tallies = {"n_undecided": undecided, "n_positive": positive, "n_flagged": flagged}
+    tallies = {
+        "n_undecided": summed((gold == 0.5) & (verdicts.total() > 0)),
+        "n_positive": positive,
+        "n_flagged": flagged,
+    }
     rows, made = grid(analysis, names, measures, summed(verdicts.seen) > 0, tallies)
     rivals = names.groupby(["dimension", "label"], dropna=False).ngroup()
     return rows.assign(part=LABEL, with_best=with_best(made["f1"], rivals))
@@ -195,9 +197,8 @@ def _first_errors(
     -------
     float array, shape (cases, cells), the mean over repeats; NaN where nothing counts
     """
-    number = steps["step"].astype(np.float64).groupby(steps["item"])
-    place = number.rank(method="first")
-    steps = steps.assign(place=place, size=number.transform("size"), head=number.transform("idxmin"))
+    order = steps["step"].astype(np.float64).groupby(steps["item"])
+    steps = steps.assign(place=order.rank(method="first"), size=order.transform("size"), head=order.transform("idxmin"))
     rows = pd.DataFrame({"case": verdicts.case, "cell": verdicts.cell, "repeat": verdicts.repeat})
     rows = rows.assign(labelled=labelled, wrong=wrong, right=right).join(steps, on="case", how="inner")
     keys = ["head", "cell", "repeat"]
@@ -240,13 +241,12 @@ def rationale_part(analysis: Analysis) -> pd.DataFrame:
         return Measure(mean(np.where(kept, values, np.nan)), intervals.share)
 
     measures = {f"share_{name}": among(mark[i], marked) for i, name in enumerate(CATEGORIES)} | {
-        "right_for_wrong_reason": among(1 - mark[_RIGHT], right),
+        "right_for_wrong_reason": among(1 - mark[CATEGORIES.index(RIGHT)], right),
         "cohen_kappa": Measure(Quantity(pairs.reshape(*both.shape, -1), cohen_kappa), intervals.coefficient),
     }
     tallies = {"n_reasons": given, "n_excluded": given & ~marked, "n_right_verdicts": right, "n_both": both}
     rows, _ = grid(analysis, names, measures, None, tallies)
-    rows["reason"] = (rows["marker"] == rows["judge"]).map({True: OWN_MARKS})
-    rows["reason"] = rows["reason"].mask(rows["n"] == 0, UNMARKED)
+    rows["reason"] = (rows["marker"] == rows["judge"]).map({True: OWN_MARKS}).mask(rows["n"] == 0, UNMARKED)
     return rows[rows["n_reasons"] > 0].assign(part=RATIONALE)
 
 

@@ -234,5 +234,4 @@ def label_gold(annotations: pd.DataFrame, case_ids: pd.Series, labels: Mapping[s
     """
     rows = label_rows(annotations, labels)
     shares = (rows["choice"] == "yes").groupby([rows["case_id"], rows["dimension"]]).mean().unstack()
-    shares = shares.reindex(index=case_ids, columns=names_of(labels))
-    return np.heaviside(shares.to_numpy(dtype=np.float64) - 0.5, 0.5)
+    return np.heaviside(shares.reindex(index=case_ids, columns=names_of(labels)).to_numpy(np.float64) - 0.5, 0.5)

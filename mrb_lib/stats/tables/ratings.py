@@ -21,6 +21,7 @@ from mrb_lib.stats.multiplicity import adjust_families
 from mrb_lib.stats.phrases import main_dimension, main_rows, number, opening, percent
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import category_numbers
+from mrb_lib.verdicts.formats.rationales import CATEGORIES
 
 RATING: Final = "rating"
 TWO_CATEGORIES = "within_one is undefined: of two categories any is within one of the other"
@@ -34,7 +35,6 @@ NO_F1 = "f1 is undefined: there is nothing to find, and the judge finds nothing"
 NO_ITEMS = "no response has verdicts and labels up to its first error"
 NONE_RIGHT = "right_for_wrong_reason is undefined: no marked reason is for a right verdict"
 NO_KAPPA = "cohen_kappa compares a second judge with annotators, on reasons that both mark in several ways"
-_VARIES: Final = 1e-12
 _SHROUT: Final = "Shrout and Fleiss 1979"
 _NUMBERS: Final = "with the mean of the clinicians' numbers"
 _RATED, _FOUND, _STEPS, _REASONS = (RATING,), (LABEL, STEP), (STEP,), (RATIONALE,)
@@ -126,9 +126,7 @@ def _best(rows: pd.DataFrame, name: str, what: str) -> str:
         Column("n_items", "responses with labels and verdicts up to the first error", "count"),
         estimated("first_error_accuracy", "share of responses whose first error is found", null=NO_ITEMS, parts=_STEPS),
         Column("n_reasons", "reasons that the judge gave, marked or not", "count"),
-        estimated("share_right", "share of the marked reasons that are right"),
-        estimated("share_wrong", "share of the marked reasons that are wrong"),
-        estimated("share_irrelevant", "share of the marked reasons that are irrelevant"),
+        tuple(estimated(f"share_{name}", f"share of the marked reasons that are {name}") for name in CATEGORIES),
         Column("n_right_verdicts", "marked reasons for a verdict that is the annotators' label", "count"),
         estimated("right_for_wrong_reason", "right verdicts without a right reason", null=NONE_RIGHT, parts=_REASONS),
         Column("n_both", "reasons that the second judge and the annotators marked", "count"),
@@ -273,7 +271,7 @@ def _coefficient(name: str) -> Statistic:
     def statistic(sums: NDArray[Any]) -> NDArray[Any]:
         x, y, xx, yy, xy = (divide(sums[..., i], sums[..., 0]) for i in range(1, 6))
         var_x, var_y, apart = xx - x**2, yy - y**2, x - y
-        varies = (np.real(var_x) > _VARIES) & (np.real(var_y) > _VARIES)
+        varies = np.minimum(np.real(var_x), np.real(var_y)) > 1e-12
         cov, spread = np.where(varies, xy - x * y, np.nan), var_x + var_y
         whole = {
             "weighted_kappa": spread + apart**2,
