@@ -140,11 +140,8 @@ def label_part(analysis: Analysis) -> pd.DataFrame:
     coverage = divide(summed(np.nan_to_num(answered)), summed(np.isfinite(answered)))
     names = pd.concat(frames, ignore_index=True)
     measures = {"coverage": Measure(mean(coverage))} | precision_and_recall(summed(shares))
-    tallies = {
-        "n_undecided": summed((gold == 0.5) & (verdicts.total() > 0)),
-        "n_positive": positive,
-        "n_flagged": flagged,
-    }
+    undecided = summed((gold == 0.5) & (verdicts.total() > 0))
+    tallies = {"n_undecided": undecided, "n_positive": positive, "n_flagged": flagged}
     rows, made = grid(analysis, names, measures, summed(verdicts.seen) > 0, tallies)
     rivals = names.groupby(["dimension", "label"], dropna=False).ngroup()
     return rows.assign(part=LABEL, with_best=with_best(made["f1"], rivals))
