@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import elementwise
 from scipy.special import chdtrc, chdtri, ndtr, ndtri, stdtrit
 
-from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, Sampling, divide, estimate, mean
+from mrb_lib.stats.estimation import FloatArray, IntArray, Sampling, divide, estimate, mean
 from mrb_lib.tables.errors import InputError
 
 _TAIL, _NODES, _STEPS, _LAST_STEP = 0.975, 24, 200, 1e-8
@@ -23,7 +23,6 @@ class Domains(NamedTuple):
     n, accuracy : cases scored, and their mean score
     binomial_ratio : shape (m,), sampling variance over that of as many independent right-or-wrong answers
     effect, variance : arcsine of the root of the accuracy, and its sampling variance
-    clusters : shape (m,), the most clusters in a domain
     """
 
     n: IntArray
@@ -31,7 +30,6 @@ class Domains(NamedTuple):
     binomial_ratio: FloatArray
     effect: FloatArray
     variance: FloatArray
-    clusters: IntArray
 
 
 def domain_accuracies(values: FloatArray, member: IntArray, k: int, sampling: Sampling) -> Domains:
@@ -61,8 +59,7 @@ def domain_accuracies(values: FloatArray, member: IntArray, k: int, sampling: Sa
     size = divide(n, ratio[:, None])
     size[size == 0] = np.nan
     effect = np.arcsin(np.sqrt((size * accuracy + 0.375) / (size + 0.75)))
-    most = clusters.max(axis=1, initial=0).astype(np.int64)
-    return Domains(n.astype(np.int64), accuracy, ratio, effect, 1 / (4 * size + 2), most)
+    return Domains(n.astype(np.int64), accuracy, ratio, effect, 1 / (4 * size + 2))
 
 
 def proportion(effect: FloatArray) -> FloatArray:
@@ -118,34 +115,37 @@ def pool(effect: FloatArray, variance: FloatArray) -> Pooled:
     `statsmodels.stats.meta_analysis.combine_effects` with Paule and Mandel's (1982) variance between, and Hartung and
     Knapp's interval (2001, doi:10.1002/sim.791) with a scale of at least 1 (Knapp and Hartung 2003,
     doi:10.1002/sim.1482), so that estimates that happen to lie close together narrow nothing. I2 is Higgins and
-    Thompson's (2002, doi:10.1002/sim.1186); its Q-profile (Viechtbauer 2007, doi:10.1002/sim.2514) is empty where
-    estimates lie closer together than chance would have it, and the interval is then NaN. A prediction interval is
-    that of `predict`, and never narrower than the interval of the mean.
+    Thompson's (2002, doi:10.1002/sim.1186, with the typical variance of its equation 9); its Q-profile (Viechtbauer
+    2007, doi:10.1002/sim.2514) is empty where estimates lie closer together than chance would have it, and the interval
+    is then NaN. A prediction interval is that of `_predict`, and never narrower than the interval of the mean.
     """
     from statsmodels.stats.meta_analysis import combine_effects  # takes a second to import
 
-    sets = _sets(effect, variance)
-    df = np.maximum(sets.k - 1, 1)
-    q, tau2, centre, error = np.full((4, len(df)), np.nan)
+    used = np.isfinite(effect) & np.isfinite(variance)
+    if (variance[used] <= 0).any():
+        raise InputError("variance: an estimate has a sampling variance of 0; give one above 0, or leave it out.")
+    effect, variance = np.where(used, effect, 0.0), np.where(used, variance, np.inf)
+    k = used.sum(axis=1)
+    df = np.maximum(k - 1, 1)
+    q, tau2, centre, error = np.full((4, len(k)), np.nan)
     weight = np.full(effect.shape, np.nan)
-    for i in np.flatnonzero(sets.k > 1):
-        used = sets.used[i]
+    for i in np.flatnonzero(k > 1):
         with np.errstate(divide="ignore", invalid="ignore"):  # of its I2 where Q is 0, which is not read
-            found = combine_effects(effect[i, used], variance[i, used], **_PAULE_MANDEL)
-        q[i], tau2[i], centre[i], weight[i, used] = found.q, found.tau2, found.mean_effect_re, found.weights_rel_re
+            found = combine_effects(effect[i, used[i]], variance[i, used[i]], **_PAULE_MANDEL)
+        q[i], tau2[i], centre[i] = max(found.q, 0.0), found.tau2, found.mean_effect_re
+        weight[i, used[i]] = found.weights_rel_re
         error[i] = np.sqrt(max(found.var_hksj_re, found.var_eff_w_re))
-    q = np.maximum(q, 0.0)
     half = stdtrit(df, _TAIL) * error
-    typical = _typical(sets)
-    quantiles = (np.asarray(chdtri(df, tail), np.float64) for tail in (1 - _TAIL, _TAIL))
-    ends = [np.where(np.isnan(q), np.nan, _profile(sets, each)) for each in quantiles]
+    total = (1 / variance).sum(axis=1)
+    typical = divide((k - 1) * total, total**2 - (1 / variance**2).sum(axis=1))
+    ends = [np.where(k > 1, _profile(effect, variance, chdtri(df, tail)), np.nan) for tail in (1 - _TAIL, _TAIL)]
     low, high = (np.where(ends[1] > 0, end, np.nan) for end in ends)
-    new = predict(effect, variance)
+    new = _predict(effect, variance, k)
     below, above = new.interval()
     return Pooled(
-        k=sets.k,
+        k=k,
         q=q,
-        p_value=np.where(np.isnan(q), np.nan, chdtrc(df, q)),
+        p_value=np.where(k > 1, chdtrc(df, q), np.nan),
         tau2=tau2,
         i2=divide(tau2, tau2 + typical),
         i2_low=divide(low, low + typical),
@@ -161,7 +161,7 @@ def pool(effect: FloatArray, variance: FloatArray) -> Pooled:
 
 
 class Predictive(NamedTuple):
-    """Predict a new member of each of m populations: a mixture of normal distributions.
+    """Predict a new member of each of m populations: a mixture of b normal distributions.
 
     Attributes
     ----------
@@ -196,10 +196,13 @@ class Predictive(NamedTuple):
         return np.asarray(elementwise.find_root(excess, bracket, args=(np.arange(len(ends)),)).x)
 
 
-def predict(effect: FloatArray, variance: FloatArray) -> Predictive:
-    """Return the confidence distribution of a new member's true value, for sets of estimates as `pool` takes.
+def _predict(effect: FloatArray, variance: FloatArray, k: IntArray) -> Predictive:
+    """Return the confidence distribution of a new member's true value; NaN for a set of fewer than three estimates.
 
-    It is NaN for a set of fewer than three estimates.
+    Parameters
+    ----------
+    effect, variance : shape (m, K); 0 and infinity where a set has no estimate
+    k : shape (m,), the estimates of each set
 
     Notes
     -----
@@ -209,55 +212,32 @@ def predict(effect: FloatArray, variance: FloatArray) -> Predictive:
     and a normal distribution given that (Nagashima, Noma and Furukawa 2019, doi:10.1177/0962280218773520). 24
     quantiles, weighted by Gauss and Legendre's rule, make the mixture.
     """
-    sets = _sets(effect, variance)
-    df = np.maximum(sets.k - 1, 1)
     node, share = np.polynomial.legendre.leggauss(_NODES)
-    tau2, (centre, spread) = np.zeros(len(df)), np.full((2, len(df), _NODES), np.nan)
+    tau2, (centre, spread) = np.zeros(len(k)), np.full((2, len(k), _NODES), np.nan)
     for i, upper in enumerate((node + 1) / 2):
-        tau2 = _profile(sets, chdtri(df, upper), tau2)
-        weight = np.where(sets.used, 1 / (sets.variance + tau2[:, None]), 0.0)
+        tau2 = _profile(effect, variance, chdtri(np.maximum(k - 1, 1), upper), tau2)
+        weight = 1 / (variance + tau2[:, None])
         total = weight.sum(axis=1)
-        centre[:, i] = divide((weight * sets.effect).sum(axis=1), total)
-        spread[:, i] = tau2 + divide(np.ones_like(total), total)
-    centre[sets.k < 3] = np.nan
+        centre[:, i] = divide((weight * effect).sum(axis=1), total)
+        spread[:, i] = tau2 + divide(np.ones(len(k)), total)
+    centre[k < 3] = np.nan
     return Predictive(centre, spread, share / 2)
 
 
-class _Sets(NamedTuple):
-    """Estimates and variances with what is missing set to 0 and 1; `used` tells where they are not missing."""
-
-    effect: FloatArray
-    variance: FloatArray
-    used: BoolArray
-    k: IntArray
-
-
-def _sets(effect: FloatArray, variance: FloatArray) -> _Sets:
-    used = np.isfinite(effect) & np.isfinite(variance)
-    if (variance[used] <= 0).any():
-        raise InputError("variance: an estimate has a sampling variance of 0; give one above 0, or leave it out.")
-    return _Sets(np.where(used, effect, 0.0), np.where(used, variance, 1.0), used, used.sum(axis=1).astype(np.int64))
-
-
-def _typical(sets: _Sets) -> FloatArray:
-    """Return the sampling variance of a typical estimate (Higgins and Thompson 2002, equation 9)."""
-    weight = np.where(sets.used, 1 / sets.variance, 0.0)
-    total = weight.sum(axis=1)
-    return np.asarray(divide((sets.k - 1) * total, total**2 - (weight**2).sum(axis=1)))
-
-
-def _profile(sets: _Sets, target: FloatArray, start: FloatArray | None = None) -> FloatArray:
+def _profile(
+    effect: FloatArray, variance: FloatArray, target: FloatArray, start: FloatArray | float = 0.0
+) -> FloatArray:
     """Return the variance between at which the generalised Q is the target; 0 where it is below it throughout.
 
     The generalised Q falls and is convex, so that Newton's steps from a start below the root never pass it.
     """
-    tau2 = np.zeros(len(sets.k)) if start is None else start
+    tau2 = np.zeros(len(effect)) + start
     for _ in range(_STEPS):
-        weight = np.where(sets.used, 1 / (sets.variance + tau2[:, None]), 0.0)
-        centre = divide((weight * sets.effect).sum(axis=1), weight.sum(axis=1))
-        pull = weight * (sets.effect - np.nan_to_num(centre)[:, None])
-        q, slope = (pull**2 / np.where(sets.used, weight, 1.0)).sum(axis=1), (pull**2).sum(axis=1)
-        step = np.nan_to_num(np.maximum(divide(q - target, slope), 0.0))
+        weight = 1 / (variance + tau2[:, None])
+        centre = np.nan_to_num(divide((weight * effect).sum(axis=1), weight.sum(axis=1)))
+        squared = weight * (effect - centre[:, None]) ** 2
+        step = np.nan_to_num(divide(squared.sum(axis=1) - target, (weight * squared).sum(axis=1)))
+        step = np.maximum(step, 0.0)
         tau2 = tau2 + step
         if not (step > _LAST_STEP * (tau2 - step)).any():
             break
