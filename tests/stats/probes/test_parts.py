@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.panel import ABSENT, Panel, panels
-from mrb_lib.stats.reversals import NO_SHARED_CASE
-from mrb_lib.stats.tables.probes import AS_IT_IS, NOT_PAIRED, expectations_broken
+from mrb_lib.stats.tables.probes import AS_IT_IS, NO_SHARED_CASE, NOT_PAIRED, expectations_broken
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.tables.validation import conform
 from tests.stats.probes.panels import cases_of, gold_of, panel_of, probes, table
