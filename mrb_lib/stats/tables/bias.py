@@ -8,20 +8,17 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.bias.kinship import kinship
-from mrb_lib.stats.bias.logistic import fit
-from mrb_lib.stats.bias.quality import FEWEST, Pull, Votes, beyond_quality, votes_of
-from mrb_lib.stats.bias.style_markers import MARKERS, length_difference, marker_differences, standardised
+from mrb_lib.stats.beyond_quality import FEWEST, Fits, Votes, beyond_quality, fit, votes_of
 from mrb_lib.stats.columns import NO_CASES, Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
 from mrb_lib.stats.estimation import Estimate, FloatArray, Sampling, by_influence, divide, estimate, mean
 from mrb_lib.stats.intervals import Interval, t
 from mrb_lib.stats.multiplicity import adjust_families
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening
+from mrb_lib.stats.response_traits import MARKERS, kinship, length_difference, marker_differences, standardised
 from mrb_lib.stats.scoring import read_by
 from mrb_lib.stats.verdicts import TIE
 from mrb_lib.stats.welch import unpaired
@@ -33,13 +30,13 @@ NO_GOLD: Final = "no case with a verdict has a gold label"
 SAME_LENGTH: Final = "the responses do not differ in length"
 FEW_SHOW_IT: Final = "undefined: fewer than ten cases with a verdict show it"
 FEW: Final = "fewer clusters than ten for each predictor, or fewer than ten cases on one of the two sides"
-NOT_LABELLED: Final = "error_asymmetry is undefined: no case that shows it has a decisive gold label"
-ONE_SIDE: Final = "error_asymmetry is undefined: gold never prefers one of the two kinds of response"
-_NO_SPREAD = 1e-9
+ONE_SIDE: Final = "error_asymmetry is undefined: gold does not prefer each of the two kinds of response in some case"
+LENGTH_DECIDES: Final = "equal_length_accuracy is undefined: verdicts are all right or wrong, or length alone decides"
 ASSUMPTION: Final = (
     "This assumes that annotators err independently of each other: an error that they share looks like a bias of the "
     "judge."
 )
+_NO_SPREAD = 1e-9
 
 
 class Property(NamedTuple):
@@ -49,14 +46,12 @@ class Property(NamedTuple):
     ----------
     bias, marker : its names
     more : shape (m, n), how much more of it response A has than B
-    has_errors : whether errors towards such responses are compared with errors away from them
     judged : shape (m, n), the verdicts that tell of it: the share for response A, NaN where there is none
     """
 
     bias: str
     marker: str | None
     more: FloatArray
-    has_errors: bool
     judged: FloatArray
 
 
@@ -65,23 +60,21 @@ def who_favours_length(rows: pd.DataFrame) -> str:
     where = opening(main_dimension(rows))
     length = main_rows(rows, bias=LENGTH)
     tested = length.dropna(subset=["estimate", "p_adjusted"])
-    if tested.empty:
-        seen = (
-            " Associations with length remain: longer responses may just be better." if length.association.any() else ""
-        )
-        return f"{where}, cannot tell whether judges favour longer responses beyond their quality.{seen}"
     found = tested[tested["p_adjusted"] <= ALPHA]
     count = f"{len(tested):,} judge{'s' if len(tested) > 1 else ''}"
+    if tested.empty:
+        said = f"{where}, cannot tell whether judges favour longer responses beyond their quality."
+        association = " Associations with length remain: longer responses may just be better."
+        return said + (association if length["association"].any() else "")
     if found.empty:
         return f"{where}, no significant bias towards longer or shorter responses in {count}. {ASSUMPTION}"
-    sides = {"longer": int((found["estimate"] > 0).sum()), "shorter": int((found["estimate"] < 0).sum())}
-    said = " and ".join(f"{n:,} favour{'s' if n == 1 else ''} {side} responses" for side, n in sides.items() if n)
     most = found.iloc[int(found["estimate"].abs().to_numpy().argmax())]
-    towards = "longer" if most["estimate"] > 0 else "shorter"
+    sides = {"longer": int((found["estimate"] > 0).sum()), "shorter": int((found["estimate"] < 0).sum())}
+    favour = " and ".join(f"{n:,} favour{'s' if n == 1 else ''} {side} responses" for side, n in sides.items() if n)
     ends = f" [{most['low']:.2f}, {most['high']:.2f}]" if pd.notna(most["low"]) else ""
     return (
-        f"{where}, of {count} {said} beyond what quality explains. {most['judge']} does most: log odds "
-        f"{most['estimate']:+.2f}{ends} towards {towards} ones. {ASSUMPTION}"
+        f"{where}, of {count} {favour} beyond what quality explains. {most['judge']} does most: log odds "
+        f"{most['estimate']:+.2f}{ends} towards {'longer' if most['estimate'] > 0 else 'shorter'} ones. {ASSUMPTION}"
     )
 
 
@@ -99,15 +92,8 @@ def who_favours_length(rows: pd.DataFrame) -> str:
         Column("n_labelled", "cases with a verdict and a gold label", "cases"),
         estimated("association", "log odds of choosing it, given a fallible gold label", "number"),
         Column("n_decisive", "cases that show it and have a decisive gold label", "cases"),
-        estimated(
-            "error_asymmetry",
-            "share of errors towards such responses minus errors away from them",
-            "difference",
-            "Wataoka et al. 2024, arXiv 2410.21819",
-        ),
+        estimated("error_asymmetry", "errors towards it minus errors away", "difference", "Wataoka et al. 2024"),
         estimated("excess_choice", "share choosing the longer response minus gold's share", "difference"),
-        Column("choice_share", "share choosing the longer response", "share 0-1"),
-        Column("gold_share", "share of gold labels for the longer response", "share 0-1"),
         Column("n_scored", "scored cases with a decisive gold label and two texts", "cases"),
         Column("accuracy", "accuracy on these cases", "share 0-1"),
         estimated("equal_length_accuracy", "the same if both responses were equally long"),
@@ -122,7 +108,7 @@ def bias(analysis: Analysis) -> pd.DataFrame:
     Notes
     -----
     `estimate` is the log odds of choosing a response for its property beyond what quality explains, by the annotators'
-    spread, and the only column that is tested: `mrb_lib.stats.bias.quality.beyond_quality`. The others compare with a
+    spread, and the only column that is tested: `mrb_lib.stats.beyond_quality.beyond_quality`. The others compare with a
     fallible gold label, so that a judge without any bias has an association where, say, longer responses are better.
     Log odds are of one standard deviation of the difference of log length, or of log(1 + count) of a mark of style; of
     authorship they are of the judge's own response against another (and of its family's, where its own is not shown).
@@ -158,37 +144,36 @@ def bias(analysis: Analysis) -> pd.DataFrame:
     rows: pd.DataFrame = pd.concat(frames, ignore_index=True)
     families = np.asarray(rows.groupby("by", dropna=False).ngroup(), dtype=np.int64)
     p_adjusted, family = adjust_families(rows["p_value"].to_numpy(), families, analysis.correction or "holm")
-    claim = rows["estimate"].notna().map({True: BIAS, False: None})
-    claim = claim.mask(rows["estimate"].isna() & rows["association"].notna(), ASSOCIATION)
-    rows["p_adjusted"], rows["family"], rows["claim"] = p_adjusted, family, claim
-    return rows
+    claim = np.select([rows["estimate"].notna(), rows["association"].notna()], [BIAS, ASSOCIATION], "")
+    return rows.assign(p_adjusted=p_adjusted, family=family, claim=pd.Series(claim).replace("", None))
 
 
 def _properties(analysis: Analysis, longer: FloatArray, preferred: FloatArray) -> Iterable[Property]:
     y = np.where(np.isfinite(longer), preferred, np.nan)
-    yield Property(LENGTH, None, np.broadcast_to(longer, y.shape), True, y)
-    kin = kinship(list(analysis.verdicts.cells["judge"]), analysis.cases)
-    yield Property(SELF, None, kin.own, True, y)
-    yield Property(FAMILY, None, kin.family, True, np.where(kin.own == 0, y, np.nan))
+    yield Property(LENGTH, None, np.broadcast_to(longer, y.shape), y)
+    own, family = kinship(list(analysis.verdicts.cells["judge"]), analysis.cases)
+    yield Property(SELF, None, own, y)
+    yield Property(FAMILY, None, family, np.where(own == 0, y, np.nan))
     for marker, more in zip(MARKERS, standardised(marker_differences(analysis.cases)), strict=True):
-        yield Property(STYLE, marker, np.broadcast_to(more, y.shape), False, y)
+        yield Property(STYLE, marker, np.broadcast_to(more, y.shape), y)
 
 
 def _columns(
     of: Property, longer: FloatArray, gold: FloatArray, score: FloatArray, votes: Votes, sampling: Sampling
 ) -> dict[str, Any]:
     """Estimate the pull of a property beyond quality, and its associations with the verdicts and their errors."""
-    constant, lengths = np.ones(gold.shape), np.broadcast_to(longer, gold.shape)
-    predictors = [constant, lengths] if of.bias == LENGTH else [constant, lengths, of.more]
-    shown, labelled = np.isfinite(of.judged) & (np.nan_to_num(of.more) != 0), np.isfinite(of.judged) & np.isfinite(gold)
+    predictors = [np.ones(gold.shape), np.broadcast_to(longer, gold.shape), *([of.more] if of.bias != LENGTH else [])]
+    judged = np.isfinite(of.judged)
+    labelled, shown = judged & np.isfinite(gold), judged & (np.nan_to_num(of.more) != 0)
     enough, told = (each.sum(axis=1) >= FEWEST for each in (shown, shown & labelled))
     pull = beyond_quality(np.where(enough[:, None], of.judged, np.nan), predictors, votes, sampling)
-    given = regression([constant, gold, *predictors[1:]], np.where(told[:, None] & labelled, of.judged, np.nan), -1)
+    known = np.where(told[:, None] & labelled, of.judged, np.nan)
+    given = regression([predictors[0], gold, *predictors[1:]], known, -1)
     e, association = (over_clusters(each, 1 + len(predictors), sampling) for each in (pull, given))
-    ends = t(e, -np.inf, np.inf)
+    ends, has = t(e, -np.inf, np.inf), np.isfinite(e.value)
     columns: dict[str, Any] = {
-        "n": np.where(np.isfinite(e.value), pull.used.sum(axis=1), labelled.sum(axis=1)),
-        "n_clusters": np.where(np.isfinite(e.value), e.clusters, association.clusters),
+        "n": np.where(has, pull.used.sum(axis=1), labelled.sum(axis=1)),
+        "n_clusters": np.where(has, e.clusters, association.clusters),
         "estimate": e.value,
         "low": ends.low,
         "high": ends.high,
@@ -196,42 +181,40 @@ def _columns(
         "n_labelled": labelled.sum(axis=1),
         **_with_ends("association", association.value, t(association, -np.inf, np.inf)),
     }
-    judged, seen = np.isfinite(of.judged).any(axis=1), shown.any(axis=1)
-    why_few = np.select([~judged, ~seen], [NO_CASES, SAME_LENGTH], FEW_SHOW_IT)
-    why_none = np.select([~judged, ~labelled.any(axis=1), ~told], ["", NO_GOLD, FEW_SHOW_IT], given.flaw)
-    said = [why_none, np.where(enough, pull.flaw, NO_TEXTS if np.isnan(longer).all() else why_few)]
-    lacks = np.isfinite(e.value) & np.isnan(ends.low) | np.isfinite(association.value) & np.isnan(association.error)
-    if of.has_errors:
-        asymmetry, why = error_asymmetry(of.judged, gold, np.sign(of.more), sampling)
-        columns, said = columns | asymmetry, [*said, np.where(labelled.any(axis=1), why, "")]
-        lacks |= np.isfinite(asymmetry["error_asymmetry"]) & np.isnan(asymmetry["error_asymmetry_low"])
+    no_texts = np.full(len(gold), np.isnan(longer).all())
+    why_few = [~judged.any(axis=1) & ~no_texts, no_texts & ~enough, ~shown.any(axis=1), ~enough]
+    reasons = [
+        np.select([~judged.any(axis=1), ~labelled.any(axis=1), ~told], ["", NO_GOLD, FEW_SHOW_IT], given.flaw),
+        np.select(why_few, [NO_CASES, NO_TEXTS, SAME_LENGTH, FEW_SHOW_IT], pull.flaw),
+    ]
+    if of.bias != STYLE:
+        columns |= error_asymmetry(of.judged, gold, np.sign(of.more), sampling)
+        reasons.append(np.where(labelled.any(axis=1) & np.isnan(columns["error_asymmetry"]), ONE_SIDE, ""))
     if of.bias == LENGTH:
-        without_length, why = at_equal_length(of.judged, of.more, gold, score, sampling)
-        columns, said = columns | without_length, [*said, why]
-    texts = zip(*said, strict=True)
-    reason = ["; ".join(dict.fromkeys(text for text in each if text)) for each in texts]
-    return columns | {"reason": reason, "lacks": [FEW if few else None for few in lacks]}
+        columns |= at_equal_length(of.judged, of.more, gold, score, sampling)
+        unknown = (columns["n_scored"] > 0) & np.isnan(columns["equal_length_accuracy"])
+        reasons.append(np.where(unknown, LENGTH_DECIDES, ""))
+    columns["reason"] = ["; ".join(dict.fromkeys(filter(None, texts))) for texts in zip(*reasons, strict=True)]
+    return columns | {"lacks": FEW}
 
 
-def regression(predictors: list[FloatArray], y: FloatArray, which: int) -> Pull:
+def regression(predictors: list[FloatArray], y: FloatArray, which: int) -> Fits:
     """Estimate a coefficient; errors allow for the number of coefficients as those of statsmodels do."""
     fits = fit(predictors, y)
     n = fits.used.sum(axis=1)
     free = np.sqrt(np.nan_to_num(divide(n - 1.0, n - float(len(predictors)))))
-    return Pull(fits.coefficient[:, which], fits.moves[:, :, which] * free[:, None], fits.used, fits.flaw)
+    return Fits(fits.value[:, which], fits.moves[:, :, which] * free[:, None], fits.used, fits.flaw)
 
 
-def over_clusters(pull: Pull, predictors: int, sampling: Sampling) -> Estimate:
+def over_clusters(fits: Fits, predictors: int, sampling: Sampling) -> Estimate:
     """Return the estimate over clusters, without an error where they are few for so many predictors."""
-    e = estimate(by_influence(pull.value, pull.moves.T, pull.used.T.astype(np.float64)), sampling)
-    known = (e.clusters >= FEWEST * predictors) & np.isfinite(pull.value)
-    return replace(e, value=pull.value, error=np.where(known & (e.error > _NO_SPREAD), e.error, np.nan))
+    e = estimate(by_influence(fits.value, fits.moves.T, fits.used.T.astype(np.float64)), sampling)
+    known = (e.clusters >= FEWEST * predictors) & np.isfinite(fits.value)
+    return replace(e, value=fits.value, error=np.where(known & (e.error > _NO_SPREAD), e.error, np.nan))
 
 
-def error_asymmetry(
-    judged: FloatArray, gold: FloatArray, side: FloatArray, sampling: Sampling
-) -> tuple[dict[str, Any], NDArray[np.str_]]:
-    """Compare errors towards a kind of response with errors away from it; and say why there is no difference."""
+def error_asymmetry(judged: FloatArray, gold: FloatArray, side: FloatArray, sampling: Sampling) -> dict[str, Any]:
+    """Compare errors towards a kind of response with errors away from it."""
     towards = np.where(side > 0, judged, 1 - judged)
     against, along = (np.where(gold * side == sign, each, np.nan) for sign, each in ((-1, towards), (1, 1 - towards)))
     e = unpaired(against.T, along.T, sampling).difference
@@ -239,41 +222,24 @@ def error_asymmetry(
     few = (np.minimum(fewest, e.clusters) < FEWEST) | ~(e.error > _NO_SPREAD)
     ends = t(replace(e, error=np.where(few, np.nan, e.error)))
     n = (np.isfinite(against) | np.isfinite(along)).sum(axis=1)
-    why = np.select([n == 0, np.isnan(e.value)], [NOT_LABELLED, ONE_SIDE], "")
-    return {"n_decisive": n, **_with_ends("error_asymmetry", e.value, ends)}, why
+    return {"n_decisive": n, **_with_ends("error_asymmetry", e.value, ends)}
 
 
 def at_equal_length(
     judged: FloatArray, more: FloatArray, gold: FloatArray, score: FloatArray, sampling: Sampling
-) -> tuple[dict[str, Any], NDArray[np.str_]]:
-    """Compare choices of the longer response with gold's, and accuracy with that at equal length; say why if not."""
-    side = np.sign(more)
-    judge, clinicians = (
-        np.where(side > 0, each, np.where(side < 0, 1 - each, np.nan)) for each in (judged, (gold + 1) / 2)
-    )
-    both = np.isfinite(judge) & np.isfinite(clinicians)
-    shares = {
-        name: mean(np.where(both, each, np.nan).T)
-        for name, each in (("excess_choice", judge - clinicians), ("choice_share", judge), ("gold_share", clinicians))
-    }
-    excess = estimate(shares["excess_choice"], sampling)
+) -> dict[str, Any]:
+    """Compare choices of the longer response with gold's, and accuracy with that at equal length."""
+    excess = estimate(mean((np.where(more != 0, np.sign(more), np.nan) * (judged - (gold + 1) / 2)).T), sampling)
     advantage = np.where(gold != 0, gold, np.nan) * more
     scored = np.where(np.isfinite(advantage), score, np.nan)
-    fitted = regression([np.ones(gold.shape), advantage], scored, 0)
-    at_equal = over_clusters(fitted, 2, sampling)
-    ends = t(at_equal, -np.inf, np.inf)
-    made = {name: estimate(each, sampling).value for name, each in shares.items() if name != "excess_choice"}
-    flaws = [f"equal_length_accuracy is {flaw}" if flaw else "" for flaw in fitted.flaw]
-    columns = {
+    at_equal = over_clusters(regression([np.ones(gold.shape), advantage], scored, 0), 2, sampling)
+    low, high, method = t(at_equal, -np.inf, np.inf)
+    return {
         **_with_ends("excess_choice", excess.value, t(excess)),
-        **made,
         "n_scored": np.isfinite(scored).sum(axis=1),
         "accuracy": estimate(mean(scored.T), sampling).value,
-        **_with_ends(
-            "equal_length_accuracy", expit(at_equal.value), Interval(expit(ends.low), expit(ends.high), ends.method)
-        ),
+        **_with_ends("equal_length_accuracy", expit(at_equal.value), Interval(expit(low), expit(high), method)),
     }
-    return columns, np.where(np.isfinite(scored).any(axis=1), flaws, "")
 
 
 def _with_ends(name: str, value: FloatArray, ends: Interval) -> dict[str, FloatArray]:
