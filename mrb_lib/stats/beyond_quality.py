@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.annotators import encode_annotations
-from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, Sampling, by_influence, divide, estimate
+from mrb_lib.stats.estimation import BoolArray, FloatArray, Sampling, by_influence, divide, estimate
 from mrb_lib.stats.options import check_choice
 from mrb_lib.tables.schema import CHOICES
 
@@ -108,11 +108,6 @@ class Votes(NamedTuple):
     share: FloatArray
     others: FloatArray
     tables: list[list[int]]
-
-    def of(self, dimension: IntArray, cases: IntArray) -> Votes:
-        """Return the votes of the dimension of each row on some cases, shape (rows, seats, cases)."""
-        share, others = (each[:, :, cases][dimension] for each in (self.share, self.others))
-        return Votes(share, others, self.tables)
 
 
 def votes_of(analysis: Analysis) -> Votes:

@@ -139,7 +139,8 @@ def pool(effect: FloatArray, variance: FloatArray) -> Pooled:
     total = (1 / variance).sum(axis=1)
     typical = divide((k - 1) * total, total**2 - (1 / variance**2).sum(axis=1))
     ends = [np.where(k > 1, _profile(effect, variance, chdtri(df, tail)), np.nan) for tail in (1 - _TAIL, _TAIL)]
-    low, high = (np.where(ends[1] > 0, end, np.nan) for end in ends)
+    between = (tau2, *(np.where(ends[1] > 0, end, np.nan) for end in ends))
+    i2, i2_low, i2_high = (divide(each, each + typical) for each in between)
     new = _predict(effect, variance, k)
     below, above = new.interval()
     return Pooled(
@@ -147,9 +148,9 @@ def pool(effect: FloatArray, variance: FloatArray) -> Pooled:
         q=q,
         p_value=np.where(k > 1, chdtrc(df, q), np.nan),
         tau2=tau2,
-        i2=divide(tau2, tau2 + typical),
-        i2_low=divide(low, low + typical),
-        i2_high=divide(high, high + typical),
+        i2=i2,
+        i2_low=i2_low,
+        i2_high=i2_high,
         estimate=centre,
         low=centre - half,
         high=centre + half,

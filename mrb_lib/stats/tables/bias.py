@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.beyond_quality import FEWEST, Fits, Votes, beyond_quality, fit, votes_of
-from mrb_lib.stats.columns import NO_CASES, Column, estimated, shared, table
+from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
 from mrb_lib.stats.estimation import Estimate, FloatArray, Sampling, by_influence, divide, estimate, mean
 from mrb_lib.stats.intervals import Interval, t
@@ -27,14 +27,13 @@ BIAS, ASSOCIATION = "bias", "association"
 LENGTH, STYLE, SELF, FAMILY = "length", "style", "self_preference", "family_preference"
 NO_TEXTS: Final = "the cases lack the texts of the responses"
 NO_GOLD: Final = "no case with a verdict has a gold label"
-SAME_LENGTH: Final = "the responses do not differ in length"
 FEW_SHOW_IT: Final = "undefined: fewer than ten cases with a verdict show it"
 FEW: Final = "fewer clusters than ten for each predictor, or fewer than ten cases on one of the two sides"
 ONE_SIDE: Final = "error_asymmetry is undefined: gold does not prefer each of the two kinds of response in some case"
 LENGTH_DECIDES: Final = "equal_length_accuracy is undefined: verdicts are all right or wrong, or length alone decides"
+ONLY_ASSOCIATED: Final = "An association with length is no bias: longer responses may just be better."
 ASSUMPTION: Final = (
-    "This assumes that annotators err independently of each other: an error that they share looks like a bias of the "
-    "judge."
+    "This assumes that annotators err independently: an error that they share looks like a bias of the judge."
 )
 _NO_SPREAD = 1e-9
 
@@ -57,20 +56,17 @@ class Property(NamedTuple):
 
 def who_favours_length(rows: pd.DataFrame) -> str:
     """Say how many judges favour longer or shorter responses beyond quality, and on which assumption."""
-    where = opening(main_dimension(rows))
-    length = main_rows(rows, bias=LENGTH)
+    where, length = opening(main_dimension(rows)), main_rows(rows, bias=LENGTH)
     tested = length.dropna(subset=["estimate", "p_adjusted"])
     found = tested[tested["p_adjusted"] <= ALPHA]
     count = f"{len(tested):,} judge{'s' if len(tested) > 1 else ''}"
     if tested.empty:
-        said = f"{where}, cannot tell whether judges favour longer responses beyond their quality."
-        association = " Associations with length remain: longer responses may just be better."
-        return said + (association if length["association"].any() else "")
+        return f"{where}, cannot tell whether judges favour longer responses beyond their quality. {ONLY_ASSOCIATED}"
     if found.empty:
         return f"{where}, no significant bias towards longer or shorter responses in {count}. {ASSUMPTION}"
     most = found.iloc[int(found["estimate"].abs().to_numpy().argmax())]
-    sides = {"longer": int((found["estimate"] > 0).sum()), "shorter": int((found["estimate"] < 0).sum())}
-    favour = " and ".join(f"{n:,} favour{'s' if n == 1 else ''} {side} responses" for side, n in sides.items() if n)
+    sides = found["estimate"].gt(0).map({True: "longer", False: "shorter"}).value_counts().sort_index()
+    favour = " and ".join(f"{n:,} favour{'s' if n == 1 else ''} {side} responses" for side, n in sides.items())
     ends = f" [{most['low']:.2f}, {most['high']:.2f}]" if pd.notna(most["low"]) else ""
     return (
         f"{where}, of {count} {favour} beyond what quality explains. {most['judge']} does most: log odds "
@@ -131,16 +127,19 @@ def bias(analysis: Analysis) -> pd.DataFrame:
     frames = []
     for part in analysis.parts:
         at, sampling = part.cases, analysis.sampling.take(part.cases)
+        own = Votes(votes.share[:, :, at][verdicts.dimension], votes.others[:, :, at][verdicts.dimension], votes.tables)
         for each in properties:
-            shows = (np.nan_to_num(each.more[:, at]) != 0).any(axis=1) | (each.bias == LENGTH)
-            if not shows.any():
-                continue
-            kept = np.ix_(shows, at)
-            here = each._replace(more=each.more[kept], judged=each.judged[kept])
-            own = votes.of(verdicts.dimension[shows], at)
-            columns = _columns(here, longer[at], gold[kept], score[kept], own, sampling)
-            names = {"bias": here.bias, "marker": here.marker, **part.label()}
-            frames.append(cells[shows].assign(**names, **columns, n_excluded=len(at) - columns["n"]))
+            here = each._replace(more=each.more[:, at], judged=each.judged[:, at])
+            shows = (np.nan_to_num(here.more) != 0).any(axis=1) | (each.bias == LENGTH)
+            if shows.any():
+                columns = _columns(here, longer[at], gold[:, at], score[:, at], own, sampling)
+                columns |= {
+                    "bias": each.bias,
+                    "marker": each.marker,
+                    "n_excluded": len(at) - columns["n"],
+                    **part.label(),
+                }
+                frames.append(cells.assign(**columns)[shows])
     rows: pd.DataFrame = pd.concat(frames, ignore_index=True)
     families = np.asarray(rows.groupby("by", dropna=False).ngroup(), dtype=np.int64)
     p_adjusted, family = adjust_families(rows["p_value"].to_numpy(), families, analysis.correction or "holm")
@@ -182,10 +181,9 @@ def _columns(
         **_with_ends("association", association.value, t(association, -np.inf, np.inf)),
     }
     no_texts = np.full(len(gold), np.isnan(longer).all())
-    why_few = [~judged.any(axis=1) & ~no_texts, no_texts & ~enough, ~shown.any(axis=1), ~enough]
     reasons = [
-        np.select([~judged.any(axis=1), ~labelled.any(axis=1), ~told], ["", NO_GOLD, FEW_SHOW_IT], given.flaw),
-        np.select(why_few, [NO_CASES, NO_TEXTS, SAME_LENGTH, FEW_SHOW_IT], pull.flaw),
+        np.select([~labelled.any(axis=1), ~told], [NO_GOLD, FEW_SHOW_IT], given.flaw),
+        np.select([no_texts, ~enough], [NO_TEXTS, FEW_SHOW_IT], pull.flaw),
     ]
     if of.bias != STYLE:
         columns |= error_asymmetry(of.judged, gold, np.sign(of.more), sampling)
