@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mrb_lib.stats.pooling import pool
+from mrb_lib.stats.tables.transfer import pool
 from mrb_lib.tables.errors import InputError
 
 

@@ -9,8 +9,8 @@ from scipy import stats
 
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.estimation import Sampling
-from mrb_lib.stats.pooling import domain_accuracies, pool, proportion
 from mrb_lib.stats.rankings import by_domain, expected, kendall
+from mrb_lib.stats.tables.transfer import domain_accuracies, pool, proportion
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, rows_of, verdicts_of
 

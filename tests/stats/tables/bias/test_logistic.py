@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from mrb_lib.stats.beyond_quality import COLLINEAR, ONE_CHOICE, SEPARATED, fit
 from mrb_lib.stats.estimation import sums_by
+from mrb_lib.stats.tables.bias import COLLINEAR, ONE_CHOICE, SEPARATED, fit
 
 N, JUDGES = 240, 4
 
