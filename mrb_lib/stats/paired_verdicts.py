@@ -172,11 +172,10 @@ def prompt_pairs(judges: Sequence[str], prompts: pd.DataFrame | None) -> Iterato
         names = [run.get("prompt_id") or None for run in (one, other)]
         if names[0] and names[0] == names[1]:
             names = [f"{names[0]} ({str(mark)[:8]})" for mark in marks]
-        settings = [json.loads(run.get("settings") or "{}") for run in (one, other)]
-        differ = sorted(key for key in {*settings[0], *settings[1]} if settings[0].get(key) != settings[1].get(key))
-        reason = "" if all(marks) else UNKNOWN_PROMPTS
-        if differ and all(marks):
-            reason = OTHER_SETTINGS.format(", ".join(differ))
+        first_has, second_has = (json.loads(run.get("settings") or "{}") for run in (one, other))
+        differ = sorted(key for key in {*first_has, *second_has} if first_has.get(key) != second_has.get(key))
+        reason = OTHER_SETTINGS.format(", ".join(differ)) if differ else ""
+        reason = reason if all(marks) else UNKNOWN_PROMPTS
         yield {
             "judge": one["name"],
             "judge_1": first,

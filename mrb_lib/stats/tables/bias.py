@@ -147,13 +147,8 @@ def bias(analysis: Analysis) -> pd.DataFrame:
             shows = (np.nan_to_num(here.more) != 0).any(axis=1) | (each.bias == LENGTH)
             if shows.any():
                 columns = _columns(here, longer[at], gold[:, at], score[:, at], own, sampling)
-                columns |= {
-                    "bias": each.bias,
-                    "marker": each.marker,
-                    "n_excluded": len(at) - columns["n"],
-                    **part.label(),
-                }
-                frames.append(cells.assign(**columns)[shows])
+                columns |= {"marker": each.marker, "n_excluded": len(at) - columns["n"], **part.label()}
+                frames.append(cells.assign(bias=each.bias, **columns)[shows])
     rows: pd.DataFrame = pd.concat(frames, ignore_index=True)
     families = np.asarray(rows.groupby("by", dropna=False).ngroup(), dtype=np.int64)
     p_adjusted, family = adjust_families(rows["p_value"].to_numpy(), families, analysis.correction or "holm")

@@ -34,9 +34,7 @@ PAIRED: Final = (PROBE, GAP, TEMPLATE)
 NO_PROBES: Final = (
     "no verdict is on a probed case or by a second prompt: `mrb judge --probe` makes verdicts on such cases"
 )
-NOT_PAIRED: Final = "no case is answered with and without the change in the same order and repeat"
-NO_SHARED_CASE: Final = "no case is scored with and without the probe for all judges"
-NOT_SWAPPED: Final = "no case is answered in both orders under both ways of calling the responses"
+NOT_PAIRED: Final = "no case is judged in all the ways compared (the change, orders, repeats; in part rank all judges)"
 NOT_SCORED: Final = "accuracy is undefined: no case that is judged in both has a gold label"
 NO_NOISE: Final = "noise is unknown: no case was answered twice in one order (the option noise states it)"
 NO_ORDERS: Final = "shared_flips is unknown: no case was judged in both orders by both prompts"
@@ -209,8 +207,7 @@ def probes(analysis: Analysis, *, margin: float = 0.05, noise: float | None = No
     if SWAPPED in sets and plain.tie >= 0:
         frames.append(_letters(analysis, *aligned(sets[NO_PROBE], sets[SWAPPED])))
     rows = pd.concat([*frames, *_ranks(analysis, compared)], ignore_index=True)
-    nothing = rows["part"].map({RANK: NO_SHARED_CASE, LABELS: NOT_SWAPPED}).fillna(NOT_PAIRED)
-    return rows.assign(reason=rows["reason"].where(rows["n"] > 0, nothing))
+    return rows.assign(reason=rows["reason"].where(rows["n"] > 0, NOT_PAIRED))
 
 
 def _compared(analysis: Analysis, sets: Mapping[str, Verdicts], noise: float | None) -> Iterator[_Comparison]:

@@ -61,6 +61,7 @@ def in_a_new_domain(rows: pd.DataFrame) -> str:
     if ranked.empty:
         return f"{opening(dimension)}, cannot tell what to expect in a new domain: that takes judges ranked in two."
     best, differ, left_out = ranked.iloc[0], int((own["p_adjusted"] <= ALPHA).sum()), len(own) - len(ranked)
+    place = f"ranks first of {len(ranked)} judges" if len(ranked) > 1 else "is the only judge ranked"
     new = "cannot tell what to expect in a new one"
     if pd.notna(best["prediction_low"]):
         new = f"in a new one, expect between {best['prediction_low']:.0%} and {best['prediction_high']:.0%}"
@@ -69,7 +70,7 @@ def in_a_new_domain(rows: pd.DataFrame) -> str:
         between = f"The accuracy of {differ} of {len(own)} judges differs significantly between domains."
     more = f" {left_out} of {len(own)} judges are not ranked: they judged too few of the cases." if left_out else ""
     return (
-        f"{opening(dimension)}, {best['judge']} ranks first of {len(ranked)} judges on the cases that they share. Its "
+        f"{opening(dimension)}, {best['judge']} {place} on the cases that they share. Its "
         f"mean accuracy over {int(best['n_domains'])} domains ({by}) is {best['accuracy']:.0%}"
         f"{interval(best['low'], best['high'])}; {new}. {between}{more}"
     )
@@ -113,8 +114,9 @@ def transfer(analysis: Analysis) -> pd.DataFrame:
 
     Notes
     -----
-    The methods are those of `pool`; coverage and size are simulated in tests/simulation/test_transfer.py. Judges are in the order of their mean score on the cases with a clear winner
-    (half credit for a tie), on the cases that all ranked judges share; at most 199 permutations are made.
+    The methods are those of `pool`; coverage and size are simulated in tests/simulation/test_transfer.py. Judges are in
+    the order of their mean score on the cases with a clear winner (half credit for a tie), on the cases that all ranked
+    judges share; at most 199 permutations are made.
     """
     frames = []
     for column in columns_of(analysis.by) or [default_domain(analysis.cases)]:
@@ -141,11 +143,8 @@ def _accuracies(analysis: Analysis, member: IntArray, names: pd.Index) -> list[p
     found = domain_accuracies(analysis.scores.score, member, k, analysis.sampling)
     other = np.where(np.eye(k, dtype=bool), np.nan, found.effect[:, None]).reshape(-1, k)
     pooled, without = pool(found.effect, found.variance), pool(other, np.repeat(found.variance, k, axis=0))
-    size, n, reach = (
-        np.bincount(member[inside], minlength=k),
-        found.n.sum(axis=1),
-        ndtri(_TAIL) * np.sqrt(found.variance),
-    )
+    size, n = np.bincount(member[inside], minlength=k), found.n.sum(axis=1)
+    reach = ndtri(_TAIL) * np.sqrt(found.variance)
     certain = np.isfinite(pooled.estimate) & ~((found.accuracy > 0) & (found.accuracy < 1)).any(axis=1)
     straddling = (n > 0) & straddles(member[inside], analysis.sampling.codes[inside])
     own, variance = found.effect.ravel(), found.variance.ravel()
@@ -381,22 +380,19 @@ class Predictive(NamedTuple):
         spread = np.sqrt(self.variance + variance[:, None])
         return np.asarray(ndtr((value[:, None] - self.mean) / spread) @ self.share)
 
-    def interval(self) -> tuple[FloatArray, FloatArray]:
-        """Return the central 95% of a new member's true value."""
-        return self._quantile(1 - _TAIL), self._quantile(_TAIL)
+    def interval(self) -> list[FloatArray]:
+        """Return both ends of the central 95% of a new member's true value; each lies among those of the components."""
+        spread, ends = np.sqrt(self.variance), []
 
-    def _quantile(self, tail: float) -> FloatArray:
-        """Return the quantile of each mixture, which lies among those of its components."""
-        spread = np.sqrt(self.variance)
-        ends = self.mean + ndtri(tail) * spread
-
-        def excess(value: FloatArray, row: IntArray) -> FloatArray:
+        def excess(value: FloatArray, row: FloatArray, tail: FloatArray) -> FloatArray:
             own = row.astype(np.int64)
             return np.asarray(ndtr((value[:, None] - self.mean[own]) / spread[own]) @ self.share - tail)
 
-        slack = 1e-9 * spread.max(axis=1)
-        bracket = ends.min(axis=1) - slack, ends.max(axis=1) + slack
-        return np.asarray(elementwise.find_root(excess, bracket, args=(np.arange(len(ends)),)).x)
+        for tail in (1 - _TAIL, _TAIL):
+            of_parts, slack = self.mean + ndtri(tail) * spread, 1e-9 * spread.max(axis=1)
+            bracket = of_parts.min(axis=1) - slack, of_parts.max(axis=1) + slack
+            ends.append(elementwise.find_root(excess, bracket, args=(np.arange(len(spread)), tail)).x)
+        return ends
 
 
 def _predict(effect: FloatArray, variance: FloatArray, k: IntArray) -> Predictive:
