@@ -127,7 +127,7 @@ def _tests_of(name: str, meaning: str) -> tuple[Column, Column]:
         Column("group_1", "group whose verdicts are taken as those without the change", "text"),
         Column("group_2", "group whose verdicts are taken as those with the change", "text"),
         Column("expected", "a sound judge: same (verdicts), worse (accuracy), or flips (against target)", "text"),
-        Column("kept_expectation", "whether the judge does so", "yes/no", null=UNDECIDED, parts=(PROBE, GAP)),
+        Column("kept_expectation", "whether the judge does as expected", "yes/no", null=UNDECIDED, parts=(PROBE, GAP)),
         Column("n", "cases answered with and without the change, same order and repeat", "cases"),
         Column("n_excluded", "other cases with a verdict with the change", "cases"),
         shared("clusters"),
@@ -257,8 +257,7 @@ def _effects(analysis: Analysis, compared: list[_Comparison]) -> pd.DataFrame:
     rows["n_scored"] = np.concatenate([each.n for each in made["accuracy_change"]])
     for name, (p, _) in _SHIFTS.items():
         of_parts = list(zip(analysis.parts, made[name], strict=True))
-        tests = [paired_tests(effects[name][part.cases], e)["p_value"] for part, e in of_parts]
-        rows[p] = np.concatenate(tests)
+        rows[p] = np.concatenate([paired_tests(effects[name][part.cases], e)["p_value"] for part, e in of_parts])
         for what in ("error", "df", "clusters"):
             rows[f"{name}_{what}"] = np.concatenate([getattr(e, what) for _, e in of_parts])
     return rows

@@ -23,8 +23,8 @@ from mrb_lib.tables.errors import InputError
 
 DOMAIN, SUMMARY, LEAVE_ONE_OUT, RANKING = "domain", "summary", "leave_one_out", "ranking"
 DOMAINS: Final = ("institution", "dataset", "department")
-SUMMARIES: Final = (SUMMARY, LEAVE_ONE_OUT)
-SCORED: Final = (DOMAIN, *SUMMARIES)
+POOLED: Final = (SUMMARY, LEAVE_ONE_OUT)
+MEANS: Final = (DOMAIN, *POOLED)
 BINOMIAL: Final = "no domain varies: sampling error is taken as binomial"
 SHARED: Final = "clusters lie in several domains, which are taken as independent: the p value may be too small"
 NO_ERROR: Final = "every domain is one cluster, or has the same score throughout"
@@ -88,18 +88,20 @@ def in_a_new_domain(rows: pd.DataFrame) -> str:
         Column("rank", "place by decisive accuracy on shared cases", "rank", null=NOT_RANKED, parts=(SUMMARY,)),
         shared("n", "n_excluded", "n_seen", "cluster"),
         Column("n_domains", "domains with a scored case", "count"),
-        Column("accuracy", "mean score (over domains)", "share 0-1", ends=("low", "high"), null=NO_MEAN, parts=SCORED),
+        Column(
+            "accuracy", "mean score, or mean of domains", "share 0-1", ends=("low", "high"), null=NO_MEAN, parts=MEANS
+        ),
         Column("weight", "share of the domain in the summary", "share 0-1"),
-        Column("prediction_low", "lower 95% end for a new domain", "share 0-1", null=TWO_DOMAINS, parts=SUMMARIES),
-        Column("prediction_high", "upper 95% end for a new domain", "share 0-1"),
+        Column("prediction_low", "lower 95% prediction of a new domain", "share 0-1", null=TWO_DOMAINS, parts=POOLED),
+        Column("prediction_high", "upper 95% prediction of a new domain", "share 0-1"),
         shared("tests"),
         estimated("i2", "share of the variation between domains beyond chance", source="Higgins and Thompson 2002"),
         Column("domain_accuracy", "accuracy in the domain left out", "share 0-1"),
-        Column("domain_inside", "whether the others predict that", "yes/no", null=UNKNOWN, parts=(LEAVE_ONE_OUT,)),
-        Column("kendall_tau", "tau-b of orders here and elsewhere", "coefficient", null=ONE_ORDER, parts=(RANKING,)),
-        Column("expected_tau", "mean of random domains", "coefficient", null=NOT_EXPECTED, parts=(RANKING,)),
-        Column("expected_low", "lower end of the central 95% of random domains", "coefficient"),
-        Column("expected_high", "upper end of the central 95% of random domains", "coefficient"),
+        Column("domain_inside", "whether other domains predict that", "yes/no", null=UNKNOWN, parts=(LEAVE_ONE_OUT,)),
+        Column("kendall_tau", "agreement of judges' orders, tau-b", "coefficient", null=ONE_ORDER, parts=(RANKING,)),
+        Column("expected_tau", "tau of domains drawn at random", "coefficient", null=NOT_EXPECTED, parts=(RANKING,)),
+        Column("expected_low", "lower end of the central 95% of those", "coefficient"),
+        Column("expected_high", "upper end of the central 95% of those", "coefficient"),
     ],
     sentence=in_a_new_domain,
     headline=("rank", "accuracy", "prediction_low", "prediction_high", "kendall_tau"),
