@@ -230,7 +230,7 @@ class Analysis:
             return self.stated_gold
         if self.rule != ADJUDICATED or self.adjudications is None:
             return labels(self.benchmark, self.rule)
-        from mrb_lib.stats.adjudicated import adjudicated_gold  # only this rule asks reviewers
+        from mrb_lib.stats.annotators import adjudicated_gold  # only this rule asks reviewers
 
         return adjudicated_gold(labels(self.benchmark), self.adjudications)
 
@@ -291,14 +291,9 @@ def labels(benchmark: Benchmark, rule: str = "majority") -> pd.DataFrame:
     benchmark = benchmark.of_one_choice
     if rule != POSTERIOR:
         return gold_labels(benchmark, cast(GoldRule, rule))
-    from mrb_lib.stats.posterior import posterior  # only this rule fits a model
+    from mrb_lib.stats.annotators import posterior  # only this rule fits a model
 
-    return posterior(
-        benchmark.annotations,
-        benchmark.cases,
-        categories=benchmark.meta.categories,
-        dimensions=benchmark.meta.dimensions,
-    )
+    return posterior(benchmark)
 
 
 def rule_in_words(benchmark: Benchmark, rule: str, dimension: str | None = None) -> str:

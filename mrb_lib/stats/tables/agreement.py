@@ -143,7 +143,7 @@ def agreement(analysis: Analysis, *, pairwise: float = 1) -> pd.DataFrame:
     if not analysis.names:
         return pd.DataFrame(columns=["dimension"])
     coded = encode_annotations(analysis.annotations, analysis.cases, analysis.categories, analysis.names)
-    labels = coded.labels(len(analysis.cases))
+    labels = coded.labels
     people = analysis.annotations["annotator"] != CONSENSUS
     used = np.isin(analysis.categories, analysis.annotations.loc[people, "choice"].dropna().unique())
     rows = _rows(analysis, labels, pd.DataFrame({"dimension": analysis.names}), used, NAMES).assign(part=ALL)

@@ -11,12 +11,11 @@ from scipy.special import stdtr
 
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.annotators import Annotations, encode_annotations
+from mrb_lib.stats.annotators import Annotations, encode_annotations, leave_one_out
 from mrb_lib.stats.coefficients import scaled
 from mrb_lib.stats.columns import SCORED, Column, Option, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
 from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, IntArray, Quantity, divide, estimate, mean
-from mrb_lib.stats.gold_labels import leave_one_out
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.multiplicity import CORRECTIONS, adjust, adjust_families
 from mrb_lib.stats.options import check_choice, check_policy, join_reasons
@@ -145,7 +144,7 @@ def ceiling(analysis: Analysis, *, epsilon: float = EPSILON, null_disagrees: flo
     meta, ordered = analysis.benchmark.meta, analysis.categories
     codes = analysis.verdicts.categories if meta.is_judged else meta.categories
     coded = encode_annotations(analysis.annotations, analysis.cases, codes, analysis.names)
-    labels = coded.labels(len(analysis.cases))
+    labels = coded.labels
     others = leave_one_out(labels, len(codes))
     absence = [_absence(coded, labels, dimension) for dimension in range(len(analysis.names))]
     others[:, np.array([bool(text) for text in absence], dtype=bool)] = -1
@@ -390,7 +389,7 @@ def _remark(
 ) -> str | None:
     """Say what is missing for the test of one judge, or what to mind; `shared`: whether a case has two annotators."""
     people, tested = int((items > 0).sum()), units >= LEAST_CASES
-    if not len(coded.of(dimension)[0]):
+    if not (coded.dimension == dimension).any():
         return coded.absence(dimension)
     if not tested.any():
         return FEW_ITEMS if n else NOT_JUDGED if shared else ONE_ANNOTATOR

@@ -9,7 +9,7 @@ import pandas as pd
 
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.annotators import encode_annotations
+from mrb_lib.stats.annotators import encode_annotations, leave_one_out
 from mrb_lib.stats.answers import answers, labelled
 from mrb_lib.stats.columns import Column, Option, estimated, shared, table
 from mrb_lib.stats.estimation import (
@@ -22,7 +22,6 @@ from mrb_lib.stats.estimation import (
     weighted_mean,
 )
 from mrb_lib.stats.forecasts import FOLDS, Forecasts, folds, risk_coverage
-from mrb_lib.stats.gold_labels import leave_one_out
 from mrb_lib.stats.phrases import human_level, main_dimension, main_rows, opening, percent
 from mrb_lib.stats.promises import GRID, GRID_OF_CHOICE, NONE, at_or_above, fixed_sequence, grid_place, upper_bound
 from mrb_lib.stats.tables.calibration import NO_PROBABILITIES
@@ -193,7 +192,7 @@ def _references(analysis: Analysis, answer: IntArray) -> list[Reference]:
     """Return what answers are worth against the gold label by its rule, and against one clinician."""
     v, k, of_cells = analysis.verdicts, len(analysis.verdicts.categories), analysis.verdicts.dimension
     coded = encode_annotations(analysis.annotations, analysis.cases, v.categories, analysis.names)
-    people = coded.labels(len(analysis.cases))
+    people = coded.labels
     given, others, n = people >= 0, leave_one_out(people, k), (people >= 0).sum(axis=2).astype(np.float64)
     seen = labelled(analysis.gold, analysis.cases["case_id"], analysis.names)[:, of_cells]
     agrees = np.where(seen, answer == analysis.labels[:, of_cells], np.nan)
