@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -12,8 +11,7 @@ from scipy.special import expit
 
 from mrb_lib.stats.estimation import FloatArray, IntArray, sums_by
 
-SEPARATED = "no finite estimate: a combination of the covariates tells right from wrong without error"
-NOT_CONVERGED = "no estimate: the fit did not converge"
+SEPARATED = "no finite estimate: the covariates tell right from wrong without error, or the fit did not converge"
 _STEPS, _CLOSE, _MOST_LOG_ODDS, _TINY = 100, 1e-8, 15.0, 1e-9
 
 
@@ -31,7 +29,7 @@ class Fit(NamedTuple):
     beta: FloatArray
     covariances: list[FloatArray]
     correlation: float
-    flaw: str
+    flaw: str = ""
 
     def error(self, contrasts: FloatArray) -> FloatArray:
         """Return the standard errors of contrasts of the coefficients, from shape (m, p) to (m,).
@@ -40,10 +38,10 @@ class Fit(NamedTuple):
         less than the larger of them (Cameron, Gelbach and Miller 2011, doi:10.1198/jbes.2010.07136).
         """
         variance = [np.einsum("mp,pq,mq->m", contrasts, each, contrasts) for each in self.covariances]
-        if len(variance) == 1:
-            return np.asarray(np.sqrt(np.maximum(variance[0], 0.0)))
-        first, second, both = variance
-        return np.asarray(np.sqrt(np.maximum(first + second - both, np.maximum(first, second))))
+        larger = np.max(variance[:2], axis=0)
+        if len(variance) > 1:
+            larger = np.maximum(variance[0] + variance[1] - variance[2], larger)
+        return np.asarray(np.sqrt(np.maximum(larger, 0.0)))
 
 
 def fit(
@@ -71,31 +69,29 @@ def fit(
     from statsmodels.genmod.families import Binomial
     from statsmodels.genmod.generalized_estimating_equations import GEE
 
-    n = np.bincount(case)
-    beta, correlation, flaw = np.zeros(x.shape[1]), np.nan, ""
+    p, n, correlation = x.shape[1], np.bincount(case), np.nan
+    none = Fit(np.zeros(p), [], np.nan, SEPARATED)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # a fit that is separated or does not converge is told by its estimates
         try:
             alone = Logit(right, x, check_rank=False, hasconst=False).fit(disp=0, maxiter=_STEPS, skip_hessian=True)
             beta = np.asarray(alone.params)
-            flaw = "" if alone.mle_retvals["converged"] else NOT_CONVERGED
-            if not max(np.abs(beta).max(), np.abs(x @ beta).max() if flaw else 0.0) < _MOST_LOG_ODDS:
-                flaw = SEPARATED
-            if exchangeable and not flaw and len(right) > x.shape[1] and (n * (n - 1)).sum() / 2 > x.shape[1]:
+            if not (alone.mle_retvals["converged"] and np.abs(beta).max() < _MOST_LOG_ODDS):
+                return none
+            if exchangeable and len(right) > p and (n * (n - 1)).sum() / 2 > p:
                 model = GEE(right, x, case, family=Binomial(), cov_struct=Exchangeable(), hasconst=False)
                 close = _CLOSE * max(1.0, len(x) / 100)  # of the score, which is a sum over verdicts
                 together = model.fit(maxiter=_STEPS, ctol=close, cov_type="naive", start_params=beta)
                 correlation = float(model.cov_struct.dep_params)
-                if together is None or not np.abs(beta := np.asarray(together.params)).max() < _MOST_LOG_ODDS:
-                    flaw = SEPARATED
-                elif not (together.converged and -1 / max(n.max() - 1, 1) < correlation < 1):
-                    flaw = NOT_CONVERGED
+                if together is None or not (together.converged and -1 / max(n.max() - 1, 1) < correlation < 1):
+                    return none
+                beta = np.asarray(together.params)
         except np.linalg.LinAlgError:
-            flaw = SEPARATED
-    if flaw:
-        return Fit(beta, [], np.nan, flaw)
-    working = np.nan_to_num(correlation) if exchangeable else 0.0
-    return Fit(beta, [covariance(x, right, beta, working, case, each) for each in clusters], correlation, "")
+            return none
+    if not np.abs(beta).max() < _MOST_LOG_ODDS:
+        return none
+    working = float(np.nan_to_num(correlation))
+    return Fit(beta, [covariance(x, right, beta, working, case, each) for each in clusters], correlation)
 
 
 def covariance(
@@ -129,41 +125,36 @@ def covariance(
 
 def _products(left: FloatArray, right: FloatArray, codes: IntArray) -> FloatArray:
     """Return the products of the rows of each code, from shape (n, p) twice to (codes, p, p)."""
-    order, ends = np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))
-    left, right = left[order], right[order]
-    return np.stack([left[a:b].T @ right[a:b] for a, b in pairwise([0, *ends.tolist()])])
+    rows = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+    return np.stack([left[own].T @ right[own] for own in rows])
 
 
-class Effect(NamedTuple):
-    """Average probabilities or derivatives, shape (m,), and their gradients by the coefficients, shape (m, p).
-
-    A single effect has the shapes () and (p,).
-    """
-
-    value: FloatArray
-    gradient: FloatArray
-
-
-def probabilities(x: FloatArray, beta: FloatArray, columns: slice, settings: FloatArray) -> Effect:
-    """Return the average probabilities of being right if some covariates were the same for every verdict.
+def probabilities(
+    x: FloatArray, beta: FloatArray, columns: slice, settings: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the average probability of being right if some covariates were the same for every verdict.
 
     Parameters
     ----------
     columns : the k covariates that are set
     settings : shape (m, k), what they are set to, one setting after another
+
+    Returns
+    -------
+    The averages, shape (m,), and their gradients by the coefficients, shape (m, p)
     """
     rest = x @ beta - x[:, columns] @ beta[columns]
     chance = expit(rest + (settings @ beta[columns])[:, None])
     slope = chance * (1 - chance)
     gradient = slope @ x / len(x)
     gradient[:, columns] = slope.mean(axis=1)[:, None] * settings
-    return Effect(chance.mean(axis=1), gradient)
+    return chance.mean(axis=1), gradient
 
 
-def derivative(x: FloatArray, beta: FloatArray, column: int) -> Effect:
-    """Return the average derivative of the probability of being right by one covariate."""
+def derivative(x: FloatArray, beta: FloatArray, column: int) -> tuple[FloatArray, FloatArray]:
+    """Return the average derivative of the probability of being right by one covariate, shapes (1,) and (1, p)."""
     chance = expit(x @ beta)
     slope = chance * (1 - chance)
     gradient = beta[column] * ((slope * (1 - 2 * chance)) @ x) / len(x)
     gradient[column] += slope.mean()
-    return Effect(np.asarray(beta[column] * slope.mean()), gradient)
+    return np.array([beta[column] * slope.mean()]), gradient[None]
