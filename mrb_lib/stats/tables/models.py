@@ -15,8 +15,7 @@ from mrb_lib.stats.clusters import MOST_OF_ONE
 from mrb_lib.stats.columns import DOMINATED, TESTED, Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
 from mrb_lib.stats.estimation import FloatArray
-from mrb_lib.stats.interactions import interaction
-from mrb_lib.stats.marginal import Fit, derivative, fit, probabilities
+from mrb_lib.stats.marginal import Fit, derivative, fit, interaction, probabilities
 from mrb_lib.stats.multiplicity import adjust_families
 from mrb_lib.stats.phrases import main_dimension, main_rows, of_judges, on, opening, points
 from mrb_lib.stats.subfields import columns_of, subfield_values
@@ -29,14 +28,11 @@ FACTORS, LENGTH = ("judge", "subfield"), "length_difference"
 LEVELS: Final = {"order": "BA", "gold_first": "yes", LENGTH: None}
 WAYS: Final = {
     "gold_first": ("showing the better response first changes the chance of a right verdict", "order"),
-    LENGTH: (
-        "a better response longer by a standard deviation goes with a change in the chance of a right verdict",
-        "length",
-    ),
+    LENGTH: ("a better response longer by one SD goes with a change in the chance of a right verdict", "length"),
 }
 FEWEST_CLUSTERS: Final = 5
 NO_VERDICTS: Final = "no verdict on a case with a decisive gold label"
-ALWAYS: Final = "always {}: the log odds are infinite"
+ALWAYS: Final = {0.0: "always wrong: the log odds are infinite", 1.0: "always right: the log odds are infinite"}
 UNSEEN: Final = "no verdict"
 ALIASED: Final = "not identified: a linear combination of the other terms"
 ONE_LEVEL: Final = "nothing to compare: no other level has enough clusters"
@@ -216,14 +212,14 @@ def _model(data: pd.DataFrame, *, exchangeable: bool) -> pd.DataFrame:
     identified given those before them.
     """
     factors = [name for name in FACTORS if name in data]
-    absent = {(f, v): UNSEEN for f in factors for v in data[f].cat.categories if not (data[f] == v).any()}
+    absent = dict[tuple[str, Any], str]()
     while True:
-        shares = {(f, v): s for f in factors for v, s in data.groupby(f, observed=True)["right"].mean().items()}
-        pure = {key: share for key, share in shares.items() if share in (0.0, 1.0)}
-        if not pure:
+        shares = {(f, v): s for f in factors for v, s in data.groupby(f, observed=False)["right"].mean().items()}
+        found = {key: ALWAYS.get(share, UNSEEN) for key, share in shares.items() if not 0 < share < 1}
+        if found.keys() <= absent.keys():
             break
-        absent |= {key: ALWAYS.format("right" if share else "wrong") for key, share in pure.items()}
-        for f, v in pure:
+        absent = found | absent
+        for f, v in found:
             data = data[data[f] != v]
     rows = [{"term": f, "level": v, "n": 0, "n_clusters": 0, "reason": why} for (f, v), why in absent.items()]
     frames = [pd.DataFrame(rows)] if rows else []
@@ -231,12 +227,15 @@ def _model(data: pd.DataFrame, *, exchangeable: bool) -> pd.DataFrame:
         model = _fitted(data, factors, exchangeable=exchangeable)
         frames += [_contrasts(model, term) for term in (*factors, *LEVELS) if term in data]
         if exchangeable:
-            correlation, flaw = model.fit.correlation, model.fit.flaw
-            why = flaw or (NO_PAIRS if np.isnan(correlation) else "")
-            row = _counts([data["cluster"]]).assign(
-                term="working_correlation", estimate=correlation, lacks=NUISANCE, reason=why
-            )
-            frames.append(row)
+            correlation = model.fit.correlation
+            why = model.fit.flaw or (NO_PAIRS if np.isnan(correlation) else "")
+            row: dict[str, Any] = {
+                "term": "working_correlation",
+                "estimate": correlation,
+                "lacks": NUISANCE,
+                "reason": why,
+            }
+            frames.append(_counts([data["cluster"]]).assign(**row))
     return pd.concat(frames)
 
 
@@ -257,14 +256,14 @@ def _fitted(data: pd.DataFrame, factors: list[str], *, exchangeable: bool) -> _M
         trial = [*columns, *range(place.start, place.stop)]
         if np.linalg.matrix_rank(gram[np.ix_(trial, trial)], tol=_ALIASED, hermitian=True) == len(trial):
             places[term], columns = slice(len(columns), len(trial)), trial
-    x, clusters = np.ascontiguousarray(whole[:, columns]), [data["cluster"]]
-    if "crossed" in data:
-        clusters += [data["crossed"], data.groupby(["cluster", "crossed"]).ngroup()]
-    case, *codes = (np.unique(each, return_inverse=True)[1].astype(np.int64) for each in (data["case"], *clusters))
-    made = fit(x, data["right"].to_numpy(), case, codes, exchangeable=exchangeable)
+    x, crossed = np.ascontiguousarray(whole[:, columns]), [name for name in ("cluster", "crossed") if name in data]
+    codes = [data[name].to_numpy() for name in crossed]
+    if len(codes) > 1:
+        codes.append(data.groupby(crossed).ngroup().to_numpy())
+    made = fit(x, data["right"].to_numpy(), data["case"].to_numpy(), codes, exchangeable=exchangeable)
     of_verdicts = {"order", "gold_first", *(["judge"] if "judge" in data and data["judge"].nunique() > 1 else [])}
     of_cases = sum(place.stop - place.start for term, place in places.items() if term not in of_verdicts)
-    return _Model(data, x, made, places, min(int(each.max()) + 1 for each in codes[:2]) - of_cases)
+    return _Model(data, x, made, places, min(data[name].nunique() for name in crossed) - of_cases)
 
 
 def _counts(members: list[pd.Series]) -> pd.DataFrame:
@@ -317,11 +316,11 @@ def _interactions(data: pd.DataFrame) -> pd.DataFrame:
     """Test whether each term differs between judges, a row per term."""
     keys = ["case", *(["order"] if "order" in data else [])]
     settings = data.drop_duplicates(keys).sort_values(keys)
-    verdicts = (
-        data.groupby([*keys, "judge"], observed=True)["right"].agg(["sum", "size"]).unstack("judge", fill_value=0)
+    by_judge = data.groupby([*keys, "judge"], observed=True)["right"]
+    right, trials = (
+        each.unstack("judge", fill_value=0).to_numpy(np.float64).T for each in (by_judge.sum(), by_judge.size())
     )
-    right, trials = (verdicts[name].to_numpy(np.float64).T for name in ("sum", "size"))
-    cluster = np.unique(settings["cluster"], return_inverse=True)[1].astype(np.int64)
+    cluster = settings["cluster"].to_numpy()
     kinds = np.ones((len(settings), 1))
     terms = {name: settings[[name]].to_numpy(np.float64) for name in LEVELS if name in data}
     if "subfield" in data:

@@ -8,8 +8,7 @@ import pytest
 from statsmodels.api import Logit
 from statsmodels.stats.multitest import multipletests
 
-from mrb_lib.stats.interactions import SAME_EVERYWHERE
-from mrb_lib.stats.marginal import SEPARATED
+from mrb_lib.stats.marginal import SAME_EVERYWHERE, SEPARATED
 from mrb_lib.stats.tables.models import ALWAYS, CROSSED, FEW_CLUSTERS, NO_VERDICTS, length_ratio
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of, gold_of, rows_of, verdicts_of
@@ -124,7 +123,7 @@ def test_a_judge_that_is_always_right_has_no_number(world) -> None:
     frame = models(verdicts({**choices, "perfect": perfect}), gold, cases, by="organ")
     row = only(frame, part="all judges", term="judge", level="perfect")
     assert row["estimate"].isna().all()
-    assert row["reason"].tolist() == [ALWAYS.format("right")]
+    assert row["reason"].tolist() == [ALWAYS[1.0]]
     assert only(frame, part="all judges", term="judge", level="good")["estimate"].notna().all()
     assert only(frame, part="one judge", judge="perfect")["estimate"].isna().all()
 
