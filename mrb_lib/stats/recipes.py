@@ -144,15 +144,13 @@ def size_series(records: pd.DataFrame, judges: Sequence[str]) -> list[SizeSeries
             key = json.dumps([row["benchmark"], row["left_out_column"], recipe], default=str)
             found.setdefault(key, (recipe, []))[1].append((size, row["judge"]))
     series = [(recipe, sorted(runs)) for recipe, runs in found.values() if len({size for size, _ in runs}) > 1]
-    texts = pd.DataFrame([{name: _shown(value) for name, value in recipe.items()} for recipe, _ in series])
-    names = [name for name in texts if name != "method" and texts[name].nunique(dropna=False) > 1]
-    stated = texts.reindex(columns=["method", *names]).fillna("null").to_dict("records")
-    return [
-        SizeSeries(
-            ", ".join(f"{name} {text}" for name, text in texts.items()), [j for _, j in runs], [n for n, _ in runs]
-        )
-        for texts, (_, runs) in zip(stated, series, strict=True)
-    ]
+    names = dict.fromkeys(name for recipe, _ in series for name in recipe if name != "method")
+    varying = [name for name in names if len({_shown(recipe.get(name)) for recipe, _ in series}) > 1]
+    out = []
+    for recipe, runs in series:
+        stated = ", ".join(f"{name} {_shown(recipe.get(name))}" for name in ("method", *varying))
+        out.append(SizeSeries(stated, [judge for _, judge in runs], [size for size, _ in runs]))
+    return out
 
 
 def _known(records: pd.DataFrame, judges: Sequence[str]) -> pd.DataFrame:

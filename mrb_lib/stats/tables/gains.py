@@ -10,23 +10,13 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats import intervals
+from mrb_lib.stats import intervals, recipes
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import TESTED, Column, Option, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, Contrast, contrasts, corrected
 from mrb_lib.stats.estimation import BoolArray, FloatArray, mean
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent, points
-from mrb_lib.stats.recipes import (
-    CURVE,
-    RecipeContrast,
-    SizeSeries,
-    judge_pairs,
-    recipe_contrasts,
-    recorded_pairs,
-    series_rows,
-    size_series,
-)
 from mrb_lib.stats.scoring import read_by
 from mrb_lib.stats.subfields import subfield_values
 from mrb_lib.stats.tables.groups import contrast as crossed_contrast
@@ -97,7 +87,7 @@ def _of_ingredients(rows: pd.DataFrame) -> list[str]:
 
 def _of_curve(rows: pd.DataFrame) -> list[str]:
     """Say what twice the training cases would give, by the first learning curve, where there is one."""
-    for _, row in main_rows(rows, part=CURVE).iterrows():
+    for _, row in main_rows(rows, part=recipes.CURVE).iterrows():
         if pd.notna(row["value_tuned"]):
             given = f"{int(row['n_training']):,} training cases, twice the most there were, would give an accuracy of"
             needed = f"; {row['target']:.0%} takes {row['cases_needed']:,.0f}" if pd.notna(row["cases_needed"]) else ""
@@ -175,14 +165,14 @@ def gains(analysis: Analysis, *, margin: float | None = None, target: float | No
     (`mrb_lib.stats.tables.groups.contrast`); one run each cannot tell, since another seed would move it as well.
     """
     records, judges = analysis.records, analysis.verdicts.cells["judge"].unique().tolist()
-    pairs, values = judge_pairs(analysis, judges), case_quantities(analysis)
-    recorded = [pair for pair in pairs if pair in recorded_pairs(records)]
+    pairs, values = recipes.judge_pairs(analysis, judges), case_quantities(analysis)
+    recorded = [pair for pair in pairs if pair in recipes.recorded_pairs(records)]
     frames = [_of_pairs(analysis, ACCURACY, values[ACCURACY], pairs, margin)]
     frames += [_of_pairs(analysis, name, values[name], recorded) for name in NOT_BOTH if name != ACCURACY]
     if records is not None:
-        recipes = recipe_contrasts(records, judges)
-        frames += [_ingredients(analysis, name, each, recipes) for name, each in values.items()]
-        frames += [_sizes(analysis, series, target) for series in size_series(records, judges)]
+        made = recipes.recipe_contrasts(records, judges)
+        frames += [_ingredients(analysis, name, each, made) for name, each in values.items()]
+        frames += [_sizes(analysis, series, target) for series in recipes.size_series(records, judges)]
         frames += [*_trained_rows(analysis, records), *_benchmark_rows(analysis, records)]
     rows = pd.concat(frames, ignore_index=True)
     of_accuracy, quantity = rows["part"].eq(ACCURACY), rows["quantity"].fillna(ACCURACY)
@@ -249,10 +239,12 @@ def _of_pairs(
     return rows.assign(part=quantity, quantity=quantity, n_seen=n_seen, reason=why)
 
 
-def _ingredients(analysis: Analysis, quantity: str, values: FloatArray, recipes: list[RecipeContrast]) -> pd.DataFrame:
+def _ingredients(
+    analysis: Analysis, quantity: str, values: FloatArray, pairs: list[recipes.RecipeContrast]
+) -> pd.DataFrame:
     """Compare one quantity between recipes that differ in one entry, on the cases that all their runs are scored on."""
     cells, rows = analysis.verdicts.cells, list[dict[str, Any]]()
-    for pair in recipes:
+    for pair in pairs:
         for name in analysis.names:
             of_name = cells["dimension"].eq(name)
             sides = [values[:, (cells["judge"].isin(runs) & of_name).to_numpy()] for runs in (pair.tuned, pair.base)]
@@ -262,9 +254,8 @@ def _ingredients(analysis: Analysis, quantity: str, values: FloatArray, recipes:
                 found = crossed_contrast([np.where(scored, side, np.nan) for side in sides], analysis.sampling)
                 row = pair._asdict() | found | {"tuned": ", ".join(pair.tuned), "base": ", ".join(pair.base)}
                 if n_runs < FEWEST_RUNS:
-                    row |= dict.fromkeys(("low", "high", "standard_error", "df", "p_value"), np.nan) | {
-                        "lacks": ONE_RUN
-                    }
+                    row |= dict.fromkeys(("low", "high", "standard_error", "df", "p_value"), np.nan)
+                    row["lacks"] = ONE_RUN
                 why = filter(None, ("" if found["n"] else NOT_BOTH[quantity], pair.note))
                 rows.append(row | {"dimension": name, "reason": "; ".join(why)})
     if not rows:
@@ -275,23 +266,28 @@ def _ingredients(analysis: Analysis, quantity: str, values: FloatArray, recipes:
     return made.assign(part=INGREDIENT, quantity=quantity, interval=method, test="t")
 
 
-def _sizes(analysis: Analysis, series: SizeSeries, target: float | None) -> pd.DataFrame:
+def _sizes(analysis: Analysis, series: recipes.SizeSeries, target: float | None) -> pd.DataFrame:
     """Make the rows of judges that differ in the number of training cases alone, with their learning curve."""
     cells, rows = analysis.verdicts.cells, list[dict[str, Any]]()
     for name in analysis.names:
         own = cells[cells["dimension"] == name].reset_index(names="cell").set_index("judge")["cell"]
         if set(series.judges) <= set(own.index):
             score = analysis.scores.score[:, own.loc[series.judges].to_numpy()]
-            rows += [row | {"dimension": name} for row in series_rows(series, score, analysis.sampling, target)]
+            found = recipes.series_rows(series, score, analysis.sampling, target)
+            rows += [row | {"dimension": name} for row in found]
     return pd.DataFrame(rows)
 
 
 def _trained_rows(analysis: Analysis, records: pd.DataFrame) -> list[pd.DataFrame]:
-    """Make the rows of parts "trained" and "out_of_domain": of judges that were trained without a domain."""
-    frames = []
+    """Make the rows of parts "trained" and "out_of_domain": of judges that were trained without a domain.
+
+    Domains are the folds of a split where judges were trained without one of these.
+    """
+    cases, frames = analysis.cases, []
     for column, left_out in _families(records, analysis.verdicts.cells["judge"].unique().tolist()):
-        domain = _domain_column(analysis.cases, column, set(left_out.values()) - {None})
-        if domain is not None:
+        folds = set(cases["fold"].dropna().astype("str")) if "fold" in cases else set()
+        domain = "fold" if set(left_out.values()) - {None} <= folds else column
+        if domain in cases and cases[domain].notna().any():
             inside = replace(analysis, by=domain)
             rows = _accuracies(inside, list(left_out)).dropna(subset="subfield")
             without = rows["tuned"].map(left_out)
@@ -313,13 +309,6 @@ def _benchmark_rows(analysis: Analysis, records: pd.DataFrame) -> list[pd.DataFr
     trained_on = rows["tuned"].map(known)
     in_training = trained_on.eq(here) | rows["tuned"].isin(saw)
     return [rows.assign(part=BENCHMARK, in_training=in_training, trained_on=trained_on, tested_on=here)]
-
-
-def _domain_column(cases: pd.DataFrame, column: str, values: set[str | None]) -> str | None:
-    """Return the column that names the domains: the folds where judges were trained without one of these."""
-    if "fold" in cases and values <= set(cases["fold"].dropna().astype("str")):
-        return "fold"
-    return column if column in cases and cases[column].notna().any() else None
 
 
 def _families(records: pd.DataFrame, judges: list[str]) -> Iterator[tuple[str, dict[str, str | None]]]:

@@ -229,13 +229,8 @@ def _model(data: pd.DataFrame, *, exchangeable: bool) -> pd.DataFrame:
         if exchangeable:
             correlation = model.fit.correlation
             why = model.fit.flaw or (NO_PAIRS if np.isnan(correlation) else "")
-            row: dict[str, Any] = {
-                "term": "working_correlation",
-                "estimate": correlation,
-                "lacks": NUISANCE,
-                "reason": why,
-            }
-            frames.append(_counts([data["cluster"]]).assign(**row))
+            row = _counts([data["cluster"]]).assign(term="working_correlation", estimate=correlation)
+            frames.append(row.assign(lacks=NUISANCE, reason=why))
     return pd.concat(frames)
 
 
@@ -316,12 +311,9 @@ def _interactions(data: pd.DataFrame) -> pd.DataFrame:
     """Test whether each term differs between judges, a row per term."""
     keys = ["case", *(["order"] if "order" in data else [])]
     settings = data.drop_duplicates(keys).sort_values(keys)
-    by_judge = data.groupby([*keys, "judge"], observed=True)["right"]
-    right, trials = (
-        each.unstack("judge", fill_value=0).to_numpy(np.float64).T for each in (by_judge.sum(), by_judge.size())
-    )
-    cluster = settings["cluster"].to_numpy()
-    kinds = np.ones((len(settings), 1))
+    verdicts = data.groupby([*keys, "judge"], observed=True)["right"].agg(["sum", "size"])
+    right, trials = (verdicts[name].unstack("judge", fill_value=0).to_numpy(np.float64).T for name in verdicts)
+    kinds = constant = np.ones((len(settings), 1))
     terms = {name: settings[[name]].to_numpy(np.float64) for name in LEVELS if name in data}
     if "subfield" in data:
         kinds = pd.get_dummies(settings["subfield"]).to_numpy(np.float64)
@@ -329,8 +321,8 @@ def _interactions(data: pd.DataFrame) -> pd.DataFrame:
     rows = list[dict[str, Any]]()
     for term, columns in terms.items():
         own = [each for name, each in terms.items() if name not in (term, "subfield")]
-        first = np.ones((len(settings), 1)) if term == "subfield" else kinds
-        made = interaction(np.hstack([first, *own]), columns, right, trials, cluster)
+        own = [constant if term == "subfield" else kinds, *own]
+        made = interaction(np.hstack(own), columns, right, trials, settings["cluster"].to_numpy())
         if "crossed" in data:
             made = made._replace(df=np.nan, p_value=np.nan, why_not=CROSSED)
         silent = int(trials.sum()) - made.n
