@@ -222,7 +222,7 @@ def _model(data: pd.DataFrame, *, exchangeable: bool) -> pd.DataFrame:
         for f, v in found:
             data = data[data[f] != v]
     rows = [{"term": f, "level": v, "n": 0, "n_clusters": 0, "reason": why} for (f, v), why in absent.items()]
-    frames = [pd.DataFrame(rows)] if rows else []
+    frames = [pd.DataFrame(rows)]
     if len(data):
         model = _fitted(data, factors, exchangeable=exchangeable)
         frames += [_contrasts(model, term) for term in (*factors, *LEVELS) if term in data]

@@ -9,7 +9,7 @@ from statsmodels.api import Logit
 from statsmodels.stats.multitest import multipletests
 
 from mrb_lib.stats.marginal import SAME_EVERYWHERE, SEPARATED
-from mrb_lib.stats.tables.models import ALWAYS, CROSSED, FEW_CLUSTERS, NO_VERDICTS, length_ratio
+from mrb_lib.stats.tables.models import ALWAYS, CROSSED, FEW_CLUSTERS, NO_VERDICTS, UNSEEN, length_ratio
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of, gold_of, rows_of, verdicts_of
 
@@ -126,6 +126,16 @@ def test_a_judge_that_is_always_right_has_no_number(world) -> None:
     assert row["reason"].tolist() == [ALWAYS[1.0]]
     assert only(frame, part="all judges", term="judge", level="good")["estimate"].notna().all()
     assert only(frame, part="one judge", judge="perfect")["estimate"].isna().all()
+
+
+def test_a_subfield_that_only_such_judges_judged_has_a_row_with_the_reason(world) -> None:
+    choices, gold, cases = world
+    right = np.vstack([gold["choice"], gold["choice"]])
+    made = verdicts({**choices, "right": right, "wrong": np.where(right == "A", "B", "A")})
+    foot = cases.assign(organ=np.where(np.arange(N) < 9, "foot", cases["organ"]))
+    alone = made["judge"].isin(["right", "wrong"]) | ~made["case_id"].isin(cases["case_id"][:9])
+    row = only(models(made[alone], gold, foot, by="organ"), part="all judges", term="subfield", level="foot")
+    assert (row["n"].tolist(), row["reason"].tolist()) == ([0], [UNSEEN])
 
 
 def test_a_judge_that_always_takes_the_first_is_separated_by_itself_and_not_together(world) -> None:
