@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from mrb_lib.stats.difficulty.irt import REACH, expectation
 from mrb_lib.stats.difficulty.mantel_haenszel import (
     MantelHaenszel,
     TwoGroups,
@@ -17,6 +16,7 @@ from mrb_lib.stats.difficulty.mantel_haenszel import (
     robust,
 )
 from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.rasch import REACH, expectation
 
 _STEP, _ROUNDS = 0.5, 10
 _INSIDE, _OUTSIDE = 0, 1
@@ -148,7 +148,7 @@ def discriminations(value: FloatArray) -> FloatArray | None:
     with standard deviation 1, intercepts about 0 with 3, once for every 2,000 cases. The sufficient statistic of a case
     is the sum of its scores weighted by discrimination (Birnbaum 1968, in Lord and Novick, Statistical Theories of
     Mental Test Scores): given that, whether a judge is right does not depend on how easy the case is, nor on its
-    subfield. Compared with another implementation in `tests/stats/difficulty/test_discrimination.py`.
+    subfield. Compared with another implementation in `tests/stats/test_discrimination.py`.
     """
     seen = np.isfinite(value)
     judged = seen.any(axis=1)
@@ -159,7 +159,7 @@ def discriminations(value: FloatArray) -> FloatArray | None:
     precision = _PRIOR_SHARE * float(seen.sum() / judged.sum())
     intercept, slope = np.zeros((len(value), 1)), np.ones((len(value), 1))
     for _ in range(_STEPS):
-        posterior, _ = expectation(n_correct, n_trials, intercept + slope * ease, -(ease**2) / 2)
+        posterior, _ = expectation(n_correct, n_trials, intercept + slope * ease, ease)
         hits, tries = n_correct.T @ posterior, n_trials.T @ posterior
         mean = expit(intercept + slope * ease)
         residual, weight = hits - tries * mean, tries * mean * (1 - mean)
