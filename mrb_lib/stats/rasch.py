@@ -287,7 +287,7 @@ def agreement(model: Rasch, data: Trials) -> FloatArray:
     is_several = several > 1e-6
     pair = np.where(is_several, between, share.T @ np.diag(together))
     alike: FloatArray = np.nan_to_num(divide(pair, np.where(is_several, several, 1.0) * single))
-    return np.minimum(np.maximum(alike, 0.0), 0.99)
+    return np.clip(alike, 0.0, 0.99)
 
 
 def summary(posterior: FloatArray, values: FloatArray) -> Posterior:
