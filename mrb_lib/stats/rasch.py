@@ -103,7 +103,7 @@ def shown(verdicts: Verdicts, label: IntArray, policy: str) -> Shown:
     return Shown(*made)
 
 
-def worth(verdicts: Shown, expected: FloatArray | None = None) -> FloatArray:
+def worth(verdicts: Shown, expected: FloatArray | float = 0.0) -> FloatArray:
     """Return what a verdict of each judge counts as, in independent trials, shape (J,), at most 1.
 
     Verdicts of a judge on a case that go together more than chance would have it - in both orders, in all
@@ -114,7 +114,7 @@ def worth(verdicts: Shown, expected: FloatArray | None = None) -> FloatArray:
     Parameters
     ----------
     expected : shape (J,), the correlation of a judge's verdicts on a case that the cases' difficulty
-        explains, which is no dependence; None for none
+        explains, which is no dependence
     """
     of_kind, n = verdicts.n.sum(axis=2), verdicts.n.sum(axis=1)
     mean = np.nan_to_num(divide(verdicts.n_correct.sum(axis=2), of_kind))
@@ -122,9 +122,7 @@ def worth(verdicts: Shown, expected: FloatArray | None = None) -> FloatArray:
     chance = (of_kind * mean * (1 - mean)).sum(axis=1)
     further = np.maximum(np.nan_to_num(divide((n**2).sum(axis=1), n.sum(axis=1)), nan=1.0) - 1, 0.0)
     excess = np.nan_to_num(divide((surprise**2).sum(axis=1), chance), nan=1.0) - 1
-    alike = np.nan_to_num(divide(excess, further))
-    if expected is not None:
-        alike = np.nan_to_num(divide(alike - expected, 1 - expected))
+    alike = (np.nan_to_num(divide(excess, further)) - expected) / (1 - expected)
     return np.asarray(1 / (1 + further * np.clip(alike, 0.0, 1.0)))
 
 

@@ -39,10 +39,7 @@ def better_before(rows: pd.DataFrame) -> str:
     """Say how many judges lose more accuracy after their cut-off than judges whose training data end later."""
     tested, where = main_rows(rows).dropna(subset="p_adjusted"), on(main_dimension(rows))
     if tested.empty:
-        return (
-            f"Cannot tell {where} whether training data contain cases: no judge can be compared with one of a later "
-            "training cut-off. That needs cut-offs in the roster, and dated cases before and after them."
-        )
+        return f"Cannot tell {where} whether training data contain cases: no judge is comparable to one of a later cut-off."
     worse = tested[(tested["p_adjusted"] <= ALPHA) & (tested["excess"] > 0)].sort_values("excess", ascending=False)
     most = [f". {row['judge']} loses most: {points(row, 'excess')}." for _, row in worse.head(1).iterrows()]
     lose = f"significantly less accurate {where} after the training cut-off, compared with judges of a later cut-off"

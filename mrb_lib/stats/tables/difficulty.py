@@ -14,7 +14,7 @@ from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.estimation import FloatArray, IntArray, divide
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening
-from mrb_lib.stats.verdicts import Verdicts
+from mrb_lib.stats.verdicts import Verdicts, votes_of
 
 OF_CASES, OF_JUDGES = "case", "judge"
 WRONG_GOLD_PRIOR: Final = 0.05
@@ -117,8 +117,10 @@ def _rows(analysis: Analysis, dimension: int, prior: float) -> tuple[pd.DataFram
     score = analysis.scores.score[:, cells].T
     seen = np.isfinite(score)
     n, n_cases = seen.sum(axis=0), seen.sum(axis=1)
-    votes, other = _alternatives(own, label)
-    answers = votes.sum(axis=1)
+    votes = votes_of(own).sum(axis=(0, 3)).T
+    others = np.where(np.arange(votes.shape[1]) == label[:, None], 0.0, votes)
+    most, answers = others.max(axis=1), votes.sum(axis=1)
+    other = np.where((label >= 0) & (most > 0), others.argmax(axis=1), -1)
     names = np.array([*own.categories, None], dtype=object)
     cases = pd.DataFrame({
         "case_id": analysis.cases["case_id"].to_numpy(),
@@ -128,7 +130,7 @@ def _rows(analysis: Analysis, dimension: int, prior: float) -> tuple[pd.DataFram
         "gold": names[label],
         "alternative": names[other],
         "n_verdicts": answers,
-        "alternative_share": divide(np.where(other >= 0, votes[np.arange(len(label)), other], 0.0), answers),
+        "alternative_share": divide(most, answers),
         "suspicion": np.nan,
     })  # fmt: skip
     judges = own.cells[["judge"]].assign(n=n_cases, n_excluded=score.shape[1] - n_cases)
@@ -153,16 +155,6 @@ def _rows(analysis: Analysis, dimension: int, prior: float) -> tuple[pd.DataFram
     cases = cases[label >= 0].sort_values(["alike", "alternative_share"], ascending=False, kind="stable")
     place = pd.Series(np.arange(1, len(cases) + 1), cases.index, dtype="Int64")
     return cases.assign(rank=place.where(cases["suspicion"].notna())), judges
-
-
-def _alternatives(own: Verdicts, label: IntArray) -> tuple[IntArray, IntArray]:
-    """Count the verdicts that gave each label, (cases, labels), and find the commonest but gold; -1 without one."""
-    votes = np.zeros((len(label), len(own.categories)), dtype=np.int64)
-    chose = own.choice >= 0
-    np.add.at(votes, (own.case[chose], own.choice[chose]), 1)
-    left = votes.copy()
-    left[np.arange(len(label)), label] = -1
-    return votes, np.where((label >= 0) & (left.max(axis=1) > 0), left.argmax(axis=1), -1)
 
 
 def _fitted(
