@@ -57,6 +57,13 @@ def mantel_haenszel(
     thick ones. For scores between 0 and 1 the test is Mantel's (J. Am. Stat. Assoc. 58 (1963) 690-700), of which that
     for 0 and 1 is a case; the standard error is scaled by how much less such scores vary. Published tables:
     `tests/published/test_mantel_haenszel.py`.
+
+    Over clusters: the odds ratio solves an equation that sums over pairs of a case inside and one outside of the same
+    stratum. The variance of such a sum adds the squares of what each cluster takes part in, less the squares of the
+    pairs, which were counted at both their ends: without clusters it is unbiased in strata of any size. Where few
+    clusters make it negative or 0 there is no error and no test. The test is Wald's, of the logarithm. Student's t has
+    one degree of freedom less than there are clusters on the side that has fewer, of which it takes five. Size and
+    coverage: `tests/simulation/test_dif.py`.
     """
     from statsmodels.stats.contingency_tables import StratifiedTable  # takes a second to import
 
@@ -91,7 +98,10 @@ def mantel_haenszel(
 
 
 def ets_tail(log_odds: FloatArray, se: FloatArray, df: FloatArray, least: float) -> FloatArray:
-    """Return the one-sided p that the ETS delta, 2.35 times the log odds, is `least` or less in size."""
+    """Return the one-sided p that the ETS delta, 2.35 times the log odds, is `least` or less in size.
+
+    Holland and Thayer (1988) define it as -2.35 ln(odds of the reference group over the focal group), which is this.
+    """
     beyond = divide(ETS_PER_LOG_ODDS * np.abs(log_odds) - least, ETS_PER_LOG_ODDS * se)
     return np.asarray(student.sf(beyond, df), dtype=np.float64)
 

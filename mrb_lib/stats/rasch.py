@@ -282,9 +282,8 @@ def agreement(model: Rasch, data: Trials) -> FloatArray:
     together = (off * weight) @ off.T
     between = np.diag(share.T @ together @ share) - (share**2).T @ np.diag(together)
     several = 1 - (share**2).sum(axis=0)
-    is_several = several > 1e-6
-    pair = np.where(is_several, between, share.T @ np.diag(together))
-    alike: FloatArray = np.nan_to_num(divide(pair, np.where(is_several, several, 1.0) * single))
+    pair = np.where(several > 1e-6, between, share.T @ np.diag(together))
+    alike: FloatArray = np.nan_to_num(divide(pair, np.where(several > 1e-6, several, 1.0) * single))
     return np.clip(alike, 0.0, 0.99)
 
 

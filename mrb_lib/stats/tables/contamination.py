@@ -20,10 +20,9 @@ from mrb_lib.stats.phrases import main_dimension, main_rows, of_judges, on, poin
 from mrb_lib.stats.welch import unpaired
 from mrb_lib.tables.dates import day_span
 
-NO_CUTOFF: Final = "the roster states no training cut-off of this judge"
+NO_CUTOFF: Final = "the roster states no training cut-off"
 OF_BASE: Final = "the cut-off is that of the model that the judge was trained from: its own may be later"
 NO_DATES: Final = "no scored case has a date that tells its side (column date of the cases)"
-NO_CUTOFFS: Final = "the roster states no training cut-off of any judge"
 NONE_THERE: Final = "no scored case is dated {} the cut-off"
 NO_CONTROL: Final = "no test: no judge with a later cut-off was scored on cases of both sides"
 NO_SPREAD: Final = "on one side fewer than two clusters count, or all are alike"
@@ -39,7 +38,7 @@ def better_before(rows: pd.DataFrame) -> str:
     """Say how many judges lose more accuracy after their cut-off than judges whose training data end later."""
     tested, where = main_rows(rows).dropna(subset="p_adjusted"), on(main_dimension(rows))
     if tested.empty:
-        return f"Cannot tell {where} whether training data contain cases: no judge is comparable to one of a later cut-off."
+        return f"Cannot tell {where} whether training data contain cases, without judges of a later cut-off to compare."
     worse = tested[(tested["p_adjusted"] <= ALPHA) & (tested["excess"] > 0)].sort_values("excess", ascending=False)
     most = [f". {row['judge']} loses most: {points(row, 'excess')}." for _, row in worse.head(1).iterrows()]
     lose = f"significantly less accurate {where} after the training cut-off, compared with judges of a later cut-off"
@@ -90,7 +89,7 @@ def contamination(analysis: Analysis) -> pd.DataFrame:
     known = stated.reindex(index=cells["judge"], columns=["cutoff", "cutoff_of", "entry"]).reset_index(drop=True)
     day, cutoff = days(analysis.cases.reindex(columns=["date"])["date"]), days(known["cutoff"])
     if np.isnat(day).all() or np.isnat(cutoff).all():
-        return pd.DataFrame([{"n": 0, "reason": NO_CUTOFFS if np.isnat(cutoff).all() else NO_DATES}])
+        return pd.DataFrame([{"n": 0, "reason": NO_CUTOFF if np.isnat(cutoff).all() else NO_DATES}])
     scored = np.isfinite(score)
     before, after = scored & (day[:, 1:] <= cutoff[:, 0]), scored & (day[:, :1] > cutoff[:, 1])
     last = pd.Series(cutoff[:, 0]).max()

@@ -113,7 +113,10 @@ def dif(analysis: Analysis, *, every_dimension: float = 0) -> pd.DataFrame:
 
 
 def _rows(analysis: Analysis, value: FloatArray, subfields: pd.Series, judges: np.ndarray) -> pd.DataFrame:
-    """Return a row per judge and subfield, from scores of shape (J, N) and the subfield of each case."""
+    """Return a row per judge and subfield, from scores of shape (J, N) and the subfield of each case.
+
+    `mirrors` is true of the second of two subfields, which repeats the comparison of the first, the row before.
+    """
     sampling, weights = analysis.sampling, discriminations(value)
     clusters = None if sampling.is_independent else sampling.codes
     alike = np.ones(len(value)) if weights is None else weights

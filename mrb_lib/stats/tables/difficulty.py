@@ -140,9 +140,8 @@ def _rows(analysis: Analysis, dimension: int, prior: float) -> tuple[pd.DataFram
         model, doubt = _fitted(own.of_cells(counted), label, other, analysis.policy, prior)
         flaw = NOT_CONVERGED if not model.converged else NO_SPREAD if model.spread <= rasch.LEAST_SPREAD else ""
         if not flaw:
-            scored = n > 0
             made = dict(zip(("difficulty", "se", "low", "high"), model.difficulty, strict=True)) | {"suspicion": doubt}
-            cases = cases.assign(**{name: np.where(scored, values, np.nan) for name, values in made.items()})
+            cases = cases.assign(**{name: np.where(n > 0, values, np.nan) for name, values in made.items()})
             cases["discrimination"] = rasch.item_rest_correlation(score)
         if flaw != NOT_CONVERGED:
             ability, se = (each[: counted.sum()] for each in (model.parameters, np.sqrt(np.diag(model.covariance))))

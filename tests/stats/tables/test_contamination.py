@@ -15,7 +15,6 @@ from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.tables.contamination import (
     NO_CONTROL,
     NO_CUTOFF,
-    NO_CUTOFFS,
     NO_DATES,
     NONE_THERE,
     OF_BASE,
@@ -175,7 +174,7 @@ def test_a_judge_without_a_cutoff_is_a_row_with_the_reason() -> None:
 def test_without_dates_or_cutoffs_the_table_is_one_line() -> None:
     bare = contamination(THREE, CASES.drop(columns="date"))
     assert bare["reason"].tolist() == [NO_DATES]
-    assert contamination(groups_of({"j0": "open"}))["reason"].tolist() == [NO_CUTOFFS]
+    assert contamination(groups_of({"j0": "open"}))["reason"].tolist() == [NO_CUTOFF]
     assert "Cannot tell" in TABLES["contamination"].says(bare)
 
 
