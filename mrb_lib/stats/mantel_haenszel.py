@@ -31,11 +31,11 @@ class MantelHaenszel(NamedTuple):
     excess : mean score inside minus that outside, at the sizes of the strata inside (Dorans and Kulick 1986)
     """
 
-    log_odds: float = np.nan
-    se: float = np.nan
-    df: float = np.inf
-    p_value: float = np.nan
-    excess: float = np.nan
+    log_odds: float
+    se: float
+    df: float
+    p_value: float
+    excess: float
 
 
 def mantel_haenszel(
@@ -62,7 +62,7 @@ def mantel_haenszel(
     stratum. The variance of such a sum adds the squares of what each cluster takes part in, less the squares of the
     pairs, which were counted at both their ends: without clusters it is unbiased in strata of any size. Where few
     clusters make it negative or 0 there is no error and no test. The test is Wald's, of the logarithm. Student's t has
-    one degree of freedom less than there are clusters on the side that has fewer, of which it takes five. Size and
+    one degree of freedom less than there are clusters on the side that has fewer, and needs five of them. Size and
     coverage: `tests/simulation/test_dif.py`.
     """
     from statsmodels.stats.contingency_tables import StratifiedTable  # takes a second to import
@@ -90,7 +90,7 @@ def mantel_haenszel(
     inside = y * wrong[1, k] - odds * (1 - y) * sums[1, k]
     adds = np.where(outside == 0, inside, (1 - y) * sums[0, k] - odds * y * wrong[0, k]) / n.sum(axis=0)[k]
     pairs = squares[0] * misses[1] - 2 * odds * ties[0] * ties[1] + odds**2 * misses[0] * squares[1]
-    variance = m / (m - 1) * (np.bincount(own, adds) ** 2).sum() - (pairs[both] / total**2).sum()
+    variance = m / max(m - 1, 1) * (np.bincount(own, adds) ** 2).sum() - (pairs[both] / total**2).sum()
     least = min(len(np.unique(own[outside == each])) for each in (0, 1))
     df = least - 1.0 if least >= FEWEST_CLUSTERS else np.nan
     se = np.sqrt(variance if variance > 0 else np.nan) / (s_1 * (n_2 - s_2) / total).sum()

@@ -173,6 +173,9 @@ def test_a_subfield_in_few_clusters_has_no_test(world) -> None:
     eye = found[found["subfield"] == "eye"]
     assert eye[["low", "p_value", "ets_class"]].isna().all(axis=None)
     assert eye["reason"].str.contains(TOO_FEW).all()
+    alone = dif(verdicts, gold, cases.assign(cluster="one"), by="organ")
+    assert alone["p_value"].isna().all()
+    assert alone["mh_odds_ratio"].notna().all()
     assert found.loc[found["subfield"] == "lung", "p_value"].notna().all()
 
 
