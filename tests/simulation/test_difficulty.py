@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
-from mrb_lib.stats.difficulty.irt import OneParameter, agreement, item_rest_correlation, one_parameter
-from mrb_lib.stats.difficulty.trials import Shown, plain, trials, worth
 from mrb_lib.stats.panel import Panel
+from mrb_lib.stats.rasch import Rasch, agreement, fit, item_rest_correlation, trials, worth
+from tests.stats.rasch_trials import by_kind, plain
 from tests.stats.small_tables import rows_of_panel
 
 
@@ -29,7 +29,7 @@ def test_coverage_of_abilities_and_difficulties(judges: int, n: int) -> None:
     by_judge, by_case = [], []
     for _ in range({600: 200, 3200: 60, 6000: 150, 32_000: 25}[n * judges]):
         hard = rng.normal(-0.5, 1.2, n)
-        found = one_parameter(plain(score(truth, hard, rng)))
+        found = fit(plain(score(truth, hard, rng)))
         reach = 1.96 * np.sqrt(np.diag(found.covariance))
         by_judge.append(np.abs(found.parameters - truth) <= reach)
         by_case.append((found.difficulty.low <= hard) & (hard <= found.difficulty.high))
@@ -39,17 +39,17 @@ def test_coverage_of_abilities_and_difficulties(judges: int, n: int) -> None:
 
 def with_position(
     n: int, biased: int, bias: float, rng: np.random.Generator
-) -> tuple[OneParameter, np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[Rasch, np.ndarray, np.ndarray, np.ndarray]:
     """Six judges in two orders, some of which lean to the response shown first; what is found, and the truth."""
     hard, truth = rng.normal(0, 1.2, n), np.linspace(-1, 1, 6)
     kind = np.stack([side := rng.integers(0, 2, n), 1 - side])
     lean = bias * (np.arange(6) < biased)
     eta = (truth[:, None] - hard)[:, None] + lean[:, None, None] * (0.5 - kind)
     value = (rng.random(eta.shape) < 1 / (1 + np.exp(-eta))).astype(float)
-    made, usable = Shown(value, np.ones_like(value), kind), np.ones((6, n), dtype=bool)
-    data = trials(made, usable, worth(made))
-    data = trials(made, usable, worth(made, agreement(one_parameter(data), data)))
-    return one_parameter(data), hard, truth, lean
+    made = by_kind(value, kind)
+    data = trials(made, worth(made))
+    data = trials(made, worth(made, agreement(fit(data), data)))
+    return fit(data), hard, truth, lean
 
 
 @pytest.mark.slow
@@ -76,7 +76,7 @@ def test_coverage_whatever_the_judges_do_with_the_response_shown_first(
 def test_the_order_of_difficulties_is_recovered(judges: int, least: float) -> None:
     rng = np.random.default_rng(judges)
     hard = rng.normal(0, 1.2, 1000)
-    found = one_parameter(plain(score(np.linspace(-1, 1, judges), hard, rng)))
+    found = fit(plain(score(np.linspace(-1, 1, judges), hard, rng)))
     assert spearmanr(hard, found.difficulty.mean).statistic > least
     assert found.spread == pytest.approx(1.2, abs=0.12)
 
@@ -85,7 +85,7 @@ def test_few_judges_are_honest_about_what_they_cannot_tell() -> None:
     """Six judges: estimates are drawn together, and what is left over is in the standard errors."""
     rng = np.random.default_rng(1)
     hard = rng.normal(0, 1.2, 2000)
-    found = one_parameter(plain(score(np.linspace(-1, 1, 6), hard, rng)))
+    found = fit(plain(score(np.linspace(-1, 1, 6), hard, rng)))
     assert found.difficulty.mean.std() < 1.1
     error = np.sqrt(np.mean((found.difficulty.mean - hard) ** 2))
     assert np.sqrt(np.mean(found.difficulty.se**2)) == pytest.approx(error, rel=0.05)

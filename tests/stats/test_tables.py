@@ -46,7 +46,7 @@ PROMISED = {
     "gains": "base tuned dimension subfield n accuracy_base accuracy_tuned gain low high p_value p_adjusted n_seen",
     "groups": "group_1 group_2 dimension subfield n_judges_1 n_judges_2 difference low high p_value p_adjusted",
     "contamination": "judge dimension cutoff n_before accuracy_before accuracy_before_low n_after accuracy_after "
-    "difference low high p_value p_adjusted n_undated n_imprecise reason",
+    "difference low high p_value p_adjusted n_undated reason",
     "best_of_n": "judge dimension pick_by best_of n_items utility regret regret_low regret_high regret_random "
     "regret_worst gain_share reason",
     "ratings": "judge dimension n coverage "

@@ -2,59 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
 
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.clusters import MOST_OF_ONE
 from mrb_lib.stats.columns import DOMINATED, Column, Option, shared, table
 from mrb_lib.stats.contrasts import ALPHA
-from mrb_lib.stats.difficulty.mantel_haenszel import FEWEST_CLUSTERS, ets_class, ets_delta
-from mrb_lib.stats.difficulty.matching import Matched, discriminations, match
-from mrb_lib.stats.estimation import FloatArray, IntArray, divide
+from mrb_lib.stats.estimation import FloatArray, divide
+from mrb_lib.stats.mantel_haenszel import ETS_PER_LOG_ODDS, discriminations, ets_class, ets_tail, match
 from mrb_lib.stats.multiplicity import adjust_families
-from mrb_lib.stats.phrases import WHOLE, main_dimension, opening
+from mrb_lib.stats.phrases import main_dimension, opening
 from mrb_lib.stats.subfields import columns_of, subfield_values
 
 DEFAULT_BY: Final = "department"
 NO_SUBFIELDS: Final = "no subfields: the cases have no department; name a column with by"
-NO_CASES: Final = "no case of the subfield is scored"
 NO_OTHERS: Final = "matching by difficulty needs two judges or more"
-NOTHING_TO_COMPARE: Final = (
-    "within every level of difficulty the judge is always right, always wrong, or the cases are all on one side"
-)
-NO_VARIANCE: Final = (
-    "no interval and no test: so few clusters estimate a variance of the odds ratio that is not positive"
-)
-UNWEIGHTED: Final = (
-    "matched by the unweighted number of judges that are right: their discriminations cannot be estimated"
-)
-NO_ODDS: Final = "no finite odds ratio: matched cases are right or wrong on one side only"
-FEW_CLUSTERS: Final = f"no test: fewer than {FEWEST_CLUSTERS} clusters inside or outside the subfield"
-CROSSED: Final = "no test: two columns of clusters cross"
+NO_ODDS: Final = "no finite odds ratio: at equal difficulty all scores of the judge are alike, on one side at least"
+TOO_FEW: Final = "there are too few clusters inside or outside the subfield"
+UNWEIGHTED: Final = "matched by the unweighted number of judges that are right: discriminations cannot be estimated"
+CROSSED: Final = "two columns of clusters cross"
 UNCLEAR: Final = "half of the judges or more stand out here, so that which of them do cannot be told: matched by all"
-_TESTED = ("low", "high", "p_value", "p_small")
 
 
 def weakest(rows: pd.DataFrame) -> str:
     """Say in which subfields judges are significantly weaker than the difficulty of the cases explains."""
-    main = rows[rows["dimension"].eq(main_dimension(rows))]
-    where, known = opening(main_dimension(rows)), main.dropna(subset=["excess", "p_adjusted"])
-    if known.empty:
-        return f"{where}, cannot tell whether judges are weak in a subfield: none can be compared at equal difficulty."
+    main, where = rows[rows["dimension"].eq(main_dimension(rows))], opening(main_dimension(rows))
+    known = main.dropna(subset=["excess", "p_adjusted"])
     weak = known[(known["p_adjusted"] <= ALPHA) & (known["excess"] < 0)]
-    total = f"{len(known):,} combinations of judge and subfield"
+    said = f"{where}, {len(weak):,} of {len(known):,} combinations of judge and subfield are significantly weaker"
     if weak.empty:
-        return f"{where}, no judge is significantly weaker in a subfield than its difficulty explains ({total})."
+        return f"{said} than their difficulty explains; cannot tell."
     worst = weak.nsmallest(1, "excess").iloc[0]
-    verb, most = ("is", "") if len(weak) == 1 else ("are", "most of all ")
-    return (
-        f"{where}, {len(weak):,} of {total} {verb} significantly weaker than the difficulty of the cases explains, "
-        f"{most}{worst['judge']} in {worst['subfield']}: an accuracy of {worst['accuracy_inside']:.0%}, where "
-        f"{worst['expected']:.0%} is expected."
-    )
+    return f"{said} than their difficulty explains, most of all {worst['judge']} in {worst['subfield']}."
 
 
 @table(
@@ -64,27 +47,20 @@ def weakest(rows: pd.DataFrame) -> str:
         shared("judge", "dimension", "subfields", "policy", "n"),
         Column("n_inside", "cases of n inside the subfield", "cases"),
         shared("n_excluded"),
-        Column("n_strata", "levels of difficulty with cases inside and outside", "count"),
         Column("n_matching", "judges that cases are matched by", "count"),
         shared("clusters"),
         Column("accuracy_inside", "mean score inside the subfield", "share 0-1"),
         Column("accuracy_outside", "mean score outside", "share 0-1"),
-        Column("expected", "mean score inside, if as outside on equally hard cases", "share 0-1"),
-        Column("excess", "accuracy inside minus expected, at matched difficulty", "difference", "Dorans & Kulick 1986"),
+        Column("excess", "accuracy inside less that of equally hard cases", "difference", "Dorans & Kulick 1986"),
         Column(
-            "mh_odds_ratio",
-            "odds of being right, inside over outside, at equal difficulty",
-            "odds ratio",
-            "Mantel & Haenszel 1959",
+            "mh_odds_ratio", "odds inside over odds outside", "odds ratio", "Mantel & Haenszel 1959", ("low", "high")
         ),
-        Column("low", "lower end of the 95% interval of mh_odds_ratio", "odds ratio"),
-        Column("high", "upper end of the 95% interval of mh_odds_ratio", "odds ratio"),
         shared("p_value", "p_adjusted", "correction", "family"),
         Column("ets_delta", "2.35 times the log odds ratio; negative: weaker inside", source="Holland & Thayer 1988"),
         Column("ets_class", "A negligible, B moderate, C large", "text", "Zieky 1993"),
     ],
     sentence=weakest,
-    headline=("accuracy_inside", "expected", "excess", "ets_class"),
+    headline=("accuracy_inside", "excess", "ets_delta", "ets_class"),
     uses=("policy", "by", "dimension", "gold", "cluster", "correction", "family"),
     why_no_ratings="",
     options={"every_dimension": Option("all dimensions (1), or the main one alone (0)", is_switch=True)},
@@ -97,126 +73,86 @@ def dif(analysis: Analysis, *, every_dimension: float = 0) -> pd.DataFrame:
     Notes
     -----
     A judge is what educational testing calls an item, and a case what it calls a person. Cases are matched by how many
-    judges are right, each counted by its discrimination (`mrb_lib.stats.difficulty.matching.discriminations`): of
+    judges are right, each counted by its discrimination (`mrb_lib.stats.mantel_haenszel.discriminations`): of
     judges counted alike a coin looks strong where cases are hard (a third of 1,000 cases harder by 1 in log odds: 80%
     of its tests reject; weighted, 5%). The number includes the judge in question: leaving it out finds differences
     where subfields differ in difficulty (Holland and Thayer 1988, in Wainer and Braun, Test Validity). Judges in class
-    B or C leave the matching of the others (`mrb_lib.stats.difficulty.matching.match`): with one of eight weak by 1.2
+    B or C leave the matching of the others (`mrb_lib.stats.mantel_haenszel.match`): with one of eight weak by 1.2
     in log odds in 1,000 cases, 5% of the others have p below .05; with three, 8%. With fewer than about five judges a
     difference is only one between them. Scores between 0 and 1 are matched to the nearest half.
 
-    `expected` and `excess` are the standardised difference of Dorans and Kulick over the levels of difficulty with
-    cases of both sides; the test is Mantel and Haenszel's without continuity correction, Wald's over clusters where
-    cases come in them. Two subfields are one comparison and count once among the tests. p is corrected by Benjamini and
-    Hochberg unless asked otherwise. Published values: `tests/published/test_mantel_haenszel.py`; size and planted
-    differences: `tests/simulation/test_dif.py`.
+    `excess` is the standardised difference of Dorans and Kulick over the levels of difficulty with cases of both sides;
+    the test is Mantel and Haenszel's without continuity correction, Wald's over clusters where cases come in them. Two
+    subfields are one comparison and count once among the tests. p is corrected by Benjamini and Hochberg unless asked
+    otherwise. Published values: `tests/published/test_mantel_haenszel.py`; size and planted differences:
+    `tests/simulation/test_dif.py`.
     """
-    verdicts, cases = analysis.verdicts, analysis.cases
-    columns = columns_of(analysis.by)
-    cells = verdicts.cells[["judge", "dimension"]]
-    dimensions = range(len(verdicts.dimensions))
-    if not every_dimension and len(verdicts.dimensions) > 1:
-        main = verdicts.dimensions.index(WHOLE) if WHOLE in verdicts.dimensions else 0
-        dimensions = range(main, main + 1)
-    if not columns and not (DEFAULT_BY in cases and cases[DEFAULT_BY].notna().any()):
-        none = cells[np.isin(verdicts.dimension, list(dimensions))]
-        return none.assign(n=0, n_excluded=len(cases), reason=NO_SUBFIELDS)
+    cells, columns = analysis.verdicts.cells, columns_of(analysis.by)
+    if not columns and analysis.cases.reindex(columns=[DEFAULT_BY])[DEFAULT_BY].isna().all():
+        return pd.DataFrame([{"n": 0, "reason": NO_SUBFIELDS}])
+    if not every_dimension:
+        cells = cells[cells["dimension"] == main_dimension(cells)]
+    if cells.empty:
+        return pd.DataFrame(columns=["judge", "n"])
     frames = []
     for column in columns or [DEFAULT_BY]:
-        codes, names = pd.factorize(subfield_values(cases, column), sort=True)
-        for d in dimensions:
-            own = verdicts.dimension == d
-            value = analysis.scores.score[:, own].T
-            if own.any():
-                made = _rows(analysis, value, codes.astype(np.int64), [str(name) for name in names])
-                made = made.assign(judge=cells["judge"].to_numpy()[own][made["judge"]], by=column)
-                frames.append(made.assign(dimension=verdicts.dimensions[d]))
-    if not frames:
-        return pd.DataFrame(columns=["judge", "n"])
+        subfields = subfield_values(analysis.cases, column)
+        for dimension, own in cells.groupby("dimension", sort=False):
+            rows = _rows(analysis, analysis.scores.score[:, own.index].T, subfields, own["judge"].to_numpy())
+            frames.append(rows.assign(by=column, dimension=dimension))
     rows = pd.concat(frames, ignore_index=True)
-    within: IntArray = np.asarray(rows.groupby(["by", "dimension"], sort=False).ngroup(), dtype=np.int64)
-    families = np.zeros_like(within) if analysis.family == "all" else within
-    correction = analysis.correction or "bh"
-    adjusted = {}
+    number = rows.groupby(["by", "dimension"], sort=False).ngroup().to_numpy(np.int64)
+    correction, family = analysis.correction or "bh", np.where(analysis.family == "all", 0, number)
+    mirrors, adjusted = rows["mirrors"].to_numpy(np.bool_), []
     for name in ("p_value", "p_small"):
-        p = rows[name].to_numpy(np.float64)
-        adjusted[name], size = adjust_families(np.where(rows["counts"], p, np.nan), families, correction)
-        again = np.flatnonzero(~rows["counts"].to_numpy(np.bool_))
-        adjusted[name][again] = adjusted[name][again - 1]
-        rows["family"] = size
-    classes = ets_class(rows["ets_delta"].to_numpy(np.float64), adjusted["p_value"], adjusted["p_small"])
-    return rows.assign(p_adjusted=adjusted["p_value"], ets_class=classes, correction=correction)
+        p = np.where(mirrors, np.nan, rows[name].to_numpy(np.float64))
+        p, rows["family"] = adjust_families(p, family, correction)
+        adjusted.append(np.where(mirrors, np.roll(p, 1), p))
+    classes = ets_class(rows["ets_delta"].to_numpy(np.float64), *adjusted)
+    return rows.assign(p_adjusted=adjusted[0], ets_class=classes, correction=correction)
 
 
-def _rows(analysis: Analysis, value: FloatArray, codes: IntArray, names: list[str]) -> pd.DataFrame:
-    """Return a row per judge (by its position) and subfield, from scores of shape (J, N) and the subfield of each case.
+def _rows(analysis: Analysis, value: FloatArray, subfields: pd.Series, judges: np.ndarray) -> pd.DataFrame:
+    """Return a row per judge and subfield, from scores of shape (J, N) and the subfield of each case.
 
-    `counts` is False for the second of two subfields, which repeats the comparison of the first.
+    `mirrors` is true of the second of two subfields, which repeats the comparison of the first, the row before.
     """
     sampling, weights = analysis.sampling, discriminations(value)
     clusters = None if sampling.is_independent else sampling.codes
     alike = np.ones(len(value)) if weights is None else weights
-    used = np.isfinite(value) & (codes >= 0)
-    sizes = sampling.sums(used.T)
-    known = np.isfinite(value).any(axis=1).sum() >= 2
-    dominated = (sizes.max(axis=0, initial=0.0) > MOST_OF_ONE * used.sum(axis=1)) & (clusters is not None)
+    names, has_subfield, seen = subfields.dropna().unique(), subfields.notna().to_numpy(), np.isfinite(value)
+    sizes = sampling.sums((seen & has_subfield).T)
+    dominated = sizes.max(axis=0, initial=0.0) > MOST_OF_ONE * sizes.sum(axis=0)
+    no_test = (clusters is not None) & (dominated | (sampling.crossed is not None))
+    is_alone = seen.any(axis=1).sum() < 2
     frames = []
-    for s, name in enumerate(names):
-        matched = match(value, np.where(codes < 0, -1, (codes != s).astype(np.int64)), alike, clusters)
-        made = pd.DataFrame(_columns(matched)).assign(judge=np.arange(len(value)), subfield=name)
-        if sampling.crossed is not None:
-            made.loc[:, list(_TESTED)] = np.nan
-        made.loc[dominated, list(_TESTED)] = np.nan
-        if not known:
-            made.loc[:, ["expected", "excess", "mh_odds_ratio", "ets_delta", *_TESTED]] = np.nan
-        flaws = [UNWEIGHTED if weights is None else ""]
-        made["reason"] = [
-            _reason(row, known, matched.unclear, is_dominated, sampling.crossed is not None, flaws)
-            for (_, row), is_dominated in zip(made.iterrows(), dominated, strict=True)
-        ]
-        frames.append(made.assign(n_clusters=(sizes > 0).sum(axis=0), counts=len(names) != 2 or s == 0))
-    rows = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=["judge", "n", "subfield"])
-    rows["n_excluded"] = len(codes) - rows["n"]
-    return rows.sort_values("judge", kind="stable").assign(n_unassigned=int((codes < 0).sum()))
-
-
-def _columns(matched: Matched) -> dict[str, Any]:
-    n, sums, _ = matched.groups
-    both = (n > 0).all(axis=1)
-    weight, rates = np.where(both, n[:, 0], 0.0), np.nan_to_num(divide(sums, n))
-    observed, expected = (divide((weight * rates[:, i]).sum(axis=1), weight.sum(axis=1)) for i in (0, 1))
-    test, ets = matched.test, ets_delta(matched.test.odds_ratio, matched.test.log_se, matched.test.df)
-    total, accuracy = n.sum(axis=2), divide(sums.sum(axis=2), n.sum(axis=2))
-    return {
-        "n": total.sum(axis=1).astype(np.int64),
-        "n_inside": total[:, 0].astype(np.int64),
-        "n_strata": both.sum(axis=1),
-        "n_matching": matched.anchors.sum() + ~matched.anchors,
-        "accuracy_inside": accuracy[:, 0],
-        "accuracy_outside": accuracy[:, 1],
-        "expected": expected,
-        "excess": observed - expected,
-        "mh_odds_ratio": test.odds_ratio,
-        "low": test.low,
-        "high": test.high,
-        "p_value": test.p_value,
-        "p_small": ets.p_small,
-        "ets_delta": ets.delta,
-        "df": test.df,
-    }
-
-
-def _reason(row: pd.Series, known: bool, unclear: bool, dominated: bool, crossed: bool, alike: list[str]) -> str:
-    if not known:
-        return NO_OTHERS
-    if row["n_inside"] == 0:
-        return NO_CASES
-    if np.isnan(row["df"]):
-        said = [FEW_CLUSTERS]
-    elif np.isnan(row["p_value"]) and np.isnan(row["mh_odds_ratio"]):
-        said = [NOTHING_TO_COMPARE]
-    else:
-        untested = DOMINATED if dominated else CROSSED if crossed else NO_VARIANCE
-        said = [untested if np.isnan(row["p_value"]) else "", UNCLEAR if unclear else ""]
-        said.append(NO_ODDS if np.isnan(row["mh_odds_ratio"]) else "")
-    return "; ".join(filter(None, [*said, *alike]))
+    for name in sorted(names):
+        inside = (subfields == name).to_numpy()
+        outside = has_subfield & ~inside
+        made = match(value, np.select([inside, has_subfield], [0, 1], -1), alike, clusters)
+        made.loc[no_test, ["se", "p_value"]] = np.nan
+        if is_alone:
+            made[["log_odds", "se", "p_value", "excess"]] = np.nan
+        log_odds, se, df = (made[column].to_numpy(np.float64) for column in ("log_odds", "se", "df"))
+        half = stdtrit(df, 0.975) * se
+        said = np.select([is_alone, np.isnan(log_odds), made["unclear"]], [NO_OTHERS, NO_ODDS, UNCLEAR], "")
+        rows = made.assign(
+            judge=judges,
+            subfield=name,
+            mirrors=len(names) == 2 and name == max(names),
+            n=(seen & has_subfield).sum(axis=1),
+            n_inside=(seen & inside).sum(axis=1),
+            accuracy_inside=divide(np.nansum(value[:, inside], axis=1), seen[:, inside].sum(axis=1)),
+            accuracy_outside=divide(np.nansum(value[:, outside], axis=1), seen[:, outside].sum(axis=1)),
+            mh_odds_ratio=np.exp(log_odds),
+            low=np.exp(log_odds - half),
+            high=np.exp(log_odds + half),
+            ets_delta=ETS_PER_LOG_ODDS * log_odds,
+            p_small=ets_tail(log_odds, se, df, 1.0),
+            reason=["; ".join(filter(None, [text, UNWEIGHTED if weights is None else ""])) for text in said],
+        )
+        frames.append(rows)
+    out = pd.concat(frames).sort_index(kind="stable")
+    lacks = np.select([dominated & no_test, no_test], [DOMINATED, CROSSED], TOO_FEW)
+    more = {"n_clusters": (sizes > 0).sum(axis=0)[out.index], "lacks": lacks[out.index]}
+    return out.assign(n_unassigned=int((~has_subfield).sum()), n_excluded=len(subfields) - out["n"], **more)

@@ -10,7 +10,6 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.demo.ratings import RatingJudge
 from mrb_lib.stats.analyze import TABLES, analyze
-from mrb_lib.stats.tables.difficulty import OF_CHOICES
 from mrb_lib.stats.tables.gains import NOT_BOTH
 from mrb_lib.stats.tables.probes import NO_ORDERS
 from tests.stats.rated import SCALE, benchmark, simulated, verdicts
@@ -81,12 +80,9 @@ def test_difficulty_names_categories_and_counts_annotators_votes(made: tuple[Ben
         own = made[1].loc[made[1]["case_id"].eq(case), "choice"].dropna()
         assert row["n_verdicts"] == len(own)
         others = own[own != row["gold"]].value_counts()
-        assert row["n_alternative"] == (others.max() if len(others) else 0)
+        assert row["alternative_share"] == pytest.approx((others.max() if len(others) else 0) / len(own))
         assert pd.isna(row["alternative"]) or others[row["alternative"]] == others.max()
-    judges = rows[rows["part"] == "judge"]
-    assert judges["gold_first"].isna().all()
-    assert judges["reason"].str.contains(OF_CHOICES).all()
-    assert judges["ability"].notna().all()
+    assert rows.loc[rows["part"] == "judge", "ability"].notna().all()
 
 
 def test_what_is_of_two_responses_is_null_with_a_reason(made: tuple[Benchmark, pd.DataFrame]) -> None:

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
-from mrb_lib.stats.difficulty.irt import LEAST_SPREAD, item_rest_correlation, one_parameter
-from mrb_lib.stats.difficulty.trials import Trials
+from mrb_lib.stats import rasch
 from mrb_lib.stats.estimation import divide
 from mrb_lib.stats.intervals import equivalent_size, wilson
 from mrb_lib.stats.options import BoolArray, FloatArray
@@ -98,7 +97,7 @@ def item_measures(tally: Tally) -> pd.DataFrame:
 
     Notes
     -----
-    The models are those of the table `difficulty`, see `mrb_lib.stats.difficulty.irt`. Several answers of a model to
+    The models are those of the table `difficulty`, see `mrb_lib.stats.rasch`. Several answers of a model to
     an item count as independent trials, which they are not quite: difficulties order items, and are spread somewhat too
     wide. Beyond 5,000 items each of several equal parts, drawn evenly from all, is fitted by itself, so that memory
     does not grow. Planted difficulties are recovered in
@@ -137,13 +136,12 @@ def _item_response(tally: Tally) -> tuple[FloatArray, FloatArray]:
     for part in range(n_parts):
         # Every so manieth item: each part is like the whole, in whatever order the items stand.
         rows = slice(part, None, n_parts)
-        counts = (tally.n_correct[rows, judged], tally.n_marked[rows, judged])
-        data = Trials(*counts, np.eye(n), np.full(n, -1, dtype=np.int64))
-        first = one_parameter(data)
-        if not first.converged or first.spread <= LEAST_SPREAD:
+        data = rasch.Trials(tally.n_correct[rows, judged], tally.n_marked[rows, judged], np.eye(n), n)
+        first = rasch.fit(data)
+        if not first.converged or first.spread <= rasch.LEAST_SPREAD:
             return nothing, nothing
         difficulty[rows] = first.difficulty.mean
-    return difficulty, item_rest_correlation(tally.share[:, judged].T)
+    return difficulty, rasch.item_rest_correlation(tally.share[:, judged].T)
 
 
 def model_measures(tally: Tally) -> pd.DataFrame:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrb_lib.stats.difficulty import matching
-from mrb_lib.stats.difficulty.matching import discriminations
+from mrb_lib.stats import mantel_haenszel
+from mrb_lib.stats.mantel_haenszel import discriminations
 
 
 def drawn(n: int, seed: int) -> np.ndarray:
@@ -40,7 +40,7 @@ def test_they_do_not_depend_on_how_often_the_cases_are_there_and_skip_missing_sc
 def test_an_algorithm_that_has_not_converged_gives_no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     value = drawn(500, 7)
     assert discriminations(value) is not None
-    monkeypatch.setattr(matching, "_STEPS", 1)
+    monkeypatch.setattr(mantel_haenszel, "_STEPS", 1)
     assert discriminations(value) is None
 
 
