@@ -56,7 +56,9 @@ def runs(benchmark: Benchmark, tmp_path: Path) -> Path:
     frame["reply"] = "because of " + frame["case_id"]
     probed = frame.iloc[:8].assign(probe="swapped", reply="probed")
     probed["choice"] = probed["choice"].replace({"A": "B", "B": "A"})
-    save_imported(pd.concat([frame.assign(probe="none"), probed]), tmp_path / "runs", benchmark="b", kind="", source="s")
+    save_imported(
+        pd.concat([frame.assign(probe="none"), probed]), tmp_path / "runs", benchmark="b", kind="", source="s"
+    )
     return tmp_path / "runs"
 
 
