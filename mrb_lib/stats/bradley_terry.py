@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
@@ -14,56 +13,20 @@ from mrb_lib.stats.estimation import FloatArray, IntArray, Sampling, sums_by
 from mrb_lib.stats.panel import TIE
 from mrb_lib.stats.rank_agreement import LEAST_ERROR, Strengths
 
-NO_COMPARISON: Final = "no comparison of two responders"
-_NAMED = 4
-
-
-def absence(wins: FloatArray, ties: FloatArray, names: Sequence[str]) -> str:
-    """Say why a set of comparisons has no finite strengths, naming the responders; empty if it has.
-
-    Parameters
-    ----------
-    wins : shape (r, r), how often the responder of the row beat that of the column
-    ties : shape (r, r), symmetric, how often they tied
-
-    Notes
-    -----
-    Of any two groups of the responders, some member of each must beat some member of the other, a tie being a win of
-    both (Ford 1957, Am. Math. Monthly 64(8), 28).
-    """
-    met = _compared(wins, ties)
-    if not len(met):
-        return NO_COMPARISON
-    beats = (wins + ties)[np.ix_(met, met)] > 0
-    groups, group = connected_components(beats, connection="strong")
-    reasons = []
-    for number in range(groups if groups > 1 else 0):
-        inside = group == number
-        won, lost = beats[inside][:, ~inside].any(), beats[~inside][:, inside].any()
-        if won and lost:
-            continue
-        own = [names[i] for i in met[inside]]
-        text = ", ".join(own[:_NAMED]) + (f" and {len(own) - _NAMED} more" if len(own) > _NAMED else "")
-        how = "won every comparison" if won else "lost every comparison" if lost else "were never compared"
-        reasons.append((len(own), f"no finite strengths: {text} {how} with the others"))
-    return min(reasons)[1] if reasons else ""
-
-
-def _compared(wins: FloatArray, ties: FloatArray) -> IntArray:
-    return np.flatnonzero((wins + wins.T + ties).any(axis=1))
-
 
 def bradley_terry(wins: FloatArray, ties: FloatArray) -> FloatArray:
     """Return the log strengths of maximum likelihood, a binomial regression on who met whom.
 
     Parameters
     ----------
-    wins, ties : as in `absence`; need not be whole
+    wins : shape (r, r), how often the responder of the row beat that of the column; need not be whole
+    ties : shape (r, r), symmetric, how often they tied
 
     Returns
     -------
     Shape (r,), of mean 0 over the responders compared; NaN for one that never is, and throughout where there is no
-    finite maximum.
+    finite maximum: of any two groups of the responders, some member of each must beat some member of the other, a tie
+    being a win of both (Ford 1957, Am. Math. Monthly 64(8), 28).
 
     Notes
     -----
@@ -72,10 +35,11 @@ def bradley_terry(wins: FloatArray, ties: FloatArray) -> FloatArray:
     import statsmodels.api as sm  # slow to load
 
     out = np.full(len(wins), np.nan)
-    if absence(wins, ties, [""] * len(wins)):
+    scored = wins + ties / 2
+    met = np.flatnonzero((scored + scored.T).any(axis=1))
+    scored = scored[np.ix_(met, met)]
+    if not len(met) or connected_components(scored > 0, connection="strong")[0] > 1:
         return out
-    met = _compared(wins, ties)
-    scored = (wins + ties / 2)[np.ix_(met, met)]
     i, j = np.nonzero(scored)
     signs = np.eye(len(met))[i] - np.eye(len(met))[j]  # a win is a success of the winner against the loser
     model = sm.GLM(np.ones(len(i)), signs[:, 1:], family=sm.families.Binomial(), freq_weights=scored[i, j])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import combinations
-from math import comb
+from math import comb, prod
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -52,50 +52,6 @@ def item_responses(cases: pd.DataFrame) -> ItemResponses:
     distinct, code = np.unique(np.stack([np.tile(item, 2), texts]), axis=1, return_inverse=True)
     a, b = code.reshape(2, -1).astype(np.int64)
     return ItemResponses(item, a, b, distinct[0])
-
-
-class RoundRobin(NamedTuple):
-    """Items with equally many responses, and the cases that compare two different ones.
-
-    Attributes
-    ----------
-    size : how many responses each item has
-    items : shape (n,), the items, as in `ItemResponses`
-    case : shape (m,), the cases
-    item, a, b : shape (m,), the item of each case, 0 to n - 1, and its two responses, 0 to size - 1
-    """
-
-    size: int
-    items: IntArray
-    case: IntArray
-    item: IntArray
-    a: IntArray
-    b: IntArray
-
-    def total(self, values: FloatArray) -> FloatArray:
-        """Sum what responses (rows) gain beside others (columns), and count it, shape (2, n, size, size).
-
-        Parameters
-        ----------
-        values : shape (all cases, 2), what A and B of each case gain; NaN where that is unknown
-        """
-        out = np.zeros((2, len(self.items), self.size, self.size))
-        for one, other, own in ((self.a, self.b, values[self.case, 0]), (self.b, self.a, values[self.case, 1])):
-            np.add.at(out[0], (self.item, one, other), np.nan_to_num(own))
-            np.add.at(out[1], (self.item, one, other), np.isfinite(own))
-        return out
-
-
-def round_robins(items: ItemResponses) -> list[RoundRobin]:
-    """Return the items with two responses or more, those with equally many together, fewer first."""
-    start, size = np.cumsum(items.size) - items.size, items.size[items.item]
-    out = []
-    for k in np.unique(size[items.a != items.b]).tolist():
-        case = np.flatnonzero((size == k) & (items.a != items.b))
-        kept, item = np.unique(items.item[case], return_inverse=True)
-        first = start[items.item[case]]
-        out.append(RoundRobin(k, kept, case, item, items.a[case] - first, items.b[case] - first))
-    return out
 
 
 def compare_orders(items: ItemResponses, first: FloatArray, second: FloatArray) -> FloatArray:
@@ -175,9 +131,9 @@ class CompleteItems(NamedTuple):
 
 
 def complete_items(
-    robin: RoundRobin, label: FloatArray, said: FloatArray, judged: BoolArray, scores: FloatArray | None
-) -> CompleteItems:
-    """Return the items that count for a judge.
+    items: ItemResponses, label: FloatArray, said: FloatArray, judged: BoolArray, scores: FloatArray | None
+) -> list[CompleteItems]:
+    """Return the items that count for a judge, those of one size together, fewer responses first.
 
     Parameters
     ----------
@@ -185,17 +141,35 @@ def complete_items(
     judged : shape (cases,), whether there is a verdict
     scores : shape (cases, 2), what the judge scored A and B; None takes what the verdicts say
     """
-    by_gold = divide(*robin.total(label))
-    if scores is None:
-        wins = np.nan_to_num(divide(*robin.total(said)), nan=0.5)
-    else:
-        wins = np.repeat(divide(*robin.total(scores).sum(axis=3))[:, :, None], robin.size, axis=2)
-    n_cases, n_labelled = np.bincount(robin.item), np.isfinite(by_gold).sum(axis=(1, 2))
-    kept = (n_labelled == robin.size * (robin.size - 1)) & np.isfinite(wins).all(axis=(1, 2))
-    kept &= np.bincount(robin.item, judged[robin.case]) == n_cases
-    coverage = np.bincount(robin.item, np.isfinite(said[robin.case, 0])) / n_cases
-    utility = np.nansum(by_gold, axis=2) / (robin.size - 1)
-    return CompleteItems(robin.size, int((~kept).sum()), robin.items[kept], coverage[kept], utility[kept], wins[kept])
+    start, size = np.cumsum(items.size) - items.size, items.size[items.item]
+    found = []
+    for k in np.unique(size[items.a != items.b]).tolist():
+        case = np.flatnonzero((size == k) & (items.a != items.b))
+        names, item = np.unique(items.item[case], return_inverse=True)
+        a, b = (side[case] - start[items.item[case]] for side in (items.a, items.b))
+        pair = np.concatenate([(item * k + a) * k + b, (item * k + b) * k + a])
+        shape = len(names), k, k
+        labelled = divide(*_totals(pair, label[case], shape))
+        won, counted = _totals(pair, (said if scores is None else scores)[case], shape)
+        if scores is None:
+            wins = np.nan_to_num(divide(won, counted), nan=0.5)
+        else:
+            wins = np.repeat(divide(won.sum(axis=2), counted.sum(axis=2))[:, :, None], k, axis=2)
+        n_cases = np.bincount(item)
+        kept = (np.isfinite(labelled).sum(axis=(1, 2)) == k * (k - 1)) & np.isfinite(wins).all(axis=(1, 2))
+        kept &= np.bincount(item, judged[case]) == n_cases
+        coverage = np.bincount(item, np.isfinite(said[case, 0])) / n_cases
+        utility = np.nansum(labelled, axis=2) / (k - 1)
+        found.append(CompleteItems(k, int((~kept).sum()), names[kept], coverage[kept], utility[kept], wins[kept]))
+    return found
+
+
+def _totals(pair: IntArray, values: FloatArray, shape: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
+    """Sum what responses (rows) gain beside others (columns), and count it; of A, then B, of each case."""
+    gained, total, count = values.T.ravel(), np.zeros(prod(shape)), np.zeros(prod(shape))
+    np.add.at(total, pair, np.nan_to_num(gained))
+    np.add.at(count, pair, np.isfinite(gained))
+    return total.reshape(shape), count.reshape(shape)
 
 
 class Chosen(NamedTuple):

@@ -17,7 +17,7 @@ from mrb_lib.stats.contrasts import ALPHA, score_test
 from mrb_lib.stats.estimation import IntArray, Quantity, Sampling, divide, estimate, mean
 from mrb_lib.stats.multiplicity import adjust_families
 from mrb_lib.stats.phrases import main_dimension, main_rows, number, opening
-from mrb_lib.stats.tournaments import Chosen, CompleteItems, choose, complete_items, item_responses, round_robins
+from mrb_lib.stats.tournaments import Chosen, CompleteItems, choose, complete_items, item_responses
 
 SCORE, WINS = "score", "wins"
 NONE_COMPLETE: Final = "no item has so many responses with a gold label on every pair of them, and verdicts on all"
@@ -77,8 +77,8 @@ def best_of_n(analysis: Analysis) -> pd.DataFrame:
     The test is of the gain over a random choice, corrected over judges. Coverage: tests/simulation/test_best_of_n.py.
     """
     panel, items = analysis.panel, item_responses(analysis.cases)
-    robins, rows = round_robins(items), list[dict[str, Any]]()
-    if panel is not None and robins:
+    rows = list[dict[str, Any]]()
+    if panel is not None and (items.a != items.b).any():
         unit, judged = clusters_of(items.item, analysis.sampling.codes), panel.judged()
         label, said = shares(from_labels(analysis.labels.T)), shares(from_verdicts(panel, analysis.policy))
         given = np.full((*judged.shape, 1, 1, 2), np.nan) if panel.scores is None else panel.scores
@@ -87,7 +87,7 @@ def best_of_n(analysis: Analysis) -> pd.DataFrame:
             pick_by = SCORE if np.isfinite(scores[i, d]).any() else WINS
             own = scores[i, d] if pick_by == SCORE else None
             names = {"judge": panel.judges[i], "dimension": panel.dimensions[d], "pick_by": pick_by}
-            found = [complete_items(each, label[d], said[i, d], judged[i, d], own) for each in robins]
+            found = complete_items(items, label[d], said[i, d], judged[i, d], own)
             rows += [names | row for row in _of_judge(found, unit, analysis.seed)]
     frame = pd.DataFrame(rows)
     if frame.empty or not frame["n_items"].any():

@@ -47,8 +47,8 @@ def sentence(rows: pd.DataFrame) -> str:
     useful = known[(known["p_adjusted"] <= ALPHA) & (known["correlation"] > 0)]
     if useful.empty:
         return (
-            f"{where}, cannot tell whether verdicts would save any of the annotators' labels: none of {len(known)} judges "
-            "correlates significantly with them."
+            f"{where}, cannot tell whether verdicts would save any of the annotators' labels: "
+            f"none of {len(known)} judges correlates significantly with them."
         )
     best = useful.nlargest(1, "expected_label_saving").iloc[0]
     condition = f"with {KEPT:.0%} of the labelled cases labelled, " if real.empty else ""

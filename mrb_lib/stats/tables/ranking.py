@@ -11,7 +11,7 @@ import pandas as pd
 from mrb_lib.stats import comparisons as compared
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.bradley_terry import Fitted, absence, fit
+from mrb_lib.stats.bradley_terry import Fitted, fit
 from mrb_lib.stats.clusters import clusters_of
 from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.comparisons import ANNOTATIONS, GOLD, JUDGE, NO_RESPONDERS, Responders
@@ -23,6 +23,7 @@ from mrb_lib.stats.tournaments import compare_orders, item_responses
 
 STRENGTH, AGREEMENT, ITEMS = "strength", "agreement", "items"
 TOP: Final = 3
+NO_STRENGTHS: Final = "no finite strengths: some responders won or lost every comparison with the others, or had none"
 FEW_CLUSTERS: Final = "not more clusters than responders"
 NO_AGREEMENT: Final = "fewer than two responders are ranked by both, or all strengths of a side are equal"
 NO_ERRORS: Final = f"fewer than {FEWEST_RANKED} responders are ranked by both, or a difference has no standard error"
@@ -89,7 +90,8 @@ _MOGSTAD = "Mogstad et al. 2024, doi:10.1093/restud/rdad006"
         Column("n_unpaired", "cases that do not name two different responders", "cases"),
         Column("win_rate", "share of comparisons won; a tie is half a win", "share 0-1"),
         Column(
-            "strength", "odds of winning; the strengths of a source sum to 1", "share 0-1", _BRADLEY, ("low", "high")
+            "strength", "odds of winning; the strengths of a source sum to 1", "share 0-1", _BRADLEY, ("low", "high"),
+            NO_STRENGTHS, (STRENGTH,),
         ),
         Column("log_strength", "logarithm of strength, with mean 0 in a source", "log odds", _BRADLEY),
         Column("standard_error", "standard error of log_strength, robust to clusters", "log odds"),
@@ -182,7 +184,6 @@ def _strengths(fitted: Fitted, outcomes: FloatArray, who: Responders, sources: p
         part=STRENGTH,
         n_clusters=fitted.clusters,
         lacks=pd.Series(FEW_CLUSTERS, sources.index).where(few),
-        reason=[absence(*each, who.names) for each in zip(fitted.wins, fitted.ties, strict=True)],
     )
     rows = of_source.loc[of_source.index.repeat(r)].assign(responder=who.names * m)
     return rows.assign(**{name: values.ravel() for name, values in columns.items()})

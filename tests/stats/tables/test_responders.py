@@ -10,7 +10,7 @@ from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.columns import NO_CASES
 from mrb_lib.stats.comparisons import from_verdicts
 from mrb_lib.stats.panel import as_panel
-from mrb_lib.stats.tables.ranking import NO_AGREEMENT, NO_ERRORS
+from mrb_lib.stats.tables.ranking import NO_AGREEMENT, NO_ERRORS, NO_STRENGTHS
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import annotations_of, cases_of, gold_of, rows_of, verdicts_of
 
@@ -108,12 +108,12 @@ def test_a_judge_that_repeats_the_gold_labels_ranks_as_they_do() -> None:
     assert row["n_responders"] == 3
 
 
-def test_one_who_won_everything_leaves_no_strength_and_is_named() -> None:
+def test_one_who_won_everything_leaves_no_strength() -> None:
     cases, gold = small("xyzwww", "yzxxyz", "AAAAAA")
     frame = ranking(verdicts_of({("j", "AB"): "AAABBB"}), gold, cases, resamples=50)
     rows = strengths(frame)
     assert rows[["strength", "low", "rank", "rank_low", "log_strength"]].isna().all(axis=None)
-    assert set(rows["reason"]) == {"no finite strengths: w won every comparison with the others"}
+    assert set(rows["reason"]) == {NO_STRENGTHS}
     assert rows["win_rate"].tolist() == [1.0, 1 / 3, 1 / 3, 1 / 3]
     row = frame[(frame["part"] == "agreement") & (frame["source"] == "gold")].iloc[0]
     assert np.isnan(row["kendall"])
