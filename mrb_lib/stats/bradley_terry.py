@@ -10,8 +10,8 @@ from scipy.special import expit, logit, stdtrit
 
 from mrb_lib.stats.comparisons import A, Responders, tally
 from mrb_lib.stats.estimation import FloatArray, IntArray, Sampling, sums_by
-from mrb_lib.stats.panel import TIE
 from mrb_lib.stats.rank_agreement import LEAST_ERROR, Strengths
+from mrb_lib.stats.verdicts import TIE
 
 
 def bradley_terry(wins: FloatArray, ties: FloatArray) -> FloatArray:

@@ -14,8 +14,8 @@ import pandas as pd
 from mrb_lib.stats.annotators import encode_annotations
 from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.options import check_policy
-from mrb_lib.stats.panel import ABSENT, TIE, Panel, columns_used
-from mrb_lib.stats.scoring import BOTH_ORDERS
+from mrb_lib.stats.scoring import BOTH_ORDERS, read_by
+from mrb_lib.stats.verdicts import TIE, Verdicts
 from mrb_lib.tables.schema import CHOICES
 
 GOLD, ANNOTATIONS, JUDGE = "gold", "annotations", "judge"
@@ -61,25 +61,24 @@ def from_annotations(annotations: pd.DataFrame, cases: pd.DataFrame, dimensions:
     return out
 
 
-def from_verdicts(panel: Panel, policy: str) -> FloatArray:
-    """Return every case that a judge answered as one comparison, shape (judges, dimensions, cases, 3).
+def from_verdicts(verdicts: Verdicts, policy: str) -> FloatArray:
+    """Return every case that a judge answered as one comparison, shape (cells, cases, 3).
 
     `balanced`, `answered`: it is shared evenly by the verdicts with a choice, whatever their order. `official`:
     by the verdict in order AB, repeat 0. `strict`: the choice that all verdicts share, else a tie. `net`: the
     response with more verdicts, else a tie. The last two need both orders. Verdicts without a choice compare nothing.
     """
     check_policy(policy)
-    used = panel.choice[..., *columns_used(panel, policy)]
-    votes = np.stack([(used == code).sum(axis=(3, 4)) for code in range(len(CHOICES))], axis=-1).astype(np.float64)
+    read = read_by(verdicts, policy)
+    votes = np.stack([read.total(read.choice == choice).T for choice in range(len(CHOICES))], axis=2)
     if policy not in BOTH_ORDERS:
-        return np.asarray(np.nan_to_num(divide(votes, votes.sum(axis=-1, keepdims=True))))
-    present = used != ABSENT
+        return np.asarray(np.nan_to_num(divide(votes, votes.sum(axis=2, keepdims=True))))
     if policy == "strict":
-        winner = np.where(votes.max(axis=-1) == present.sum(axis=(3, 4)), votes.argmax(axis=-1), TIE)
+        winner = np.where(votes.max(axis=2) == read.total().T, votes.argmax(axis=2), TIE)
     else:
         winner = np.select([votes[..., A] > votes[..., B], votes[..., A] < votes[..., B]], [A, B], TIE)
-    decided = present.any(axis=4).all(axis=3) & votes.any(axis=-1)
-    return from_labels(np.where(decided, winner, -1))
+    in_both = (read.total(read.order == 0) > 0) & (read.total(read.order == 1) > 0)
+    return from_labels(np.where(in_both.T & votes.any(axis=2), winner, -1))
 
 
 def shares(outcomes: FloatArray) -> FloatArray:

@@ -76,19 +76,19 @@ def best_of_n(analysis: Analysis) -> pd.DataFrame:
     errors, so that its utility is too high (a winner's curse): compare `regret` with `regret_random` of the same row.
     The test is of the gain over a random choice, corrected over judges. Coverage: tests/simulation/test_best_of_n.py.
     """
-    panel, items = analysis.panel, item_responses(analysis.cases)
+    verdicts, items = analysis.verdicts, item_responses(analysis.cases)
+    unit, judged = clusters_of(items.item, analysis.sampling.codes), verdicts.total() > 0
+    label, said = shares(from_labels(analysis.labels.T)), shares(from_verdicts(verdicts, analysis.policy))
+    scores = [
+        divide(verdicts.total(np.nan_to_num(side)), verdicts.total(np.isfinite(side))) for side in verdicts.points.T
+    ]
     rows = list[dict[str, Any]]()
-    if panel is not None and (items.a != items.b).any():
-        unit, judged = clusters_of(items.item, analysis.sampling.codes), panel.judged()
-        label, said = shares(from_labels(analysis.labels.T)), shares(from_verdicts(panel, analysis.policy))
-        given = np.full((*judged.shape, 1, 1, 2), np.nan) if panel.scores is None else panel.scores
-        scores = divide(np.nansum(given, axis=(3, 4)), np.isfinite(given).sum(axis=(3, 4)))
-        for i, d in np.argwhere(panel.takes_part()):
-            pick_by = SCORE if np.isfinite(scores[i, d]).any() else WINS
-            own = scores[i, d] if pick_by == SCORE else None
-            names = {"judge": panel.judges[i], "dimension": panel.dimensions[d], "pick_by": pick_by}
-            found = complete_items(items, label[d], said[i, d], judged[i, d], own)
-            rows += [names | row for row in _of_judge(found, unit, analysis.seed)]
+    for i, d in enumerate(verdicts.dimension if (items.a != items.b).any() else []):
+        own = np.stack([side[:, i] for side in scores], axis=1)
+        by_score = np.isfinite(own).any()
+        found = complete_items(items, label[d], said[i], judged[:, i], own if by_score else None)
+        names = {**verdicts.cells.loc[i, ["judge", "dimension"]], "pick_by": SCORE if by_score else WINS}
+        rows += [names | row for row in _of_judge(found, unit, analysis.seed)]
     frame = pd.DataFrame(rows)
     if frame.empty or not frame["n_items"].any():
         return pd.DataFrame([{"n": 0, "n_items": 0, "reason": NONE_COMPLETE}])

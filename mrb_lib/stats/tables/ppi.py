@@ -103,21 +103,21 @@ def ppi(analysis: Analysis) -> pd.DataFrame:
     larger one: the test is of r = 0, corrected over judges. Coverage: tests/simulation/test_ppi.py; published values:
     tests/published/test_ppi.py.
     """
-    panel, who = analysis.panel, responders(analysis.cases)
-    if panel is None or not who.paired.any():
-        return pd.DataFrame([{"n": 0, "reason": NO_LABELS if panel is None else NO_RESPONDERS}])
-    judged = np.asarray(panel.judged().any(axis=2))
-    said = shares(from_verdicts(panel, analysis.policy))[..., 0]
+    verdicts, who = analysis.verdicts, responders(analysis.cases)
+    if not who.paired.any():
+        return pd.DataFrame([{"n": 0, "reason": NO_RESPONDERS}])
+    judged = (verdicts.total() > 0).any(axis=0)
+    said = shares(from_verdicts(verdicts, analysis.policy))[..., 0]
     score = shares(from_labels(analysis.labels.T))[..., 0]
     gold = analysis.gold.reindex(columns=["case_id", "dimension", "n_annotators"])
     asked = gold.pivot(index="case_id", columns="dimension", values="n_annotators").reindex(analysis.cases["case_id"])
     seen = np.isfinite(score) | (asked.reindex(columns=analysis.names).fillna(0).to_numpy(np.float64).T > 0)
     frames = []
     for d, name in enumerate(analysis.names):
-        own = np.flatnonzero(judged[:, d])
+        own = np.flatnonzero(judged & (verdicts.dimension == d))
         if len(own) and np.isfinite(score[d, who.paired]).sum() >= 2:
-            rows = _of_dimension(score[d], said[own, d].T, seen[d], who, analysis)
-            rows["judge"] = np.array(panel.judges, dtype=object)[own][rows["judge"]]
+            rows = _of_dimension(score[d], said[own].T, seen[d], who, analysis)
+            rows["judge"] = verdicts.cells["judge"].to_numpy()[own][rows["judge"]]
         else:
             rows = pd.DataFrame({"n": [0], "reason": NO_LABELS, "label_share": np.nan, "p_value": np.nan, "kept": True})
         frames.append(rows.assign(dimension=name))

@@ -16,7 +16,6 @@ from mrb_lib.stats.clusters import clusters_of
 from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.comparisons import ANNOTATIONS, GOLD, JUDGE, NO_RESPONDERS, Responders
 from mrb_lib.stats.estimation import FloatArray, Sampling, divide, estimate, mean
-from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
 from mrb_lib.stats.rank_agreement import FEWEST_RANKED, LEAST_ERROR, agreement, rank_interval, ranks
 from mrb_lib.stats.tournaments import compare_orders, item_responses
@@ -133,27 +132,23 @@ def ranking(analysis: Analysis) -> pd.DataFrame:
     cases; its interval allows for both and need not be centred on the estimate (`mrb_lib.stats.rank_agreement`).
     Coverage: tests/simulation/test_ranking.py; published values: tests/published/test_ranking.py.
     """
-    panel, cases, names = analysis.panel, analysis.cases, analysis.names
-    who = compared.responders(cases)
-    labels = compared.from_labels(analysis.labels.T)
-    choices = np.stack([labels, compared.from_annotations(analysis.annotations, cases, names)])
-    sources = pd.DataFrame({"source": [GOLD, ANNOTATIONS], "judge": None})
-    takes_part = np.ones((_CLINICIANS, len(names)), dtype=bool)
-    if panel is not None:
-        choices = np.concatenate([choices, compared.from_verdicts(panel, analysis.policy)])
-        sources = pd.concat([sources, pd.DataFrame({"source": JUDGE, "judge": panel.judges})], ignore_index=True)
-        takes_part = np.concatenate([takes_part, panel.judged().any(axis=2)])
+    cells, judged, names = analysis.verdicts.cells, (analysis.verdicts.total() > 0).any(axis=0), analysis.names
+    who = compared.responders(analysis.cases)
+    labels, said = compared.from_labels(analysis.labels.T), compared.from_verdicts(analysis.verdicts, analysis.policy)
+    annotated = compared.from_annotations(analysis.annotations, analysis.cases, names)
     strengths, agreements = list[pd.DataFrame](), list[pd.DataFrame]()
     for d, name in enumerate(names if who.paired.any() else []):
-        kept = takes_part[:, d]
-        fitted = fit(choices[kept, d], who, analysis.sampling, _CLINICIANS)
-        strengths.append(_strengths(fitted, choices[kept, d], who, sources[kept]).assign(dimension=name))
-        agreements.append(_agreements(fitted, sources[kept], analysis.seed).assign(dimension=name))
+        own = np.flatnonzero(judged & (analysis.verdicts.dimension == d))
+        sources = pd.DataFrame({"source": [GOLD, ANNOTATIONS], "judge": None})
+        sources = pd.concat([sources, cells.loc[own, ["judge"]].assign(source=JUDGE)], ignore_index=True)
+        choices = np.stack([labels[d], annotated[d], *said[own]])
+        fitted = fit(choices, who, analysis.sampling, _CLINICIANS)
+        strengths.append(_strengths(fitted, choices, who, sources).assign(dimension=name))
+        agreements.append(_agreements(fitted, sources, analysis.seed).assign(dimension=name))
     if not strengths:
         strengths.append(pd.DataFrame({"part": [STRENGTH], "n": 0, "reason": NO_RESPONDERS}))
-    if panel is not None:
-        agreements.append(_items(analysis, panel, choices[_CLINICIANS:], labels))
-    return pd.concat([*strengths, *agreements], ignore_index=True).assign(n_unpaired=int((~who.paired).sum()))
+    rows = pd.concat([*strengths, *agreements, _items(analysis, said, labels)], ignore_index=True)
+    return rows.assign(n_unpaired=int((~who.paired).sum()))
 
 
 def _strengths(fitted: Fitted, outcomes: FloatArray, who: Responders, sources: pd.DataFrame) -> pd.DataFrame:
@@ -206,23 +201,22 @@ def _agreements(fitted: Fitted, sources: pd.DataFrame, seed: int) -> pd.DataFram
     return pd.DataFrame(rows).assign(part=AGREEMENT, lacks=NO_ERRORS)
 
 
-def _items(analysis: Analysis, panel: Panel, outcomes: FloatArray, labels: FloatArray) -> pd.DataFrame:
+def _items(analysis: Analysis, said: FloatArray, labels: FloatArray) -> pd.DataFrame:
     """Return a row per judge and dimension: means over items of how far gold and judge order the responses alike.
 
     Parameters
     ----------
-    outcomes, labels : shapes (judges, dimensions, cases, 3) and (dimensions, cases, 3), see `comparisons`
+    said, labels : shapes (cells, cases, 3) and (dimensions, cases, 3), see `comparisons`
     """
     items = item_responses(analysis.cases)
-    judge, dimension = np.nonzero(panel.takes_part())
-    values = np.full((3, len(items.size), len(judge)), np.nan)
-    for i, (j, d) in enumerate(zip(judge, dimension, strict=True)):
-        values[:, :, i] = compare_orders(items, labels[d], outcomes[j, d])
+    values = np.full((3, len(items.size), len(said)), np.nan)
+    for i, d in enumerate(analysis.verdicts.dimension):
+        values[:, :, i] = compare_orders(items, labels[d], said[i])
     units = pd.DataFrame({"unit": clusters_of(items.item, analysis.sampling.codes)})
     sampling = Sampling.of(units, "unit", analysis.resamples, analysis.seed)
     n = np.isfinite(values[0]).sum(axis=0)
-    names = {"judge": np.array(panel.judges)[judge], "dimension": np.array(panel.dimensions)[dimension]}
-    rows = pd.DataFrame(names).assign(part=ITEMS, source=JUDGE, n_items=n, n_excluded=(items.size > 1).sum() - n)
+    rows = analysis.verdicts.cells[["judge", "dimension"]].assign(part=ITEMS, source=JUDGE)
+    rows = rows.assign(n_items=n, n_excluded=(items.size > 1).sum() - n)
     rules = {"kendall": intervals.difference, "edit_distance": intervals.share, "top_1": intervals.share}
     for (name, rule), value in zip(rules.items(), values, strict=True):
         e = estimate(mean(value), sampling)

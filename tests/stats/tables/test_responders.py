@@ -11,6 +11,7 @@ from mrb_lib.stats.columns import NO_CASES
 from mrb_lib.stats.comparisons import from_verdicts
 from mrb_lib.stats.panel import as_panel
 from mrb_lib.stats.tables.ranking import NO_AGREEMENT, NO_ERRORS, NO_STRENGTHS
+from mrb_lib.stats.verdicts import Verdicts
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import annotations_of, cases_of, gold_of, rows_of, verdicts_of
 
@@ -92,7 +93,7 @@ def test_policies_make_one_comparison_of_the_verdicts_on_a_case(policy: str, com
     """Cases: A in both orders; B in both; A then B; a tie, once; nothing readable; A once, the other order missing."""
     cases, gold = small("xxxxx", "yyyyy", "AABBA")
     verdicts = verdicts_of({("j", "AB"): "ABAT?", ("j", "BA"): "ABB-?"})
-    assert from_verdicts(as_panel(verdicts, cases["case_id"]), policy)[0, 0].tolist() == comparisons
+    assert from_verdicts(Verdicts.of(as_panel(verdicts, cases["case_id"])), policy)[0].tolist() == comparisons
     rows = strengths(ranking(verdicts, gold, cases, policy=policy, resamples=0), "judge", "j")
     decided = int(np.sum(comparisons))
     assert rows.loc["x", ["n", "n_excluded"]].tolist() == [decided, 5 - decided]
