@@ -15,7 +15,7 @@ from scipy.stats import kendalltau
 
 from mrb_lib.benchmarks.items import item_keys
 from mrb_lib.stats.comparisons import shares
-from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, divide, sums_by
+from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.verdicts import TIE, Verdicts
 
 MOST_RESPONSES: Final = 8
@@ -237,8 +237,6 @@ class Tournament(NamedTuple):
 
 def questions(cases: pd.DataFrame) -> IntArray:
     """Return the question of each case, shape (cases,): cases with the same text and images ask the same."""
-    if "question" not in cases:
-        return np.arange(len(cases))
     keys = [cases[name].map(str) for name in ("question", "images") if name in cases]
     return pd.MultiIndex.from_arrays(keys).factorize()[0].astype(np.int64)
 
@@ -332,7 +330,6 @@ def most_violations(responses: int) -> tuple[float, float]:
 
 def by_question(values: FloatArray, question: IntArray) -> FloatArray:
     """Return the means over the cases of each question, at its first case; both of shape (cases, m), NaN elsewhere."""
-    _, first, codes = np.unique(question, return_index=True, return_inverse=True)
     out = np.full(values.shape, np.nan)
-    out[first] = divide(sums_by(codes, np.nan_to_num(values)), sums_by(codes, np.isfinite(values)))
+    out[np.unique(question, return_index=True)[1]] = pd.DataFrame(values).groupby(question).mean()
     return out

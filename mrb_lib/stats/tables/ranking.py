@@ -58,15 +58,12 @@ def most_alike(rows: pd.DataFrame, what: str) -> str:
     tau = f"{best['kendall']:.2f}{interval(best['kendall_low'], best['kendall_high'], scale=1, digits=2)}"
     if others.empty:
         return f"{best['judge']} ranks {what} with a Kendall's tau of {tau} to the annotators (1: the same order)."
+    alike = f"of {len(known)} judges ranks {what} most like the annotators (Kendall's tau"
     if (others["kendall_high"] < best["kendall_low"]).all():
-        return (
-            f"Of {len(known)} judges, {best['judge']} ranks {what} most like the annotators: Kendall's tau {tau} "
-            "(1: the same order)."
-        )
+        return f"{best['judge']} {alike} {tau}; 1: the same order)."
+    lowest, highest = others["kendall"].min(), best["kendall"]
     return (
-        f"Cannot tell which of {len(known)} judges ranks {what} most like the annotators: Kendall's tau is "
-        f"{others['kendall'].min():.2f} to {best['kendall']:.2f} (1: the same order), and the intervals of the highest "
-        "overlap."
+        f"Cannot tell which {alike} {lowest:.2f} to {highest:.2f}; 1: the same order): the highest intervals overlap."
     )
 
 
