@@ -19,9 +19,10 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy.linalg import eigh, helmert
 from scipy.special import stdtrit
-from scipy.stats import kendalltau, rankdata
+from scipy.stats import rankdata
 
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 
@@ -125,11 +126,11 @@ def agreement(first: Strengths, second: Strengths, shared: FloatArray, top: int,
         nothing = (np.nan, np.nan, np.nan)
         return RankAgreement(r, nothing, nothing, nothing, np.nan)
     k = min(top, r - 1)
-    orders = [-side.value.round(_DIGITS) for side in (x, y)]
-    places = [rankdata(order, method="min") for order in orders]
+    one, other = (pd.Series(side.value).round(_DIGITS) for side in (x, y))
+    places = [each.rank(ascending=False, method="min") for each in (one, other)]
     first_k = [place <= k for place in places]
     overlap = (first_k[0] & first_k[1]).sum() / max(each.sum() for each in first_k)
-    estimates = kendalltau(*orders).statistic, _pearson(*map(rankdata, orders)), overlap
+    estimates = [one.corr(other, "kendall"), one.rank().corr(other.rank()), float(overlap)]
     low = high = np.full(3, np.nan)
     if r >= FEWEST_RANKED and x.has_errors and y.has_errors:
         own = shared[np.ix_(both, both)]
@@ -137,13 +138,8 @@ def agreement(first: Strengths, second: Strengths, shared: FloatArray, top: int,
         drawn = _correlations(*posterior_draws(x.value, y.value, covariance, seed=seed), k)
         low, high = np.quantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=1, method="inverted_cdf")
     ends = np.minimum(low, estimates).tolist(), np.maximum(high, estimates).tolist()
-    kendall, spearman, overlap = zip(map(float, estimates), *ends, strict=True)
-    return RankAgreement(r, kendall, spearman, overlap, _pearson(*places))
-
-
-def _pearson(x: FloatArray, y: FloatArray) -> float:
-    with np.errstate(invalid="ignore"):  # NaN where a side has no spread
-        return float(np.corrcoef(x, y)[0, 1])
+    kendall, spearman, of_first = zip(estimates, *ends, strict=True)
+    return RankAgreement(r, kendall, spearman, of_first, places[0].corr(places[1]))
 
 
 def _correlations(first: FloatArray, second: FloatArray, k: int) -> FloatArray:

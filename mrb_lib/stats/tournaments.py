@@ -164,12 +164,12 @@ def complete_items(
     return found
 
 
-def _totals(pair: IntArray, values: FloatArray, shape: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
+def _totals(pair: IntArray, values: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     """Sum what responses (rows) gain beside others (columns), and count it; of A, then B, of each case."""
-    gained, total, count = values.T.ravel(), np.zeros(prod(shape)), np.zeros(prod(shape))
-    np.add.at(total, pair, np.nan_to_num(gained))
-    np.add.at(count, pair, np.isfinite(gained))
-    return total.reshape(shape), count.reshape(shape)
+    gained, out = values.T.ravel(), np.zeros((2, prod(shape)))
+    np.add.at(out[0], pair, np.nan_to_num(gained))
+    np.add.at(out[1], pair, np.isfinite(gained))
+    return out.reshape(2, *shape)
 
 
 class Chosen(NamedTuple):

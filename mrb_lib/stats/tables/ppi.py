@@ -156,8 +156,12 @@ def _of_dimension(
             drawn = order[: max(1, round((share or 1) * len(order)))]
             keep = known & np.isin(sampling.codes[cases, None], drawn)
             unseen = has & (known ^ keep if share else ~known)
-            columns = _win_rates(y, f, decided & keep, has & keep, unseen, own)
-            frames.append(pd.DataFrame(whole | columns | {"judge": range(j), "label_share": share or np.nan}))
+            made = powered_mean(y, f, decided & keep, has & keep, unseen, own)
+            counts = [mask.sum(axis=0) for mask in (decided & keep, has & keep & ~decided, unseen)]
+            columns = whole | dict(zip(_COUNTS, [*counts, len(cases) - sum(counts)], strict=True))
+            columns |= {"judge": range(j), "label_share": share or np.nan, "lambda": made.power}
+            columns |= {"n_clusters": made.helped.clusters, "largest": made.helped.largest}
+            frames.append(pd.DataFrame(columns | _rate("", made.helped) | _rate("classical_", made.classical)))
     rows, keys = pd.concat(frames), ["label_share", "judge"]
     together = rows.groupby(keys, dropna=False, as_index=False)[[*_COUNTS, "variance", "classical_variance"]].sum()
     together[_COUNTS] //= 2  # every case has two responders
@@ -180,18 +184,9 @@ def _of_dimension(
     )
 
 
-def _win_rates(
-    y: FloatArray, f: FloatArray, labelled: BoolArray, seen: BoolArray, unseen: BoolArray, sampling: Sampling
-) -> dict[str, Any]:
-    """Return the estimates for one responder, a value per judge; the arrays are those of `powered_mean`."""
-    made = powered_mean(y, f, labelled, seen, unseen, sampling)
-    n, n_seen, n_unseen = (mask.sum(axis=0) for mask in (labelled, seen, unseen))
-    columns = dict(zip(_COUNTS, (n, n_seen - n, n_unseen, len(y) - n_seen - n_unseen), strict=True))
-    columns |= {"n_clusters": made.helped.clusters, "largest": made.helped.largest, "lambda": made.power}
-    for name, e in (("", made.helped), ("classical_", made.classical)):
-        low, high, _ = intervals.t(e, 0.0)
-        columns |= {f"{name}estimate": e.value, f"{name}low": low, f"{name}high": high, f"{name}variance": e.error**2}
-    return columns
+def _rate(name: str, e: Estimate) -> dict[str, FloatArray]:
+    low, high, _ = intervals.t(e, 0.0)
+    return {f"{name}estimate": e.value, f"{name}low": low, f"{name}high": high, f"{name}variance": e.error**2}
 
 
 class Powered(NamedTuple):

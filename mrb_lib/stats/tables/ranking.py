@@ -136,7 +136,7 @@ def ranking(analysis: Analysis) -> pd.DataFrame:
     strengths, agreements = list[pd.DataFrame](), list[pd.DataFrame]()
     for d, name in enumerate(names if who.paired.any() else []):
         own = np.flatnonzero(judged & (analysis.verdicts.dimension == d))
-        sources = pd.DataFrame({"source": [GOLD, ANNOTATIONS], "judge": None})
+        sources = pd.DataFrame({"source": [GOLD, ANNOTATIONS]})
         sources = pd.concat([sources, cells.loc[own, ["judge"]].assign(source=JUDGE)], ignore_index=True)
         choices = np.stack([labels[d], annotated[d], *said[own]])
         fitted = fit(choices, who, analysis.sampling, _CLINICIANS)
