@@ -93,7 +93,7 @@ def _compare(x: tuple[float, ...], y: tuple[float, ...]) -> tuple[float, float, 
     if min(x) == max(x) or min(y) == max(y):
         return np.nan, np.nan, np.nan
     distance = 0.0
-    for sign in (1, -1):
+    for sign in (1, -1):  # equals of one side as the other has them, then the other way round
         one = sorted(range(len(x)), key=lambda i: (-x[i], -sign * y[i]))
         other = sorted(range(len(x)), key=lambda i: (-y[i], -sign * x[i]))
         distance += edit_distance(one, other) / 2
@@ -147,7 +147,7 @@ def complete_items(
         case = np.flatnonzero((size == k) & (items.a != items.b))
         names, item = np.unique(items.item[case], return_inverse=True)
         a, b = (side[case] - start[items.item[case]] for side in (items.a, items.b))
-        pair = np.concatenate([(item * k + a) * k + b, (item * k + b) * k + a])
+        pair = np.concatenate([(item * k + a) * k + b, (item * k + b) * k + a])  # A beside B, then B beside A
         shape = len(names), k, k
         labelled = divide(*_totals(pair, label[case], shape))
         won, counted = _totals(pair, (said if scores is None else scores)[case], shape)

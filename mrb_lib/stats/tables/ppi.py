@@ -97,10 +97,10 @@ def ppi(analysis: Analysis) -> pd.DataFrame:
 
     Notes
     -----
-    See `powered_mean`. Estimates are valid however wrong the judge is, if the cases seen are a
-    random sample of all. `expected_label_saving` = r^2 N / (n + N) with n cases seen and N not seen; few labels do not
-    flatter it, but a judge that knows nothing has a correlation r that is not exactly 0, and the best of several a
-    larger one: the test is of r = 0, corrected over judges. Coverage: tests/simulation/test_ppi.py; published values:
+    See `powered_mean`. Estimates are valid however wrong the judge is, if the cases seen are a random sample of all.
+    `expected_label_saving` = r^2 N / (n + N) with n cases seen and N not seen; few labels do not flatter it, but a
+    judge that knows nothing has a correlation r that is not exactly 0, and the best of several a larger one: the test
+    is of r = 0, corrected over judges. Coverage: tests/simulation/test_ppi.py; published values:
     tests/published/test_ppi.py.
     """
     verdicts, who = analysis.verdicts, responders(analysis.cases)
@@ -135,6 +135,8 @@ def _of_dimension(
 ) -> pd.DataFrame:
     """Return a row per share of the labels, judge (a position) and responder (null: all together).
 
+    `kept` is False in rows of real estimates of judges that judged no unlabelled case.
+
     Parameters
     ----------
     score, said : shapes (n,) and (n, j), what A wins by the labels and by each judge; NaN where undecided
@@ -142,21 +144,21 @@ def _of_dimension(
     """
     sampling, (n, j) = analysis.sampling, said.shape
     order = np.random.default_rng(analysis.seed).permutation(int(sampling.codes.max(initial=-1)) + 1)
-    order = order[np.isin(order, sampling.codes[seen & who.paired])]
+    order = order[np.isin(order, sampling.codes[seen & who.paired])]  # of which a share is kept
     frames, adds = [], np.zeros((n, j, len(who.names), _SUMS))
     for i, responder in enumerate(who.names):
         cases = np.flatnonzero(who.paired & ((who.a == i) | (who.b == i)))
-        own, known, turned = sampling.take(cases), seen[cases, None], (who.b == i)[cases, None]
+        clusters, known, turned = sampling.take(cases), seen[cases, None], (who.b == i)[cases, None]
         y, f = (np.where(turned, 1 - values, values) for values in (score[cases, None], said[cases]))
         has, decided, f = np.isfinite(f), np.isfinite(f + y), np.nan_to_num(f)
         adds[cases, :, i] = _products(y, f, decided, has & known)
-        whole = _correlation_columns(adds[cases, :, i], own) | {"p_value": np.nan, "responder": responder}
+        whole = _correlation_columns(adds[cases, :, i], clusters) | {"p_value": np.nan, "responder": responder}
         whole["full_estimate"] = divide(np.where(decided, y, 0.0).sum(axis=0), decided.sum(axis=0))
         for share in SHARES:
             drawn = order[: max(1, round((share or 1) * len(order)))]
             keep = known & np.isin(sampling.codes[cases, None], drawn)
             unseen = has & (known ^ keep if share else ~known)
-            made = powered_mean(y, f, decided & keep, has & keep, unseen, own)
+            made = powered_mean(y, f, decided & keep, has & keep, unseen, clusters)
             counts = [mask.sum(axis=0) for mask in (decided & keep, has & keep & ~decided, unseen)]
             columns = whole | dict(zip(_COUNTS, [*counts, len(cases) - sum(counts)], strict=True))
             columns |= {"judge": range(j), "label_share": share or np.nan, "lambda": made.power}
