@@ -237,6 +237,8 @@ class Tournament(NamedTuple):
 
 def questions(cases: pd.DataFrame) -> IntArray:
     """Return the question of each case, shape (cases,): cases with the same text and images ask the same."""
+    if "question" not in cases:
+        return np.arange(len(cases))
     keys = [cases[name].map(str) for name in ("question", "images") if name in cases]
     return pd.MultiIndex.from_arrays(keys).factorize()[0].astype(np.int64)
 

@@ -90,6 +90,7 @@ def test_questions_differ_by_their_images() -> None:
     cases = question_of("xy", "xz", "yz").assign(images=[["1.png"], ["1.png"], ["2.png"]])
     assert questions(cases).tolist() == [0, 0, 1]
     assert not tournaments(cases, questions(cases))
+    assert questions(cases[["case_id"]]).tolist() == [0, 1, 2]
 
 
 def test_repeats_are_averaged_and_questions_have_intervals() -> None:
