@@ -144,8 +144,9 @@ def ranking(analysis: Analysis) -> pd.DataFrame:
         agreements.append(_agreements(fitted, sources, analysis.seed).assign(dimension=name))
     if not strengths:
         strengths.append(pd.DataFrame({"part": [STRENGTH], "n": 0, "reason": NO_RESPONDERS}))
-    rows = pd.concat([*strengths, *agreements, _items(analysis, said, labels)], ignore_index=True)
-    return rows.assign(n_unpaired=int((~who.paired).sum()))
+    if len(cells):
+        agreements.append(_items(analysis, said, labels))
+    return pd.concat([*strengths, *agreements], ignore_index=True).assign(n_unpaired=int((~who.paired).sum()))
 
 
 def _strengths(fitted: Fitted, outcomes: FloatArray, who: Responders, sources: pd.DataFrame) -> pd.DataFrame:
