@@ -1,4 +1,7 @@
-"""Who beat whom: every label, annotation and verdict on a case as a comparison of its two responders."""
+"""Who beat whom: every label, annotation and verdict on a case as a comparison of its two responders.
+
+Comparisons have the shape (..., cases, 3): how much of each case is a choice of A, of B, and a tie.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
 from mrb_lib.stats.annotators import encode_annotations
-from mrb_lib.stats.estimation import divide
-from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_policy
-from mrb_lib.stats.panel import ABSENT, TIE, Panel, columns_used
+from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.options import check_policy
+from mrb_lib.stats.scoring import BOTH_ORDERS, read_by
+from mrb_lib.stats.verdicts import TIE, Verdicts
 from mrb_lib.tables.schema import CHOICES
 
 GOLD, ANNOTATIONS, JUDGE = "gold", "annotations", "judge"
@@ -36,69 +39,56 @@ class Responders(NamedTuple):
     paired: BoolArray
 
 
-class Source(NamedTuple):
-    """Somebody whose choices compare responders: the gold labels, all annotations, or one judge (named)."""
-
-    kind: str
-    judge: str | None
-
-
 def responders(cases: pd.DataFrame) -> Responders:
-    """Who wrote the responses; nobody, where the cases lack the columns `model_a` and `model_b`."""
-    n = len(cases)
-    if not {"model_a", "model_b"} <= set(cases.columns):
-        return Responders([], np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, dtype=bool))
-    both = pd.concat([cases["model_a"], cases["model_b"]], ignore_index=True)
-    codes, names = pd.factorize(both.astype("str").where(both.notna()), sort=True)
-    a, b = codes[:n].astype(np.int64), codes[n:].astype(np.int64)
+    """Return who wrote the responses; nobody, where the cases lack the columns `model_a` and `model_b`."""
+    both = cases.reindex(columns=["model_a", "model_b"]).astype("str")
+    codes, names = pd.factorize(pd.concat([both["model_a"], both["model_b"]]), sort=True)
+    a, b = codes.astype(np.int64).reshape(2, -1)
     paired = (a >= 0) & (b >= 0) & (a != b)
     return Responders([str(name) for name in names], np.where(paired, a, 0), np.where(paired, b, 0), paired)
 
 
 def from_labels(labels: IntArray) -> FloatArray:
-    """Gold labels as comparisons, from shape (dimensions, cases) with -1 for none to (dimensions, cases, 3).
-
-    The last axis counts choices of A, of B, and ties, here and below.
-    """
-    out: FloatArray = (labels[:, :, None] == np.arange(len(CHOICES))).astype(np.float64)
-    return out
+    """Return labels, which are -1 where there is none, as comparisons, from shape (...) to (..., 3)."""
+    return np.asarray(labels[..., None] == np.arange(len(CHOICES)), dtype=np.float64)
 
 
 def from_annotations(annotations: pd.DataFrame, cases: pd.DataFrame, dimensions: Sequence[str]) -> FloatArray:
-    """Every annotation by a person as a comparison, shape (dimensions, cases, 3)."""
+    """Return annotations by people as comparisons, one each, shape (dimensions, cases, 3)."""
     coded = encode_annotations(annotations, cases, CHOICES, list(dimensions))
-    shape = (len(dimensions), len(cases), len(CHOICES))
-    cell = np.ravel_multi_index((coded.dimension, coded.case, coded.choice), shape)
-    return np.bincount(cell, minlength=int(np.prod(shape))).astype(np.float64).reshape(shape)
+    out = np.zeros((len(dimensions), len(cases), len(CHOICES)))
+    np.add.at(out, (coded.dimension, coded.case, coded.choice), 1.0)
+    return out
 
 
-def from_verdicts(panel: Panel, policy: str) -> FloatArray:
-    """Every case that a judge answered as one comparison, shape (judges, dimensions, cases, 3).
+def from_verdicts(verdicts: Verdicts, policy: str) -> FloatArray:
+    """Return every case that a judge answered as one comparison, shape (cells, cases, 3).
 
     `balanced`, `answered`: it is shared evenly by the verdicts with a choice, whatever their order. `official`:
     by the verdict in order AB, repeat 0. `strict`: the choice that all verdicts share, else a tie. `net`: the
     response with more verdicts, else a tie. The last two need both orders. Verdicts without a choice compare nothing.
     """
     check_policy(policy)
-    used = panel.choice[..., *columns_used(panel, policy)]
-    counts = np.stack([(used == code).sum(axis=(3, 4)) for code in range(len(CHOICES))], axis=-1).astype(np.float64)
-    answers = counts.sum(axis=-1, keepdims=True)
-    if policy not in ("strict", "net"):
-        return np.asarray(np.nan_to_num(divide(counts, answers)))
+    read = read_by(verdicts, policy)
+    votes = np.stack([read.total(read.choice == choice).T for choice in range(len(CHOICES))], axis=2)
+    if policy not in BOTH_ORDERS:
+        return np.asarray(np.nan_to_num(divide(votes, votes.sum(axis=2, keepdims=True))))
     if policy == "strict":
-        rows = (used != ABSENT).sum(axis=(3, 4))[..., None]
-        winner = np.where((counts == rows).any(axis=-1), counts.argmax(axis=-1), TIE)
+        winner = np.where(votes.max(axis=2) == read.total().T, votes.argmax(axis=2), TIE)
     else:
-        lead = counts[..., A] - counts[..., B]
-        winner = np.where(lead > 0, A, np.where(lead < 0, B, TIE))
-    both = (used != ABSENT).any(axis=4).all(axis=3)
-    return from_labels(np.where(both & (answers[..., 0] > 0), winner, -1).reshape(-1, used.shape[2])).reshape(
-        counts.shape
-    )
+        winner = np.select([votes[..., A] > votes[..., B], votes[..., A] < votes[..., B]], [A, B], TIE)
+    in_both = (read.total(read.order == 0) > 0) & (read.total(read.order == 1) > 0)
+    return from_labels(np.where(in_both.T & votes.any(axis=2), winner, -1))
+
+
+def shares(outcomes: FloatArray) -> FloatArray:
+    """Return what A and B of each case win, a tie being half a win: shape (..., cases, 2), NaN where undecided."""
+    won = outcomes[..., [A, B]] + outcomes[..., [TIE]] / 2
+    return divide(won, outcomes.sum(axis=-1, keepdims=True))
 
 
 def tally(outcomes: FloatArray, who: Responders) -> tuple[FloatArray, FloatArray]:
-    """How often each responder beat and tied with each other one.
+    """Return how often each responder beat and tied with each other one.
 
     Parameters
     ----------
@@ -109,13 +99,10 @@ def tally(outcomes: FloatArray, who: Responders) -> tuple[FloatArray, FloatArray
     tuple
         Wins of the row over the column, and ties, which are symmetric; each of shape (m, responders, responders).
     """
-    r = len(who.names)
-    cases = np.flatnonzero(who.paired)
-    a, b, column = who.a[cases], who.b[cases], np.arange(len(cases))
-    shape = (r * r, len(cases))
-    forward = sparse.csr_array((np.ones(len(cases)), (a * r + b, column)), shape=shape)
-    back = sparse.csr_array((np.ones(len(cases)), (b * r + a, column)), shape=shape)
-    chosen = outcomes[:, cases]
-    wins = np.asarray(forward @ chosen[:, :, A].T + back @ chosen[:, :, B].T, dtype=np.float64)
-    ties = np.asarray((forward + back) @ chosen[:, :, TIE].T, dtype=np.float64)
-    return wins.T.reshape(-1, r, r), ties.T.reshape(-1, r, r)
+    wins, ties = np.zeros((2, len(who.names), len(who.names), len(outcomes)))
+    chosen = outcomes[:, who.paired].T
+    for one, other, choice in ((who.a, who.b, A), (who.b, who.a, B)):
+        pair = one[who.paired], other[who.paired]
+        np.add.at(wins, pair, chosen[choice])
+        np.add.at(ties, pair, chosen[TIE])
+    return np.moveaxis(wins, 2, 0), np.moveaxis(ties, 2, 0)

@@ -192,14 +192,6 @@ class Panel:
         )
 
 
-def columns_used(panel: Panel, policy: str) -> tuple[slice, slice]:
-    """The orders and repeats that a policy reads, as positions on the last two axes of `panel.choice`."""
-    if policy != "official":
-        return slice(None), slice(None)
-    first = panel.repeats.index(0) if 0 in panel.repeats else len(panel.repeats)
-    return slice(0, 1), slice(first, first + 1)
-
-
 def as_panel(
     verdicts: pd.DataFrame | Panel,
     case_ids: pd.Series,

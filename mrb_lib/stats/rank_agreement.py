@@ -6,31 +6,39 @@ noise that pulls ranks towards the middle. Intervals of ranks are instead read o
 pair (Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies 91, 476, doi:10.1093/restud/rdad006): a pair
 is *told apart* where its difference exceeds a multiple of its standard error that allows for the number of comparisons
 (Bonferroni). They hold the truth with at least 95%, near ties included. Intervals of rank correlations are quantiles
-of their posterior, from which the noise of both rankings is taken off, see `rank_posterior`.
+of their posterior, from which the noise of both rankings is taken off: responders are a sample of a population in which
+the true log strengths of the two sources are jointly normal, with unknown spreads and correlation.
 `tests/simulation/test_ranking.py` checks both.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
+import pandas as pd
+from scipy.linalg import eigh, helmert
+from scipy.special import stdtrit
+from scipy.stats import rankdata
 
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
-from mrb_lib.stats.rank_posterior import posterior_draws
 
 CONFIDENCE = 0.95
 LEAST_ERROR = 1e-9
 FEWEST_RANKED = 3
+DRAWS = 1000
 _DIGITS = 9
+_SPREADS = 5
+_GRID = np.geomspace(1e-3, 30.0, 200)
+_CORRELATIONS = np.tanh(np.linspace(-4.0, 4.0, 81))
 
 
 @dataclass(frozen=True, eq=False)
 class Strengths:
-    """Estimated log strengths of one source, and what comparing them with several others takes, made once.
+    """Estimated log strengths of one source.
 
     Attributes
     ----------
@@ -38,10 +46,6 @@ class Strengths:
     covariance : shape (r, r); NaN where unknown
     df : degrees of freedom of the standard errors
     errors : shape (r, r), the standard errors of all differences; NaN where clusters that do not differ give none
-    lacks_errors : whether some difference between two responders with a strength has no standard error
-    order : shape (pairs,), the sign of the difference of each two
-    place, mid : shape (r,), see `ranks` and `mid_ranks`
-    apart : shape (r, r), see `told_apart`, where all pairs of two sources are compared
     """
 
     value: FloatArray
@@ -49,8 +53,8 @@ class Strengths:
     df: float
 
     def of(self, kept: BoolArray) -> Strengths:
-        """The strengths of some responders."""
-        return self if kept.all() else Strengths(self.value[kept], self.covariance[np.ix_(kept, kept)], self.df)
+        """Return the strengths of some responders."""
+        return Strengths(self.value[kept], self.covariance[np.ix_(kept, kept)], self.df)
 
     @cached_property
     def errors(self) -> FloatArray:
@@ -58,100 +62,46 @@ class Strengths:
         squared = variance[:, None] + variance[None, :] - 2 * self.covariance
         return np.sqrt(np.where(squared > LEAST_ERROR**2, squared, np.nan))
 
-    @cached_property
-    def lacks_errors(self) -> bool:
-        has_error = np.isfinite(self.value) & np.isfinite(self.covariance.diagonal())
-        pairs = has_error[:, None] & has_error[None, :] & ~np.eye(len(has_error), dtype=bool)
-        return bool(np.isnan(self.errors[pairs]).any())
-
-    @cached_property
-    def order(self) -> FloatArray:
-        first, second = _pairs(len(self.value))
-        rounded = self.value.round(_DIGITS)
-        return np.sign(rounded[first] - rounded[second])
-
-    @cached_property
-    def rank(self) -> FloatArray:
-        return ranks(self.value)
-
-    @cached_property
-    def mid(self) -> FloatArray:
-        return mid_ranks(self.value)
-
-    @cached_property
-    def apart(self) -> IntArray:
-        return told_apart(self, len(self.value) * (len(self.value) - 1))
+    @property
+    def has_errors(self) -> bool:
+        """Whether all differences have a standard error."""
+        return bool(np.isfinite(self.errors[np.triu_indices(len(self.value), 1)]).all())
 
 
 class RankAgreement(NamedTuple):
-    """How far two rankings agree; the intervals are NaN where a standard error is unknown.
+    """How far two rankings agree; NaN where a side ranks fewer than two responders, or all on one place.
 
     Attributes
     ----------
     n : responders ranked by both
     kendall : tau-b of the estimated strengths, with `low` and `high` for that of the true ones; the same of
     spearman : Pearson's correlation of mid-ranks
-    overlap : share of the `k` first of one that are among the `k` first of the other
+    overlap : share of the first of one that are among the first of the other
     pearson_of_ranks : of competition ranks (1, 2, 2, 4), which differs from Spearman's where strengths are equal
-    n_told_apart : pairs of responders told apart by both, of `n_pairs`; None where a standard error is unknown
     """
 
     n: int
     kendall: tuple[float, float, float]
     spearman: tuple[float, float, float]
-    pearson_of_ranks: float
     overlap: tuple[float, float, float]
-    k: int
-    n_pairs: int
-    n_told_apart: int | None
+    pearson_of_ranks: float
 
 
-def ranks(log_strength: FloatArray) -> FloatArray:
-    """Competition ranks along the last axis, 1 for the strongest; NaN where there is no strength."""
-    return np.where(np.isfinite(log_strength), 1 + _beaten_by(log_strength)[0], np.nan)
-
-
-def mid_ranks(log_strength: FloatArray) -> FloatArray:
-    """As `ranks`, where equals share the mean of their ranks."""
-    above, level = _beaten_by(log_strength)
-    return np.where(np.isfinite(log_strength), above + (1 + level) / 2, np.nan)
-
-
-def _beaten_by(log_strength: FloatArray) -> tuple[IntArray, IntArray]:
-    """How many are stronger than each, and how many are as strong, itself included."""
-    x = np.where(np.isfinite(log_strength), log_strength.round(_DIGITS), -np.inf)
-    other, own = x[..., None, :], x[..., :, None]
-    return (other > own).sum(axis=-1), (other == own).sum(axis=-1)
+def ranks(strength: FloatArray) -> FloatArray:
+    """Return competition ranks, 1 for the strongest, of strengths of shape (r,); NaN where there is no strength."""
+    return rankdata(-strength.round(_DIGITS), method="min", nan_policy="omit")
 
 
 def rank_interval(strengths: Strengths) -> tuple[IntArray, IntArray]:
-    """The best and the worst rank that each responder may have, 1 the strongest, shape (r,).
+    """Return the best and the worst rank that each responder may have, 1 the strongest, shape (r,).
 
     The comparisons that one responder is in are right together, so that each interval alone holds its responder's rank
-    with at least 95%.
+    with at least 95%. A difference without a standard error, because all clusters say the same, is unknown.
     """
-    return _rank_interval(told_apart(strengths, max(len(strengths.value) - 1, 1)))
-
-
-def _rank_interval(apart: IntArray) -> tuple[IntArray, IntArray]:
-    stronger = apart > 0
-    return (1 + stronger.sum(axis=0)).astype(np.int64), (len(apart) - stronger.sum(axis=1)).astype(np.int64)
-
-
-def told_apart(strengths: Strengths, comparisons: int) -> IntArray:
-    """1 where the row is stronger than the column, -1 where weaker, 0 where they are not told apart, shape (r, r).
-
-    A difference whose standard error is 0, because all clusters say the same, is not certain: it is unknown.
-    """
-    gap = strengths.value[:, None] - strengths.value[None, :]
-    far = np.abs(gap) > _critical(comparisons, strengths.df) * strengths.errors
-    return np.where(far, np.sign(gap), 0.0).astype(np.int64)
-
-
-@lru_cache(maxsize=1024)
-def _critical(comparisons: int, df: float) -> float:
-    """Student's quantile that so many two-sided comparisons pass together by chance with at most 5% (Bonferroni)."""
-    return float(special.stdtrit(df, 1 - (1 - CONFIDENCE) / (2 * comparisons)))
+    r = len(strengths.value)
+    level = 1 - (1 - CONFIDENCE) / (2 * max(r - 1, 1))
+    stronger = strengths.value[:, None] - strengths.value > stdtrit(strengths.df, level) * strengths.errors
+    return 1 + stronger.sum(axis=0), r - stronger.sum(axis=1)
 
 
 def agreement(first: Strengths, second: Strengths, shared: FloatArray, top: int, *, seed: int = 0) -> RankAgreement:
@@ -161,72 +111,107 @@ def agreement(first: Strengths, second: Strengths, shared: FloatArray, top: int,
     ----------
     first, second : strengths of the same r responders; those that either lacks are left out
     shared : shape (r, r), the covariance of the errors of `first` (rows) with those of `second` (columns)
-    top : k of the overlap; at most the number of responders less one
+    top : the number of first responders whose overlap is measured; at most the number of responders less one
     seed : of the draws behind the intervals
-
-    Returns
-    -------
-    RankAgreement; NaN with fewer than two responders, or where a source has all strengths equal; intervals are NaN with
-        fewer than three, and where a standard error is unknown, as `n_told_apart` is
 
     Notes
     -----
     An interval is of the correlation (or overlap) of the *true* strengths: the central 95% of its posterior, extended
-    to the estimate where that lies outside. Kendall (1938), Biometrika 30, 81, tau-b as in scipy.
+    to the estimate where that lies outside. It is NaN with fewer than three responders, and where a standard error is
+    unknown. Kendall (1938), Biometrika 30, 81, tau-b.
     """
     both = np.isfinite(first.value) & np.isfinite(second.value)
-    x, y, shared = first.of(both), second.of(both), shared[np.ix_(both, both)]
-    r = int(both.sum())
-    n_pairs, k = r * (r - 1) // 2, max(min(top, r - 1), 0)
+    x, y, r = first.of(both), second.of(both), int(both.sum())
     if r < 2:
         nothing = (np.nan, np.nan, np.nan)
-        return RankAgreement(r, nothing, nothing, np.nan, nothing, k, n_pairs, 0)
-    in_x, in_y = x.rank <= k, y.rank <= k
-    estimates = (
-        _cosine(x.order, y.order),
-        _cosine(x.mid - x.mid.mean(), y.mid - y.mid.mean()),
-        float((in_x & in_y).sum() / max(in_x.sum(), in_y.sum())),
-    )
-    known = np.isfinite(x.covariance).all() and np.isfinite(y.covariance).all()
-    has_errors = bool(known and not (x.lacks_errors or y.lacks_errors))
-    bounds = np.full((2, 3), np.nan)
-    if has_errors and r >= FEWEST_RANKED:
-        covariance = np.block([[x.covariance, shared], [shared.T, y.covariance]])
+        return RankAgreement(r, nothing, nothing, nothing, np.nan)
+    k = min(top, r - 1)
+    one, other = (pd.Series(side.value).round(_DIGITS) for side in (x, y))
+    places = [each.rank(ascending=False, method="min") for each in (one, other)]
+    first_k = [place <= k for place in places]
+    overlap = (first_k[0] & first_k[1]).sum() / max(each.sum() for each in first_k)
+    estimates = [one.corr(other, "kendall"), one.rank().corr(other.rank()), float(overlap)]
+    low = high = np.full(3, np.nan)
+    if r >= FEWEST_RANKED and x.has_errors and y.has_errors:
+        own = shared[np.ix_(both, both)]
+        covariance = np.block([[x.covariance, own], [own.T, y.covariance]])
         drawn = _correlations(*posterior_draws(x.value, y.value, covariance, seed=seed), k)
-        bounds = np.quantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=1, method="inverted_cdf")
-        bounds[0], bounds[1] = np.fmin(bounds[0], estimates), np.fmax(bounds[1], estimates)
-    kendall, spearman, overlap = (
-        (value, float(low), float(high)) for value, low, high in zip(estimates, *bounds, strict=True)
-    )
-    return RankAgreement(
-        n=r,
-        kendall=kendall,
-        spearman=spearman,
-        pearson_of_ranks=_cosine(x.rank - x.rank.mean(), y.rank - y.rank.mean()),
-        overlap=overlap,
-        k=k,
-        n_pairs=n_pairs,
-        n_told_apart=int((x.apart * y.apart)[_pairs(r)].astype(bool).sum()) if has_errors else None,
-    )
+        low, high = np.quantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=1, method="inverted_cdf")
+    ends = np.minimum(low, estimates).tolist(), np.maximum(high, estimates).tolist()
+    kendall, spearman, of_first = zip(estimates, *ends, strict=True)
+    return RankAgreement(r, kendall, spearman, of_first, places[0].corr(places[1]))
 
 
 def _correlations(first: FloatArray, second: FloatArray, k: int) -> FloatArray:
-    """Kendall's, Spearman's and the overlap of the k first of draws without ties, from (n, r) twice to (3, n)."""
+    """Return tau, rho and the overlap of the k first of draws without ties, from (n, r) twice to (3, n)."""
     r = first.shape[1]
-    i, j = _pairs(r)
-    tau = (((first[:, i] > first[:, j]) == (second[:, i] > second[:, j])).mean(axis=1)) * 2 - 1
-    rank = [np.argsort(np.argsort(-drawn, axis=1), axis=1) for drawn in (first, second)]
-    rho = 1 - 6 * ((rank[0] - rank[1]) ** 2).sum(axis=1) / (r**3 - r)
-    return np.stack([tau, rho, ((rank[0] < k) & (rank[1] < k)).sum(axis=1) / k])
+    i, j = np.triu_indices(r, 1)
+    tau = 2 * ((first[:, i] > first[:, j]) == (second[:, i] > second[:, j])).mean(axis=1) - 1
+    places = [np.argsort(np.argsort(-drawn, axis=1), axis=1) for drawn in (first, second)]
+    rho = 1 - 6 * ((places[0] - places[1]) ** 2).sum(axis=1) / (r**3 - r)
+    return np.stack([tau, rho, ((places[0] < k) & (places[1] < k)).sum(axis=1) / k])
 
 
-@lru_cache(maxsize=64)
-def _pairs(r: int) -> tuple[IntArray, IntArray]:
-    """The first and the second of each two of r responders."""
-    first, second = np.triu_indices(r, 1)
-    return first, second
+def posterior_draws(
+    first: FloatArray, second: FloatArray, covariance: FloatArray, *, seed: int = 0
+) -> tuple[FloatArray, FloatArray]:
+    """Draw the true log strengths of two sources from their posterior, each of shape (DRAWS, r).
+
+    Parameters
+    ----------
+    first, second : shape (r,), estimated log strengths of the same responders, r at least 3
+    covariance : shape (2r, 2r), of the estimates of `first`, then `second`; errors may be shared, as by cases
+
+    Notes
+    -----
+    A priori the two spreads are uniform (Gelman 2006, doi:10.1214/06-BA117A) and the arc sine of the correlation is,
+    which unlike the correlation itself gives agreement of nearly 1 its due (`tests/simulation/test_ranking.py`). The
+    posterior of the three is summed over a grid: spreads at quantiles of what each source alone says, correlations
+    finely; strengths are drawn given them by Matheron's rule. Only differences within a source are used.
+    """
+    r, k = len(first), len(first) - 1
+    contrast = helmert(r)
+    both = np.kron(np.eye(2), contrast)
+    y, noise = both @ np.concatenate([first, second]), both @ covariance @ both.T
+    noise = (noise + noise.T) / 2
+    swapped = np.roll(np.arange(2 * k), k)
+    swap = np.eye(2 * k)[swapped]
+    weights, cells = [], []
+    for (one, of_one), (other, of_other) in product(_spreads(y[:k], noise[:k, :k]), _spreads(y[k:], noise[k:, k:])):
+        spread = np.repeat([one, other], k)
+        # In this basis noise and truth together are diagonal whatever the correlation, of which there are many.
+        shift, basis = eigh(swap * np.outer(spread, spread), noise + np.diag(spread**2))
+        scale = 1 + _CORRELATIONS[:, None] * shift
+        misfit = (np.log(scale) + (y @ basis) ** 2 / scale).sum(axis=1) / 2
+        weights.append(np.linalg.slogdet(basis)[1] - misfit - of_one - of_other)
+        cells.append((spread, basis, scale))
+    # The arcsine density, where correlations are evenly spaced on Fisher's scale.
+    share = np.exp(weights - np.max(weights)) * np.sqrt(1 - _CORRELATIONS**2)
+    position = np.searchsorted(share.cumsum() / share.sum(), (np.arange(DRAWS) + 0.5) / DRAWS)
+    cell_of, rho_of = np.divmod(np.minimum(position, share.size - 1), len(_CORRELATIONS))
+    normal, truth = np.random.default_rng([seed, r]).standard_normal((2, DRAWS, 2 * k))
+    value, vectors = np.linalg.eigh(noise)
+    error = normal @ (vectors * np.sqrt(np.maximum(value, 0.0))).T
+    for cell in np.unique(cell_of):
+        here = cell_of == cell
+        spread, basis, scale = cells[cell]
+        rho = _CORRELATIONS[rho_of[here], None]
+        true = truth[here]
+        true[:, k:] = rho * true[:, :k] + np.sqrt(1 - rho**2) * true[:, k:]
+        true *= spread
+        back = spread * ((y - true - error[here]) @ basis / scale[rho_of[here]] @ basis.T)
+        truth[here] = true + spread * (back + rho * back[:, swapped])
+    return truth[:, :k] @ contrast, truth[:, k:] @ contrast
 
 
-def _cosine(x: FloatArray, y: FloatArray) -> float:
-    scale = float(np.sqrt((x @ x) * (y @ y)))
-    return float(x @ y) / scale if scale > 0 else np.nan
+def _spreads(y: FloatArray, noise: FloatArray) -> list[tuple[float, float]]:
+    """Return equally probable spreads of the true values that `y` estimates, with the log likelihood of `y` at each."""
+    value, vectors = np.linalg.eigh(noise)
+    value, z = np.maximum(value, 0.0), vectors.T @ y
+    grid = _GRID * np.sqrt(max(float(y @ y) / len(y), float(value.mean())))
+    total = value + grid[:, None] ** 2
+    log_likelihood = -0.5 * (np.log(total) + z**2 / total).sum(axis=1)
+    share = np.exp(log_likelihood - log_likelihood.max()) * grid
+    below = (np.cumsum(share) - share / 2) / share.sum()
+    spread = np.interp((np.arange(_SPREADS) + 0.5) / _SPREADS, below, np.log(grid))
+    return list(zip(np.exp(spread), np.interp(spread, np.log(grid), log_likelihood), strict=True))

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mrb_lib.stats.estimation import FloatArray, IntArray, divide
 
 MOST_PERMUTATIONS = 199
-_ROUNDING = 5e-13
+_DIGITS = 12
 
 
 def kendall(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return Kendall's tau-b between columns of values, shape (judges, m) both; NaN where all values are equal."""
-    same, untied_1, untied_2 = np.zeros((3, first.shape[1]), dtype=np.int64)
-    for i in range(len(first) - 1):
-        one, two = (_order(values[i], values[i + 1 :]) for values in (first, second))
-        same += (one * two).sum(axis=0, dtype=np.int16)
-        untied_1 += (one * one).sum(axis=0, dtype=np.int16)
-        untied_2 += (two * two).sum(axis=0, dtype=np.int16)
-    return np.asarray(divide(same.astype(np.float64), np.sqrt(untied_1.astype(np.float64) * untied_2)))
-
-
-def _order(value: FloatArray, others: FloatArray) -> NDArray[np.int8]:
-    """Return 1 where a value is above another, -1 where below, 0 where only rounding could tell them apart."""
-    difference = value - others
-    return (difference > _ROUNDING).view(np.int8) - (difference < -_ROUNDING).view(np.int8)
+    i, j = np.triu_indices(len(first), 1)
+    one, two = (np.sign(np.round(values[i] - values[j], _DIGITS)) for values in (first, second))
+    return divide((one * two).sum(axis=0), np.sqrt((one**2).sum(axis=0) * (two**2).sum(axis=0)))
 
 
 def straddles(member: IntArray, codes: IntArray) -> bool:

@@ -11,7 +11,7 @@ import pytest
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.estimation import Sampling
-from mrb_lib.stats.prediction_powered import Powered, powered_mean
+from mrb_lib.stats.tables.ppi import Powered, powered_mean
 from tests.stats.small_tables import cases_of, gold_of, rows_of, verdicts_of
 
 AGREE = {"good": 0.85, "fair": 0.7, "noise": 0.5, "contrary": 0.2}

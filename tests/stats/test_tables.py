@@ -47,8 +47,8 @@ PROMISED = {
     "groups": "group_1 group_2 dimension subfield n_judges_1 n_judges_2 difference low high p_value p_adjusted",
     "contamination": "judge dimension cutoff n_before accuracy_before accuracy_before_low n_after accuracy_after "
     "difference low high p_value p_adjusted n_undated reason",
-    "best_of_n": "judge dimension pick_by best_of n_items utility regret regret_low regret_high regret_random "
-    "regret_worst gain_share reason",
+    "best_of_n": "judge dimension pick_by best_of n_items regret regret_low regret_high regret_random gain_share "
+    "reason",
     "ratings": "judge dimension n coverage "
     + " ".join(
         f"{name} {name}_low {name}_high"

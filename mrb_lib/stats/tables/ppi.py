@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import Column, estimated, shared, table
-from mrb_lib.stats.comparisons import NO_RESPONDERS, A, Responders, from_verdicts, responders
+from mrb_lib.stats.comparisons import NO_RESPONDERS, Responders, from_labels, from_verdicts, responders, shares
 from mrb_lib.stats.contrasts import ALPHA, score_test
-from mrb_lib.stats.estimation import BoolArray, FloatArray, Sampling, divide, estimate
+from mrb_lib.stats.estimation import (
+    BoolArray,
+    Estimate,
+    FloatArray,
+    Quantity,
+    Sampling,
+    divide,
+    estimate,
+    mean,
+)
 from mrb_lib.stats.multiplicity import adjust_families
-from mrb_lib.stats.options import code
-from mrb_lib.stats.panel import TIE
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent
-from mrb_lib.stats.prediction_powered import correlation, powered_mean
 
 ESTIMATE, WHAT_IF = "estimate", "what_if"
 SHARES: Final = (None, 0.1, 0.2, 0.5)
@@ -25,27 +32,23 @@ SHARES: Final = (None, 0.1, 0.2, 0.5)
 KEPT: Final = 0.2
 """The share that the sentence speaks of."""
 NO_LABELS: Final = "fewer than two labelled cases have a verdict"
-NO_VERDICTS: Final = "there is no verdict"
-ALL_LABELLED: Final = "no case without a label has a verdict: the estimate is the classical one"
-NO_HIDDEN: Final = "no label is hidden"
-_COUNTS: Final = ("n_labelled", "n_undecided", "n_unlabelled", "n_excluded")
+NO_SAVING: Final = "the labels alone have no interval that verdicts could shorten"
+_COUNTS: Final = ["n_labelled", "n_undecided", "n_unlabelled", "n_excluded"]
 _PPI = "Angelopoulos et al. 2023, arXiv 2311.01453"
+_SUMS, _NO_SPREAD = 8, 1e-9
 
 
 def sentence(rows: pd.DataFrame) -> str:
     """Say how many labels the verdicts save, where their correlation with the labels is significantly above 0."""
-    own, where = main_rows(rows), opening(main_dimension(rows))
-    whole = own[own["responder"].isna()]
+    whole, where = main_rows(rows), opening(main_dimension(rows))
+    whole = whole[whole["responder"].isna()]
     real = whole[whole["part"] == ESTIMATE]
     known = (whole[whole["label_share"] == KEPT] if real.empty else real).dropna(subset="expected_label_saving")
-    if known.empty:
-        return f"{where}, cannot tell how many of the annotators' labels verdicts would save."
     useful = known[(known["p_adjusted"] <= ALPHA) & (known["correlation"] > 0)]
     if useful.empty:
-        none = "the judge's verdicts are not" if len(known) == 1 else f"none of the {len(known)} judges' verdicts are"
         return (
-            f"{where}, cannot tell whether verdicts would save any of the annotators' labels: {none} significantly "
-            "correlated with the labels."
+            f"{where}, cannot tell whether verdicts would save any of the annotators' labels: "
+            f"none of {len(known)} judges correlates significantly with them."
         )
     best = useful.nlargest(1, "expected_label_saving").iloc[0]
     condition = f"with {KEPT:.0%} of the labelled cases labelled, " if real.empty else ""
@@ -75,7 +78,7 @@ def sentence(rows: pd.DataFrame) -> str:
         Column("classical_estimate", "win rate by labels alone", "share 0-1", ends=("classical_low", "classical_high")),
         Column("full_estimate", "win rate by all labels, those hidden too", "share 0-1"),
         Column("lambda", "weight given to the judge", "share 0-1", _PPI),
-        Column("effective_n", "labels that the classical interval would need to be as narrow"),
+        Column("effective_n", "labels that the classical interval would need to be as narrow", null=NO_SAVING),
         Column("label_saving", "share of these labels that the verdicts save, in this very sample"),
         estimated("expected_label_saving", "saving to expect of the correlation and the numbers of cases"),
         Column("correlation", "of verdicts and labels, over all labelled cases", "coefficient", "Pearson 1895"),
@@ -94,164 +97,183 @@ def ppi(analysis: Analysis) -> pd.DataFrame:
 
     Notes
     -----
-    See `mrb_lib.stats.prediction_powered`. Estimates are valid however wrong the judge is, if the cases seen are a
-    random sample of all. `expected_label_saving` = r^2 N / (n + N) with n cases seen and N not seen; few labels do not
-    flatter it, but a judge that knows nothing has a correlation r that is not exactly 0, and the best of several a
-    larger one: the test is of r = 0, corrected over judges. Coverage: tests/simulation/test_ppi.py; published values:
+    See `powered_mean`. Estimates are valid however wrong the judge is, if the cases seen are a random sample of all.
+    `expected_label_saving` = r^2 N / (n + N) with n cases seen and N not seen; few labels do not flatter it, but a
+    judge that knows nothing has a correlation r that is not exactly 0, and the best of several a larger one: the test
+    is of r = 0, corrected over judges. Coverage: tests/simulation/test_ppi.py; published values:
     tests/published/test_ppi.py.
     """
-    panel, who = analysis.panel, responders(analysis.cases)
-    if panel is None or not who.names:
-        return pd.DataFrame([{"n": 0, "reason": NO_VERDICTS if panel is None else NO_RESPONDERS}])
-    choices, judged = from_verdicts(panel, analysis.policy), np.asarray(panel.judged().any(axis=2))
-    said = np.where(choices.sum(axis=3) > 0, choices[..., A] + choices[..., TIE] / 2, np.nan)
-    score = np.where(analysis.labels < 0, np.nan, np.array([1.0, 0.0, 0.5])[analysis.labels])
-    undecided = _undecided(analysis)
+    verdicts, who = analysis.verdicts, responders(analysis.cases)
+    if not who.paired.any():
+        return pd.DataFrame([{"n": 0, "reason": NO_RESPONDERS}])
+    judged = (verdicts.total() > 0).any(axis=0)
+    said = shares(from_verdicts(verdicts, analysis.policy))[..., 0]
+    score = shares(from_labels(analysis.labels.T))[..., 0]
+    gold = analysis.gold.reindex(columns=["case_id", "dimension", "n_annotators"])
+    asked = gold.pivot(index="case_id", columns="dimension", values="n_annotators").reindex(analysis.cases["case_id"])
+    seen = np.isfinite(score) | (asked.reindex(columns=analysis.names).fillna(0).to_numpy(np.float64).T > 0)
     frames = []
     for d, name in enumerate(analysis.names):
-        own, seen = np.flatnonzero(judged[:, d]), np.isfinite(score[:, d]) | undecided[:, d]
-        judges = [panel.judges[j] for j in own]
-        if not len(own) or np.isfinite(score[who.paired, d]).sum() < 2:
-            frames.append(pd.DataFrame([{"n": 0, "reason": NO_LABELS if len(own) else NO_VERDICTS, "dimension": name}]))
-            continue
-        data = _sides(score[:, d], said[own, d].T, seen, who)
-        whole = _correlations(data, analysis.sampling)
-        for share in SHARES:
-            single = _win_rates(data, share, analysis.sampling, analysis.seed)
-            rows = pd.concat([single, _together(single)], ignore_index=True)
-            rows = rows.merge(whole, on=["judge", "responder"], how="left").sort_values("judge", kind="stable")
-            frames.append(_with_savings(rows, judges, who.names).assign(dimension=name, label_share=share))
-    rows = pd.concat(frames, ignore_index=True).assign(n_unpaired=int((~who.paired).sum()))
-    return _corrected(rows, analysis)
+        own = np.flatnonzero(judged & (verdicts.dimension == d))
+        if len(own) and np.isfinite(score[d, who.paired]).sum() >= 2:
+            rows = _of_dimension(score[d], said[own].T, seen[d], who, analysis)
+            rows["judge"] = verdicts.cells["judge"].to_numpy()[own][rows["judge"]]
+        else:
+            rows = pd.DataFrame({"n": [0], "reason": NO_LABELS, "label_share": np.nan, "p_value": np.nan, "kept": True})
+        frames.append(rows.assign(dimension=name))
+    rows = pd.concat(frames, ignore_index=True)
+    within = ["label_share", "dimension"][: 1 + (analysis.family == "dimension")]
+    numbers = np.asarray(rows.groupby(within, dropna=False).ngroup(), dtype=np.int64)
+    p = np.asarray(rows["p_value"], dtype=np.float64)
+    adjusted, size = adjust_families(p, numbers, analysis.correction or "holm")
+    rows = rows.assign(p_adjusted=adjusted, family=np.where(np.isnan(p), np.nan, size))
+    return rows[rows["kept"].astype(bool)].assign(n_unpaired=int((~who.paired).sum()))
 
 
-class _Sides(NamedTuple):
-    """Labels and predictions of one dimension from the side of each of r responders, for n cases and j judges.
+def _of_dimension(
+    score: FloatArray, said: FloatArray, seen: BoolArray, who: Responders, analysis: Analysis
+) -> pd.DataFrame:
+    """Return a row per share of the labels, judge (a position) and responder (null: all together).
 
-    Attributes
+    `kept` is False in rows of real estimates of judges that judged no unlabelled case.
+
+    Parameters
     ----------
-    y : shape (n, 1, r), the labels
-    f : shape (n, j, r), what the judges say
-    has : shape (n, j, r), whether the case is of the responder and there is a verdict
-    of : shape (n, r), whether the case is of the responder
-    decided, seen : shape (n,), whether there is a label, and whether annotators saw the case
+    score, said : shapes (n,) and (n, j), what A wins by the labels and by each judge; NaN where undecided
+    seen : shape (n,), whether annotators saw the case
     """
-
-    y: FloatArray
-    f: FloatArray
-    has: BoolArray
-    of: BoolArray
-    decided: BoolArray
-    seen: BoolArray
-
-
-def _sides(score: FloatArray, said: FloatArray, seen: BoolArray, who: Responders) -> _Sides:
-    names = np.arange(len(who.names))
-    side = np.where(who.paired[:, None], (who.a[:, None] == names) * 1.0 - (who.b[:, None] == names), 0.0)
-    y, f = (np.nan_to_num(values, nan=0.5)[:, :, None] - 0.5 for values in (score[:, None], said))
-    has = (side != 0)[:, None] & np.isfinite(said)[:, :, None]
-    return _Sides(0.5 + side[:, None] * y, 0.5 + side[:, None] * f, has, side != 0, np.isfinite(score), seen)
-
-
-def _correlations(data: _Sides, sampling: Sampling) -> pd.DataFrame:
-    """Return the correlation of verdicts and labels, a row a judge (position) and responder; -1 for all together."""
-    n, j, r = data.f.shape
-    y, labelled = np.broadcast_to(data.y, data.f.shape), data.has & data.decided[:, None, None]
-    arrays = y, data.f, labelled, data.has & data.seen[:, None, None]
-    judge, responder = np.divmod(np.arange(j * r), r)
-    frames = []
-    for shape, names in (((n, j * r, 1), (judge, responder)), ((n, j, r), (np.arange(j), np.full(j, -1)))):
-        e = estimate(correlation(*(each.reshape(shape) for each in arrays)), sampling)
-        ends, columns = intervals.t(e), dict(zip(("judge", "responder"), names, strict=True))
-        made = {"correlation": e.value, "r_low": ends.low, "r_high": ends.high, "p_value": score_test(e)}
-        frames.append(pd.DataFrame(columns | made))
-    frames[0]["p_value"] = np.nan
-    return pd.concat(frames, ignore_index=True)
-
-
-def _win_rates(data: _Sides, share: float | None, sampling: Sampling, seed: int) -> pd.DataFrame:
-    """Return the estimates from a share of the labels, a row a judge and responder (positions)."""
-    keep, hidden = data.seen, ~data.seen
-    if share is not None:
-        order = np.random.default_rng(seed).permutation(int(sampling.codes.max(initial=-1)) + 1)
-        own = order[np.isin(order, sampling.codes[data.seen & data.of.any(axis=1)])]
-        keep = data.seen & np.isin(sampling.codes, own[: max(1, round(share * len(own)))])
-        hidden = data.seen & ~keep
-    frames = []
-    for r in range(data.of.shape[1]):
-        at = np.flatnonzero(data.of[:, r])
-        y, f, has, clusters = data.y[at, :, r], data.f[at, :, r], data.has[at, :, r], sampling.take(at)
-        labelled, every, seen, unseen = (
-            has & mask[at, None] for mask in (data.decided & keep, data.decided, keep, hidden)
-        )
-        made = powered_mean(y, f, labelled, seen, unseen, clusters)
-        n, n_seen, n_unseen = (mask.sum(axis=0) for mask in (labelled, seen, unseen))
-        columns = {
-            "judge": np.arange(f.shape[1]),
-            "responder": r,
-            "n_labelled": n,
-            "n_undecided": n_seen - n,
-            "n_unlabelled": n_unseen,
-            "n_excluded": len(at) - n_seen - n_unseen,
-            "n_clusters": made.helped.clusters,
-            "largest": made.helped.largest,
-            "full_estimate": np.nan if share is None else divide((y * every).sum(axis=0), every.sum(axis=0)),
-            "lambda": made.power,
-            "reason": [None if count >= 2 else NO_LABELS for count in n],
-        }
-        for name, e in (("", made.helped), ("classical_", made.classical)):
-            low, high, _ = intervals.t(e, 0.0)
-            of_name = {"estimate": e.value, "low": low, "high": high, "variance": e.error**2}
-            columns |= {f"{name}{column}": values for column, values in of_name.items()}
-        frames.append(pd.DataFrame(columns))
-    rows = pd.concat(frames, ignore_index=True).assign(part=ESTIMATE if share is None else WHAT_IF)
-    none = rows["reason"].isna() & (rows["n_unlabelled"] == 0)
-    rows["reason"] = rows["reason"].mask(none, ALL_LABELLED if share is None else NO_HIDDEN)
-    return rows
-
-
-def _together(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return one row a judge, of all responders: variances are added, and a case counts once."""
-    known = rows.assign(**{name: rows[name].fillna(0.0) for name in ("variance", "classical_variance")})
-    sums = known.groupby(["part", "judge"], as_index=False)[[*_COUNTS, "variance", "classical_variance"]].sum()
-    sums[list(_COUNTS)] //= 2
-    return sums.assign(responder=-1)
-
-
-def _with_savings(rows: pd.DataFrame, judges: list[str], names: list[str]) -> pd.DataFrame:
-    """Add what verdicts save, and put names for positions; leave out estimates of judges with nothing unlabelled."""
+    sampling, (n, j) = analysis.sampling, said.shape
+    order = np.random.default_rng(analysis.seed).permutation(int(sampling.codes.max(initial=-1)) + 1)
+    order = order[np.isin(order, sampling.codes[seen & who.paired])]  # of which a share is kept
+    frames, adds = [], np.zeros((n, j, len(who.names), _SUMS))
+    for i, responder in enumerate(who.names):
+        cases = np.flatnonzero(who.paired & ((who.a == i) | (who.b == i)))
+        clusters, known, turned = sampling.take(cases), seen[cases, None], (who.b == i)[cases, None]
+        y, f = (np.where(turned, 1 - values, values) for values in (score[cases, None], said[cases]))
+        has, decided, f = np.isfinite(f), np.isfinite(f + y), np.nan_to_num(f)
+        adds[cases, :, i] = _products(y, f, decided, has & known)
+        whole = _correlation_columns(adds[cases, :, i], clusters) | {"p_value": np.nan, "responder": responder}
+        whole["full_estimate"] = divide(np.where(decided, y, 0.0).sum(axis=0), decided.sum(axis=0))
+        for share in SHARES:
+            drawn = order[: max(1, round((share or 1) * len(order)))]
+            keep = known & np.isin(sampling.codes[cases, None], drawn)
+            unseen = has & (known ^ keep if share else ~known)
+            made = powered_mean(y, f, decided & keep, has & keep, unseen, clusters)
+            counts = [mask.sum(axis=0) for mask in (decided & keep, has & keep & ~decided, unseen)]
+            columns = whole | dict(zip(_COUNTS, [*counts, len(cases) - sum(counts)], strict=True))
+            columns |= {"judge": range(j), "label_share": share or np.nan, "lambda": made.power}
+            columns |= {"n_clusters": made.helped.clusters, "largest": made.helped.largest}
+            frames.append(pd.DataFrame(columns | _rate("", made.helped) | _rate("classical_", made.classical)))
+    rows, keys = pd.concat(frames), ["label_share", "judge"]
+    together = rows.groupby(keys, dropna=False, as_index=False)[[*_COUNTS, "variance", "classical_variance"]].sum()
+    together[_COUNTS] //= 2  # every case has two responders
+    of_all = pd.DataFrame(_correlation_columns(adds.reshape(n, j, -1), sampling))
+    rows = pd.concat([rows, together.join(of_all, on="judge")], ignore_index=True)
+    rows = rows.sort_values(keys, na_position="first", kind="stable")
+    n_labelled, n_undecided, n_unlabelled = (rows[name].to_numpy(np.float64) for name in _COUNTS[:3])
     ratio = divide(rows["variance"].to_numpy(), rows["classical_variance"].to_numpy())
-    total = rows[["n_labelled", "n_undecided", "n_unlabelled"]].sum(axis=1).to_numpy()
-    share = divide(rows["n_unlabelled"].to_numpy(), total)
-    saved = {
-        f"expected_label_saving{end}": np.clip(rows[of], 0.0, None) ** 2 * share
-        for end, of in (("", "correlation"), ("_low", "r_low"), ("_high", "r_high"))
-    }
-    rows = rows.assign(effective_n=divide(rows["n_labelled"].to_numpy(), ratio), label_saving=1 - ratio, **saved)
-    helps = rows.groupby("judge")["n_unlabelled"].transform("sum") > 0
-    rows = rows[helps | (rows["part"] == WHAT_IF)]
-    responder = pd.Series([*names, None], dtype=object).iloc[rows["responder"]].to_numpy()
-    return rows.assign(judge=np.array(judges, dtype=object)[rows["judge"]], responder=responder)
+    gain = divide(n_unlabelled, n_labelled + n_undecided + n_unlabelled)
+    saved = {f"expected_label_saving{end}": rows[f"r{end}"].clip(lower=0) ** 2 * gain for end in ("", "_low", "_high")}
+    is_real = rows["label_share"].isna()
+    return rows.assign(
+        part=np.where(is_real, ESTIMATE, WHAT_IF),
+        full_estimate=rows["full_estimate"].mask(is_real),
+        correlation=rows["r"],
+        effective_n=divide(n_labelled, ratio),
+        label_saving=1 - ratio,
+        kept=~is_real | (rows.groupby(keys, dropna=False)["n_unlabelled"].transform("sum") > 0),
+        **saved,
+    )
 
 
-def _corrected(rows: pd.DataFrame, analysis: Analysis) -> pd.DataFrame:
-    """Correct the test of each judge over all judges; it is the same in all rows of the judge."""
-    if "p_value" not in rows:
-        return rows
-    keys = ["dimension", "judge"]
-    tests = rows[rows["p_value"].notna()].drop_duplicates(keys)
-    numbers = pd.factorize(tests["dimension"])[0] * (analysis.family == "dimension")
-    p, size = adjust_families(tests["p_value"].to_numpy(), numbers, analysis.correction or "holm")
-    rows = rows.merge(tests[keys].assign(p_adjusted=p, family=size), on=keys, how="left")
-    rows[["p_adjusted", "family"]] = rows[["p_adjusted", "family"]].where(rows["p_value"].notna())
-    return rows
+def _rate(name: str, e: Estimate) -> dict[str, FloatArray]:
+    low, high, _ = intervals.t(e, 0.0)
+    return {f"{name}estimate": e.value, f"{name}low": low, f"{name}high": high, f"{name}variance": e.error**2}
 
 
-def _undecided(analysis: Analysis) -> BoolArray:
-    """Return the cases that annotators saw and did not decide, shape (cases, dimensions)."""
-    gold, out = analysis.gold, np.zeros(analysis.labels.shape, dtype=bool)
-    if "n_annotators" in gold:
-        rows = gold[gold["choice"].isna() & (gold["n_annotators"] > 0) & gold["dimension"].isin(analysis.names)]
-        cases = code(rows["case_id"], analysis.cases["case_id"], "case_id")
-        out[cases, code(rows["dimension"], analysis.names, "dimension")] = True
-    return out
+class Powered(NamedTuple):
+    """Means in m cells with the help of predictions and from the labels alone; `power` (lambda) weighs the help."""
+
+    helped: Estimate
+    classical: Estimate
+    power: FloatArray
+
+
+def powered_mean(
+    score: FloatArray,
+    predicted: FloatArray,
+    labelled: BoolArray,
+    seen: BoolArray,
+    unseen: BoolArray,
+    sampling: Sampling,
+) -> Powered:
+    """Estimate mean labels from the cases that annotators saw and predictions on these and the others.
+
+    Parameters
+    ----------
+    score : shape (n, 1) or (n, m), the labels; read where labelled
+    predicted : shape (n, m), read where seen or unseen
+    labelled, seen, unseen : shape (n, m); a case that is seen and not labelled was not decided
+
+    Notes
+    -----
+    Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453: the mean label plus lambda times the mean prediction on unseen
+    cases less that on seen ones. Undecided cases have no label, but as many are among the unseen. lambda is the paper's
+    plug-in, or with clusters of several cases the value of least variance over clusters; it is kept between 0 and 1 and
+    taken as known. The part of the variance that the labels make is CR2's.
+    """
+    y = np.where(labelled, score, 0.0)
+    columns = [y, labelled, predicted * seen, seen, predicted * unseen, unseen]
+    adds = np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=2)
+    by_y, by_f = _moves(y, labelled), _moves(predicted, seen)
+    change = _moves(predicted, unseen) - by_f
+    n, more = seen.sum(axis=0), unseen.sum(axis=0)
+    if sampling.is_independent:
+        used = seen | unseen
+        spread = divide((_moves(predicted, used) ** 2).sum(axis=0) * (n + more) ** 2, n + more - 1)
+        power = divide((by_y * by_f).sum(axis=0) * n, (1 + divide(n, more)) * spread)
+    else:
+        of_y, of_change = sampling.sums(by_y), sampling.sums(change)
+        power = divide(-(of_y * of_change).sum(axis=0), np.asarray((of_change**2).sum(axis=0)))
+    power = np.where(more > 0, np.clip(np.nan_to_num(power), 0.0, 1.0), 0.0)
+
+    def statistic(sums: NDArray[Any]) -> NDArray[Any]:
+        label, of_seen, of_unseen = np.moveaxis(divide(sums[..., ::2], sums[..., 1::2]), -1, 0)
+        return np.asarray(label + np.where(power > 0, power * (of_unseen - of_seen), 0.0))
+
+    helped = estimate(Quantity(adds, statistic, labelled.astype(np.float64)), sampling)
+    return Powered(helped, estimate(mean(np.where(labelled, score, np.nan)), sampling), power)
+
+
+def _products(y: FloatArray, f: FloatArray, labelled: BoolArray, seen: BoolArray) -> FloatArray:
+    """Return what `_correlation` sums, from arrays of shape (n, m) to (n, m, 8)."""
+    y, f = np.where(labelled, y, 0.0), f * seen
+    return np.stack([y, y**2, labelled, y * f, f * labelled, f, f**2, seen], axis=2)
+
+
+def _correlation(sums: NDArray[Any]) -> NDArray[Any]:
+    """Return the correlation of labels and predictions over the cases seen, (co)variances being summed over groups.
+
+    An undecided case counts with the mean label; the spread of labels is that of a mean over the decided ones.
+    """
+    y, yy, n, yf, f_labelled, f, ff, seen = np.moveaxis(sums.reshape(*sums.shape[:-1], -1, _SUMS), -1, 0)
+    mean_y, mean_f = divide(y, n), divide(f, seen)
+    cross = divide(yf - mean_y * f_labelled, n)
+    spread = divide(yy - mean_y * y, n) * divide(seen, n)
+    predicted = divide(ff - mean_f * f, seen)
+    total, first, second = (np.nan_to_num(each).sum(axis=-1) for each in (cross, spread, predicted))
+    varies = (np.real(first) > _NO_SPREAD) & (np.real(second) > _NO_SPREAD)
+    return divide(total, np.sqrt(np.where(varies, first * second, 0.0)))
+
+
+def _correlation_columns(adds: FloatArray, sampling: Sampling) -> dict[str, Any]:
+    e = estimate(Quantity(adds, _correlation), sampling)
+    ends = intervals.t(e)
+    return {"r": e.value, "r_low": ends.low, "r_high": ends.high, "p_value": score_test(e)}
+
+
+def _moves(values: FloatArray, counted: BoolArray) -> FloatArray:
+    """Return how far each value that counts moves their mean; 0 for the others."""
+    n = counted.sum(axis=0)
+    centre = np.nan_to_num(divide((values * counted).sum(axis=0), n))
+    return np.asarray(counted * (values - centre) / np.maximum(n, 1))

@@ -1,4 +1,4 @@
-"""Orders of the responses to an item against loops, and what one prompt for all of them takes."""
+"""Orders of the responses to an item against loops."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from mrb_lib.stats.columns import ONE_CLUSTER
-from mrb_lib.stats.item_orders import edit_distance, item_responses
-from mrb_lib.stats.tables.ranking import EQUAL_RESPONSES, NO_PAIRS, NO_PAIRWISE, OTHER_VERDICTS, sentence
+from mrb_lib.stats.tables.ranking import NO_ORDERS, sentence
+from mrb_lib.stats.tournaments import edit_distance, item_responses
 from mrb_lib.tables.errors import InputError
 from tests.judges.item_cases import item_cases
 from tests.stats.small_tables import gold_of, ids, rows_of, verdicts_of
@@ -20,7 +20,7 @@ from tests.stats.small_tables import gold_of, ids, rows_of, verdicts_of
 def item_ranking(verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, **options: object) -> pd.DataFrame:
     """The rows of `ranking` that are about items."""
     rows = rows_of("ranking", cases, verdicts, gold, **options)
-    return rows[rows["part"].isin(["items", "tokens"])].reset_index(drop=True)
+    return rows[rows["part"] == "items"].reset_index(drop=True)
 
 
 def items_of(n_items: int, k: int, *, named: bool = True) -> pd.DataFrame:
@@ -29,7 +29,7 @@ def items_of(n_items: int, k: int, *, named: bool = True) -> pd.DataFrame:
 
 
 def order_row(frame: pd.DataFrame, judge: str = "j") -> pd.Series:
-    [row] = [row for _, row in frame.iterrows() if row["part"] == "items" and row["judge"] == judge]
+    [row] = [row for _, row in frame.iterrows() if row["judge"] == judge]
     return row
 
 
@@ -78,7 +78,7 @@ def test_it_equals_a_loop_with_ties_missing_labels_and_missing_verdicts(seed: in
     )
     row, expected = order_row(frame), np.array(loop(cases, gold, said))
     assert row["n_items"] == len(expected)
-    assert row["n_items"] + row["n_undecided"] + row["n_all_equal"] == 30
+    assert row["n_items"] + row["n_excluded"] == 30
     np.testing.assert_allclose(row[["kendall", "edit_distance", "top_1"]].astype(float), expected.mean(axis=0))
     assert row["kendall_low"] < row["kendall"] < row["kendall_high"]
 
@@ -96,7 +96,6 @@ def test_orders_by_hand() -> None:
     assert row[["kendall", "edit_distance", "top_1"]].tolist() == pytest.approx([1 / 3, 2 / 3, 0])
     right = order_row(item_ranking(verdicts_of({("j", "AB"): "AAAAAA"}), gold_of("AAAAAA"), cases, resamples=40))
     assert right[["kendall", "edit_distance", "top_1"]].tolist() == [1, 0, 1]
-    assert right["n_responses"] == 3
     tied = order_row(item_ranking(verdicts_of({("j", "AB"): "TAATAA"}), gold_of("AAAAAA"), cases, resamples=40))
     assert tied[["edit_distance", "top_1"]].tolist() == pytest.approx([1 / 3, 1 / 2]), "half of what a swap is"
 
@@ -124,36 +123,20 @@ def test_items_are_those_of_the_column_or_of_question_and_images() -> None:
 def test_what_is_undefined_is_null_with_a_reason() -> None:
     cases = items_of(2, 3)
     verdicts = verdicts_of({("j", "AB"): "AAAAAA"})
-    for gold, reason in (("TTTTTT", EQUAL_RESPONSES), ("??A??A", NO_PAIRS)):
+    for gold in ("TTTTTT", "??A??A"):
         row = order_row(item_ranking(verdicts, gold_of(gold), cases, resamples=40))
-        assert row[["kendall", "edit_distance", "top_1", "n_responses"]].isna().all()
-        assert row["n_items"] == 0
-        assert reason in row["reason"]
+        assert row[["kendall", "edit_distance", "top_1"]].isna().all()
+        assert (row["n_items"], row["n_excluded"]) == (0, 2)
+        assert row["reason"] == NO_ORDERS
     alone = pd.DataFrame([("c0", "q", "x", "x")], columns=["case_id", "question", "response_a", "response_b"])
     row = order_row(item_ranking(verdicts_of({("j", "AB"): "A"}), gold_of("A"), alone, resamples=40))
-    assert (row["n_items"], row["n_undecided"]) == (0, 0)
+    assert (row["n_items"], row["n_excluded"]) == (0, 0)
     assert pd.isna(row["kendall"])
 
 
-def test_tokens_of_one_prompt_for_all_beside_those_of_pairs() -> None:
-    cases = items_of(2, 3)
-    letters = "AABABB"
-    verdicts = verdicts_of({(judge, order): letters for judge in ("m", "m+batch", "n+batch") for order in ("AB", "BA")})
-    is_batch = verdicts["judge"].str.endswith("+batch")
-    first = ~verdicts.duplicated(["judge", "order"]) | verdicts["case_id"].isin(["c3"])
-    verdicts["prompt_tokens"] = np.where(is_batch, np.where(first, 150.0, np.nan), 100.0)
-    verdicts["completion_tokens"] = np.where(is_batch, np.where(first, 15.0, np.nan), 10.0)
-    frame = item_ranking(verdicts, gold_of(letters), cases, resamples=40)
-    tokens = frame[frame["part"] == "tokens"].set_index("judge")
-    assert tokens.loc["m", "tokens"] == 12 * 110 / 2
-    assert tokens.loc["m+batch", ["tokens", "tokens_versus"]].tolist() == [4 * 165 / 2, 12 * 110 / 2]
-    assert tokens.loc["m+batch", "versus"] == "m"
-    assert tokens.loc["m+batch", "token_ratio"] == pytest.approx(4 * 165 / (12 * 110))
-    assert tokens.loc["n+batch", "reason"] == NO_PAIRWISE
-    assert sentence(frame).endswith("m+batch uses 50% of the tokens of m.")
-    fewer = item_ranking(verdicts.drop(index=0), gold_of(letters), cases, resamples=40).set_index(["part", "judge"])
-    assert np.isnan(fewer.loc[("tokens", "m+batch"), "token_ratio"])
-    assert fewer.loc[("tokens", "m+batch"), "reason"] == OTHER_VERDICTS
+def test_where_responders_have_no_names_the_sentence_is_about_items() -> None:
+    frame = item_ranking(verdicts_of({("j", "AB"): "AAABAA"}), gold_of("AAAAAA"), items_of(2, 3), resamples=40)
+    assert "cannot be ranked. j ranks the responses to an item with a Kendall's tau of 0.67" in sentence(frame)
 
 
 def test_clusters_of_items_are_drawn_together() -> None:
@@ -174,24 +157,6 @@ def test_clusters_of_items_are_drawn_together() -> None:
 def test_an_unknown_policy_is_one_line() -> None:
     with pytest.raises(InputError, match="policy 'best' is unknown"):
         item_ranking(verdicts_of({("j", "AB"): "A"}), gold_of("A"), items_of(1, 2), policy="best")
-
-
-def test_cases_that_a_judge_was_trained_on_cost_tokens_and_are_items() -> None:
-    cases = items_of(10, 2)
-    verdicts = verdicts_of({("m", "AB"): "A" * 10}).assign(prompt_tokens=300, completion_tokens=30, latency_s=1.0)
-    training = pd.DataFrame({"judge": "m", "case_id": ids(5)}, dtype="str")
-    rows = item_ranking(verdicts, gold_of("A" * 10), cases, training=training, resamples=40)
-    row = rows[rows["part"] == "tokens"].iloc[0]
-    assert row[["tokens", "n_items", "n_verdicts", "n_counted"]].tolist() == [330, 10, 10, 10]
-
-
-def test_tokens_are_counted_where_they_are_counted_whatever_else_is() -> None:
-    cases = items_of(2, 2)
-    verdicts = verdicts_of({("m", "AB"): "AA"}).assign(latency_s=1.0)
-    verdicts["prompt_tokens"], verdicts["completion_tokens"] = [300.0, np.nan], [30.0, np.nan]
-    frame = item_ranking(verdicts, gold_of("AA"), cases, resamples=40)
-    [row] = [row for _, row in frame.iterrows() if row["part"] == "tokens"]
-    assert row[["tokens", "n_verdicts", "n_counted"]].tolist() == [165, 2, 1]
 
 
 def test_clusters_that_share_an_item_are_one() -> None:

@@ -9,7 +9,7 @@ from scipy import stats
 
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.estimation import Sampling
-from mrb_lib.stats.prediction_powered import Powered, powered_mean
+from mrb_lib.stats.tables.ppi import Powered, powered_mean
 from tests.stats.small_tables import cases_of, gold_of, rows_of, verdicts_of
 
 N = 400
@@ -228,7 +228,7 @@ def test_without_two_labels_there_is_one_line(labelled: int) -> None:
     frame = ppi(*benchmark(10, 0.8, labelled))
     assert len(frame) == 1
     assert "fewer than two labelled" in frame["reason"].iloc[0]
-    assert "cannot tell how many" in TABLES["ppi"].says(frame)
+    assert "cannot tell whether verdicts would save any" in TABLES["ppi"].says(frame)
 
 
 def test_one_cluster_gives_no_interval() -> None:
