@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
+import pandas as pd
 
 from mrb_lib.stats.options import FloatArray, IntArray, check_choice
+
+if TYPE_CHECKING:
+    from mrb_lib.stats.analysis import Analysis
 
 CORRECTIONS = ("holm", "hochberg", "bonferroni", "bh", "by", "none")
 FAMILIES = ("dimension", "all")
@@ -94,3 +101,20 @@ def adjust_families(p_values: FloatArray, families: IntArray, correction: str) -
         adjusted[family] = adjust(p_values[family], correction)
         size[family] = np.count_nonzero(~np.isnan(p_values[family]))
     return adjusted, size
+
+
+def adjust_rows(
+    rows: pd.DataFrame, analysis: Analysis, within: Sequence[str] = ("by", "subfield", "dimension"), *always: str
+) -> pd.DataFrame:
+    """Return rows with `p_value` corrected, as `p_adjusted`, and the number of tests corrected together, as `family`.
+
+    Parameters
+    ----------
+    within, always : the columns within whose values tests are corrected together: `within` under the family
+        "dimension" alone
+    """
+    columns = [*always, *(within if analysis.family == "dimension" else ())]
+    families = rows.groupby(columns, dropna=False).ngroup() if columns else pd.Series(0, rows.index)
+    p = rows["p_value"].to_numpy(np.float64)
+    adjusted, size = adjust_families(p, np.asarray(families, dtype=np.int64), analysis.correction or "holm")
+    return rows.assign(p_adjusted=adjusted, family=size)

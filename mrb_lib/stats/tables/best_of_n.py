@@ -15,7 +15,7 @@ from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.comparisons import from_labels, from_verdicts, shares
 from mrb_lib.stats.contrasts import ALPHA, score_test
 from mrb_lib.stats.estimation import IntArray, Quantity, Sampling, divide, estimate, mean
-from mrb_lib.stats.multiplicity import adjust_families
+from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import main_dimension, main_rows, number, opening
 from mrb_lib.stats.tournaments import Chosen, CompleteItems, choose, complete_items, item_responses
 
@@ -92,10 +92,7 @@ def best_of_n(analysis: Analysis) -> pd.DataFrame:
     frame = pd.DataFrame(rows)
     if frame.empty or not frame["n_items"].any():
         return pd.DataFrame([{"n": 0, "n_items": 0, "reason": NONE_COMPLETE}])
-    numbers = np.asarray(frame.groupby(["dimension", "best_of"]).ngroup(), dtype=np.int64)
-    family = numbers * (analysis.family == "dimension")
-    p, size = adjust_families(frame["p_value"].to_numpy(np.float64), family, analysis.correction or "holm")
-    return frame.assign(p_adjusted=p, family=size)
+    return adjust_rows(frame, analysis, ("dimension", "best_of"))
 
 
 def _of_judge(found: list[CompleteItems], unit: IntArray, seed: int) -> Iterator[dict[str, Any]]:

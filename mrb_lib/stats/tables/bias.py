@@ -17,7 +17,7 @@ from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
 from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, Sampling, by_influence, divide, estimate, mean
 from mrb_lib.stats.intervals import Interval, t
-from mrb_lib.stats.multiplicity import adjust_families
+from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.options import check_choice
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening
 from mrb_lib.stats.response_traits import MARKERS, kinship, length_difference, marker_differences, standardised
@@ -150,10 +150,9 @@ def bias(analysis: Analysis) -> pd.DataFrame:
                 columns |= {"marker": each.marker, "n_excluded": len(at) - columns["n"], **part.label()}
                 frames.append(cells.assign(bias=each.bias, **columns)[shows])
     rows: pd.DataFrame = pd.concat(frames, ignore_index=True)
-    families = np.asarray(rows.groupby("by", dropna=False).ngroup(), dtype=np.int64)
-    p_adjusted, family = adjust_families(rows["p_value"].to_numpy(), families, analysis.correction or "holm")
+    rows = adjust_rows(rows, analysis, (), "by")
     claim = np.select([rows["estimate"].notna(), rows["association"].notna()], [BIAS, ASSOCIATION], "")
-    return rows.assign(p_adjusted=p_adjusted, family=family, claim=pd.Series(claim).replace("", None))
+    return rows.assign(claim=pd.Series(claim).replace("", None))
 
 
 def _properties(analysis: Analysis, longer: FloatArray, preferred: FloatArray) -> Iterable[Property]:

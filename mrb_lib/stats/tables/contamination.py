@@ -14,7 +14,7 @@ from mrb_lib.stats.columns import TESTED, Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
 from mrb_lib.stats.estimation import mean
 from mrb_lib.stats.grid import Measure, grid
-from mrb_lib.stats.multiplicity import adjust_families
+from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import main_dimension, main_rows, of_judges, on, points
 from mrb_lib.stats.welch import unpaired
 from mrb_lib.tables.dates import day_span
@@ -118,10 +118,7 @@ def contamination(analysis: Analysis) -> pd.DataFrame:
         rows[name] = np.concatenate([gap.value for gap in gaps])
         rows[f"{name}_low"], rows[f"{name}_high"] = np.hstack([intervals.t(gap)[:2] for gap in gaps])
         rows["p_value"] = np.concatenate([t_test(gap) for gap in gaps])  # of the excess, which is the last
-    number = rows.groupby(["by", "subfield", "dimension"], dropna=False).ngroup().to_numpy(np.int64)
-    family = np.where(analysis.family == "dimension", number, 0)
-    p_value = rows["p_value"].to_numpy(np.float64)
-    rows["p_adjusted"], rows["family"] = adjust_families(p_value, family, analysis.correction or "holm")
+    rows = adjust_rows(rows, analysis)
     of_base = rows["cutoff"].notna() & (rows["cutoff_of"] != rows["entry"])
     why = np.select([rows["cutoff"].isna(), rows["n"] == 0, of_base], [NO_CUTOFF, NO_DATES, OF_BASE], "")
     ends = {"difference_low": "low", "difference_high": "high"}

@@ -16,7 +16,7 @@ from mrb_lib.stats.columns import DOMINATED, TESTED, Column, estimated, shared, 
 from mrb_lib.stats.contrasts import ALPHA, t_test
 from mrb_lib.stats.estimation import FloatArray
 from mrb_lib.stats.marginal import Fit, derivative, fit, interaction, probabilities
-from mrb_lib.stats.multiplicity import adjust_families
+from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import main_dimension, main_rows, of_judges, on, opening, points
 from mrb_lib.stats.subfields import columns_of, subfield_values
 from mrb_lib.stats.welch import unpaired
@@ -144,11 +144,7 @@ def models(analysis: Analysis) -> pd.DataFrame:
     if analysis.marks is not None:
         frames.append(knowledge_rows(analysis, analysis.marks))
     rows = pd.concat(frames, ignore_index=True)
-    within = ["part", *(["by", "dimension"] if analysis.family == "dimension" else [])]
-    families = np.asarray(rows.groupby(within, dropna=False).ngroup(), dtype=np.int64)
-    p = rows["p_value"].to_numpy(np.float64)
-    adjusted, size = adjust_families(p, families, analysis.correction or "holm")
-    return rows.assign(p_adjusted=adjusted, family=size)
+    return adjust_rows(rows, analysis, ("by", "dimension"), "part")
 
 
 def _regressions(analysis: Analysis, number: int, by: str | None) -> pd.DataFrame:

@@ -23,7 +23,7 @@ from mrb_lib.stats.estimation import (
     estimate,
     mean,
 )
-from mrb_lib.stats.multiplicity import adjust_families
+from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent
 
 ESTIMATE, WHAT_IF = "estimate", "what_if"
@@ -122,11 +122,8 @@ def ppi(analysis: Analysis) -> pd.DataFrame:
             rows = pd.DataFrame({"n": [0], "reason": NO_LABELS, "label_share": np.nan, "p_value": np.nan, "kept": True})
         frames.append(rows.assign(dimension=name))
     rows = pd.concat(frames, ignore_index=True)
-    within = ["label_share", "dimension"][: 1 + (analysis.family == "dimension")]
-    numbers = np.asarray(rows.groupby(within, dropna=False).ngroup(), dtype=np.int64)
-    p = np.asarray(rows["p_value"], dtype=np.float64)
-    adjusted, size = adjust_families(p, numbers, analysis.correction or "holm")
-    rows = rows.assign(p_adjusted=adjusted, family=np.where(np.isnan(p), np.nan, size))
+    rows = adjust_rows(rows, analysis, ("dimension",), "label_share")
+    rows["family"] = rows["family"].where(rows["p_value"].notna())
     return rows[rows["kept"].astype(bool)].assign(n_unpaired=int((~who.paired).sum()))
 
 

@@ -17,7 +17,7 @@ from mrb_lib.stats.detection import ANNOTATORS, LABEL, RATIONALE, STEP
 from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, Quantity, Statistic, divide, mean
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.intervals import Interval
-from mrb_lib.stats.multiplicity import adjust_families
+from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import main_dimension, main_rows, number, opening, percent
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import category_numbers
@@ -185,11 +185,9 @@ def rating_part(analysis: Analysis) -> pd.DataFrame:
     # one dimension at a time, since tables of ranks are large
     frames = [_of_dimension(analysis, name) for name in analysis.names if dimensions.eq(name).any()]
     rows = pd.concat(frames, ignore_index=True)
-    same = rows.groupby(["by", "subfield", "dimension"], dropna=False).ngroup() * (analysis.family == "dimension")
-    family, correction = np.asarray(same, dtype=np.int64), analysis.correction or "holm"
-    rows["p_adjusted"], rows["family"] = adjust_families(rows["p_value"].to_numpy(), family, correction)
-    rows["p_turned"], _ = adjust_families(rows["p_turned"].to_numpy(), family, correction)
-    turned = (rows["p_turned"] <= ALPHA) & (rows["spearman"] < 0)
+    rows = adjust_rows(rows, analysis)
+    p_turned = adjust_rows(rows.assign(p_value=rows["p_turned"]), analysis)["p_adjusted"]
+    turned = (p_turned <= ALPHA) & (rows["spearman"] < 0)
     rows["upside_down"] = turned.astype("boolean").mask(rows["spearman"].isna())
     rows["reason"] = turned.map({True: UPSIDE_DOWN})
     return rows.assign(part=RATING).sort_values("group", kind="stable")

@@ -14,7 +14,7 @@ from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import TESTED, Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA
 from mrb_lib.stats.estimation import FloatArray, IntArray, Sampling, divide, estimate, mean, sums_by
-from mrb_lib.stats.multiplicity import adjust_families
+from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import interval, main_dimension, opening
 from mrb_lib.stats.rankings import MOST_PERMUTATIONS, by_domain, expected, shuffled, straddles, taus
 from mrb_lib.stats.scoring import decisive_worth, ranking
@@ -126,12 +126,8 @@ def transfer(analysis: Analysis) -> pd.DataFrame:
         own = pd.concat([*_accuracies(analysis, member, names), *_rankings(analysis, member, names)], ignore_index=True)
         frames.append(own.assign(by=column, n_unassigned=int((member < 0).sum())))
     rows = pd.concat(frames, ignore_index=True)
-    together = [rows[name] for name in ("by", "dimension", "part")] + [rows["subfield"].isna()]
-    numbers = np.asarray(rows.groupby(together, dropna=False).ngroup(), dtype=np.int64)
-    family = numbers if analysis.family == "dimension" else np.zeros_like(numbers)
-    p = np.asarray(rows["p_value"], dtype=np.float64)
-    rows["p_adjusted"], size = adjust_families(p, family, analysis.correction or "holm")
-    return rows.assign(family=np.where(np.isnan(p), np.nan, size))
+    rows = adjust_rows(rows.assign(whole=rows["subfield"].isna()), analysis, ("by", "dimension", "part", "whole"))
+    return rows.assign(family=rows["family"].where(rows["p_value"].notna()))
 
 
 def _accuracies(analysis: Analysis, member: IntArray, names: pd.Index) -> list[pd.DataFrame]:
