@@ -281,7 +281,7 @@ def test_ceiling_says_how_many_judges_differ_significantly_and_for_how_many_nobo
     table = rows(human, *({"part": "judge", **judge} for judge in judges), **common)
     assert said(table).startswith(
         "Overall, an average annotator has an accuracy of 90% (95% interval 88 to 92) against the majority of the "
-        "others. Of 3 judges, 2 are significantly below that level, and for 1 we cannot tell. This compares "
+        "others. Of 3 judges, 2 are significantly below and 0 above that level, and for 1 we cannot tell. This "
     )
     only = said(table.drop(index=[1, 3]))
     assert "The only judge, b, is at -20 points [-23, -17] from that level, significantly below." in only

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.analyze import TABLES
-from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import annotations_of, cases_of, ceiling, random_verdicts, verdicts_of
 
 FAST = {"resamples": 200, "seed": 0}
@@ -64,11 +63,6 @@ def test_the_interval_of_the_mean_uses_the_same_draws() -> None:
     assert parts.groupby("annotator")["n"].sum().tolist() == whole["n"].drop("mean").tolist()
 
 
-def test_an_unknown_policy_is_refused() -> None:
-    with pytest.raises(InputError, match="policy 'kind' is unknown"):
-        ceiling(None, annotations_of({"a": "A"}), cases_of(1), policy="kind")
-
-
 def test_judges_are_held_to_the_labels_of_the_annotators_on_the_same_cases() -> None:
     annotations = annotations_of({"a": "AABBA", "b": "AAAAB", "c": "ABABT"})
     verdicts = verdicts_of({("j", "AB"): "AAB-T", ("j", "BA"): "ABB-A", ("copy", "AB"): "AAABA"})
@@ -90,7 +84,7 @@ def test_a_judge_that_copies_an_annotator_everywhere_has_no_distance_from_their_
     shown = {(name, order): letters[name] for name in "abc" for order in ("AB", "BA")}
     table = ceiling(verdicts_of(shown), annotations_of(letters), cases, by="organ", **FAST)
     parts = table["part"].drop_duplicates().tolist()
-    assert parts == ["annotator", "judge", "alt_test", "alt_test_sweep", "alt_test_annotator"]
+    assert parts == ["annotator", "judge", "alt_test", "alt_test_annotator"]
     judges = table[table["part"] == "judge"]
     means = judges.groupby("subfield", dropna=False)["difference"].mean()
     assert len(judges) == 9
@@ -171,7 +165,7 @@ def people_of(n: int, decided: int, *, judge_right: float, seed: int = 0) -> tup
 
 @pytest.mark.parametrize(
     ("n", "decided", "reason"),
-    [(25, 25, "fewer than 30 cases"), (120, 5, "fewer than 30 cases"), (200, 60, "of 200 cases, under half")],
+    [(25, 25, "fewer than 30 cases"), (120, 5, "fewer than 30 cases"), (200, 60, "under half")],
 )
 def test_a_level_of_few_cases_is_no_standard(n: int, decided: int, reason: str) -> None:
     """Issue 12, point 11. Before, a ceiling on 5 of 120 cases had no reason, and judges were set against it."""
