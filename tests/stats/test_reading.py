@@ -104,15 +104,15 @@ def test_bias_names_the_judge_with_the_largest_significant_pull_and_its_directio
 
 def test_calibration_points_at_no_judge_where_none_is_too_sure() -> None:
     table = rows(
-        {"judge": "a", "overconfidence": 0.1, "p_adjusted": 0.01, "mean_confidence": 0.9, "accuracy": 0.8},
-        {"judge": "b", "overconfidence": 0.2, "p_adjusted": 0.09, "mean_confidence": 0.9, "accuracy": 0.7},
-        {"judge": "c", "overconfidence": -0.1, "p_adjusted": 0.01, "mean_confidence": 0.7, "accuracy": 0.8},
+        {"judge": "a", "overconfidence": 0.1, "p_adjusted": 0.01, "accuracy": 0.8},
+        {"judge": "b", "overconfidence": 0.2, "p_adjusted": 0.09, "accuracy": 0.7},
+        {"judge": "c", "overconfidence": -0.1, "p_adjusted": 0.01, "accuracy": 0.8},
         part="summary", dimension="overall", subfield=None, overconfidence_low=0.05, overconfidence_high=0.4,
     )  # fmt: skip
     said = TABLES["calibration"].says
     assert said(table) == (
-        "Overall, 1 of 3 judges is significantly overconfident. a states a mean confidence of 90% and is right in 80%, "
-        "10 points less (95% interval 5 to 40)."
+        "Overall, 1 of 3 judges is significantly overconfident. a is right in 80%, and its mean confidence is 10 "
+        "points higher (95% interval 5 to 40)."
     )
     assert said(table.tail(2)) == "Overall, cannot tell whether any judge is overconfident (2 tested)."
 

@@ -10,7 +10,6 @@ import pandas as pd
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.annotators import encode_annotations
-from mrb_lib.stats.answers import answers, labelled
 from mrb_lib.stats.columns import Column, Option, estimated, shared, table
 from mrb_lib.stats.estimation import (
     BoolArray,
@@ -21,7 +20,7 @@ from mrb_lib.stats.estimation import (
     estimate,
     weighted_mean,
 )
-from mrb_lib.stats.forecasts import FOLDS, Forecasts, folds, risk_coverage
+from mrb_lib.stats.forecasts import FOLDS, Forecasts, answers, folds, labelled, risk_coverage
 from mrb_lib.stats.gold_labels import leave_one_out
 from mrb_lib.stats.phrases import human_level, main_dimension, main_rows, opening, percent
 from mrb_lib.stats.promises import GRID, GRID_OF_CHOICE, NONE, at_or_above, fixed_sequence, grid_place, upper_bound
