@@ -15,9 +15,8 @@ from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.forecasts import FOLDS, folds
 from mrb_lib.stats.phrases import human_level
-from mrb_lib.stats.promises import GRID, NONE, at_or_above, fixed_sequence, grid_place, risk_p, upper_bound
 from mrb_lib.stats.tables import selective as module
-from mrb_lib.tables.errors import InputError
+from mrb_lib.stats.tables.selective import GRID, NONE, at_or_above, fixed_sequence, grid_place, risk_p, upper_bound
 from tests.stats.small_tables import selective
 
 SPEC = TABLES["selective"]
@@ -309,9 +308,6 @@ def test_options() -> None:
     found = drawn(60, 9)
     assert list(selective(found[0].iloc[:0], *found[1:]).columns) == list(SPEC.columns)
     pd.testing.assert_frame_equal(selective(*found, seed=4), selective(*found, seed=4))
-    for target in (1.0, -0.1):
-        with pytest.raises(InputError, match="target"):
-            selective(*found, target=target)
 
 
 def test_every_cluster_counts_once_in_what_is_promised_and_measured() -> None:
