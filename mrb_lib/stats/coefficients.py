@@ -107,13 +107,14 @@ def kappa(labels: IntArray, distance: FloatArray) -> Quantity:
     return Quantity(adds.reshape(*labels.shape[:2], len(first) * (1 + 2 * k)), statistic)
 
 
-def prevalence_index(shares: FloatArray, q: int) -> float:
-    """Return how unevenly q categories are used, from their shares (K,): 0 evenly, 1 one category only.
+def prevalence_index(shares: FloatArray, q: int) -> FloatArray:
+    """Return how unevenly q categories are used, from their shares (..., K): 0 evenly, 1 one category only.
 
     With two categories it is the absolute difference of their shares, the prevalence index of Byrt, Bishop and Carlin
     (1993, doi:10.1016/0895-4356(93)90018-V); with more, the square root of (q sum p^2 - 1) / (q - 1).
     """
-    return float(np.sqrt(max((q * (shares**2).sum() - 1) / (q - 1), 0.0))) if q > 1 else np.nan
+    uneven = (q * (shares**2).sum(axis=-1) - 1) / (q - 1) if q > 1 else np.full(shares.shape[:-1], np.nan)
+    return np.asarray(np.sqrt(np.maximum(uneven, 0.0)))
 
 
 def bias_index(first: FloatArray, second: FloatArray, q: int) -> FloatArray:
