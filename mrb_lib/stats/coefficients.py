@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import numpy as np
 
@@ -143,7 +144,7 @@ def alpha(votes: FloatArray, values: FloatArray, level: str) -> Quantity:
     return Quantity(adds, statistic)
 
 
-def estimated_alpha(labels: IntArray, values: FloatArray, level: Level) -> float:
+def estimated_alpha(labels: IntArray, values: FloatArray, level: str) -> float:
     """Return Krippendorff's alpha by the package `krippendorff`; NaN below two paired cases or two labels that occur.
 
     Parameters
@@ -157,7 +158,7 @@ def estimated_alpha(labels: IntArray, values: FloatArray, level: Level) -> float
     paired = votes[votes.sum(axis=1) >= 2]
     if len(paired) < 2 or paired.any(axis=0).sum() < 2:
         return np.nan
-    return float(krippendorff.alpha(value_counts=paired, value_domain=values, level_of_measurement=level))
+    return float(krippendorff.alpha(value_counts=paired, value_domain=values, level_of_measurement=cast(Level, level)))
 
 
 def icc(labels: IntArray, values: FloatArray, several: bool) -> Quantity:

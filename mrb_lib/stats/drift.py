@@ -59,8 +59,8 @@ def drift(answers: pd.DataFrame, cases: pd.DataFrame, *, categories: Sequence[st
     decisive = rows["choice"] != TIE
     rows = rows.assign(
         share_tie=~decisive,
-        share_a=rows["choice"].eq("A").where(decisive),
-        share_first=choice_to_shown(rows["order"], rows["choice"]).eq(FIRST).where(decisive),
+        share_a=rows["choice"].eq("A").astype(float).where(decisive),
+        share_first=choice_to_shown(rows["order"], rows["choice"]).eq(FIRST).astype(float).where(decisive),
     )
     both = rows.merge(rows[["case_id", "dimension", "annotator", "choice"]], on=["case_id", "dimension"])
     both = both[both["annotator_x"] != both["annotator_y"]].rename(columns={"annotator_x": "annotator"})

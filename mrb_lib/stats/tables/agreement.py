@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import combinations, groupby
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from mrb_lib.stats.estimation import BoolArray, IntArray, divide
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.options import join_reasons, with_ends
 from mrb_lib.stats.phrases import human_level, main_dimension, main_rows, number, opening
-from mrb_lib.tables.schema import CONSENSUS, Level
+from mrb_lib.tables.schema import CONSENSUS
 
 ALL, PAIR = "all", "pair"
 ENOUGH_SHARED: Final = 20
@@ -115,43 +115,31 @@ def agreement(analysis: Analysis, *, pairwise: float = 1) -> pd.DataFrame:
     labels, values = coded.labels(len(analysis.cases)), scaled(analysis.categories, analysis.level)
     people = analysis.annotations[analysis.annotations["annotator"] != CONSENSUS]
     used = np.isin(analysis.categories, people["choice"].dropna().unique())
-    rows = _rows(analysis, labels, pd.DataFrame({"dimension": analysis.names}), used).assign(
-        part=ALL, annotator_1=None, annotator_2=None
-    )
-    rows["krippendorff_alpha"] = [
-        estimated_alpha(labels[part.cases, d], values, cast(Level, analysis.level))
-        for part in analysis.parts
-        for d in range(len(analysis.names))
-    ]
+    rows = _rows(analysis, labels, pd.DataFrame({"dimension": analysis.names}), used, KAPPAS)
+    rows = rows.assign(part=ALL, annotator_1=None, annotator_2=None)
+    own = [labels[part.cases, d] for part in analysis.parts for d in range(len(analysis.names))]
+    rows["krippendorff_alpha"] = [estimated_alpha(each, values, analysis.level) for each in own]
     absence = [coded.absence(d) for d in range(len(analysis.names))] * len(analysis.parts)
-    rows["reason"] = np.where(
-        rows["n_cases"] > 0, rows["reason"], np.where(rows["n_unpaired"] > 0, NOBODY_PAIRED, absence)
-    )
+    known = [rows["n_cases"] > 0, rows["n_unpaired"] > 0]
+    rows["reason"] = np.select(known, [rows["reason"], NOBODY_PAIRED], absence)
     pairs = _pairs(analysis, labels, coded.annotators, used) if pairwise else []
     order = ["group", "part", "dimension", "annotator_1", "annotator_2"]
     return pd.concat([rows, *pairs]).sort_values(order, kind="stable", ignore_index=True)
 
 
 def agreement_of(
-    annotations: pd.DataFrame,
-    cases: pd.DataFrame,
-    *,
-    categories: Sequence[str],
-    level: Level = "nominal",
-    dimensions: Sequence[str] | None = None,
-    pairwise: bool = False,
-    **options: Any,
+    annotations: pd.DataFrame, cases: pd.DataFrame, *, categories: Sequence[str], pairwise: bool = False, **options: Any
 ) -> pd.DataFrame:
     """Make the table `agreement` of annotations that are not those of a benchmark, such as answers so far.
 
     Parameters
     ----------
     categories : the labels, in their order where `level` is ordinal or interval
-    dimensions : in the order to show them; None takes those that are annotated
-    options : as in `mrb_lib.analyze`: `by`, `cluster`, `resamples`, `seed`
+    options : as in `mrb_lib.analyze`: `by`, `cluster`, `level`, `resamples`, `seed`; and `dimensions`, in the order to
+        show them, without which they are those that are annotated
     """
-    meta = BenchmarkMeta("annotations", "general", (), tuple(categories), level)
-    analysis = Analysis.from_frames(cases, annotations=annotations, meta=meta, dimensions=dimensions, **options)
+    meta = BenchmarkMeta("annotations", "general", (), tuple(categories), options.get("level", "nominal"))
+    analysis = Analysis.from_frames(cases, annotations=annotations, meta=meta, **options)
     rows: pd.DataFrame = TABLES["agreement"].of(analysis, pairwise=float(pairwise))
     return rows
 
@@ -161,8 +149,7 @@ def _rows(
     labels: IntArray,
     cells: pd.DataFrame,
     used: BoolArray,
-    *,
-    fragile: Sequence[str] = KAPPAS,
+    fragile: Sequence[str],
     bounded: bool = True,
 ) -> pd.DataFrame:
     """Make the coefficients of each cell and group of cases, and what they rest on.
@@ -234,5 +221,5 @@ def _pairs(analysis: Analysis, labels: IntArray, names: list[str], used: BoolArr
         two = np.where((two >= 0).all(axis=3, keepdims=True), two, -1).reshape(len(labels), -1, 2)
         of_cells = [(dimension, names[i], names[j]) for dimension in analysis.names for i, j in own]
         cells = pd.DataFrame(of_cells, columns=["dimension", "annotator_1", "annotator_2"])
-        rows = _rows(analysis, two, cells, used, fragile=NAMES, bounded=often)
+        rows = _rows(analysis, two, cells, used, NAMES, bounded=often)
         yield rows[rows["n_cases"] > 0].assign(part=PAIR, n_unpaired=None, n_pairs_undefined=None)

@@ -298,35 +298,26 @@ def _alt_test(
     remark = np.select(holds, [NONE_TESTED, TWO_ANNOTATORS, few, NOT_ALL_TESTED, FEW_UNITS], "")
     rho = estimate(of_people(np.where(items >= LEAST_CASES, judge, np.nan)), analysis.sampling)
     low, high, _ = intervals.share(rho)
-    cells = verdicts.cells[["judge", "dimension"]].assign(epsilon=epsilon, correction=correction)
-    summary = cells.assign(
-        part=ALT_TEST,
-        n=n,
-        n_excluded=annotated - n,
-        n_annotators=n_tested,
-        n_clusters=rho.clusters,
-        largest=rho.largest,
-        winning_rate=won,
-        passes=pd.Series(won >= PASSES_FROM, cells.index).astype("boolean").mask(cannot_pass),
-        least_epsilon=least,
-        advantage_probability=rho.value,
-        advantage_probability_low=np.where(np.isnan(rho.error), np.nan, low),
-        advantage_probability_high=np.where(np.isnan(rho.error), np.nan, high),
-        reason=np.where(n == 0, nobody, remark),
+    start = verdicts.cells[["judge", "dimension"]].assign(epsilon=epsilon, correction=correction)
+    passes = pd.Series(won >= PASSES_FROM, start.index).astype("boolean").mask(cannot_pass)
+    summary = start.assign(part=ALT_TEST, n=n, n_excluded=annotated - n, n_annotators=n_tested, winning_rate=won)
+    summary = summary.assign(passes=passes, least_epsilon=least, n_clusters=rho.clusters, largest=rho.largest)
+    summary = summary.assign(advantage_probability=rho.value, reason=np.where(n == 0, nobody, remark))
+    summary = summary.assign(advantage_probability_low=low, advantage_probability_high=high)
+    beside = start.loc[start.index.repeat(len(names))].reset_index(drop=True)
+    beside = beside.assign(
+        part=AGAINST, annotator=names * len(start), lacks="each annotator has no interval of its own"
     )
-    repeated = cells.loc[cells.index.repeat(len(names))].reset_index(drop=True)
-    beside = repeated.assign(
-        part=AGAINST,
-        annotator=names * len(cells),
-        n=items.ravel(),
-        advantage_probability=divide(np.nansum(judge, axis=0), items).ravel(),
-        annotator_probability=divide(np.nansum(human, axis=0), items).ravel(),
-        p_value=p.ravel(),
-        p_adjusted=adjusted.ravel(),
-        passes=pd.Series((adjusted <= ALPHA).ravel()).astype("boolean").mask(~tested.ravel()),
-        reason=np.where(tested.ravel(), "", FEW_SHARED),
-        lacks="each annotator has no interval of its own",
-    )
+    of_each = {
+        "n": items,
+        "advantage_probability": divide(np.nansum(judge, axis=0), items),
+        "annotator_probability": divide(np.nansum(human, axis=0), items),
+        "p_value": p,
+        "p_adjusted": adjusted,
+        "reason": np.where(tested, "", FEW_SHARED),
+    }
+    beside = beside.assign(**{name: values.ravel() for name, values in of_each.items()})
+    beside["passes"] = (beside["p_adjusted"] <= ALPHA).astype("boolean").mask(beside["p_adjusted"].isna())
     return [summary, beside[beside["n"] > 0]]
 
 
