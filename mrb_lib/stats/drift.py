@@ -67,14 +67,8 @@ def drift(answers: pd.DataFrame, cases: pd.DataFrame, *, categories: Sequence[st
     same = both["choice_x"].eq(both["choice_y"]).groupby([both["annotator"], both["half"]])
     found = rows.groupby(["annotator", "half"])
     index = pd.MultiIndex.from_product([sorted(rows["annotator"].unique()), HALVES], names=["annotator", "half"])
-    out = pd.DataFrame(index=index)
-    out["n_cases"], out["n_answers"], out["n_decisive"] = (
-        found["case_id"].nunique(),
-        found.size(),
-        found["share_a"].count(),
-    )
-    for name in ("share_a", "share_first", "share_tie"):
-        out[name] = found[name].mean()
+    out = found[["share_a", "share_first", "share_tie"]].mean().reindex(index)
+    out = out.assign(n_cases=found["case_id"].nunique(), n_answers=found.size(), n_decisive=found["share_a"].count())
     out["n_compared"], out["agreement"] = same.size(), same.mean()
     numbers = ["n_cases", "n_answers", "n_decisive", "n_compared"]
     out[numbers] = out[numbers].fillna(0).astype("int64")

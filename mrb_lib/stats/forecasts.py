@@ -18,7 +18,6 @@ import pandas as pd
 
 from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, IntArray, Quantity, Sampling, divide, estimate
 from mrb_lib.stats.intervals import proportion
-from mrb_lib.stats.options import code
 from mrb_lib.stats.verdicts import Verdicts
 
 BINS: Final = 10
@@ -171,8 +170,6 @@ def labelled(gold: pd.DataFrame, case_ids: pd.Series, dimensions: Sequence[str])
 
     A row without a choice is of a case on which annotators are split.
     """
-    own = gold[gold["dimension"].isin(list(dimensions))]
-    out = np.zeros((len(case_ids), len(dimensions)), dtype=bool)
-    place = code(own["case_id"], case_ids, "case_id"), code(own["dimension"], dimensions, "dimension")
-    out[place] = True
-    return out & np.isin(np.arange(len(dimensions)), place[1][own["choice"].notna().to_numpy()])
+    rows = gold.assign(there=1).pivot(index="case_id", columns="dimension", values="there")
+    there = rows.reindex(index=case_ids, columns=list(dimensions)).notna().to_numpy()
+    return np.asarray(there & np.isin(list(dimensions), gold.dropna(subset="choice")["dimension"].unique()))

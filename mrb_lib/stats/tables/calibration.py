@@ -135,12 +135,8 @@ def _summary(analysis: Analysis, own: Verdicts, outcome: FloatArray, f: Forecast
     }
     rows, made = grid(analysis, v.cells[["judge", "dimension"]], measures, v.seen)
     rows = rows.rename(columns={"n": "n_cases"})
-    counts = {
-        "n": f.total(),
-        "n_excluded": v.total() - f.total(),
-        "n_high_confidence": f.total(f.is_high),
-        "infinite": f.total(np.isinf(loss)),
-    }
+    counts = {"n": f.total(), "n_excluded": v.total() - f.total()}
+    counts |= {"n_high_confidence": f.total(f.is_high), "infinite": f.total(np.isinf(loss))}
     for name, each in counts.items():
         rows[name] = np.concatenate([each[part.cases].sum(axis=0) for part in parts])
     for name, unknown in (("log_loss", rows["infinite"] > 0), ("temperature", np.isinf(rows["temperature_high"]))):

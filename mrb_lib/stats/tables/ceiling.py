@@ -126,14 +126,14 @@ def ceiling(analysis: Analysis, *, epsilon: float = EPSILON) -> pd.DataFrame:
     coded = encode_annotations(analysis.annotations, analysis.cases, codes, analysis.names)
     labels = coded.labels(len(analysis.cases))
     people = (labels >= 0).any(axis=0).sum(axis=1)
-    few = np.where(people < 3, FEW_ANNOTATORS, NO_MAJORITY)
-    absence = np.array([each if n else coded.absence(d) for d, (n, each) in enumerate(zip(people, few, strict=True))])
+    unlabelled = [coded.absence(d) for d in range(len(people))]
+    absence = np.select([people == 0, people < 3], [unlabelled, FEW_ANNOTATORS], NO_MAJORITY)
     others = np.where(people[:, None] >= 3, leave_one_out(labels, len(codes)), -1)
     own = credit(labels, others, graded=analysis.policy not in BINARY)
     frames = [_annotators(analysis, coded, labels, own, absence)]
     if len(analysis.verdicts.cells):
-        place = dict(zip(analysis.categories, scaled(analysis.categories, analysis.level), strict=True))
-        values = np.array([place.get(name, np.nan) for name in codes])
+        numbers = pd.Series(scaled(analysis.categories, analysis.level), analysis.categories)
+        values = np.asarray(numbers.reindex(codes), dtype=np.float64)
         frames += [_judges(analysis, others, own, absence), *_alt_test(analysis, coded, labels, values, epsilon)]
     return pd.concat(frames, ignore_index=True)
 
@@ -175,7 +175,7 @@ def _counted(analysis: Analysis, rows: pd.DataFrame, there: BoolArray, absence: 
     few = too_few(n, total)
     enough = pd.Series(few == "", rows.index, dtype="boolean").mask(n == 0)
     reason = np.where(n > 0, few, np.tile(absence, len(analysis.parts)))
-    return rows.assign(n_excluded=total - n, there=total, representative=enough, reason=reason)
+    return rows.assign(n_excluded=total - n, representative=enough, reason=reason)
 
 
 def _annotators(
@@ -188,7 +188,7 @@ def _annotators(
     together, _ = grid(analysis, everyone, {"accuracy": Measure(of_people(own), intervals.share)})
     of_each = np.repeat(absence, len(coded.annotators))
     alone = _counted(analysis, alone, (labels >= 0).reshape(len(labels), -1), of_each)
-    alone = alone[(alone["there"] > 0) & np.tile(of_each == NO_MAJORITY, len(analysis.parts))]
+    alone = alone[(alone["n"] + alone["n_excluded"] > 0) & np.tile(of_each == NO_MAJORITY, len(analysis.parts))]
     together = _counted(analysis, together, np.asarray((labels >= 0).any(axis=2)), absence)
     return pd.concat([alone, together], ignore_index=True).assign(part=ANNOTATOR)
 
@@ -239,8 +239,8 @@ def beside_labels(verdicts: Verdicts, policy: str) -> Verdicts:
     return replace(one, case=case, cell=cell, choice=choice[case, cell])
 
 
-def nearness(labels: IntArray, values: FloatArray, level: str) -> tuple[FloatArray, BoolArray]:
-    """Return how near each label is to those of the others of a case, and whether there are others.
+def nearness(labels: IntArray, values: FloatArray, level: str) -> FloatArray:
+    """Return how near each label is to those of the others of a case.
 
     Parameters
     ----------
@@ -249,16 +249,14 @@ def nearness(labels: IntArray, values: FloatArray, level: str) -> tuple[FloatArr
 
     Returns
     -------
-    Shape (cases, dimensions, annotators, K + 1), the last for a verdict that agrees with nobody; and
-    (cases, dimensions, annotators)
+    Shape (cases, dimensions, annotators, K + 1), the last for a verdict that agrees with nobody; NaN without others
     """
     given = (labels[..., None] == np.arange(len(values))).astype(np.float64)
     votes = given.sum(axis=2, keepdims=True) - given
     total = votes.sum(axis=-1, keepdims=True)
     apart = np.nan_to_num((values[:, None] - values) ** 2)
     near = divide(votes, total) if level == "nominal" else -np.sqrt(divide(votes @ apart, total))
-    near = np.pad(np.where(np.isnan(values), -np.inf, near), [(0, 0)] * 3 + [(0, 1)], constant_values=-np.inf)
-    return near, (labels >= 0) & (total[..., 0] > 0)
+    return np.pad(np.where(np.isnan(values), -np.inf, near), [(0, 0)] * 3 + [(0, 1)], constant_values=-np.inf)
 
 
 def _alt_test(
@@ -267,13 +265,13 @@ def _alt_test(
     """Make the rows of the alternative annotator test, over all cases: its summary, and every annotator."""
     verdicts, correction, names = analysis.verdicts, analysis.correction or "by", coded.annotators
     d, read = verdicts.dimension, beside_labels(verdicts, analysis.policy)
-    near, known = nearness(labels, values, analysis.level)
+    near = nearness(labels, values, analysis.level)
     judge, human = np.full((2, len(labels), len(d), len(names)), np.nan)
     place = read.case, d[read.cell]
     for who in range(len(names)):
         theirs = near[(*place, who, read.choice)]  # -1 is the last
         mine = near[(*place, who, labels[(*place, who)])]
-        counted = np.where(known[:, d, who], read.total(), 0.0)
+        counted = read.total(np.isfinite(mine))
         judge[..., who] = divide(read.total(theirs >= mine - _EQUAL), counted)
         human[..., who] = divide(read.total(mine >= theirs - _EQUAL), counted)
     items = np.isfinite(judge).sum(axis=0)  # cells, annotators
@@ -308,14 +306,9 @@ def _alt_test(
     beside = beside.assign(
         part=AGAINST, annotator=names * len(start), lacks="each annotator has no interval of its own"
     )
-    of_each = {
-        "n": items,
-        "advantage_probability": divide(np.nansum(judge, axis=0), items),
-        "annotator_probability": divide(np.nansum(human, axis=0), items),
-        "p_value": p,
-        "p_adjusted": adjusted,
-        "reason": np.where(tested, "", FEW_SHARED),
-    }
+    better, other = (divide(np.nansum(each, axis=0), items) for each in (judge, human))
+    of_each = {"n": items, "advantage_probability": better, "annotator_probability": other}
+    of_each |= {"p_value": p, "p_adjusted": adjusted, "reason": np.where(tested, "", FEW_SHARED)}
     beside = beside.assign(**{name: values.ravel() for name, values in of_each.items()})
     beside["passes"] = (beside["p_adjusted"] <= ALPHA).astype("boolean").mask(beside["p_adjusted"].isna())
     return [summary, beside[beside["n"] > 0]]

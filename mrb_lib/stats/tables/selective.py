@@ -28,8 +28,7 @@ from mrb_lib.stats.tables.calibration import NO_PROBABILITIES
 GUARANTEE, SUMMARY, CURVE, CLINICIAN = "guarantee", "summary", "curve", "clinician"
 DELTAS: Final = (0.05, 0.1)
 _OWN: Final = (GUARANTEE,)
-NO_ANSWER = "no case with a probability has a gold label, or a panel that is split over it"
-NO_CLINICIAN = "no case with a probability has an annotator's own label"
+NO_LABEL = "no case with a probability has a label of the reference"
 CANNOT = "cannot guarantee: no threshold passes"
 NOT_HELD_OUT = "no held-out case is answered"
 NO_HUMAN = "human level: too few annotators per case (three for the gold label, two for one clinician)"
@@ -157,9 +156,7 @@ def selective(analysis: Analysis, *, target: float = 0.9) -> pd.DataFrame:
     rows = pd.concat(frames, ignore_index=True)
     if not rows["n"].any():
         return pd.DataFrame()
-    absent = np.select(
-        [rows["silent"].eq(True), rows["reference"] == CLINICIAN], [NO_PROBABILITIES, NO_CLINICIAN], NO_ANSWER
-    )
+    absent = np.where(rows["silent"].eq(True), NO_PROBABILITIES, NO_LABEL)
     rows["reason"] = rows["reason"].mask(rows["n"] == 0, absent)
     return rows[(rows["n"] > 0) | ((rows["part"] == SUMMARY) & rows["subfield"].isna())]
 

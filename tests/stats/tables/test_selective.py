@@ -255,7 +255,7 @@ def test_without_annotators_of_their_own_there_is_no_clinician_to_agree_with() -
     table = selective(verdicts, gold, annotations.assign(annotator="consensus"), cases)
     row = part(table, "summary", "clinician").iloc[0]
     assert (row["n"], row["n_excluded"]) == (0, 60)
-    assert row["reason"] == module.NO_CLINICIAN
+    assert row["reason"] == module.NO_LABEL
     assert module.NO_HUMAN in part(table, "summary").iloc[0]["reason"]
     assert part(table, "summary").iloc[0]["n"] == 60
 
