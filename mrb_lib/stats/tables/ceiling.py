@@ -78,7 +78,6 @@ def reach(rows: pd.DataFrame) -> str:
         Column("annotator", "name of the annotator; mean: their unweighted mean", "text"),
         shared("subfields", "policy", "n", "n_excluded", "clusters"),
         Column("accuracy", "mean score against the majority of the other annotators", "share 0-1", "", ("low", "high")),
-        Column("ceiling", "mean accuracy of the annotators on the cases of the judge", "share 0-1"),
         estimated("difference", "judge's accuracy minus an average annotator's on the same cases", "difference"),
         Column("verdict", "below or above the annotators (adjusted, at .05), or cannot tell", "text"),
         Column("representative", "whether the cases are 30 or more, and at least half", "yes/no"),
@@ -199,11 +198,9 @@ def _judges(analysis: Analysis, others: IntArray, own: FloatArray, absence: NDAr
     theirs = np.full((len(own), len(d), own.shape[2]), np.nan)
     for who in range(own.shape[2]):
         theirs[..., who] = score(verdicts, others[..., who], analysis.policy).score
-    human = np.where(np.isfinite(theirs), own[:, d], np.nan)
     measures = {
         "accuracy": Measure(of_people(theirs), intervals.share),
-        "ceiling": Measure(of_people(human)),
-        "difference": Measure(of_people(theirs - human), intervals.varying_difference),
+        "difference": Measure(of_people(theirs - own[:, d]), intervals.varying_difference),
     }
     rows, made = grid(analysis, verdicts.cells[["judge", "dimension"]], measures)
     rows = _counted(analysis, rows, verdicts.total() > 0, absence[d])
