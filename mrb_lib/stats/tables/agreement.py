@@ -39,13 +39,14 @@ LACKING = {"nominal": "nominal labels: no weighted kappa, AC2 or ICC", "ordinal"
 KAPPAS: Final = ("cohen_kappa", "linear_kappa", "quadratic_kappa")
 _COHEN, _WEIGHTED = "Cohen 1960, doi:10.1177/001316446002000104", "Cohen 1968, doi:10.1037/h0026256"
 _GWET, _ICC = "Gwet 2008, doi:10.1348/000711006X126600", "Shrout & Fleiss 1979, doi:10.1037/0033-2909.86.2.420"
-_FLEISS, _BYRT = "Fleiss 1971; Gwet 2014", "Byrt et al. 1993, doi:10.1016/0895-4356(93)90018-V"
+_FLEISS, _ALPHA = "Fleiss 1971; Gwet 2014", "Krippendorff 2011"
+_BYRT: Final = "Byrt et al. 1993, doi:10.1016/0895-4356(93)90018-V"
 _coefficient = partial(estimated, unit="coefficient")
 COEFFICIENTS = (
     estimated("percent_agreement", "share of pairs of labels of a case that are equal"),
     _coefficient("cohen_kappa", "agreement of two beyond chance, mean over pairs", source=_COHEN, null=NO_KAPPA),
     _coefficient("fleiss_kappa", "agreement of many beyond chance", source=_FLEISS, null=ONE_CATEGORY),
-    _coefficient("krippendorff_alpha", "the same for any level", source="Krippendorff 2011", null=ONE_CATEGORY),
+    _coefficient("krippendorff_alpha", "agreement beyond chance, any level", source=_ALPHA, null=ONE_CATEGORY),
     _coefficient("gwet_ac1", "agreement beyond chance, stable where one label dominates", source=_GWET),
     _coefficient("linear_kappa", "kappa in which near labels agree in part", source=_WEIGHTED),
     _coefficient("quadratic_kappa", "kappa in which disagreement counts by its square", source=_WEIGHTED),
@@ -115,7 +116,7 @@ def agreement(analysis: Analysis, *, pairwise: float = 1) -> pd.DataFrame:
     labels, values = coded.labels(len(analysis.cases)), scaled(analysis.categories, analysis.level)
     people = analysis.annotations[analysis.annotations["annotator"] != CONSENSUS]
     used = np.isin(analysis.categories, people["choice"].dropna().unique())
-    rows = _rows(analysis, labels, pd.DataFrame({"dimension": analysis.names}), used, KAPPAS)
+    rows = _rows(analysis, labels, pd.DataFrame({"dimension": analysis.names}), used, KAPPAS, True)
     rows = rows.assign(part=ALL, annotator_1=None, annotator_2=None)
     own = [labels[part.cases, d] for part in analysis.parts for d in range(len(analysis.names))]
     rows["krippendorff_alpha"] = [estimated_alpha(each, values, analysis.level) for each in own]
@@ -145,12 +146,7 @@ def agreement_of(
 
 
 def _rows(
-    analysis: Analysis,
-    labels: IntArray,
-    cells: pd.DataFrame,
-    used: BoolArray,
-    fragile: Sequence[str],
-    bounded: bool = True,
+    analysis: Analysis, labels: IntArray, cells: pd.DataFrame, used: BoolArray, fragile: Sequence[str], bounded: bool
 ) -> pd.DataFrame:
     """Make the coefficients of each cell and group of cases, and what they rest on.
 
@@ -193,16 +189,13 @@ def _described(labels: IntArray, used: BoolArray) -> pd.DataFrame:
     apart = bias_index(divide(one, shared[..., None]), divide(other, shared[..., None]), q)
     shares = np.nan_to_num(divide(each.sum(axis=2), number[..., None])).sum(axis=0)
     paired = number >= 2
-    return pd.DataFrame(
-        {
-            "n_unpaired": (number == 1).sum(axis=0),
-            "n_annotators": given.any(axis=0).sum(axis=1),
-            "n_pairs_undefined": (shared > 0).sum(axis=1) - kappas.sum(axis=1),
-            "shared": pd.DataFrame(np.where(several, shared, np.nan)).median(axis=1),
-            "prevalence_index": prevalence_index(divide(shares, shares.sum(axis=1, keepdims=True)), q),
-            "bias_index": divide(np.where(several, apart, 0.0).sum(axis=1), several.sum(axis=1)),
-            "annotators_per_case": divide(paired.sum(axis=0), np.nan_to_num(divide(paired, number)).sum(axis=0)),
-        }
+    counts = {"n_unpaired": (number == 1).sum(axis=0), "n_annotators": given.any(axis=0).sum(axis=1)}
+    return pd.DataFrame(counts).assign(
+        n_pairs_undefined=(shared > 0).sum(axis=1) - kappas.sum(axis=1),
+        shared=pd.DataFrame(np.where(several, shared, np.nan)).median(axis=1),
+        prevalence_index=prevalence_index(divide(shares, shares.sum(axis=1, keepdims=True)), q),
+        bias_index=divide(np.where(several, apart, 0.0).sum(axis=1), several.sum(axis=1)),
+        annotators_per_case=divide(paired.sum(axis=0), np.nan_to_num(divide(paired, number)).sum(axis=0)),
     )
 
 
@@ -221,5 +214,5 @@ def _pairs(analysis: Analysis, labels: IntArray, names: list[str], used: BoolArr
         two = np.where((two >= 0).all(axis=3, keepdims=True), two, -1).reshape(len(labels), -1, 2)
         of_cells = [(dimension, names[i], names[j]) for dimension in analysis.names for i, j in own]
         cells = pd.DataFrame(of_cells, columns=["dimension", "annotator_1", "annotator_2"])
-        rows = _rows(analysis, two, cells, used, NAMES, bounded=often)
+        rows = _rows(analysis, two, cells, used, NAMES, often)
         yield rows[rows["n_cases"] > 0].assign(part=PAIR, n_unpaired=None, n_pairs_undefined=None)

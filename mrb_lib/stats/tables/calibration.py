@@ -28,7 +28,7 @@ ONE_OUTCOME = "auroc is undefined: every gold label (or, of ratings, every verdi
 NONE_HIGH = "wrong_at_high_confidence is undefined: no confidence reaches .9"
 NOT_BEST = "temperature has no best value, its interval has no upper end, or verdicts are ratings"
 NOT_RECALIBRATED = "not recalibrated: temperature has no best value without some fold, or verdicts are ratings"
-_GUO: Final = "Guo et al. 2017, arXiv 1706.04599"
+_GUO, _AUC = "Guo et al. 2017, arXiv 1706.04599", "DeLong et al. 1988, doi:10.2307/2531595"
 _OWN: Final = (SUMMARY,)
 
 
@@ -65,12 +65,12 @@ def too_sure(rows: pd.DataFrame) -> str:
         estimated("ece", "mean gap of confidence and accuracy in 10 equal bins; biased upwards", source=_GUO),
         Column("ece_debiased", "ece minus what chance adds", "share 0-1", "Kumar et al. 2019, arXiv 1909.10155"),
         estimated("brier", "mean squared error of the probability of A; lower is better", source="Brier 1950"),
-        estimated("log_loss", "mean negative logarithm of the gold label's probability", "number", "", INFINITE, _OWN),
-        estimated("auroc", "probability that a gold A has a higher forecast than a B", null=ONE_OUTCOME, parts=_OWN),
-        estimated("wrong_at_high_confidence", "share wrong of the surest forecasts", null=NONE_HIGH, parts=_OWN),
+        estimated("log_loss", "mean negative log probability of gold; lower is better", "number", "", INFINITE, _OWN),
+        estimated("auroc", "chance that gold A has a higher forecast than B", "share 0-1", _AUC, ONE_OUTCOME, _OWN),
+        estimated("wrong_at_high_confidence", "share wrong of forecasts of .9 or more", null=NONE_HIGH, parts=_OWN),
         Column("n_high_confidence", "forecasts of confidence .9 or more", "count"),
         estimated("temperature", "divides log odds to recalibrate; above 1: too sure", "number", _GUO, NOT_BEST, _OWN),
-        estimated("ece_temperature", "ece after temperature scaling across folds", null=NOT_RECALIBRATED, parts=_OWN),
+        estimated("ece_temperature", "ece after scaling across folds", "share 0-1", _GUO, NOT_RECALIBRATED, _OWN),
         estimated("brier_temperature", "brier after temperature scaling across folds"),
         Column("bin", "number of the bin, by confidence", "count"),
         Column("confidence", "mean confidence in the bin", "share 0-1"),

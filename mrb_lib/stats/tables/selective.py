@@ -147,7 +147,7 @@ def selective(analysis: Analysis, *, target: float = 0.9) -> pd.DataFrame:
             inside = np.isin(np.arange(len(has)), part.cases)[:, None]
             label: dict[str, Any] = {"reference": reference.name, "silent": silent, **part.label()}
             start = cells.assign(n_excluded=((v.total() > 0) & inside & ~has).sum(axis=0), **label)
-            frames += _of_group(analysis, start, reference, np.where(has & inside, confidence, np.nan), target, judges)
+            frames += _in_group(analysis, start, reference, np.where(has & inside, confidence, np.nan), target, judges)
         cell, case = np.nonzero(has.T)
         f = Forecasts(case, cell, has.shape, confidence[case, cell], reference.worth[case, cell], 0.0)
         curve = risk_coverage(f, cells, analysis.sampling).rename(columns={"n": "n_answered"})
@@ -209,7 +209,7 @@ def _levels(start: pd.DataFrame, reference: Reference, weight: FloatArray, sampl
     return rows.assign(n_clusters=agreement.clusters, largest=agreement.largest, reason=reason)
 
 
-def _of_group(
+def _in_group(
     analysis: Analysis, start: pd.DataFrame, reference: Reference, confidence: FloatArray, target: float, judges: int
 ) -> list[pd.DataFrame]:
     """Return the rows of a group of cases: its summary, and at each delta what can be promised.
