@@ -183,10 +183,10 @@ def _annotators(
     """Make the rows of annotators, and of their mean, in each dimension and group of cases."""
     index = pd.MultiIndex.from_product([coded.dimensions, coded.annotators], names=["dimension", ANNOTATOR])
     people, everyone = index.to_frame(index=False), pd.DataFrame({"dimension": coded.dimensions, ANNOTATOR: MEAN})
-    alone, _ = grid(analysis, people, {"accuracy": Measure(mean(own.reshape(len(own), -1)), intervals.share)})
+    alone, _ = grid(analysis, people, {"accuracy": Measure(mean(own.reshape(len(own), len(people))), intervals.share)})
     together, _ = grid(analysis, everyone, {"accuracy": Measure(of_people(own), intervals.share)})
     of_each = np.repeat(absence, len(coded.annotators))
-    alone = _counted(analysis, alone, (labels >= 0).reshape(len(labels), -1), of_each)
+    alone = _counted(analysis, alone, (labels >= 0).reshape(len(labels), len(people)), of_each)
     alone = alone[(alone["n"] + alone["n_excluded"] > 0) & np.tile(of_each == NO_MAJORITY, len(analysis.parts))]
     together = _counted(analysis, together, np.asarray((labels >= 0).any(axis=2)), absence)
     return pd.concat([alone, together], ignore_index=True).assign(part=ANNOTATOR)
