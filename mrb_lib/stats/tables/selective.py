@@ -138,14 +138,13 @@ def selective(analysis: Analysis, *, target: float = 0.9) -> pd.DataFrame:
     """
     v, cells = analysis.verdicts, analysis.verdicts.cells[["judge", "dimension"]]
     answer, confidence = answers(v)
-    silent = ~cells["judge"].isin(cells["judge"][np.asarray(np.isfinite(confidence).any(axis=0))])
     frames = []
     for reference in _references(analysis, answer):
         has = np.isfinite(confidence) & np.isfinite(reference.worth)
         judges = cells["judge"][np.asarray(has.any(axis=0))].nunique()
         for part in analysis.parts:
             inside = np.isin(np.arange(len(has)), part.cases)[:, None]
-            label: dict[str, Any] = {"reference": reference.name, "silent": silent, **part.label()}
+            label: dict[str, Any] = {"reference": reference.name, **part.label()}
             start = cells.assign(n_excluded=((v.total() > 0) & inside & ~has).sum(axis=0), **label)
             frames += _in_group(analysis, start, reference, np.where(has & inside, confidence, np.nan), target, judges)
         cell, case = np.nonzero(has.T)
@@ -156,7 +155,8 @@ def selective(analysis: Analysis, *, target: float = 0.9) -> pd.DataFrame:
     rows = pd.concat(frames, ignore_index=True)
     if not rows["n"].any():
         return pd.DataFrame()
-    absent = np.where(rows["silent"].eq(True), NO_PROBABILITIES, NO_LABEL)
+    speaking = cells["judge"][np.asarray(np.isfinite(confidence).any(axis=0))]
+    absent = np.where(rows["judge"].isin(speaking), NO_LABEL, NO_PROBABILITIES)
     rows["reason"] = rows["reason"].mask(rows["n"] == 0, absent)
     return rows[(rows["n"] > 0) | ((rows["part"] == SUMMARY) & rows["subfield"].isna())]
 
