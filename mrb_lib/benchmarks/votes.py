@@ -36,7 +36,7 @@ def gold(benchmark: Benchmark, rule: GoldRule = "majority") -> pd.DataFrame:
     ----------
     rule : "majority" takes the category with the most votes, "unanimous" the one
         that all annotators gave, of whom there must be two at least: one vote is not unanimous. Dimensions of several
-        labels have none, see `mrb_lib.stats.label_rows`.
+        labels have none, see `mrb_lib.stats.verdicts.label_rows`.
 
     Returns
     -------

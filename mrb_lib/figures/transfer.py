@@ -186,10 +186,10 @@ def rankings(table: pd.DataFrame) -> Paper:
 
     Parameters
     ----------
-    table : rows of `transfer` with part "ranking" of one dimension: subfield, versus, kendall_tau, expected_tau,
-        expected_low, expected_high, p_value; the row without subfield is the mean
+    table : rows of `transfer` with part "ranking" of one dimension: subfield, kendall_tau, expected_tau, expected_low,
+        expected_high, p_value; the row without subfield is the mean
     """
-    rows = table[(table["part"] == "ranking") & table["versus"].isna()]
+    rows = table[table["part"] == "ranking"]
     mean = rows[rows["subfield"].isna()].assign(subfield="mean of all")
     rows = pd.concat([rows[rows["subfield"].notna()].sort_values("subfield"), mean])
     figure = canvas(PAGE * 0.6, rows_height(len(rows), 0.19, 0.8))

@@ -15,12 +15,11 @@ from mrb_lib.benchmarks.votes import GOLD_RULES, GoldRule, votes_behind
 from mrb_lib.benchmarks.votes import gold as gold_labels
 from mrb_lib.stats.clusters import resampling_unit
 from mrb_lib.stats.estimation import IntArray, Sampling
-from mrb_lib.stats.label_rows import ANSWERS, label_rows, names_of
 from mrb_lib.stats.options import check_choice, pick_dimensions
 from mrb_lib.stats.panel import Panel, as_panel, panels
 from mrb_lib.stats.scoring import Scores, score
 from mrb_lib.stats.subfields import By, Group, groups
-from mrb_lib.stats.verdicts import Verdicts, labels_of
+from mrb_lib.stats.verdicts import ANSWERS, Verdicts, label_rows, labels_of, names_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES, KEYS, NO_PROBE, are_numbers
 
@@ -48,17 +47,17 @@ class Analysis:
 
     benchmark: Benchmark
     probes: Mapping[str, Panel]
-    probe: str
-    rule: str
     level: str
-    by: By
     dimensions: Sequence[str]
-    cluster: str | None
-    policy: str
-    correction: str | None
-    family: str
-    resamples: int
-    seed: int
+    probe: str = NO_PROBE
+    rule: str = "majority"
+    by: By = None
+    cluster: str | None = None
+    policy: str = "balanced"
+    correction: str | None = None
+    family: str = "dimension"
+    resamples: int = 2000
+    seed: int = 0
     adjudications: pd.DataFrame | None = None
     groups: pd.DataFrame | None = None
     training: pd.DataFrame | None = None
@@ -78,7 +77,6 @@ class Analysis:
         annotations: pd.DataFrame | None = None,
         *,
         dimensions: Sequence[str] | None = None,
-        probe: str = NO_PROBE,
         meta: BenchmarkMeta | None = None,
         training: pd.DataFrame | None = None,
         **options: Any,
@@ -104,13 +102,9 @@ class Analysis:
             cases = cases.assign(images=none)
         benchmark = Benchmark(about, cases.reset_index(drop=True), annotations)
         probes = {} if verdicts is None else read_panels(benchmark, [verdicts], training)
-        given: dict[str, Any] = {"policy": "balanced", "by": None, "cluster": None, "correction": None}
-        given |= {"family": "dimension", "resamples": 2000, "seed": 0, "rule": "majority", "level": about.level}
-        given |= {"training": training, **options}
         of_dimensions = {name: panel.of_dimensions(found) for name, panel in probes.items()}
-        return cls(
-            benchmark=benchmark, probes=of_dimensions, probe=probe, dimensions=found, stated_gold=gold, **given
-        )  # fmt: skip
+        given = {"level": about.level, "training": training, "stated_gold": gold, **options}
+        return cls(benchmark=benchmark, probes=of_dimensions, dimensions=found, **given)
 
     @property
     def panel(self) -> Panel | None:
@@ -236,7 +230,7 @@ class Analysis:
             return self.stated_gold
         if self.rule != ADJUDICATED or self.adjudications is None:
             return labels(self.benchmark, self.rule)
-        from mrb_lib.stats.adjudicated import adjudicated_gold  # only this rule asks reviewers
+        from mrb_lib.stats.annotators import adjudicated_gold  # only this rule asks reviewers
 
         return adjudicated_gold(labels(self.benchmark), self.adjudications)
 
@@ -297,14 +291,9 @@ def labels(benchmark: Benchmark, rule: str = "majority") -> pd.DataFrame:
     benchmark = benchmark.of_one_choice
     if rule != POSTERIOR:
         return gold_labels(benchmark, cast(GoldRule, rule))
-    from mrb_lib.stats.posterior import posterior  # only this rule fits a model
+    from mrb_lib.stats.annotators import posterior  # only this rule fits a model
 
-    return posterior(
-        benchmark.annotations,
-        benchmark.cases,
-        categories=benchmark.meta.categories,
-        dimensions=benchmark.meta.dimensions,
-    )
+    return posterior(benchmark)
 
 
 def rule_in_words(benchmark: Benchmark, rule: str, dimension: str | None = None) -> str:

@@ -291,11 +291,11 @@ def _judged(panel: Panel) -> list[str]:
 def _with_seen_reasons(frame: pd.DataFrame, panel: Panel) -> pd.DataFrame:
     """The rows of judges that were trained on all that they judged say so, in whichever table."""
     named = [name for name in _JUDGES if name in frame]
-    of_labels = panel.labels
-    if not (panel.seen or (of_labels and of_labels.seen)) or "reason" not in frame or not named:
+    panels = [each for each in (panel, panel.labels) if each is not None]
+    if all(each.seen is None for each in panels) or "reason" not in frame or not named:
         return frame
     pairs = set()
-    for each in (panel,) if of_labels is None else (panel, of_labels):
+    for each in panels:
         for i, j in np.argwhere(each.takes_part() & ~each.judged().any(axis=2)).tolist():
             pairs.add((each.judges[i], each.dimensions[j].partition("\n")[0]))  # a label follows its dimension
     dimensions = frame["dimension"] if "dimension" in frame else pd.Series(panel.dimensions[0], frame.index)

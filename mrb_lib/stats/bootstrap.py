@@ -100,29 +100,24 @@ def bootstrap(
 def _interval(estimate: float, replicates: FloatArray, sizes: IntArray) -> dict[str, object]:
     """The interval of an estimate, how it was made, and why it is null; `sizes` are the rows of each cluster."""
     clusters = int((sizes > 0).sum())
+    row: dict[str, object] = {"n_clusters": clusters}
     usable = len(replicates) > 0 and np.isfinite(replicates).mean() >= 0.5
-    low, high = np.nanquantile(replicates, [0.025, 0.975]) if usable else (np.nan, np.nan)
-    error = df = np.nan
-    method: str | None = "percentile" if usable else None
+    low = high = np.nan
+    if usable:
+        low, high = np.nanquantile(replicates, [0.025, 0.975])
+        row["interval"] = "percentile"
     if usable and clusters > 1 and not np.isnan(estimate):
         error = float(np.nanstd(replicates, ddof=1)) * np.sqrt(clusters / (clusters - 1))
         df = float(satterthwaite(sizes[:, None].astype(np.float64), np.array([np.nan]))[0])
+        row |= {"standard_error": error, "df": df}
         if df < ENOUGH_DF and error > _NO_SPREAD:
-            method, half = "t", stdtrit(df, 0.975) * error
-            low, high = estimate - half, estimate + half
-    reason: str | None = UNDEFINED
-    if not np.isnan(estimate):
-        whether = [len(replicates) == 0, sizes.sum() < 2, clusters < 2, not usable, high - low < _NO_SPREAD]
-        reason = np.select(whether, [NO_RESAMPLES, FEW_ROWS, ONE_CLUSTER, FEW_DEFINED, NO_WIDTH], "").item() or None
-    return {
-        "n_clusters": clusters,
-        "low": low,
-        "high": high,
-        "standard_error": error,
-        "df": df,
-        "interval": method,
-        "reason": reason,
-    }
+            half = stdtrit(df, 0.975) * error
+            low, high, row["interval"] = estimate - half, estimate + half, "t"
+    whether = [
+        np.isnan(estimate), len(replicates) == 0, sizes.sum() < 2, clusters < 2, not usable, high - low < _NO_SPREAD
+    ]  # fmt: skip
+    why = np.select(whether, [UNDEFINED, NO_RESAMPLES, FEW_ROWS, ONE_CLUSTER, FEW_DEFINED, NO_WIDTH], "").item()
+    return row | {"low": low, "high": high, "reason": why or None}
 
 
 def _clusters(frame: pd.DataFrame, cluster: str | pd.DataFrame | None) -> tuple[ResamplingUnit, int]:

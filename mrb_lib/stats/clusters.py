@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from mrb_lib.stats.options import IntArray
 from mrb_lib.tables.errors import InputError
 
 CLUSTER: Final = "cluster"
@@ -19,7 +19,6 @@ SHARED: Final = {
 FEWEST: Final = 10
 MOST_OF_ONE: Final = 0.75
 """A column of which one value holds a larger share of the cases is not clustered by unless it is named."""
-IntArray = NDArray[np.int64]
 
 
 class ResamplingUnit(NamedTuple):

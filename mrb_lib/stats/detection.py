@@ -1,10 +1,11 @@
-"""Labels that a judge finds in single responses: several that may apply at once, and steps with an error."""
+"""What a judge finds in single responses: labels of which several may apply, wrong steps, and reasons of judges."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,75 +14,44 @@ from numpy.typing import NDArray
 from mrb_lib.benchmarks.votes import voting
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.estimation import (
-    BoolArray,
-    Estimate,
-    FloatArray,
-    IntArray,
-    Quantity,
-    divide,
-    estimate,
-    mean,
-    ratio,
-)
+from mrb_lib.stats.contrasts import ALPHA, t_test
+from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, IntArray, Quantity, divide, estimate, mean, ratio
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.intervals import Interval
-from mrb_lib.stats.label_rows import EVEN, YES, label_shares, majority, pairs_of
-from mrb_lib.stats.leaders import with_best
-from mrb_lib.stats.options import join_reasons
-from mrb_lib.stats.verdicts import Verdicts
+from mrb_lib.stats.options import pick_dimensions
+from mrb_lib.stats.tables.accuracy import cohen_kappa
+from mrb_lib.stats.verdicts import ANSWERS, Verdicts, label_gold, labels_of
+from mrb_lib.tables.errors import InputError
+from mrb_lib.verdicts.formats.rationales import CATEGORIES, DIMENSION, JUDGE, RIGHT, VERDICTS
 
-LABEL: Final = "label"
-MICRO, MACRO = "micro", "macro"
-MEASURES: Final = ("precision", "recall", "f1")
-NEVER_DECIDED = "no case has both a verdict and annotations that decide"
-UNDEFINED: Final = {
-    "precision": "precision is undefined: the judge never gives it",
-    "recall": "recall is undefined: it never applies",
-    "f1": "f1 is undefined: it neither applies nor is given",
-}
-SOME_UNDEFINED = "{} is the mean over {} of {} labels, for which it is defined"
-_NO_SPREAD = 1e-9
-RARE = "a label averaged over is absent from most resamples"
+LABEL, STEP, RATIONALE, ANNOTATORS = "label", "step", "rationale", "annotators"
+UNMARKED = "the marker has marked none of these reasons"
+OWN_MARKS = "the judge marked its own reasons"
 
 
-class Found(NamedTuple):
-    """Sums that cases add in each cell, shape (cases, cells): the mean over repeats, 0 where the case does not count.
+def outcomes(verdicts: Verdicts, counted: BoolArray, given: BoolArray, applies: BoolArray) -> FloatArray:
+    """Return the shares of hits, of what is given and of what applies, by case and cell, shape (3, cases, cells).
 
-    Attributes
+    Shares are over the verdicts on a case that count, and 0 where none does.
+
+    Parameters
     ----------
-    both : share of the verdicts that give a label that applies
-    given, applies : share that give it, and whether it applies
+    counted, given, applies : one entry per verdict: it counts, gives a label or error, and that one applies
     """
+    times = verdicts.total(counted)
+    kinds = (given & applies, given, applies)
+    return np.stack([np.nan_to_num(divide(verdicts.total(each & counted), times)) for each in kinds])
 
-    both: FloatArray
-    given: FloatArray
-    applies: FloatArray
 
-    @classmethod
-    def of(cls, verdicts: Verdicts, counted: BoolArray, given: BoolArray, applies: BoolArray) -> Found:
-        """Compare verdicts, of which some count, with what applies; each has one entry per verdict."""
-        times = verdicts.total(counted)
-        both, each, true = (
-            np.nan_to_num(divide(verdicts.total(on & counted), times)) for on in (given & applies, given, applies)
-        )
-        return cls(both, each, true)
-
-    def summed(self, cells: IntArray) -> Found:
-        """Return the sums over several cells, from their positions of shape (m, L)."""
-        return Found(*(each[:, cells].sum(axis=2) for each in self))
-
-    def ratios(self) -> dict[str, tuple[FloatArray, FloatArray]]:
-        """Return what precision, recall and overlap (found of found, missed and false alarms) divide by what."""
-        either = self.given + self.applies - self.both
-        return {"precision": (self.both, self.given), "recall": (self.both, self.applies), "f1": (self.both, either)}
-
-    def measures(self) -> dict[str, Measure]:
-        """Return precision, recall and F1, the last by way of the overlap, of which it is a rising function."""
-        made = {name: weighted(*pair) for name, pair in self.ratios().items()}
-        return {name: Measure(q, intervals.share) for name, q in made.items()} | {
-            "f1": Measure(replace(made["f1"], statistic=f1), interval_of_f1)
-        }
+def precision_and_recall(shares: FloatArray) -> dict[str, Measure]:
+    """Return precision, recall and F1 as measures, from shares as of `outcomes`."""
+    both, given, applies = shares
+    either = given + applies - both
+    return {
+        "precision": Measure(weighted(both, given), intervals.share),
+        "recall": Measure(weighted(both, applies), intervals.share),
+        "f1": Measure(Quantity(np.stack([both, either], axis=2), _f1, either), _interval_of_f1),
+    }
 
 
 def weighted(part: FloatArray, whole: FloatArray) -> Quantity:
@@ -89,127 +59,206 @@ def weighted(part: FloatArray, whole: FloatArray) -> Quantity:
     return Quantity(np.stack([part, whole], axis=2), weight=whole)
 
 
-def interval_of_f1(e: Estimate) -> Interval:
+def _f1(sums: NDArray[Any]) -> NDArray[Any]:
+    """Return F1 from the sums behind the overlap: found, and found, missed or false alarms."""
+    return divide(2 * sums[..., 0], sums[..., 0] + sums[..., 1])
+
+
+def _interval_of_f1(e: Estimate) -> Interval:
     """Return the interval of F1 that carries over the interval of the overlap, which is a share of cases."""
     low, high, method = intervals.share(estimate(replace(e.quantity, statistic=ratio), e.sampling))
     return Interval(2 * low / (1 + low), 2 * high / (1 + high), method)
 
 
-def f1(sums: NDArray[Any]) -> NDArray[Any]:
-    """Return F1 from the sums behind the overlap: found, and found, missed or false alarms."""
-    return divide(2 * sums[..., 0], sums[..., 0] + sums[..., 1])
+def with_best(estimates: list[Estimate], rivals: pd.Series) -> pd.Series:
+    """Return whether each cell does not differ significantly from the highest of its rivals, group of cases by group.
+
+    Two cells are compared by t on the cases that both have. A p value counts as many times as there are other rivals,
+    so that a cell above all others is significantly so in at most 5% of samples.
+
+    Parameters
+    ----------
+    estimates : one per group of cases
+    rivals : one entry per cell, the same for cells that are compared with each other
+
+    Returns
+    -------
+    boolean Series, one entry per group of cases and cell; null where the quantity is undefined
+    """
+    frames = []
+    for e in estimates:
+        value = pd.Series(e.value)
+        best = value.fillna(-np.inf).groupby(rivals.to_numpy()).transform("idxmax").to_numpy()
+        others = value.groupby(rivals.to_numpy()).transform("count").to_numpy() - 1
+        apart = estimate(_lead(e.quantity, best), e.sampling)
+        below = (apart.value > 0) & (t_test(apart) * others <= ALPHA)
+        frames.append(pd.Series(~below, dtype="boolean").mask(value.isna()))
+    return pd.concat(frames, ignore_index=True)
 
 
-def counted_rows(
-    analysis: Analysis,
-    cells: pd.DataFrame,
-    measures: dict[str, Measure],
-    seen: BoolArray | None,
-    tallies: dict[str, NDArray[Any]],
-) -> tuple[pd.DataFrame, dict[str, list[Estimate]]]:
-    """Make the rows of `grid` with more counts, of shape (cases, cells), and the number of each group of cases."""
-    rows, made = grid(analysis, cells, measures, seen)
-    rows["group"] = np.repeat(np.arange(len(analysis.parts)), len(cells))
-    for name, values in tallies.items():
-        rows[name] = np.concatenate([values[part.cases].sum(axis=0) for part in analysis.parts])
-    return rows, made
+def _lead(quantity: Quantity, first: IntArray) -> Quantity:
+    """Return how much higher a quantity is in the cells `first` than in all cells, on the cases that both have."""
+    one, other, k = quantity.adds[:, first], quantity.adds, quantity.adds.shape[2]
+    both = one.any(axis=2, keepdims=True) & other.any(axis=2, keepdims=True)
 
+    def statistic(sums: NDArray[Any]) -> NDArray[Any]:
+        return quantity.statistic(sums[..., :k]) - quantity.statistic(sums[..., k:])
 
-def with_undefined(rows: pd.DataFrame, texts: Mapping[str, str]) -> pd.Series:
-    """Return the reasons of rows, and of those that have cases also why a column is null."""
-    said = [[text] if isinstance(text, str) else [] for text in rows.get("reason", [""] * len(rows))]
-    for name, text in texts.items():
-        for row in np.flatnonzero(rows[name].isna() & (rows["n"] > 0)):
-            said[row].append(text)
-    return pd.Series([join_reasons(*each) for each in said], rows.index, dtype=object)
+    return Quantity(np.concatenate([one, other], axis=2) * both, statistic)
 
 
 def label_part(analysis: Analysis) -> pd.DataFrame:
-    """Make the rows of each label, and of the averages over labels, of every judge and dimension of several labels.
+    """Make the rows of each label, and of all labels together, of every judge and dimension of several labels.
 
     A label applies where more than half of a case's annotators give it, does not where fewer do, and is undecided where
     just half do. A verdict without a choice gives no label.
     """
-    panel, sets = analysis.panel.labels if analysis.panel else None, analysis.label_sets
-    if panel is None or not sets:
+    panel = analysis.panel.labels if analysis.panel else None
+    if panel is None:
         return pd.DataFrame()
-    every = pairs_of(analysis.benchmark.meta.labels)
     verdicts = Verdicts.of(panel)
-    verdicts = verdicts.of_cells(np.array([every[i][0] in sets for i in verdicts.dimension], dtype=bool))
-    shares = label_shares(voting(analysis.annotations), analysis.cases["case_id"], analysis.benchmark.meta.labels).T
-    shares = shares[:, verdicts.dimension]
-    gold = majority(shares)
+    pairs = [name.split("\n") for name in verdicts.cells["dimension"]]
+    named = pd.DataFrame(pairs, columns=["dimension", "label"]).assign(judge=verdicts.cells["judge"])
+    frames, members = [], list[list[int]]()
+    for dimension in analysis.label_sets:
+        for _, own in named[named["dimension"] == dimension].groupby("judge", sort=False):
+            frames += [own, own.head(1).assign(label=None)]
+            members += [*([cell] for cell in own.index), own.index.tolist()]
+    if not frames:
+        return pd.DataFrame()
+
+    def summed(values: NDArray[Any]) -> NDArray[Any]:
+        return np.stack([values[..., cells].sum(axis=-1) for cells in members], axis=-1)
+
+    every = label_gold(voting(analysis.annotations), analysis.cases["case_id"], analysis.benchmark.meta.labels)
+    gold = every[:, verdicts.dimension]
     applies = gold[verdicts.case, verdicts.cell]
-    counted, present = np.isfinite(applies), verdicts.total() > 0
-    found = Found.of(verdicts, counted, verdicts.choice == YES, applies == 1)
+    counted = np.isin(applies, [0, 1])
+    shares = outcomes(verdicts, counted, verdicts.choice == ANSWERS.index("yes"), applies == 1)
+    _, flagged, positive = summed(shares > 0)
     answered = divide(verdicts.total((verdicts.choice >= 0) & counted), verdicts.total(counted))
-    tallies = {
-        "n_undecided": (shares == EVEN) & present,
-        "n_positive": found.applies > 0,
-        "n_flagged": found.given > 0,
+    coverage = divide(summed(np.nan_to_num(answered)), summed(np.isfinite(answered)))
+    names = pd.concat(frames, ignore_index=True)
+    measures = {"coverage": Measure(mean(coverage))} | precision_and_recall(summed(shares))
+    undecided = summed((gold == 0.5) & (verdicts.total() > 0))
+    tallies = {"n_undecided": undecided, "n_positive": positive, "n_flagged": flagged}
+    rows, made = grid(analysis, names, measures, summed(verdicts.seen) > 0, tallies)
+    rivals = names.groupby(["dimension", "label"], dropna=False).ngroup()
+    return rows.assign(part=LABEL, with_best=with_best(made["f1"], rivals))
+
+
+def step_part(analysis: Analysis) -> pd.DataFrame:
+    """Make the rows about the steps of responses; without any where no case is a step.
+
+    An error is a category that is not acceptable or, where none is named so, the lowest; nominal ones have no lowest.
+    A verdict without a choice is wrong for `step_accuracy`, and calls nothing erroneous.
+    """
+    verdicts, cases = analysis.verdicts, analysis.cases.reset_index(drop=True)
+    steps = cases.reindex(columns=["item", "step"]).dropna()
+    is_error = ~np.isin(verdicts.categories, analysis.acceptable or verdicts.categories[1:])
+    if steps.empty or verdicts.cells.empty or (analysis.level == "nominal" and not analysis.acceptable):
+        return pd.DataFrame()
+    on_step = cases.index.isin(steps.index)[:, None]
+    label = verdicts.gold(np.where(on_step, analysis.labels, -1))
+    labelled, answered = label >= 0, verdicts.choice >= 0
+    wrong, flagged = labelled & is_error[label], answered & is_error[verdicts.choice]
+    right = labelled & answered & (wrong == flagged)
+    times, shares = verdicts.total(labelled), outcomes(verdicts, labelled, flagged, wrong)
+    first = _first_errors(verdicts, steps, labelled, wrong, right)
+    measures = {
+        "coverage": Measure(mean(divide(verdicts.total(answered & labelled), times))),
+        "step_accuracy": Measure(mean(divide(verdicts.total(right), times)), intervals.share),
+        "first_error_accuracy": Measure(mean(first), intervals.share),
     }
-    dimensions, labels = zip(*(every[i] for i in verdicts.dimension), strict=True)
-    cells = pd.DataFrame({"judge": verdicts.cells["judge"], "dimension": dimensions, "label": labels, "n_labels": 1})
-    measures = {"coverage": Measure(mean(answered))} | found.measures()
-    rows, _ = counted_rows(analysis, cells.assign(place=verdicts.dimension), measures, verdicts.seen, tallies)
-    frames = [rows.assign(reason=with_undefined(rows, UNDEFINED))]
-    for dimension in sets:
-        own = cells[cells["dimension"] == dimension]
-        if own.empty:
-            continue
-        members = np.stack([own.index.get_indexer(each.index) for _, each in own.groupby("judge", sort=False)])
-        members = own.index.to_numpy()[members]
-        averages = own.loc[members[:, 0], ["judge", "dimension"]].assign(n_labels=members.shape[1])
-        seen = np.asarray(verdicts.seen[:, members].any(axis=2))
-        tally = {name: values[:, members].sum(axis=2) for name, values in tallies.items()}
-        each = answered[:, members]
-        coverage = {"coverage": Measure(mean(divide(np.nan_to_num(each).sum(axis=2), np.isfinite(each).sum(axis=2))))}
-        micro = coverage | found.summed(members).measures()
-        rows, _ = counted_rows(analysis, averages.assign(average=MICRO, place=len(every)), micro, seen, tally)
-        frames.append(rows.assign(reason=with_undefined(rows, UNDEFINED)))
-        macro = {
-            name: Measure(_macro(part[:, members], whole[:, members], name), intervals.coefficient)
-            for name, (part, whole) in found.ratios().items()
-        }
-        cells_of_macro = averages.assign(average=MACRO, place=len(every) + 1)
-        rows, made = counted_rows(analysis, cells_of_macro, coverage | macro, seen, tally)
-        rows["with_best"] = with_best(analysis, macro["f1"].quantity, [np.arange(len(members))])
-        defined = np.concatenate([
-            [(whole[part.cases][:, members].sum(axis=0) > 0).sum(axis=1) for _, whole in found.ratios().values()]
-            for part in analysis.parts
-        ], axis=1)  # fmt: skip
-        rows["reason"] = [_some_undefined(counts, members.shape[1]) for counts in defined.T]
-        rare = [
-            np.concatenate([(e.error > _NO_SPREAD) & np.isnan(intervals.percentiles(e)[0]) for e in made[name]])
-            for name in MEASURES
-        ]
-        rows["lacks"] = [RARE if each else None for each in np.any(rare, axis=0)]
-        frames.append(rows)
-    out = pd.concat(frames, ignore_index=True).assign(part=LABEL)
-    out["reason"] = out["reason"].mask(out["n"] == 0, NEVER_DECIDED)
-    out["order"] = out["dimension"].map({name: i for i, name in enumerate(sets)})
-    return out.sort_values(["group", "order", "judge", "place"], kind="stable", ignore_index=True)
+    tallies = {"n_excluded": on_step & (times == 0), "n_items": np.isfinite(first)}
+    tallies |= {"n_positive": shares[2] > 0, "n_flagged": shares[1] > 0}
+    cells = verdicts.cells[["judge", "dimension"]]
+    rows, made = grid(analysis, cells, measures | precision_and_recall(shares), verdicts.seen & on_step, tallies)
+    return rows.assign(part=STEP, with_best=with_best(made["f1"], cells["dimension"]))
 
 
-def _some_undefined(counts: IntArray, labels: int) -> str:
-    """Say of how many labels each macro average is the mean, where it is not all."""
-    few = [SOME_UNDEFINED.format(name, n, labels) for name, n in zip(MEASURES, counts, strict=True) if n < labels]
-    return "; ".join(few)
+def _first_errors(
+    verdicts: Verdicts, steps: pd.DataFrame, labelled: BoolArray, wrong: BoolArray, right: BoolArray
+) -> FloatArray:
+    """Return whether a judge finds the first error of a response, or that it has none, at its first step.
+
+    The measure is that of ProcessBench (Zheng et al. 2024, arXiv 2412.06559). A response counts in a repeat where all
+    its steps, up to the annotators' first error if there is one, have a label and a verdict.
+
+    Parameters
+    ----------
+    steps : the `item` and `step` of the cases that are steps, by position
+    labelled, wrong, right : one entry per verdict: its step has a label, it is erroneous, and the verdict is right
+
+    Returns
+    -------
+    float array, shape (cases, cells), the mean over repeats; NaN where nothing counts
+    """
+    order = steps["step"].astype(np.float64).groupby(steps["item"])
+    steps = steps.assign(place=order.rank(method="first"), size=order.transform("size"), head=order.transform("idxmin"))
+    rows = pd.DataFrame({"case": verdicts.case, "cell": verdicts.cell, "repeat": verdicts.repeat})
+    rows = rows.assign(labelled=labelled, wrong=wrong, right=right).join(steps, on="case", how="inner")
+    keys = ["head", "cell", "repeat"]
+    rows["error"] = rows["place"].where(rows["wrong"])
+    rows["last"] = rows.groupby(keys)["error"].transform("min").fillna(rows["size"])
+    until = rows[rows["place"] <= rows["last"]].groupby(keys)
+    counts = until.agg({"labelled": "sum", "right": "sum", "last": "first"})
+    counts = counts[counts["labelled"] == counts["last"]]
+    means = (counts["right"] == counts["last"]).groupby(["head", "cell"]).mean().unstack()
+    return means.reindex(index=range(verdicts.n_cases), columns=range(len(verdicts.cells))).to_numpy(np.float64)
 
 
-def _macro(part: FloatArray, whole: FloatArray, name: str) -> Callable[[IntArray], Quantity]:
-    """The unweighted mean of a measure over the labels for which it is defined, from shape (cases, m, L)."""
+def rationale_part(analysis: Analysis) -> pd.DataFrame:
+    """Make the rows about the reasons of judges: one per judge, dimension of its verdicts, and marker.
 
-    def of(cases: IntArray) -> Quantity:
-        adds = np.stack([part[cases], whole[cases]], axis=3)
-        n, m, labels = adds.shape[:3]
-        kept = whole[cases].sum(axis=0) > 0
+    A reason for verdicts on several dimensions counts on each. The repeats of a second judge share a mark.
+    """
+    categories = analysis.benchmark.meta.categories
+    if not {JUDGE, VERDICTS} <= set(analysis.cases.columns) or not set(CATEGORIES) <= set(categories):
+        return pd.DataFrame()
+    codes = [categories.index(name) for name in CATEGORIES]
+    label = labels_of(analysis.gold, analysis.cases["case_id"], [DIMENSION], categories)[:, 0]
+    people = np.where(label >= 0, np.array(codes)[:, None] == label, np.nan)
+    verdicts = analysis.verdicts.of_cells((analysis.verdicts.cells["dimension"] == DIMENSION).to_numpy())
+    votes = np.stack([verdicts.total(verdicts.choice == code) for code in codes])
+    marks = dict(zip(verdicts.cells["judge"], np.moveaxis(divide(votes, votes.sum(axis=0)), 2, 0), strict=True))
+    if np.isfinite(people).any() or not marks:
+        marks = {ANNOTATORS: people} | marks
+    scores, judges = _scores(analysis.cases), analysis.cases[JUDGE].astype("str").to_numpy()
+    names = pd.DataFrame(product(scores, np.unique(judges), marks), columns=["dimension", "judge", "marker"])
+    score = scores[names["dimension"]].to_numpy()
+    mark = np.stack([marks[marker] for marker in names["marker"]], axis=2)  # categories, cases, cells
+    given = (judges[:, None] == names["judge"].to_numpy()) & np.isfinite(score)
+    marked = given & np.isfinite(mark[0])
+    right = marked & (score == 1)
+    both = marked & np.isfinite(people[0])[:, None] & (names["marker"] != ANNOTATORS).to_numpy()
+    pairs = np.einsum("an,bnm,nm->nmab", np.nan_to_num(people), np.nan_to_num(mark), both * 1.0)
 
-        def statistic(sums: NDArray[Any]) -> NDArray[Any]:
-            pairs = sums.reshape(*sums.shape[:-1], labels, 2)
-            each = f1(pairs) if name == "f1" else ratio(pairs)
-            return divide(np.where(kept, each, 0.0).sum(axis=-1), kept.sum(axis=-1))
+    def among(values: FloatArray, kept: BoolArray) -> Measure:
+        return Measure(mean(np.where(kept, values, np.nan)), intervals.share)
 
-        return Quantity(adds.reshape(n, m, labels * 2), statistic)
+    measures = {f"share_{name}": among(mark[i], marked) for i, name in enumerate(CATEGORIES)} | {
+        "right_for_wrong_reason": among(1 - mark[CATEGORIES.index(RIGHT)], right),
+        "cohen_kappa": Measure(Quantity(pairs.reshape(*both.shape, -1), cohen_kappa), intervals.coefficient),
+    }
+    tallies = {"n_reasons": given, "n_excluded": given & ~marked, "n_right_verdicts": right, "n_both": both}
+    rows, _ = grid(analysis, names, measures, None, tallies)
+    rows["reason"] = (rows["marker"] == rows["judge"]).map({True: OWN_MARKS}).mask(rows["n"] == 0, UNMARKED)
+    return rows[rows["n_reasons"] > 0].assign(part=RATIONALE)
 
-    return of
+
+def _scores(cases: pd.DataFrame) -> pd.DataFrame:
+    """Return by dimension whether the verdict behind each reason is right: 1, 0, -1 if not known; NaN for none."""
+    rows = []
+    for case_id, text in zip(cases["case_id"], cases[VERDICTS], strict=True):
+        try:
+            scores = {str(name): each["score"] for name, each in json.loads(text).items()}
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            scores = {"": "unreadable"}
+        if any(score not in (0, 1, None) for score in scores.values()):
+            raise InputError(
+                f"cases, column {VERDICTS} (case {case_id}): is not what `mrb export rationales` writes; export again."
+            )
+        rows.append({name: -1.0 if score is None else float(score) for name, score in scores.items()})
+    frame = pd.DataFrame(rows)
+    return frame[pick_dimensions(frame.columns, None)]

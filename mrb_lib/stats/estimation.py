@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from mrb_lib.stats.clusters import MOST_OF_ONE, n_clusters, resampling_unit
+from mrb_lib.stats.options import BoolArray as BoolArray
+from mrb_lib.stats.options import FloatArray as FloatArray
+from mrb_lib.stats.options import IntArray as IntArray
 from mrb_lib.tables.errors import InputError
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 Statistic = Callable[[NDArray[Any]], NDArray[Any]]
 """From sums of shape (..., k) to values of shape (...), by arithmetic only, so that complex steps differentiate it."""
 _TINY, _STEP = 1e-12, 1e-30

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.estimation import BoolArray, Estimate, IntArray, Quantity, estimate
@@ -24,7 +25,11 @@ class Measure(NamedTuple):
 
 
 def grid(
-    analysis: Analysis, cells: pd.DataFrame, measures: Mapping[str, Measure], seen: BoolArray | None = None
+    analysis: Analysis,
+    cells: pd.DataFrame,
+    measures: Mapping[str, Measure],
+    seen: BoolArray | None = None,
+    tallies: Mapping[str, NDArray[Any]] | None = None,
 ) -> tuple[pd.DataFrame, dict[str, list[Estimate]]]:
     """Estimate measures in every cell, over all cases and in each subfield.
 
@@ -35,6 +40,7 @@ def grid(
         share of the cases that the largest cluster holds), `standard_error` and `df`; the ends of its interval are
         `low` and `high`, its method `interval`. Those of others are `NAME_low` and `NAME_high`
     seen : shape (cases, cells), cases left out because a judge was trained on them, for `n_seen`; None without it
+    tallies : shape (cases, cells), what is summed over cases, by the column it fills
 
     Returns
     -------
@@ -68,5 +74,6 @@ def grid(
                     method = pd.Series(made.method).where(~np.isnan(low))
                     columns |= {"low": low, "high": high, "interval": method.to_numpy()}
                 columns |= {f"{name}_low": low, f"{name}_high": high}
+        columns |= {name: values[part.cases].sum(axis=0) for name, values in (tallies or {}).items()}
         frames.append(cells.reset_index(drop=True).assign(**columns))
     return pd.concat(frames, ignore_index=True), kept

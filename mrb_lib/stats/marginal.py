@@ -1,20 +1,24 @@
-"""Marginal logistic models: whether a verdict is right, averaged over cases, with errors over clusters."""
+"""Logistic models of whether a verdict is right: averaged over cases, and tests of what differs between judges."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, gammaincc
 
 from mrb_lib.stats.estimation import FloatArray, IntArray, sums_by
 
-SEPARATED = "no finite estimate: a combination of the covariates tells right from wrong without error"
-NOT_CONVERGED = "no estimate: the fit did not converge"
+SEPARATED = "no finite estimate: the covariates tell right from wrong without error, or the fit did not converge"
+FEWEST = 10
+FEW_JUDGES = "no test: fewer than two judges have informative verdicts"
+FEW_CLUSTERS = f"no test: fewer than {FEWEST} clusters"
+SAME_EVERYWHERE = "no test: the term is the same for every verdict"
+NOT_FITTED = "no test: the model without the interaction did not converge"
 _STEPS, _CLOSE, _MOST_LOG_ODDS, _TINY = 100, 1e-8, 15.0, 1e-9
+_NEWTON_STEPS, _CLOSE_STEP, _NOTHING, _UNKNOWN = 40, 3e-8, 1e-10, 1e-9
 
 
 class Fit(NamedTuple):
@@ -31,7 +35,7 @@ class Fit(NamedTuple):
     beta: FloatArray
     covariances: list[FloatArray]
     correlation: float
-    flaw: str
+    flaw: str = ""
 
     def error(self, contrasts: FloatArray) -> FloatArray:
         """Return the standard errors of contrasts of the coefficients, from shape (m, p) to (m,).
@@ -40,10 +44,10 @@ class Fit(NamedTuple):
         less than the larger of them (Cameron, Gelbach and Miller 2011, doi:10.1198/jbes.2010.07136).
         """
         variance = [np.einsum("mp,pq,mq->m", contrasts, each, contrasts) for each in self.covariances]
-        if len(variance) == 1:
-            return np.asarray(np.sqrt(np.maximum(variance[0], 0.0)))
-        first, second, both = variance
-        return np.asarray(np.sqrt(np.maximum(first + second - both, np.maximum(first, second))))
+        larger = np.max(variance[:2], axis=0)
+        if len(variance) > 1:
+            larger = np.maximum(variance[0] + variance[1] - variance[2], larger)
+        return np.asarray(np.sqrt(np.maximum(larger, 0.0)))
 
 
 def fit(
@@ -71,31 +75,29 @@ def fit(
     from statsmodels.genmod.families import Binomial
     from statsmodels.genmod.generalized_estimating_equations import GEE
 
-    n = np.bincount(case)
-    beta, correlation, flaw = np.zeros(x.shape[1]), np.nan, ""
+    p, n, correlation = x.shape[1], np.bincount(case), np.nan
+    none = Fit(np.zeros(p), [], np.nan, SEPARATED)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # a fit that is separated or does not converge is told by its estimates
         try:
             alone = Logit(right, x, check_rank=False, hasconst=False).fit(disp=0, maxiter=_STEPS, skip_hessian=True)
             beta = np.asarray(alone.params)
-            flaw = "" if alone.mle_retvals["converged"] else NOT_CONVERGED
-            if not max(np.abs(beta).max(), np.abs(x @ beta).max() if flaw else 0.0) < _MOST_LOG_ODDS:
-                flaw = SEPARATED
-            if exchangeable and not flaw and len(right) > x.shape[1] and (n * (n - 1)).sum() / 2 > x.shape[1]:
+            if not (alone.mle_retvals["converged"] and np.abs(beta).max() < _MOST_LOG_ODDS):
+                return none
+            if exchangeable and len(right) > p and (n * (n - 1)).sum() / 2 > p:
                 model = GEE(right, x, case, family=Binomial(), cov_struct=Exchangeable(), hasconst=False)
                 close = _CLOSE * max(1.0, len(x) / 100)  # of the score, which is a sum over verdicts
                 together = model.fit(maxiter=_STEPS, ctol=close, cov_type="naive", start_params=beta)
                 correlation = float(model.cov_struct.dep_params)
-                if together is None or not np.abs(beta := np.asarray(together.params)).max() < _MOST_LOG_ODDS:
-                    flaw = SEPARATED
-                elif not (together.converged and -1 / max(n.max() - 1, 1) < correlation < 1):
-                    flaw = NOT_CONVERGED
+                if together is None or not (together.converged and -1 / max(n.max() - 1, 1) < correlation < 1):
+                    return none
+                beta = np.asarray(together.params)
         except np.linalg.LinAlgError:
-            flaw = SEPARATED
-    if flaw:
-        return Fit(beta, [], np.nan, flaw)
-    working = np.nan_to_num(correlation) if exchangeable else 0.0
-    return Fit(beta, [covariance(x, right, beta, working, case, each) for each in clusters], correlation, "")
+            return none
+    if not np.abs(beta).max() < _MOST_LOG_ODDS:
+        return none
+    working = float(np.nan_to_num(correlation))
+    return Fit(beta, [covariance(x, right, beta, working, case, each) for each in clusters], correlation)
 
 
 def covariance(
@@ -129,41 +131,152 @@ def covariance(
 
 def _products(left: FloatArray, right: FloatArray, codes: IntArray) -> FloatArray:
     """Return the products of the rows of each code, from shape (n, p) twice to (codes, p, p)."""
-    order, ends = np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))
-    left, right = left[order], right[order]
-    return np.stack([left[a:b].T @ right[a:b] for a, b in pairwise([0, *ends.tolist()])])
+    rows = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+    return np.stack([left[own].T @ right[own] for own in rows])
 
 
-class Effect(NamedTuple):
-    """Average probabilities or derivatives, shape (m,), and their gradients by the coefficients, shape (m, p).
-
-    A single effect has the shapes () and (p,).
-    """
-
-    value: FloatArray
-    gradient: FloatArray
-
-
-def probabilities(x: FloatArray, beta: FloatArray, columns: slice, settings: FloatArray) -> Effect:
-    """Return the average probabilities of being right if some covariates were the same for every verdict.
+def probabilities(
+    x: FloatArray, beta: FloatArray, columns: slice, settings: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the average probability of being right if some covariates were the same for every verdict.
 
     Parameters
     ----------
     columns : the k covariates that are set
     settings : shape (m, k), what they are set to, one setting after another
+
+    Returns
+    -------
+    The averages, shape (m,), and their gradients by the coefficients, shape (m, p)
     """
     rest = x @ beta - x[:, columns] @ beta[columns]
     chance = expit(rest + (settings @ beta[columns])[:, None])
     slope = chance * (1 - chance)
     gradient = slope @ x / len(x)
     gradient[:, columns] = slope.mean(axis=1)[:, None] * settings
-    return Effect(chance.mean(axis=1), gradient)
+    return chance.mean(axis=1), gradient
 
 
-def derivative(x: FloatArray, beta: FloatArray, column: int) -> Effect:
-    """Return the average derivative of the probability of being right by one covariate."""
+def derivative(x: FloatArray, beta: FloatArray, column: int) -> tuple[FloatArray, FloatArray]:
+    """Return the average derivative of the probability of being right by one covariate, shapes (1,) and (1, p)."""
     chance = expit(x @ beta)
     slope = chance * (1 - chance)
     gradient = beta[column] * ((slope * (1 - 2 * chance)) @ x) / len(x)
     gradient[column] += slope.mean()
-    return Effect(np.asarray(beta[column] * slope.mean()), gradient)
+    return np.array([beta[column] * slope.mean()]), gradient[None]
+
+
+class Interaction(NamedTuple):
+    """The test of one term; `df` and `p_value` are NaN where `why_not` says why.
+
+    Attributes
+    ----------
+    n, n_clusters : verdicts and clusters that are informative
+    df : contrasts tested
+    """
+
+    n: int
+    n_clusters: int
+    df: float
+    p_value: float
+    why_not: str
+
+
+def interaction(
+    own: FloatArray, shared: FloatArray, right: FloatArray, trials: FloatArray, cluster: IntArray
+) -> Interaction:
+    """Test whether judges that differ in some covariates have others in common.
+
+    Parameters
+    ----------
+    own : shape (r, o), covariates of the r settings (a case in an order) whose coefficients each judge has of its own
+    shared : shape (r, s), those of the term that is tested
+    right, trials : shape (judges, r), verdicts that are right, and all verdicts
+    cluster : shape (r,), codes from 0
+
+    Notes
+    -----
+    A generalised score test (Boos 1992, doi:10.1080/00031305.1992.10475921), since a Wald test of rare levels rejects
+    nearly always: the model in which all judges have the term in common, and everything else their own, leaves each
+    judge residuals along each shared covariate. Their sums, made orthogonal to what was estimated, are divided by their
+    cluster-robust standard errors; the sum of the squares needs no inverse of a covariance, so that judges may be alike
+    and levels rare (Friedrich and Pauly 2018, J. Multivar. Anal. 165:166). Its null distribution is that of
+    flipping the signs of the clusters (Hemerik, Goeman and Finos 2020, doi:10.1111/rssb.12369), by its first three
+    moments, which are exact. A judge that is always right in a level has an infinite coefficient and finite residuals.
+    Size: `tests/simulation/test_models.py`. No library fits hundreds of coefficients next to shared ones.
+    """
+    right, trials = right.copy(), trials.copy()
+    levels = own[:, np.isin(own, (0.0, 1.0)).all(axis=0)]
+    hits = right @ levels
+    for judge, level in np.argwhere((hits == 0) | (hits == trials @ levels)):  # its coefficient there is infinite
+        right[judge, levels[:, level] > 0] = trials[judge, levels[:, level] > 0] = 0.0
+    scores, rank, converged = _scores(own, shared, right, trials)
+    judges, clusters = int(trials.any(axis=1).sum()), len(np.unique(cluster[trials.any(axis=0)]))
+    few = {FEW_JUDGES: judges < 2, FEW_CLUSTERS: clusters < FEWEST}
+    why = few | {NOT_FITTED: not converged, SAME_EVERYWHERE: not rank}
+    why_not = next((text for text, applies in why.items() if applies), "")
+    df, p_value = (np.nan, np.nan) if why_not else ((judges - 1.0) * rank, flipped(sums_by(cluster, scores).T))
+    return Interaction(int(trials.sum()), clusters, df, p_value, why_not)
+
+
+def _scores(own: FloatArray, shared: FloatArray, right: FloatArray, trials: FloatArray) -> tuple[FloatArray, int, bool]:
+    """Fit the model in which judges share some covariates, by Newton's method with a block for each judge.
+
+    A judge whose coefficients grow without end is left out: its verdicts become 0 in `right` and `trials`.
+
+    Returns
+    -------
+    What each setting adds to the residuals of each judge along each shared covariate, shape (r, judges * s), made
+    orthogonal to all that is estimated; how many shared covariates are identified; and whether the fit converged
+    """
+    x, o, s = np.hstack([own, shared]), own.shape[1], shared.shape[1]
+    beta, common, step = np.zeros((len(right), o)), np.zeros(s), np.inf
+    for _ in range(_NEWTON_STEPS):
+        mean = expit(beta @ own.T + shared @ common)
+        residual, weight = right - trials * mean, trials * mean * (1 - mean)
+        information = np.stack([x.T @ (each[:, None] * x) for each in weight])
+        gradient = residual @ x
+        inverse = np.linalg.pinv(information[:, :o, :o], rcond=_NOTHING, hermitian=True)
+        slope = inverse @ information[:, :o, o:]
+        rest = information[:, o:, o:] - information[:, o:, :o] @ slope
+        values, vectors = np.linalg.eigh(rest.sum(axis=0))
+        size = information[:, o:, o:].diagonal(axis1=1, axis2=2).max(axis=1).sum()
+        known = values > _UNKNOWN * size  # of what there is before own covariates take theirs
+        inverse_of_all = (vectors[:, known] / values[known]) @ vectors[:, known].T
+        if step < _CLOSE_STEP:
+            break
+        change = inverse_of_all @ (gradient[:, o:].sum(axis=0) - np.einsum("jos,jo->s", slope, gradient[:, :o]))
+        changes = np.einsum("jab,jb->ja", inverse, gradient[:, :o]) - slope @ change
+        step = float(max(np.abs(changes).max(), np.abs(change).max()))
+        length = min(1.0, 5.0 / max(step, 1e-300))
+        common, beta = common + length * change, beta + length * changes
+        far = np.abs(beta).max(axis=1) > _MOST_LOG_ODDS
+        if far.any():
+            right[far], trials[far], beta[far], step = 0.0, 0.0, 0.0, np.inf
+    each = (shared - own @ slope) * residual[:, :, None]
+    scores = each - each.sum(axis=0) @ (inverse_of_all @ rest)
+    return np.hstack(list(scores)), int(known.sum()), bool(step < np.sqrt(_CLOSE_STEP))
+
+
+def flipped(scores: FloatArray) -> float:
+    """Return the p value of the sum of squares of standardised sums, when the signs of clusters are flipped.
+
+    It is that of the gamma distribution with the mean, variance and skewness of all flips; NaN where nothing varies.
+
+    Parameters
+    ----------
+    scores : shape (k, m), what each of m clusters adds to k sums
+    """
+    square = np.einsum("in,in->i", scores, scores)
+    some = square > _NOTHING * square.max(initial=1e-300)
+    z = scores[some] / np.sqrt(square[some])[:, None]
+    statistic, products, own = (z.sum(axis=1) ** 2).sum(), z @ z.T, np.einsum("in,in->n", z, z)
+    # A flip leaves the products of a cluster with itself alone: only those of two clusters vary.
+    variance = 2 * ((products**2).sum() - (own**2).sum())
+    by_own = ((z * own) @ z.T * products).sum()
+    third = 8 * ((products @ products.T * products).sum() - 3 * by_own + 2 * (own**3).sum())
+    if variance <= _NOTHING or third <= 0:
+        return np.nan
+    shape = 4 * variance**3 / third**2
+    position = shape + (statistic - len(z)) / np.sqrt(variance) * np.sqrt(shape)
+    return float(gammaincc(shape, max(position, 0.0)))

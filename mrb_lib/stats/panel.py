@@ -7,8 +7,8 @@ verdicts) takes 39 MB, and a statistic needs no search to read it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,8 +28,8 @@ BATCH = "+batch"
 COST_COLUMNS = ("latency_s", "prompt_tokens", "completion_tokens")
 _DECIDED = dict.fromkeys(("judge", "case_id", "dimension", "order", "probe", "criteria"), "str")
 COUNTS = {name: f"n_{name}" for name in COST_COLUMNS}
-_NOTHING = {"p_a": np.nan, "is_bound": False, "scores": np.nan}
-"""The arrays beside `choice` that not every panel has, and what stands in them where there is no verdict."""
+_NOTHING = {"choice": ABSENT, "p_a": np.nan, "is_bound": False, "scores": np.nan, "seen": ABSENT}
+"""The arrays of a panel, of which some may be None, and what stands in them where there is no verdict."""
 NO_COSTS = pd.DataFrame(
     columns=["judge", "dimension", "order", "repeat", "n_verdicts", *COUNTS.values(), *COST_COLUMNS]
 )
@@ -53,11 +53,11 @@ class Panel:
         them, null where none does, and how many do, each under its own name with `n_` before it: a reply that answers
         several is counted in one. Those on cases that a judge was trained on are among them. Without rows where the
         verdicts have no such columns.
-    seen : by judge, its choices on the cases that it was trained on, which are `ABSENT` in `choice`: shape
-        (dimensions, cases, 2 orders, repeats), `ABSENT` on all other cases. A judge that has seen none is not there.
+    seen : int8, the shape of `choice`: the choices on the cases that the judge was trained on, which are `ABSENT` in
+        `choice`; `ABSENT` on all other cases. None where no judge has seen any
     is_bound : of the shape of `choice`, whether `p_a` is a bound, not the probability itself; None where none is
     categories : what a verdict may choose: A, B and tie, or the categories of a rating, from the lowest
-    labels : the verdicts on dimensions of several labels, see `mrb_lib.stats.label_rows`; None where none is
+    labels : the verdicts on dimensions of several labels, see `mrb_lib.stats.verdicts.label_rows`; None where none is
     scores : float64, the shape of `choice` and (2,): what the judge scored the responses A and B; NaN where it did not.
         None where no verdict has a score, or where the table does not read them
     criteria : the verdicts with decisions on a rubric, as they were read: `judge, case_id, dimension, order, repeat,
@@ -70,7 +70,7 @@ class Panel:
     choice: NDArray[np.int8]
     p_a: FloatArray | None
     costs: pd.DataFrame
-    seen: Mapping[str, NDArray[np.int8]] = field(default_factory=dict)
+    seen: NDArray[np.int8] | None = None
     is_bound: BoolArray | None = None
     categories: tuple[str, ...] = CHOICES
     labels: Panel | None = None
@@ -106,11 +106,9 @@ class Panel:
 
     def saw(self) -> BoolArray:
         """Whether a verdict is left out since the judge was trained on the case, shape (judges, dimensions, cases)."""
-        out = np.zeros(self.shape, dtype=bool)
-        for i, judge in enumerate(self.judges):
-            if judge in self.seen:
-                out[i] = (self.seen[judge] != ABSENT).any(axis=(2, 3))
-        return out
+        if self.seen is None:
+            return np.zeros(self.shape, dtype=bool)
+        return np.asarray((self.seen != ABSENT).any(axis=(3, 4)), dtype=bool)
 
     def without_seen(self, training: pd.DataFrame | None, case_ids: pd.Series) -> Panel:
         """The panel in which no judge has a verdict on a case that it was trained on; these are in `seen`.
@@ -120,37 +118,26 @@ class Panel:
         training : `judge`, `case_id`, see `mrb_lib.verdicts.training.training_cases`; None where nobody knows
         case_ids : the ids of the panel's cases, in order
         """
-        hidden: dict[str, IntArray] = {}
+        trained = np.zeros((len(self.judges), 1, len(case_ids), 1, 1), dtype=bool)
         if training is not None:
-            for judge, rows in training[training["judge"].isin(self.judges)].dropna(subset="case_id").groupby("judge"):
-                cases = np.flatnonzero(case_ids.isin(rows["case_id"]))
-                if (self.choice[self.judges.index(str(judge))][:, cases] != ABSENT).any():
-                    hidden[str(judge)] = cases
+            for i, judge in enumerate(self.judges):
+                trained[i, 0, :, 0, 0] = case_ids.isin(training.loc[training["judge"] == judge, "case_id"].dropna())
         labels = self.labels and self.labels.without_seen(training, case_ids)
-        if not hidden:
-            return self if labels is None else replace(self, labels=labels)
-        choice, seen = self.choice.copy(), dict(self.seen)
-        numbers = self._each(lambda values, nothing: values.copy())
-        for judge, cases in hidden.items():
-            i = self.judges.index(judge)
-            own = seen[judge].copy() if judge in seen else np.full(choice.shape[1:], ABSENT, dtype=np.int8)
-            own[:, cases] = np.where(choice[i][:, cases] == ABSENT, own[:, cases], choice[i][:, cases])
-            seen[judge] = own
-            choice[i][:, cases] = ABSENT
-            for name, values in numbers.items():
-                if values is not None:
-                    values[i][:, cases] = _NOTHING[name]
-        return replace(self, choice=choice, seen=seen, labels=labels, **numbers)
+        hidden = trained & self.present
+        if not hidden.any():
+            return self if labels is self.labels else replace(self, labels=labels)
+        seen = np.where(hidden, self.choice, ABSENT if self.seen is None else self.seen)
+
+        def kept(values: NDArray[Any], nothing: float) -> NDArray[Any]:
+            return np.where(hidden if values.ndim == 5 else hidden[..., None], nothing, values)
+
+        return replace(self, **self._each(kept) | {"seen": seen, "labels": labels})
 
     def with_seen(self) -> Panel:
         """The panel with the choices on cases that judges were trained on put back; not their probabilities."""
-        if not self.seen:
+        if self.seen is None:
             return self
-        choice = self.choice.copy()
-        for i, judge in enumerate(self.judges):
-            if judge in self.seen:
-                choice[i] = np.where(self.seen[judge] == ABSENT, choice[i], self.seen[judge])
-        return replace(self, choice=choice, seen={})
+        return replace(self, choice=np.where(self.seen == ABSENT, self.choice, self.seen), seen=None)
 
     def names(self, cells: IntArray) -> dict[str, pd.Index]:
         """The columns `judge` and `dimension` of some cells, judge * n_dimensions + dimension."""
@@ -169,9 +156,7 @@ class Panel:
         """The panel of some cases, shape (cases,); what their verdicts cost is not known apart."""
         return replace(
             self,
-            choice=self.choice[:, :, kept],
             costs=self.costs.iloc[:0],
-            seen={judge: own[:, kept] for judge, own in self.seen.items()},
             labels=self.labels and self.labels.of_cases(kept),
             **self._each(lambda values, nothing: values[:, :, kept]),
         )
@@ -183,9 +168,7 @@ class Panel:
         return replace(
             self,
             judges=judges,
-            choice=self.choice[kept],
             costs=self.costs[self.costs["judge"].isin(judges)].reset_index(drop=True),
-            seen={judge: own for judge, own in self.seen.items() if judge in judges},
             labels=self.labels and self.labels.of_judges(names),
             **self._each(lambda values, nothing: values[kept]),
         )
@@ -196,17 +179,15 @@ class Panel:
             return self
         position = pd.Index(self.dimensions, dtype=object).get_indexer(pd.Index(names, dtype=object))
 
-        def picked(values: NDArray[Any], nothing: float, axis: int = 1) -> NDArray[Any]:
-            out = np.moveaxis(values, axis, 0)[position]
-            out[position < 0] = nothing
-            return np.ascontiguousarray(np.moveaxis(out, 0, axis))
+        def picked(values: NDArray[Any], nothing: float) -> NDArray[Any]:
+            out = values[:, position]
+            out[:, position < 0] = nothing
+            return out
 
         return replace(
             self,
             dimensions=list(names),
-            choice=picked(self.choice, ABSENT),
             costs=self.costs[self.costs["dimension"].isin(list(names))].reset_index(drop=True),
-            seen={judge: picked(own, ABSENT, axis=0) for judge, own in self.seen.items()},
             **self._each(picked),
         )
 
@@ -291,31 +272,26 @@ def panels(
         if names is None:
             names = pick_dimensions(frame["dimension"].dropna().unique(), None)
         coded = _encode(frame, ids, names, tuple(categories))
-        for probe, judge, rows in _by_judge(coded):
-            judges = by_probe.setdefault(probe, {})
+        for (probe, judge), rows in coded.groupby(["probe", "judge"], sort=False):
+            judges = by_probe.setdefault(str(probe), {})
             if judge in judges:
                 raise InputError(f"verdicts: judge {judge!r} is in two tables; name one of them otherwise.")
-            judges[judge] = _of_judge(judge, rows, ids, len(names))
+            judges[str(judge)] = _of_judge(str(judge), rows, ids, len(names))
         if any(name in frame.columns for name in COST_COLUMNS):
             costs.append(_mean_costs(coded, names))
         if "criteria" in frame.columns and frame["criteria"].notna().any():
             decided.append(frame.loc[frame["criteria"].notna(), [*KEYS["verdicts"], "criteria"]].astype(_DECIDED))
         if "seen" in frame.columns:
             seen.append(frame.loc[frame["seen"].eq(True), ["judge", "case_id"]].drop_duplicates().astype("str"))
-    training = pd.concat(seen) if seen else None
-    every = dict.fromkeys(by_probe, NO_COSTS)
-    if costs:
-        stacked = pd.concat([NO_COSTS.assign(probe=None), *costs], ignore_index=True)
-        of_judges = stacked.sort_values("judge", kind="stable", ignore_index=True)
-        every = {probe: of_judges.loc[of_judges["probe"] == probe, list(NO_COSTS)] for probe in by_probe}
-    made = {
-        probe: _stack(judges, names or [], len(ids), every[probe], tuple(categories))
-        for probe, judges in by_probe.items()
-    }
-    if decided:
-        of_probe = dict(iter(pd.concat(decided, ignore_index=True).groupby("probe")))
-        made = {probe: replace(panel, criteria=of_probe.get(probe)) for probe, panel in made.items()}
-    return {probe: panel.without_seen(training, case_ids) for probe, panel in made.items()}
+    every = pd.concat([NO_COSTS.assign(probe=None), *costs], ignore_index=True).sort_values("judge", kind="stable")
+    of_probe = dict(iter(pd.concat(decided, ignore_index=True).groupby("probe"))) if decided else {}
+    made = {}
+    for probe, judges in by_probe.items():
+        own = every.loc[every["probe"] == probe, list(NO_COSTS)]
+        panel = _stack(judges, names or [], len(ids), own, tuple(categories))
+        panel = replace(panel, criteria=of_probe.get(probe))
+        made[probe] = panel.without_seen(pd.concat(seen) if seen else None, case_ids)
+    return made
 
 
 def _encode(frame: pd.DataFrame, ids: pd.Index, dimensions: Sequence[str], categories: tuple[str, ...]) -> pd.DataFrame:
@@ -334,26 +310,12 @@ def _encode(frame: pd.DataFrame, ids: pd.Index, dimensions: Sequence[str], categ
         "choice": choice,
         "is_bound": frame["p_a_bound"].notna().to_numpy() if "p_a_bound" in frame.columns else False,
     }
-    has_scores = set(SCORE_COLUMNS) <= set(frame.columns)
-    has_costs = any(name in frame.columns for name in COST_COLUMNS)
-    numbers = ["p_a", *(SCORE_COLUMNS if has_scores else ()), *(COST_COLUMNS if has_costs else ())]
-    for name in numbers:
+    for name in ("p_a", *SCORE_COLUMNS, *COST_COLUMNS):
         codes[name] = frame[name].to_numpy(np.float64, na_value=np.nan) if name in frame.columns else np.nan
     if categories != CHOICES and "p_categories" in frame.columns:
         codes["p_a"] = _of_choice(frame["p_categories"], choice, len(categories))
     coded = pd.DataFrame(codes)
     return coded if (dimension >= 0).all() else coded.loc[dimension >= 0]
-
-
-def _by_judge(coded: pd.DataFrame) -> Iterator[tuple[str, str, dict[str, NDArray[Any]]]]:
-    """A probe, a judge, and the columns of its rows of `_encode`, as arrays, which are quicker than a frame of each."""
-    (of_probe, probes), (of_judge, judges) = pd.factorize(coded["probe"]), pd.factorize(coded["judge"])
-    pair = np.where((of_probe < 0) | (of_judge < 0), -1, of_probe * len(judges) + of_judge)
-    columns = {str(name): coded[name].to_numpy() for name in coded.columns.drop(["probe", "judge"])}
-    for number in pd.unique(pair[pair >= 0]).tolist():
-        own = np.flatnonzero(pair == number)
-        probe, judge = divmod(number, len(judges))
-        yield str(probes[probe]), str(judges[judge]), {name: values[own] for name, values in columns.items()}
 
 
 def _of_choice(stated: pd.Series, choice: IntArray, n: int) -> FloatArray:
@@ -367,22 +329,21 @@ def _of_choice(stated: pd.Series, choice: IntArray, n: int) -> FloatArray:
     return out
 
 
-def _of_judge(judge: str, rows: Mapping[str, NDArray[Any]], ids: pd.Index, n_dimensions: int) -> _JudgeVerdicts:
-    """The arrays of one judge on one probe, from columns of `_encode`."""
+def _of_judge(judge: str, rows: pd.DataFrame, ids: pd.Index, n_dimensions: int) -> _JudgeVerdicts:
+    """The arrays of one judge on one probe, from rows of `_encode`."""
     numbers, repeat = np.unique(rows["repeat"], return_inverse=True)
     shape = (n_dimensions, len(ids), len(ORDERS), len(numbers))
     cell = np.ravel_multi_index((rows["dimension"], rows["case"], rows["order"], repeat), shape)
     twice = pd.Series(cell).duplicated()
     if twice.any():
-        case = ids[rows["case"][int(twice.argmax())]]
+        case = ids[rows["case"].iloc[int(twice.argmax())]]
         raise InputError(f"verdicts: judge {judge!r} has two verdicts of one kind on case {case}; remove one.")
-    nothing = np.full(len(cell), np.nan)
-    stated = {name: rows[name] for name in ("p_a", "is_bound")}
-    stated["scores"] = np.stack([rows.get(name, nothing) for name in SCORE_COLUMNS], axis=1)
+    stated: dict[str, NDArray[Any]] = {name: rows[name].to_numpy() for name in ("p_a", "is_bound")}
+    stated["scores"] = rows[list(SCORE_COLUMNS)].to_numpy()
     arrays = {name: own for name, own in stated.items() if (own.any() if own.dtype == bool else np.isfinite(own).any())}
-    arrays["choice"] = rows["choice"].astype(np.int8)
+    arrays["choice"] = rows["choice"].to_numpy(np.int8)
     for name, values in arrays.items():
-        arrays[name] = np.full((*shape, *values.shape[1:]), _NOTHING.get(name, ABSENT), dtype=values.dtype)
+        arrays[name] = np.full((*shape, *values.shape[1:]), _NOTHING[name], dtype=values.dtype)
         arrays[name].reshape(-1, *values.shape[1:])[cell] = values
     return numbers.tolist(), arrays
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -93,16 +92,11 @@ def columns_of(by: By) -> list[str]:
 def groups(cases: pd.DataFrame, by: By) -> list[Group]:
     """The whole benchmark, then, for each column of `by`, its subfields by name.
 
-    Subfields of one column share no case; those of several columns do, see `one_kind_each`. Cases without a value in a
+    Subfields of one column share no case; those of several columns do. Cases without a value in a
     column are in none of its subfields; their number is in the `n_unassigned` of each of these.
     """
     whole = Group(None, None, np.arange(len(cases), dtype=np.int64), 0)
     return [whole, *(part for column in columns_of(by) for part in _parts(cases, column))]
-
-
-def one_kind_each(parts: Sequence[Group]) -> list[list[Group]]:
-    """What `groups` gives, in lists without a case in common: the whole benchmark, then each column's subfields."""
-    return [list(kind) for _, kind in groupby(parts, key=lambda part: part.by)]
 
 
 def _parts(cases: pd.DataFrame, by: str) -> list[Group]:

@@ -12,10 +12,11 @@ import pandas as pd
 from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.options import code
 from mrb_lib.stats.panel import ABSENT, Panel
-from mrb_lib.tables.schema import CHOICES, ORDERS
+from mrb_lib.tables.schema import CHOICES, ORDERS, split_labels
 
 TIE = CHOICES.index("tie")
 JUDGE, REFERENCE = "judge", "reference"
+ANSWERS = ("no", "yes")
 _PER_VERDICT = ("case", "cell", "order", "repeat", "choice", "p_a", "is_bound", "points")
 
 
@@ -191,3 +192,46 @@ def agreeing_repeats(votes: FloatArray) -> FloatArray:
 def mean_over_orders(by_order: FloatArray) -> FloatArray:
     """Return the mean over the orders in which something is defined, from shape (orders, ...) to (...)."""
     return divide(np.nan_to_num(by_order).sum(axis=0), np.isfinite(by_order).sum(axis=0))
+
+
+def names_of(labels: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return what `label_rows` calls every dimension with each of its labels, in order."""
+    return [f"{dimension}\n{name}" for dimension, names in labels.items() for name in names]
+
+
+def label_rows(frame: pd.DataFrame, labels: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """Return annotations or verdicts on dimensions of several labels, one row per label, as yes or no.
+
+    Parameters
+    ----------
+    frame : with `dimension`, one of `labels`, and `choice`, as `mrb_lib.tables.schema.joined_labels` writes it, or null
+
+    Returns
+    -------
+    DataFrame
+        As the frame, without `p_categories`; `dimension` is one of `names_of`, `choice` is "yes", "no" or null.
+    """
+    parts = []
+    for dimension, names in labels.items():
+        own = frame[frame["dimension"] == dimension].drop(columns="p_categories", errors="ignore")
+        chosen = [set(split_labels(choice)) if isinstance(choice, str) else None for choice in own["choice"]]
+        for name in names:
+            answers = [None if each is None else ANSWERS[name in each] for each in chosen]
+            parts.append(
+                own.assign(dimension=f"{dimension}\n{name}", choice=pd.Series(answers, own.index, dtype="str"))
+            )
+    return pd.concat(parts, ignore_index=True)
+
+
+def label_gold(annotations: pd.DataFrame, case_ids: pd.Series, labels: Mapping[str, Sequence[str]]) -> FloatArray:
+    """Return whether each label applies by a majority of a case's annotators, shape (cases, labels).
+
+    It is 1 where more than half of them give it, 0 where fewer do, 0.5 where just half do, NaN where nobody did.
+
+    Parameters
+    ----------
+    annotations : votes, see `mrb_lib.benchmarks.votes.voting`, on dimensions of several labels among others
+    """
+    rows = label_rows(annotations, labels)
+    shares = (rows["choice"] == "yes").groupby([rows["case_id"], rows["dimension"]]).mean().unstack()
+    return np.heaviside(shares.reindex(index=case_ids, columns=names_of(labels)).to_numpy(np.float64) - 0.5, 0.5)

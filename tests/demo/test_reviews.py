@@ -10,7 +10,7 @@ from mrb_lib.benchmarks.votes import gold
 from mrb_lib.demo.build import write_demo
 from mrb_lib.review.records.marks import Adjudication
 from mrb_lib.review.records.simulated import REVIEWERS, SEES_TIE_BELOW, simulated_adjudications
-from mrb_lib.stats.adjudicated import adjudicated_gold
+from mrb_lib.stats.annotators import adjudicated_gold
 from mrb_lib.stats.tables.adjudication import reviewer_agreement
 from mrb_lib.tables.schema import ADJUDICATION_COLUMNS
 

@@ -25,7 +25,7 @@ def table(judges: list[str], domains: list[str]) -> pd.DataFrame:
     for domain in [None, *domains]:
         expected = {"expected_tau": 0.8, "expected_low": 0.7, "expected_high": 0.9, "p_value": 0.2}
         rows.append({"part": "ranking", "subfield": domain, "kendall_tau": rng.uniform(0.5, 0.9), **expected})
-    return pd.DataFrame(rows).reindex(columns=[*dict.fromkeys(key for row in rows for key in row), "versus"])
+    return pd.DataFrame(rows).reindex(columns=[*dict.fromkeys(key for row in rows for key in row)])
 
 
 def drawn(axes: Axes, gid: str) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.meta_analysis import combine_effects
 
-from mrb_lib.stats.pooling import Pooled, pool
+from mrb_lib.stats.tables.transfer import Pooled, pool
 
 TUBERCULOSIS = np.array([4, 6, 3, 62, 33, 180, 8, 505, 29, 17, 186, 5, 27])
 HEALTHY = np.array([119, 300, 228, 13536, 5036, 1361, 2537, 87886, 7470, 1699, 50448, 2493, 16886])

@@ -11,10 +11,10 @@ import pytest
 from scipy.special import expit
 from scipy.stats import norm
 
-from mrb_lib.stats.bias.style_markers import length_difference, standardised
 from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.intervals import t
 from mrb_lib.stats.panel import Panel
+from mrb_lib.stats.response_traits import length_difference, standardised
 from mrb_lib.stats.tables.bias import at_equal_length, error_asymmetry, over_clusters, regression
 from tests.stats.small_tables import rows_of_panel
 
@@ -172,10 +172,10 @@ def measure(name: str, at: Drawn) -> Ends:
             return log_odds(at.y, [*base, at.marker])
         case "excess_choice" | "equal_length_accuracy":
             score = np.where(at.gold > 0, at.y, 1 - at.y)
-            columns, _ = at_equal_length(at.y, at.longer, at.gold, score, sampling)
+            columns = at_equal_length(at.y, at.longer, at.gold, score, sampling)
         case _:
             side = {"verbosity": np.sign(at.longer), "own errors": at.own, "family errors": at.family}[name]
-            columns, _ = error_asymmetry(at.y, at.gold, side, sampling)
+            columns = error_asymmetry(at.y, at.gold, side, sampling)
             name = "error_asymmetry"
     return Ends(columns[f"{name}_low"], columns[f"{name}_high"])
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.left_out import OUT_OF_DOMAIN
 from mrb_lib.stats.panel import Panel
+from mrb_lib.stats.tables.gains import OUT_OF_DOMAIN
 from tests.stats.small_tables import rows_of_panel
 from tests.stats.tables.test_left_out import ACCURACIES, CASES, GOLD, WITH, WITHOUT, leave_one_out, trained_on
 

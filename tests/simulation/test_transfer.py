@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from mrb_lib.stats.estimation import Sampling
-from mrb_lib.stats.pooling import Domains, Pooled, domain_accuracies, pool, proportion
 from mrb_lib.stats.rankings import by_domain, expected, shuffled, taus
+from mrb_lib.stats.tables.transfer import Domains, Pooled, domain_accuracies, pool, proportion
 
 from .shares import is_near
 

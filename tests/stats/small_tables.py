@@ -98,8 +98,8 @@ def estimated(
     annotations: pd.DataFrame, cases: pd.DataFrame, name: str, *, categories: Sequence[str], level: str = "nominal"
 ) -> Estimate:
     """One coefficient of agreement with its standard error, every case a cluster of its own."""
-    coded = encode_annotations(annotations, cases, categories, None)
-    labels = coded.labels(len(cases))
+    coded = encode_annotations(annotations, cases, categories, ["overall"])
+    labels = coded.labels
     used = np.isin(np.arange(len(categories)), labels)
     made = coefficients(labels, scaled(categories, level), level, used)[name]
     every = np.arange(len(cases))

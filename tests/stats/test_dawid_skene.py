@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrb_lib.stats.dawid_skene import em, label_counts, patterns
-from mrb_lib.tables.errors import InputError
+from mrb_lib.stats.dawid_skene import Fit, em, label_counts, patterns
 
 
 def labels_of(generator: np.random.Generator, n: int, right: list[float], share: list[float]) -> np.ndarray:
@@ -14,15 +13,21 @@ def labels_of(generator: np.random.Generator, n: int, right: list[float], share:
     return np.where(generator.random((n, len(right))) < right, truth[:, None], wrong)
 
 
+def log_likelihood(counts: np.ndarray, fit: Fit) -> float:
+    """Of items of which each is once in the sample, by what the model estimates; labels without mass left out."""
+    some = fit.prevalence[0] > 0
+    logs = np.einsum("prl,rkl->pk", counts, np.log(np.maximum(fit.confusion[0][:, some], 1e-300)))
+    return float(np.log((fit.prevalence[0][some] * np.exp(logs)).sum(axis=1)).sum())
+
+
 def test_patterns_and_weights_say_what_items_say() -> None:
     labels = labels_of(np.random.default_rng(0), 400, [0.9, 0.7, 0.8], [0.5, 0.3, 0.2])
     labels[::7, 1] = -1
     kinds, kind = patterns(labels)
-    items = em(label_counts(labels, 3))
-    fewer = em(label_counts(kinds, 3), np.bincount(kind).astype(float)[None])
+    items = em(label_counts(labels, 3), tolerance=1e-12)
+    fewer = em(label_counts(kinds, 3), np.bincount(kind).astype(float)[None], tolerance=1e-12)
     np.testing.assert_allclose(fewer.confusion, items.confusion, atol=1e-9)
     np.testing.assert_allclose(fewer.posterior[0][kind], items.posterior[0], atol=1e-9)
-    assert fewer.log_likelihood[0] == pytest.approx(items.log_likelihood[0])
 
 
 def test_many_samples_at_once_are_the_samples_one_by_one() -> None:
@@ -39,7 +44,7 @@ def test_many_samples_at_once_are_the_samples_one_by_one() -> None:
 
 def test_the_likelihood_never_falls() -> None:
     counts = label_counts(labels_of(np.random.default_rng(3), 100, [0.8, 0.6, 0.7], [0.5, 0.5]), 2)
-    found = [em(counts, iterations=steps, tolerance=0.0).log_likelihood[0] for steps in range(1, 30)]
+    found = [log_likelihood(counts, em(counts, iterations=steps, tolerance=0.0)) for steps in range(0, 90, 3)]
     assert (np.diff(found) > -1e-9).all()
 
 
@@ -73,7 +78,8 @@ def test_a_label_nobody_gives_takes_no_share_of_the_errors() -> None:
     """With or without a third label that nobody gives, the model is that of two labels."""
     labels = labels_of(np.random.default_rng(7), 300, [0.8, 0.8, 0.7], [0.5, 0.5])
     two, three = (em(label_counts(labels, k)) for k in (2, 3))
-    assert three.log_likelihood[0] == pytest.approx(two.log_likelihood[0], abs=1e-9)
+    pairs = ((label_counts(labels, k), fit) for k, fit in ((2, two), (3, three)))
+    assert np.diff([log_likelihood(*each) for each in pairs]) == pytest.approx(0, abs=1e-9)
     np.testing.assert_allclose(three.confusion[0, :, :2, :2], two.confusion[0], atol=1e-9)
     np.testing.assert_allclose(three.posterior[0], np.hstack([two.posterior[0], np.zeros((300, 1))]), atol=1e-9)
     assert np.isnan(three.confusion[0, :, 2]).all()
@@ -92,10 +98,10 @@ def test_longer_steps_lead_to_the_maximum_of_plain_em() -> None:
         joint = (n * posterior).sum(axis=0) / 250 * np.exp(logs)
         evidence = joint.sum(axis=1, keepdims=True)
         posterior = joint / evidence
-    fit = em(label_counts(labels, 3), tolerance=1e-10)
-    assert fit.log_likelihood[0] == pytest.approx((n * np.log(evidence)).sum(), abs=1e-6)
+    fit = em(label_counts(labels, 3), tolerance=1e-10, iterations=800)
+    assert log_likelihood(label_counts(labels, 3), fit) == pytest.approx((n * np.log(evidence)).sum(), abs=1e-6)
     np.testing.assert_allclose(fit.confusion[0], confusion, atol=1e-5)
-    assert fit.iterations[0] < 800
+    assert fit.converged.all()
 
 
 def test_another_start_on_the_same_side_leads_to_the_same_maximum() -> None:
@@ -112,11 +118,4 @@ def test_another_start_on_the_same_side_leads_to_the_same_maximum() -> None:
 
 def test_too_few_iterations_are_told() -> None:
     counts = label_counts(labels_of(np.random.default_rng(6), 50, [0.7, 0.6, 0.7], [0.5, 0.5]), 2)
-    fit = em(counts, iterations=2)
-    assert not fit.converged[0]
-    assert fit.iterations[0] == 2
-
-
-def test_flat_counts_are_refused() -> None:
-    with pytest.raises(InputError, match="2 dimensions"):
-        em(np.zeros((1, 2)))
+    assert not em(counts, iterations=3).converged[0]

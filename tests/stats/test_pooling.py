@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mrb_lib.stats.pooling import pool, predict
+from mrb_lib.stats.tables.transfer import pool
 from mrb_lib.tables.errors import InputError
 
 
@@ -91,14 +91,14 @@ def test_one_two_or_no_estimates() -> None:
         values = getattr(found, name)
         assert np.isnan(values[[0, 2]]).all(), name
         assert np.isfinite(values[1]) != name.startswith("prediction"), name
-    assert np.isnan(np.array(predict(effect, np.ones((3, 3))).interval())).all()
+    assert np.isnan(np.array(found.new.interval())).all()
 
 
 def test_a_prediction_from_exact_estimates_is_students() -> None:
     """A new value from a normal sample: mean plus or minus t s sqrt(1 + 1/k)."""
     for k in (4, 6, 12, 30):
         effect = np.random.default_rng(k).normal(1, 2, (20, k))
-        low, high = predict(effect, np.full(effect.shape, 1e-9)).interval()
+        low, high = pool(effect, np.full(effect.shape, 1e-9)).new.interval()
         scale = effect.std(axis=1, ddof=1) * np.sqrt(1 + 1 / k)
         expected = stats.t.interval(0.95, k - 1, loc=effect.mean(axis=1), scale=scale)
         assert (high - low) == pytest.approx(expected[1] - expected[0], rel=0.01 if k > 4 else 0.03)
@@ -107,7 +107,7 @@ def test_a_prediction_from_exact_estimates_is_students() -> None:
 
 def test_a_prediction_where_nothing_varies_is_that_of_the_common_mean() -> None:
     """k estimates that are all the same: the variance between is 0 in nearly all of the confidence distribution."""
-    low, high = predict(np.full((1, 40), 0.3), np.full((1, 40), 0.01)).interval()
+    low, high = pool(np.full((1, 40), 0.3), np.full((1, 40), 0.01)).new.interval()
     assert (low + high)[0] / 2 == pytest.approx(0.3)
     assert (high - low)[0] == pytest.approx(2 * 1.96 * np.sqrt(0.01 / 40), rel=0.02)
 
@@ -115,7 +115,7 @@ def test_a_prediction_where_nothing_varies_is_that_of_the_common_mean() -> None:
 def test_a_prediction_ends_where_a_fortieth_of_it_is_left_on_any_scale() -> None:
     effect, variance = random_sets(60, 5, seed=4)
     for scale in (1e-4, 1.0, 1e4):
-        new = predict(scale * effect, scale**2 * variance)
+        new = pool(scale * effect, scale**2 * variance).new
         for end, tail in zip(new.interval(), (0.025, 0.975), strict=True):
             assert new.below(end, np.zeros(60)) == pytest.approx(np.full(60, tail), abs=1e-12)
 

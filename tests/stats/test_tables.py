@@ -39,8 +39,7 @@ PROMISED = {
     "gold_rules": "judge dimension rule n accuracy low high rank majority_accuracy majority_rank difference "
     "difference_low difference_high n_adjudicated n_changed n_removed annotator probability probability_low "
     "probability_high",
-    "adjudication": "part dimension judge reason_given n n_reviewers percent_agreement krippendorff_alpha n_failures "
-    "share",
+    "adjudication": "part dimension judge reason_given n n_reviewers percent_agreement krippendorff_alpha share",
     "probes": "part judge dimension probe severity n changed changed_low changed_high accuracy_change "
     "accuracy_change_low accuracy_change_high p_value p_adjusted expected kept_expectation judge_1 judge_2 prompt_1 "
     "prompt_2 noise changed_beyond_noise changed_beyond_noise_low order_flips shared_flips shared_flips_low",

@@ -11,8 +11,8 @@ from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.report.notebook.absent import Absent, Frame, reason_of
 from mrb_lib.report.notebook.places import DEMO, locate
 from mrb_lib.report.notebook.workspace import Workspace
-from mrb_lib.stats.adjudicated import adjudicated_gold
 from mrb_lib.stats.analysis import ADJUDICATED, labels
+from mrb_lib.stats.annotators import adjudicated_gold
 from mrb_lib.stats.changes import (
     ONLY_NOW,
     ONLY_THEN,

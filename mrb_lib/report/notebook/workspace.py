@@ -27,8 +27,8 @@ from mrb_lib.report.notebook.tabular import Best, table_text
 from mrb_lib.review.failures.lists import failing_cases
 from mrb_lib.review.records.reviewed import Reviewed, reviewed
 from mrb_lib.stats import analyze as tables
-from mrb_lib.stats.adjudicated import adjudicated_gold
 from mrb_lib.stats.analysis import ADJUDICATED, labels, read_panels, rule_in_words
+from mrb_lib.stats.annotators import adjudicated_gold
 from mrb_lib.stats.bootstrap import Estimates, bootstrap
 from mrb_lib.stats.clusters import resampling_unit
 from mrb_lib.stats.columns import TABLES

@@ -21,8 +21,8 @@ from mrb_lib.review.records.people import PEOPLE, read_people
 from mrb_lib.review.records.progress import OPEN, by_annotator, by_dimension, case_states, skipped_cases
 from mrb_lib.review.records.store import Store
 from mrb_lib.review.text import isolated
-from mrb_lib.stats.label_rows import ANSWERS, label_rows, names_of
 from mrb_lib.stats.tables.agreement import agreement_of
+from mrb_lib.stats.verdicts import ANSWERS, label_rows, names_of
 from mrb_lib.tables.errors import InputError
 
 MEASURES = {

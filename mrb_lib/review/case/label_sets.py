@@ -11,7 +11,7 @@ from mrb_lib.review.case.replies import VerdictRow, presented
 from mrb_lib.review.case.verdicts import SEEN_MARK, agreement_html, choice_html, shares_of
 from mrb_lib.review.failures.kinds import Scale
 from mrb_lib.review.text import OWN_KEYS, escaped, isolated
-from mrb_lib.stats.label_rows import label_gold
+from mrb_lib.stats.verdicts import label_gold
 from mrb_lib.tables.schema import split_labels
 
 _LEGEND = (
@@ -41,15 +41,13 @@ def label_sets_html(votes: pd.DataFrame, verdicts: pd.DataFrame, scale: Scale | 
 def _table(votes: pd.DataFrame, verdicts: pd.DataFrame, dimension: str, labels: Sequence[str]) -> str:
     chosen = {str(who): split_labels(str(said)) for who, said in zip(votes["annotator"], votes["choice"], strict=True)}
     case_ids = votes["case_id"].drop_duplicates()
-    gold = (
-        label_gold(voting(votes), case_ids, {dimension: labels})[:, 0] if len(votes) else [float("nan")] * len(labels)
-    )
+    gold = label_gold(voting(votes), case_ids, {dimension: labels})[0] if len(votes) else [float("nan")] * len(labels)
     judges = [(judge, how, row) for judge, how, own in presented(verdicts, ["judge", "repeat", "probe"]) for row in own]
     rows = []
     for place, (name, label) in enumerate(zip(labels, gold, strict=True)):
         who = [isolated(annotator) for annotator in sorted(chosen) if name in chosen[annotator]]
         named = f"{len(who)} of {len(chosen)}" + (f": {', '.join(who)}" if who else "") if chosen else "&ndash;"
-        known = None if label != label else bool(label)
+        known = {0.0: False, 1.0: True}.get(float(label))
         cells = "".join(_cell(row, labels, place, known) for _, _, row in judges)
         rows.append(
             f'<tr><th scope="row">{isolated(name)}</th><td class="mrb-gold">{_yes_or_no(known)}</td><td>{named}</td>'

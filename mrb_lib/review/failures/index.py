@@ -35,7 +35,7 @@ from mrb_lib.verdicts.store import empty_verdicts, run_folders
 from mrb_lib.verdicts.training import mark_seen, training_cases
 
 POLICY: Final = "balanced"
-_FORMAT: Final = 7
+_FORMAT: Final = 8
 _FACTS: Final = "index.json"
 _ARRAYS: Final = "arrays"
 StepProgress = Callable[[str, int, int], None]
@@ -197,8 +197,7 @@ def _write(
     progress("difficulty", 0, 1)
     panel, kinds = benchmark_kinds(benchmark, read, labels)
     arrays: dict[str, NDArray[Any]] = {"choice": panel.choice, "changed": kinds.changed}
-    arrays |= {} if panel.p_a is None else {"p_a": panel.p_a}
-    arrays |= {f"seen.{panel.judges.index(judge)}": choice for judge, choice in panel.seen.items()}
+    arrays |= {name: own for name, own in (("p_a", panel.p_a), ("seen", panel.seen)) if own is not None}
     (folder / _ARRAYS).mkdir()
     for name, array in arrays.items():
         np.save(folder / _ARRAYS / f"{name}.npy", array)
@@ -234,9 +233,8 @@ def open_index(folder: Path) -> CaseIndex:
             scale = Scale(tuple(scale["categories"]), scale["is_ordered"], tuple(scale["acceptable"]), of_labels)
         table = indexed(table, judges, dimensions, pd.Series(case_ids, dtype="str"))
         kinds = Kinds(table, judges, dimensions, POLICY, facts["probes"], arrays["changed"], scale)
-        seen = {judges[int(name.split(".")[1])]: own for name, own in arrays.items() if name.startswith("seen.")}
         panel = Panel(
-            judges, dimensions, facts["repeats"], arrays["choice"], arrays.get("p_a"), NO_COSTS, seen,
+            judges, dimensions, facts["repeats"], arrays["choice"], arrays.get("p_a"), NO_COSTS, arrays.get("seen"),
             categories=kinds.categories,
         )  # fmt: skip
         return CaseIndex(folder, case_ids, panel, labels, replies, training, {POLICY: kinds})

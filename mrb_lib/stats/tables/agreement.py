@@ -113,7 +113,7 @@ def agreement(analysis: Analysis, *, pairwise: float = 1) -> pd.DataFrame:
     if not analysis.names:
         return pd.DataFrame(columns=["dimension"])
     coded = encode_annotations(analysis.annotations, analysis.cases, analysis.categories, analysis.names)
-    labels, values = coded.labels(len(analysis.cases)), scaled(analysis.categories, analysis.level)
+    labels, values = coded.labels, scaled(analysis.categories, analysis.level)
     people = analysis.annotations[analysis.annotations["annotator"] != CONSENSUS]
     used = np.isin(analysis.categories, people["choice"].dropna().unique())
     rows = _rows(analysis, labels, pd.DataFrame({"dimension": analysis.names}), used, KAPPAS, True)

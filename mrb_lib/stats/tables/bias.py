@@ -12,34 +12,44 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.bias.kinship import kinship
-from mrb_lib.stats.bias.logistic import fit
-from mrb_lib.stats.bias.quality import FEWEST, Pull, Votes, beyond_quality, votes_of
-from mrb_lib.stats.bias.style_markers import MARKERS, length_difference, marker_differences, standardised
-from mrb_lib.stats.columns import NO_CASES, Column, estimated, shared, table
+from mrb_lib.stats.annotators import encode_annotations
+from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
-from mrb_lib.stats.estimation import Estimate, FloatArray, Sampling, by_influence, divide, estimate, mean
+from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, Sampling, by_influence, divide, estimate, mean
 from mrb_lib.stats.intervals import Interval, t
 from mrb_lib.stats.multiplicity import adjust_families
+from mrb_lib.stats.options import check_choice
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening
+from mrb_lib.stats.response_traits import MARKERS, kinship, length_difference, marker_differences, standardised
 from mrb_lib.stats.scoring import read_by
 from mrb_lib.stats.verdicts import TIE
 from mrb_lib.stats.welch import unpaired
+from mrb_lib.tables.schema import CHOICES
 
 BIAS, ASSOCIATION = "bias", "association"
 LENGTH, STYLE, SELF, FAMILY = "length", "style", "self_preference", "family_preference"
 NO_TEXTS: Final = "the cases lack the texts of the responses"
 NO_GOLD: Final = "no case with a verdict has a gold label"
-SAME_LENGTH: Final = "the responses do not differ in length"
 FEW_SHOW_IT: Final = "undefined: fewer than ten cases with a verdict show it"
 FEW: Final = "fewer clusters than ten for each predictor, or fewer than ten cases on one of the two sides"
-NOT_LABELLED: Final = "error_asymmetry is undefined: no case that shows it has a decisive gold label"
-ONE_SIDE: Final = "error_asymmetry is undefined: gold never prefers one of the two kinds of response"
-_NO_SPREAD = 1e-9
+ONE_SIDE: Final = "error_asymmetry is undefined: gold does not prefer each of the two kinds of response in some case"
+LENGTH_DECIDES: Final = "equal_length_accuracy is undefined: verdicts are all right or wrong, or length alone decides"
+ONLY_ASSOCIATED: Final = "An association with length is no bias: longer responses may just be better."
 ASSUMPTION: Final = (
-    "This assumes that annotators err independently of each other: an error that they share looks like a bias of the "
-    "judge."
+    "This assumes that annotators err independently: an error that they share looks like a bias of the judge."
 )
+ONE_CHOICE = "undefined: the same on every case"
+COLLINEAR = "undefined: a predictor does not vary, or repeats the others"
+SEPARATED = "undefined: a predictor decides the choice without exception, so that its log-odds are infinite"
+ONE_ANNOTATOR = "association only: no case has two annotators, so that the error of the gold label is not known"
+UNANIMOUS = "association only: annotators do not disagree enough to tell the error of the gold label"
+WEAK = "association only: annotators agree too little to tell quality from chance"
+FEWEST = 10
+"""Clusters for each predictor, and cases that show a property, without which there is no error and no estimate."""
+_SHARE = {"A": 1.0, "B": 0.0, "tie": 0.5}
+_LEAST_F = 10.0
+_STEPS, _CLOSE, _LARGEST_STEP, _SINGULAR = 30, 1e-7, 4.0, 1e-9
+_NO_SPREAD = 1e-9
 
 
 class Property(NamedTuple):
@@ -49,39 +59,32 @@ class Property(NamedTuple):
     ----------
     bias, marker : its names
     more : shape (m, n), how much more of it response A has than B
-    has_errors : whether errors towards such responses are compared with errors away from them
     judged : shape (m, n), the verdicts that tell of it: the share for response A, NaN where there is none
     """
 
     bias: str
     marker: str | None
     more: FloatArray
-    has_errors: bool
     judged: FloatArray
 
 
 def who_favours_length(rows: pd.DataFrame) -> str:
     """Say how many judges favour longer or shorter responses beyond quality, and on which assumption."""
-    where = opening(main_dimension(rows))
-    length = main_rows(rows, bias=LENGTH)
+    where, length = opening(main_dimension(rows)), main_rows(rows, bias=LENGTH)
     tested = length.dropna(subset=["estimate", "p_adjusted"])
-    if tested.empty:
-        seen = (
-            " Associations with length remain: longer responses may just be better." if length.association.any() else ""
-        )
-        return f"{where}, cannot tell whether judges favour longer responses beyond their quality.{seen}"
     found = tested[tested["p_adjusted"] <= ALPHA]
     count = f"{len(tested):,} judge{'s' if len(tested) > 1 else ''}"
+    if tested.empty:
+        return f"{where}, cannot tell whether judges favour longer responses beyond their quality. {ONLY_ASSOCIATED}"
     if found.empty:
         return f"{where}, no significant bias towards longer or shorter responses in {count}. {ASSUMPTION}"
-    sides = {"longer": int((found["estimate"] > 0).sum()), "shorter": int((found["estimate"] < 0).sum())}
-    said = " and ".join(f"{n:,} favour{'s' if n == 1 else ''} {side} responses" for side, n in sides.items() if n)
     most = found.iloc[int(found["estimate"].abs().to_numpy().argmax())]
-    towards = "longer" if most["estimate"] > 0 else "shorter"
+    sides = found["estimate"].gt(0).map({True: "longer", False: "shorter"}).value_counts().sort_index()
+    favour = " and ".join(f"{n:,} favour{'s' if n == 1 else ''} {side} responses" for side, n in sides.items())
     ends = f" [{most['low']:.2f}, {most['high']:.2f}]" if pd.notna(most["low"]) else ""
     return (
-        f"{where}, of {count} {said} beyond what quality explains. {most['judge']} does most: log odds "
-        f"{most['estimate']:+.2f}{ends} towards {towards} ones. {ASSUMPTION}"
+        f"{where}, of {count} {favour} beyond what quality explains. {most['judge']} does most: log odds "
+        f"{most['estimate']:+.2f}{ends} towards {'longer' if most['estimate'] > 0 else 'shorter'} ones. {ASSUMPTION}"
     )
 
 
@@ -99,15 +102,8 @@ def who_favours_length(rows: pd.DataFrame) -> str:
         Column("n_labelled", "cases with a verdict and a gold label", "cases"),
         estimated("association", "log odds of choosing it, given a fallible gold label", "number"),
         Column("n_decisive", "cases that show it and have a decisive gold label", "cases"),
-        estimated(
-            "error_asymmetry",
-            "share of errors towards such responses minus errors away from them",
-            "difference",
-            "Wataoka et al. 2024, arXiv 2410.21819",
-        ),
+        estimated("error_asymmetry", "errors towards it minus errors away", "difference", "Wataoka et al. 2024"),
         estimated("excess_choice", "share choosing the longer response minus gold's share", "difference"),
-        Column("choice_share", "share choosing the longer response", "share 0-1"),
-        Column("gold_share", "share of gold labels for the longer response", "share 0-1"),
         Column("n_scored", "scored cases with a decisive gold label and two texts", "cases"),
         Column("accuracy", "accuracy on these cases", "share 0-1"),
         estimated("equal_length_accuracy", "the same if both responses were equally long"),
@@ -122,7 +118,7 @@ def bias(analysis: Analysis) -> pd.DataFrame:
     Notes
     -----
     `estimate` is the log odds of choosing a response for its property beyond what quality explains, by the annotators'
-    spread, and the only column that is tested: `mrb_lib.stats.bias.quality.beyond_quality`. The others compare with a
+    spread, and the only column that is tested: `beyond_quality`. The others compare with a
     fallible gold label, so that a judge without any bias has an association where, say, longer responses are better.
     Log odds are of one standard deviation of the difference of log length, or of log(1 + count) of a mark of style; of
     authorship they are of the judge's own response against another (and of its family's, where its own is not shown).
@@ -145,50 +141,47 @@ def bias(analysis: Analysis) -> pd.DataFrame:
     frames = []
     for part in analysis.parts:
         at, sampling = part.cases, analysis.sampling.take(part.cases)
+        own = Votes(votes.share[:, :, at][verdicts.dimension], votes.others[:, :, at][verdicts.dimension], votes.tables)
         for each in properties:
-            shows = (np.nan_to_num(each.more[:, at]) != 0).any(axis=1) | (each.bias == LENGTH)
-            if not shows.any():
-                continue
-            kept = np.ix_(shows, at)
-            here = each._replace(more=each.more[kept], judged=each.judged[kept])
-            own = votes.of(verdicts.dimension[shows], at)
-            columns = _columns(here, longer[at], gold[kept], score[kept], own, sampling)
-            names = {"bias": here.bias, "marker": here.marker, **part.label()}
-            frames.append(cells[shows].assign(**names, **columns, n_excluded=len(at) - columns["n"]))
+            here = each._replace(more=each.more[:, at], judged=each.judged[:, at])
+            shows = (np.nan_to_num(here.more) != 0).any(axis=1) | (each.bias == LENGTH)
+            if shows.any():
+                columns = _columns(here, longer[at], gold[:, at], score[:, at], own, sampling)
+                columns |= {"marker": each.marker, "n_excluded": len(at) - columns["n"], **part.label()}
+                frames.append(cells.assign(bias=each.bias, **columns)[shows])
     rows: pd.DataFrame = pd.concat(frames, ignore_index=True)
     families = np.asarray(rows.groupby("by", dropna=False).ngroup(), dtype=np.int64)
     p_adjusted, family = adjust_families(rows["p_value"].to_numpy(), families, analysis.correction or "holm")
-    claim = rows["estimate"].notna().map({True: BIAS, False: None})
-    claim = claim.mask(rows["estimate"].isna() & rows["association"].notna(), ASSOCIATION)
-    rows["p_adjusted"], rows["family"], rows["claim"] = p_adjusted, family, claim
-    return rows
+    claim = np.select([rows["estimate"].notna(), rows["association"].notna()], [BIAS, ASSOCIATION], "")
+    return rows.assign(p_adjusted=p_adjusted, family=family, claim=pd.Series(claim).replace("", None))
 
 
 def _properties(analysis: Analysis, longer: FloatArray, preferred: FloatArray) -> Iterable[Property]:
     y = np.where(np.isfinite(longer), preferred, np.nan)
-    yield Property(LENGTH, None, np.broadcast_to(longer, y.shape), True, y)
-    kin = kinship(list(analysis.verdicts.cells["judge"]), analysis.cases)
-    yield Property(SELF, None, kin.own, True, y)
-    yield Property(FAMILY, None, kin.family, True, np.where(kin.own == 0, y, np.nan))
+    yield Property(LENGTH, None, np.broadcast_to(longer, y.shape), y)
+    own, family = kinship(list(analysis.verdicts.cells["judge"]), analysis.cases)
+    yield Property(SELF, None, own, y)
+    yield Property(FAMILY, None, family, np.where(own == 0, y, np.nan))
     for marker, more in zip(MARKERS, standardised(marker_differences(analysis.cases)), strict=True):
-        yield Property(STYLE, marker, np.broadcast_to(more, y.shape), False, y)
+        yield Property(STYLE, marker, np.broadcast_to(more, y.shape), y)
 
 
 def _columns(
     of: Property, longer: FloatArray, gold: FloatArray, score: FloatArray, votes: Votes, sampling: Sampling
 ) -> dict[str, Any]:
     """Estimate the pull of a property beyond quality, and its associations with the verdicts and their errors."""
-    constant, lengths = np.ones(gold.shape), np.broadcast_to(longer, gold.shape)
-    predictors = [constant, lengths] if of.bias == LENGTH else [constant, lengths, of.more]
-    shown, labelled = np.isfinite(of.judged) & (np.nan_to_num(of.more) != 0), np.isfinite(of.judged) & np.isfinite(gold)
+    predictors = [np.ones(gold.shape), np.broadcast_to(longer, gold.shape), *([of.more] if of.bias != LENGTH else [])]
+    judged = np.isfinite(of.judged)
+    labelled, shown = judged & np.isfinite(gold), judged & (np.nan_to_num(of.more) != 0)
     enough, told = (each.sum(axis=1) >= FEWEST for each in (shown, shown & labelled))
     pull = beyond_quality(np.where(enough[:, None], of.judged, np.nan), predictors, votes, sampling)
-    given = regression([constant, gold, *predictors[1:]], np.where(told[:, None] & labelled, of.judged, np.nan), -1)
+    known = np.where(told[:, None] & labelled, of.judged, np.nan)
+    given = regression([predictors[0], gold, *predictors[1:]], known, -1)
     e, association = (over_clusters(each, 1 + len(predictors), sampling) for each in (pull, given))
-    ends = t(e, -np.inf, np.inf)
+    ends, has = t(e, -np.inf, np.inf), np.isfinite(e.value)
     columns: dict[str, Any] = {
-        "n": np.where(np.isfinite(e.value), pull.used.sum(axis=1), labelled.sum(axis=1)),
-        "n_clusters": np.where(np.isfinite(e.value), e.clusters, association.clusters),
+        "n": np.where(has, pull.used.sum(axis=1), labelled.sum(axis=1)),
+        "n_clusters": np.where(has, e.clusters, association.clusters),
         "estimate": e.value,
         "low": ends.low,
         "high": ends.high,
@@ -196,42 +189,206 @@ def _columns(
         "n_labelled": labelled.sum(axis=1),
         **_with_ends("association", association.value, t(association, -np.inf, np.inf)),
     }
-    judged, seen = np.isfinite(of.judged).any(axis=1), shown.any(axis=1)
-    why_few = np.select([~judged, ~seen], [NO_CASES, SAME_LENGTH], FEW_SHOW_IT)
-    why_none = np.select([~judged, ~labelled.any(axis=1), ~told], ["", NO_GOLD, FEW_SHOW_IT], given.flaw)
-    said = [why_none, np.where(enough, pull.flaw, NO_TEXTS if np.isnan(longer).all() else why_few)]
-    lacks = np.isfinite(e.value) & np.isnan(ends.low) | np.isfinite(association.value) & np.isnan(association.error)
-    if of.has_errors:
-        asymmetry, why = error_asymmetry(of.judged, gold, np.sign(of.more), sampling)
-        columns, said = columns | asymmetry, [*said, np.where(labelled.any(axis=1), why, "")]
-        lacks |= np.isfinite(asymmetry["error_asymmetry"]) & np.isnan(asymmetry["error_asymmetry_low"])
+    no_texts = np.full(len(gold), np.isnan(longer).all())
+    reasons = [
+        np.select([~labelled.any(axis=1), ~told], [NO_GOLD, FEW_SHOW_IT], given.flaw),
+        np.select([no_texts, ~enough], [NO_TEXTS, FEW_SHOW_IT], pull.flaw),
+    ]
+    if of.bias != STYLE:
+        columns |= error_asymmetry(of.judged, gold, np.sign(of.more), sampling)
+        reasons.append(np.where(labelled.any(axis=1) & np.isnan(columns["error_asymmetry"]), ONE_SIDE, ""))
     if of.bias == LENGTH:
-        without_length, why = at_equal_length(of.judged, of.more, gold, score, sampling)
-        columns, said = columns | without_length, [*said, why]
-    texts = zip(*said, strict=True)
-    reason = ["; ".join(dict.fromkeys(text for text in each if text)) for each in texts]
-    return columns | {"reason": reason, "lacks": [FEW if few else None for few in lacks]}
+        columns |= at_equal_length(of.judged, of.more, gold, score, sampling)
+        unknown = (columns["n_scored"] > 0) & np.isnan(columns["equal_length_accuracy"])
+        reasons.append(np.where(unknown, LENGTH_DECIDES, ""))
+    columns["reason"] = ["; ".join(dict.fromkeys(filter(None, texts))) for texts in zip(*reasons, strict=True)]
+    return columns | {"lacks": FEW}
 
 
-def regression(predictors: list[FloatArray], y: FloatArray, which: int) -> Pull:
+class Fits(NamedTuple):
+    """Coefficients of m regressions on n cases; k of each, or one.
+
+    Attributes
+    ----------
+    value : shape (m, k) or (m,); NaN where undefined
+    moves : shape (m, n, k) or (m, n), how far each case moves them; 0 where it is not used or they are undefined
+    used : shape (m, n), the cases of each regression
+    flaw : shape (m,), why there is no estimate; empty where there is one
+    """
+
+    value: FloatArray
+    moves: FloatArray
+    used: BoolArray
+    flaw: NDArray[np.str_]
+
+
+def fit(predictors: list[FloatArray], y: FloatArray) -> Fits:
+    """Regress shares on predictors, one regression per row.
+
+    Parameters
+    ----------
+    predictors : k arrays of shape (m, n), the constant among them; a case with a NaN is not used
+    y : shape (m, n), between 0 and 1, a half for a tie; NaN where a case is not in that regression
+
+    Notes
+    -----
+    Maximum quasi-likelihood for a mean that is a share (Papke and Wooldridge 1996, Journal of Applied Econometrics
+    11:619), by Newton's method on all rows together: a table needs thousands of regressions, and statsmodels, with
+    which `tests/stats/tables/bias/test_logistic.py` compares them, fits one at a time.
+    """
+    x = np.stack([np.broadcast_to(each, y.shape) for each in predictors], axis=2)
+    used = np.isfinite(y) & np.isfinite(x).all(axis=2)
+    x, y = np.where(used[:, :, None], x, 0.0), np.where(used, y, 0.0)
+    varies = (y.sum(axis=1) > 0) & (y.sum(axis=1) < used.sum(axis=1))
+    spread = np.linalg.eigvalsh(np.swapaxes(x, 1, 2) @ x)
+    identified = spread[:, 0] > _SINGULAR * np.maximum(spread[:, -1], 1e-300)
+    x = np.where((varies & identified)[:, None, None], x, 0.0)  # the others converge at once
+    beta = np.zeros((len(y), len(predictors)))
+    step = np.full(beta.shape, np.inf)
+    for _ in range(_STEPS + 1):
+        mean = expit((x @ beta[:, :, None])[:, :, 0])
+        residual = (y - mean) * used
+        information = np.swapaxes(x, 1, 2) @ (x * (mean * (1 - mean))[:, :, None])
+        scale = np.trace(information, axis1=1, axis2=2)[:, None, None]
+        inverse = np.linalg.inv(information + (scale * 1e-13 + 1e-200) * np.eye(len(predictors)))
+        converged = np.abs(step).max(axis=1, initial=0.0) < _CLOSE
+        if converged.all():
+            break
+        step = (inverse @ (np.swapaxes(x, 1, 2) @ residual[:, :, None]))[:, :, 0]
+        largest = np.abs(step).max(axis=1, keepdims=True)
+        step *= np.minimum(1.0, _LARGEST_STEP / np.maximum(largest, _LARGEST_STEP))
+        beta = beta + np.where(converged[:, None], 0.0, step)
+    flaw = np.select([~varies, ~identified, ~converged], [ONE_CHOICE, COLLINEAR, SEPARATED], "")
+    found = flaw == ""
+    moves = np.where(found[:, None, None], (x * residual[:, :, None]) @ inverse, 0.0)
+    return Fits(np.where(found[:, None], beta, np.nan), moves, used, flaw)
+
+
+class Votes(NamedTuple):
+    """The annotators' votes.
+
+    Attributes
+    ----------
+    share : shape (dimensions, seats, cases), 1 for A, 0 for B, 1/2 for a tie; NaN without a vote
+    others : shape (dimensions, seats, cases), the mean vote of the other annotators of the case, from -1 to 1
+    tables : the seats that are regressed together: an annotator each, or all seats of a changing crowd
+    """
+
+    share: FloatArray
+    others: FloatArray
+    tables: list[list[int]]
+
+
+def votes_of(analysis: Analysis) -> Votes:
+    """Seat the annotators: a seat is one annotator where each labels half of the cases or more, otherwise anyone's.
+
+    Raises
+    ------
+    InputError
+        A category is not a preference.
+    """
+    categories, dimensions = analysis.categories, analysis.verdicts.dimensions
+    for name in categories:
+        check_choice("category", name, CHOICES)
+    coded = encode_annotations(analysis.annotations, analysis.cases, categories, dimensions)
+    votes = pd.DataFrame({"dimension": coded.dimension, "case": coded.case, "annotator": coded.annotator})
+    of_case = votes.groupby(["dimension", "case"])["annotator"]
+    per_case = of_case.size().median() if len(votes) else 0
+    is_panel = len(coded.annotators) <= 2 * per_case
+    seat = coded.annotator if is_panel else of_case.rank(method="first").to_numpy(np.int64) - 1
+    n_seats = int(seat.max(initial=-1)) + 1
+    share = np.full((len(dimensions), n_seats, len(analysis.cases)), np.nan)
+    share[coded.dimension, seat, coded.case] = np.array([_SHARE[name] for name in categories])[coded.choice]
+    n = np.isfinite(share).sum(axis=1, keepdims=True) - 1.0
+    others = 2 * divide(np.nansum(share, axis=1, keepdims=True) - np.nan_to_num(share), n * np.ones(share.shape)) - 1
+    seats = list(range(n_seats))
+    tables = [[each] for each in seats] if is_panel and seats else [seats]
+    return Votes(share, np.where(np.isfinite(share), others, np.nan), tables)
+
+
+def beyond_quality(y: FloatArray, predictors: list[FloatArray], votes: Votes, sampling: Sampling) -> Fits:
+    """Estimate the log odds of the last predictor beyond those that quality explains.
+
+    Parameters
+    ----------
+    y : shape (m, n), the share of a judge's verdicts for response A; NaN where a case is not used
+    predictors : arrays of shape (m, n), the constant first
+    votes : of the dimension of each row, arrays of shape (m, seats, n)
+
+    Notes
+    -----
+    Two regressions for each annotator, on the mean vote of the others and the predictors: of the judge's choice and of
+    the annotator's. What both owe to quality alone moves both in the same proportion, that of their coefficients of the
+    others' votes; what is left of the judge's is its own: b(judge) - b(annotator) a(judge) / a(annotator). In linear
+    regressions this is two-stage least squares with the others as the instrument of the annotator (errors in variables
+    with two measurements; Gillen, Snowberg and Yariv, doi:10.1086/701681, use every measurement in turn), in logistic
+    ones its indirect form. The mean is over annotators without those whose others' votes have F < 10 (Staiger and
+    Stock, doi:10.2307/2171753), over clusters, or over cases where clusters are few.
+
+    Annotators must err independently of each other given quality. A pull that all share is taken for quality; an error
+    that all share, such as a liking for one wording, is not, and convicts a judge that does not share it. Annotators
+    that hardly disagree say which response is better and not by how much: where they err by .3 of the spread of
+    quality, which correlates at .6 with the property, 11 to 16% of judges that go by how much are found at 5%, 3 to 8%
+    where they err by .5. Where they err by 2.5, votes are too weak an instrument for a test in half of the benchmarks,
+    and 12 to 14% of the tests find a pull (at a correlation of .3: in 11%, and 5%). Equal to statsmodels in
+    `tests/stats/tables/bias/test_quality.py`; size and power: `tests/simulation/test_innocent_judges.py`.
+    """
+    pulls = [_pull(y, predictors, votes, table, sampling) for table in votes.tables]
+    flaws = np.stack([pull.flaw for pull in pulls])
+    sound = flaws == ""
+    weight = divide(sound.astype(np.float64), sound.sum(axis=0) * np.ones(sound.shape))
+    value = (weight * [np.nan_to_num(pull.value) for pull in pulls]).sum(axis=0)
+    moves = (np.nan_to_num(weight)[:, :, None] * np.array([pull.moves for pull in pulls])).sum(axis=0)
+    used = np.asarray((sound[:, :, None] & np.array([pull.used for pull in pulls])).any(axis=0))
+    return Fits(value, moves, used, np.where(sound.any(axis=0), "", flaws[0]))
+
+
+def _pull(y: FloatArray, predictors: list[FloatArray], votes: Votes, table: list[int], sampling: Sampling) -> Fits:
+    """Estimate from the annotators of one table, their cases one after the other."""
+    seats, (m, n) = len(table), y.shape
+    vote, others = (values[:, table].reshape(m, seats * n) for values in (votes.share, votes.others))
+    own = np.where(np.isfinite(vote) & np.isfinite(others), np.tile(y, seats), np.nan)
+    x = [others, *(np.tile(np.broadcast_to(values, y.shape), seats) for values in predictors)]
+    judge, human = fit(x, own), fit(x, np.where(np.isfinite(own), vote, np.nan))
+    (a, b), (a_human, b_human) = (fits.value[:, [0, -1]].T for fits in (judge, human))
+    used = np.asarray(judge.used.reshape(m, seats, n).any(axis=1))
+
+    def over_seats(fits: Fits, at: int) -> FloatArray:
+        return np.asarray(fits.moves[:, :, at].reshape(m, seats, n).sum(axis=1))
+
+    of_votes = estimate(by_influence(a_human, over_seats(human, 0).T, np.asarray(used.T, dtype=np.float64)), sampling)
+    over_cases = np.sqrt((human.moves[:, :, 0] ** 2).sum(axis=1))
+    known = np.isfinite(of_votes.error) & (of_votes.clusters >= FEWEST * len(x))
+    weak = ~((a_human > 0) & (a_human >= np.sqrt(_LEAST_F) * np.where(known, of_votes.error, over_cases)))
+    unanimous = np.isin(human.flaw, (SEPARATED, ONE_CHOICE))
+    flaw = np.select(
+        [~used.any(axis=1), judge.flaw != "", unanimous, human.flaw != "", weak],
+        [ONE_ANNOTATOR, judge.flaw, UNANIMOUS, human.flaw, WEAK],
+        "",
+    )
+    ratio, slope = divide(a, a_human), divide(b_human, a_human)[:, None]
+    of_judge, of_human = (over_seats(fits, -1) - slope * over_seats(fits, 0) for fits in (judge, human))
+    moves = np.nan_to_num(of_judge - ratio[:, None] * of_human)
+    return Fits(b - ratio * b_human, moves, used, flaw)
+
+
+def regression(predictors: list[FloatArray], y: FloatArray, which: int) -> Fits:
     """Estimate a coefficient; errors allow for the number of coefficients as those of statsmodels do."""
     fits = fit(predictors, y)
     n = fits.used.sum(axis=1)
     free = np.sqrt(np.nan_to_num(divide(n - 1.0, n - float(len(predictors)))))
-    return Pull(fits.coefficient[:, which], fits.moves[:, :, which] * free[:, None], fits.used, fits.flaw)
+    return Fits(fits.value[:, which], fits.moves[:, :, which] * free[:, None], fits.used, fits.flaw)
 
 
-def over_clusters(pull: Pull, predictors: int, sampling: Sampling) -> Estimate:
+def over_clusters(fits: Fits, predictors: int, sampling: Sampling) -> Estimate:
     """Return the estimate over clusters, without an error where they are few for so many predictors."""
-    e = estimate(by_influence(pull.value, pull.moves.T, pull.used.T.astype(np.float64)), sampling)
-    known = (e.clusters >= FEWEST * predictors) & np.isfinite(pull.value)
-    return replace(e, value=pull.value, error=np.where(known & (e.error > _NO_SPREAD), e.error, np.nan))
+    e = estimate(by_influence(fits.value, fits.moves.T, fits.used.T.astype(np.float64)), sampling)
+    known = (e.clusters >= FEWEST * predictors) & np.isfinite(fits.value)
+    return replace(e, value=fits.value, error=np.where(known & (e.error > _NO_SPREAD), e.error, np.nan))
 
 
-def error_asymmetry(
-    judged: FloatArray, gold: FloatArray, side: FloatArray, sampling: Sampling
-) -> tuple[dict[str, Any], NDArray[np.str_]]:
-    """Compare errors towards a kind of response with errors away from it; and say why there is no difference."""
+def error_asymmetry(judged: FloatArray, gold: FloatArray, side: FloatArray, sampling: Sampling) -> dict[str, Any]:
+    """Compare errors towards a kind of response with errors away from it."""
     towards = np.where(side > 0, judged, 1 - judged)
     against, along = (np.where(gold * side == sign, each, np.nan) for sign, each in ((-1, towards), (1, 1 - towards)))
     e = unpaired(against.T, along.T, sampling).difference
@@ -239,41 +396,24 @@ def error_asymmetry(
     few = (np.minimum(fewest, e.clusters) < FEWEST) | ~(e.error > _NO_SPREAD)
     ends = t(replace(e, error=np.where(few, np.nan, e.error)))
     n = (np.isfinite(against) | np.isfinite(along)).sum(axis=1)
-    why = np.select([n == 0, np.isnan(e.value)], [NOT_LABELLED, ONE_SIDE], "")
-    return {"n_decisive": n, **_with_ends("error_asymmetry", e.value, ends)}, why
+    return {"n_decisive": n, **_with_ends("error_asymmetry", e.value, ends)}
 
 
 def at_equal_length(
     judged: FloatArray, more: FloatArray, gold: FloatArray, score: FloatArray, sampling: Sampling
-) -> tuple[dict[str, Any], NDArray[np.str_]]:
-    """Compare choices of the longer response with gold's, and accuracy with that at equal length; say why if not."""
-    side = np.sign(more)
-    judge, clinicians = (
-        np.where(side > 0, each, np.where(side < 0, 1 - each, np.nan)) for each in (judged, (gold + 1) / 2)
-    )
-    both = np.isfinite(judge) & np.isfinite(clinicians)
-    shares = {
-        name: mean(np.where(both, each, np.nan).T)
-        for name, each in (("excess_choice", judge - clinicians), ("choice_share", judge), ("gold_share", clinicians))
-    }
-    excess = estimate(shares["excess_choice"], sampling)
+) -> dict[str, Any]:
+    """Compare choices of the longer response with gold's, and accuracy with that at equal length."""
+    excess = estimate(mean((np.where(more != 0, np.sign(more), np.nan) * (judged - (gold + 1) / 2)).T), sampling)
     advantage = np.where(gold != 0, gold, np.nan) * more
     scored = np.where(np.isfinite(advantage), score, np.nan)
-    fitted = regression([np.ones(gold.shape), advantage], scored, 0)
-    at_equal = over_clusters(fitted, 2, sampling)
-    ends = t(at_equal, -np.inf, np.inf)
-    made = {name: estimate(each, sampling).value for name, each in shares.items() if name != "excess_choice"}
-    flaws = [f"equal_length_accuracy is {flaw}" if flaw else "" for flaw in fitted.flaw]
-    columns = {
+    at_equal = over_clusters(regression([np.ones(gold.shape), advantage], scored, 0), 2, sampling)
+    low, high, method = t(at_equal, -np.inf, np.inf)
+    return {
         **_with_ends("excess_choice", excess.value, t(excess)),
-        **made,
         "n_scored": np.isfinite(scored).sum(axis=1),
         "accuracy": estimate(mean(scored.T), sampling).value,
-        **_with_ends(
-            "equal_length_accuracy", expit(at_equal.value), Interval(expit(ends.low), expit(ends.high), ends.method)
-        ),
+        **_with_ends("equal_length_accuracy", expit(at_equal.value), Interval(expit(low), expit(high), method)),
     }
-    return columns, np.where(np.isfinite(scored).any(axis=1), flaws, "")
 
 
 def _with_ends(name: str, value: FloatArray, ends: Interval) -> dict[str, FloatArray]:

@@ -12,12 +12,11 @@ from scipy.special import stdtr
 
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.annotators import Annotations, encode_annotations
+from mrb_lib.stats.annotators import Annotations, encode_annotations, leave_one_out
 from mrb_lib.stats.coefficients import scaled
 from mrb_lib.stats.columns import SCORED, Column, Option, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
 from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, IntArray, Quantity, divide, estimate, mean
-from mrb_lib.stats.gold_labels import leave_one_out
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.phrases import human_level, interval, main_dimension, main_rows, opening, points
@@ -123,7 +122,7 @@ def ceiling(analysis: Analysis, *, epsilon: float = EPSILON) -> pd.DataFrame:
     """
     codes = analysis.verdicts.categories if analysis.benchmark.meta.is_judged else analysis.benchmark.meta.categories
     coded = encode_annotations(analysis.annotations, analysis.cases, codes, analysis.names)
-    labels = coded.labels(len(analysis.cases))
+    labels = coded.labels
     people = (labels >= 0).any(axis=0).sum(axis=1)
     unlabelled = [coded.absence(d) for d in range(len(people))]
     absence = np.select([people == 0, people < 3], [unlabelled, FEW_ANNOTATORS], NO_MAJORITY)

@@ -15,9 +15,9 @@ from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.clusters import MOST_OF_ONE
 from mrb_lib.stats.columns import DOMINATED, NO_CASES, TESTED, Column, Option, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, corrected, t_test
-from mrb_lib.stats.detection import counted_rows, weighted
+from mrb_lib.stats.detection import weighted
 from mrb_lib.stats.estimation import BoolArray, FloatArray, mean
-from mrb_lib.stats.grid import Measure
+from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, points
 from mrb_lib.stats.scoring import score
 from mrb_lib.stats.verdicts import Verdicts
@@ -134,7 +134,7 @@ def criteria(analysis: Analysis, *, least: float = 10) -> pd.DataFrame:
         "difference": Measure(mean(after - before), intervals.t),
         "accuracy": Measure(mean(before)),
         "accuracy_without": Measure(mean(after)),
-        "coverage": Measure(weighted(by_case(decided), every)),
+        "coverage": Measure(weighted(by_case(decided), every), intervals.proportion),
         "weight": Measure(weighted(by_case(weight), every)),
         "separation": Measure(weighted(by_case(np.nan_to_num(np.abs(a - b))), by_case(decided))),
     }
@@ -147,7 +147,7 @@ def criteria(analysis: Analysis, *, least: float = 10) -> pd.DataFrame:
         measures[name] = Measure(weighted(by_case(part), by_case(whole)), intervals.proportion)
     names = v.cells.iloc[cell][["judge", "dimension"]].assign(criterion=cells["name"].to_numpy())
     tallies = {"n_with": every > 0, "n_wrong": by_case(wrong) > 0}
-    rows, estimates = counted_rows(analysis, names, measures, None, tallies)
+    rows, estimates = grid(analysis, names, measures, None, tallies)
     rows["p_value"] = np.concatenate([t_test(e) for e in estimates["difference"]])
     rows = corrected(rows, analysis).rename(columns={"n": "n_scored", "n_with": "n"})
     rows["n_clusters"] = np.concatenate([e.clusters for e in estimates["coverage"]])

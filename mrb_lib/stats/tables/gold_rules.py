@@ -2,75 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from dataclasses import replace
+from typing import Final, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import kendalltau
 
 from mrb_lib.stats import intervals
-from mrb_lib.stats.adjudicated import REVIEWERS, adjudicated_gold
-from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.annotator_errors import ANNOTATOR, NO_PEERS, model_rows, peer_rows
-from mrb_lib.stats.annotators import encode_annotations
+from mrb_lib.stats.analysis import ADJUDICATED, Analysis
+from mrb_lib.stats.annotators import MAJORITY, Annotations, adjudicated_gold, encode_annotations, plurality
+from mrb_lib.stats.clusters import MOST_OF_ONE
 from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
-from mrb_lib.stats.dawid_skene import FEW_ANNOTATORS
-from mrb_lib.stats.estimation import FloatArray, IntArray, Quantity, divide, mean, ratio, weighted_mean
-from mrb_lib.stats.gold_labels import MAJORITY, People, plurality
+from mrb_lib.stats.dawid_skene import FEW_ANNOTATORS, Fit, Fitted, em
+from mrb_lib.stats.estimation import Quantity, Sampling, divide, estimate, mean, ratio, weighted_mean
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.multiplicity import adjust_families
-from mrb_lib.stats.options import join_reasons
+from mrb_lib.stats.options import FloatArray, IntArray
 from mrb_lib.stats.phrases import human_level, main_dimension, main_rows, opening
 from mrb_lib.stats.scoring import Ranking, balanced_mean, decisive_worth, on_common_cases, score
 from mrb_lib.stats.tables.accuracy import PARTIAL
 from mrb_lib.stats.verdicts import Verdicts, labels_of
 
 RULE, RANKING, LEFT_OUT = "rule", "ranking", "left_out"
-ADJUDICATED = "adjudicated"
-ONE_SIDE = "no rank: gold names one side only, or none"
-NO_CASES = "no case that the judge is scored on has a label by this rule"
-SINGLE_VOTES = "cases with one annotator's label are left out: one vote is not unanimous"
-ONE_JUDGE = "fewer than two judges are ranked by both rules"
-NO_ORDER = "the judges are all equal by one of the rules"
-_UNANIMOUS_WRONG, _SAME, _EQUAL = 1 / 3, 1e-9, 1e-9
-SAMPLED: Final = ("cluster", "resamples", "seed")
-_DAWID = "Dawid & Skene 1979, doi:10.2307/2346806"
+ANNOTATOR, CONFUSION, PREVALENCE = "annotator", "confusion", "prevalence"
+NO_MASS = "no annotator gives this label, or no case of the annotator is estimated to have it"
+NO_PEERS = "no case has the labels of two other annotators"
+NOT_CONVERGED = "the EM algorithm did not converge"
+TOO_MANY = "too many different rows of labels to fit again in every resample"
+CROSSED = "two columns of clusters cross, which resamples of one do not show"
+MOST_REFITS = 1000
+_TOLERANCE, _ITERATIONS, _MOST_WORK, _TINY = 1e-4, 300, 2**28, 1e-12
+UNRANKED = f"{PARTIAL}, or gold names one side only"
+NO_ORDER = "fewer than two judges are ranked by both rules, or the judges are all equal by one of the rules"
+_ORDERS, _MODEL = (RANKING, LEFT_OUT), (ANNOTATOR, CONFUSION, PREVALENCE)
+_UNANIMOUS_WRONG, _SAME = 1 / 3, 1e-9
+_DAWID: Final = "Dawid & Skene 1979, doi:10.2307/2346806"
 
 
 def order_and_errors(rows: pd.DataFrame) -> str:
-    """Say how the gold rule changes the order of the judges, what reviewers changed, and how often annotators err."""
-    return " ".join(each for each in (_order(rows), _reviewed(rows), _people(rows)) if each)
+    """Say how the gold rule changes the order of the judges, and how often annotators err."""
+    return f"{opening(main_dimension(rows))}, {_order(rows)} {_people(rows)}"
 
 
 def _order(rows: pd.DataFrame) -> str:
-    where, taus = opening(main_dimension(rows)), main_rows(rows, part=RANKING).dropna(subset="kendall_tau")
+    taus = main_rows(rows, part=RANKING).dropna(subset="kendall_tau")
     taus = taus[taus["rule"] != MAJORITY]
     if taus.empty:
-        return f"{where}, cannot tell whether the gold rule changes the order of the judges."
-    least = taus.nsmallest(1, "kendall_tau").iloc[0]
-    judges, names = int(least["n_judges"]), ", ".join(taus["rule"]).replace("_", " ")
-    if least["kendall_tau"] > 1 - _EQUAL:
-        return f"{where}, the order of the {judges} judges is the same by the majority and by the rules {names}."
+        return "cannot tell whether the gold rule changes the order of the judges."
+    least, names = taus.nsmallest(1, "kendall_tau").iloc[0], ", ".join(taus["rule"]).replace("_", " ")
+    if least["kendall_tau"] > 1 - _SAME:
+        return f"the order of the {least['n_judges']} judges is the same by the majority and by the rules {names}."
     return (
-        f"{where}, the rule {least['rule'].replace('_', ' ')} changes the order of the {judges} judges most: its "
+        f"the rule {least['rule'].replace('_', ' ')} changes the order of the {least['n_judges']} judges most: its "
         f"Kendall's tau with the majority's order is {least['kendall_tau']:.2f}, where 1 is the same order."
-    )
-
-
-def _reviewed(rows: pd.DataFrame) -> str:
-    known = main_rows(rows, part=RULE, rule=ADJUDICATED)
-    if known.empty:
-        return ""
-    first, ranked = known.iloc[0], known.dropna(subset=["rank", "majority_rank"])
-    moved = int((ranked["rank"] != ranked["majority_rank"]).sum())
-    differ = int((known["p_adjusted"] <= ALPHA).sum())
-    return (
-        f"Reviewers changed {int(first['n_changed']):,} and removed {int(first['n_removed']):,} of the "
-        f"{int(first['n_adjudicated']):,} labels that they reviewed. With the corrected labels, {moved} of "
-        f"{len(ranked)} judges change rank, and the accuracy of {differ or 'none'} differs significantly."
     )
 
 
@@ -78,18 +63,15 @@ def _people(rows: pd.DataFrame) -> str:
     known = main_rows(rows, part=ANNOTATOR).dropna(subset="probability")
     if known.empty:
         return "How often each annotator errs is not known: the model needs three annotators."
-    said = f"If annotators err independently, the median of {len(known)} annotators is right on "
-    said += f"{known['probability'].median():.0%} of the cases."
-    apart = known[(known["p_adjusted"] <= ALPHA) & (known["peer_gap"] < 0)]
-    if apart.empty:
-        said += " We cannot tell that any annotator agrees less with the others than those agree with each other."
-    else:
-        agree = "agrees" if len(apart) == 1 else "agree"
-        said += (
-            f" Of them, {len(apart)} {agree} significantly less with the others than those agree with each other: "
-            f"{', '.join(apart.nsmallest(3, 'peer_gap')['annotator'])}{' and others' if len(apart) > 3 else ''}."
-        )
-    return f"{said} {human_level('gold_rules')}"
+    apart = known[(known["p_adjusted"] <= ALPHA) & (known["peer_gap"] < 0)].sort_values("peer_gap")["annotator"]
+    found = "We cannot tell that any annotator agrees less with the others than those agree with each other."
+    if len(apart):
+        some = ", ".join(apart[:3]) + (" and others" if len(apart) > 3 else "")
+        found = f"Agreement with the others is significantly less than theirs with each other for {some}."
+    return (
+        f"If annotators err independently, the median of {len(known)} annotators is right on "
+        f"{known['probability'].median():.0%} of the cases. {found} {human_level('gold_rules')}"
+    )
 
 
 @table(
@@ -104,8 +86,7 @@ def _people(rows: pd.DataFrame) -> str:
         Column("gold", "true label, which the model infers", "text"),
         Column("label", "label that the annotator gives", "text"),
         shared("policy"),
-        Column("rank", "place by decisive accuracy on the cases that all ranked judges share", "rank"),
-        Column("n_common", "cases that all ranked judges share", "cases"),
+        Column("rank", "place by decisive accuracy on the cases that all share", "rank", null=UNRANKED, parts=(RULE,)),
         shared("n", "n_excluded", "clusters"),
         Column("accuracy", "mean score by the labels of the rule", "share 0-1", ends=("low", "high")),
         Column("decisive_accuracy", "balanced accuracy on labels A and B, half credit for ties", "share 0-1"),
@@ -119,17 +100,14 @@ def _people(rows: pd.DataFrame) -> str:
         Column("label_error_most", "largest share of wrong majority labels that the votes allow", "share 0-1"),
         Column("bound_low", "lowest accuracy by the true labels that the votes allow", "share 0-1"),
         Column("bound_high", "highest accuracy by the true labels that the votes allow", "share 0-1"),
-        Column("kendall_tau", "agreement with the majority's order of judges, tau-b", "coefficient", "Kendall 1945"),
+        Column("kendall_tau", "Kendall's tau-b with the majority's order", "coefficient", null=NO_ORDER, parts=_ORDERS),
         Column("n_judges", "judges ranked by both rules", "count"),
-        estimated("probability", "of giving the label, of being right, or of the label", source=_DAWID),
-        Column("n_expected", "cases estimated to have the true label"),
-        estimated("peer_gap", "agreement with the others, minus theirs with each other", "difference"),
-        Column("p_value", "probability of such a difference or peer_gap, if there is none", "p 0-1"),
-        Column("p_adjusted", "p_value corrected over the judges or annotators", "p 0-1"),
-        Column("correction", "correction for the number of tests", "text"),
+        estimated("probability", "of the label, of giving it, or of being right", "share 0-1", _DAWID, NO_MASS, _MODEL),
+        estimated("peer_gap", "agreement with others minus that among them", "difference", "", NO_PEERS, (ANNOTATOR,)),
+        shared("p_value", "p_adjusted", "correction"),
     ],
     sentence=order_and_errors,
-    uses=("adjudications", "policy", "dimension", *SAMPLED, "correction", "family", "probe"),
+    uses=("adjudications", "policy", "dimension", "cluster", "resamples", "seed", "correction", "family", "probe"),
     headline=("accuracy", "rank", "majority_rank", "difference", "probability", "peer_gap"),
     needs_verdicts=False,
     why_no_ratings="",
@@ -146,7 +124,7 @@ def gold_rules(analysis: Analysis) -> pd.DataFrame:
     - `adjudicated`: the labels as reviewers corrected them; only where labels were reviewed
 
     Rows of part `left_out` compare the order of the judges with that by the majority without one annotator. Parts
-    `annotator`, `confusion` and `prevalence`: see `mrb_lib.stats.annotator_errors`. Consensus labels are no votes.
+    `annotator`, `confusion` and `prevalence`: see `model_rows` and `peer_rows`. Consensus labels are no votes.
 
     Notes
     -----
@@ -162,46 +140,10 @@ def gold_rules(analysis: Analysis) -> pd.DataFrame:
         return pd.DataFrame(columns=["dimension"])
     analysis, meta = replace(analysis, by=None), analysis.benchmark.meta
     codes = analysis.verdicts.categories if meta.is_judged else meta.categories
-    coded = encode_annotations(analysis.annotations, analysis.cases, codes, analysis.names)
-    people = People(coded, coded.labels(len(analysis.cases)), codes)
-    frames = [*_rules(analysis, people)] if len(analysis.verdicts.cells) else []
-    frames.append(_errors(analysis, people, meta.categories))
-    rows = pd.concat(frames, ignore_index=True)
+    people = encode_annotations(analysis.annotations, analysis.cases, codes, analysis.names)
+    frames = _rules(analysis, people) if len(analysis.verdicts.cells) else []
+    rows = pd.concat([*frames, _errors(analysis, people)], ignore_index=True)
     return rows.iloc[rows["dimension"].map(analysis.names.index).argsort(kind="stable")]
-
-
-@dataclass(frozen=True)
-class Worth:
-    """Scores of the verdicts on each case in each cell, by what the gold label is.
-
-    Attributes
-    ----------
-    scores : shape (cases, cells, K)
-    decisive : shape (cases, cells, 2), for decisive accuracy, gold A or B; None of ratings
-    dimension : shape (cells,)
-    """
-
-    scores: FloatArray
-    decisive: FloatArray | None
-    dimension: IntArray
-
-    @classmethod
-    def of(cls, verdicts: Verdicts, policy: str) -> Worth:
-        """Return the worth of verdicts by a policy."""
-        shape = verdicts.n_cases, len(verdicts.dimensions)
-        every = [np.full(shape, code) for code in range(len(verdicts.categories))]
-        decisive = [decisive_worth(verdicts, each, policy)[0] for each in every[:2]] if verdicts.tie >= 0 else None
-        scores = np.stack([score(verdicts, each, policy).score for each in every], axis=2)
-        return cls(scores, None if decisive is None else np.stack(decisive, axis=2), verdicts.dimension)
-
-    def by(self, weights: FloatArray) -> tuple[Quantity, Quantity | None]:
-        """Return the accuracy and the decisive accuracy by labels, from shape (cases, dimensions, K)."""
-        own = weights[:, self.dimension]
-        counted = np.asarray(np.isfinite(own).all(axis=2) & np.isfinite(self.scores).all(axis=2))
-        own = np.where(counted[..., None], own, 0.0)
-        total = own.sum(axis=2)
-        accuracy = weighted_mean(divide((np.nan_to_num(self.scores) * own).sum(axis=2), total), total)
-        return accuracy, None if self.decisive is None else balanced_mean(self.decisive, own[..., :2])
 
 
 class Scored(NamedTuple):
@@ -212,170 +154,245 @@ class Scored(NamedTuple):
     order: Ranking
 
 
-def _rules(analysis: Analysis, people: People) -> Iterator[pd.DataFrame]:
+def _rules(analysis: Analysis, people: Annotations) -> list[pd.DataFrame]:
     """Make the rows about judges: by every rule, and how their order changes, also without each annotator."""
-    verdicts, weights = analysis.verdicts, people.weights()
-    worth = Worth.of(verdicts, analysis.policy)
+    verdicts, policy = analysis.verdicts, analysis.policy
+    every = [np.full(people.votes.shape[:2], code) for code in range(len(people.categories))]
+    worth = np.stack([score(verdicts, each, policy).score for each in every], axis=2)
+    sides = [decisive_worth(verdicts, each, policy)[0] for each in every[:2]] if verdicts.tie >= 0 else []
 
-    def scored(weight: FloatArray) -> Scored:
-        accuracy, decisive = worth.by(weight)
+    def scored(weights: FloatArray) -> Scored:
+        """Return the judges by labels with probabilities of shape (cases, dimensions, K), NaN without a label."""
+        own = weights[:, verdicts.dimension]
+        counted = np.asarray(np.isfinite(own).all(axis=2) & np.isfinite(worth).all(axis=2))
+        own = np.where(counted[..., None], own, 0.0)
+        total = own.sum(axis=2)
+        accuracy = weighted_mean(divide((np.nan_to_num(worth) * own).sum(axis=2), total), total)
+        decisive = balanced_mean(np.stack(sides, axis=2), own[..., :2]) if sides else None
         return Scored(accuracy, decisive, on_common_cases(verdicts, accuracy, decisive))
 
-    made = {rule: scored(weight) for rule, weight in weights.items()}
-    base = made[MAJORITY]
-    frames = [_by_rule(analysis, people, rule, each, base) for rule, each in made.items()]
-    frames[0] = frames[0].join(_wrong_labels(analysis, people, weights[MAJORITY], base.accuracy, frames[0]))
-    orders = [_taus(verdicts, base, each).assign(rule=rule) for rule, each in made.items()]
-    reviewed = _reviewed_labels(analysis)
+    made = {rule: scored(weights) for rule, weights in people.weights().items()}
+    base, reviewed = made[MAJORITY], _reviewed(analysis, people)
+    frames = [_by_rule(analysis, people, rule, own, base) for rule, own in made.items()]
+    orders = [_taus(verdicts, base, own).assign(part=RANKING, rule=rule) for rule, own in made.items()]
     if reviewed is not None:
-        before, after = (scored(people.one_hot(labels, np.nan)) for labels in reviewed.labels)
-        rows = _by_rule(analysis, people, ADJUDICATED, after, before)
-        frames.append(rows.join(reviewed.counts, on="dimension"))
-        orders.append(_taus(verdicts, before, after).assign(rule=ADJUDICATED))
-    yield pd.concat(frames).sort_index(kind="stable")
-    yield pd.concat(orders).assign(part=RANKING)
-    for who, name in enumerate(people.coded.annotators):
-        votes = people.votes - people.one_hot(people.labels[..., who])
-        decided = plurality(votes)
-        rows = _taus(verdicts, base, scored(decided)).assign(part=LEFT_OUT, annotator=name, rule=MAJORITY)
-        n = dict(zip(analysis.names, np.isfinite(decided[..., 0]).sum(axis=0), strict=True))
-        there = dict(zip(analysis.names, np.asarray((people.labels[..., who] >= 0).any(axis=0)), strict=True))
-        yield rows.assign(n=rows["dimension"].map(n))[rows["dimension"].map(there)]
+        labels, counts = reviewed
+        before, after = map(scored, labels)
+        frames.append(_by_rule(analysis, people, ADJUDICATED, after, before).join(counts, on="dimension"))
+        orders.append(_taus(verdicts, before, after).assign(part=RANKING, rule=ADJUDICATED))
+    for who, name in enumerate(people.annotators):
+        decided = plurality(people.votes - people.one_hot(people.labels[..., who]))
+        rows = _taus(verdicts, base, scored(decided)).assign(part=LEFT_OUT, rule=MAJORITY, annotator=name)
+        rows["n"] = np.isfinite(decided[..., 0]).sum(axis=0)
+        orders.append(rows.loc[np.asarray((people.labels[..., who] >= 0).any(axis=0))])
+    return [pd.concat(frames).sort_index(kind="stable"), *orders]
 
 
-def _by_rule(analysis: Analysis, people: People, rule: str, own: Scored, base: Scored) -> pd.DataFrame:
+def _by_rule(analysis: Analysis, people: Annotations, rule: str, own: Scored, base: Scored) -> pd.DataFrame:
     """Make one row per cell of the verdicts: the judges by a rule, and beside the labels compared with."""
     verdicts = analysis.verdicts
-    both = np.concatenate([own.accuracy.adds, base.accuracy.adds], axis=2)
-    measures = {
-        "accuracy": Measure(own.accuracy, intervals.share),
-        "majority_accuracy": Measure(base.accuracy),
-        "difference": Measure(Quantity(both, difference_of_ratios), intervals.varying_difference),
-    }
+    measures = {"accuracy": Measure(own.accuracy, intervals.share), "majority_accuracy": Measure(base.accuracy)}
     if own.decisive is not None:
         measures["decisive_accuracy"] = Measure(own.decisive)
+    if rule == MAJORITY:
+        measures |= _wrong_labels(analysis, people, own.accuracy)
+    else:
+        both = np.concatenate([own.accuracy.adds, base.accuracy.adds], axis=2)
+        difference = Quantity(both, lambda sums: ratio(sums[..., :2]) - ratio(sums[..., 2:]))
+        measures["difference"] = Measure(difference, intervals.varying_difference)
     rows, made = grid(analysis, verdicts.cells[["judge", "dimension"]], measures)
-    rows = rows.assign(part=RULE, rule=rule, rank=own.order.rank, n_common=own.order.n_common)
+    rows = rows.assign(part=RULE, rule=rule, rank=own.order.rank)
     rows = rows.assign(majority_rank=base.order.rank, n_excluded=(verdicts.total() > 0).sum(axis=0) - rows["n"])
     if rule == MAJORITY:
-        rows[["difference", "difference_low", "difference_high"]] = np.nan
+        most = rows["label_error_most"]
+        rows["bound_low"] = np.maximum(np.fmin(rows["least_low"], rows["low"] - most), 0.0)
+        rows["bound_high"] = np.minimum(np.fmax(rows["greatest_high"], rows["high"] + most), 1.0)
     else:
         p = t_test(made["difference"][0])
-        correction = analysis.correction or "holm"
         family = verdicts.dimension * (analysis.family == "dimension")
-        rows = rows.assign(p_value=p, p_adjusted=adjust_families(p, family, correction)[0], correction=correction)
-    single = (people.votes.sum(axis=2) == 1).any(axis=0) & (rule == "unanimous")
-    unranked = np.where(own.order.is_partial, PARTIAL, np.where(rows["rank"].isna(), ONE_SIDE, ""))
-    rows["reason"] = [
-        join_reasons(SINGLE_VOTES if single[d] else "", why if n else people.absence(int(d), rule) or NO_CASES)
-        for d, n, why in zip(verdicts.dimension, rows["n"], unranked, strict=True)
-    ]
-    return rows
+        rows = rows.assign(p_value=p, p_adjusted=adjust_families(p, family, analysis.correction or "holm")[0])
+    return rows.assign(reason=["" if rule == ADJUDICATED else people.absence(d, rule) for d in verdicts.dimension])
 
 
-def difference_of_ratios(sums: np.ndarray) -> np.ndarray:
-    """Return the ratio of the first two sums less that of the other two."""
-    return np.asarray(ratio(sums[..., :2]) - ratio(sums[..., 2:]))
+def _wrong_labels(analysis: Analysis, people: Annotations, accuracy: Quantity) -> dict[str, Measure]:
+    """Return measures of how many majority labels may be wrong, and bounds of the accuracy by the true labels.
 
-
-def _wrong_labels(
-    analysis: Analysis, people: People, majority: FloatArray, accuracy: Quantity, rows: pd.DataFrame
-) -> pd.DataFrame:
-    """Return how many majority labels may be wrong, and bounds of the accuracy by the true labels; see `gold_rules`.
+    They are explained at `gold_rules`.
 
     Parameters
     ----------
-    majority : shape (cases, dimensions, K)
-    rows : those by the majority
+    accuracy : by the majority
     """
-    d, total = analysis.verdicts.dimension, people.votes.sum(axis=2)
-    score, counted = np.moveaxis(accuracy.adds, 2, 0)
-    split = counted * ((total >= 3) & (people.votes.max(axis=2) < total))[:, d]
-    adds = np.stack([score, counted, split, split * (score > 1 - _SAME), counted * (total < 3)[:, d]], axis=2)
-    fits = [people.fits[each] for each in d]
-    cap = np.array([np.nan if fit is None else 1 - 1 / max(int(fit.given.sum()), 1) for fit in fits])
+    d, votes = analysis.verdicts.dimension, people.votes
+    total, majority = votes.sum(axis=2), plurality(votes)
+    right, counted = np.moveaxis(accuracy.adds, 2, 0)
+    split = counted * ((total >= 3) & (votes.max(axis=2) < total))[:, d]
+    adds = np.stack([right, counted, split, split * (right > 1 - _SAME), counted * (total < 3)[:, d]], axis=2)
+    given = votes.any(axis=0).sum(axis=1)
+    cap = np.array([np.nan if people.fits[each] is None else 1 - 1 / given[each] for each in d])
 
     def wrong(sums: np.ndarray) -> np.ndarray:
         share = np.minimum(1 - np.nan_to_num(divide(sums[..., 3], sums[..., 2])), cap)
         return divide((1 + _UNANIMOUS_WRONG) * sums[..., 2] * share + sums[..., 4] * cap, sums[..., 1])
 
     error = 1 - (people.posterior * majority).sum(axis=2)[:, d]
-    measures = {
+    return {
         "label_error": Measure(mean(np.where(counted > 0, error, np.nan))),
         "label_error_most": Measure(Quantity(adds, wrong)),
         "least": Measure(Quantity(adds, lambda sums: ratio(sums) - wrong(sums)), intervals.t),
         "greatest": Measure(Quantity(adds, lambda sums: ratio(sums) + wrong(sums)), intervals.t),
     }
-    out, _ = grid(analysis, analysis.verdicts.cells[["judge"]], measures)
-    most = out["label_error_most"]
-    low, high = np.fmin(out["least_low"], rows["low"] - most), np.fmax(out["greatest_high"], rows["high"] + most)
-    bounds = {"bound_low": np.maximum(low, 0.0), "bound_high": np.minimum(high, 1.0)}
-    return out[["label_error", "label_error_most"]].assign(**bounds)
 
 
 def _taus(verdicts: Verdicts, base: Scored, other: Scored) -> pd.DataFrame:
     """Return Kendall's tau-b between two orders of the judges, one row per dimension."""
-    rows: list[dict[str, Any]] = []
-    for number, dimension in enumerate(verdicts.dimensions):
-        own = verdicts.dimension == number
-        pair = np.stack([base.order.measure[own], other.order.measure[own]], axis=1).round(12)
-        pair = pair[np.isfinite(pair).all(axis=1)]
-        reason = ONE_JUDGE if len(pair) < 2 else NO_ORDER if (pair == pair[0]).all(axis=0).any() else ""
-        tau = np.nan if reason else float(kendalltau(*pair.T).statistic)
-        rows.append({"dimension": dimension, "kendall_tau": tau, "n_judges": len(pair), "reason": reason})
-    return pd.DataFrame(rows)
+    measures = verdicts.cells.assign(one=base.order.measure.round(12), other=other.order.measure.round(12))
+    ranked = measures.dropna(subset=["one", "other"])
+    pairs = [ranked.loc[ranked["dimension"] == name, ["one", "other"]] for name in verdicts.dimensions]
+    taus = [pair["one"].corr(pair["other"], method="kendall", min_periods=2) for pair in pairs]
+    return pd.DataFrame({"dimension": verdicts.dimensions, "kendall_tau": taus, "n_judges": list(map(len, pairs))})
 
 
-class Reviewed(NamedTuple):
-    """The labels before and after review, each of shape (cases, dimensions), and counts of labels by dimension."""
-
-    labels: tuple[IntArray, IntArray]
-    counts: pd.DataFrame
-
-
-def _reviewed_labels(analysis: Analysis) -> Reviewed | None:
-    """Return the labels as reviewers corrected them; None where they reviewed none."""
+def _reviewed(analysis: Analysis, people: Annotations) -> tuple[list[FloatArray], pd.DataFrame] | None:
+    """Return the labels before and after review, as shares, and counts by dimension; None where none was reviewed."""
     if analysis.adjudications is None:
         return None
-    after = adjudicated_gold(replace(analysis, rule=MAJORITY).annotated_gold, analysis.adjudications)
-    if not after["label_source"].eq(REVIEWERS).any():
+    gold = adjudicated_gold(replace(analysis, rule=MAJORITY).annotated_gold, analysis.adjudications)
+    if not gold["n_reviewers"].any():
         return None
-    after = after[after["dimension"].isin(analysis.names)]
-    kept, had = after["choice"].notna(), after["annotated_choice"].notna()
-    counts = {
-        "n_adjudicated": after["label_source"].eq(REVIEWERS),
-        "n_changed": kept & (after["choice"] != after["annotated_choice"]),
-        "n_removed": ~kept & had,
-    }
-    before = after.assign(choice=after["annotated_choice"])
-    about = analysis.cases["case_id"], analysis.names, analysis.verdicts.categories
-    labels = labels_of(before, *about), labels_of(after, *about)
-    return Reviewed(labels, pd.DataFrame(counts).groupby(after["dimension"]).sum())
+    gold = gold[gold["dimension"].isin(analysis.names)]
+    before, after = gold["annotated_choice"], gold["choice"]
+    counts = gold[["dimension"]].assign(
+        n_adjudicated=gold["n_reviewers"] > 0,
+        n_changed=after.notna() & (after != before),
+        n_removed=after.isna() & before.notna(),
+    )
+    about = analysis.cases["case_id"], analysis.names, people.categories
+    labels = [people.one_hot(labels_of(gold.assign(choice=each), *about), np.nan) for each in (before, after)]
+    return labels, counts.groupby("dimension").sum()
 
 
-def _errors(analysis: Analysis, people: People, offered: Sequence[str]) -> pd.DataFrame:
-    """Make the rows about annotators: how often each errs, and what each makes of every true label.
+def _errors(analysis: Analysis, people: Annotations) -> pd.DataFrame:
+    """Make the rows about annotators: how often each errs, and what each makes of every true label."""
+    frames = []
+    for number, (dimension, item) in enumerate(zip(analysis.names, people.fits, strict=True)):
+        reason = people.absence(number) or FEW_ANNOTATORS
+        rows = pd.DataFrame([{"part": ANNOTATOR, "annotator": None, "n": 0, "reason": reason}])
+        frames.append((model_rows(analysis, people, item) if item else rows).assign(dimension=dimension))
+    peers = peer_rows(analysis, people).assign(part=ANNOTATOR)
+    return pd.concat(frames).merge(peers, on=["dimension", "part", "annotator"], how="left")
+
+
+def model_rows(analysis: Analysis, people: Annotations, item: Fitted) -> pd.DataFrame:
+    """Return what the model of a dimension estimates, with 95% intervals: parts confusion, annotator and prevalence.
+
+    Notes
+    -----
+    Dawid and Skene (1979), doi:10.2307/2346806. The model takes annotators as independent given the true label: an
+    error that they share is taken for the truth. It is fitted again in every resample of clusters (1,000 at most). The
+    interval is Wilson's for the number of cases that would give the variance of the bootstrap (of a whole row of a
+    confusion matrix together), at most the annotator's cases expected to have the true label: an estimate of 0 or 1 has
+    no bootstrap variance. Recovery and coverage: tests/simulation/test_annotators.py.
+    """
+    fit, own, labels = item.fit, analysis.sampling.take(item.items), list(people.categories)
+    again, lacks = _refitted(item, own)
+    names, given = [people.annotators[rater] for rater in item.raters], np.asarray(item.counts.any(axis=(0, 1)))
+    saw = np.asarray(item.counts.any(axis=2))[item.kind].astype(np.float64)
+    n, expected = saw.sum(axis=0), saw.T @ np.nan_to_num(fit.posterior[0][item.kind])
+    confusion = np.where(given[:, None] & given, fit.confusion[0], np.nan)
+    prevalence, every = np.where(given, fit.prevalence[0], np.nan), np.full(len(labels), float(len(item.items)))
+    of_row, of_one, of_label = map(kish_size, (again.confusion, again.right[..., None], again.prevalence[..., None]))
+    index = {"annotator": names, "gold": labels, "label": labels}
+    rows = pd.concat([
+        _part(CONFUSION, index, confusion, np.minimum(of_row, expected)[..., None], n[:, None, None]),
+        _part(ANNOTATOR, {"annotator": names}, fit.right[0], np.minimum(of_one, n), n),
+        _part(PREVALENCE, {"gold": labels}, prevalence, np.minimum(of_label, every), every),
+    ])  # fmt: skip
+    offered = [None, np.nan, *analysis.benchmark.meta.categories]
+    rows = rows[rows["gold"].isin(offered) & rows["label"].isin(offered)]
+    largest = np.bincount(own.codes).max() / len(own.codes)
+    reason = "" if fit.converged[0] else NOT_CONVERGED
+    return rows.assign(n_clusters=own.draws.shape[1], largest=largest, lacks=lacks, reason=reason)
+
+
+def _part(part: str, index: dict[str, list[str]], value: FloatArray, size: FloatArray, n: FloatArray) -> pd.DataFrame:
+    """Return probabilities as rows, with Wilson's intervals for so many cases; `n` is the cases that they rest on."""
+    low, high = intervals.wilson(value, size)
+    columns = {"n": np.broadcast_to(n, value.shape), "probability": value}
+    columns |= {"probability_low": low, "probability_high": high}
+    rows: pd.DataFrame = pd.MultiIndex.from_product(list(index.values()), names=list(index)).to_frame(index=False)
+    return rows.assign(part=part, **{name: values.ravel() for name, values in columns.items()})
+
+
+def _refitted(item: Fitted, sampling: Sampling) -> tuple[Fit, str | None]:
+    """Return the model in every resample, or in none, and why where it is not for want of clusters or resamples."""
+    draws, counts = sampling.draws[:MOST_REFITS], item.counts
+    is_too_much = counts.size * counts.shape[2] * len(draws) > _MOST_WORK
+    lacks = CROSSED if sampling.crossed is not None else TOO_MANY if is_too_much else None
+    if lacks or draws.shape[1] < 2 or np.bincount(sampling.codes).max() > MOST_OF_ONE * len(sampling.codes):
+        draws = draws[:0]
+    weights = draws @ sampling.sums((item.kind[:, None] == np.arange(len(counts))).astype(np.float64))
+    start = item.fit.posterior[0]
+    return em(counts, weights, start=start, tolerance=_TOLERANCE, iterations=_ITERATIONS), lacks
+
+
+def kish_size(probability: FloatArray) -> FloatArray:
+    """Return how many cases would give probabilities their variance over resamples (Kish 1965).
 
     Parameters
     ----------
-    offered : the labels that annotators may give
+    probability : shape (b, ..., K), a distribution over the last axis, or one probability of two
+
+    Returns
+    -------
+    Shape (...): infinite where there is no variance, NaN where fewer than half of the resamples have a value
     """
-    names, frames = people.coded.annotators, list[pd.DataFrame]()
-    for number, (dimension, fit) in enumerate(zip(analysis.names, people.fits, strict=True)):
-        if fit is None:
-            reason = people.absence(number) or FEW_ANNOTATORS
-            frames.append(pd.DataFrame([{"dimension": dimension, "part": ANNOTATOR, "n": 0, "reason": reason}]))
-            continue
-        rows = model_rows(fit, names, people.categories, analysis.sampling).assign(dimension=dimension)
-        kept = [rows[name].isna() | rows[name].isin(list(offered)) for name in ("gold", "label")]
-        frames.append(rows[kept[0] & kept[1]])
-    if all(fit is None for fit in people.fits):
-        return pd.concat(frames)
-    peers = peer_rows(analysis, people.labels, names, len(people.categories)).assign(part=ANNOTATOR)
-    shown = ["dimension", "part", "annotator", "peer_gap", "peer_gap_low", "peer_gap_high", "p_value", "p_adjusted"]
-    rows = pd.concat(frames).merge(peers[[*shown, "correction"]], on=shown[:3], how="left")
-    alone = rows["part"].eq(ANNOTATOR) & rows["peer_gap"].isna() & rows["n"].gt(0)
-    rows["reason"] = [
-        join_reasons(text, NO_PEERS if each else "") for text, each in zip(rows["reason"], alone, strict=True)
-    ]
-    return rows
+    known = np.isfinite(probability).sum(axis=0)
+    n = np.maximum(known, 1)
+    mean_of = np.nansum(probability, axis=0) / n
+    variance = (np.nansum((probability - mean_of) ** 2, axis=0) / n).sum(axis=-1)
+    size = np.where(variance > _TINY, divide((mean_of * (1 - mean_of)).sum(axis=-1), variance), np.inf)
+    return np.where((known < max(len(probability), 1) / 2).any(axis=-1), np.nan, size)
+
+
+def peer_gaps(labels: IntArray, k: int) -> FloatArray:
+    """Return how much more an annotator agrees with the others of a case than those with each other.
+
+    Parameters
+    ----------
+    labels : shape (cases, dimensions, annotators), codes of k labels, -1 for none
+
+    Returns
+    -------
+    The share of the others with the same label less the share of their pairs with one label, of the same shape; NaN
+    where a case has fewer than two others. Its mean is 0 for annotators who are alike.
+    """
+    given = (labels[..., None] == np.arange(k)).astype(np.float64)
+    votes = given.sum(axis=2, keepdims=True)
+    others, rest = votes.sum(axis=-1) - 1, votes - given
+    agree = divide((given * rest).sum(axis=-1), others)
+    together = divide((rest * (rest - 1)).sum(axis=-1), others * (others - 1))
+    return np.where((labels >= 0) & (others >= 2), agree - together, np.nan)
+
+
+def peer_rows(analysis: Analysis, people: Annotations) -> pd.DataFrame:
+    """Return for each dimension and annotator the mean of `peer_gaps`, with a test corrected over the annotators.
+
+    Notes
+    -----
+    Student's t test. The standard error is the larger of that over clusters and that if annotators of a cluster could
+    change places, since few cases of disagreement make the first too small. Any innocent one of several annotators is
+    accused in at most 7%: tests/simulation/test_innocent_annotators.py.
+    """
+    gaps = peer_gaps(people.labels, len(people.categories))
+    index = pd.MultiIndex.from_product([analysis.names, people.annotators], names=["dimension", "annotator"])
+    e = estimate(mean(gaps.reshape(len(gaps), len(index))), analysis.sampling)
+    sums, there = e.sampling.sums(np.nan_to_num(gaps)), e.sampling.sums(np.isfinite(gaps)) > 0
+    spread = divide((sums**2).sum(axis=2), there.sum(axis=2))
+    placed = np.sqrt((there * np.nan_to_num(spread)[..., None]).sum(axis=0)).ravel()
+    e = replace(e, error=np.maximum(e.error, divide(placed, e.n)))
+    ends, p = intervals.t(e), t_test(e)
+    family = np.asarray(index.codes[0], dtype=np.int64) * (analysis.family == "dimension")
+    p_adjusted, _ = adjust_families(p, family, analysis.correction or "holm")
+    rows = index.to_frame(index=False).assign(peer_gap=e.value, peer_gap_low=ends.low, peer_gap_high=ends.high)
+    return rows.assign(p_value=p, p_adjusted=p_adjusted)

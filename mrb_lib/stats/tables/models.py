@@ -3,91 +3,83 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtr, stdtrit
 
+from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.clusters import MOST_OF_ONE
 from mrb_lib.stats.columns import DOMINATED, TESTED, Column, estimated, shared, table
-from mrb_lib.stats.contrasts import ALPHA
+from mrb_lib.stats.contrasts import ALPHA, t_test
 from mrb_lib.stats.estimation import FloatArray
-from mrb_lib.stats.interactions import interaction
-from mrb_lib.stats.knowledge import KNOWLEDGE, knowledge_rows
-from mrb_lib.stats.marginal import Effect, Fit, derivative, fit, probabilities
-from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES, adjust_families
-from mrb_lib.stats.options import check_choice, check_policy
+from mrb_lib.stats.marginal import Fit, derivative, fit, interaction, probabilities
+from mrb_lib.stats.multiplicity import adjust_families
 from mrb_lib.stats.phrases import main_dimension, main_rows, of_judges, on, opening, points
 from mrb_lib.stats.subfields import columns_of, subfield_values
+from mrb_lib.stats.welch import unpaired
+from mrb_lib.tables.errors import InputError
 
-ALL, ONE, INTERACTION = "all judges", "one judge", "interaction"
+ALL, ONE, INTERACTION, KNOWLEDGE = "all judges", "one judge", "interaction", "knowledge"
 DEFAULT_BY: Final = "department"
 FACTORS, LENGTH = ("judge", "subfield"), "length_difference"
 LEVELS: Final = {"order": "BA", "gold_first": "yes", LENGTH: None}
+WAYS: Final = {
+    "gold_first": ("showing the better response first changes the chance of a right verdict", "order"),
+    LENGTH: ("a better response longer by one SD goes with a change in the chance of a right verdict", "length"),
+}
 FEWEST_CLUSTERS: Final = 5
 NO_VERDICTS: Final = "no verdict on a case with a decisive gold label"
-ALWAYS_RIGHT: Final = "always right: the log odds are infinite"
-ALWAYS_WRONG: Final = "always wrong: the log odds are infinite"
+ALWAYS: Final = {0.0: "always wrong: the log odds are infinite", 1.0: "always right: the log odds are infinite"}
 UNSEEN: Final = "no verdict"
 ALIASED: Final = "not identified: a linear combination of the other terms"
 ONE_LEVEL: Final = "nothing to compare: no other level has enough clusters"
 FEW_CLUSTERS: Final = f"fewer than {FEWEST_CLUSTERS} clusters"
 FEW_FOR_MODEL: Final = "no more clusters than covariates of cases"
 NO_VARIATION: Final = "clusters do not differ in it"
-NO_EFFECT: Final = "no marginal effect: the intercept is a level, not a change"
 NUISANCE: Final = "it is a part of the model"
 NO_PAIRS: Final = "no estimate: too few cases have several verdicts"
 CROSSED: Final = "no test: two columns of clusters cross"
 UNINFORMATIVE: Final = "{:,} verdicts are uninformative: always right or wrong whatever the term does"
+NO_ITEM: Final = "no marks: the cases do not name their items"
+NO_MODEL: Final = "no marks: the judge's model did not answer the items"
+NO_CASES: Final = "no case that can be scored is about an item that the model answered"
+ONE_SIDE: Final = "no difference: the model answered every item {}"
+NO_SPREAD: Final = "on one side there are fewer than two clusters, or the judge is as accurate on every case"
 _ALIASED, _NO_SPREAD = 1e-8, 1e-9
 _LOG = logging.getLogger(__name__)
 
 
 def effects(rows: pd.DataFrame) -> str:
     """Say what order and length have to do with being right, and who judges better what its model can answer."""
-    said = f"{opening(main_dimension(rows))}, other things equal, {_of_terms(rows)}."
-    return f"{said} {_of_knowledge(rows)}" if rows["part"].eq(KNOWLEDGE).any() else said
-
-
-def _of_terms(rows: pd.DataFrame) -> str:
     own = main_rows(rows, part=ALL)
-    tested = own.dropna(subset="p_adjusted")
-    if not rows["term"].isin(["gold_first", LENGTH]).any():
-        judges = tested[(tested["term"] == "judge") & (tested["p_adjusted"] <= ALPHA)]
-        if judges.empty:
-            return "no judge is right significantly more or less often than the mean judge; cannot tell"
-        best = judges.loc[[judges["marginal_effect"].abs().idxmax()]].iloc[0]
-        return f"{best['level']} differs most from the mean judge: {points(best, 'marginal_effect')}"
-    ways = {
-        "gold_first": ("showing the better response first changes the chance of a right verdict", "order"),
-        LENGTH: (
-            "a better response longer by one standard deviation goes with a change in the chance of a right verdict",
-            "length",
-        ),
-    }
     said, unclear = list[str](), list[str]()
-    for term, (way, about) in ways.items():
-        row = tested[tested["term"] == term]
-        if len(row) and row["p_adjusted"].iloc[0] <= ALPHA:
-            said.append(f"{way}: {points(row.iloc[0], 'marginal_effect')}")
-        elif len(row):
-            unclear.append(f"{about} ({points(row.iloc[0], 'marginal_effect')})")
+    for _, row in own[own["term"].isin(list(WAYS))].drop_duplicates("term").iterrows():
+        way, about = WAYS[row["term"]]
+        effect = points(row, "marginal_effect")
+        if row["p_adjusted"] <= ALPHA:
+            said.append(f"{way}: {effect}")
         else:
-            unclear.append(about)
+            unclear.append(f"{about} ({effect})")
     if unclear:
         said.append(f"cannot tell whether {' and '.join(unclear)} matter{'s' if len(unclear) == 1 else ''}")
-    return "; ".join(said)
+    if not said:
+        judges = own[(own["term"] == "judge") & (own["p_adjusted"] <= ALPHA)]
+        said.append("no judge is right significantly more or less often than the mean judge; cannot tell")
+        if len(judges):
+            best = judges.iloc[int(judges["marginal_effect"].abs().to_numpy().argmax())]
+            said = [f"{best['level']} differs most from the mean judge: {points(best, 'marginal_effect')}"]
+    text = f"{opening(main_dimension(rows))}, other things equal, {'; '.join(said)}."
+    return f"{text} {_of_knowledge(rows)}" if rows["part"].eq(KNOWLEDGE).any() else text
 
 
 def _of_knowledge(rows: pd.DataFrame) -> str:
-    own, dimension = main_rows(rows, part=KNOWLEDGE), main_dimension(rows)
-    tested = own.dropna(subset="p_adjusted")
+    tested = main_rows(rows, part=KNOWLEDGE).dropna(subset="p_adjusted")
     better = tested[(tested["p_adjusted"] <= ALPHA) & (tested["difference"] > 0)].sort_values("difference")
     if better.empty:
-        return f"Cannot tell {on(dimension)} whether judges judge better what their own model can answer."
+        return f"Cannot tell {on(main_dimension(rows))} whether judges judge better what their own model can answer."
     said = of_judges(len(better), len(tested), "significantly more accurate where their own model can answer")
     return f"{said}, {better['judge'].iloc[-1]} most: {points(better.iloc[-1], 'difference')}."
 
@@ -107,23 +99,14 @@ def _of_knowledge(rows: pd.DataFrame) -> str:
         Column("n", "verdicts that the row rests on; of knowledge, cases", "count"),
         shared("clusters"),
         Column("n_excluded", "cases without decisive label, verdict, subfield or response", "cases"),
-        Column("n_gold_tie", "excluded cases with a tie as label", "cases"),
         Column("n_right", "cases whose item the judge's own model answered right", "cases"),
         Column("n_wrong", "cases whose item it answered wrong", "cases"),
-        Column("n_unscored", "excluded cases with a marked item but no score", "cases"),
         Column("n_seen", "excluded cases that the judge was trained on", "cases"),
-        Column(
-            "estimate",
-            "log odds ratio of being right",
-            "log odds",
-            "Liang and Zeger 1986, doi:10.1093/biomet/73.1.13",
-            ends=("low", "high"),
-        ),
+        Column("estimate", "log odds ratio of being right", "log odds", "Liang and Zeger 1986", ends=("low", "high")),
         estimated("marginal_effect", "the same contrast as a difference of probabilities", "difference"),
         estimated("accuracy_right", "accuracy where the judge's model answered the item right"),
         estimated("accuracy_wrong", "accuracy where it answered the item wrong"),
         estimated("difference", "accuracy_right minus accuracy_wrong, over other cases", "difference"),
-        Column("statistic", "of the interaction: 1 on average by chance"),
         Column("df", "contrasts of the interaction; degrees of freedom of the difference"),
         shared("tests"),
     ],
@@ -151,62 +134,51 @@ def models(analysis: Analysis) -> pd.DataFrame:
     judge does there (see table `dif`); "knowledge" mixes knowing an answer with the item being easy. Simulated in
     tests/simulation/test_models.py and, of knowledge, tests/stats/tables/test_knowledge.py.
     """
-    check_choice("correction", analysis.correction or "holm", CORRECTIONS)
-    check_choice("family", analysis.family, FAMILIES)
-    check_policy(analysis.policy)
-    cases = analysis.cases
+    cases, frames = analysis.cases, list[pd.DataFrame]()
     has_default = DEFAULT_BY in cases and cases[DEFAULT_BY].notna().any()
     columns: list[str | None] = [*columns_of(analysis.by)] or [DEFAULT_BY if has_default else None]
-    rows = list[dict[str, Any]]()
-    for column in columns:
+    for by in columns:
         for number, dimension in enumerate(analysis.names):
-            _LOG.info("models: %s by %s", dimension, column or "no subfield")
-            rows += [{"dimension": dimension, "by": column} | row for row in _regressions(analysis, number, column)]
-    frame = pd.DataFrame(rows).assign(policy=None)
+            _LOG.info("models: %s by %s", dimension, by or "no subfield")
+            frames.append(_regressions(analysis, number, by).assign(dimension=dimension, by=by, policy=None))
     if analysis.marks is not None:
-        frame = pd.concat([frame, knowledge_rows(analysis, analysis.marks)], ignore_index=True)
-    frame = frame.reindex(columns=[*dict.fromkeys([*frame, "p_value", "low", "lacks", "reason"])])
+        frames.append(knowledge_rows(analysis, analysis.marks))
+    rows = pd.concat(frames, ignore_index=True)
     within = ["part", *(["by", "dimension"] if analysis.family == "dimension" else [])]
-    families = np.asarray(frame.groupby(within, dropna=False).ngroup(), dtype=np.int64)
-    p = frame["p_value"].to_numpy(np.float64)
+    families = np.asarray(rows.groupby(within, dropna=False).ngroup(), dtype=np.int64)
+    p = rows["p_value"].to_numpy(np.float64)
     adjusted, size = adjust_families(p, families, analysis.correction or "holm")
-    return frame.assign(p_adjusted=adjusted, family=size)
+    return rows.assign(p_adjusted=adjusted, family=size)
 
 
-def _regressions(analysis: Analysis, number: int, by: str | None) -> list[dict[str, Any]]:
+def _regressions(analysis: Analysis, number: int, by: str | None) -> pd.DataFrame:
     """Make the rows of one dimension: of all judges, of each judge, and of what differs between judges."""
-    verdicts, label = analysis.verdicts, analysis.labels[:, number]
-    subfields = None if by is None else subfield_values(analysis.cases, by)
-    decisive = (label >= 0) & ((label != verdicts.tie) | (verdicts.tie < 0))
+    verdicts, label, sampling = analysis.verdicts, analysis.labels[:, number], analysis.sampling
     sign, longer = np.where(label == 0, 1.0, -1.0), length_ratio(analysis.cases)
-    has_lengths = verdicts.tie >= 0 and bool(np.isfinite(longer).any())
-    usable = decisive if subfields is None else decisive & subfields.notna().to_numpy()
-    usable = usable & np.isfinite(longer) if has_lengths else usable
+    of_case = pd.DataFrame({"label": label, "sign": sign, "cluster": sampling.codes})
+    if by is not None:
+        of_case["subfield"] = subfield_values(analysis.cases, by).astype("category")
+    if verdicts.tie >= 0 and np.isfinite(longer).any():
+        of_case[LENGTH] = longer * sign
+    if sampling.crossed is not None:
+        of_case["crossed"] = sampling.crossed
+    usable = (label >= 0) & (label != verdicts.tie) & of_case.notna().all(axis=1).to_numpy()
     own = verdicts.where((verdicts.dimension[verdicts.cell] == number) & usable[verdicts.case])
-    kept, case = np.unique(own.case, return_inverse=True)
-    n_ties = int((label == verdicts.tie).sum()) if verdicts.tie >= 0 else 0
-    excluded = {"n_excluded": len(label) - len(kept), "n_gold_tie": n_ties}
-    if not len(kept):
-        return [{"part": ALL, "n": 0, "n_clusters": 0, **excluded, "reason": NO_VERDICTS}]
-    data: dict[str, Any] = {"case": case, "right": (own.choice == label[own.case]) * 1.0}
+    data = of_case.iloc[own.case].rename_axis("case").reset_index()
+    excluded = len(label) - data["case"].nunique()
+    if data.empty:
+        none: dict[str, Any] = {"part": ALL, "n": 0, "n_clusters": 0, "p_value": np.nan, "reason": NO_VERDICTS}
+        return pd.DataFrame([none | {"n_excluded": excluded}])
     names = verdicts.cells["judge"]
     data["judge"] = pd.Categorical(names.iloc[own.cell], names[verdicts.dimension == number])
-    if subfields is not None:
-        data["subfield"] = pd.Categorical(subfields.iloc[own.case], sorted(subfields.dropna().unique()))
+    data["right"] = (own.choice == data["label"]) * 1.0
     if verdicts.tie >= 0:
-        data |= {"order": own.order - 0.5, "gold_first": (0.5 - own.order) * sign[own.case]}
-    if has_lengths:
-        data[LENGTH] = (longer * sign)[own.case]
-    sampling = analysis.sampling.take(kept)
-    data["cluster"] = sampling.codes[case]
-    if sampling.crossed is not None:
-        data["crossed"] = sampling.crossed[case]
-    frame = pd.DataFrame(data)
-    rows = [{"part": ALL} | row for row in _model(frame, exchangeable=True)]
-    for judge, verdicts_of_judge in frame.groupby("judge", observed=True, sort=False):
-        alone = _model(verdicts_of_judge.drop(columns="judge"), exchangeable=False)
-        rows += [{"part": ONE, "judge": judge} | row for row in alone]
-    return [row | excluded for row in (*rows, *_interactions(frame))]
+        data["order"] = own.order - 0.5
+        data["gold_first"] = -data["order"] * data["sign"]
+    frames = [_model(data, exchangeable=True).assign(part=ALL)]
+    for judge, alone in data.groupby("judge", observed=True, sort=False):
+        frames.append(_model(alone.drop(columns="judge"), exchangeable=False).assign(part=ONE, judge=judge))
+    return pd.concat([*frames, _interactions(data)]).assign(n_excluded=excluded)
 
 
 def length_ratio(cases: pd.DataFrame) -> FloatArray:
@@ -216,14 +188,10 @@ def length_ratio(cases: pd.DataFrame) -> FloatArray:
     square over the benchmark: swapping A and B changes the sign and nothing else. NaN where a response is missing, 0
     where all are alike.
     """
-    if not {"response_a", "response_b"} <= set(cases.columns):
-        return np.full(len(cases), np.nan)
-    a, b = (
-        cases[name].str.len().clip(lower=1).to_numpy(dtype=np.float64, na_value=np.nan)
-        for name in ("response_a", "response_b")
-    )
-    ratio = np.log(a) - np.log(b)
-    spread = np.sqrt(np.nanmean(ratio**2)) if np.isfinite(ratio).any() else 0.0
+    texts = cases.reindex(columns=["response_a", "response_b"]).astype("str")
+    length = texts.apply(lambda column: column.str.len()).clip(lower=1).astype("float64")
+    ratio = np.log(length["response_a"]) - np.log(length["response_b"])
+    spread = np.sqrt((ratio**2).mean())
     return np.asarray(ratio / spread if spread > 0 else ratio)
 
 
@@ -237,197 +205,183 @@ class _Model(NamedTuple):
     df: int
 
 
-def _model(data: pd.DataFrame, *, exchangeable: bool) -> list[dict[str, Any]]:
+def _model(data: pd.DataFrame, *, exchangeable: bool) -> pd.DataFrame:
     """Fit one model to verdicts; return a row per term and level.
 
     Levels that are always right or wrong are left out, since their log odds are infinite, and so are terms that are not
     identified given those before them.
     """
     factors = [name for name in FACTORS if name in data]
-    absent = {(f, level): UNSEEN for f in factors for level in data[f].cat.categories if not (data[f] == level).any()}
-    levels = {f: list(data[f].cat.categories) for f in factors}
+    absent = dict[tuple[str, Any], str]()
     while True:
-        shares = {f: data.groupby(f, observed=True)["right"].mean() for f in factors}
-        pure = {(f, level): share for f in factors for level, share in shares[f].items() if share in (0.0, 1.0)}
-        if not pure:
+        shares = {(f, v): s for f in factors for v, s in data.groupby(f, observed=False)["right"].mean().items()}
+        found = {key: ALWAYS.get(share, UNSEEN) for key, share in shares.items() if not 0 < share < 1}
+        if found.keys() <= absent.keys():
             break
-        absent |= {key: ALWAYS_RIGHT if share else ALWAYS_WRONG for key, share in pure.items()}
-        for f, level in pure:
-            data = data[data[f] != level]
-    rows = list[dict[str, Any]]()
-    model = _fitted(data, factors, exchangeable=exchangeable) if len(data) else None
-    references = {f: np.zeros(0) for f in factors}
-    for f in factors:
-        made = {} if model is None else dict(_levels(model, f, references))
-        left_out = {"n": 0, "n_clusters": 0}
-        rows += [{"term": f, "level": v} | (made.get(v) or left_out | {"reason": absent[f, v]}) for v in levels[f]]
-    if model is None:
-        return rows
-    rows.insert(0, _intercept(model, references))
-    rows += [{"term": f, "level": LEVELS[f]} | _number(model, f) for f in LEVELS if f in data]
-    if exchangeable:
-        why = model.fit.flaw or (NO_PAIRS if np.isnan(model.fit.correlation) else "")
-        alone = {"term": "working_correlation", "estimate": model.fit.correlation, "lacks": NUISANCE, "reason": why}
-        rows.append(alone | _counts(model.data))
-    return rows
+        absent = found | absent
+        for f, v in found:
+            data = data[data[f] != v]
+    rows = [{"term": f, "level": v, "n": 0, "n_clusters": 0, "reason": why} for (f, v), why in absent.items()]
+    frames = [pd.DataFrame(rows)]
+    if len(data):
+        model = _fitted(data, factors, exchangeable=exchangeable)
+        frames += [_contrasts(model, term) for term in (*factors, *LEVELS) if term in data]
+        if exchangeable:
+            correlation = model.fit.correlation
+            why = model.fit.flaw or (NO_PAIRS if np.isnan(correlation) else "")
+            row = _counts([data["cluster"]]).assign(term="working_correlation", estimate=correlation)
+            frames.append(row.assign(lacks=NUISANCE, reason=why))
+    return pd.concat(frames)
 
 
 def _fitted(data: pd.DataFrame, factors: list[str], *, exchangeable: bool) -> _Model:
+    """Fit a model of the terms that are no linear combination of those before them."""
     import patsy  # takes half a second to import
 
     data = data.assign(**{f: data[f].cat.remove_unused_categories() for f in factors})
     data = data.sort_values("case", kind="stable").reset_index(drop=True)
-    terms = [*(factors or ["Intercept"]), *(name for name in LEVELS if name in data)]
-    design = patsy.dmatrix(" + ".join(["0" if factors else "1", *(t for t in terms if t != "Intercept")]), data)
-    whole, slices = np.asarray(design), design.design_info.term_name_slices
-    places, columns = _identified(whole, {term: slices[term] for term in terms})
-    x = np.ascontiguousarray(whole[:, columns])
-    clusters = [data["cluster"]]
-    if "crossed" in data:
-        clusters += [data["crossed"], data.groupby(["cluster", "crossed"]).ngroup()]
-    case, *codes = (np.unique(each, return_inverse=True)[1].astype(np.int64) for each in (data["case"], *clusters))
-    of_cases = {"Intercept", "subfield", LENGTH} | (
-        {"judge"} if "judge" in data and data["judge"].nunique() == 1 else set()
-    )
-    least = min(int(each.max()) + 1 for each in codes[:2])
-    df = least - sum(place.stop - place.start for term, place in places.items() if term in of_cases)
-    return _Model(data, x, fit(x, data["right"].to_numpy(), case, codes, exchangeable=exchangeable), places, df)
-
-
-def _identified(x: FloatArray, slices: dict[str, slice]) -> tuple[dict[str, slice], list[int]]:
-    """Return the places of the terms that are no linear combination of those before them, and their old columns."""
-    gram = x.T @ x
+    terms = [*factors, *(name for name in LEVELS if name in data)]
+    design = patsy.dmatrix(" + ".join(["0" if factors else "1", *terms]), data)
+    whole = np.asarray(design)
+    gram = whole.T @ whole
     scale = np.sqrt(np.diag(gram))
     gram /= np.maximum(np.outer(scale, scale), 1e-300)
     places, columns = dict[str, slice](), list[int]()
-    for term, place in slices.items():
+    for term, place in design.design_info.term_name_slices.items():
         trial = [*columns, *range(place.start, place.stop)]
         if np.linalg.matrix_rank(gram[np.ix_(trial, trial)], tol=_ALIASED, hermitian=True) == len(trial):
             places[term], columns = slice(len(columns), len(trial)), trial
-    return places, columns
+    x, crossed = np.ascontiguousarray(whole[:, columns]), [name for name in ("cluster", "crossed") if name in data]
+    codes = [data[name].to_numpy() for name in crossed]
+    if len(codes) > 1:
+        codes.append(data.groupby(crossed).ngroup().to_numpy())
+    made = fit(x, data["right"].to_numpy(), data["case"].to_numpy(), codes, exchangeable=exchangeable)
+    of_verdicts = {"order", "gold_first", *(["judge"] if "judge" in data and data["judge"].nunique() > 1 else [])}
+    of_cases = sum(place.stop - place.start for term, place in places.items() if term not in of_verdicts)
+    return _Model(data, x, made, places, min(data[name].nunique() for name in crossed) - of_cases)
 
 
-def _counts(data: pd.DataFrame) -> dict[str, Any]:
-    """Count the verdicts and clusters that a row rests on, and the share of the verdicts in the largest cluster."""
-    sizes = np.bincount(data["cluster"])
-    return {"n": len(data), "n_clusters": int((sizes > 0).sum()), "largest": sizes.max() / len(data)}
+def _counts(members: list[pd.Series]) -> pd.DataFrame:
+    """Count verdicts and clusters, and the share of the largest cluster, from the clusters of the verdicts of rows."""
+    sizes = [clusters.value_counts().to_numpy() for clusters in members]
+    rows = [{"n": size.sum(), "n_clusters": len(size), "largest": size.max() / size.sum()} for size in sizes]
+    return pd.DataFrame(rows)
 
 
-def _levels(model: _Model, factor: str, references: dict[str, FloatArray]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Make the rows of the levels of a factor, each against the mean of all that have enough clusters.
+def _contrasts(model: _Model, term: str) -> pd.DataFrame:
+    """Make the rows of a term: each level against the mean of all that have enough clusters, or a change by one.
 
-    The covariates of that mean are noted in `references`.
+    Log odds and marginal effects have an interval, or the reason why not. Of the length the effect is a derivative.
     """
-    own = model.data[factor]
-    counts = {level: _counts(model.data[own == level]) for level in own.cat.categories}
-    enough = np.array([each["n_clusters"] >= FEWEST_CLUSTERS for each in counts.values()])
-    reference = (enough if enough.any() else np.ones(len(enough), dtype=bool)) / max(enough.sum() or len(enough), 1)
-    if factor not in model.places:
-        yield from ((level, each | {"reason": ALIASED}) for level, each in counts.items())
-        return
-    place = model.places[factor]
-    settings = model.x[[int(np.argmax(own == level)) for level in counts], place]
-    references[factor] = reference @ settings
-    effect = None if model.fit.flaw else probabilities(model.x, model.fit.beta, place, settings)
-    for i, (level, count) in enumerate(counts.items()):
-        weights = np.eye(len(counts))[i] - reference
-        if not np.abs(weights).max() > 0:
-            yield level, count | {"reason": ONE_LEVEL}
-            continue
-        contrast = np.zeros(model.x.shape[1])
-        contrast[place] = weights @ settings
-        own_effect = None if effect is None else Effect(effect.value @ weights, weights @ effect.gradient)
-        yield level, _row(model, contrast, own_effect, count, few=not enough[i])
-
-
-def _number(model: _Model, term: str) -> dict[str, Any]:
-    """Make the row of a numeric term: a change from -1/2 to 1/2, of the length a derivative."""
-    count = _counts(model.data)
+    data, x, made = model.data, model.x, model.fit
+    levels: list[Any] = [LEVELS[term]] if term in LEVELS else list(data[term].cat.categories)
+    members = [data["cluster"]] if term in LEVELS else [data["cluster"][data[term] == level] for level in levels]
+    rows = _counts(members).assign(term=term, level=levels)
     if term not in model.places:
-        return count | {"reason": ALIASED}
-    place, beta = model.places[term], model.fit.beta
-    contrast = np.zeros(len(beta))
-    contrast[place] = 1.0
-    if model.fit.flaw:
-        effect = None
-    elif term == LENGTH:
-        effect = derivative(model.x, beta, place.start)
-    else:
-        ends, change = probabilities(model.x, beta, place, np.array([[0.5], [-0.5]])), np.array([1.0, -1.0])
-        effect = Effect(ends.value @ change, change @ ends.gradient)
-    return _row(model, contrast, effect, count)
+        return rows.assign(reason=ALIASED)
+    place, few = model.places[term], (rows["n_clusters"] < FEWEST_CLUSTERS).to_numpy()
+    settings, weights = np.array([[0.5], [-0.5]]), np.array([[1.0, -1.0]])
+    if term not in LEVELS:
+        settings, compared = x[[own.index[0] for own in members], place], few if few.all() else ~few
+        weights = np.eye(len(levels)) - compared / compared.sum()
+    alone = ~weights.any(axis=1)
+    rows["reason"] = np.where(alone, ONE_LEVEL, made.flaw)
+    if made.flaw:
+        return rows
+    contrast = np.zeros((len(rows), x.shape[1]))
+    contrast[:, place] = weights @ settings
+    effect, gradient = (weights @ each for each in probabilities(x, made.beta, place, settings))
+    if term == LENGTH:
+        effect, gradient = derivative(x, made.beta, place.start)
+    error, too_few = made.error(contrast), np.full(len(rows), model.df < 1)
+    why = [few, rows["largest"].to_numpy() > MOST_OF_ONE, too_few, error < _NO_SPREAD]
+    lacks = pd.Series(np.select(why, [FEW_CLUSTERS, DOMINATED, FEW_FOR_MODEL, NO_VARIATION], ""))
+    reach = np.where(lacks == "", stdtrit(model.df, 0.975), np.nan)
+    for name, value, spread, of in (
+        ("estimate", contrast @ made.beta, error, ""),
+        ("marginal_effect", effect, made.error(gradient), "marginal_effect_"),
+    ):
+        rows[name] = np.where(alone, np.nan, value)
+        rows[f"{of}low"], rows[f"{of}high"] = rows[name] - reach * spread, rows[name] + reach * spread
+    p = 2 * stdtr(model.df, -np.abs(rows["estimate"]) / error)
+    return rows.assign(p_value=p.where(rows["low"].notna()), lacks=lacks.where(lacks != ""))
 
 
-def _intercept(model: _Model, references: dict[str, FloatArray]) -> dict[str, Any]:
-    """Make the row of the mean over the levels that others are compared with, at equal length and averaged orders."""
-    contrast = np.zeros(model.x.shape[1])
-    for term, covariates in ({"Intercept": np.ones(1)} | references).items():
-        if term in model.places:
-            contrast[model.places[term]] = covariates
-    few = any(
-        model.data.groupby(f, observed=True)["cluster"].nunique().max() < FEWEST_CLUSTERS for f in references
-    )  # fmt: skip
-    row = _row(model, contrast, None, _counts(model.data), few=few)
-    row["p_value"] = np.nan  # a level is no hypothesis
-    return {"term": "intercept", "level": None, "reason": NO_EFFECT} | row
-
-
-def _row(
-    model: _Model, contrast: FloatArray, effect: Effect | None, count: dict[str, Any], *, few: bool = False
-) -> dict[str, Any]:
-    """Estimate a contrast with its marginal effect, each with an interval, or say why not."""
-    if model.fit.flaw:
-        return count | {"reason": model.fit.flaw}
-    estimate = float(contrast @ model.fit.beta)
-    error = float(model.fit.error(contrast[None])[0])
-    row = count | {"estimate": estimate}
-    if effect is not None:
-        row["marginal_effect"] = float(effect.value)
-    few = few or count["n_clusters"] < FEWEST_CLUSTERS
-    why = [(few, FEW_CLUSTERS), (count["largest"] > MOST_OF_ONE, DOMINATED), (model.df < 1, FEW_FOR_MODEL)]
-    lacks = next((text for applies, text in [*why, (error < _NO_SPREAD, NO_VARIATION)] if applies), None)
-    if lacks:
-        return row | {"lacks": lacks}
-    reach = float(stdtrit(model.df, 0.975))
-    row |= {"low": estimate - reach * error, "high": estimate + reach * error}
-    row["p_value"] = float(2 * stdtr(model.df, -abs(estimate) / error))
-    if effect is not None:
-        half = reach * float(model.fit.error(effect.gradient[None])[0])
-        row |= {"marginal_effect_low": effect.value - half, "marginal_effect_high": effect.value + half}
-    return row
-
-
-def _interactions(data: pd.DataFrame) -> list[dict[str, Any]]:
+def _interactions(data: pd.DataFrame) -> pd.DataFrame:
     """Test whether each term differs between judges, a row per term."""
-    judges = data["judge"].cat.remove_unused_categories()
-    numbers = [name for name in LEVELS if name in data]
     keys = ["case", *(["order"] if "order" in data else [])]
-    setting = data.groupby(keys).ngroup()
-    settings = data.drop_duplicates(keys).iloc[np.argsort(setting[~data.duplicated(keys)])]
-    shape = (len(judges.cat.categories), len(settings))
-    place = judges.cat.codes.to_numpy(np.int64) * shape[1] + setting.to_numpy()
-    right, trials = (
-        np.bincount(place, each, shape[0] * shape[1]).reshape(shape) for each in (data["right"], data["right"] * 0 + 1)
+    settings = data.drop_duplicates(keys).sort_values(keys)
+    verdicts = data.groupby([*keys, "judge"], observed=True)["right"].agg(["sum", "size"])
+    right, trials = (verdicts[name].unstack("judge", fill_value=0).to_numpy(np.float64).T for name in verdicts)
+    kinds = constant = np.ones((len(settings), 1))
+    terms = {name: settings[[name]].to_numpy(np.float64) for name in LEVELS if name in data}
+    if "subfield" in data:
+        kinds = pd.get_dummies(settings["subfield"]).to_numpy(np.float64)
+        terms = {"subfield": kinds} | terms
+    rows = list[dict[str, Any]]()
+    for term, columns in terms.items():
+        own = [each for name, each in terms.items() if name not in (term, "subfield")]
+        own = [constant if term == "subfield" else kinds, *own]
+        made = interaction(np.hstack(own), columns, right, trials, settings["cluster"].to_numpy())
+        if "crossed" in data:
+            made = made._replace(df=np.nan, p_value=np.nan, why_not=CROSSED)
+        silent = int(trials.sum()) - made.n
+        why = "; ".join(filter(None, (made.why_not, UNINFORMATIVE.format(silent) if silent else "")))
+        row = {"n": made.n, "n_clusters": made.n_clusters, "df": made.df, "p_value": made.p_value, "reason": why}
+        rows.append({"part": INTERACTION, "term": f"judge:{term}", **row})
+    return pd.DataFrame(rows)
+
+
+def knowledge_rows(analysis: Analysis, marks: pd.DataFrame) -> pd.DataFrame:
+    """Compare each judge's accuracy on items that its own model answers right with that on items it answers wrong.
+
+    An item counts as right where more than half of the model's marked answers are, as wrong where fewer are, and as
+    neither at just half.
+    """
+    verdicts, score, cases = analysis.verdicts, analysis.scores.score, analysis.cases
+    cells, has_items = verdicts.cells, "item" in cases
+    if not marks["correct"].dropna().isin([0, 1]).all():
+        raise InputError("marks: must be 1 for right and 0 for wrong, or null; correct the column correct.")
+    shares = marks.dropna(subset="correct").groupby(["model", "item_id"])["correct"].mean()
+    models_of = {judge: _model_of(judge, analysis.judge_groups, marks) for judge in cells["judge"].unique()}
+    of_case = np.full(score.shape, np.nan)
+    for cell, model in enumerate(cells["judge"].map(models_of)):
+        if has_items and model in shares:
+            of_case[:, cell] = cases["item"].map(shares[model])
+    known, unknown = (np.where(side, score, np.nan) for side in (of_case > 0.5, of_case < 0.5))
+    e = unpaired(known, unknown, analysis.sampling)
+    used = np.isfinite(known) | np.isfinite(unknown)
+    rows = cells[["judge", "dimension"]].assign(
+        part=KNOWLEDGE,
+        policy=analysis.policy,
+        answered_by=cells["judge"].map(models_of),
+        n=used.sum(axis=0),
+        n_clusters=e.difference.clusters,
+        largest=e.difference.largest,
+        n_excluded=(~used).sum(axis=0),
+        n_right=e.first.n,
+        n_wrong=e.second.n,
+        n_seen=(verdicts.seen & ~used).sum(axis=0),
+        df=e.difference.df,
+        p_value=t_test(e.difference),
     )
-    constant = np.ones((shape[1], 1))
-    one_hot = pd.get_dummies(settings["subfield"]).to_numpy(np.float64) if "subfield" in data else constant
-    tested = {"subfield": one_hot} if "subfield" in data else {}
-    tested |= {name: settings[[name]].to_numpy(np.float64) for name in numbers}
-    cluster = np.unique(settings["cluster"], return_inverse=True)[1].astype(np.int64)
-    rows = []
-    for term, columns in tested.items():
-        own = [constant if term == "subfield" else one_hot]
-        own += [settings[[name]].to_numpy(np.float64) for name in numbers if name != term]
-        made = interaction(np.hstack(own), columns, right.astype(np.float64), trials.astype(np.float64), cluster)
-        said = [CROSSED] if "crossed" in data else [made.why_not] if made.why_not else []
-        silent, less = int(trials.sum()) - made.n, int(trials.any(axis=1).sum()) - made.n_judges
-        if silent:
-            said.append(
-                UNINFORMATIVE.format(silent) + (f", all of {less} judge{'s' * (less > 1)} among them" if less else "")
-            )
-        row: dict[str, Any] = {"part": INTERACTION, "term": f"judge:{term}", "level": None}
-        row |= {"n": made.n, "n_clusters": made.n_clusters}
-        if "crossed" not in data:
-            row |= {"statistic": made.statistic, "df": made.df, "p_value": made.p_value}
-        rows.append(row | {"reason": "; ".join(said)})
-    return rows
+    for name, each, ends in (
+        ("difference", e.difference, intervals.t(e.difference)),
+        ("accuracy_right", e.first, intervals.share(e.first)),
+        ("accuracy_wrong", e.second, intervals.share(e.second)),
+    ):
+        rows[name], rows[f"{name}_low"], rows[f"{name}_high"] = each.value, ends.low, ends.high
+    why = [rows["answered_by"].isna(), rows["n"] == 0, rows["n_wrong"] == 0, rows["n_right"] == 0]
+    texts = [NO_MODEL, NO_CASES, ONE_SIDE.format("right"), ONE_SIDE.format("wrong")]
+    rows["reason"] = np.select(why, texts, "") if has_items else NO_ITEM
+    bare = rows["difference"].notna() & rows["difference_low"].isna()
+    return rows.assign(lacks=pd.Series(NO_SPREAD, rows.index).where(bare))
+
+
+def _model_of(judge: str, judge_groups: pd.DataFrame, marks: pd.DataFrame) -> str | None:
+    """Return the model behind a judge, of those that answered; None where it is none of them."""
+    known = set(marks["model"])
+    stated = judge_groups.loc[judge_groups["judge"] == judge, "model"].tolist() if "model" in judge_groups else []
+    plain = judge.partition("@")[0]
+    named = [*map(str, stated), judge, plain, plain.rpartition("+")[0]]
+    return next((name for name in named if name in known), None)

@@ -17,11 +17,10 @@ from scipy import special
 
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.annotators import encode_annotations
+from mrb_lib.stats.annotators import encode_annotations, leave_one_out
 from mrb_lib.stats.columns import Column, Option, estimated, shared, table
 from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, Sampling, divide, estimate, weighted_mean
 from mrb_lib.stats.forecasts import FOLDS, Forecasts, answers, folds, labelled, risk_coverage
-from mrb_lib.stats.gold_labels import leave_one_out
 from mrb_lib.stats.phrases import human_level, main_dimension, main_rows, opening, percent
 from mrb_lib.stats.tables.calibration import NO_PROBABILITIES
 
@@ -165,7 +164,7 @@ def _references(analysis: Analysis, answer: IntArray) -> list[Reference]:
     """Return what answers are worth against the gold label by its rule, and against one clinician."""
     k, d = len(analysis.verdicts.categories), analysis.verdicts.dimension
     coded = encode_annotations(analysis.annotations, analysis.cases, analysis.verdicts.categories, analysis.names)
-    labels = coded.labels(len(analysis.cases))
+    labels = coded.labels
     people, others = labels[:, d], leave_one_out(labels, k)[:, d]
     n, votes = (people >= 0).sum(axis=2), np.stack([(people == kind).sum(axis=2) for kind in range(k)])
     seen = labelled(analysis.gold, analysis.cases["case_id"], analysis.names)[:, d]

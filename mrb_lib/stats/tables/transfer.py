@@ -2,44 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
+from numpy.typing import NDArray
+from scipy.optimize import elementwise
+from scipy.special import chdtrc, chdtri, ndtr, ndtri, stdtrit
 
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.columns import TESTED, Column, shared, table
+from mrb_lib.stats.columns import TESTED, Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA
-from mrb_lib.stats.estimation import FloatArray, IntArray, divide
+from mrb_lib.stats.estimation import FloatArray, IntArray, Sampling, divide, estimate, mean, sums_by
 from mrb_lib.stats.multiplicity import adjust_families
 from mrb_lib.stats.phrases import interval, main_dimension, opening
-from mrb_lib.stats.pooling import Domains, Pooled, domain_accuracies, pool, proportion
-from mrb_lib.stats.rankings import MOST_PERMUTATIONS, by_domain, expected, kendall, shuffled, straddles, taus
-from mrb_lib.stats.scoring import FEWEST_OF_ALL, decisive_worth, ranking
+from mrb_lib.stats.rankings import MOST_PERMUTATIONS, by_domain, expected, shuffled, straddles, taus
+from mrb_lib.stats.scoring import decisive_worth, ranking
 from mrb_lib.stats.subfields import columns_of, subfield_values
-from mrb_lib.stats.tables.accuracy import PARTIAL
 from mrb_lib.tables.errors import InputError
 
 DOMAIN, SUMMARY, LEAVE_ONE_OUT, RANKING = "domain", "summary", "leave_one_out", "ranking"
 DOMAINS: Final = ("institution", "dataset", "department")
-NO_CASES: Final = "no case can be scored"
-CONSTANT: Final = "undefined: every case has the same score within each domain, so sampling error cannot be estimated"
-ONE_CLUSTER: Final = "undefined: every domain is one cluster, so sampling error cannot be estimated"
+POOLED: Final = (SUMMARY, LEAVE_ONE_OUT)
+MEANS: Final = (DOMAIN, *POOLED)
 BINOMIAL: Final = "no domain varies: sampling error is taken as binomial"
-ONE_DOMAIN: Final = "undefined: cases can be scored in one domain only"
-TWO_DOMAINS: Final = "no prediction interval: it takes three domains"
-NONE_LEFT_OUT: Final = "no case of this domain can be scored"
-LEFT_ONE: Final = "undefined: without this domain there are fewer than two"
-SHARED: Final = "{} clusters lie in several domains, which are taken as independent"
+SHARED: Final = "clusters lie in several domains, which are taken as independent: the p value may be too small"
+NO_ERROR: Final = "every domain is one cluster, or has the same score throughout"
+NO_MEAN: Final = f"accuracy is undefined: cases can be scored in one domain only, or {NO_ERROR}"
 TOO_ALIKE: Final = "domains are more alike than chance makes them"
-FEW_JUDGES: Final = "undefined: fewer than two judges are scored on enough of the cases"
-FEW_DOMAINS: Final = "undefined: there is one domain"
-NO_PERMUTATIONS: Final = "nothing is expected: no resamples were asked for"
-ALL_TIED: Final = "undefined: all judges are equal there"
-FEW_DEFINED: Final = "nothing is expected: all judges are equal in most permutations"
-STRADDLING: Final = "clusters lie in several domains: cases change domains one by one, so the p value may be too small"
-_Z = float(ndtri(0.975))
+TWO_DOMAINS: Final = "no prediction interval: it takes three domains"
+UNKNOWN: Final = "domain_inside is unknown: no case of this domain can be scored, or fewer than three others are known"
+NOT_RANKED: Final = "not ranked: it judged too few of the cases, or no case has a clear winner"
+ONE_ORDER: Final = "kendall_tau is undefined: all judges are equal there, or there are fewer than two judges or domains"
+NOT_EXPECTED: Final = "nothing is expected: fewer than half of the permutations define kendall_tau"
+_TAIL, _NODES, _STEPS, _LAST_STEP = 0.975, 24, 200, 1e-8
+_PAULE_MANDEL = {"method_re": "pm", "atol": 1e-6, "maxiter": _STEPS}
 
 
 def default_domain(cases: pd.DataFrame) -> str:
@@ -58,35 +55,25 @@ def default_domain(cases: pd.DataFrame) -> str:
 
 def in_a_new_domain(rows: pd.DataFrame) -> str:
     """Say what to expect of the judge that ranks first in a new domain, and how many judges differ between domains."""
-    dimension = main_dimension(rows)
-    own = rows[rows["part"].eq(SUMMARY) & rows["dimension"].eq(dimension)].dropna(subset="accuracy")
-    own = own[own["by"] == own["by"].iloc[0]] if len(own) else own
+    dimension, by = main_dimension(rows), rows["by"].iloc[0]
+    own = rows[rows["part"].eq(SUMMARY) & rows["dimension"].eq(dimension) & rows["by"].eq(by)].dropna(subset="accuracy")
     ranked = own.dropna(subset="rank").sort_values(["rank", "judge"])
-    where = opening(dimension)
-    if own.empty:
-        return f"{where}, cannot tell what to expect of a judge in a new domain: that takes cases of two domains."
     if ranked.empty:
-        return f"{where}, no judge can be ranked, so cannot tell which to expect most of in a new domain."
-    best = ranked.iloc[0]
+        return f"{opening(dimension)}, cannot tell what to expect in a new domain: that takes judges ranked in two."
+    best, differ, left_out = ranked.iloc[0], int((own["p_adjusted"] <= ALPHA).sum()), len(own) - len(ranked)
     place = f"ranks first of {len(ranked)} judges" if len(ranked) > 1 else "is the only judge ranked"
-    said = (
-        f"{where}, {best['judge']} {place} on the cases that they share. Its mean accuracy over "
-        f"{int(best['n_domains'])} domains ({best['by']}) is {best['accuracy']:.0%}"
-        f"{interval(best['low'], best['high'])}; "
-    )
-    if pd.isna(best["prediction_low"]):
-        said += "cannot tell what to expect in a new one."
-    else:
-        said += f"in a new one, expect between {best['prediction_low']:.0%} and {best['prediction_high']:.0%}."
-    differing = own["p_adjusted"] <= ALPHA
-    judges = f"{int(differing.sum())} of {len(own)} judges" if len(own) > 1 else "the judge"
-    if differing.any():
-        said += f" The accuracy of {judges} differs significantly between domains."
-    else:
-        said += " No significant difference between domains; cannot tell."
-    left_out = len(own) - len(ranked)
+    new = "cannot tell what to expect in a new one"
+    if pd.notna(best["prediction_low"]):
+        new = f"in a new one, expect between {best['prediction_low']:.0%} and {best['prediction_high']:.0%}"
+    between = "No significant difference between domains; cannot tell."
+    if differ:
+        between = f"The accuracy of {differ} of {len(own)} judges differs significantly between domains."
     more = f" {left_out} of {len(own)} judges are not ranked: they judged too few of the cases." if left_out else ""
-    return said + more
+    return (
+        f"{opening(dimension)}, {best['judge']} {place} on the cases that they share. Its "
+        f"mean accuracy over {int(best['n_domains'])} domains ({by}) is {best['accuracy']:.0%}"
+        f"{interval(best['low'], best['high'])}; {new}. {between}{more}"
+    )
 
 
 @table(
@@ -97,41 +84,22 @@ def in_a_new_domain(rows: pd.DataFrame) -> str:
         shared("judge", "dimension"),
         Column("subfield", "value of the column by, such as an institution", "text"),
         Column("by", "column of the cases that names the domain", "text"),
-        shared("n_unassigned"),
-        Column("versus", "domain whose order of judges is compared; null: all others", "text"),
-        shared("policy"),
-        Column("rank", "place by decisive accuracy on the cases that all ranked judges share", "rank"),
+        shared("n_unassigned", "policy"),
+        Column("rank", "place by decisive accuracy on shared cases", "rank", null=NOT_RANKED, parts=(SUMMARY,)),
         shared("n", "n_excluded", "n_seen", "cluster"),
         Column("n_domains", "domains with a scored case", "count"),
-        Column("n_judges", "judges whose orders are compared, on the cases that they share", "count"),
         Column(
-            "accuracy",
-            "mean score in the domain; in summaries the mean of domains",
-            "share 0-1",
-            "Hartung and Knapp 2001, doi:10.1002/sim.791",
-            ends=("low", "high"),
+            "accuracy", "mean score, or mean of domains", "share 0-1", ends=("low", "high"), null=NO_MEAN, parts=MEANS
         ),
-        Column("standard_error", "standard error of the accuracy in a domain, robust to clusters"),
-        Column("binomial_ratio", "sampling variance over that of independent right-or-wrong answers"),
         Column("weight", "share of the domain in the summary", "share 0-1"),
-        Column("prediction_low", "lower end of a new domain's accuracy, with 95% probability", "share 0-1"),
-        Column("prediction_high", "upper end of a new domain's accuracy, with 95% probability", "share 0-1"),
-        Column("q", "heterogeneity of domains, chi-squared with df degrees of freedom", source="Cochran 1954"),
-        Column("df", "degrees of freedom of q"),
+        Column("prediction_low", "lower 95% prediction of a new domain", "share 0-1", null=TWO_DOMAINS, parts=POOLED),
+        Column("prediction_high", "upper 95% prediction of a new domain", "share 0-1"),
         shared("tests"),
-        Column(
-            "i2",
-            "share of the variation between domains that is not chance",
-            "share 0-1",
-            "Higgins and Thompson 2002, doi:10.1002/sim.1186",
-            ends=("i2_low", "i2_high"),
-        ),
-        Column("tau2", "variance of the domains' true accuracies, on arcsines", source="Paule and Mandel 1982"),
-        Column("all_cases_accuracy", "mean score in which all cases weigh alike", "share 0-1"),
+        estimated("i2", "share of the variation between domains beyond chance", source="Higgins and Thompson 2002"),
         Column("domain_accuracy", "accuracy in the domain left out", "share 0-1"),
-        Column("domain_inside", "whether that lies inside what the other domains predict", "yes/no"),
-        Column("kendall_tau", "agreement of the orders of judges, tau-b", "coefficient", "Kendall 1945"),
-        Column("expected_tau", "what domains drawn at random would give", "coefficient"),
+        Column("domain_inside", "whether other domains predict that", "yes/no", null=UNKNOWN, parts=(LEAVE_ONE_OUT,)),
+        Column("kendall_tau", "agreement of judges' orders, tau-b", "coefficient", null=ONE_ORDER, parts=(RANKING,)),
+        Column("expected_tau", "tau of domains drawn at random", "coefficient", null=NOT_EXPECTED, parts=(RANKING,)),
         Column("expected_low", "lower end of the central 95% of those", "coefficient"),
         Column("expected_high", "upper end of the central 95% of those", "coefficient"),
     ],
@@ -143,34 +111,22 @@ def in_a_new_domain(rows: pd.DataFrame) -> str:
 def transfer(analysis: Analysis) -> pd.DataFrame:
     """Pool accuracies over domains, say what to expect in a new one, and compare the orders of judges.
 
-    Domains are the values of `by`; without it, of `default_domain`. `p_value` is that of `q` in summaries; in rankings,
-    how often random domains agree as little. Each is corrected over all judges, or over all domains.
+    Domains are the values of `by`; without it, of `default_domain`. `p_value` is that of Cochran's Q in summaries; in
+    rankings, how often random domains agree as little. Each is corrected over all judges, or over all domains.
 
     Notes
     -----
-    The methods are those of `mrb_lib.stats.pooling`; coverage and size are simulated in
-    tests/simulation/test_transfer.py. Judges are in the order of their mean score on the cases with a clear winner
-    (half credit for a tie), on the cases that all ranked judges share; at most 199 permutations are made.
+    The methods are those of `pool`; coverage and size are simulated in tests/simulation/test_transfer.py. Judges are in
+    the order of their mean score on the cases with a clear winner (half credit for a tie), on the cases that all ranked
+    judges share; at most 199 permutations are made.
     """
-    ranks = ranking(analysis.verdicts, analysis.labels, analysis.policy)
     frames = []
     for column in columns_of(analysis.by) or [default_domain(analysis.cases)]:
         member, names = pd.factorize(subfield_values(analysis.cases, column), sort=True)
-        found = domain_accuracies(analysis.scores.score, member, len(names), analysis.sampling)
-        pooled = pool(found.effect, found.variance)
-        own = [
-            _domains(analysis, found, pooled, member, names),
-            _summaries(analysis, found, pooled, member).assign(
-                rank=ranks.rank, reason_2=np.where(ranks.is_partial, PARTIAL, "")
-            ),
-            _left_out(analysis, found, names),
-            _rankings(analysis, member, names),
-        ]
-        frames.append(pd.concat(own, ignore_index=True).assign(by=column, n_unassigned=int((member < 0).sum())))
+        own = pd.concat([*_accuracies(analysis, member, names), *_rankings(analysis, member, names)], ignore_index=True)
+        frames.append(own.assign(by=column, n_unassigned=int((member < 0).sum())))
     rows = pd.concat(frames, ignore_index=True)
-    rows["reason"] = [_joined(*pair) for pair in zip(rows["reason"], rows.pop("reason_2"), strict=True)]
-    whole = rows["subfield"].isna()
-    together = [rows[name] for name in ("by", "dimension", "part")] + [whole]
+    together = [rows[name] for name in ("by", "dimension", "part")] + [rows["subfield"].isna()]
     numbers = np.asarray(rows.groupby(together, dropna=False).ngroup(), dtype=np.int64)
     family = numbers if analysis.family == "dimension" else np.zeros_like(numbers)
     p = np.asarray(rows["p_value"], dtype=np.float64)
@@ -178,143 +134,312 @@ def transfer(analysis: Analysis) -> pd.DataFrame:
     return rows.assign(family=np.where(np.isnan(p), np.nan, size))
 
 
-def _joined(*texts: object) -> str:
-    return "; ".join(dict.fromkeys(text for text in texts if isinstance(text, str) and text))
+def _accuracies(analysis: Analysis, member: IntArray, names: pd.Index) -> list[pd.DataFrame]:
+    """Return the accuracy of each judge in each domain, its mean over domains, and that without each domain.
 
-
-def _why(found: Domains) -> list[str]:
-    """Say why sampling variances of each cell are undefined, or what they rest on; empty if neither."""
-    certain = np.isnan(found.accuracy) | (found.accuracy == 0) | (found.accuracy == 1)
-    whys = [found.n.sum(axis=1) == 0, found.clusters < 2, ~(found.binomial_ratio > 0), certain.all(axis=1)]
-    return [str(text) for text in np.select(whys, [NO_CASES, ONE_CLUSTER, CONSTANT, BINOMIAL], "")]
-
-
-def _repeated(analysis: Analysis, k: int) -> pd.DataFrame:
-    """Return the judge and dimension of each cell, once per domain."""
-    cells = analysis.verdicts.cells[["judge", "dimension"]]
-    return cells.loc[cells.index.repeat(k)].reset_index(drop=True)
-
-
-def _domains(analysis: Analysis, found: Domains, pooled: Pooled, member: IntArray, names: pd.Index) -> pd.DataFrame:
-    m, k = found.n.shape
-    inside = member[:, None] == np.arange(k)
-    seen = analysis.verdicts.seen.T.astype(np.int64) @ inside
-    reach = _Z * np.sqrt(found.variance)
-    ends = proportion(found.effect - reach), proportion(found.effect + reach)
-    columns = {
+    Parameters
+    ----------
+    member : shape (cases,), the domain of each case; -1 for none
+    """
+    cells, k, inside = analysis.verdicts.cells[["judge", "dimension"]], len(names), member >= 0
+    found = domain_accuracies(analysis.scores.score, member, k, analysis.sampling)
+    other = np.where(np.eye(k, dtype=bool), np.nan, found.effect[:, None]).reshape(-1, k)
+    pooled, without = pool(found.effect, found.variance), pool(other, np.repeat(found.variance, k, axis=0))
+    size, n = np.bincount(member[inside], minlength=k), found.n.sum(axis=1)
+    reach = ndtri(_TAIL) * np.sqrt(found.variance)
+    certain = np.isfinite(pooled.estimate) & ~((found.accuracy > 0) & (found.accuracy < 1)).any(axis=1)
+    straddling = (n > 0) & straddles(member[inside], analysis.sampling.codes[inside])
+    own, variance = found.effect.ravel(), found.variance.ravel()
+    below = without.new.below(own, variance)
+    expects = (below >= 0.025) & (below <= 0.975) | (own >= without.prediction_low) & (own <= without.prediction_high)
+    domains = {
         "n": found.n,
-        "n_excluded": inside.sum(axis=0) - found.n,
-        "n_seen": seen,
+        "n_excluded": size - found.n,
+        "n_seen": sums_by(np.where(inside, member, k), analysis.verdicts.seen)[:k].T,
         "accuracy": found.accuracy,
-        "low": np.minimum(ends[0], found.accuracy),
-        "high": np.maximum(ends[1], found.accuracy),
-        "standard_error": np.sin(2 * found.effect) * np.sqrt(found.variance),
+        "low": np.minimum(proportion(found.effect - reach), found.accuracy),
+        "high": np.maximum(proportion(found.effect + reach), found.accuracy),
         "weight": pooled.weight,
     }
-    why = np.where(found.n == 0, NO_CASES, np.repeat(_why(found), k).reshape(m, k)).ravel()
-    rows = _repeated(analysis, k).assign(part=DOMAIN, subfield=np.tile(names.to_numpy(object), m))
-    return rows.assign(**{name: values.ravel() for name, values in columns.items()}, reason=why, lacks=why)
-
-
-def _pooled_columns(pooled: Pooled) -> dict[str, Any]:
-    """Return the columns that a summary and a summary without a domain share."""
-    ends = ("estimate", "low", "high", "prediction_low", "prediction_high")
-    shares = {name: proportion(getattr(pooled, name)) for name in ends}
-    df = np.where(pooled.k > 1, pooled.k - 1.0, np.nan)
-    own = {name: getattr(pooled, name) for name in ("q", "tau2", "i2", "i2_low", "i2_high")}
-    return {"accuracy": shares.pop("estimate"), **shares, **own, "n_domains": pooled.k, "df": df, "lacks": TOO_ALIKE}
-
-
-def _summaries(analysis: Analysis, found: Domains, pooled: Pooled, member: IntArray) -> pd.DataFrame:
-    inside = member >= 0
-    score, n = analysis.scores.score[inside], found.n.sum(axis=1)
-    pairs = np.unique(np.column_stack([analysis.sampling.codes[inside], member[inside]]), axis=0)
-    shared = int((np.bincount(pairs[:, 0], minlength=1) > 1).sum())
-    few = np.select([pooled.k == 1, pooled.k == 2], [ONE_DOMAIN, TWO_DOMAINS], "")
-    return analysis.verdicts.cells[["judge", "dimension"]].assign(
-        part=SUMMARY,
-        subfield=None,
-        n=n,
-        n_excluded=inside.sum() - n,
-        n_seen=analysis.verdicts.seen[inside].sum(axis=0),
-        binomial_ratio=found.binomial_ratio,
-        **_pooled_columns(pooled),
-        p_value=pooled.p_value,
-        all_cases_accuracy=divide(np.nansum(score, axis=0), n),
-        reason=[
-            _joined(*texts, SHARED.format(shared) if shared else "") for texts in zip(_why(found), few, strict=True)
-        ],
-    )
-
-
-def _left_out(analysis: Analysis, found: Domains, names: pd.Index) -> pd.DataFrame:
-    """Return the summaries of all domains but one, and whether that one lies inside their prediction."""
-    m, k = found.n.shape
-    effect = np.repeat(found.effect, k, axis=0).reshape(m, k, k)
-    effect[:, np.arange(k), np.arange(k)] = np.nan
-    pooled = pool(effect.reshape(-1, k), np.repeat(found.variance, k, axis=0))
-    below = pooled.new.below(found.effect.ravel(), found.variance.ravel())
-    own = found.effect.ravel()
-    inside = (below >= 0.025) & (below <= 0.975) | (own >= pooled.prediction_low) & (own <= pooled.prediction_high)
-    why = np.repeat(_why(found), k)
-    whys = [
-        (pooled.k < 2) & (why == ""),
-        pooled.k == 2,
-        (found.n.ravel() == 0) & (why != NO_CASES),
+    others = {
+        **_pooled_columns(without),
+        "n": n[:, None] - found.n,
+        "n_excluded": found.n,
+        "domain_accuracy": found.accuracy,
+        "domain_inside": np.where(np.isnan(below), np.nan, expects),
+    }
+    of_domain = cells.loc[cells.index.repeat(k)].reset_index(drop=True)
+    of_domain = of_domain.assign(subfield=np.tile(names.to_numpy(object), len(cells)))
+    return [
+        of_domain.assign(part=DOMAIN, lacks=NO_ERROR, **{name: each.ravel() for name, each in domains.items()}),
+        cells.assign(
+            part=SUMMARY,
+            lacks=TOO_ALIKE,
+            rank=ranking(analysis.verdicts, analysis.labels, analysis.policy).rank,
+            n=n,
+            n_excluded=size.sum() - n,
+            n_seen=analysis.verdicts.seen[inside].sum(axis=0),
+            p_value=pooled.p_value,
+            reason=np.where(certain, BINOMIAL, np.where(straddling, SHARED, "")),
+            **_pooled_columns(pooled),
+        ),
+        of_domain.assign(part=LEAVE_ONE_OUT, lacks=TOO_ALIKE, **{name: each.ravel() for name, each in others.items()}),
     ]
-    more = np.stack([np.where(*each, "") for each in zip(whys, (LEFT_ONE, TWO_DOMAINS, NONE_LEFT_OUT), strict=True)])
-    return _repeated(analysis, k).assign(
-        part=LEAVE_ONE_OUT,
-        subfield=np.tile(names.to_numpy(object), m),
-        n=(found.n.sum(axis=1, keepdims=True) - found.n).ravel(),
-        n_excluded=found.n.ravel(),
-        **_pooled_columns(pooled),
-        domain_accuracy=found.accuracy.ravel(),
-        domain_inside=pd.Series(inside, dtype="boolean").mask(np.isnan(below)).to_numpy(),
-        reason=[_joined(*texts) for texts in zip(why, *more, strict=True)],
-    )
 
 
-def _rankings(analysis: Analysis, member: IntArray, names: pd.Index) -> pd.DataFrame:
-    verdicts, inside = analysis.verdicts, member >= 0
-    member, codes = member[inside], analysis.sampling.codes[inside]
-    score = analysis.scores.score[inside]
-    worth = decisive_worth(verdicts, analysis.labels, analysis.policy)[0][inside] if verdicts.tie >= 0 else score
+def _pooled_columns(pooled: Pooled) -> dict[str, NDArray[Any]]:
+    """Return the columns that a summary and a summary without a domain share."""
+    names = ("low", "high", "prediction_low", "prediction_high")
+    shares = {"accuracy": proportion(pooled.estimate)} | {name: proportion(getattr(pooled, name)) for name in names}
+    return shares | {"i2": pooled.i2, "i2_low": pooled.i2_low, "i2_high": pooled.i2_high, "n_domains": pooled.k}
+
+
+def _rankings(analysis: Analysis, member: IntArray, names: pd.Index) -> list[pd.DataFrame]:
+    """Return tau of all domains, and of each against the others, for each dimension."""
+    inside, k = np.flatnonzero(member >= 0), len(names)
+    verdicts, member, codes = analysis.verdicts, member[inside], analysis.sampling.codes[inside]
+    worth = score = analysis.scores.score[inside]
+    if verdicts.tie >= 0:
+        worth = decisive_worth(verdicts, analysis.labels, analysis.policy)[0][inside]
     assigned = shuffled(member, codes, min(analysis.resamples, MOST_PERMUTATIONS), analysis.seed)
-    note = STRADDLING if straddles(member, codes) and analysis.resamples else ""
+    note = SHARED if straddles(member, codes) and analysis.resamples else ""
+    partial = ranking(verdicts, analysis.labels, analysis.policy, inside).is_partial
+    compared = np.isfinite(score).any(axis=0) & ~partial
     frames = []
-    for dimension, cells in verdicts.cells.groupby("dimension", sort=False).indices.items():
-        has = np.isfinite(score[:, cells])
-        n = has.sum(axis=0)
-        full = (n > 0) & (n >= FEWEST_OF_ALL * has.any(axis=1).sum())
-        own = cells[full]
-        common = has[:, full].all(axis=1) & np.isfinite(worth[:, own]).all(axis=1)
-        counts = {"n": int(common.sum()), "n_judges": len(own), "n_domains": len(names)}
-        if len(own) < 2 or len(names) < 2 or not common.any():
-            rows = pd.DataFrame([{"reason": FEW_DOMAINS if len(names) < 2 else FEW_JUDGES, "p_value": np.nan}])
-        else:
-            rows = _taus(worth[common][:, own].T, assigned[:, common], names, note)
-        frames.append(rows.assign(part=RANKING, dimension=str(dimension), **counts))
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame({"part": [], "p_value": []})
+    for dimension in np.unique(verdicts.dimension):
+        own = np.flatnonzero(compared & (verdicts.dimension == dimension))
+        common = np.isfinite(score[:, own] + worth[:, own]).all(axis=1) & (len(own) > 0)
+        rows: dict[str, Any] = {"subfield": [None], "p_value": np.nan}
+        if len(own) > 1 and k > 1 and common.any():
+            tau = taus(*by_domain(worth[common][:, own].T, assigned[:, common], k))
+            rows = {"subfield": [None, *names], "kendall_tau": tau[0], **expected(tau), "reason": note}
+        about = {"part": RANKING, "dimension": verdicts.dimensions[dimension], "n_domains": k}
+        frames.append(pd.DataFrame(rows).assign(**about, n=common.sum()))
+    return frames
 
 
-def _taus(values: FloatArray, assigned: IntArray, names: pd.Index, note: str) -> pd.DataFrame:
-    """Return tau of all domains, of each against the others, and of every two, from scores of judges by cases."""
-    k = len(names)
-    here, rest = by_domain(values, assigned, k)
-    tau = taus(here, rest)
-    i, j = np.triu_indices(k, k=1)
-    between = kendall(here[:, 0][:, i], here[:, 0][:, j])
-    by_chance = expected(tau)
-    lacks = FEW_DEFINED if len(tau) > 1 else NO_PERMUTATIONS
-    why = np.select([np.isnan(tau[0]), np.isnan(by_chance["p_value"])], [ALL_TIED, lacks], "")
-    none = np.full(len(between), np.nan)
-    return pd.DataFrame(
-        {
-            "subfield": [None, *names, *names[i]],
-            "versus": [*[None] * (1 + k), *names[j]],
-            "kendall_tau": np.concatenate([tau[0], between]),
-            **{name: np.append(values, none) for name, values in by_chance.items()},
-            "reason": [*(_joined(text, note) for text in why), *np.where(np.isnan(between), ALL_TIED, "")],
-        }
+class Domains(NamedTuple):
+    """Accuracies by domain on the scale on which they are pooled, m cells and k domains; shape (m, k) but where noted.
+
+    Attributes
+    ----------
+    n, accuracy : cases scored, and their mean score
+    binomial_ratio : shape (m,), sampling variance over that of as many independent right-or-wrong answers
+    effect, variance : arcsine of the root of the accuracy, and its sampling variance
+    """
+
+    n: IntArray
+    accuracy: FloatArray
+    binomial_ratio: FloatArray
+    effect: FloatArray
+    variance: FloatArray
+
+
+def domain_accuracies(values: FloatArray, member: IntArray, k: int, sampling: Sampling) -> Domains:
+    """Return the accuracy of each cell in each domain, as Anscombe's arcsine with its sampling variance.
+
+    Parameters
+    ----------
+    values : shape (cases, m), scores from 0 to 1; NaN where excluded
+    member : shape (cases,), the domain of each case; -1 for none
+
+    Notes
+    -----
+    The arcsine is asin sqrt((x + 3/8) / (s + 3/4)) with variance 1 / (4 s + 2), of x = s times the accuracy (Anscombe
+    1948, doi:10.1093/biomet/35.3-4.246); s is n over `binomial_ratio`, which is pooled over domains, since small ones
+    cannot estimate their own. Its variance does not depend on the accuracy, so that weight and estimate are unrelated.
+    """
+    n, accuracy, robust, binomial, clusters = np.zeros((5, values.shape[1], k))
+    for domain in range(k):
+        inside = np.flatnonzero(member == domain)
+        e = estimate(mean(values[inside]), sampling.take(inside))
+        usable = ~np.isnan(e.error)
+        n[:, domain], accuracy[:, domain], clusters[:, domain] = e.n, e.value, e.clusters
+        robust[:, domain] = np.where(usable, (e.error * e.n) ** 2, 0.0)
+        binomial[:, domain] = np.where(usable, divide(e.n**2 * e.value * (1 - e.value), e.n - 1), 0.0)
+    ratio = divide(robust.sum(axis=1), binomial.sum(axis=1))
+    ratio[(clusters > 1).any(axis=1) & (binomial.sum(axis=1) == 0)] = 1.0
+    size = divide(n, ratio[:, None])
+    size[size == 0] = np.nan
+    effect = np.arcsin(np.sqrt((size * accuracy + 0.375) / (size + 0.75)))
+    return Domains(n.astype(np.int64), accuracy, ratio, effect, 1 / (4 * size + 2))
+
+
+def proportion(effect: FloatArray) -> FloatArray:
+    """Return the accuracy of an arcsine; beyond the scale, that of its end."""
+    return np.asarray(np.sin(np.clip(effect, 0.0, np.pi / 2)) ** 2)
+
+
+class Pooled(NamedTuple):
+    """The meta-analysis of each of m sets of up to K estimates, shape (m,) but for `weight`; NaN where undefined.
+
+    Attributes
+    ----------
+    k : estimates in the set
+    q, p_value : Cochran's Q and its chi-squared tail with k - 1 degrees of freedom
+    tau2 : variance between by Paule and Mandel
+    i2, i2_low, i2_high : share of the variation that is between, by `tau2`, and its Q-profile interval
+    estimate, low, high : mean of the random-effects distribution, and its interval by Hartung and Knapp
+    prediction_low, prediction_high : the central 95% of a new member's true value; from three estimates on
+    weight : shape (m, K), the share of each estimate in `estimate`
+    new : the distribution of a new member's true value
+    """
+
+    k: IntArray
+    q: FloatArray
+    p_value: FloatArray
+    tau2: FloatArray
+    i2: FloatArray
+    i2_low: FloatArray
+    i2_high: FloatArray
+    estimate: FloatArray
+    low: FloatArray
+    high: FloatArray
+    prediction_low: FloatArray
+    prediction_high: FloatArray
+    weight: FloatArray
+    new: Predictive
+
+
+def pool(effect: FloatArray, variance: FloatArray) -> Pooled:
+    """Summarise sets of estimates that vary between the members of a population of domains.
+
+    Parameters
+    ----------
+    effect, variance : shape (m, K), the estimates of each set and their sampling variances, above 0; NaN for none
+
+    Raises
+    ------
+    InputError
+        A variance is not above 0.
+
+    Notes
+    -----
+    `statsmodels.stats.meta_analysis.combine_effects` with Paule and Mandel's (1982) variance between, and Hartung and
+    Knapp's interval (2001, doi:10.1002/sim.791) with a scale of at least 1 (Knapp and Hartung 2003,
+    doi:10.1002/sim.1482), so that estimates that happen to lie close together narrow nothing. I2 is Higgins and
+    Thompson's (2002, doi:10.1002/sim.1186, with the typical variance of its equation 9); its Q-profile (Viechtbauer
+    2007, doi:10.1002/sim.2514) is empty where estimates lie closer together than chance would have it, and the interval
+    is then NaN. A prediction interval is that of `_predict`, and never narrower than the interval of the mean.
+    """
+    from statsmodels.stats.meta_analysis import combine_effects  # takes a second to import
+
+    used = np.isfinite(effect) & np.isfinite(variance)
+    if (variance[used] <= 0).any():
+        raise InputError("variance: an estimate has a sampling variance of 0; give one above 0, or leave it out.")
+    effect, variance = np.where(used, effect, 0.0), np.where(used, variance, np.inf)
+    k = used.sum(axis=1)
+    df = np.maximum(k - 1, 1)
+    q, tau2, centre, error = np.full((4, len(k)), np.nan)
+    weight = np.full(effect.shape, np.nan)
+    for i in np.flatnonzero(k > 1):
+        with np.errstate(divide="ignore", invalid="ignore"):  # of its I2 where Q is 0, which is not read
+            found = combine_effects(effect[i, used[i]], variance[i, used[i]], **_PAULE_MANDEL)
+        q[i], tau2[i], centre[i] = max(found.q, 0.0), found.tau2, found.mean_effect_re
+        weight[i, used[i]] = found.weights_rel_re
+        error[i] = np.sqrt(max(found.var_hksj_re, found.var_eff_w_re))
+    half = stdtrit(df, _TAIL) * error
+    total = (1 / variance).sum(axis=1)
+    typical = divide((k - 1) * total, total**2 - (1 / variance**2).sum(axis=1))
+    ends = [np.where(k > 1, _profile(effect, variance, chdtri(df, tail)), np.nan) for tail in (1 - _TAIL, _TAIL)]
+    between = (tau2, *(np.where(ends[1] > 0, end, np.nan) for end in ends))
+    i2, i2_low, i2_high = (divide(each, each + typical) for each in between)
+    new = _predict(effect, variance, k)
+    below, above = new.interval()
+    return Pooled(
+        k=k,
+        q=q,
+        p_value=np.where(k > 1, chdtrc(df, q), np.nan),
+        tau2=tau2,
+        i2=i2,
+        i2_low=i2_low,
+        i2_high=i2_high,
+        estimate=centre,
+        low=centre - half,
+        high=centre + half,
+        prediction_low=np.minimum(below, centre - half),
+        prediction_high=np.maximum(above, centre + half),
+        weight=weight,
+        new=new,
     )
+
+
+class Predictive(NamedTuple):
+    """Predict a new member of each of m populations: a mixture of b normal distributions.
+
+    Attributes
+    ----------
+    mean, variance : shape (m, b), of each component
+    share : shape (b,), the weight of each component
+    """
+
+    mean: FloatArray
+    variance: FloatArray
+    share: FloatArray
+
+    def below(self, value: FloatArray, variance: FloatArray) -> FloatArray:
+        """Return the probability of an estimate below `value`, if its sampling variance is `variance`; shape (m,)."""
+        spread = np.sqrt(self.variance + variance[:, None])
+        return np.asarray(ndtr((value[:, None] - self.mean) / spread) @ self.share)
+
+    def interval(self) -> list[FloatArray]:
+        """Return both ends of the central 95% of a new member's true value; each lies among those of the components."""
+        spread, ends = np.sqrt(self.variance), []
+
+        def excess(value: FloatArray, row: FloatArray, tail: FloatArray) -> FloatArray:
+            own = row.astype(np.int64)
+            return np.asarray(ndtr((value[:, None] - self.mean[own]) / spread[own]) @ self.share - tail)
+
+        for tail in (1 - _TAIL, _TAIL):
+            of_parts, slack = self.mean + ndtri(tail) * spread, 1e-9 * spread.max(axis=1)
+            bracket = of_parts.min(axis=1) - slack, of_parts.max(axis=1) + slack
+            ends.append(elementwise.find_root(excess, bracket, args=(np.arange(len(spread)), tail)).x)
+        return ends
+
+
+def _predict(effect: FloatArray, variance: FloatArray, k: IntArray) -> Predictive:
+    """Return the confidence distribution of a new member's true value; NaN for a set of fewer than three estimates.
+
+    Parameters
+    ----------
+    effect, variance : shape (m, K); 0 and infinity where a set has no estimate
+    k : shape (m,), the estimates of each set
+
+    Notes
+    -----
+    A variance between that is put in as if it were known makes intervals that cover too little: 89% with ten domains
+    that differ little (`tests/simulation/test_transfer.py`). Here it has the distribution of the Q-profile: the
+    generalised Q at the true variance is chi-squared, so that each quantile of chi-squared gives a variance between,
+    and a normal distribution given that (Nagashima, Noma and Furukawa 2019, doi:10.1177/0962280218773520). 24
+    quantiles, weighted by Gauss and Legendre's rule, make the mixture.
+    """
+    node, share = np.polynomial.legendre.leggauss(_NODES)
+    tau2, (centre, spread) = np.zeros(len(k)), np.full((2, len(k), _NODES), np.nan)
+    for i, upper in enumerate((node + 1) / 2):
+        tau2 = _profile(effect, variance, chdtri(np.maximum(k - 1, 1), upper), tau2)
+        weight = 1 / (variance + tau2[:, None])
+        total = weight.sum(axis=1)
+        centre[:, i] = divide((weight * effect).sum(axis=1), total)
+        spread[:, i] = tau2 + divide(np.ones(len(k)), total)
+    centre[k < 3] = np.nan
+    return Predictive(centre, spread, share / 2)
+
+
+def _profile(
+    effect: FloatArray, variance: FloatArray, target: FloatArray, start: FloatArray | float = 0.0
+) -> FloatArray:
+    """Return the variance between at which the generalised Q is the target; 0 where it is below it throughout.
+
+    The generalised Q falls and is convex, so that Newton's steps from a start below the root never pass it.
+    """
+    tau2 = np.zeros(len(effect)) + start
+    for _ in range(_STEPS):
+        weight = 1 / (variance + tau2[:, None])
+        centre = np.nan_to_num(divide((weight * effect).sum(axis=1), weight.sum(axis=1)))
+        squared = weight * (effect - centre[:, None]) ** 2
+        step = np.nan_to_num(divide(squared.sum(axis=1) - target, (weight * squared).sum(axis=1)))
+        step = np.maximum(step, 0.0)
+        tau2 = tau2 + step
+        if not (step > _LAST_STEP * (tau2 - step)).any():
+            break
+    return tau2

@@ -11,6 +11,7 @@ from mrb_lib.benchmarks.votes import gold
 from mrb_lib.demo.ratings import RatingJudge
 from mrb_lib.stats.analyze import TABLES, analyze
 from mrb_lib.stats.tables.difficulty import OF_CHOICES
+from mrb_lib.stats.tables.gains import NOT_BOTH
 from mrb_lib.stats.tables.probes import NO_ORDERS
 from tests.stats.rated import SCALE, benchmark, simulated, verdicts
 from tests.stats.small_tables import groups_of, prompts_of
@@ -96,7 +97,7 @@ def test_what_is_of_two_responses_is_null_with_a_reason(made: tuple[Benchmark, p
     others = rows[rows["quantity"] != "accuracy"]
     assert {"ingredient", "brier"} <= set(others["part"])
     for name, row in zip(others["quantity"], others.to_dict("records"), strict=True):
-        assert f"{name} is of choices between two responses, not of ratings" in row["reason"]
+        assert NOT_BOTH[name] in row["reason"]
         assert np.isnan(row["gain"])
 
 

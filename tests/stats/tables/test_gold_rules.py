@@ -6,9 +6,8 @@ import pytest
 from scipy.stats import kendalltau
 
 from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.analyze import TABLES
-from mrb_lib.stats.gold_labels import RULES
-from mrb_lib.stats.posterior import posterior
 from tests.stats.small_tables import (
     accuracy,
     annotations_of,
@@ -20,12 +19,17 @@ from tests.stats.small_tables import (
 )
 
 FAST = {"resamples": 100, "seed": 0}
+RULES = ("majority", "unanimous", "posterior", "leave_one_out", "soft_votes", "soft_posterior")
 
 
 def gold_rules(
     verdicts: pd.DataFrame | None, annotations: pd.DataFrame, cases: pd.DataFrame, **options: object
 ) -> pd.DataFrame:
     return rows_of("gold_rules", cases, verdicts, None, annotations, **options)
+
+
+def posterior(annotations: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFrame:
+    return Analysis.from_frames(cases, annotations=annotations, rule="posterior").gold
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,8 @@ from mrb_lib.build.construct.work import create_work
 from mrb_lib.cli.main import main
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.analyze import TABLES, unread
-from mrb_lib.stats.knowledge import NO_CASES, NO_ITEM, NO_MODEL, NO_SPREAD, knowledge_rows
 from mrb_lib.stats.panel import Panel
+from mrb_lib.stats.tables.models import NO_CASES, NO_ITEM, NO_MODEL, NO_SPREAD, knowledge_rows
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.validation import conform
 from mrb_lib.verdicts.manifest import Manifest, write_manifest
@@ -229,11 +229,9 @@ def test_cases_that_are_unscored_or_trained_on_are_counted_apart() -> None:
     row = knowledge(verdicts, gold, cases, GROUPS, marks=marks).iloc[0]
     own = knowledge(verdicts, gold, cases, GROUPS, marks=marks, training=training).iloc[0]
     assert own[["n_right", "n_wrong"]].tolist() == [2, 2], "c2, c3 and c6, c7"
-    assert own["n_unscored"] == 2, "c4 and c12 have no verdict; c9 has none either, but no mark"
     assert own["n_seen"] == 5
     assert own["n_excluded"] == 16 - own["n"] == 12
-    assert own["n_gold_tie"] == 1, "c9; c3 is scored"
-    assert row[["n_right", "n_wrong", "n_unscored", "n_seen"]].tolist() == [3, 3, 3, 0], "c0 has no label"
+    assert row[["n_right", "n_wrong", "n_seen"]].tolist() == [3, 3, 0], "c0 has no label"
 
 
 @pytest.fixture(scope="module")
@@ -257,7 +255,7 @@ def test_the_rows_follow_those_of_the_regressions_which_do_not_change(
     assert own["judge"].tolist() == ["other", "small+packed"]
     assert own["policy"].tolist() == ["balanced"] * 2
     assert own[["term", "level", "estimate", "marginal_effect"]].isna().all(axis=None)
-    assert plain[["answered_by", "policy", "n_right", "n_wrong", "n_unscored", "n_seen"]].isna().all(axis=None)
+    assert plain[["answered_by", "policy", "n_right", "n_wrong", "n_seen"]].isna().all(axis=None)
     assert own["n_right"].dtype == "Int64"
 
 

@@ -9,7 +9,8 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.analyze import analyze
-from mrb_lib.stats.left_out import NO_CASES, NO_PAIR
+from mrb_lib.stats.columns import NO_CASES
+from mrb_lib.stats.tables.gains import NO_PAIR
 from tests.stats.small_tables import annotations_of, cases_of, gold_of, rows_of, significance, verdicts_of, with_first
 from tests.training_records import recipes_of
 

@@ -8,9 +8,8 @@ import pytest
 from statsmodels.api import Logit
 from statsmodels.stats.multitest import multipletests
 
-from mrb_lib.stats.interactions import SAME_EVERYWHERE
-from mrb_lib.stats.marginal import SEPARATED
-from mrb_lib.stats.tables.models import ALWAYS_RIGHT, CROSSED, FEW_CLUSTERS, NO_VERDICTS, length_ratio
+from mrb_lib.stats.marginal import SAME_EVERYWHERE, SEPARATED
+from mrb_lib.stats.tables.models import ALWAYS, CROSSED, FEW_CLUSTERS, NO_VERDICTS, UNSEEN, length_ratio
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of, gold_of, rows_of, verdicts_of
 
@@ -124,9 +123,19 @@ def test_a_judge_that_is_always_right_has_no_number(world) -> None:
     frame = models(verdicts({**choices, "perfect": perfect}), gold, cases, by="organ")
     row = only(frame, part="all judges", term="judge", level="perfect")
     assert row["estimate"].isna().all()
-    assert row["reason"].tolist() == [ALWAYS_RIGHT]
+    assert row["reason"].tolist() == [ALWAYS[1.0]]
     assert only(frame, part="all judges", term="judge", level="good")["estimate"].notna().all()
     assert only(frame, part="one judge", judge="perfect")["estimate"].isna().all()
+
+
+def test_a_subfield_that_only_such_judges_judged_has_a_row_with_the_reason(world) -> None:
+    choices, gold, cases = world
+    right = np.vstack([gold["choice"], gold["choice"]])
+    made = verdicts({**choices, "right": right, "wrong": np.where(right == "A", "B", "A")})
+    foot = cases.assign(organ=np.where(np.arange(N) < 9, "foot", cases["organ"]))
+    alone = made["judge"].isin(["right", "wrong"]) | ~made["case_id"].isin(cases["case_id"][:9])
+    row = only(models(made[alone], gold, foot, by="organ"), part="all judges", term="subfield", level="foot")
+    assert (row["n"].tolist(), row["reason"].tolist()) == ([0], [UNSEEN])
 
 
 def test_a_judge_that_always_takes_the_first_is_separated_by_itself_and_not_together(world) -> None:
@@ -153,7 +162,6 @@ def test_ties_nulls_and_gold_ties(world) -> None:
     changed.loc[1, "choice"] = None
     found = models(verdicts(choices), changed, cases, by="organ")
     assert (found["n_excluded"] == 2).all()
-    assert (found["n_gold_tie"] == 1).all()
     assert only(found, part="all judges", term="order")["n"].tolist() == [4 * (N - 2)]
 
 
@@ -162,13 +170,7 @@ def test_without_subfields_lengths_or_a_second_order(world) -> None:
     bare = cases[["case_id"]]
     one_order = verdicts(choices).query("order == 'AB'")
     frame = only(models(one_order, gold, bare), part="all judges")
-    assert set(frame["term"]) == {
-        "intercept",
-        "judge",
-        "order",
-        "gold_first",
-        "working_correlation",
-    }
+    assert set(frame["term"]) == {"judge", "order", "gold_first", "working_correlation"}
     assert only(frame, term="order")["estimate"].isna().all()
     assert only(frame, term="order")["reason"].str.startswith("not identified").all()
     assert only(frame, term="gold_first")["estimate"].notna().all()
@@ -325,7 +327,7 @@ def test_one_verdict_a_case_says_nothing_of_how_verdicts_on_a_case_depend() -> N
     row = only(rows, term="working_correlation").iloc[0]
     assert np.isnan(row["estimate"])
     assert "too few cases have several verdicts" in row["reason"]
-    assert np.isfinite(only(rows, term="intercept")["estimate"]).all()
+    assert np.isfinite(only(rows, term="gold_first")["estimate"]).all()
 
 
 def test_no_spread_of_cases_is_printed_that_was_not_estimated(world) -> None:
@@ -369,7 +371,7 @@ def test_two_columns_of_clusters_that_cross_widen_the_intervals() -> None:
         models(verdicts_of(shown), gold_of("".join(label)), cases, cluster=cluster)
         for cluster in (None, "item", "question", "case_id")
     )
-    rows = [only(frame, part="all judges", term="intercept").iloc[0] for frame in (both, *one)]
+    rows = [only(frame, part="all judges", term="gold_first").iloc[0] for frame in (both, *one)]
     assert all(width(rows[0]) >= width(row) - 1e-9 for row in rows[1:])
     assert {row["estimate"] for row in rows} == {rows[0]["estimate"]}
     tests = only(both, part="interaction")

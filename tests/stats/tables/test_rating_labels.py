@@ -17,10 +17,9 @@ from mrb_lib.benchmarks.merge import merge
 from mrb_lib.benchmarks.meta import BenchmarkMeta, meta_from, meta_text
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.stats.analysis import read_panels
-from mrb_lib.stats.analyze import analyze
-from mrb_lib.stats.columns import ONE_CLUSTER
-from mrb_lib.stats.detection import RARE
-from mrb_lib.stats.tables.ratings import ALIKE
+from mrb_lib.stats.analyze import TABLES, analyze
+from mrb_lib.stats.columns import ALIKE, NO_CASES, ONE_CLUSTER
+from mrb_lib.stats.tables.ratings import NO_F1
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import joined_labels, split_labels
 from mrb_lib.verdicts.store import load_verdicts, save_imported
@@ -104,17 +103,15 @@ def test_the_table_equals_scikit_learn() -> None:
             for i, own in enumerate(known.T)
         ]
     )
-    assert rows["label"].tolist()[:-2] == list(LABELS)
-    np.testing.assert_allclose(rows[list(MEASURES)].to_numpy()[:-2], expected, atol=1e-12)
     pooled = precision_recall_fscore_support(truth[known], said[known], average="binary", zero_division=np.nan)[:3]
-    for average, values in (("micro", pooled), ("macro", expected.mean(axis=0))):
-        row = rows[rows["average"] == average].iloc[0]
-        np.testing.assert_allclose(row[list(MEASURES)].astype(float), values, atol=1e-12)
-    assert rows["n"].tolist() == [*known.sum(axis=0), *[known.any(axis=1).sum()] * 2]
+    assert rows["label"].tolist()[:-1] == list(LABELS)
+    assert rows["label"].isna().tolist() == [False] * len(LABELS) + [True]
+    np.testing.assert_allclose(rows[list(MEASURES)].to_numpy(), [*expected, pooled], atol=1e-12)
+    assert rows["n"].tolist() == [*known.sum(axis=0), known.any(axis=1).sum()]
     assert (rows["n"] + rows["n_excluded"] == 120).all()
-    assert rows["n_undecided"].tolist() == [*(~known).sum(axis=0), *[(~known).sum()] * 2]
-    assert rows["n_positive"].tolist()[:-2] == np.nansum(truth, axis=0).tolist()
-    assert rows["n_flagged"].tolist()[:-2] == (said & known).sum(axis=0).tolist()
+    assert rows["n_undecided"].tolist() == [*(~known).sum(axis=0), (~known).sum()]
+    assert rows["n_positive"].tolist() == [*np.nansum(truth, axis=0), np.nansum(truth)]
+    assert rows["n_flagged"].tolist() == [*(said & known).sum(axis=0), (said & known).sum()]
     assert (rows["coverage"] < 1).all()
     for name in MEASURES:
         assert (rows[f"{name}_low"] < rows[name]).all()
@@ -138,10 +135,7 @@ def test_undefined_measures_are_null_with_a_reason() -> None:
     rows = label_rows(benchmark, verdicts.assign(choice=without(verdicts["choice"])), resamples=100)
     row = rows[rows["label"] == last].iloc[0]
     assert row[list(MEASURES)].isna().all()
-    assert "it neither applies nor is given" in row["reason"]
-    macro = rows[rows["average"] == "macro"].iloc[0]
-    assert "f1 is the mean over 4 of 5 labels" in macro["reason"]
-    assert macro["f1"] == pytest.approx(rows["f1"].iloc[:4].mean())
+    assert NO_F1 in row["reason"]
 
 
 def test_a_row_by_subfield_is_that_of_its_cases_alone() -> None:
@@ -166,11 +160,11 @@ def test_planted_rates_are_recovered_within_their_intervals() -> None:
         errors = verdicts["dimension"].eq("errors") & verdicts["case_id"].isin(annotated)
         verdicts.loc[errors, "choice"] = texts
         rows = label_rows(benchmark, verdicts, resamples=100)
-        micro = rows[rows["average"] == "micro"].iloc[0]
+        row = rows[rows["label"].isna()].iloc[0]
         share = np.nanmean(truth)
         known = {"recall": 0.8, "precision": 0.8 * share / (0.8 * share + 0.2 * (1 - share))}
         for name, value in known.items():
-            held[name] += micro[f"{name}_low"] <= value <= micro[f"{name}_high"]
+            held[name] += row[f"{name}_low"] <= value <= row[f"{name}_high"]
     assert min(held.values()) >= 16, held
 
 
@@ -188,49 +182,45 @@ def text(places: str | None) -> str | None:
     return None if places is None else joined_labels([LABELS[int(i)] for i in places], LABELS)
 
 
-def averages(benchmark: Benchmark, verdicts: pd.DataFrame, **options: object) -> tuple[pd.Series, pd.Series]:
-    rows = label_rows(benchmark, verdicts, **{"resamples": 400, **options})
-    micro, macro = (rows[rows["average"] == name].iloc[0] for name in ("micro", "macro"))
-    return micro, macro
+def together(benchmark: Benchmark, verdicts: pd.DataFrame) -> pd.Series:
+    """The row of all labels together."""
+    rows = label_rows(benchmark, verdicts, resamples=400)
+    return rows[rows["label"].isna()].iloc[0]
 
 
-def test_micro_intervals_count_every_decision_and_clusters() -> None:
+def test_intervals_of_all_labels_count_every_decision_and_clusters() -> None:
     """Sixty times a label applies, of which 45 are found: Wilson's interval is [.628, .842] where no case has two."""
     found = np.arange(60) % 4 > 0
     votes = [[str(i % 3)] for i in range(60)]
     said = [str(i % 3) if found[i] else "" for i in range(60)]
-    micro, _ = averages(*small(votes, said))
-    assert micro["recall"] == 0.75
-    assert micro[["recall_low", "recall_high"]].tolist() == pytest.approx([0.628, 0.842], abs=0.025)
-    copies, _ = averages(*small(votes * 4, said * 4, cluster=[f"s{i}" for i in range(60)] * 4))
+    row = together(*small(votes, said))
+    assert row["recall"] == 0.75
+    assert row[["recall_low", "recall_high"]].tolist() == pytest.approx([0.628, 0.842], abs=0.025)
+    copies = together(*small(votes * 4, said * 4, cluster=[f"s{i}" for i in range(60)] * 4))
     assert copies[["recall_low", "recall_high"]].tolist() == pytest.approx([0.628, 0.842], abs=0.03)
     assert copies["n_clusters"] == 60
 
 
-def test_macro_averages_are_over_the_same_labels_in_every_resample() -> None:
-    """The label 1 applies to one case of 12 alone, and is missing from (11/12)^12 = 35% of resamples."""
-    votes = [["01"]] + [["0"]] * 11
-    said = ["01", *["0" if i % 2 else "" for i in range(11)]]
-    _, macro = averages(*small(votes, said))
-    assert macro["recall"] == pytest.approx(((1 + 5) / 12 + 1) / 2)
-    assert macro["recall_low"] > 0.5, "a resample without the label is not one in which only the other counts"
-    rare = [[str(i)] for i in range(5)] + [["0"]] * 7
-    _, macro = averages(*small(rare, [vote[0] for vote in rare[:-1]] + [""]))
-    assert macro[["recall_low", "recall_high"]].isna().all()
-    assert f"no interval of precision, recall, f1: {RARE}" in macro["reason"]
+def test_a_null_interval_has_its_reason() -> None:
+    row = together(*small([["0"]] * 10, ["0", ""] * 5, cluster=["same"] * 10))
+    assert row["recall"] == 0.5
+    assert row[["recall_low", "recall_high"]].isna().all()
+    assert f"no interval of precision, recall, f1: {ONE_CLUSTER}" in row["reason"]
+    rows = label_rows(*small([["0"]] + [[""]] * 9, ["0"] * 9 + [""]), resamples=100)
+    assert rows[["recall", "recall_low"]].iloc[0].isna().tolist() == [False, True]
+    assert f"no interval of recall: {ALIKE}" in rows["reason"].iloc[0]
 
 
-def test_macro_intervals_are_null_with_a_reason_where_nothing_is_known() -> None:
-    perfect = small([["0"], ["1"]] * 10, ["0", "1"] * 10)
-    _, macro = averages(*perfect)
-    assert macro["f1"] == 1
-    assert macro[["f1_low", "f1_high"]].isna().all()
-    assert ALIKE in macro["reason"]
-    one = small([["0"]] * 10, ["0", ""] * 5, cluster=["same"] * 10)
-    for row in averages(*one):
-        assert row["recall"] == 0.5
-        assert row[["recall_low", "recall_high"]].isna().all()
-        assert f"no interval of precision, recall, f1: {ONE_CLUSTER}" in row["reason"]
+def test_the_best_judge_of_labels_is_named_where_another_differs_significantly() -> None:
+    benchmark, verdicts = drawn()
+    rng = np.random.default_rng(0)
+    shuffled = verdicts.assign(
+        judge="k", choice=rng.permutation(verdicts["choice"].where(verdicts["dimension"] == "errors"))
+    )
+    shuffled = shuffled[verdicts["dimension"] == "errors"].dropna(subset="choice")
+    rows = label_rows(benchmark, pd.concat([verdicts, shuffled]), resamples=100)
+    assert rows[rows["label"].isna()].set_index("judge")["with_best"].to_dict() == {"j": True, "k": False}
+    assert "j has the highest F1 of labels" in TABLES["ratings"].says(rows)
 
 
 def test_an_even_split_is_undecided() -> None:
@@ -239,7 +229,16 @@ def test_an_even_split_is_undecided() -> None:
     assert (first["n"], first["n_undecided"], first["n_excluded"], first["n_positive"]) == (3, 1, 1, 2)
     assert first["precision"] == pytest.approx(2 / 3)
     assert (second["n"], second["n_undecided"], second["n_positive"]) == (3, 1, 0)
-    assert rows.loc[rows["average"] == "micro", ["n", "n_undecided"]].to_numpy().tolist() == [[4, 2]]
+    assert rows.loc[rows["label"].isna(), ["n", "n_undecided"]].to_numpy().tolist() == [[4, 2]]
+
+
+def test_without_annotations_rows_are_null_with_a_reason() -> None:
+    benchmark, verdicts = drawn(20)
+    rows = analyze(replace(benchmark, annotations=benchmark.annotations.head(0)), verdicts, "ratings", resamples=40)
+    assert rows["part"].tolist() == ["rating", *["label"] * (len(LABELS) + 1)]
+    assert (rows["n"] == 0).all()
+    assert rows[["mean_difference", "weighted_kappa", *MEASURES]].isna().all(axis=None)
+    assert rows["reason"].eq(NO_CASES).all()
 
 
 def test_a_judge_trained_on_every_case_keeps_its_rows() -> None:
@@ -248,7 +247,7 @@ def test_a_judge_trained_on_every_case_keeps_its_rows() -> None:
     seen = pd.DataFrame({"judge": "j", "case_id": benchmark.cases["case_id"]})
     rows = label_rows(benchmark, both, resamples=40, training=seen).groupby("judge")
     own, other = rows.get_group("j"), rows.get_group("k")
-    assert len(own) == len(other) == len(LABELS) + 2
+    assert len(own) == len(other) == len(LABELS) + 1
     assert (own["n_seen"] == 20).all()
     assert (own["n_excluded"] == 20).all()
     assert (other["n_seen"] == 0).all()

@@ -9,7 +9,7 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.analyze import analyze
-from mrb_lib.stats.tables.ratings import ALIKE
+from mrb_lib.stats.tables.ratings import NO_F1, NO_PRECISION, NO_RECALL
 from mrb_lib.tables.errors import InputError
 
 META = BenchmarkMeta(
@@ -96,16 +96,7 @@ def items_by_loop(gold: list[str | None], items: list[str], said: dict[int, list
             own = next((k for k, i in enumerate(places) if choices[i] in ("wrong", "poor")), None)
             right = own == first and all(choices[i] is not None for i in until)
             add(sums, "first_error_accuracy", places[0], right, 1)
-            add(sums, "error_item_accuracy", places[0], right, first is not None)
-            add(sums, "clean_item_accuracy", places[0], right and first is None, first is None)
-            if first is not None and own is not None:
-                add(sums, "first_error_distance", places[0], abs(own - first), 1)
-            else:
-                add(sums, "first_error_distance", places[0], 0, 0)
-    out = {name: ratio(each) for name, each in sums.items()}
-    out["error_item_accuracy"] = ratio([[p, n * d, d] for p, n, d in sums["error_item_accuracy"]])
-    a, b = out["error_item_accuracy"], out["clean_item_accuracy"]
-    return {**out, "first_error_f1": 2 * a * b / (a + b)}
+    return {name: ratio(each) for name, each in sums.items()}
 
 
 def add(sums: dict[str, list[list[float]]], name: str, place: int, numerator: float, denominator: float) -> None:
@@ -120,15 +111,16 @@ def ratio(rows: list[list[float]]) -> float:
 
 def test_planted_rates_are_recovered_within_their_intervals() -> None:
     """Of 40 draws, the truth lies within the 95% interval in 33 at least; fewer happen once in a thousand."""
-    held = dict.fromkeys(("recall", "precision", "step_accuracy", "clean_item_accuracy", "f1"), 0)
+    held = dict.fromkeys(("recall", "precision", "step_accuracy", "first_error_accuracy", "f1"), 0)
     hit, alarm, n_draws, lengths = 0.5, 0.3, 40, np.arange(3, 9)
-    clean = (0.8**lengths * (1 - alarm) ** lengths).sum() / (0.8**lengths).sum()
+    before = [(0.8 * (1 - alarm)) ** np.arange(length) for length in lengths]  # the steps before a first error
+    first = np.mean([(each * 0.2 * hit).sum() + each[-1] * 0.8 * (1 - alarm) for each in before])
     precision = 0.2 * hit / (0.2 * hit + 0.8 * alarm)
     truth = {
         "recall": hit,
         "precision": precision,
         "step_accuracy": 0.2 * hit + 0.8 * (1 - alarm),
-        "clean_item_accuracy": clean,
+        "first_error_accuracy": first,
         "f1": 2 * precision * hit / (precision + hit),
     }
     for seed in range(n_draws):
@@ -142,39 +134,11 @@ def test_planted_rates_are_recovered_within_their_intervals() -> None:
 def test_a_judge_without_errors_to_find_has_nulls_and_reasons() -> None:
     benchmark, verdicts = made(["right"] * 6, ["a", "a", "a", "b", "b", "b"], {0: ["right"] * 6})
     row = row_of(benchmark, verdicts)
-    assert row[["recall", "precision", "f1", "error_item_accuracy", "first_error_f1"]].isna().all()
+    assert row[["recall", "precision", "f1"]].isna().all()
     assert (row["step_accuracy"], row["first_error_accuracy"], row["n_items"]) == (1, 1, 2)
     assert row["step_accuracy_low"] < 1
-    for name in ("recall", "precision", "f1", "error_item_accuracy"):
-        assert f"{name} is undefined" in row["reason"]
-
-
-def test_no_interval_of_first_error_f1_is_without_width_or_from_one_cluster() -> None:
-    """Items a to d have an error, e to h none; whatever is found throughout is not certain to be found."""
-    labels = ["right", "wrong"] * 4 + ["right", "right"] * 4
-    items = [name for name in "abcdefgh" for _ in range(2)]
-    whole = row_of(*made(labels, items, {0: labels}))
-    assert whole["first_error_f1"] == 1
-    assert whole[["first_error_f1_low", "first_error_f1_high"]].isna().all()
-    assert f"no interval of first_error_f1, first_error_distance: {ALIKE}" in whole["reason"]
-    single = row_of(*made(labels[6:], items[6:], {0: ["right", "wrong", "right", "wrong", *labels[10:]]}))
-    assert single["n_error_items"] == 1
-    assert np.isfinite(single["first_error_f1"])
-    assert np.isnan(single["first_error_f1_low"])
-    assert f"error_item_accuracy, first_error_f1, first_error_distance: {ALIKE}" in single["reason"]
-
-
-def test_first_error_f1_of_few_items_is_covered() -> None:
-    """Of 60 draws of 14 items, the interval holds the truth in 57 at least; percentiles alone hold it in 55."""
-    held = 0
-    for seed in range(60):
-        rng = np.random.default_rng(seed)
-        right = rng.random(14) < 0.6
-        labels = ["wrong", "right"] * 7
-        said = [str(each) for each in np.where(right, labels, labels[::-1])]
-        row = row_of(*made(labels, [f"i{i}" for i in range(14)], {0: said}), resamples=400)
-        held += not row["first_error_f1_low"] > 0.6 and not row["first_error_f1_high"] < 0.6
-    assert held >= 57
+    for text in (NO_RECALL, NO_PRECISION, NO_F1):
+        assert text in row["reason"]
 
 
 def test_a_judge_trained_on_every_step_keeps_its_row() -> None:
@@ -192,8 +156,7 @@ def test_the_first_error_must_be_theirs_and_nothing_before_it_unanswered() -> No
     said = ["right", "poor", "wrong", "wrong", "wrong", "right", None, "wrong", "right", "right", "wrong", None]
     row = row_of(*made(labels, items, {0: said}), resamples=100)
     assert row["first_error_accuracy"] == 0.5  # a and d; b is too early, c does not say what step 1 is
-    assert row["first_error_distance"] == 0.25
-    assert row["erroneous"] == "wrong, poor"
+    assert row["n_items"] == 4
 
 
 def test_without_acceptable_categories_the_lowest_is_erroneous() -> None:
@@ -201,7 +164,7 @@ def test_without_acceptable_categories_the_lowest_is_erroneous() -> None:
     benchmark, verdicts = made(labels, list("aabb"), {0: labels})
     plain = Benchmark(BenchmarkMeta(**{**vars(META), "acceptable": ()}), benchmark.cases, benchmark.annotations)
     row = row_of(plain, verdicts)
-    assert (row["erroneous"], row["n_positive"], row["n_error_items"]) == ("wrong", 1, 1)
+    assert (row["n_positive"], row["n_flagged"]) == (1, 1)
 
 
 def test_without_acceptable_categories_nominal_ones_are_refused() -> None:
@@ -209,11 +172,13 @@ def test_without_acceptable_categories_nominal_ones_are_refused() -> None:
     benchmark, verdicts = made(labels, list("aabb"), {0: labels})
     meta = BenchmarkMeta(**{**vars(META), "acceptable": (), "level": "nominal"})
     plain = Benchmark(meta, benchmark.cases, benchmark.annotations)
-    with pytest.raises(InputError, match=r"categories of the steps are nominal.*as acceptable in benchmark.toml.*\.$"):
+    with pytest.raises(
+        InputError, match=r"categories are nominal.*of steps without error as acceptable in benchmark.toml"
+    ):
         row_of(plain, verdicts)
-    assert row_of(plain, verdicts, level="ordinal")["erroneous"] == "wrong"
+    assert row_of(plain, verdicts, level="ordinal")["n_positive"] == 1
     named = Benchmark(BenchmarkMeta(**{**vars(META), "level": "nominal"}), benchmark.cases, benchmark.annotations)
-    assert row_of(named, verdicts)["erroneous"] == "wrong, poor"
+    assert row_of(named, verdicts)["n_positive"] == 2
 
 
 def test_intervals_rest_on_items_even_where_they_are_few() -> None:

@@ -15,11 +15,13 @@ from mrb_lib.benchmarks.votes import gold
 from mrb_lib.demo.ratings import RatingJudge
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.analyze import analyze
+from mrb_lib.stats.columns import ALIKE, NO_CASES
 from mrb_lib.stats.tables import ratings as ratings_table
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import category_numbers
 from tests.stats.rated import SCALE, benchmark, simulated, verdicts
 
+SAFETY = ("sensitivity", "specificity", "f1_unacceptable")
 JUDGES = (RatingJudge("good"), RatingJudge("strict", leniency=0.9), RatingJudge("turned", reversed=True))
 
 
@@ -74,7 +76,7 @@ def test_a_scale_used_upside_down_is_said_only_where_a_corrected_test_shows_it()
     assert ratings_table.UPSIDE_DOWN in str(reasons["turned"])
     assert reasons[["good", "strict"]].isna().all()
     assert rows.set_index("judge")["upside_down"].to_dict() == {"good": False, "strict": False, "turned": True}
-    assert ratings_table.sentence(rows).endswith("turned uses the scale upside down.")
+    assert ratings_table.sentence(rows).endswith("with the scale upside down: turned.")
     assert "upside down" not in ratings_table.sentence(rows.assign(upside_down=False))
 
 
@@ -120,7 +122,7 @@ def test_repeats_of_a_case_are_one_case() -> None:
     assert row["mean_difference"] == pytest.approx(((2 + 3 + 4) / 3 - 7 / 3 + 0) / 2)
     assert row["coverage"] == pytest.approx((1 + 2 / 3) / 2)
     assert np.isnan(row["sensitivity"])
-    assert ratings_table.NO_ACCEPTABLE in row["reason"]
+    assert ratings_table.ONE_SIDE in row["reason"]
 
 
 def test_numbers_are_read_on_the_interval_level_only() -> None:
@@ -192,7 +194,7 @@ def test_what_is_undefined_is_null_with_its_reason() -> None:
     nobody = analyze(made, verdicts({"j": [None, None, None]}), "ratings", resamples=50).iloc[0]
     assert (nobody["n"], nobody["coverage"]) == (0, 0)
     assert nobody[["exact", "mean_difference", "sensitivity"]].isna().all()
-    assert ratings_table.NO_CASES in nobody["reason"]
+    assert NO_CASES in nobody["reason"]
 
 
 def test_every_null_interval_is_told_with_its_column() -> None:
@@ -202,8 +204,8 @@ def test_every_null_interval_is_told_with_its_column() -> None:
     row = analyze(made, said, "ratings", resamples=100).iloc[0]
     assert (row["n_unacceptable"], row["sensitivity"]) == (1, 1)
     assert row[["sensitivity_low", "sensitivity_high"]].isna().all()
-    names = [name for name in ratings_table._UNDEFINED if np.isnan(row[f"{name}_low"])]
-    assert f"no interval of {', '.join(names)}: {ratings_table.ALIKE}" in row["reason"]
+    names = [name for name in SAFETY if np.isnan(row[f"{name}_low"])]
+    assert f"no interval of {', '.join(names)}: {ALIKE}" in row["reason"]
 
 
 def test_rows_are_by_subfield_and_the_best_judge_first() -> None:

@@ -7,13 +7,12 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.analyze import TABLES, analyze
-from mrb_lib.stats.tables.ratings import ALIKE
+from mrb_lib.stats.tables.ratings import NO_KAPPA, NONE_RIGHT
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.formats.rationales import CATEGORIES
 
@@ -59,12 +58,9 @@ def test_shares_are_those_counted_by_hand() -> None:
     table = analyze(SMALL, None, "ratings", resamples=50)
     j1 = row(table, judge="j1")
     assert (j1["marker"], j1["dimension"]) == ("annotators", "overall")
-    assert (j1["n_reasons"], j1["n"], j1["n_unscored"]) == (8, 7, 1)
-    assert (j1["n_right_verdicts"], j1["n_wrong_verdicts"]) == (4, 2)
+    assert (j1["n_reasons"], j1["n"], j1["n_excluded"], j1["n_right_verdicts"]) == (8, 7, 1, 4)
     assert j1[["share_right", "share_wrong", "share_irrelevant"]].tolist() == pytest.approx([3 / 7, 2 / 7, 2 / 7])
     assert j1["right_for_wrong_reason"] == 2 / 4
-    assert j1["wrong_for_right_reason"] == 1 / 2
-    assert j1["reason_gap"] == 0
     assert j1["right_for_wrong_reason_low"] < 0.5 < j1["right_for_wrong_reason_high"]
 
 
@@ -72,18 +68,14 @@ def test_what_is_undefined_is_null_with_its_reason() -> None:
     table = analyze(SMALL, None, "ratings", resamples=50)
     j2 = row(table, judge="j2")
     assert j2["right_for_wrong_reason"] == 1
-    assert np.isnan(j2["wrong_for_right_reason"])
-    assert np.isnan(j2["reason_gap"])
     assert np.isnan(j2["cohen_kappa"])
-    for words in (
-        "no marked reason is for a wrong verdict",
-        "reason_gap is undefined",
-        "cohen_kappa compares a second judge",
-    ):
-        assert words in j2["reason"]
+    assert NO_KAPPA in j2["reason"]
+    wrong = analyze(reasons({"j1": "00"}, "rw"), None, "ratings", resamples=50).iloc[0]
+    assert np.isnan(wrong["right_for_wrong_reason"])
+    assert NONE_RIGHT in wrong["reason"]
     nobody = analyze(reasons({"j1": "10"}, "--"), None, "ratings", resamples=50).iloc[0]
     assert (nobody["n_reasons"], nobody["n"]) == (2, 0)
-    assert nobody.filter(regex="share_|right_for|wrong_for|gap|kappa").isna().all()
+    assert nobody.filter(regex="share_|right_for|kappa").isna().all()
     assert "none of these reasons" in nobody["reason"]
 
 
@@ -104,7 +96,7 @@ def test_without_people_the_second_judge_stands_alone() -> None:
     bench = reasons({"j1": "10"}, "--")
     table = analyze(bench, second("rw"), "ratings", resamples=50)
     assert table["marker"].tolist() == ["second"]
-    assert "the annotators marked none" in table["reason"].iloc[0]
+    assert NO_KAPPA in table["reason"].iloc[0]
 
 
 def test_repeats_of_a_second_judge_share_a_mark_out() -> None:
@@ -145,9 +137,10 @@ def planted(seed: int, n: int = 240) -> tuple[Benchmark, pd.DataFrame]:
 def test_planted_rates_lie_in_their_intervals() -> None:
     """The second judge gives the same mark in 28 of 30 reasons, where chance alone gives it in .496."""
     truth = {
-        "right_for_wrong_reason": 0.2, "wrong_for_right_reason": 0.4, "reason_gap": 0.4, "share_right": 0.68,
+        "right_for_wrong_reason": 0.2,
+        "share_right": 0.68,
         "cohen_kappa": (28 / 30 - 0.4955) / (1 - 0.4955),
-    }  # fmt: skip
+    }
     runs, inside = 60, dict.fromkeys(truth, 0)
     for seed in range(runs):
         table = analyze(*planted(seed), "ratings", resamples=200)
@@ -157,21 +150,6 @@ def test_planted_rates_lie_in_their_intervals() -> None:
             found = other if name == "cohen_kappa" else people
             inside[name] += bool(found[f"{name}_low"] <= value <= found[f"{name}_high"])
     assert all(0.87 * runs <= count <= runs for count in inside.values()), inside
-
-
-def test_a_gap_needs_both_sides_to_vary() -> None:
-    """Two right verdicts with right reasons, and a hundred wrong verdicts of which half have one."""
-    few = analyze(reasons({"j": "11" + "0" * 100}, "rr" + "rw" * 50), None, "ratings", resamples=200).iloc[0]
-    assert few["reason_gap"] == 0.5
-    assert few[["reason_gap_low", "reason_gap_high"]].isna().all()
-    assert f"no interval of reason_gap: {ALIKE}" in few["reason"]
-    one = analyze(reasons({"j": "1" + "0" * 99}, "r" + "rw" * 49 + "w"), None, "ratings", resamples=200).iloc[0]
-    assert f"reason_gap: {ALIKE}" in one["reason"]
-    nine = analyze(reasons({"j": "1" * 9 + "0" * 99}, "rrw" * 36), None, "ratings", resamples=0).iloc[0]
-    right, wrong = 2 / 9 / 8, 2 / 9 / 98
-    df = (right + wrong) ** 2 / (right**2 / 8 + wrong**2 / 98)
-    half = stats.t.ppf(0.975, df) * np.sqrt(right + wrong)
-    assert nine[["reason_gap_low", "reason_gap_high"]].tolist() == pytest.approx([-half, half], abs=1e-5)
 
 
 def test_intervals_rest_on_cases_not_on_reasons() -> None:
@@ -188,7 +166,7 @@ def test_the_sentence_names_who_is_right_for_wrong_reasons() -> None:
     said = TABLES["ratings"].says
     table = analyze(SMALL, second("r" * 10), "ratings", resamples=0)
     assert said(table) == (
-        "Overall, 100% [34, 100] of 2 right verdicts of j2 rest on a reason that the annotators marked wrong or "
+        "Overall, 100% [34, 100] of 2 right verdicts of j2 rest on a reason that annotators marked wrong or "
         "irrelevant, the highest share of 2 judges; whether they differ is not tested."
     )
     assert "nothing is known yet" in said(analyze(reasons({"j1": "10"}, "--"), None, "ratings", resamples=0))

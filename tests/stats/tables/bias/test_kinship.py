@@ -3,7 +3,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.bias.kinship import family_of, kinship
+from mrb_lib.stats.response_traits import family_of, kinship
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ def test_family(name: str, family: str | None) -> None:
 
 
 def is_own_or_family(judge: str, responder: str) -> tuple[bool, bool]:
-    kin = kinship([judge], pd.DataFrame({"model_a": [responder], "model_b": ["a stranger"]}))
-    return bool(kin.own[0, 0]), bool(kin.family[0, 0])
+    own, family = kinship([judge], pd.DataFrame({"model_a": [responder], "model_b": ["a stranger"]}))
+    return bool(own[0, 0]), bool(family[0, 0])
 
 
 def test_names_are_compared_without_their_spelling() -> None:
@@ -62,9 +62,10 @@ def test_sides() -> None:
             "model_b": ["Other-1B", "Other-1B", "gpt-5", "gpt-4o", "gpt-4o"],
         }
     )
-    found = kinship(["gpt-4o", "random"], cases)
-    assert found.own.tolist() == [[1, 0, 1, -1, -1], [0] * 5]
-    assert found.family.tolist() == [[0, 1, 0, 0, 0], [0] * 5]
-    both = kinship(["gpt-4o"], pd.DataFrame({"model_a": ["gpt-4o"], "model_b": ["GPT-4o"]}))
-    assert both.own.tolist() == [[0]]
-    assert not kinship(["gpt-4o"], pd.DataFrame({"case_id": ["c"]})).own.any()
+    own, family = kinship(["gpt-4o", "random"], cases)
+    assert own.tolist() == [[1, 0, 1, -1, -1], [0] * 5]
+    assert family.tolist() == [[0, 1, 0, 0, 0], [0] * 5]
+    both, _ = kinship(["gpt-4o"], pd.DataFrame({"model_a": ["gpt-4o"], "model_b": ["GPT-4o"]}))
+    assert both.tolist() == [[0]]
+    nobody, _ = kinship(["gpt-4o"], pd.DataFrame({"case_id": ["c"]}))
+    assert not nobody.any()

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from mrb_lib.stats.bias.logistic import COLLINEAR, ONE_CHOICE, SEPARATED, fit
 from mrb_lib.stats.estimation import sums_by
+from mrb_lib.stats.tables.bias import COLLINEAR, ONE_CHOICE, SEPARATED, fit
 
 N, JUDGES = 240, 4
 
@@ -33,7 +33,7 @@ def test_coefficients_and_what_clusters_move_equal_statsmodels(clustered: bool) 
         model = sm.GLM(y[row, kept], x[0, kept], family=sm.families.Binomial())
         kwds = {"groups": codes[kept], "use_correction": False}
         expected = model.fit(cov_type="cluster", cov_kwds=kwds, tol=1e-12)
-        assert found.coefficient[row] == pytest.approx(expected.params, abs=1e-8)
+        assert found.value[row] == pytest.approx(expected.params, abs=1e-8)
         error = np.sqrt((sums_by(codes, found.moves[row]) ** 2).sum(axis=0))
         assert error == pytest.approx(expected.bse, abs=1e-8)
         assert found.used[row].tolist() == kept.tolist()
@@ -46,7 +46,7 @@ def test_what_has_no_estimate_says_why() -> None:
     y[1] = x[0, :, 2] > 0
     y[2] = np.nan
     found = fit(columns_of(x), y)
-    assert found.flaw == [ONE_CHOICE, SEPARATED, ONE_CHOICE, ""]
-    assert np.isnan(found.coefficient[:3]).all()
+    assert found.flaw.tolist() == [ONE_CHOICE, SEPARATED, ONE_CHOICE, ""]
+    assert np.isnan(found.value[:3]).all()
     assert not found.moves[:3].any()
-    assert fit([*columns_of(x), x[:, :, 0]], y[3:]).flaw == [COLLINEAR]
+    assert fit([*columns_of(x), x[:, :, 0]], y[3:]).flaw.tolist() == [COLLINEAR]
