@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import numpy as np
 
@@ -35,48 +36,44 @@ def coefficients(labels: IntArray, values: FloatArray, level: str, used: BoolArr
     doi:10.1348/000711006X126600), the kappas means over pairs of raters of Cohen's (1960, 1968). Compared with
     `krippendorff`, statsmodels and irrCAC's published values.
     """
-    k, q, weights = len(values), int(used.sum()), (values[:, None] - values[None, :]) ** 2
+    k, q, apart = len(values), int(used.sum()), (values[:, None] - values) ** 2
     votes = (labels[..., None] == np.arange(k)).sum(axis=2).astype(np.float64)  # cases, m, K
     n = votes.sum(axis=-1)
-    paired, pairs = n >= 2, np.maximum(n * (n - 1), 1.0)
-    agreeing = np.where(paired, (votes * (votes - 1)).sum(axis=-1) / pairs, 0.0)
-    squares = np.einsum("cmk,kl,cml->cm", votes, weights, votes) / pairs * paired
-    shares = votes / np.maximum(n, 1.0)[..., None]
-    scalars = np.stack([paired, agreeing, squares], axis=-1).astype(np.float64)
-    base, counted = np.concatenate([scalars, shares], axis=-1), (n > 0).astype(np.float64)
+    shares = divide(votes, n[..., None])
 
-    def agreed(sums: np.ndarray) -> np.ndarray:
-        return divide(sums[..., 1], sums[..., 0])
+    def agreed(closeness: FloatArray) -> FloatArray:
+        """How close two labels of a case are, on average, and 1 where there are two."""
+        near = np.einsum("cmk,kl,cml->cm", votes, closeness, votes) - n
+        return np.stack([np.nan_to_num(divide(near, n * (n - 1))), n >= 2], axis=-1)
 
-    def beyond(scale: Callable[[np.ndarray], np.ndarray], observed: Callable[[np.ndarray], np.ndarray]) -> Quantity:
+    def beyond(closeness: FloatArray, chance: Callable[[np.ndarray], np.ndarray]) -> Quantity:
         def statistic(sums: np.ndarray) -> np.ndarray:
-            concentration = (divide(sums[..., 3:], sums[..., 3:].sum(axis=-1, keepdims=True)) ** 2).sum(axis=-1)
-            chance = scale(concentration)
-            return divide(observed(sums) - chance, 1 - chance)
+            share = divide(sums[..., 2:], sums[..., 2:].sum(axis=-1, keepdims=True))
+            expected = chance((share**2).sum(axis=-1))
+            return divide(divide(sums[..., 0], sums[..., 1]) - expected, 1 - expected)
 
-        return Quantity(base, statistic, counted)
+        adds = np.concatenate([agreed(closeness), np.nan_to_num(shares)], axis=-1)
+        return Quantity(adds, statistic, (n > 0).astype(np.float64))
+
+    def gwet(closeness: FloatArray) -> Quantity:
+        scale = closeness[np.ix_(used, used)].sum() / (q * (q - 1))
+        return beyond(closeness, lambda concentration: scale * (1 - concentration))
 
     def mean_kappa(distance: FloatArray) -> Callable[[IntArray], Quantity]:
         return lambda cases: kappa(labels[cases], distance)
 
+    same, reach = np.eye(k), float(np.ptp(values[used])) ** 2 if q > 1 else 0.0
     out: dict[str, Made] = {
-        "percent_agreement": Quantity(base[..., [1, 0]]),
-        "cohen_kappa": mean_kappa(1 - np.eye(k)),
-        "fleiss_kappa": beyond(lambda concentration: concentration, agreed),
+        "percent_agreement": Quantity(agreed(same)),
+        "cohen_kappa": mean_kappa(1 - same),
+        "fleiss_kappa": beyond(same, lambda concentration: concentration),
         "krippendorff_alpha": alpha(votes, values, level),
     }
     if q > 1:
-        out["gwet_ac1"] = beyond(lambda concentration: (1 - concentration) / (q - 1), agreed)
+        out["gwet_ac1"] = gwet(same)
     if level != "nominal":
-        out |= {"linear_kappa": mean_kappa(np.sqrt(weights)), "quadratic_kappa": mean_kappa(weights)}
-        among = values[used]
-        reach = float(np.ptp(among)) ** 2 if q > 1 else 0.0
-        if reach > 0:
-            near = (1 - (among[:, None] - among) ** 2 / reach).sum() / (q * (q - 1))
-            out["gwet_ac2"] = beyond(
-                lambda concentration: near * (1 - concentration),
-                lambda sums: 1 - divide(sums[..., 2], sums[..., 0]) / reach,
-            )
+        out |= {"linear_kappa": mean_kappa(np.sqrt(apart)), "quadratic_kappa": mean_kappa(apart)}
+        out |= {"gwet_ac2": gwet(1 - apart / reach)} if reach > 0 else {}
     if level == "interval":
         out |= {"icc_2_1": icc(labels, values, several=False), "icc_2_k": icc(labels, values, several=True)}
     return out
@@ -107,13 +104,14 @@ def kappa(labels: IntArray, distance: FloatArray) -> Quantity:
     return Quantity(adds.reshape(*labels.shape[:2], len(first) * (1 + 2 * k)), statistic)
 
 
-def prevalence_index(shares: FloatArray, q: int) -> float:
-    """Return how unevenly q categories are used, from their shares (K,): 0 evenly, 1 one category only.
+def prevalence_index(shares: FloatArray, q: int) -> FloatArray:
+    """Return how unevenly q categories are used, from their shares (..., K): 0 evenly, 1 one category only.
 
     With two categories it is the absolute difference of their shares, the prevalence index of Byrt, Bishop and Carlin
     (1993, doi:10.1016/0895-4356(93)90018-V); with more, the square root of (q sum p^2 - 1) / (q - 1).
     """
-    return float(np.sqrt(max((q * (shares**2).sum() - 1) / (q - 1), 0.0))) if q > 1 else np.nan
+    uneven = (q * (shares**2).sum(axis=-1) - 1) / (q - 1) if q > 1 else np.full(shares.shape[:-1], np.nan)
+    return np.asarray(np.sqrt(np.maximum(uneven, 0.0)))
 
 
 def bias_index(first: FloatArray, second: FloatArray, q: int) -> FloatArray:
@@ -146,7 +144,7 @@ def alpha(votes: FloatArray, values: FloatArray, level: str) -> Quantity:
     return Quantity(adds, statistic)
 
 
-def estimated_alpha(labels: IntArray, values: FloatArray, level: Level) -> float:
+def estimated_alpha(labels: IntArray, values: FloatArray, level: str) -> float:
     """Return Krippendorff's alpha by the package `krippendorff`; NaN below two paired cases or two labels that occur.
 
     Parameters
@@ -160,7 +158,7 @@ def estimated_alpha(labels: IntArray, values: FloatArray, level: Level) -> float
     paired = votes[votes.sum(axis=1) >= 2]
     if len(paired) < 2 or paired.any(axis=0).sum() < 2:
         return np.nan
-    return float(krippendorff.alpha(value_counts=paired, value_domain=values, level_of_measurement=level))
+    return float(krippendorff.alpha(value_counts=paired, value_domain=values, level_of_measurement=cast(Level, level)))
 
 
 def icc(labels: IntArray, values: FloatArray, several: bool) -> Quantity:
@@ -172,15 +170,9 @@ def icc(labels: IntArray, values: FloatArray, several: bool) -> Quantity:
     given = (labels >= 0) & ((labels >= 0).sum(axis=2, keepdims=True) >= 2)
     score, number = np.where(given, values[labels], 0.0), given.sum(axis=2)
     each = np.maximum(number, 1)
-    scalars = [
-        number,
-        number > 0,
-        (score**2).sum(axis=2),
-        score.sum(axis=2) ** 2 / each,
-        number**2,
-        (number > 0) / each,
-    ]
-    adds = np.concatenate([np.stack(scalars, axis=2), given, score], axis=2).astype(np.float64)
+    total, squares = score.sum(axis=2), (score**2).sum(axis=2)
+    scalars = np.stack([number, number > 0, squares, total**2 / each, number**2, (number > 0) / each], axis=2)
+    adds = np.concatenate([scalars, given, score], axis=2).astype(np.float64)
     raters = labels.shape[2]
 
     def statistic(sums: np.ndarray) -> np.ndarray:

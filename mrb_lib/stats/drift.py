@@ -50,47 +50,30 @@ def drift(answers: pd.DataFrame, cases: pd.DataFrame, *, categories: Sequence[st
     `agreement`: `tests/stats/test_drift.py`.
     """
     rows = answers.sort_values("created", kind="stable", ignore_index=True)
-    case, choice = (
-        code(rows["case_id"], list(cases["case_id"]), "case_id"),
-        code(rows["choice"], categories, "choice"),
-    )
-    annotator, names = pd.factorize(rows["annotator"], sort=True)
-    half = _halves(rows)
-    unit = pd.factorize(pd.MultiIndex.from_arrays([case, rows["dimension"]]))[0]
-    answered = pd.DataFrame({"unit": unit, "annotator": annotator, "half": half, "choice": choice})
-    both = answered.merge(answered[["unit", "annotator", "choice"]], on="unit", suffixes=("", "_other"))
-    both = both[both["annotator"] != both["annotator_other"]]
-    compared = both["choice"].eq(both["choice_other"]).groupby([both["annotator"], both["half"]])
-    decisive = rows["choice"] != TIE
-    counts = rows.assign(
-        annotator=annotator, half=half, decisive=decisive, tie=~decisive, a=rows["choice"] == "A",
-        shown_first=choice_to_shown(rows["order"], rows["choice"]) == FIRST,
-    ).groupby(["annotator", "half"])  # fmt: skip
-    out = pd.DataFrame(index=pd.MultiIndex.from_product([range(len(names)), range(2)], names=["annotator", "half"]))
-    out["n_cases"], out["n_answers"] = counts["case_id"].nunique(), counts.size()
-    out["n_decisive"], n_a, n_first = (counts[name].sum() for name in ("decisive", "a", "shown_first"))
-    out["share_a"], out["share_first"] = n_a / out["n_decisive"], n_first / out["n_decisive"]
-    out["share_tie"], out["n_compared"], out["agreement"] = counts["tie"].mean(), compared.size(), compared.mean()
-    numbers = ["n_cases", "n_answers", "n_decisive", "n_compared"]
-    out[numbers] = out[numbers].fillna(0).astype("int64")
-    out["reason"] = pd.Series(
-        [_reason(*row) for row in out[numbers].itertuples(index=False)], index=out.index, dtype="str"
-    )
-    out = out.reset_index()
-    return out.assign(annotator=names[out["annotator"]], half=out["half"].map(dict(enumerate(HALVES))))
-
-
-def _halves(rows: pd.DataFrame) -> np.ndarray:
-    """Return the half (0 or 1) of its annotator's cases that the case of each row is in; rows are in order of time."""
+    for name, known in (("case_id", list(cases["case_id"])), ("choice", categories)):
+        code(rows[name], known, name)
     firsts = rows.drop_duplicates(["annotator", "case_id"])[["annotator", "case_id"]]
     by_annotator = firsts.groupby("annotator")["case_id"]
     late = by_annotator.cumcount() >= (by_annotator.transform("size") + 1) // 2
-    placed = rows[["annotator", "case_id"]].merge(firsts.assign(half=late.astype("int64")), how="left")
-    return placed["half"].to_numpy(dtype=np.int64)
-
-
-def _reason(n_cases: int, n_answers: int, n_decisive: int, n_compared: int) -> str | None:
-    if not n_cases:
-        return NO_ANSWERS
-    reasons = [text for text, holds in ((NOTHING_DECISIVE, not n_decisive), (NOT_SHARED, not n_compared)) if holds]
-    return "; ".join(reasons) or None
+    rows = rows.merge(firsts.assign(half=np.where(late, *HALVES[::-1])), how="left")
+    decisive = rows["choice"] != TIE
+    rows = rows.assign(
+        share_tie=~decisive,
+        share_a=rows["choice"].eq("A").astype(float).where(decisive),
+        share_first=choice_to_shown(rows["order"], rows["choice"]).eq(FIRST).astype(float).where(decisive),
+    )
+    both = rows.merge(rows[["case_id", "dimension", "annotator", "choice"]], on=["case_id", "dimension"])
+    both = both[both["annotator_x"] != both["annotator_y"]].rename(columns={"annotator_x": "annotator"})
+    same = both["choice_x"].eq(both["choice_y"]).groupby([both["annotator"], both["half"]])
+    found = rows.groupby(["annotator", "half"])
+    index = pd.MultiIndex.from_product([sorted(rows["annotator"].unique()), HALVES], names=["annotator", "half"])
+    out = found[["share_a", "share_first", "share_tie"]].mean().reindex(index)
+    out = out.assign(n_cases=found["case_id"].nunique(), n_answers=found.size(), n_decisive=found["share_a"].count())
+    out["n_compared"], out["agreement"] = same.size(), same.mean()
+    numbers = ["n_cases", "n_answers", "n_decisive", "n_compared"]
+    out[numbers] = out[numbers].fillna(0).astype("int64")
+    silent, alone = out["n_decisive"].eq(0), out["n_compared"].eq(0)
+    texts = [NO_ANSWERS, f"{NOTHING_DECISIVE}; {NOT_SHARED}", NOTHING_DECISIVE, NOT_SHARED]
+    reason = np.select([out["n_cases"].eq(0), silent & alone, silent, alone], texts, "")
+    out["reason"] = pd.Series(reason, out.index, dtype="str").where(reason != "")
+    return out.reset_index()

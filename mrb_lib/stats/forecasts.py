@@ -8,6 +8,7 @@ gold, with the probability that the judge gave it, so that its confidence is fro
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
@@ -56,21 +57,26 @@ class Forecasts:
         of = values if counted is None else np.where(counted, values, 0.0)
         return Quantity(np.stack([self.total(of), self.total(counted)], axis=2))
 
+    @property
+    def is_high(self) -> BoolArray:
+        """Whether each confidence is .9 or more."""
+        return self.confidence >= HIGH_CONFIDENCE - 1e-12
+
     def cells(self) -> list[slice]:
         """Return where the forecasts of each cell are."""
         return [slice(a, b) for a, b in pairwise(np.searchsorted(self.cell, np.arange(self.shape[1] + 1)).tolist())]
 
 
-def is_forecast(verdicts: Verdicts, labels: IntArray) -> BoolArray:
-    """Return the verdicts with a probability, on cases whose gold label is A or B; of ratings, any label."""
+def forecasts(verdicts: Verdicts, labels: IntArray) -> tuple[Verdicts, FloatArray, Forecasts]:
+    """Return the verdicts that are forecasts, whether the event of each happened (1 or 0), and the forecasts.
+
+    They have a probability, and are on cases whose gold label is A or B; of ratings, any label.
+    """
     gold = verdicts.gold(labels)
-    return np.asarray(np.isfinite(verdicts.p_a) & (gold >= 0) & (gold != verdicts.tie))
-
-
-def outcomes(verdicts: Verdicts, labels: IntArray) -> FloatArray:
-    """Return 1 for each verdict where gold is A, else 0; of ratings, where gold is the category chosen."""
-    event = np.zeros_like(verdicts.choice) if verdicts.tie >= 0 else verdicts.choice
-    return np.asarray(verdicts.gold(labels) == event, dtype=np.float64)
+    kept = np.isfinite(verdicts.p_a) & (gold >= 0) & (gold != verdicts.tie)
+    own = verdicts.where(kept)
+    outcome = (gold[kept] == (0 if verdicts.tie >= 0 else own.choice)).astype(np.float64)
+    return own, outcome, of_probabilities(own, own.p_a, outcome)
 
 
 def of_probabilities(verdicts: Verdicts, p: FloatArray, outcome: FloatArray) -> Forecasts:
@@ -96,18 +102,25 @@ def folds(sampling: Sampling, seed: int) -> IntArray:
 
 def points(cells: pd.DataFrame, e: Estimate, name: str, low: str, high: str, **columns: Any) -> pd.DataFrame:
     """Return rows of a share over forecasts in each cell, with its interval; none for cells without a forecast."""
-    ends = proportion(e)
-    n = e.quantity.adds[..., 1].sum(axis=0)
-    found: dict[str, Any] = {
-        name: e.value,
-        low: ends.low,
-        high: ends.high,
-        "n_clusters": e.clusters,
-        "largest": e.largest,
-    }
-    rows: pd.DataFrame = cells.reset_index(drop=True).assign(n=n, **found, **columns)
-    kept: pd.DataFrame = rows[n > 0]
-    return kept
+    ends, n = proportion(e), e.quantity.adds[..., 1].sum(axis=0)
+    columns |= {name: e.value, low: ends.low, high: ends.high}
+    rows: pd.DataFrame = cells.assign(n=n, n_clusters=e.clusters, largest=e.largest, **columns)[n > 0]
+    return rows
+
+
+def reliability(f: Forecasts, cells: pd.DataFrame, sampling: Sampling) -> pd.DataFrame:
+    """Return the mean confidence and the accuracy of each cell in bins of confidence.
+
+    Returns
+    -------
+    `cells`, `n`, `bin`, `confidence`, `accuracy` with `low` and `high`, `n_clusters`
+    """
+    frames, bins = [], bin_of(f)
+    for i in range(BINS):
+        confidence = estimate(f.mean(f.confidence, bins == i), sampling).value
+        right = estimate(f.mean(f.correct, bins == i), sampling)
+        frames.append(points(cells, right, "accuracy", "low", "high", bin=i, confidence=confidence))
+    return pd.concat(frames, ignore_index=True)
 
 
 def risk_coverage(f: Forecasts, cells: pd.DataFrame, sampling: Sampling) -> pd.DataFrame:
@@ -133,3 +146,30 @@ def risk_coverage(f: Forecasts, cells: pd.DataFrame, sampling: Sampling) -> pd.D
         frames.append(points(cells, e, "risk", "risk_low", "risk_high", **columns))
     curve = pd.concat(frames, ignore_index=True).drop_duplicates(["cell", "n"])
     return curve.sort_values(["cell", "coverage"]).drop(columns="cell").reset_index(drop=True)
+
+
+def answers(verdicts: Verdicts) -> tuple[IntArray, FloatArray]:
+    """Return the answer to each case, as a code, and its confidence, both of shape (cases, cells).
+
+    The answer is the side that the mean probability over orders and repeats favours, a tie where it favours neither.
+    Of ratings it is the category that was chosen with the most probability over repeats, the lowest of equals; its
+    confidence is the mean over repeats, so that a judge that wavers is less sure. Confidences have twelve decimals, so
+    that .58 for A and .42 for A are equally sure; they are NaN where no verdict has a probability, and the answer -1.
+    """
+    v = verdicts.where(np.isfinite(verdicts.p_a))
+    kinds = [v.p_a] if v.tie >= 0 else [v.p_a * (v.choice == kind) for kind in range(len(v.categories))]
+    mass = np.stack([np.round(divide(v.total(each), v.total()), 12) for each in kinds])
+    if v.tie >= 0:
+        mass = np.round(np.concatenate([mass, 1 - mass]), 12)
+    answer = np.where((v.tie >= 0) & (mass[0] == 0.5), v.tie, mass.argmax(axis=0))
+    return np.where(np.isnan(mass[0]), -1, answer), mass.max(axis=0)
+
+
+def labelled(gold: pd.DataFrame, case_ids: pd.Series, dimensions: Sequence[str]) -> BoolArray:
+    """Return the cases with a row in `gold`, shape (cases, dimensions), in dimensions with any label.
+
+    A row without a choice is of a case on which annotators are split.
+    """
+    rows = gold.assign(there=1).pivot(index="case_id", columns="dimension", values="there")
+    there = rows.reindex(index=case_ids, columns=list(dimensions)).notna().to_numpy()
+    return np.asarray(there & np.isin(list(dimensions), gold.dropna(subset="choice")["dimension"].unique()))

@@ -10,16 +10,10 @@ import pandas as pd
 
 from mrb_lib.tables.errors import InputError
 
-MEASURES: Final = {
-    "alpha": "krippendorff_alpha",
-    "fleiss": "fleiss_kappa",
-    "kappa": "cohen_kappa",
-    "ac1": "gwet_ac1",
-}
+MEASURES: Final = {"alpha": "krippendorff_alpha", "fleiss": "fleiss_kappa", "kappa": "cohen_kappa", "ac1": "gwet_ac1"}
 REACHED, OUT_OF_REACH, OPEN, UNKNOWN = "reached", "out of reach", "open", "unknown"
-COLUMNS: Final = ("dimension", "measure", "target", "n_cases", "annotators_per_case", "value", "low", "high", "state",
-                  "reliability", "annotators_needed", "cases_more", "advice")  # fmt: skip
-_RULE = re.compile(r"\s*(\w+)\s*>=\s*([0-9.]+)\s*")
+COLUMNS: Final = ("dimension", "n_cases", "annotators_per_case", "value", "low", "high", "state", "reliability",
+                  "annotators_needed", "cases_more", "advice")  # fmt: skip
 _MOST_ANNOTATORS, _MOST_TIMES = 15, 20
 
 
@@ -38,16 +32,10 @@ def read_target(rule: str) -> Target:
     InputError
         It is not one.
     """
-    match = _RULE.fullmatch(rule)
-    try:
-        target = Target(match[1], float(match[2])) if match else Target("", -1)
-    except ValueError:
-        target = Target("", -1)
-    if target.measure not in MEASURES or not 0 < target.value < 1:
-        raise InputError(
-            f"until {rule!r}: write one of {', '.join(MEASURES)} with a value between 0 and 1: alpha>=0.6."
-        )
-    return target
+    match = re.fullmatch(rf"\s*({'|'.join(MEASURES)})\s*>=\s*(0?\.[0-9]+)\s*", rule)
+    if match is None or not float(match[2]):
+        raise InputError(f"until {rule!r}: write one of {', '.join(MEASURES)} and a value from 0 to 1: alpha>=0.6.")
+    return Target(match[1], float(match[2]))
 
 
 def until(estimates: pd.DataFrame, target: Target) -> pd.DataFrame:
@@ -73,19 +61,30 @@ def until(estimates: pd.DataFrame, target: Target) -> pd.DataFrame:
     exact for means of scores, and a guide for a majority. The width of an interval falls with the square root of the
     number of cases. Validated in `tests/stats/test_until.py`.
     """
-    name = MEASURES[target.measure]
-    rows = []
+    name, rows = MEASURES[target.measure], []
     numbers = estimates[[name, f"{name}_low", f"{name}_high", "annotators_per_case", "n_cases"]].to_numpy(dtype=float)
     for dimension, (value, low, high, k, n) in zip(estimates["dimension"], numbers.tolist(), strict=True):
-        known = value == value and low == low
-        state = UNKNOWN if not known else REACHED if low >= target.value else OUT_OF_REACH
-        state = OPEN if known and low < target.value <= high else state
         reliability = spearman_brown(value, k) if value > 0 and k == k else None
-        needed = annotators_for(value, target.value)
-        more = _cases_more(int(n), value, low, high, target.value) if state == OPEN else None
-        advice = _advice(state, target, needed, more, k, reliability)
-        rows.append((dimension, target.measure, target.value, int(n), k, value, low, high, state, reliability, needed,
-                     more, advice))  # fmt: skip
+        needed, more = annotators_for(value, target.value), None
+        if value != value or low != low:
+            state, advice = UNKNOWN, "not yet: two cases or more need two annotators, who use more than one label"
+        elif low >= target.value:
+            state, advice = REACHED, "stop: more annotators change nothing that was asked for"
+        elif high < target.value:
+            state, advice = OUT_OF_REACH, "more annotators do not raise it: ask more plainly, or train them together; "
+            if needed is None:
+                advice += "more annotators a case would not do either"
+            elif needed <= k:
+                advice += f"{k:.1f} annotators a case are already as reliable together ({reliability:.2f})"
+            else:
+                advice += f"{needed} annotators a case would be as reliable together"
+        else:
+            distance, half = abs(value - target.value), value - low if value >= target.value else high - value
+            if half**2 <= _MOST_TIMES * distance**2:  # the width falls with the square root of the number of cases
+                more = ceil(n * ((half / distance) ** 2 - 1) - 1e-6)
+            cases = "many more cases" if more is None else f"about {max(more, 1):,} more cases"
+            state, advice = OPEN, f"go on: {cases} with two annotators will tell"
+        rows.append((dimension, int(n), k, value, low, high, state, reliability, needed, more, advice))
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     return frame.astype({"reliability": "float64", "annotators_needed": "Int64", "cases_more": "Int64"})
 
@@ -101,30 +100,3 @@ def annotators_for(value: float, target: float) -> int | None:
         return None
     needed = 1 if value >= target else ceil(target * (1 - value) / (value * (1 - target)) - 1e-9)
     return needed if needed <= _MOST_ANNOTATORS else None
-
-
-def _cases_more(n: int, value: float, low: float, high: float, target: float) -> int | None:
-    """Return the cases to add until the interval leaves the target, if the estimate stays where it is."""
-    distance, half = abs(value - target), (value - low if value >= target else high - value)
-    times = (half / distance) ** 2 if distance > 0 else float("inf")
-    return ceil(n * (times - 1) - 1e-6) if times <= _MOST_TIMES else None
-
-
-def _advice(
-    state: str, target: Target, needed: int | None, more: int | None, k: float, reliability: float | None
-) -> str:
-    name = f"{target.measure} {target.value:g}"
-    if state == UNKNOWN:
-        return "not yet: two cases or more need two annotators, who use more than one label"
-    if state == REACHED:
-        return "stop: more annotators change nothing that was asked for"
-    if state == OPEN:
-        cases = "many more cases" if more is None else f"about {max(more, 1):,} more cases"
-        together = "" if reliability is None else f"; the labels of all {k:.1f} a case together have {reliability:.2f}"
-        return f"go on: {cases} with two annotators will tell whether it is {name}{together}"
-    together = (
-        "more annotators a case would not do either" if needed is None
-        else f"{k:.1f} annotators a case are already as reliable together ({reliability:.2f})" if needed <= k
-        else f"{needed} annotators a case would be as reliable together"
-    )  # fmt: skip
-    return f"more annotators do not raise it: say more plainly what is asked, or train them together; {together}"

@@ -398,7 +398,7 @@ def test_an_option_of_one_table_takes_a_number(mrb: Callable, tables: Path, tmp_
     for value in ("0.5", "1.9", "2", "-1"):
         refused = mrb(*switch, value)
         assert (refused.code, f"references {value}: must be 0 or 1" in refused.err) == (2, True)
-    refused = mrb("analyze", tmp_path / "b", "--table", "ceiling", "--null-disagrees", "3")
-    assert (refused.code, "null_disagrees 3: must be 0 or 1" in refused.err) == (2, True)
+    refused = mrb("analyze", tmp_path / "b", "--table", "agreement", "--pairwise", "3")
+    assert (refused.code, "pairwise 3: must be 0 or 1" in refused.err) == (2, True)
     unread = mrb("analyze", tmp_path / "b", "--margin", "0.1")
     assert "--margin changes nothing: table accuracy does not read it" in unread.err

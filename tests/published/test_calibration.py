@@ -9,7 +9,7 @@ from scipy import special, stats
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
-from mrb_lib.stats.promises import risk_p
+from mrb_lib.stats.tables.selective import risk_p
 from tests.stats.small_tables import calibration
 
 

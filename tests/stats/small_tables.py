@@ -229,13 +229,12 @@ def alternative_annotator(
     epsilon: float = 0.15,
     correction: str = "by",
 ) -> pd.DataFrame:
-    """The alternative annotator test of judges with one label a case, of any categories; a null agrees with nobody."""
+    """The alternative annotator test of judges with one label a case, of any categories."""
     verdicts = labels.assign(order="AB", repeat=0, probe=NO_PROBE)
     task = "preference" if set(categories) <= set(CHOICES) else "rating"
     meta = BenchmarkMeta("labels", "general", ("overall",), tuple(categories), level, task)
     options = {"correction": correction, "resamples": resamples, "policy": "official", "cluster": "case_id"}
-    own = {"epsilon": epsilon, "null_disagrees": 1}
-    table = rows_of("ceiling", cases, verdicts, None, annotations, own=own, meta=meta, **options)
+    table = rows_of("ceiling", cases, verdicts, None, annotations, own={"epsilon": epsilon}, meta=meta, **options)
     return table[table["part"].str.startswith("alt_test")].reset_index(drop=True)
 
 
@@ -245,11 +244,10 @@ def ceiling(
     cases: pd.DataFrame,
     *,
     epsilon: float = 0.2,
-    null_disagrees: float = 0,
     **options: Any,
 ) -> pd.DataFrame:
     """The table `ceiling` of frames, or of verdicts in an array."""
-    own = {"epsilon": epsilon, "null_disagrees": null_disagrees}
+    own = {"epsilon": epsilon}
     if not isinstance(verdicts, Panel):
         return rows_of("ceiling", cases, verdicts, None, annotations, own=own, **options)
     analysis = Analysis.from_frames(cases, annotations=annotations, **options)

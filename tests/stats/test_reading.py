@@ -104,15 +104,15 @@ def test_bias_names_the_judge_with_the_largest_significant_pull_and_its_directio
 
 def test_calibration_points_at_no_judge_where_none_is_too_sure() -> None:
     table = rows(
-        {"judge": "a", "overconfidence": 0.1, "p_adjusted": 0.01, "mean_confidence": 0.9, "accuracy": 0.8},
-        {"judge": "b", "overconfidence": 0.2, "p_adjusted": 0.09, "mean_confidence": 0.9, "accuracy": 0.7},
-        {"judge": "c", "overconfidence": -0.1, "p_adjusted": 0.01, "mean_confidence": 0.7, "accuracy": 0.8},
+        {"judge": "a", "overconfidence": 0.1, "p_adjusted": 0.01, "accuracy": 0.8},
+        {"judge": "b", "overconfidence": 0.2, "p_adjusted": 0.09, "accuracy": 0.7},
+        {"judge": "c", "overconfidence": -0.1, "p_adjusted": 0.01, "accuracy": 0.8},
         part="summary", dimension="overall", subfield=None, overconfidence_low=0.05, overconfidence_high=0.4,
     )  # fmt: skip
     said = TABLES["calibration"].says
     assert said(table) == (
-        "Overall, 1 of 3 judges is significantly overconfident. a states a mean confidence of 90% and is right in 80%, "
-        "10 points less (95% interval 5 to 40)."
+        "Overall, 1 of 3 judges is significantly overconfident. a is right in 80%, and its mean confidence is 10 "
+        "points higher (95% interval 5 to 40)."
     )
     assert said(table.tail(2)) == "Overall, cannot tell whether any judge is overconfident (2 tested)."
 
@@ -281,7 +281,7 @@ def test_ceiling_says_how_many_judges_differ_significantly_and_for_how_many_nobo
     table = rows(human, *({"part": "judge", **judge} for judge in judges), **common)
     assert said(table).startswith(
         "Overall, an average annotator has an accuracy of 90% (95% interval 88 to 92) against the majority of the "
-        "others. Of 3 judges, 2 are significantly below that level, and for 1 we cannot tell. This compares "
+        "others. Of 3 judges, 2 are significantly below and 0 above that level, and for 1 we cannot tell. This "
     )
     only = said(table.drop(index=[1, 3]))
     assert "The only judge, b, is at -20 points [-23, -17] from that level, significantly below." in only

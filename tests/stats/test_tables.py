@@ -203,6 +203,7 @@ def test_other_tables_need_none(table: str) -> None:
         ({"table": "significance", "margin": -0.1}, "margin -0.1: must be at least 0 and below 1"),
         ({"margin": 0.1}, "table accuracy: has no option 'margin'; its options are references"),
         ({"table": "selective", "target": 1.5}, "target 1.5: must be at least 0 and below 1"),
+        ({"table": "ceiling", "epsilon": 1.0}, "epsilon 1: must be at least 0 and below 1"),
         ({"seed": -1}, "seed -1: must not be negative"),
         ({"cluster": "patient"}, "cluster 'patient': the cases have no such column"),
         ({"probe": "blank"}, "no verdict is of probe 'blank'; use one of none"),

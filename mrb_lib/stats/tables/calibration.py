@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -11,40 +10,26 @@ from scipy.stats import rankdata
 
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.calibration_error import debiased, expected_error, true_error
+from mrb_lib.stats.calibration_error import debiased, expected_error, log_odds, recalibrated, temperature, true_error
 from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, corrected, t_test
 from mrb_lib.stats.estimation import FloatArray, IntArray, Quantity, by_influence, estimate
-from mrb_lib.stats.forecasts import (
-    BINS,
-    HIGH_CONFIDENCE,
-    Forecasts,
-    bin_of,
-    folds,
-    is_forecast,
-    of_probabilities,
-    outcomes,
-    points,
-    risk_coverage,
-)
+from mrb_lib.stats.forecasts import Forecasts, folds, forecasts, of_probabilities, reliability, risk_coverage
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
-from mrb_lib.stats.temperature import log_odds, recalibrated, temperature
 from mrb_lib.stats.verdicts import Verdicts
-from mrb_lib.tables.schema import CHOICES
 
 SUMMARY, BIN, RISK, SHIFT = "summary", "bin", "risk_coverage", "shift"
 NO_PROBABILITIES = "the judge gives no probabilities"
-NO_FORECAST = "no verdict with a probability is on a case whose gold label is A or B"
-NO_LABEL = "no verdict with a probability is on a case with a gold label"
+NO_FORECAST = "no verdict with a probability is on a case with a decisive gold label"
 NOT_SHARED = "no forecast exists under both probes"
 INFINITE = "log_loss is infinite: the gold label was given probability 0"
 ONE_OUTCOME = "auroc is undefined: every gold label (or, of ratings, every verdict) is right, or every one is wrong"
 NONE_HIGH = "wrong_at_high_confidence is undefined: no confidence reaches .9"
-NO_TEMPERATURE = "temperature has no best value, its interval has no upper end, or verdicts are ratings"
+NOT_BEST = "temperature has no best value, its interval has no upper end, or verdicts are ratings"
 NOT_RECALIBRATED = "not recalibrated: temperature has no best value without some fold, or verdicts are ratings"
-_GUO: Final = "Guo et al. 2017, arXiv 1706.04599"
-_ROUNDING: Final = 1e-12
+_GUO, _AUC = "Guo et al. 2017, arXiv 1706.04599", "DeLong et al. 1988, doi:10.2307/2531595"
+_OWN: Final = (SUMMARY,)
 
 
 def too_sure(rows: pd.DataFrame) -> str:
@@ -59,8 +44,8 @@ def too_sure(rows: pd.DataFrame) -> str:
     ends = interval(most["overconfidence_low"], most["overconfidence_high"])
     return (
         f"{where}, {len(sure)} of {len(known)} judges {'is' if len(sure) == 1 else 'are'} significantly overconfident. "
-        f"{most['judge']} states a mean confidence of {most['mean_confidence']:.0%} and is right in "
-        f"{most['accuracy']:.0%}, {100 * most['overconfidence']:.0f} points less{ends}."
+        f"{most['judge']} is right in {most['accuracy']:.0%}, and its mean confidence is "
+        f"{100 * most['overconfidence']:.0f} points higher{ends}."
     )
 
 
@@ -73,41 +58,19 @@ def too_sure(rows: pd.DataFrame) -> str:
         Column("n", "forecasts: verdicts with a probability on cases with a decisive label", "count"),
         Column("n_cases", "cases of these forecasts", "cases"),
         Column("n_excluded", "verdicts of the judge that are not forecasts", "count"),
-        Column("n_no_gold", "excluded verdicts on cases without a label", "count"),
-        Column("n_gold_tie", "excluded verdicts on cases whose label is a tie", "count"),
-        Column("n_no_probability", "excluded verdicts without a probability", "count"),
-        shared("n_seen"),
-        Column("n_contradicting", "forecasts whose verdict chose the less probable side", "count"),
-        Column("n_censored", "forecasts that are a bound: the server listed the likelier letter alone", "count"),
-        shared("clusters"),
+        shared("n_seen", "clusters"),
         Column("accuracy", "share of forecasts that favour the gold label", "share 0-1", "", ("low", "high")),
-        Column("mean_confidence", "mean probability of the favoured side", "share 0-1"),
         estimated("overconfidence", "mean confidence minus accuracy; above 0: too sure", "difference"),
         shared("tests"),
         estimated("ece", "mean gap of confidence and accuracy in 10 equal bins; biased upwards", source=_GUO),
         Column("ece_debiased", "ece minus what chance adds", "share 0-1", "Kumar et al. 2019, arXiv 1909.10155"),
         estimated("brier", "mean squared error of the probability of A; lower is better", source="Brier 1950"),
-        estimated(
-            "log_loss", "mean negative logarithm of the gold label's probability; lower is better", "number", "",
-            INFINITE, (SUMMARY,),
-        ),
-        estimated(
-            "auroc", "probability that a forecast with gold A is higher than one with gold B", "share 0-1",
-            "DeLong et al. 1988", ONE_OUTCOME, (SUMMARY,),
-        ),
-        estimated(
-            "wrong_at_high_confidence", "share wrong of forecasts of confidence .9 or more", "share 0-1", "",
-            NONE_HIGH, (SUMMARY,),
-        ),
+        estimated("log_loss", "mean negative log probability of gold; lower is better", "number", "", INFINITE, _OWN),
+        estimated("auroc", "chance that gold A has a higher forecast than B", "share 0-1", _AUC, ONE_OUTCOME, _OWN),
+        estimated("wrong_at_high_confidence", "share wrong of forecasts of .9 or more", null=NONE_HIGH, parts=_OWN),
         Column("n_high_confidence", "forecasts of confidence .9 or more", "count"),
-        estimated(
-            "temperature", "number dividing the log odds to recalibrate them; above 1: too sure", "number", _GUO,
-            NO_TEMPERATURE, (SUMMARY,),
-        ),
-        estimated(
-            "ece_temperature", "ece after temperature scaling across folds", "share 0-1", _GUO, NOT_RECALIBRATED,
-            (SUMMARY,),
-        ),
+        estimated("temperature", "divides log odds to recalibrate; above 1: too sure", "number", _GUO, NOT_BEST, _OWN),
+        estimated("ece_temperature", "ece after scaling across folds", "share 0-1", _GUO, NOT_RECALIBRATED, _OWN),
         estimated("brier_temperature", "brier after temperature scaling across folds"),
         Column("bin", "number of the bin, by confidence", "count"),
         Column("confidence", "mean confidence in the bin", "share 0-1"),
@@ -120,10 +83,10 @@ def too_sure(rows: pd.DataFrame) -> str:
     sentence=too_sure,
     headline=("overconfidence", "p_adjusted"),
     uses=("by", "dimension", "gold", "cluster", "seed", "correction", "family"),
-    reads=("p_a", "p_a_bound"),
+    reads=("p_a",),
     why_no_ratings="",
     nothing="no judge gives a probability on a case with a decisive gold label",
-)  # fmt: skip
+)
 def calibration(analysis: Analysis) -> pd.DataFrame:
     """Compare the probabilities of judges with gold labels.
 
@@ -137,109 +100,73 @@ def calibration(analysis: Analysis) -> pd.DataFrame:
     maps are fitted to a whole dimension, `temperature` to the forecasts of the row. The interval of the area under the
     ROC curve is that of placements. Coverage: tests/simulation/test_calibration.py.
     """
-    v, labels, sampling = analysis.verdicts, analysis.labels, analysis.sampling
-    kept = is_forecast(v, labels)
-    if not kept.any():
+    own, outcome, f = forecasts(analysis.verdicts, analysis.labels)
+    if not len(f.case):
         return pd.DataFrame()
-    own = v.where(kept)
-    outcome = outcomes(own, labels)
-    f = of_probabilities(own, own.p_a, outcome)
-    cells = v.cells[["judge", "dimension"]]
-    frames = [_summary(analysis, own, f, outcome)]
-    bins = bin_of(f)
-    for i in range(BINS):
-        means = estimate(f.mean(f.confidence, bins == i), sampling).value
-        right = estimate(f.mean(f.correct, bins == i), sampling)
-        frames.append(points(cells, right, "accuracy", "low", "high", part=BIN, bin=i, confidence=means))
-    frames.append(risk_coverage(f, cells, sampling).assign(part=RISK))
-    frames += [_shift(analysis, own, f, probe) for probe in analysis.probes if probe != analysis.probe]
-    return pd.concat(frames, ignore_index=True)
+    of_whole = f, own.cells[["judge", "dimension"]], analysis.sampling
+    bins, curve = reliability(*of_whole).assign(part=BIN), risk_coverage(*of_whole).assign(part=RISK)
+    shifts = [_shift(analysis, own, f, probe) for probe in analysis.probes if probe != analysis.probe]
+    return pd.concat([_summary(analysis, own, outcome, f), bins, curve, *shifts], ignore_index=True)
 
 
-def _summary(analysis: Analysis, own: Verdicts, f: Forecasts, outcome: FloatArray) -> pd.DataFrame:
+def _summary(analysis: Analysis, own: Verdicts, outcome: FloatArray, f: Forecasts) -> pd.DataFrame:
     """Return one row per judge, dimension and group of cases."""
-    p, high, of_choice = own.p_a, f.confidence >= HIGH_CONFIDENCE - _ROUNDING, own.tie < 0
-    least = -1.0 if of_choice else -0.5
+    v, parts, p = analysis.verdicts, analysis.parts, own.p_a
+    is_rating = v.tie < 0
+    least = -1.0 if is_rating else -0.5
     stated = np.where(outcome == 1, p, 1 - p)
     loss = -np.log(stated, out=np.full(len(p), -np.inf), where=stated > 0)
     odds = log_odds(p)
-    towards = np.full(len(p), np.nan) if of_choice else np.where(outcome == 1, odds, -odds)
-    fold = folds(analysis.sampling, analysis.seed)
-    after = towards if of_choice else recalibrated(f, odds, towards, fold)
+    towards = np.full(len(p), np.nan) if is_rating else np.where(outcome == 1, odds, -odds)
+    after = towards if is_rating else recalibrated(f, odds, towards, folds(analysis.sampling, analysis.seed))
     usable = np.isfinite(after)
     better = of_probabilities(own.where(usable), after[usable], outcome[usable])
     measures = {
         "accuracy": Measure(f.mean(f.correct), intervals.proportion),
-        "mean_confidence": Measure(f.mean(f.confidence)),
         "overconfidence": Measure(f.mean(f.confidence - f.correct), lambda e: intervals.t(e, least)),
         "ece": Measure(expected_error(f), true_error),
         "brier": Measure(f.mean((p - outcome) ** 2), intervals.on_log_odds),
         "log_loss": Measure(f.mean(np.where(np.isinf(loss), 0.0, loss)), intervals.on_log),
         "auroc": Measure(lambda cases: _area(f, p, outcome, cases, analysis.sampling.codes), intervals.on_log_odds),
-        "wrong_at_high_confidence": Measure(f.mean(1 - f.correct, high), intervals.proportion),
+        "wrong_at_high_confidence": Measure(f.mean(1 - f.correct, f.is_high), intervals.proportion),
         "temperature": Measure(lambda cases: temperature(f, np.nan_to_num(towards), cases), intervals.on_log),
         "ece_temperature": Measure(expected_error(better), true_error),
-        "brier_temperature": Measure(
-            better.mean((after[usable] - outcome[usable]) ** 2), intervals.on_log_odds
-        ),
-    }  # fmt: skip
-    v, parts = analysis.verdicts, analysis.parts
-    rows, made = grid(analysis, v.cells[["judge", "dimension"]], measures, v.seen)
-    gold = v.gold(analysis.labels)
-    has_gold, has_p = gold >= 0, np.isfinite(v.p_a)
-    is_tie = has_gold & (gold == v.tie)
-    against = np.where(own.choice == CHOICES.index("A"), p < 0.5, (own.choice == CHOICES.index("B")) & (p > 0.5))
-    counts = {
-        "n": f.total(),
-        "n_no_gold": v.total(~has_gold),
-        "n_gold_tie": v.total(is_tie),
-        "n_no_probability": v.total(has_gold & ~is_tie & ~has_p),
-        "n_contradicting": own.total(against & (not of_choice)),
-        "n_censored": own.total(own.is_bound),
-        "n_high_confidence": f.total(high),
-        "infinite": f.total(np.isinf(loss)),
+        "brier_temperature": Measure(better.mean((after - outcome)[usable] ** 2), intervals.on_log_odds),
     }
+    rows, made = grid(analysis, v.cells[["judge", "dimension"]], measures, v.seen)
     rows = rows.rename(columns={"n": "n_cases"})
+    counts = {"n": f.total(), "n_excluded": v.total() - f.total()}
+    counts |= {"n_high_confidence": f.total(f.is_high), "infinite": f.total(np.isinf(loss))}
     for name, each in counts.items():
         rows[name] = np.concatenate([each[part.cases].sum(axis=0) for part in parts])
-    rows["n_excluded"] = rows[["n_no_gold", "n_gold_tie", "n_no_probability"]].sum(axis=1)
-    for end in ("", "_low", "_high"):
-        rows[f"log_loss{end}"] = rows[f"log_loss{end}"].mask(rows["infinite"] > 0)
-    heats = ["temperature", "temperature_low", "temperature_high"]
-    rows[heats] = rows[heats].mask(np.isinf(rows["temperature_high"]))
+    for name, unknown in (("log_loss", rows["infinite"] > 0), ("temperature", np.isinf(rows["temperature_high"]))):
+        rows.loc[unknown, [name, f"{name}_low", f"{name}_high"]] = np.nan
     rows["ece_debiased"] = np.concatenate([debiased(e) for e in made["ece"]])
-    silent = np.tile(~(v.total(has_p).sum(axis=0) > 0), len(parts))
-    rows["reason"] = np.select([silent, rows["n"] == 0], [NO_PROBABILITIES, NO_LABEL if of_choice else NO_FORECAST], "")
+    silent = np.tile(~(v.total(np.isfinite(v.p_a)).sum(axis=0) > 0), len(parts))
+    rows["reason"] = np.select([silent, rows["n"] == 0], [NO_PROBABILITIES, NO_FORECAST], "")
     rows["p_value"] = np.concatenate([t_test(e) for e in made["overconfidence"]])
     tested = corrected(rows.assign(difference=rows["overconfidence"], part=SUMMARY), analysis)
-    return tested[tested["subfield"].isna() | ~silent].drop(columns="difference")
+    return tested[tested["subfield"].isna() | ~silent]
 
 
 def _shift(analysis: Analysis, own: Verdicts, f: Forecasts, probe: str) -> pd.DataFrame:
     """Return what a probe adds to the overconfidence of each judge, over the forecasts that exist under both."""
-    other = analysis.of_probe(probe)
-    other = other.where(is_forecast(other, analysis.labels))
-    there = of_probabilities(other, other.p_a, outcomes(other, analysis.labels))
-    cells, names = analysis.verdicts.cells, ["judge", "dimension"]
-    place = other.cells[names].merge(cells[names].reset_index(names="cell"), how="left", on=names)["cell"]
+    other, _, there = forecasts(analysis.of_probe(probe), analysis.labels)
+    names = ["judge", "dimension"]
     sides = [
-        pd.DataFrame({"cell": cell, "case": each.case, "order": each.order, "repeat": each.repeat, "gap": gap})
-        for each, cell, gap in (
-            (own, own.cell, f.confidence - f.correct),
-            (other, place.to_numpy()[other.cell], there.confidence - there.correct),
-        )
+        of.cells[names].iloc[of.cell].assign(case=of.case, order=of.order, repeat=of.repeat, gap=gap)
+        for of, gap in ((own, f.confidence - f.correct), (other, there.confidence - there.correct))
     ]
-    both = sides[0].reset_index(names="position").merge(sides[1], on=["cell", "case", "order", "repeat"])
-    shared, change = np.zeros(len(own.case), dtype=bool), np.zeros(len(own.case))
-    shared[both["position"]], change[both["position"]] = True, both["gap_y"] - both["gap_x"]
+    both = sides[0].merge(sides[1], how="left", on=[*names, "case", "order", "repeat"])
+    change = (both["gap_y"] - both["gap_x"]).to_numpy()
+    e = estimate(f.mean(np.nan_to_num(change), np.isfinite(change)), analysis.sampling)
     widest = 2.0 if own.tie < 0 else 1.5
-    e = estimate(f.mean(change, shared), analysis.sampling)
     low, high, _ = intervals.t(e, -widest, widest)
-    n = f.total(shared).sum(axis=0)
-    rows = cells[names].assign(part=SHIFT, probe=probe, n=n, n_clusters=e.clusters, largest=e.largest)
+    n = f.total(np.isfinite(change)).sum(axis=0)
+    rows = own.cells[names].assign(part=SHIFT, probe=probe, n=n, n_clusters=e.clusters, largest=e.largest)
     rows = rows.assign(reason=np.where(n > 0, "", NOT_SHARED), overconfidence_difference=e.value)
     rows = rows.assign(overconfidence_difference_low=low, overconfidence_difference_high=high)
-    return rows[np.isin(np.arange(len(rows)), place)]
+    return rows.merge(other.cells[names])
 
 
 def _area(f: Forecasts, p: FloatArray, outcome: FloatArray, cases: IntArray, codes: IntArray) -> Quantity:
@@ -248,10 +175,9 @@ def _area(f: Forecasts, p: FloatArray, outcome: FloatArray, cases: IntArray, cod
     DeLong, DeLong and Clarke-Pearson 1988, doi:10.2307/2531595; by clusters Obuchowski 1997, doi:10.2307/2533958.
     """
     value, moves, counted = np.full(f.shape[1], np.nan), np.zeros(len(p)), np.zeros(len(p))
-    inside = np.flatnonzero(np.isin(f.case, cases))
-    ends = np.searchsorted(f.cell[inside], np.arange(f.shape[1] + 1)).tolist()
-    for cell, (start, end) in enumerate(pairwise(ends)):
-        own = inside[start:end]
+    inside = np.isin(f.case, cases)
+    for cell, of_cell in enumerate(f.cells()):
+        own = np.flatnonzero(inside[of_cell]) + of_cell.start
         up, rank = outcome[own] == 1, rankdata(p[own])
         if not 0 < up.sum() < len(own):
             continue

@@ -1,4 +1,11 @@
-"""Where may a judge answer alone? The confidence from which on it agrees with clinicians as often as promised."""
+"""Where may a judge answer alone? The confidence from which on it agrees with clinicians as often as promised.
+
+Thresholds of confidence are chosen so that a promise holds: with probability 1 - delta over the calibration cases,
+which are independent draws of the cases to come, the mean loss over the cases answered is at most alpha. Thresholds are
+tested from the strictest down until one fails, which spends delta once (Bauer 1991; Jung, Brahman and Choi 2025, arXiv
+2407.18370; Angelopoulos et al., "Learn then test", arXiv 2110.01052). A loss is from 0 to 1: whether an answer is
+wrong, or the share of annotators who disagree with it.
+"""
 
 from __future__ import annotations
 
@@ -6,34 +13,30 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy import special
 
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.annotators import encode_annotations, leave_one_out
-from mrb_lib.stats.answers import answers, labelled
 from mrb_lib.stats.columns import Column, Option, estimated, shared, table
-from mrb_lib.stats.estimation import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    Sampling,
-    divide,
-    estimate,
-    weighted_mean,
-)
-from mrb_lib.stats.forecasts import FOLDS, Forecasts, folds, risk_coverage
+from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, Sampling, divide, estimate, weighted_mean
+from mrb_lib.stats.forecasts import FOLDS, Forecasts, answers, folds, labelled, risk_coverage
 from mrb_lib.stats.phrases import human_level, main_dimension, main_rows, opening, percent
-from mrb_lib.stats.promises import GRID, GRID_OF_CHOICE, NONE, at_or_above, fixed_sequence, grid_place, upper_bound
 from mrb_lib.stats.tables.calibration import NO_PROBABILITIES
-from mrb_lib.tables.errors import InputError
 
 GUARANTEE, SUMMARY, CURVE, CLINICIAN = "guarantee", "summary", "curve", "clinician"
 DELTAS: Final = (0.05, 0.1)
-NO_ANSWER = "no case with a probability has a gold label, or a panel that is split over it"
-NO_CLINICIAN = "no case with a probability has an annotator's own label"
+_OWN: Final = (GUARANTEE,)
+NO_LABEL = "no case with a probability has a label of the reference"
 CANNOT = "cannot guarantee: no threshold passes"
 NOT_HELD_OUT = "no held-out case is answered"
 NO_HUMAN = "human level: too few annotators per case (three for the gold label, two for one clinician)"
+GRID: Final[FloatArray] = special.expit(np.linspace(0.0, 14.0, 141))
+GRID_OF_CHOICE: Final[FloatArray] = np.concatenate([[0.0], special.expit(np.linspace(-3.0, -0.1, 30)), GRID])
+"""The same from 0, for the probability of one of several categories."""
+NONE: Final = -1
+LEAST_COVERAGE: Final = 0.15
+_ROUNDING, _HALVINGS = 1e-9, 40
 
 
 def alone(rows: pd.DataFrame) -> str:
@@ -49,9 +52,6 @@ def alone(rows: pd.DataFrame) -> str:
     held = own[own["delta"].eq(level) & own["threshold"].notna() & (own["coverage"] > 0)]
     if held.empty:
         said = f"{where}, cannot promise {wanted} for any judge ({sure}), so none may answer alone."
-        human = main_rows(rows, part=SUMMARY, reference=own["reference"].iloc[0]).dropna(subset="human_level")
-        if len(human):
-            said += f" One annotator agrees with the others on {percent(human.iloc[0], 'human_level')} of the cases."
         return f"{said} {human_level('selective')}"
     best = held.nlargest(1, "coverage").iloc[0]
     cluster = "" if best["cluster"] == "case_id" else f", each {best['cluster']} counting once"
@@ -75,21 +75,15 @@ class Reference(NamedTuple):
     Attributes
     ----------
     name : the gold rule, or "clinician"
-    binary : whether an answer is worth 0 or 1 only
     worth : against all annotators
     human : what one of the case's annotators is worth against the others, in expectation
     judge : what the answer is worth against the same others
     """
 
     name: str
-    binary: bool
     worth: FloatArray
     human: FloatArray
     judge: FloatArray
-
-    def take(self, cases: IntArray) -> Reference:
-        """Return the same of some cases."""
-        return self._replace(worth=self.worth[cases], human=self.human[cases], judge=self.judge[cases])
 
 
 @table(
@@ -101,13 +95,8 @@ class Reference(NamedTuple):
         Column("reference", "what agreement is with: the gold rule, or one clinician", "text"),
         Column("target", "agreement wanted on the cases answered, every cluster counting once", "share 0-1"),
         Column("delta", "how often the promise may fail; the smallest holds over all judges", "p 0-1"),
-        Column(
-            "threshold", "least confidence with which a case is answered", "share 0-1", "Jung et al. 2025",
-            (), CANNOT, (GUARANTEE,),
-        ),
-        estimated(
-            "coverage", "share answered, on folds that the threshold was not chosen on", parts=(GUARANTEE,)
-        ),
+        Column("threshold", "least confidence that is answered", "share 0-1", "Jung et al. 2025", (), CANNOT, _OWN),
+        estimated("coverage", "share answered, on folds that the threshold was not chosen on", parts=_OWN),
         Column("agreement", "of the judge with the reference on the cases answered", "share 0-1", "", ("low", "high")),
         estimated("human_level", "agreement of one annotator with the others, on the cases answered"),
         Column("judge_level", "agreement of the judge with the same others", "share 0-1"),
@@ -125,15 +114,8 @@ class Reference(NamedTuple):
     reads=("p_a",),
     why_no_ratings="",
     nothing="no judge gives a probability on an annotated case",
-    options={
-        "target": Option(
-            "the agreement wanted with `reference` (the gold label, or one annotator), over all cases that the judge "
-            "answers",
-            least=0,
-            below=1,
-        )
-    },
-)  # fmt: skip
+    options={"target": Option("the agreement wanted with `reference`, over all cases answered", least=0, below=1)},
+)
 def selective(analysis: Analysis, *, target: float = 0.9) -> pd.DataFrame:
     """Find the confidence from which on each judge agrees with clinicians as often as wanted, over all it answers.
 
@@ -153,69 +135,59 @@ def selective(analysis: Analysis, *, target: float = 0.9) -> pd.DataFrame:
     `delta`, .1 over the number of judges, it holds for all of them together. Simulated in
     tests/simulation/test_selective.py.
     """
-    if not 0 <= target < 1:
-        raise InputError(f"target {target}: must be a fraction, at least 0 and below 1.")
     v, cells = analysis.verdicts, analysis.verdicts.cells[["judge", "dimension"]]
     answer, confidence = answers(v)
-    judged, fold, frames = v.total() > 0, folds(analysis.sampling, analysis.seed), []
+    frames = []
     for reference in _references(analysis, answer):
         has = np.isfinite(confidence) & np.isfinite(reference.worth)
-        deltas = sorted({*DELTAS, DELTAS[-1] / max(cells["judge"][np.asarray(has.any(axis=0))].nunique(), 1)})
+        judges = cells["judge"][np.asarray(has.any(axis=0))].nunique()
         for part in analysis.parts:
-            sampling, own, kept = analysis.sampling.take(part.cases), reference.take(part.cases), has[part.cases]
-            counts = {"n": kept.sum(axis=0), "n_excluded": (judged[part.cases] & ~kept).sum(axis=0), **part.label()}
-            start = cells.assign(reference=reference.name, **counts)
-            frames.append(_levels(start, own, kept.astype(np.float64), sampling).assign(part=SUMMARY, reason=""))
-            lot = np.random.default_rng(analysis.seed).permutation(len(analysis.cases))[part.cases]
-            places = _places(
-                confidence[part.cases], own, _calibrating(kept, sampling, lot), fold[part.cases], v.tie < 0
-            )
-            frames += [_guarantee(start, own, kept, places, fold[part.cases], sampling, target, d) for d in deltas]
+            inside = np.isin(np.arange(len(has)), part.cases)[:, None]
+            label: dict[str, Any] = {"reference": reference.name, **part.label()}
+            start = cells.assign(n_excluded=((v.total() > 0) & inside & ~has).sum(axis=0), **label)
+            frames += _in_group(analysis, start, reference, np.where(has & inside, confidence, np.nan), target, judges)
         cell, case = np.nonzero(has.T)
         f = Forecasts(case, cell, has.shape, confidence[case, cell], reference.worth[case, cell], 0.0)
         curve = risk_coverage(f, cells, analysis.sampling).rename(columns={"n": "n_answered"})
         curve = curve.merge(cells.assign(n=has.sum(axis=0)), on=["judge", "dimension"])
-        frames.append(curve.assign(part=CURVE, reference=reference.name, reason=""))
+        frames.append(curve.assign(part=CURVE, reference=reference.name))
     rows = pd.concat(frames, ignore_index=True)
     if not rows["n"].any():
         return pd.DataFrame()
-    silent = ~rows["judge"].isin(cells["judge"][np.asarray(np.isfinite(confidence).any(axis=0))])
-    absent = np.select([silent, rows["reference"] == CLINICIAN], [NO_PROBABILITIES, NO_CLINICIAN], NO_ANSWER)
-    nobody = (
-        rows["human_level"].isna() & ((rows["part"] == SUMMARY) | (rows["n_answered"] > 0)) & (rows["part"] != CURVE)
-    )
-    rows["reason"] = np.select([rows["n"] == 0, nobody], [absent, NO_HUMAN], rows["reason"])
+    speaking = cells["judge"][np.asarray(np.isfinite(confidence).any(axis=0))]
+    absent = np.where(rows["judge"].isin(speaking), NO_LABEL, NO_PROBABILITIES)
+    rows["reason"] = rows["reason"].mask(rows["n"] == 0, absent)
     return rows[(rows["n"] > 0) | ((rows["part"] == SUMMARY) & rows["subfield"].isna())]
 
 
 def _references(analysis: Analysis, answer: IntArray) -> list[Reference]:
     """Return what answers are worth against the gold label by its rule, and against one clinician."""
-    v, k, of_cells = analysis.verdicts, len(analysis.verdicts.categories), analysis.verdicts.dimension
-    coded = encode_annotations(analysis.annotations, analysis.cases, v.categories, analysis.names)
-    people = coded.labels
-    given, others, n = people >= 0, leave_one_out(people, k), (people >= 0).sum(axis=2).astype(np.float64)
-    seen = labelled(analysis.gold, analysis.cases["case_id"], analysis.names)[:, of_cells]
-    agrees = np.where(seen, answer == analysis.labels[:, of_cells], np.nan)
+    k, d = len(analysis.verdicts.categories), analysis.verdicts.dimension
+    coded = encode_annotations(analysis.annotations, analysis.cases, analysis.verdicts.categories, analysis.names)
+    labels = coded.labels
+    people, others = labels[:, d], leave_one_out(labels, k)[:, d]
+    n, votes = (people >= 0).sum(axis=2), np.stack([(people == kind).sum(axis=2) for kind in range(k)])
+    seen = labelled(analysis.gold, analysis.cases["case_id"], analysis.names)[:, d]
 
     def share(values: BoolArray, least: int) -> FloatArray:
         """The share of a case's annotators of whom something holds; NaN where there are too few."""
-        held = (values & given[:, of_cells]).sum(axis=2).astype(np.float64)
-        return np.where(n[:, of_cells] >= least, divide(held, n[:, of_cells]), np.nan)
+        return np.where(n >= least, divide((values & (people >= 0)).sum(axis=2), n), np.nan)
 
-    alike = sum((people == kind).sum(axis=2) * ((people == kind).sum(axis=2) - 1.0) for kind in range(k))
-    same = people[:, of_cells] == answer[..., None]
-    of_others = others[:, of_cells] == answer[..., None]
+    agrees = np.where(seen, answer == analysis.labels[:, d], np.nan)
+    same, of_others = people == answer[..., None], others == answer[..., None]
+    alike = divide((votes * (votes - 1)).sum(axis=0), n * (n - 1))
     return [
-        Reference(analysis.rule, True, agrees, share((people == others)[:, of_cells], 3), share(of_others, 3)),
-        Reference(CLINICIAN, False, share(same, 1), divide(alike, n * (n - 1))[:, of_cells], share(same, 2)),
+        Reference(analysis.rule, agrees, share(people == others, 3), share(of_others, 3)),
+        Reference(CLINICIAN, share(same, 1), alike, share(same, 2)),
     ]
 
 
-def _calibrating(kept: BoolArray, sampling: Sampling, lot: IntArray) -> BoolArray:
+def _calibrating(kept: BoolArray, sampling: Sampling, seed: int) -> BoolArray:
     """Return the cases that calibrate each cell, shape (cases, cells): one per cluster, the first by lot."""
     patterns, which = np.unique(kept, axis=1, return_inverse=True)
     columns = [each.tolist() for each in (sampling.codes, sampling.crossed) if each is not None]
-    drawn, order = np.zeros_like(patterns), np.argsort(lot)
+    order = np.argsort(np.random.default_rng(seed).permutation(len(kept)))
+    drawn = np.zeros_like(patterns)
     for number, pattern in enumerate(patterns.T):
         used = set[tuple[int, int]]()
         for case in order[pattern[order]].tolist():
@@ -226,75 +198,115 @@ def _calibrating(kept: BoolArray, sampling: Sampling, lot: IntArray) -> BoolArra
     return drawn[:, which.ravel()]
 
 
-class Places(NamedTuple):
-    """Calibration cases counted at each threshold, without each fold and, last, of all folds.
-
-    Attributes
-    ----------
-    answered, lost : shape (cells, folds + 1, thresholds), how many are answered, and the sum of their losses
-    reached : shape (cases, cells), the strictest threshold that each answer reaches
-    """
-
-    answered: IntArray
-    lost: FloatArray
-    reached: IntArray
-    thresholds: FloatArray
-
-
-def _places(
-    confidence: FloatArray, reference: Reference, calibrates: BoolArray, fold: IntArray, of_choice: bool
-) -> Places:
-    thresholds = GRID_OF_CHOICE if of_choice else GRID
-    reached = grid_place(np.nan_to_num(confidence), thresholds)
-    case, cell = np.nonzero(calibrates)
-    shape = confidence.shape[1], FOLDS, len(thresholds)
-    key = np.ravel_multi_index((cell, fold[case], reached[case, cell]), shape)
-    made = np.stack([np.bincount(key, w, int(np.prod(shape))) for w in (None, 1 - reference.worth[case, cell])])
-    own = at_or_above(made.reshape(2, *shape).astype(np.float64))
-    total = own.sum(axis=2, keepdims=True)
-    answered, lost = np.concatenate([total - own, total], axis=2)
-    return Places(np.rint(answered).astype(np.int64), lost, reached, thresholds)
-
-
 def _levels(start: pd.DataFrame, reference: Reference, weight: FloatArray, sampling: Sampling) -> pd.DataFrame:
     """Return rows with agreement, the human level and the judge's on cases that count by their weight."""
-    columns: dict[str, Any] = {}
-    for name, values, ends in (
-        ("agreement", reference.worth, ("low", "high")),
-        ("human_level", reference.human, ("human_level_low", "human_level_high")),
-        ("judge_level", np.where(np.isfinite(reference.human), reference.judge, np.nan), ()),
-    ):
-        e = estimate(weighted_mean(values, weight), sampling)
-        columns |= {name: e.value, **dict(zip(ends, intervals.proportion(e), strict=False))}
-        if name == "agreement":
-            columns |= {"n_clusters": e.clusters, "largest": e.largest}
-    return start.assign(**columns)
+    agreement, human, judge = (estimate(weighted_mean(each, weight), sampling) for each in reference[1:])
+    (low, high, _), (human_low, human_high, _) = intervals.proportion(agreement), intervals.proportion(human)
+    rows = start.assign(agreement=agreement.value, low=low, high=high, judge_level=judge.value)
+    rows = rows.assign(human_level=human.value, human_level_low=human_low, human_level_high=human_high)
+    reason = np.where((weight > 0).any(axis=0) & np.isnan(human.value), NO_HUMAN, "")
+    return rows.assign(n_clusters=agreement.clusters, largest=agreement.largest, reason=reason)
 
 
-def _guarantee(
-    start: pd.DataFrame, reference: Reference, kept: BoolArray, places: Places, fold: IntArray, sampling: Sampling,
-    target: float, delta: float,
-) -> pd.DataFrame:  # fmt: skip
-    """Return what can be promised from all calibration cases, and what such thresholds do on held-out folds."""
-    alpha = 1 - target
-    chosen = fixed_sequence(places.answered, places.lost, alpha, delta, binary=reference.binary)
-    promised, lowest, row = chosen[:, FOLDS] != NONE, np.maximum(chosen[:, FOLDS], 0), np.arange(len(chosen))
-    lost, answered = (each[row, FOLDS, lowest] for each in (places.lost, places.answered))
-    least = chosen[:, fold].T
-    held = kept & (least != NONE) & (places.reached >= least) & promised
+def _in_group(
+    analysis: Analysis, start: pd.DataFrame, reference: Reference, confidence: FloatArray, target: float, judges: int
+) -> list[pd.DataFrame]:
+    """Return the rows of a group of cases: its summary, and at each delta what can be promised.
+
+    Parameters
+    ----------
+    start : the columns that name the rows
+    confidence : shape (cases, cells), of the answers that count; NaN of the others
+    judges : how many judges promises are to hold for together
+    """
+    sampling, binary, kept = analysis.sampling, reference.name != CLINICIAN, np.isfinite(confidence)
+    start = start.assign(n=kept.sum(axis=0), target=target)
+    frames = [_levels(start, reference, kept.astype(np.float64), sampling).assign(part=SUMMARY, target=np.nan)]
+    fold, thresholds = folds(sampling, analysis.seed), GRID_OF_CHOICE if analysis.verdicts.tie < 0 else GRID
+    reached = grid_place(np.nan_to_num(confidence), thresholds)
+    case, cell = np.nonzero(_calibrating(kept, sampling, analysis.seed))
+    at_place = np.zeros((2, len(start), FOLDS, len(thresholds)))
+    np.add.at(at_place[0], (cell, fold[case], reached[case, cell]), 1.0)
+    np.add.at(at_place[1], (cell, fold[case], reached[case, cell]), 1 - reference.worth[case, cell])
+    of_fold = at_or_above(at_place)
+    total = of_fold.sum(axis=2, keepdims=True)
+    counts, lost = np.concatenate([total - of_fold, total], axis=2)  # without each fold, and last of all folds
+    answered, row = np.rint(counts).astype(np.int64), np.arange(len(start))
     each = kept / np.maximum(sampling.sums(kept)[sampling.codes], 1.0)
-    coverage = estimate(weighted_mean(np.where(promised, held, np.nan), each), sampling)
-    low, high, _ = intervals.proportion(coverage)
-    found = {
-        "threshold": places.thresholds[lowest],
-        "bound": 1 - upper_bound(lost, answered, delta, binary=reference.binary),
-        "n_answered": held.sum(axis=0),
-        "coverage": coverage.value,
-        "coverage_low": low,
-        "coverage_high": high,
-    }
-    rows = _levels(start, reference, held * each, sampling).assign(part=GUARANTEE, target=target, delta=delta)
-    rows = rows.assign(
-        n_calibration=places.answered[:, FOLDS, 0], reason=np.where(held.any(axis=0) | ~promised, "", NOT_HELD_OUT)
-    )
-    return rows.assign(**{name: np.where(promised, values, np.nan) for name, values in found.items()})
+    for delta in sorted({*DELTAS, DELTAS[-1] / max(judges, 1)}):
+        chosen = fixed_sequence(answered, lost, 1 - target, delta, binary=binary)
+        promised, lowest, least = chosen[:, FOLDS] != NONE, np.maximum(chosen[:, FOLDS], 0), chosen[:, fold].T
+        held = kept & (least != NONE) & (reached >= least) & promised
+        coverage = estimate(weighted_mean(np.where(promised, held, np.nan), each), sampling)
+        low, high, _ = intervals.proportion(coverage)
+        bound = 1 - upper_bound(lost[row, FOLDS, lowest], answered[row, FOLDS, lowest], delta, binary=binary)
+        rows = _levels(start, reference, held * each, sampling)
+        rows["reason"] = rows["reason"].mask(promised & ~held.any(axis=0), NOT_HELD_OUT)
+        rows = rows.assign(threshold=thresholds[lowest], bound=bound, n_answered=held.sum(axis=0) * 1.0)
+        rows.loc[~promised, ["threshold", "bound", "n_answered"]] = np.nan
+        rows = rows.assign(coverage=coverage.value, coverage_low=low, coverage_high=high)
+        frames.append(rows.assign(part=GUARANTEE, delta=delta, n_calibration=answered[:, FOLDS, 0]))
+    return frames
+
+
+def grid_place(confidence: FloatArray, grid: FloatArray = GRID) -> IntArray:
+    """Return the strictest threshold of a grid that each confidence reaches."""
+    return np.searchsorted(grid, confidence + 1e-12, side="right").astype(np.int64) - 1
+
+
+def at_or_above(counts: FloatArray) -> FloatArray:
+    """Return the sum over what is answered at each threshold, from the sums at each place, along the last axis."""
+    return np.asarray(np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1])
+
+
+def risk_p(lost: FloatArray, answered: IntArray, alpha: FloatArray | float, *, binary: bool) -> FloatArray:
+    """Return the p-value of "the mean loss exceeds alpha"; 1 where nothing was answered.
+
+    Parameters
+    ----------
+    lost : the sum of the losses of `answered` independent cases
+    binary : every loss is 0 or 1: the exact binomial tail. Otherwise it is between them, and the p-value is that of
+        Hoeffding and Bentkus (Bates et al. 2021, doi:10.1145/3478535, section 3.1)
+    """
+    tail = special.bdtr(np.ceil(lost - _ROUNDING), answered, alpha)
+    if not binary:
+        mean = np.minimum(np.nan_to_num(divide(lost, answered)), alpha)
+        entropy = special.rel_entr(mean, alpha) + special.rel_entr(1 - mean, 1 - np.asarray(alpha, dtype=np.float64))
+        tail = np.minimum(np.exp(-answered * entropy), np.e * tail)
+    return np.where(answered > 0, tail, 1.0)
+
+
+def fixed_sequence(answered: IntArray, lost: FloatArray, alpha: float, delta: float, *, binary: bool) -> IntArray:
+    """Return the lowest threshold of an unbroken descent of rejected tests, as a place in the grid, or `NONE`.
+
+    Parameters
+    ----------
+    answered, lost : shape (..., thresholds), counts and losses at each threshold, see `at_or_above`
+
+    Notes
+    -----
+    A threshold is passed over where it answers too few cases to be rejected even if nothing were lost, or fewer than
+    `LEAST_COVERAGE` of the cases: among so few, one wrong answer would end the search. That depends on confidences
+    alone. The promise is exact where a lower confidence means no lower risk; in simulation it holds elsewhere, too
+    (tests/simulation/test_selective.py).
+    """
+    fewest = np.ceil(LEAST_COVERAGE * answered[..., :1] - _ROUNDING)
+    tested = ((1 - alpha) ** answered <= delta) & (answered >= fewest)
+    failed = np.zeros(tested.shape, dtype=bool)
+    failed[tested] = risk_p(lost[tested], answered[tested], alpha, binary=binary) > delta
+    broken = np.logical_or.accumulate(failed[..., ::-1], axis=-1)[..., ::-1]
+    passed = tested & ~broken
+    return np.where(passed.any(axis=-1), np.argmax(passed, axis=-1), NONE).astype(np.int64)
+
+
+def upper_bound(lost: FloatArray, answered: IntArray, delta: float, *, binary: bool) -> FloatArray:
+    """Return the largest mean loss that `risk_p` does not reject at level delta; 1 where nothing was answered.
+
+    For losses of 0 and 1 it is the one-sided upper bound of Clopper and Pearson.
+    """
+    low, high = np.nan_to_num(divide(lost, answered)), np.ones(np.shape(lost))
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        rejected = risk_p(lost, answered, middle, binary=binary) <= delta
+        low, high = np.where(rejected, low, middle), np.where(rejected, middle, high)
+    return high

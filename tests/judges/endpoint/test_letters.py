@@ -22,7 +22,6 @@ from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS
 from mrb_lib.verdicts.store import read_run
 from tests.judges.endpoint.chat_server import ChatServer, Received, Response, error, message, token
-from tests.stats.small_tables import calibration
 
 
 def letter(text: str, **shares: float) -> Response:
@@ -161,7 +160,7 @@ def test_a_prompt_that_asks_for_more_than_a_letter_is_refused(server: ChatServer
         served(server.url, prompt=prompt)
 
 
-def test_bounds_are_kept_in_the_frame_of_the_case_and_counted(server: ChatServer, tmp_path: Path) -> None:
+def test_bounds_are_kept_in_the_frame_of_the_case(server: ChatServer, tmp_path: Path) -> None:
     """A judge that is always sure of the response shown first, of which alone the server tells."""
     bench = benchmark(tmp_path / "bench", 3)
     server.answer = lambda _: letter("A", A=0.9, The=0.05, I=0.01)
@@ -173,10 +172,6 @@ def test_bounds_are_kept_in_the_frame_of_the_case_and_counted(server: ChatServer
     assert by_order["p_a_bound"].unique().map(list).to_dict() == {"AB": ["at least"], "BA": ["at most"]}
     assert by_order["choice"].unique().map(list).to_dict() == {"AB": ["A"], "BA": ["B"]}
     assert by_order["p_a"].mean().to_dict() == pytest.approx({"AB": 0.9 / 0.94, "BA": 0.04 / 0.94})
-    gold = verdicts[["case_id", "dimension"]].drop_duplicates().assign(choice="A")
-    table = calibration(verdicts, gold, bench.cases)
-    counted = table[table["part"] == "summary"]
-    assert counted["n_censored"].tolist() == counted["n"].tolist() == [6] * len(DIMENSIONS)
 
 
 @pytest.mark.slow
