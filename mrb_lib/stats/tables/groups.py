@@ -28,15 +28,12 @@ def differences(rows: pd.DataFrame) -> str:
     where, tested = opening(main_dimension(rows)), main_rows(rows).dropna(subset="p_adjusted")
     compared, descended = (tested[tested["part"] == part] for part in (CONTRAST, DESCENDANTS))
     significant = compared[compared["p_adjusted"] <= ALPHA]
-    named = [
-        f"{row['group_1']} minus {row['group_2']} {points(row, 'difference')}" for _, row in significant.iterrows()
-    ]
+    named = [_better(row) for _, row in significant.iterrows()]
     if compared.empty:
         said = f"{where}, cannot tell whether groups of judges differ: that takes {FEWEST_FAMILIES} families in each."
     elif named:
         rest = len(compared) - len(named)
-        said = f"{where}, groups of judges differ significantly in accuracy: {'; '.join(named)}."
-        said += f" Cannot tell for the other {rest} compared." if rest else ""
+        said = f"{where}, {'; '.join(named)}" + (f"; cannot tell for the other {rest} compared." if rest else ".")
     else:
         said = f"{where}, no significant difference between groups of judges ({len(compared)} compared); cannot tell."
     for _, row in descended.iterrows():
@@ -44,6 +41,16 @@ def differences(rows: pd.DataFrame) -> str:
         tells = "Medical models differ significantly" if is_known else "Cannot tell whether medical models differ"
         said += f" {tells} from their bases ({points(row, 'difference')})."
     return said
+
+
+def _better(row: pd.Series) -> str:
+    """Say which of the two groups of a row is more accurate, and by how much."""
+    sign = 1 if row["difference"] > 0 else -1
+    (better, low), (worse, high) = [(row["group_1"], row["low"]), (row["group_2"], row["high"])][::sign]
+    by = points(
+        pd.Series({"difference": sign * row["difference"], "low": sign * low, "high": sign * high}), "difference"
+    )
+    return f"{better} judges are more accurate than {worse} ones ({by})"
 
 
 @table(
