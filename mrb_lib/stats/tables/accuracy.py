@@ -44,6 +44,13 @@ AVERAGE = "average"
 FEWEST_OF_SIDE, MANY_CLUSTERS = 5, 200
 PARTIAL = "not ranked: scored on fewer than half of the cases that other judges are scored on"
 LACKS = "not judged on every dimension"
+ONE_CATEGORY = "cohen_kappa: gold or verdicts contain one category only"
+DECISIVE: Final = estimated(
+    "decisive_accuracy",
+    "balanced accuracy on cases with a clear winner, half credit for ties",
+    source="Brodersen et al. 2010",
+    null="decisive_accuracy: gold names one side only, or none",
+)
 
 
 def best_judge(rows: pd.DataFrame) -> str:
@@ -61,12 +68,9 @@ def best_judge(rows: pd.DataFrame) -> str:
     if pd.notna(best["decisive_accuracy"]):
         ends = interval(best["decisive_accuracy_low"], best["decisive_accuracy_high"])
         said += f": decisive accuracy {best['decisive_accuracy']:.0%}{ends}, where a constant answer scores 50%"
-    said += (
-        f". Its accuracy is {best['accuracy']:.0%}{interval(best['low'], best['high'])} over {int(best['n']):,} cases"
-    )
-    constant = known[known["judge"].eq(BEST_CONSTANT) & known["kind"].eq(REFERENCE)]
-    if len(constant):
-        row = constant.iloc[0]
+    ends = interval(best["low"], best["high"])
+    said += f". Its accuracy is {best['accuracy']:.0%}{ends} over {int(best['n']):,} cases"
+    for _, row in known[known["judge"].eq(BEST_CONSTANT) & known["kind"].eq(REFERENCE)].iterrows():
         said += f"; always answering {row['label']} scores {row['accuracy']:.0%}"
     return f"{said}.{more}"
 
@@ -81,12 +85,7 @@ def best_judge(rows: pd.DataFrame) -> str:
         Column("coverage", "share of the verdicts with a choice, mean over labelled cases", "share 0-1"),
         Column("accuracy", "mean score over cases: agreement with the gold label", "share 0-1", ends=("low", "high")),
         shared("errors"),
-        estimated(
-            "decisive_accuracy",
-            "balanced accuracy on cases with a clear winner, half credit for ties",
-            source="Brodersen et al. 2010",
-            null="decisive_accuracy: gold names one side only, or none",
-        ),
+        DECISIVE,
         Column("decisive_coverage", "share of the verdicts on those cases that name A or B", "share 0-1"),
         estimated("above_constant", "accuracy minus that of the best constant, paired by case", "difference"),
         Column("tie_share", "share of ties among the judge's choices", "share 0-1"),
@@ -95,13 +94,7 @@ def best_judge(rows: pd.DataFrame) -> str:
         Column("label", "what a constant baseline always answers", "text"),
         Column("n_subfields", "subfields with a scored case, of the first column of by", "count"),
         estimated("macro_accuracy", "unweighted mean of the accuracies of the subfields"),
-        estimated(
-            "cohen_kappa",
-            "agreement with gold beyond chance",
-            "coefficient",
-            "Cohen 1960, doi:10.1177/001316446002000104",
-            null="cohen_kappa: gold or verdicts contain one category only",
-        ),
+        estimated("cohen_kappa", "agreement with gold beyond chance", "coefficient", "Cohen 1960", ONE_CATEGORY),
         Column("exact_accuracy", "share of verdicts that are the gold label", "share 0-1"),
         Column("precision_macro", "mean over labels of the precision of verdicts", "share 0-1"),
         Column("recall_macro", "mean over labels of their recall", "share 0-1"),
@@ -232,7 +225,10 @@ def macro(name: str, sums: np.ndarray) -> np.ndarray:
 
 
 def cohen_kappa(sums: np.ndarray) -> np.ndarray:
-    """Return Cohen's kappa of tables of counts, shape (..., k * k); NaN where either side has one category only."""
+    """Return Cohen's kappa of tables of counts, shape (..., k * k); NaN where either side has one category only.
+
+    Cohen (1960), doi:10.1177/001316446002000104.
+    """
     k = round(sums.shape[-1] ** 0.5)
     counts = sums.reshape(*sums.shape[:-1], k, k)
     total = counts.sum(axis=(-2, -1))

@@ -18,6 +18,7 @@ from mrb_lib.stats.estimation import FloatArray, Sampling, average, by_influence
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, points
 
 CONTRAST, DESCENDANTS, BASE, HEURISTIC = "contrast", "descendants", "base", "heuristic"
+SOURCE: Final = "Cornfield and Tukey 1956, doi:10.1214/aoms/1177728067"
 FEWEST_FAMILIES: Final = 3
 FEW_FAMILIES = f"a group has models of fewer than {FEWEST_FAMILIES} families, too few to tell chance from a difference"
 NO_JUDGE = "no judge of a group is scored here"
@@ -66,13 +67,7 @@ def _better(row: pd.Series) -> str:
         Column("n_families_1", "families of those models, taken as draws", "count"),
         Column("n_families_2", "families of those models, taken as draws", "count"),
         shared("n", "n_excluded", "clusters"),
-        Column(
-            "difference",
-            "mean accuracy of the families of group_1 minus that of group_2",
-            "difference",
-            "Cornfield and Tukey 1956, doi:10.1214/aoms/1177728067",
-            ends=("low", "high"),
-        ),
+        Column("difference", "accuracy of group_1 minus that of group_2", "difference", SOURCE, ("low", "high")),
         shared("standard_error", "df"),
         Column("judge_sd_1", "spread of families in group_1, without noise; of descendants, of gains"),
         Column("judge_sd_2", "spread of families in group_2, without the noise of cases"),

@@ -23,7 +23,7 @@ from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.panel import ABSENT, BATCH, COST_COLUMNS, COUNTS, NULL
 from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
 from mrb_lib.stats.scoring import BINARY, decisive_worth, on_common_cases, ranking, read_by, score
-from mrb_lib.stats.tables.accuracy import decisive
+from mrb_lib.stats.tables.accuracy import DECISIVE, decisive
 from mrb_lib.stats.verdicts import REFERENCE, Verdicts
 from mrb_lib.tables.schema import ORDERS
 
@@ -82,25 +82,12 @@ def against_one(best: pd.Series, juries: pd.DataFrame) -> str:
         Column("rank", "place by decisive accuracy on cases that juries and judges share", "rank"),
         shared("n", "n_excluded", "clusters"),
         Column("accuracy", "mean score over cases: agreement with the gold label", "share 0-1", ends=("low", "high")),
-        estimated(
-            "decisive_accuracy",
-            "balanced accuracy on cases with a clear winner, half credit for ties",
-            source="Brodersen et al. 2010",
-            null="decisive_accuracy: gold names one side only, or none",
-            parts=COMPARED,
-        ),
+        replace(DECISIVE, parts=COMPARED),
         Column("best_judge", "judge that ranks first, and so is flattered by the choice", "text"),
-        estimated("difference", "accuracy less that of best_judge, same cases", "difference"),
-        Column("n_difference", "cases scored for both", "cases"),
         estimated("crossfit_difference", "accuracy less that of best_single, chosen on other cases", "difference"),
         Column("n_crossfit_difference", "cases scored for both", "cases"),
         estimated("leave_one_out", "accuracy of the majority less that without the judge", "difference"),
-        estimated(
-            "shapley",
-            "what the judge adds on joining, mean over orders, a coin first",
-            "difference",
-            "Shapley 1953; Castro et al. 2009",
-        ),
+        estimated("shapley", "what the judge adds on joining, mean over orders", "difference", "Shapley 1953"),
         Column("seconds", "a case, summed over members", "seconds", null="seconds are not recorded", parts=COMPARED),
         Column("tokens", "a case, summed over members", "tokens", null="tokens are not recorded", parts=COMPARED),
         Column("pareto_seconds", "whether no other is as fast and as accurate, and better in one", "yes/no"),
@@ -147,14 +134,11 @@ def _compared(analysis: Analysis, members: Members) -> pd.DataFrame:
     judges, chosen = juries_of(members, labels, policy, fold)
     values = score(judges, labels, policy).score
     best = best_member(members, labels, policy, np.arange(len(fold)))
-    to_best, to_single = values - values[:, [best]], values - values[:, [-1]]
-    to_best[:, :m], to_single[:, :m], to_single[:, -1] = np.nan, np.nan, np.nan
-    if m < 2 or best < 0:
-        to_best[:] = np.nan
+    to_single = values - values[:, [-1]]
+    to_single[:, :m], to_single[:, -1] = np.nan, np.nan
     measures = {
         "accuracy": Measure(mean(values), intervals.share),
         "decisive_accuracy": decisive(*decisive_worth(judges, labels, policy)),
-        "difference": Measure(mean(to_best), intervals.difference),
         "crossfit_difference": Measure(mean(to_single), intervals.difference),
     }
     rows, _ = grid(analysis, judges.cells[["judge", "kind"]], measures)
@@ -167,7 +151,6 @@ def _compared(analysis: Analysis, members: Members) -> pd.DataFrame:
         size=np.where(is_single | (kind == BEST_SINGLE), 1, m),
         rank=ranking(judges, labels, policy).rank,
         best_judge=pd.Series(members.names[best] if best >= 0 else None, rows.index, dtype=object).mask(is_single),
-        n_difference=np.where(is_single, np.nan, np.isfinite(to_best).sum(axis=0)),
         n_crossfit_difference=np.where(is_single | (kind == BEST_SINGLE), np.nan, np.isfinite(to_single).sum(axis=0)),
         reason=kind.map({**why, BEST_SINGLE: NO_OTHERS}).where((rows["n"] == 0) & ~is_single),
     )

@@ -22,6 +22,7 @@ from mrb_lib.stats.multiplicity import single_level
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening
 
 POWER = 0.8
+LEAST, WORST = "minimum_detectable_difference", "worst_minimum_detectable_difference"
 SUMMARY, PAIR, CASES, CURVE = "summary", "pair", "cases_needed", "curve"
 STATED = (0.01, 0.02, 0.03, 0.05, 0.10)
 OF_CURVE = np.arange(31) / 200
@@ -35,7 +36,6 @@ _NO_SPREAD, _ROUNDING = 1e-9, 1e-12
 _FARTHEST, _FEW, _MOST_CASES = 64.0, 64, 10**9
 _EXACT_FLIPS, _BITS, _WINDOW, _SMOOTH = 40, 1.8, 6.0, 3.0
 _GROUP = ["dimension", "by", "subfield"]
-_WORST = "worst_minimum_detectable_difference"
 _OF_PAIR = [*_GROUP, "n_unassigned", "test", "correction", "family", "family_scope", "alpha_adjusted", "judge_1"]
 _OF_PAIR += ["judge_2", "n", "n_excluded", "n_clusters", "standard_error"]
 
@@ -43,7 +43,7 @@ _OF_PAIR += ["judge_2", "n", "n_excluded", "n_clusters", "standard_error"]
 def smallest(rows: pd.DataFrame) -> str:
     """Say the smallest difference between two judges that the cases can show."""
     where, known = opening(main_dimension(rows)), main_rows(rows, part=SUMMARY)
-    known = known.dropna(subset="minimum_detectable_difference")
+    known = known.dropna(subset=LEAST)
     if known.empty:
         return f"{where}, cannot tell what difference between two judges these cases can show."
     row = known.iloc[0]
@@ -51,7 +51,7 @@ def smallest(rows: pd.DataFrame) -> str:
     corrected = f", corrected for {int(row['family']):,} tests" if many else ""
     return (
         f"{where}, {int(row['n']):,} cases show a true difference of "
-        f"{100 * row['minimum_detectable_difference']:.1f} points between two typical judges with {POWER:.0%} "
+        f"{100 * row[LEAST]:.1f} points between two typical judges with {POWER:.0%} "
         f"probability{corrected}. Smaller differences are missed more often."
     )
 
@@ -64,24 +64,19 @@ def smallest(rows: pd.DataFrame) -> str:
         shared("judge_1", "judge_2", "dimension", "subfields", "policy", "n", "n_excluded", "clusters"),
         Column("difference", "difference of two accuracies, found or stated", "difference"),
         shared("standard_error"),
-        Column(
-            "minimum_detectable_difference",
-            "true difference that the test finds with the power",
-            "difference",
-            "Hoeffding 1952, doi:10.1214/aoms/1177729436",
-        ),
+        Column(LEAST, "true difference that the test finds with the power", "difference", "Hoeffding 1952"),
         Column("discordance", "share of the cases that are scored differently", "share 0-1"),
         Column("test", "test that significance makes of the pair", "text"),
         shared("correction", "family", "family_scope"),
         Column("alpha_adjusted", "what p must not exceed if no other test is significant", "p 0-1", "Holm 1979"),
         Column("power", "probability that the test finds the difference", "share 0-1"),
         Column("n_needed", "cases that find the difference with the power", "cases"),
-        Column(_WORST, "detectable difference of the pair with the largest standard error", "difference"),
+        Column(WORST, "detectable difference of the pair with the largest standard error", "difference"),
         Column("worst_power", "power for that pair", "share 0-1"),
         Column("worst_n_needed", "cases needed for that pair", "cases"),
     ],
     sentence=smallest,
-    headline=("minimum_detectable_difference", "power", "n_needed"),
+    headline=(LEAST, "power", "n_needed"),
     uses=tuple(name for name in TESTED if name not in ("resamples", "seed")),
     why_no_ratings="",
 )
@@ -153,7 +148,7 @@ def _summary(own: pd.DataFrame) -> dict[str, Any]:
     if two.empty:
         nobody = {"part": SUMMARY, "judge_1": None, "judge_2": None, "difference": np.nan}
         return {**own.nlargest(1, "n").iloc[0], **nobody}
-    return {**two.iloc[0], "part": SUMMARY, _WORST: two["minimum_detectable_difference"].iloc[1]}
+    return {**two.iloc[0], "part": SUMMARY, WORST: two[LEAST].iloc[1]}
 
 
 def _stated(own: pd.DataFrame) -> pd.DataFrame:
