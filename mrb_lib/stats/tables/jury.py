@@ -521,14 +521,10 @@ def costs(analysis: Analysis, members: Members) -> FloatArray:
     known = known[known["dimension"] == members.verdicts.cells["dimension"].iloc[0]]
     rows = asked.merge(known, on=["judge", "order", "repeat"], how="left")
     in_batches = (rows["judge"] + "@").str.contains(f"{BATCH}@", regex=False)  # or judge+batch@run
-    seconds, tokens = (rows[COUNTS[name]].where(in_batches, rows["verdicts"]) for name in COST_COLUMNS[:2])
-    paid = pd.DataFrame(
-        {
-            "seconds": seconds * rows["latency_s"],
-            "tokens": tokens * (rows["prompt_tokens"] + rows["completion_tokens"]),
-        }
-    )
-    sums = paid.groupby(rows["judge"]).sum(skipna=False).reindex(names).to_numpy(np.float64)
+    latencies, prompts = (rows[COUNTS[name]].where(in_batches, rows["verdicts"]) for name in COST_COLUMNS[:2])
+    rows["seconds"] = rows["latency_s"] * latencies
+    rows["tokens"] = (rows["prompt_tokens"] + rows["completion_tokens"]) * prompts
+    sums = rows.groupby("judge")[["seconds", "tokens"]].sum(skipna=False).reindex(names).to_numpy(np.float64)
     return divide(sums, (read.total() > 0).sum(axis=0)[:, None])
 
 
