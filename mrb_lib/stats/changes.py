@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.columns import DOMINATED, NO_RESAMPLES, ONE_CLUSTER
+from mrb_lib.stats.columns import Column, reasons
 from mrb_lib.stats.contrasts import contrasts, pairs_of_cells
 from mrb_lib.tables.schema import NO_PROBE
 
@@ -111,12 +111,10 @@ def judge_pairs(then: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
         ids = {run["run_id"] for run in before} & {run["run_id"] for run in after}
         same = [(one, two) for one, two in product(before, after) if one["run_id"] == two["run_id"]]
         old, new = ([run for run in side if run["run_id"] not in ids] for side in (before, after))
-        if not same or (old and new):
-            same += list(product(old, new))
-            old, new = ([], []) if old and new else (old, new)
-        rows += [_pair(one, two) for one, two in same]
-        rows += [(run["judge"], run["judge"], None, ONLY_THEN, _prompt(run), None) for run in old]
-        rows += [(run["judge"], None, run["judge"], ONLY_NOW, None, _prompt(run)) for run in new]
+        rows += [_pair(one, two) for one, two in [*same, *product(old, new)]]
+        if not (old and new):
+            rows += [(run["judge"], run["judge"], None, ONLY_THEN, _prompt(run), None) for run in old]
+            rows += [(run["judge"], None, run["judge"], ONLY_NOW, None, _prompt(run)) for run in new]
     return pd.DataFrame(rows, columns=_OF_PAIRS, dtype="str")
 
 
@@ -157,10 +155,10 @@ def moved(
     Returns
     -------
     DataFrame
-        One row per pair, dimension and subfield. `n` cases scored then and now, of `n_same` unchanged cases with a
-        label; `n_unscored_then` and `n_unscored_now` lack a score. `difference` is `accuracy_now` minus
-        `accuracy_then`, with interval, test and correction as in the table `significance`; `gained` and `lost` count
-        the cases whose score is higher or lower now; `reason` says why a value is null.
+        One row per pair, dimension and subfield. `n` unchanged cases scored then and now; `n_unscored_then` and
+        `n_unscored_now` have a label and lack a score. `difference` is `accuracy_now` minus `accuracy_then`, with
+        interval, test and correction as in the table `significance`; `gained` and `lost` count the cases whose score
+        is higher or lower now; `reason` says why a value is null.
 
     Notes
     -----
@@ -178,33 +176,23 @@ def moved(
     analysis = Analysis.from_frames(
         cases, pd.concat(sides, ignore_index=True), labels, dimensions=dimensions, **options
     )
-    cells = analysis.verdicts.cells.reset_index(names="cell").set_index(["judge", "dimension"])["cell"].to_dict()
-    known = [
-        (each, cells[f"now {each['judge_now']}", d], cells[f"then {each['judge_then']}", d])
-        for each, d in product(shared[_OF_PAIRS[:3]].to_dict("records"), dimensions)
-        if (f"now {each['judge_now']}", d) in cells and (f"then {each['judge_then']}", d) in cells
-    ]
-    contrast = pairs_of_cells(analysis, analysis.scores.score, [(one, other) for _, one, other in known])
-    names = pd.DataFrame([each for each, _, _ in known], columns=_OF_PAIRS[:3], dtype="str")
-    rows = contrasts(analysis, contrast._replace(names=names.assign(dimension=contrast.names["dimension"])))
-    of_pair = [analysis.names.index(name) for name in contrast.names["dimension"]]
-    counts = []
-    for part in analysis.parts:
-        comparable = analysis.labels[part.cases][:, of_pair] >= 0
-        lacks = [comparable & np.isnan(side[part.cases]) for side in (contrast.second, contrast.first)]
-        columns = zip(("n_same", "n_unscored_then", "n_unscored_now"), (comparable, *lacks), strict=True)
-        counts.append(pd.DataFrame({name: each.sum(axis=0) for name, each in columns}))
+    cells = analysis.verdicts.cells.reset_index(names="cell")[["judge", "dimension", "cell"]]
+    known = shared[_OF_PAIRS[:3]].assign(now="now " + shared["judge_now"], then="then " + shared["judge_then"])
+    for side in ("now", "then"):
+        known = known.merge(cells.rename(columns={"judge": side, "cell": f"cell_{side}"}))
+    pairs_of_sides = list(zip(known["cell_now"], known["cell_then"], strict=True))
+    contrast = pairs_of_cells(analysis, analysis.scores.score, pairs_of_sides)
+    rows = contrasts(analysis, contrast._replace(names=known[[*_OF_PAIRS[:3], "dimension"]]))
+    is_labelled = analysis.labels[:, analysis.verdicts.dimension[known["cell_now"]]] >= 0
+    for side, values in (("now", contrast.first), ("then", contrast.second)):
+        lacks = is_labelled & np.isnan(values)
+        rows[f"n_unscored_{side}"] = np.concatenate([lacks[part.cases].sum(axis=0) for part in analysis.parts])
     renamed = {"value_1": "accuracy_now", "value_2": "accuracy_then", "only_1": "gained", "only_2": "lost"}
-    rows = rows.join(pd.concat(counts, ignore_index=True)).rename(columns=renamed).assign(policy=analysis.policy)
-    alike = (rows["gained"] + rows["lost"]).eq(0) & rows["n"].gt(0)
+    rows = rows.rename(columns=renamed).assign(policy=analysis.policy)
+    is_alike = (rows["gained"] + rows["lost"]).eq(0) & rows["n"].gt(0)
     tested = ["low", "high", "interval", "p_value", "p_adjusted"]
-    rows[tested] = rows[tested].mask(alike)
-    why = {
-        NO_CASES: rows["n"].eq(0),
-        ALIKE: alike,
-        ONE_CLUSTER: rows["n_clusters"].lt(2),
-        DOMINATED: rows["standard_error"].isna(),
-        NO_RESAMPLES: rows["low"].isna(),
-    }
-    reason = pd.Series(np.select(list(why.values()), list(why), ""), rows.index, dtype="str")
-    return rows.assign(reason=reason.where(reason != "")).astype(dict.fromkeys(("by", "subfield", "interval"), "str"))
+    rows[tested] = rows[tested].mask(is_alike)
+    rows["reason"] = np.where(rows["n"] == 0, NO_CASES, "")
+    why = rows.assign(lacks=pd.Series(ALIKE, rows.index).where(is_alike))
+    rows["reason"] = reasons(why, [Column("difference", "", ends=("low", "high"))], analysis.resamples)
+    return rows.astype(dict.fromkeys(("by", "subfield", "interval"), "str"))

@@ -42,6 +42,11 @@ def ratio(sums: NDArray[Any]) -> NDArray[Any]:
     return divide(sums[..., 0], sums[..., 1])
 
 
+def average(values: FloatArray, axis: int = 0) -> FloatArray:
+    """Return the mean of what is known along an axis, NaN where nothing is."""
+    return divide(np.nansum(values, axis=axis), np.isfinite(values).sum(axis=axis))
+
+
 @dataclass(frozen=True)
 class Sampling:
     """Which cases vary together, and how often each resample draws what varies.

@@ -143,7 +143,7 @@ def decisive_worth(verdicts: Verdicts, labels: IntArray, policy: str) -> tuple[F
 
     Returns
     -------
-    worth : shape (cases, cells), 0 to 1; NaN where gold is no side or the policy excludes the case
+    worth : shape (cases, cells), 0 to 1; NaN of ratings, and where gold is no side or the policy excludes the case
     sides : shape (cases, cells, 2), whether gold is A, and whether it is B
     """
     read = read_by(verdicts, policy)
@@ -151,7 +151,7 @@ def decisive_worth(verdicts: Verdicts, labels: IntArray, policy: str) -> tuple[F
     worth = score(read, np.where(labels == verdicts.tie, -1, labels), graded).score
     worth[~np.isfinite(score(verdicts, labels, policy).answered)] = np.nan
     winner = labels[:, verdicts.dimension]
-    sides = np.stack([np.isfinite(worth) & (winner == side) for side in (0, 1)], axis=2)
+    sides = np.stack([np.isfinite(worth) & (winner == side) & (verdicts.tie >= 0) for side in (0, 1)], axis=2)
     return np.where(sides.any(axis=2), worth, np.nan), sides
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrb_lib.stats.power import connors_cases, mcnemar_cases, mcnemar_power
+from mrb_lib.stats.tables.power import connors_cases, mcnemar_cases, mcnemar_power
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from scipy import stats
 from mrb_lib.stats import intervals
 from mrb_lib.stats.dawid_skene import em, label_counts
 from mrb_lib.stats.estimation import Sampling, estimate, mean
-from mrb_lib.stats.juries import Members, folds, joined, juries_of, weights
 from mrb_lib.stats.panel import ABSENT, Panel
 from mrb_lib.stats.scoring import score
+from mrb_lib.stats.tables.jury import Members, folds, joined, juries_of, weights
 from mrb_lib.stats.verdicts import Verdicts
 from tests.stats.small_tables import rows_of_panel
 
@@ -110,7 +110,7 @@ def estimates(n: int, number: int) -> dict[str, tuple[np.ndarray, float | np.nda
     (panel, label), fold = panel_of(right), folds(np.arange(n), 0)
     labels, verdicts = label.T, Verdicts.of(panel)
     every = [Members.of(verdicts, benchmark) for benchmark in range(len(label))]
-    made = [juries_of(members, labels, "official", fold, None) for members in every]
+    made = [juries_of(members, labels, "official", fold) for members in every]
     scores = np.stack([score(judges, labels, "official").score for judges, _ in made], axis=1)
     singles, (majority, by_weight, model, one) = scores[..., :3], np.moveaxis(scores[..., 3:], 2, 0)
     joins = [joined(members, labels, "official", 0) for members in every]

@@ -10,7 +10,7 @@ from scipy import stats
 from mrb_lib.stats.contrasts import CLUSTERED, MCNEMAR, PERMUTATION
 from mrb_lib.stats.estimation import Sampling, estimate, mean
 from mrb_lib.stats.flips import flip_p
-from mrb_lib.stats.power import Pairs, cases_needed, detectable
+from mrb_lib.stats.tables.power import Pairs, cases_needed, detectable
 
 from .panels import panel_of, rows_of
 

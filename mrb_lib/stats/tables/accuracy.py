@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -17,14 +18,12 @@ from mrb_lib.stats.estimation import (
     FloatArray,
     IntArray,
     Quantity,
+    average,
     averaged,
     divide,
-    estimate,
     mean,
-    weighted_mean,
 )
 from mrb_lib.stats.grid import Measure, grid
-from mrb_lib.stats.options import code
 from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
 from mrb_lib.stats.scoring import (
     BEST_CONSTANT,
@@ -45,6 +44,13 @@ AVERAGE = "average"
 FEWEST_OF_SIDE, MANY_CLUSTERS = 5, 200
 PARTIAL = "not ranked: scored on fewer than half of the cases that other judges are scored on"
 LACKS = "not judged on every dimension"
+ONE_CATEGORY = "cohen_kappa: gold or verdicts contain one category only"
+DECISIVE: Final = estimated(
+    "decisive_accuracy",
+    "balanced accuracy on cases with a clear winner, half credit for ties",
+    source="Brodersen et al. 2010",
+    null="decisive_accuracy: gold names one side only, or none",
+)
 
 
 def best_judge(rows: pd.DataFrame) -> str:
@@ -62,12 +68,9 @@ def best_judge(rows: pd.DataFrame) -> str:
     if pd.notna(best["decisive_accuracy"]):
         ends = interval(best["decisive_accuracy_low"], best["decisive_accuracy_high"])
         said += f": decisive accuracy {best['decisive_accuracy']:.0%}{ends}, where a constant answer scores 50%"
-    said += (
-        f". Its accuracy is {best['accuracy']:.0%}{interval(best['low'], best['high'])} over {int(best['n']):,} cases"
-    )
-    constant = known[known["judge"].eq(BEST_CONSTANT) & known["kind"].eq(REFERENCE)]
-    if len(constant):
-        row = constant.iloc[0]
+    ends = interval(best["low"], best["high"])
+    said += f". Its accuracy is {best['accuracy']:.0%}{ends} over {int(best['n']):,} cases"
+    for _, row in known[known["judge"].eq(BEST_CONSTANT) & known["kind"].eq(REFERENCE)].iterrows():
         said += f"; always answering {row['label']} scores {row['accuracy']:.0%}"
     return f"{said}.{more}"
 
@@ -78,17 +81,11 @@ def best_judge(rows: pd.DataFrame) -> str:
     columns=[
         shared("judge", "dimension", "subfields", "policy"),
         Column("rank", "place by decisive accuracy on the cases that all ranked judges share", "rank"),
-        Column("n_common", "cases that all ranked judges share", "cases"),
         shared("n", "n_excluded", "n_seen", "clusters"),
         Column("coverage", "share of the verdicts with a choice, mean over labelled cases", "share 0-1"),
         Column("accuracy", "mean score over cases: agreement with the gold label", "share 0-1", ends=("low", "high")),
         shared("errors"),
-        estimated(
-            "decisive_accuracy",
-            "balanced accuracy on cases with a clear winner, half credit for ties",
-            source="Brodersen et al. 2010",
-            null="decisive_accuracy: gold names one side only, or none",
-        ),
+        DECISIVE,
         Column("decisive_coverage", "share of the verdicts on those cases that name A or B", "share 0-1"),
         estimated("above_constant", "accuracy minus that of the best constant, paired by case", "difference"),
         Column("tie_share", "share of ties among the judge's choices", "share 0-1"),
@@ -97,13 +94,7 @@ def best_judge(rows: pd.DataFrame) -> str:
         Column("label", "what a constant baseline always answers", "text"),
         Column("n_subfields", "subfields with a scored case, of the first column of by", "count"),
         estimated("macro_accuracy", "unweighted mean of the accuracies of the subfields"),
-        estimated(
-            "cohen_kappa",
-            "agreement with gold beyond chance",
-            "coefficient",
-            "Cohen 1960, doi:10.1177/001316446002000104",
-            null="cohen_kappa: gold or verdicts contain one category only",
-        ),
+        estimated("cohen_kappa", "agreement with gold beyond chance", "coefficient", "Cohen 1960", ONE_CATEGORY),
         Column("exact_accuracy", "share of verdicts that are the gold label", "share 0-1"),
         Column("precision_macro", "mean over labels of the precision of verdicts", "share 0-1"),
         Column("recall_macro", "mean over labels of their recall", "share 0-1"),
@@ -127,8 +118,6 @@ def accuracy(analysis: Analysis, *, references: float = 1) -> pd.DataFrame:
     verdicts = with_references(analysis.verdicts, labels, analysis.cases, analysis.offered, policy)
     scores = score(verdicts, labels, policy)
     worth, sides = decisive_worth(verdicts, labels, policy)
-    if verdicts.tie < 0:
-        worth, sides = np.full_like(worth, np.nan), np.zeros_like(sides)
     quantities = {
         "accuracy": mean(scores.score),
         "coverage": mean(scores.answered),
@@ -139,15 +128,15 @@ def accuracy(analysis: Analysis, *, references: float = 1) -> pd.DataFrame:
     rules = {"accuracy": intervals.share, "above_constant": intervals.t}
     measures = {
         **{name: Measure(each, rules.get(name)) for name, each in quantities.items()},
+        "decisive_accuracy": decisive(worth, sides),
         **_tie_shares(analysis, verdicts),
         **_against_gold(verdicts, labels, policy, np.isfinite(scores.answered)),
     }
     rows, made = grid(analysis, verdicts.cells, measures, verdicts.seen)
-    rows = rows.join(decisive_ends(analysis, worth, sides)).join(_macro(analysis, made["accuracy"]))
+    rows = rows.join(_macro(analysis, made["accuracy"]))
     rows["group"] = np.repeat(np.arange(len(analysis.parts)), len(verdicts.cells))
     ranks = [ranking(verdicts, labels, policy, part.cases) for part in analysis.parts]
-    for name in ("rank", "n_common"):
-        rows[name] = np.concatenate([getattr(each, name) for each in ranks])
+    rows["rank"] = np.concatenate([each.rank for each in ranks])
     rows["reason"] = np.where(np.concatenate([each.is_partial for each in ranks]), PARTIAL, "")
     if len(analysis.names) > 1:
         rows = pd.concat([rows, _average(analysis, verdicts, quantities, ranks)], ignore_index=True)
@@ -160,27 +149,25 @@ def _average(
 ) -> pd.DataFrame:
     """The rows of the dimension `average`: the unweighted means over the dimensions."""
     d, cells = len(analysis.names), verdicts.cells.reset_index(names="cell")
-    of_judge = cells.groupby(["kind", "judge"], sort=False)["cell"].agg(list)
-    whole = of_judge[of_judge.map(len) == d]
-    lacking = of_judge[of_judge.map(len) < d].reset_index()[["kind", "judge"]]
-    frames = []
+    of_judge = cells.groupby(["kind", "judge"], sort=False)["cell"].agg(list).reset_index()
+    is_whole = of_judge["cell"].map(len) == d
+    whole, lacking = of_judge[is_whole], of_judge[~is_whole & of_judge["kind"].eq(IS_JUDGE)]
+    rows = pd.DataFrame()
     if len(whole):
-        members = np.array(whole.tolist(), dtype=np.int64)
+        members = np.array(whole["cell"].tolist(), dtype=np.int64)
         rules = {
             "accuracy": intervals.share,
             "decisive_accuracy": lambda e: intervals.t(e, 0.0),
             "above_constant": intervals.t,
         }
         wanted = {name: Measure(averaged(each, members), rules.get(name)) for name, each in quantities.items()}
-        names = whole.reset_index()[["judge", "kind"]].assign(label=None)
-        own, _ = grid(analysis, names, wanted, np.asarray(verdicts.seen[:, members].any(axis=2)))
-        own["group"] = np.repeat(np.arange(len(ranks)), len(names))
-        own["rank"] = np.concatenate([places(each.measure[members].mean(axis=1)) for each in ranks])
-        frames.append(own)
+        rows, _ = grid(analysis, whole[["judge", "kind"]], wanted, np.asarray(verdicts.seen[:, members].any(axis=2)))
+        rows["group"] = np.repeat(np.arange(len(ranks)), len(whole))
+        rows["rank"] = np.concatenate([places(each.measure[members].mean(axis=1)) for each in ranks])
     for number, part in enumerate(analysis.parts):
-        some: dict[str, Any] = {**part.label(), "group": number, "n": 1, "n_excluded": len(part.cases), "reason": LACKS}
-        frames.append(lacking[lacking["kind"] == IS_JUDGE].assign(label=None, **some))
-    return pd.concat(frames, ignore_index=True).assign(dimension=AVERAGE)
+        some: dict[str, Any] = {**part.label(), "group": number, "n_excluded": len(part.cases)}
+        rows = pd.concat([rows, lacking[["judge", "kind"]].assign(**some, n=0, reason=LACKS)])
+    return rows.assign(dimension=AVERAGE)
 
 
 def _decided(verdicts: Verdicts, policy: str, sides: BoolArray) -> FloatArray:
@@ -201,22 +188,13 @@ def _of_constant(verdicts: Verdicts, scores: FloatArray) -> FloatArray:
 
 def _tie_shares(analysis: Analysis, verdicts: Verdicts) -> dict[str, Measure]:
     """The shares of ties among a judge's choices and among the annotations, on the cases that have both."""
-    nothing = np.full((verdicts.n_cases, len(verdicts.cells)), np.nan)
-    own, theirs = nothing, nothing
-    if verdicts.tie >= 0 and "tie" in analysis.offered and len(analysis.annotations):
-        read = read_by(verdicts, analysis.policy)
-        own = share(read.total(read.choice == verdicts.tie), read.total(read.choice >= 0))
-        kept = analysis.annotations[analysis.annotations["dimension"].isin(analysis.names)].dropna(subset="choice")
-        place = code(kept["case_id"], analysis.cases["case_id"], "case_id") * len(analysis.names)
-        place += code(kept["dimension"], analysis.names, "dimension")
-        shape = analysis.labels.shape
-        ties, n = (
-            np.bincount(place, weight, analysis.labels.size).reshape(shape).astype(np.float64)
-            for weight in (kept["choice"].eq("tie").to_numpy(), None)
-        )
-        theirs = share(ties, n)[:, verdicts.dimension]
-    both = np.isfinite(own) & np.isfinite(theirs)
-    shares = {"tie_share": own, "annotator_tie_share": theirs}
+    read = read_by(verdicts, analysis.policy)
+    own = share(read.total(read.choice == verdicts.tie), read.total(read.choice >= 0))
+    labels = analysis.annotations.dropna(subset="choice")
+    ties = labels.assign(tie=labels["choice"].eq("tie")).pivot_table("tie", "case_id", "dimension")
+    theirs = ties.reindex(index=analysis.cases["case_id"], columns=analysis.names).to_numpy(np.float64)
+    shares = {"tie_share": own, "annotator_tie_share": theirs[:, verdicts.dimension]}
+    both = np.isfinite(list(shares.values())).all(axis=0) & ("tie" in analysis.offered)
     return {name: Measure(mean(np.where(both, each, np.nan))) for name, each in shares.items()}
 
 
@@ -247,7 +225,10 @@ def macro(name: str, sums: np.ndarray) -> np.ndarray:
 
 
 def cohen_kappa(sums: np.ndarray) -> np.ndarray:
-    """Return Cohen's kappa of tables of counts, shape (..., k * k); NaN where either side has one category only."""
+    """Return Cohen's kappa of tables of counts, shape (..., k * k); NaN where either side has one category only.
+
+    Cohen (1960), doi:10.1177/001316446002000104.
+    """
     k = round(sums.shape[-1] ** 0.5)
     counts = sums.reshape(*sums.shape[:-1], k, k)
     total = counts.sum(axis=(-2, -1))
@@ -258,22 +239,24 @@ def cohen_kappa(sums: np.ndarray) -> np.ndarray:
     return np.where(several, divide(agreed - by_chance, 1 - by_chance), np.nan)
 
 
-def decisive_ends(analysis: Analysis, worth: FloatArray, sides: BoolArray) -> pd.DataFrame:
-    """Wilson's interval of decisive accuracy, as of a mean in which both sides weigh alike."""
-    frames = []
-    for part in analysis.parts:
-        sampling, own = analysis.sampling.take(part.cases), worth[part.cases]
-        of_side = sides[part.cases].astype(np.float64)
-        n = of_side.sum(axis=0)
-        means = divide((np.nan_to_num(own)[..., None] * of_side).sum(axis=0), n)
-        centred = own - (of_side * np.nan_to_num(means)).sum(axis=2) + means.mean(axis=1)
-        weight = (of_side * np.nan_to_num(divide(n.sum(axis=1, keepdims=True) / 2, n))).sum(axis=2)
-        e = estimate(weighted_mean(np.where(weight > 0, centred, np.nan), weight), sampling)
-        enough = ((sampling.sums(of_side) > 0).sum(axis=0) >= FEWEST_OF_SIDE).all(axis=1)
+def decisive(worth: FloatArray, sides: BoolArray) -> Measure:
+    """Return decisive accuracy as a mean in which both sides weigh alike, see `mrb_lib.stats.scoring.decisive_worth`.
+
+    Its interval is Wilson's with the design effect, NaN where gold names a side in fewer than five clusters.
+    """
+
+    def of(cases: IntArray) -> Quantity:
+        n = sides[cases].sum(axis=0)
+        alike = np.nan_to_num(divide(n.sum(axis=1, keepdims=True) / 2, n))
+        return replace(balanced_mean(worth[cases], sides[cases]), weight=(sides[cases] * alike).sum(axis=2))
+
+    def interval(e: Estimate) -> intervals.Interval:
+        of_side = e.sampling.sums(e.quantity.adds[..., 2:]) > 0
+        enough = (of_side.sum(axis=0) >= FEWEST_OF_SIDE).all(axis=1)
         ends = intervals.rare_share(e)
-        low, high = (np.where(enough, end, np.nan) for end in (ends.low, ends.high))
-        frames.append(pd.DataFrame({"decisive_accuracy_low": low, "decisive_accuracy_high": high}))
-    return pd.concat(frames, ignore_index=True)
+        return ends._replace(low=np.where(enough, ends.low, np.nan), high=np.where(enough, ends.high, np.nan))
+
+    return Measure(of, interval)
 
 
 def _macro(analysis: Analysis, of_parts: list[Estimate]) -> pd.DataFrame:
@@ -281,40 +264,28 @@ def _macro(analysis: Analysis, of_parts: list[Estimate]) -> pd.DataFrame:
 
     Of few clusters a resample has (c - 1) / c of the variance, which adds up over subfields (Rao and Wu 1988).
     """
-    m = len(of_parts[0].value)
-    names = ["n_subfields", "macro_accuracy", "macro_accuracy_low", "macro_accuracy_high"]
-    frame = pd.DataFrame(np.nan, index=range(m * len(of_parts)), columns=names)
     parts = analysis.parts
     subfields = [e for part, e in zip(parts, of_parts, strict=True) if part.by and part.by == parts[1].by]
-    if subfields:
-        clusters = np.stack([e.clusters for e in subfields]).astype(np.float64)
-        scale = np.where(clusters < MANY_CLUSTERS, np.sqrt(clusters / np.maximum(clusters - 1, 1)), 1.0)
-        drawn = _mean_of_known([e.value + s * (e.replicates - e.value) for e, s in zip(subfields, scale, strict=True)])
-        known = len(drawn) > 0 and analysis.sampling.crossed is None
-        low, high = np.nanquantile(drawn, [0.025, 0.975], axis=0) if known else np.full((2, m), np.nan)
-        values = np.stack([e.value for e in subfields])
-        alone = ((clusters < 2) & np.isfinite(values)).any(axis=0)
-        ends = (np.where(alone, np.nan, end) for end in (low, high))
-        frame.iloc[:m] = np.stack([np.isfinite(values).sum(axis=0), _mean_of_known(values), *ends], axis=1)
-    return frame
-
-
-def _mean_of_known(values: list[FloatArray] | FloatArray) -> FloatArray:
-    """The mean over the first axis of what is not NaN; NaN where nothing is."""
-    known = np.isfinite(values)
-    return divide(np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0))
+    if not subfields:
+        return pd.DataFrame()
+    values, clusters = (np.stack([getattr(e, name) for e in subfields]) for name in ("value", "clusters"))
+    scale = np.where(clusters < MANY_CLUSTERS, np.sqrt(clusters / np.maximum(clusters - 1, 1)), 1.0)
+    drawn = average(values[:, None] + scale[:, None] * (np.stack([e.replicates for e in subfields]) - values[:, None]))
+    ends = np.full((2, values.shape[1]), np.nan)
+    if len(drawn) and analysis.sampling.crossed is None:
+        ends = np.nanquantile(drawn, [0.025, 0.975], axis=0)
+    ends[:, ((clusters < 2) & np.isfinite(values)).any(axis=0)] = np.nan
+    found = {"n_subfields": np.isfinite(values).sum(axis=0), "macro_accuracy": average(values)}
+    return pd.DataFrame(found | dict(zip(("macro_accuracy_low", "macro_accuracy_high"), ends, strict=True)))
 
 
 def _in_order(rows: pd.DataFrame, dimensions: list[str]) -> pd.DataFrame:
     """The rows by group and dimension: judges by rank, then by name, and the baselines last as they come."""
     is_judge = rows["kind"] == IS_JUDGE
-    keys = pd.DataFrame(
-        {
-            "group": rows["group"],
-            "dimension": rows["dimension"].map({name: i for i, name in enumerate(dimensions)}),
-            "last": ~is_judge,
-            "rank": rows["rank"].fillna(np.inf),
-            "name": rows["judge"].where(is_judge, ""),
-        }
+    keys = rows[["group"]].assign(
+        dimension=rows["dimension"].map(dimensions.index),
+        last=~is_judge,
+        rank=rows["rank"].fillna(np.inf),
+        name=rows["judge"].where(is_judge, ""),
     )
-    return rows.loc[keys.sort_values(list(keys.columns), kind="stable").index].reset_index(drop=True)
+    return rows.loc[keys.sort_values(list(keys.columns), kind="stable").index]

@@ -10,23 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.stats import intervals
+from mrb_lib.stats import intervals, tournaments
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, corrected, paired_tests
-from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, IntArray, Quantity, divide, mean, ratio
+from mrb_lib.stats.estimation import Estimate, FloatArray, IntArray, Quantity, divide, mean, ratio
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.intervals import Interval
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent
-from mrb_lib.stats.tournaments import (
-    MOST_RESPONSES,
-    Tournament,
-    by_question,
-    most_violations,
-    questions,
-    tournaments,
-    violations,
-)
 from mrb_lib.stats.verdicts import TIE, agreeing_repeats, mean_over_orders, votes_of
 from mrb_lib.tables.schema import CHOICES, ORDERS
 
@@ -35,7 +26,12 @@ ONE_ORDER = "no case was presented in both orders"
 NOT_ANSWERED = "no case was answered in both orders"
 RATINGS = "ratings of one response have one order: only repeat_agreement is of them"
 _COUNTED: Final = {"n_repeated": "position_noise", "n_questions": "ipi", "n_tournaments": "tov"}
-_SAGE: Final = "Feng et al. 2025, arXiv 2512.16041"
+SAGE: Final = "Feng et al. 2025, arXiv 2512.16041"
+ONE_TIE = "consistency_decisive: every case has a tie in one of the orders"
+ALL_TIES = "first_rate: no verdict is decisive"
+NO_REPEATS = "repeat_agreement: no case was answered twice in one order"
+NOT_REPEATED = "position_preference and position_noise: no case was answered twice in each order"
+NO_TOURNAMENT = f"tov: no question has 3 to {tournaments.MOST_RESPONSES} responses, every pair answered in both orders"
 
 
 def sentence(rows: pd.DataFrame) -> str:
@@ -55,11 +51,10 @@ def _extremes(known: pd.DataFrame, name: str, what: str) -> str:
     """Say of which judge a share is the largest, and of which it is the smallest."""
     most, least = known.nlargest(1, name).iloc[0], known.nsmallest(1, name).iloc[0]
     said = f"{most['judge']} {what} {percent(most, name)} of {int(most['n']):,} cases"
-    if len(known) == 1:
-        return said
-    if most[name] == least[name]:
+    if len(known) > 1 and most[name] == least[name]:
         return f"{said}, as do all {len(known)} judges"
-    return f"{said}, and {least['judge']} on {percent(least, name)}, the most and the least of {len(known)} judges"
+    rest = f", and {least['judge']} on {percent(least, name)}, the most and the least of {len(known)} judges"
+    return said + (rest if len(known) > 1 else "")
 
 
 def favourites(known: pd.DataFrame) -> str:
@@ -76,54 +71,23 @@ def favourites(known: pd.DataFrame) -> str:
     columns=[
         shared("judge", "dimension", "subfields"),
         Column("n", "cases answered in both orders of the responses; of ratings, twice", "cases"),
-        Column("n_presented", "cases presented in both orders; of ratings, twice", "cases"),
         shared("clusters"),
-        Column("coverage", "n over n_presented", "share 0-1"),
+        Column("coverage", "n over the cases presented in both orders; of ratings, twice", "share 0-1"),
         estimated("consistency", "share with the same choice in both orders, ties included"),
-        Column(
-            "consistency_decisive",
-            "consistency where cases with a tie in one order are left out",
-            "share 0-1",
-            null="consistency_decisive: every case has a tie in one of the orders",
-        ),
-        estimated(
-            "first_rate",
-            "share of decisive verdicts for the response shown first; 1/2: no leaning",
-            null="first_rate: no verdict is decisive",
-        ),
+        Column("consistency_decisive", "the same without cases with a tie in one order", "share 0-1", null=ONE_TIE),
+        estimated("first_rate", "share of decisive verdicts for the response shown first", null=ALL_TIES),
         Column("tie_rate", "share of ties among verdicts with a choice", "share 0-1"),
-        estimated(
-            "position_bias",
-            "share choosing the response shown first minus share choosing the second",
-            "difference",
-            "Tango 1998",
-        ),
+        estimated("position_bias", "share choosing the first shown minus the second", "difference", "Tango 1998"),
         shared("tests"),
-        estimated(
-            "repeat_agreement",
-            "share of agreeing pairs of repeats in the same order",
-            null="repeat_agreement: no case was answered twice in one order",
-        ),
+        estimated("repeat_agreement", "share of agreeing pairs of repeats in the same order", null=NO_REPEATS),
         Column("n_repeated", "cases answered twice or more in each order", "cases"),
-        estimated(
-            "position_preference",
-            "share of verdicts that differ between orders because of the order",
-            null="position_preference and position_noise: no case was answered twice in each order",
-        ),
+        estimated("position_preference", "share of verdicts that differ because of the order", null=NOT_REPEATED),
         estimated("position_noise", "share that differs between orders as it does between repeats"),
         Column("n_questions", "questions with a case answered in both orders", "count"),
-        estimated("ipi", "share of a question's pairs with another choice in the other order", source=_SAGE),
-        Column(
-            "n_tournaments", "questions with every pair of three or more responses answered in both orders", "count"
-        ),
-        estimated(
-            "tov",
-            "fewest verdicts of a question to change until they form a ranking",
-            "number",
-            _SAGE,
-            f"tov: no question here has three to {MOST_RESPONSES} responses, every pair answered in both orders",
-        ),
-        estimated("tov_intransitive", "part of tov that remains once every pair is stable", "number", _SAGE),
+        estimated("ipi", "share of a question's pairs with another choice in the other order", source=SAGE),
+        Column("n_tournaments", "questions with all pairs of responses answered in both orders", "count"),
+        estimated("tov", "fewest verdicts of a question to change for a ranking", "number", SAGE, NO_TOURNAMENT),
+        estimated("tov_intransitive", "part of tov that remains once every pair is stable", "number", SAGE),
     ],
     sentence=sentence,
     headline=("consistency", "position_bias", "p_adjusted"),
@@ -146,54 +110,44 @@ def consistency(analysis: Analysis) -> pd.DataFrame:
     are means over questions; in a subfield a question has the cases that are there, and `tov` those whose cases are all
     there.
     """
-    verdicts = analysis.verdicts
-    measures, presented = (_between_orders if verdicts.tie >= 0 else _of_ratings)(analysis)
-    rows, made = grid(analysis, verdicts.cells[["judge", "dimension"]], measures)
-    rows["n_presented"] = np.concatenate([presented[part.cases].sum(axis=0) for part in analysis.parts])
-    rows["coverage"] = divide(rows["n"].to_numpy(np.float64), rows["n_presented"].to_numpy(np.float64))
-    if verdicts.tie < 0:
+    is_rating = analysis.verdicts.tie < 0
+    measures = _of_ratings(analysis) if is_rating else _between_orders(analysis)
+    rows, made = grid(analysis, analysis.verdicts.cells[["judge", "dimension"]], measures)
+    if is_rating:
         return rows.assign(reason=RATINGS)
     for name, measure in _COUNTED.items():
         rows[name] = np.concatenate([e.n for e in made[measure]])
-    rows["reason"] = np.select([rows["n_presented"] == 0, rows["n"] == 0], [ONE_ORDER, NOT_ANSWERED], "")
-    tests = [paired_tests(_values(e), e) for e in made["position_bias"]]
+    rows["reason"] = np.select([rows["coverage"].isna(), rows["n"] == 0], [ONE_ORDER, NOT_ANSWERED], "")
+    tests = [paired_tests(divide(*np.moveaxis(e.quantity.adds, 2, 0)), e) for e in made["position_bias"]]
     tested = rows.join(pd.concat(tests, ignore_index=True)).assign(difference=rows["position_bias"])
     return corrected(tested, analysis)
 
 
-def _values(e: Estimate) -> FloatArray:
-    """The values that an estimate is the mean of, NaN where a case does not count."""
-    return divide(e.quantity.adds[..., 0], e.quantity.adds[..., 1])
-
-
-def _of_ratings(analysis: Analysis) -> tuple[dict[str, Measure], BoolArray]:
-    """The agreement of repeats, and which cases were rated twice."""
+def _of_ratings(analysis: Analysis) -> dict[str, Measure]:
+    """The agreement of repeats, and the share of the cases rated twice that have two answers."""
     v = analysis.verdicts
     twice = np.any([v.total(v.order == order) > 1 for order in range(len(ORDERS))], axis=0)
-    again = mean(mean_over_orders(agreeing_repeats(votes_of(v))))
-    return {"repeat_agreement": Measure(again, intervals.proportion)}, twice
+    again = mean_over_orders(agreeing_repeats(votes_of(v)))
+    coverage = mean(np.where(twice, np.isfinite(again), np.nan))
+    return {"repeat_agreement": Measure(mean(again), intervals.proportion), "coverage": Measure(coverage)}
 
 
-def _between_orders(analysis: Analysis) -> tuple[dict[str, Measure], BoolArray]:
-    """All measures of preferences, and which cases were presented in both orders."""
+def _between_orders(analysis: Analysis) -> dict[str, Measure]:
+    """All measures of preferences."""
     v = analysis.verdicts
-    shape = (v.n_cases, len(v.cells))
-    both = v.both_orders()
-    presented = np.zeros(shape, dtype=bool)
-    presented[both["case"], both["cell"]] = True
-    both = both[(both["ab"] >= 0) & (both["ba"] >= 0)]
+    both, votes = v.both_orders(), votes_of(v)
     ab, ba = both["ab"], both["ba"]
-    decisive = (ab != TIE) & (ba != TIE)
-    leaning = ((ab == A) * 1.0 - (ba == A) + (ba == B) - (ab == B)) / 2
+    is_answered = (ab >= 0) & (ba >= 0)
+    equal = ((ab == ba) * 1.0).where(is_answered)
+    leaning = (((ab == A) * 1.0 - (ba == A) + (ba == B) - (ab == B)) / 2).where(is_answered)
 
     def by_case(values: pd.Series) -> FloatArray:
-        """The mean over the pairs of verdicts of each case, shape (cases, cells)."""
+        """The mean over pairs of verdicts of each case, shape (cases, cells)."""
         means = values.groupby([both["case"], both["cell"]]).mean()
-        out = np.full(shape, np.nan)
+        out = np.full((v.n_cases, len(v.cells)), np.nan)
         out[means.index.get_level_values(0), means.index.get_level_values(1)] = means
         return out
 
-    votes = votes_of(v)
     n = votes.sum(axis=1)
     first, second = votes[0, A] + votes[1, B], votes[0, B] + votes[1, A]
     again = agreeing_repeats(votes)
@@ -201,48 +155,46 @@ def _between_orders(analysis: Analysis) -> tuple[dict[str, Measure], BoolArray]:
     split = np.where(np.isfinite(again).all(axis=0), repeated, np.nan)
     across = divide((votes[0] * votes[1]).sum(axis=0), n[0] * n[1])
     rate = Quantity(np.stack([first - second, first + second], axis=2), _half, first + second)
-    same = by_case((ab == ba) * 1.0)
-    question = questions(analysis.cases)
-    found = tournaments(analysis.cases, question)
-    of_tournament = violations(v, found)
-    most = np.max([(1.0, 1.0), *(most_violations(each.responses) for each in found)], axis=0)
+    same, presented = by_case(equal), np.isfinite(by_case(is_answered * 1.0))
+    question = tournaments.questions(analysis.cases)
+
+    def instability(cases: IntArray) -> Quantity:
+        return mean(tournaments.by_question(1 - same[cases], question[cases]))
+
+    found = tournaments.tournaments(analysis.cases, question)
+    most = np.max([(1.0, 1.0), *(tournaments.most_violations(each.responses) for each in found)], axis=0)
     measures = {
         "consistency": Measure(mean(same), intervals.proportion),
-        "consistency_decisive": Measure(mean(by_case((ab == ba).where(decisive).astype(float)))),
-        "first_rate": Measure(rate, _half_lean),
+        "coverage": Measure(mean(np.where(presented, np.isfinite(same), np.nan))),
+        "consistency_decisive": Measure(mean(by_case(equal.where((ab != TIE) & (ba != TIE))))),
+        "first_rate": Measure(rate, _rescaled(intervals.lean, 0.5, 0.5)),
         "tie_rate": Measure(Quantity(np.stack([votes[:, TIE].sum(axis=0), n.sum(axis=0)], axis=2))),
         "position_bias": Measure(mean(by_case(leaning)), intervals.lean),
         "repeat_agreement": Measure(mean(repeated), intervals.proportion),
         "position_preference": Measure(mean(split - across), intervals.lean),
         "position_noise": Measure(mean(1 - split), intervals.proportion),
-        "ipi": Measure(lambda cases: mean(by_question(1 - same[cases], question[cases])), intervals.proportion),
+        "ipi": Measure(instability, intervals.proportion),
     }
-    for name, values, largest in zip(("tov", "tov_intransitive"), of_tournament, most, strict=True):
-        measures[name] = Measure(_within(values, found), _part_of(float(largest)))
-    return measures, presented
+    for name, values, largest in zip(("tov", "tov_intransitive"), tournaments.violations(v, found), most, strict=True):
+        measures[name] = Measure(_within(values, found), _rescaled(intervals.proportion, float(largest)))
+    return measures
 
 
 def _half(sums: NDArray[Any]) -> NDArray[Any]:
     return (1 + ratio(sums)) / 2
 
 
-def _half_lean(e: Estimate) -> Interval:
-    """The interval of a share that is one half where nothing leans, from that of the lean."""
-    low, high, method = intervals.lean(replace(e, value=2 * e.value - 1, error=2 * e.error))
-    return Interval((1 + low) / 2, (1 + high) / 2, method)
-
-
-def _part_of(most: float) -> Callable[[Estimate], Interval]:
-    """Wilson's interval of a mean of values from 0 to the most that there can be."""
+def _rescaled(rule: Callable[[Estimate], Interval], scale: float, shift: float = 0.0) -> Callable[[Estimate], Interval]:
+    """The rule of intervals of `scale` times a quantity plus `shift`, from the rule of the quantity itself."""
 
     def interval(e: Estimate) -> Interval:
-        low, high, method = intervals.proportion(replace(e, value=e.value / most, error=e.error / most))
-        return Interval(low * most, high * most, method)
+        low, high, method = rule(replace(e, value=(e.value - shift) / scale, error=e.error / scale))
+        return Interval(shift + scale * low, shift + scale * high, method)
 
     return interval
 
 
-def _within(values: FloatArray, found: list[Tournament]) -> Callable[[IntArray], Quantity]:
+def _within(values: FloatArray, found: list[tournaments.Tournament]) -> Callable[[IntArray], Quantity]:
     """The mean over the tournaments all of whose cases are in a group."""
 
     def of(cases: IntArray) -> Quantity:

@@ -2,50 +2,57 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Final
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import comb
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.polynomial.polynomial import polypow
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import Column, estimated, shared, table
-from mrb_lib.stats.estimation import FloatArray, divide, mean
+from mrb_lib.stats.dawid_skene import em, label_counts, patterns
+from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, divide, mean
 from mrb_lib.stats.grid import Measure, grid
-from mrb_lib.stats.juries import BEST_SINGLE, DAWID_SKENE, WEIGHTED, Members, best_member, folds, joined, juries_of
-from mrb_lib.stats.panel import BATCH, COST_COLUMNS, COUNTS
+from mrb_lib.stats.panel import ABSENT, BATCH, COST_COLUMNS, COUNTS, NULL
 from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
-from mrb_lib.stats.scoring import balanced_mean, decisive_worth, ranking, read_by, score
-from mrb_lib.stats.tables.accuracy import decisive_ends
-from mrb_lib.tables.schema import ORDERS, category_numbers
+from mrb_lib.stats.scoring import BINARY, decisive_worth, on_common_cases, ranking, read_by, score
+from mrb_lib.stats.tables.accuracy import DECISIVE, decisive
+from mrb_lib.stats.verdicts import REFERENCE, Verdicts
+from mrb_lib.tables.schema import ORDERS
 
-COMPARED, ONE_JUDGE = ("jury", "single"), "undefined: a jury takes two judges"
+JURIES = MAJORITY, WEIGHTED, DAWID_SKENE = "majority", "weighted", "dawid_skene"
+BEST_SINGLE = "best_single"
+FOLDS, EXACT_UP_TO, ORDERINGS = 5, 8, 64
+COMPARED = ("jury", "single")
+ONE_JUDGE: Final = "undefined: a jury takes two judges"
 TWO_JUDGES: Final = "undefined: Dawid and Skene's model takes three judges"
 NO_OTHERS: Final = "undefined: no other cluster has a labelled case to choose on"
-_Z = float(ndtri(0.975))
+_AT_ONCE, _ROUNDING, _Z = 2_000_000, 1e-9, float(ndtri(0.975))
+Choices = NDArray[np.int64]
 
 
 def best_jury(rows: pd.DataFrame) -> str:
     """Say whether the jury that ranks first is better than a constant, and than one judge chosen on other cases."""
     where, known = opening(main_dimension(rows)), main_rows(rows, part="jury").dropna(subset="accuracy")
-    juries = known[known["kind"] != BEST_SINGLE]
-    if juries.empty:
-        return f"{where}, no jury can be scored."
-    ranked = juries.dropna(subset="rank")
+    ranked = known[known["kind"] != BEST_SINGLE].dropna(subset="rank").sort_values("rank", kind="stable")
     if ranked.empty:
-        return f"{where}, gold does not name both sides: no jury can be compared with a constant."
-    best = ranked.sort_values("rank", kind="stable").iloc[0]
-    size, name = int(best["size"]), str(best["kind"]).replace("_", " ")
-    decisive = pd.notna(best["decisive_accuracy"])
-    if decisive and not best["decisive_accuracy_low"] > 0.5:
-        return f"{where}, no jury of the {size} judges is shown to be better than a constant."
-    by = " by decisive accuracy" if decisive else ""
-    ends = interval(best["low"], best["high"])
+        return f"{where}, no jury can be compared with a constant, which takes gold labels for either side."
+    best = ranked.iloc[0]
+    size, by_decisive = int(best["size"]), pd.notna(best["decisive_accuracy"])
+    if by_decisive and not best["decisive_accuracy_low"] > 0.5:
+        return f"{where}, cannot tell whether any jury of the {size} judges is better than a constant."
     return (
-        f"{where}, the best jury of the {size} judges{by} ({name}) has an accuracy of {best['accuracy']:.0%} over "
-        f"{int(best['n']):,} cases{ends}, and is {against_one(best, known)} the one judge that is best on other cases."
+        f"{where}, the best jury of the {size} judges{' by decisive accuracy' if by_decisive else ''} "
+        f"({best['kind'].replace('_', ' ')}) has an accuracy of {best['accuracy']:.0%} over {int(best['n']):,} cases"
+        f"{interval(best['low'], best['high'])}, and is {against_one(best, known)} the one judge that is best on other "
+        "cases."
     )
 
 
@@ -69,40 +76,25 @@ def against_one(best: pd.Series, juries: pd.DataFrame) -> str:
     columns=[
         Column("part", "jury (of all judges), single, member or curve (accuracy by size)", "text"),
         shared("dimension", "policy"),
-        Column("kind", "majority, weighted, dawid_skene, median, mean; best_single: of other folds", "text"),
+        Column("kind", "majority, weighted, dawid_skene; best_single: of other folds", "text"),
         shared("judge"),
         Column("size", "members", "count"),
         Column("rank", "place by decisive accuracy on cases that juries and judges share", "rank"),
         shared("n", "n_excluded", "clusters"),
         Column("accuracy", "mean score over cases: agreement with the gold label", "share 0-1", ends=("low", "high")),
-        estimated(
-            "decisive_accuracy",
-            "balanced accuracy on cases with a clear winner, half credit for ties",
-            source="Brodersen et al. 2010",
-            null="decisive_accuracy: gold names one side only, or none",
-            parts=COMPARED,
-        ),
+        replace(DECISIVE, parts=COMPARED),
         Column("best_judge", "judge that ranks first, and so is flattered by the choice", "text"),
-        estimated("difference", "accuracy less that of best_judge, same cases", "difference"),
-        Column("n_difference", "cases scored for both", "cases"),
         estimated("crossfit_difference", "accuracy less that of best_single, chosen on other cases", "difference"),
         Column("n_crossfit_difference", "cases scored for both", "cases"),
         estimated("leave_one_out", "accuracy of the majority less that without the judge", "difference"),
-        estimated(
-            "shapley",
-            "what the judge adds on joining, mean over orders, a coin first",
-            "difference",
-            "Shapley 1953; Castro et al. 2009",
-        ),
-        Column("monte_carlo_error", "standard error of shapley from sampled orders; 0: all were taken"),
-        Column("n_orderings", "orders of joining, or juries of the size", "count"),
-        Column("seconds", "a case, summed over members", "seconds", null="seconds are not recorded for some member"),
-        Column("tokens", "a case, summed over members", "tokens", null="tokens are not recorded for some member"),
+        estimated("shapley", "what the judge adds on joining, mean over orders", "difference", "Shapley 1953"),
+        Column("seconds", "a case, summed over members", "seconds", null="seconds are not recorded", parts=COMPARED),
+        Column("tokens", "a case, summed over members", "tokens", null="tokens are not recorded", parts=COMPARED),
         Column("pareto_seconds", "whether no other is as fast and as accurate, and better in one", "yes/no"),
         Column("pareto_tokens", "whether no other takes as few tokens and is as accurate", "yes/no"),
     ],
     sentence=best_jury,
-    uses=("policy", "dimension", "gold", "level", "cluster", "resamples", "seed"),
+    uses=("policy", "dimension", "gold", "cluster", "resamples", "seed"),
     reads=COST_COLUMNS,
     headline=("accuracy", "crossfit_difference", "shapley"),
     why_no_ratings="",
@@ -126,107 +118,392 @@ def jury(analysis: Analysis) -> pd.DataFrame:
     chosen or weighted are about the choice that was made, not about making it anew. Coverage and Condorcet's
     accuracies: tests/simulation/test_jury.py.
     """
-    whole = replace(analysis, by=None)
-    fold = folds(whole.sampling.codes, whole.seed)
-    frames = [pd.DataFrame(columns=["part", "dimension"])]
-    for dimension in range(len(whole.names)):
-        members = Members.of(whole.verdicts, dimension)
-        if len(members.said):
-            made = [_compared(whole, members, fold)]
-            if len(members.said) > 1:
-                made += _joining(whole, members)
-            frames.append(pd.concat(made, ignore_index=True).assign(dimension=whole.names[dimension]))
-    return pd.concat(frames[1:] or frames, ignore_index=True)
+    whole, frames = replace(analysis, by=None), []
+    for number, dimension in enumerate(whole.names):
+        members = Members.of(whole.verdicts, number)
+        made = [_compared(whole, members)] if len(members.said) else []
+        made += _joining(whole, members) if len(members.said) > 1 else []
+        frames += [rows.assign(dimension=dimension) for rows in made]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
-def _compared(analysis: Analysis, members: Members, fold: np.ndarray) -> pd.DataFrame:
+def _compared(analysis: Analysis, members: Members) -> pd.DataFrame:
     """The rows of parts `jury` and `single`."""
     m, labels, policy = len(members.said), analysis.labels, analysis.policy
-    judges, chosen = juries_of(members, labels, policy, fold, _numbers(analysis))
+    fold = folds(analysis.sampling.codes, analysis.seed)
+    judges, chosen = juries_of(members, labels, policy, fold)
     values = score(judges, labels, policy).score
     best = best_member(members, labels, policy, np.arange(len(fold)))
-    to_best, to_single = values - values[:, [best]], values - values[:, [-1]]
-    to_best[:, :m], to_single[:, :m], to_single[:, -1] = np.nan, np.nan, np.nan
-    if m < 2 or best < 0:
-        to_best[:] = np.nan
-    worth, sides = decisive_worth(judges, labels, policy)
-    if judges.tie < 0:
-        worth, sides = np.full_like(worth, np.nan), np.zeros_like(sides)
-    rows, _ = grid(
-        analysis,
-        judges.cells[["judge", "kind"]],
-        {
-            "accuracy": Measure(mean(values), intervals.share),
-            "decisive_accuracy": Measure(balanced_mean(worth, sides)),
-            "difference": Measure(mean(to_best), intervals.difference),
-            "crossfit_difference": Measure(mean(to_single), intervals.difference),
-        },
-    )
-    rows = rows.join(decisive_ends(analysis, worth, sides))
-    is_single = np.arange(len(rows)) < m
-    names = rows["judge"].to_numpy()
+    to_single = values - values[:, [-1]]
+    to_single[:, :m], to_single[:, -1] = np.nan, np.nan
+    measures = {
+        "accuracy": Measure(mean(values), intervals.share),
+        "decisive_accuracy": decisive(*decisive_worth(judges, labels, policy)),
+        "crossfit_difference": Measure(mean(to_single), intervals.difference),
+    }
+    rows, _ = grid(analysis, judges.cells[["judge", "kind"]], measures)
+    is_single, kind = np.arange(len(rows)) < m, rows["judge"]
+    why = {WEIGHTED: NO_OTHERS, DAWID_SKENE: TWO_JUDGES} if m > 1 else dict.fromkeys(JURIES, ONE_JUDGE)
     rows = rows.assign(
         part=np.where(is_single, "single", "jury"),
-        kind=np.where(is_single, "single", names),
-        judge=pd.Series(names, rows.index).where(is_single),
-        size=np.where(is_single | (names == BEST_SINGLE), 1, m),
+        kind=kind.mask(is_single, "single"),
+        judge=kind.where(is_single),
+        size=np.where(is_single | (kind == BEST_SINGLE), 1, m),
         rank=ranking(judges, labels, policy).rank,
         best_judge=pd.Series(members.names[best] if best >= 0 else None, rows.index, dtype=object).mask(is_single),
-        n_difference=np.where(is_single, np.nan, np.isfinite(to_best).sum(axis=0)),
-        n_crossfit_difference=np.where(is_single | (names == BEST_SINGLE), np.nan, np.isfinite(to_single).sum(axis=0)),
-        reason=_why_none(names, is_single, m),
+        n_crossfit_difference=np.where(is_single | (kind == BEST_SINGLE), np.nan, np.isfinite(to_single).sum(axis=0)),
+        reason=kind.map({**why, BEST_SINGLE: NO_OTHERS}).where((rows["n"] == 0) & ~is_single),
     )
     cost = costs(analysis, members)
-    own = chosen[fold[np.isfinite(values[:, -1])]]
-    one = cost[own].mean(axis=0) if len(own) else np.full(2, np.nan)
-    paid = np.vstack([cost, np.repeat(cost.sum(axis=0)[None], len(rows) - m - 1, axis=0), one])
+    own = cost[chosen[fold[np.isfinite(values[:, -1])]]]
+    of_juries = np.repeat(cost.sum(axis=0)[None], len(JURIES), axis=0)
+    paid = np.vstack([cost, of_juries, own.mean(axis=0) if len(own) else np.full(2, np.nan)])
     for number, name in enumerate(("seconds", "tokens")):
         rows[name] = paid[:, number]
         rows[f"pareto_{name}"] = cheapest(paid[:, number], rows["accuracy"].to_numpy(np.float64))
-    return pd.concat([rows[~is_single], rows[is_single]], ignore_index=True)
-
-
-def _why_none(names: np.ndarray, is_single: np.ndarray, members: int) -> list[str]:
-    """Why a jury cannot be scored where it has no case; empty for judges, and for a jury that can be."""
-    own = {WEIGHTED: NO_OTHERS, BEST_SINGLE: NO_OTHERS, DAWID_SKENE: TWO_JUDGES}
-    alone = {name: ONE_JUDGE for name in names if name != BEST_SINGLE} if members < 2 else {}
-    said = own | alone
-    return ["" if single else said.get(name, "") for name, single in zip(names, is_single, strict=True)]
+    return pd.concat([rows[~is_single], rows[is_single]])
 
 
 def _joining(analysis: Analysis, members: Members) -> list[pd.DataFrame]:
     """The rows of parts `member` and `curve`."""
-    m, found = len(members.said), joined(members, analysis.labels, analysis.policy, analysis.seed)
-    cost = costs(analysis, members)
-    added, _ = grid(
-        analysis,
-        pd.DataFrame({"judge": members.names, "kind": "majority"}),
-        {
-            "leave_one_out": Measure(mean(found.without), intervals.difference),
-            "shapley": Measure(mean(found.shapley), intervals.difference),
-        },
-    )
+    found = joined(members, analysis.labels, analysis.policy, analysis.seed)
+    measures = {
+        "leave_one_out": Measure(mean(found.without), intervals.difference),
+        "shapley": Measure(mean(found.shapley), intervals.difference),
+    }
+    added, _ = grid(analysis, pd.DataFrame({"judge": members.names, "kind": MAJORITY}), measures)
     for name, sign in (("shapley_low", -1), ("shapley_high", 1)):
         added[name] = added["shapley"] + sign * np.hypot(added[name] - added["shapley"], _Z * found.error)
-    added = added.drop(columns=["low", "high"]).assign(
-        part="member", monte_carlo_error=found.error, n_orderings=found.n_orders, seconds=cost[:, 0], tokens=cost[:, 1]
-    )
-    sizes = np.arange(1, m + 1)
-    curve, _ = grid(
-        analysis, pd.DataFrame({"size": sizes}), {"accuracy": Measure(mean(found.by_size), intervals.share)}
-    )
-    average = cost.mean(axis=0) * sizes[:, None]
-    curve = curve.assign(part="curve", n_orderings=found.formed, seconds=average[:, 0], tokens=average[:, 1])
-    return [added, curve]
+    sizes = pd.DataFrame({"size": np.arange(1, len(members.said) + 1)})
+    curve, _ = grid(analysis, sizes, {"accuracy": Measure(mean(found.by_size), intervals.share)})
+    return [added.drop(columns=["low", "high"]).assign(part="member"), curve.assign(part="curve")]
 
 
-def _numbers(analysis: Analysis) -> list[float] | None:
-    """The numbers that categories of ratings count as, or their places; None where they have no order."""
-    if analysis.verdicts.tie >= 0 or analysis.level == "nominal":
-        return None
-    places = dict(zip(analysis.categories, range(len(analysis.categories)), strict=True))
-    numbers = category_numbers(analysis.categories) if analysis.level == "interval" else list(places.values())
-    return [float(numbers[places[name]]) for name in analysis.verdicts.categories]
+@dataclass(frozen=True)
+class Members:
+    """Verdicts of the members of a jury in one dimension, in the orders and repeats that all of them have.
+
+    Attributes
+    ----------
+    verdicts : of the members alone, one cell each
+    case, order, repeat : shape (items,), what at least one of them was asked
+    said : shape (members, items), a position in the categories; `NULL` without a choice, `ABSENT` without a verdict
+    """
+
+    verdicts: Verdicts
+    case: IntArray
+    order: IntArray
+    repeat: IntArray
+    said: Choices
+
+    @classmethod
+    def of(cls, verdicts: Verdicts, dimension: int) -> Members:
+        """Return the members of a dimension, which may be none; all orders and repeats where none is common."""
+        own = verdicts.of_cells((verdicts.dimension == dimension) & (verdicts.total().sum(axis=0) > 0))
+        slot = 2 * own.repeat + own.order
+        present = np.zeros((len(own.cells), int(slot.max(initial=-1)) + 1), dtype=bool)
+        present[own.cell, slot] = True
+        common = np.asarray(present.all(axis=0), dtype=bool)
+        if common.any():
+            own = own.where(common[slot])
+        key, item = np.unique(own.case * present.shape[1] + 2 * own.repeat + own.order, return_inverse=True)
+        case, place = np.divmod(key, max(present.shape[1], 1))
+        said = np.full((len(own.cells), len(key)), ABSENT, dtype=np.int64)
+        said[own.cell, item] = own.choice
+        return cls(own, case, place % 2, place // 2, said)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the members."""
+        return [str(name) for name in self.verdicts.cells["judge"]]
+
+    def judges(self, choice: Choices, names: Sequence[str], kinds: Sequence[str]) -> Verdicts:
+        """Return judges that say something of each item, as cells of this dimension.
+
+        Parameters
+        ----------
+        choice : shape (judges, items), coded as `said`
+        names, kinds : the columns `judge` and `kind` of the cells
+        """
+        of, item = np.nonzero(choice != ABSENT)
+        n, m, whole = len(item), len(choice), self.verdicts
+        cells = {"judge": names, "dimension": whole.cells["dimension"].iloc[0], "kind": kinds, "label": None}
+        return replace(
+            whole,
+            cells=pd.DataFrame(cells, index=range(m)),
+            dimension=np.repeat(whole.dimension[:1], m),
+            seen=np.zeros((whole.n_cases, m), dtype=bool),
+            case=self.case[item],
+            cell=of,
+            order=self.order[item],
+            repeat=self.repeat[item],
+            choice=choice[of, item],
+            p_a=np.broadcast_to(np.nan, n),
+            is_bound=np.zeros(n, dtype=bool),
+            points=np.broadcast_to(np.nan, (n, 2)),
+        )
+
+    def score(self, choice: Choices, labels: IntArray, policy: str) -> FloatArray:
+        """Score judges that say something of each item, shape (cases, judges)."""
+        names = [str(number) for number in range(len(choice))]
+        return score(self.judges(choice, names, names), labels, policy).score
+
+    def majority(self, who: BoolArray | FloatArray) -> Choices:
+        """Return the majority of each of some juries, shape (juries, items).
+
+        Parameters
+        ----------
+        who : shape (juries, members), the votes of each member: one if it is in the jury, or its weight
+        """
+        votes = np.stack([who.astype(float) @ (self.said == code) for code in range(len(self.verdicts.categories))])
+        return largest(votes, who.astype(float) @ (self.said != ABSENT) > 0, self.verdicts.tie)
+
+
+def largest(counts: FloatArray, somebody: BoolArray, tie: int) -> Choices:
+    """Return the choice with most votes: the tie where several have them, of ratings none.
+
+    Parameters
+    ----------
+    counts : shape (k, ...), the votes for each choice
+    somebody : shape (...), whether any member has a verdict; where not, the jury has none
+    """
+    top = counts.max(axis=0)
+    alone = (counts >= top - _ROUNDING).sum(axis=0) == 1
+    return np.select([~somebody, top <= 0, alone], [ABSENT, NULL, counts.argmax(axis=0)], tie)
+
+
+def folds(codes: IntArray, seed: int) -> IntArray:
+    """Return the fold of each case; the cases of a cluster are in one."""
+    clusters, position = np.unique(codes, return_inverse=True)
+    order = np.random.default_rng([seed, 2]).permutation(len(clusters))
+    return np.asarray(order[position.reshape(-1)] % max(1, min(FOLDS, len(clusters))), dtype=np.int64)
+
+
+def weights(members: Members, gold: IntArray, fold: IntArray) -> FloatArray:
+    """Return log-odds weights of members from the other folds, shape (folds, members).
+
+    Independent members with probability p of the right one of K labels, errors spread evenly, are best weighted by
+    log(p (K - 1) / (1 - p)) (Nitzan and Paroush 1982, doi:10.2307/2526438, for K = 2). p is estimated with one success
+    more, and K more trials, than were seen; who is no better than chance has no weight. Of preferences p is decisive:
+    over cases whose gold is A or B, with half credit for a tie, so that every constant is at chance.
+
+    Parameters
+    ----------
+    gold : shape (cases,), codes of gold labels, -1 where there is none
+    fold : shape (cases,)
+    """
+    tie = members.verdicts.tie
+    label, own = gold[members.case], fold[members.case]
+    used = (members.said >= 0) & (label >= 0) & (label != tie)
+    right = used * ((members.said == label) + 0.5 * (members.said == tie) * (tie >= 0))
+    kinds = 2.0 if tie >= 0 else max(2.0, float(len(np.unique(gold[gold >= 0]))))
+    outside = (own[:, None] != np.arange(fold.max(initial=0) + 1)).astype(np.float64)
+    share = ((right @ outside + 1.0) / (used @ outside + kinds)).T
+    return np.asarray(np.maximum(np.log(share * (kinds - 1.0) / (1.0 - share)), 0.0))
+
+
+def weighted(members: Members, weight: FloatArray, fold: IntArray) -> Choices:
+    """Return the votes weighted by what other folds say, shape (items,); alike where no vote has a weight."""
+    said = members.said == np.arange(len(members.verdicts.categories))[:, None, None]
+    votes, alike = ((said * each).sum(axis=1) for each in (weight[fold[members.case]].T, 1.0))
+    counts = np.where(votes.sum(axis=0) > 0, votes, alike)
+    return largest(counts, (members.said != ABSENT).any(axis=0), members.verdicts.tie)
+
+
+def dawid_skene(members: Members) -> Choices:
+    """Return the most probable label of each item by Dawid and Skene's model, which sees no gold label."""
+    k = len(members.verdicts.categories)
+    rows, kind = patterns(np.maximum(members.said, NULL).T)
+    times = np.bincount(kind.ravel(), minlength=len(rows)).astype(np.float64)[None]
+    posterior = em(label_counts(rows, k), times, tolerance=1e-6, iterations=500).posterior[0]
+    known = np.where(np.isfinite(posterior).all(axis=1, keepdims=True), posterior, 0.0)
+    return largest(known.T, np.ones(len(rows), dtype=bool), members.verdicts.tie)[kind.ravel()]
+
+
+def best_member(members: Members, labels: IntArray, policy: str, cases: IntArray) -> int:
+    """Return the member that is best on some cases by decisive accuracy on those that all share; -1 where none is.
+
+    Where gold names one side only, or none, by accuracy.
+    """
+    place = ranking(members.verdicts, labels, policy, cases).rank
+    if np.isnan(place).all():
+        scores = score(members.verdicts, labels, policy).score[cases]
+        place = on_common_cases(members.verdicts, mean(scores), None).rank
+    return -1 if np.isnan(place).all() else int(np.nanargmin(place))
+
+
+def coin(members: Members, gold: IntArray, policy: str) -> FloatArray:
+    """Return the expected score of a judge that draws every verdict, shape (cases,); NaN where it cannot be scored.
+
+    A, B and, where some gold label is a tie, tie are equally probable; of ratings all categories.
+
+    Parameters
+    ----------
+    gold : shape (cases,), codes of gold labels, -1 where there is none
+    """
+    tie = members.verdicts.tie
+    is_tie = (gold == tie) & (tie >= 0)
+    ties = int(is_tie.any())
+    k = len(members.verdicts.categories) - (tie >= 0) + ties
+    anything = members.judges(np.zeros((1, len(members.case)), dtype=np.int64), ["coin"], ["coin"])
+    asked = read_by(anything, policy).total()[:, 0]
+    if policy == "net":  # a sum of draws of 1 and -1, and of 0 for a tie that gold is not
+        kinds, place = np.unique(np.stack([asked, ties * ~is_tie]).astype(int), axis=1, return_inverse=True)
+        more = [polypow(np.array([k - 1 - free, free, 1]) / k, n)[n + 1 :].sum() for n, free in kinds.T]
+        value = np.array(more)[place.ravel()]
+    elif policy in BINARY:
+        value = float(k) ** -asked
+    else:
+        value = (1 + ties * np.where(is_tie, k - 1, 1) / 2) / k
+    return np.where((asked > 0) & (gold >= 0), value, np.nan)
+
+
+class Orders(NamedTuple):
+    """The juries that arise as members join one after the other, and what Shapley's values make of their accuracies.
+
+    Attributes
+    ----------
+    who : shape (juries, members)
+    gain : shape (juries, members), how the accuracy of each jury counts in the value of each member
+    of_coin : shape (members,), how that of a coin, which is a jury of nobody, counts
+    orders : shape (orders, members), those tried, each followed by its reverse; None where all juries were formed
+    """
+
+    who: BoolArray
+    gain: FloatArray
+    of_coin: FloatArray
+    orders: IntArray | None
+
+    def error(self, accuracy: FloatArray, of_a_coin: float) -> FloatArray:
+        """Return the Monte-Carlo standard error of each value, shape (members,); 0 where all juries were formed."""
+        if self.orders is None:
+            return np.zeros(self.who.shape[1])
+        steps = np.diff(accuracy.reshape(self.orders.shape), axis=1, prepend=of_a_coin)
+        rest = np.take_along_axis(steps - steps.mean(axis=0), np.argsort(self.orders, axis=1), axis=1)
+        pairs = rest.reshape(-1, 2, rest.shape[1]).mean(axis=1)  # an order and its reverse are not independent
+        return np.asarray(pairs.std(axis=0, ddof=1) / np.sqrt(len(pairs)))
+
+
+def orders_of(members: int, seed: int, exact_up_to: int = EXACT_UP_TO) -> Orders:
+    """Let members join in all orders where they are few, else in random ones.
+
+    The place in a random order makes the largest difference to what a member adds (a jury of even size is tied more
+    often), so that what all add in a place is taken out and given back as if each had been in every place alike.
+    Shapley (1953), doi:10.1515/9781400881970-018; by random orders: Castro, Gomez and Tejada (2009),
+    doi:10.1016/j.cor.2008.04.004.
+    """
+    if members <= exact_up_to:
+        who = np.array(list(itertools.product([False, True], repeat=members)))[1:]
+        size = who.sum(axis=1)
+        joins = np.array([1 / (members * comb(members - 1, s - 1)) for s in size])
+        stays = np.array([1 / (members * comb(members - 1, min(s, members - 1))) for s in size])
+        gain = np.where(who, joins[:, None], -stays[:, None])
+        return Orders(who, gain, np.full(members, -1 / members), None)
+    drawn = np.random.default_rng([seed, 3]).permuted(np.tile(np.arange(members), (ORDERINGS // 2, 1)), axis=1)
+    orders = np.stack([drawn, drawn[:, ::-1]], axis=1).reshape(-1, members)
+    place = np.argsort(orders, axis=1)
+    step = place[:, :, None] == np.arange(members)  # whose step each place of each order is: (orders, members, places)
+    share = (step - step.mean(axis=0) + 1 / members) / len(orders)
+    gain = (share - np.concatenate([share[..., 1:], np.zeros_like(share[..., :1])], axis=2)).swapaxes(1, 2)
+    who = place[:, None, :] <= np.arange(members)[:, None]
+    return Orders(who.reshape(-1, members), gain.reshape(-1, members), -share[..., 0].sum(axis=0), orders)
+
+
+class Joined(NamedTuple):
+    """Gains from members that join, case by case; NaN where the jury of all is not scored.
+
+    Attributes
+    ----------
+    without : shape (cases, members), the majority of all less that without each
+    shapley : shape (cases, members), what each adds on average over the orders of joining
+    error : shape (members,), the Monte-Carlo standard error of the mean of `shapley`
+    by_size : shape (cases, members), the mean score of the juries of 1, 2, ... members
+    """
+
+    without: FloatArray
+    shapley: FloatArray
+    error: FloatArray
+    by_size: FloatArray
+
+
+def joined(members: Members, labels: IntArray, policy: str, seed: int, exact_up_to: int = EXACT_UP_TO) -> Joined:
+    """Let the members join one after the other, a coin first, which stands as well for juries that are not scored."""
+    m, gold = len(members.said), labels[:, members.verdicts.dimension[0]]
+    plan = orders_of(m, seed, exact_up_to)
+    whole = members.score(members.majority(np.ones((1, m))), labels, policy)
+    counted = np.isfinite(whole[:, 0])
+    of_coin = coin(members, gold, policy)[counted]
+    value, by_size = np.zeros((2, int(counted.sum()), m))
+    formed, accuracy = np.zeros(m, dtype=np.int64), np.empty(len(plan.who))
+    step = max(1, _AT_ONCE // max(1, len(members.case)))
+    for first in range(0, len(plan.who), step):
+        some = slice(first, first + step)
+        who = plan.who[some]
+        scores, has = spread(members.score(members.majority(who), labels, policy)[counted])
+        of_size = (who.sum(axis=1)[:, None] == np.arange(1, m + 1)) & has[:, None]
+        by_size += scores @ of_size
+        formed += of_size.sum(axis=0)
+        worth = np.where(has, scores, of_coin[:, None])
+        value += worth @ plan.gain[some]
+        accuracy[some] = worth.mean(axis=0) if len(worth) else np.nan
+    value += of_coin[:, None] * plan.of_coin
+    rest, _ = spread(members.score(members.majority(~np.eye(m, dtype=bool)), labels, policy)[counted])
+    found = [np.full((len(gold), m), np.nan) for _ in range(3)]
+    for out, own in zip(found, (whole[counted] - rest, value, divide(by_size, formed)), strict=True):
+        out[counted] = own
+    error = plan.error(accuracy, float(of_coin.mean())) if counted.any() else np.full(m, np.nan)
+    return Joined(found[0], found[1], error, found[2])
+
+
+def spread(value: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Spread scores on some of the cases over all, so that their mean stays what it is.
+
+    A case without a score gets the mean, and one with, mean + (value - mean) N / n, for n of N cases scored: the values
+    of the infinitesimal jackknife of a ratio of sums (Efron 1982, doi:10.1137/1.9781611970319).
+
+    Parameters
+    ----------
+    value : shape (cases, juries), NaN where not scored
+
+    Returns
+    -------
+    the scores, 0 where a jury is scored on no case; and whether it is scored on any, shape (juries,)
+    """
+    there = np.isfinite(value)
+    n = there.sum(axis=0)
+    average = np.nan_to_num(divide(np.nansum(value, axis=0), n))
+    scale = np.nan_to_num(divide(np.full(len(n), float(len(value))), n))
+    return average + np.where(there, value - average, 0.0) * scale, n > 0
+
+
+def juries_of(members: Members, labels: IntArray, policy: str, fold: IntArray) -> tuple[Verdicts, IntArray]:
+    """Return the members, the juries of all of them and the judge that is best on other folds, as judges.
+
+    Parameters
+    ----------
+    labels : shape (cases, dimensions)
+    fold : shape (cases,)
+
+    Returns
+    -------
+    verdicts : a cell each, of the kinds "judge", "jury" and, of the best on other folds, "reference"
+    chosen : shape (folds,), which member that is; -1 where the other folds have no labelled case
+    """
+    m, gold = len(members.said), labels[:, members.verdicts.dimension[0]]
+    every = range(fold.max(initial=0) + 1)
+    chosen = np.array([best_member(members, labels, policy, np.flatnonzero(fold != number)) for number in every])
+    whose = chosen[fold[members.case]]
+    juries = dict.fromkeys(JURIES, np.full(len(members.case), ABSENT, dtype=np.int64))
+    if m > 1:
+        juries[MAJORITY] = members.majority(np.ones((1, m)))[0]
+        has_others = np.array([((gold >= 0) & (fold != number)).any() for number in every])[fold[members.case]]
+        juries[WEIGHTED] = np.where(has_others, weighted(members, weights(members, gold, fold), fold), ABSENT)
+    if m > 2:
+        juries[DAWID_SKENE] = dawid_skene(members)
+    single = np.where(whose >= 0, members.said[whose, np.arange(len(whose))], ABSENT)
+    kinds = ["judge"] * m + ["jury"] * len(juries) + [REFERENCE]
+    names = [*members.names, *juries, BEST_SINGLE]
+    return members.judges(np.vstack([members.said, *juries.values(), single]), names, kinds), chosen
 
 
 def costs(analysis: Analysis, members: Members) -> FloatArray:
@@ -235,27 +512,20 @@ def costs(analysis: Analysis, members: Members) -> FloatArray:
     The mean a verdict of an order and repeat, times the verdicts in it that the policy reads, over the cases that have
     one. A judge `NAME+batch` answers several cases in a reply, so that its replies are counted, not its verdicts.
     """
-    out, read = np.full((len(members.said), 2), np.nan), read_by(members.verdicts, analysis.policy)
-    keys = ["cell", "order", "repeat"]
-    counts = pd.DataFrame({name: getattr(read, name) for name in keys}).value_counts().rename("verdicts").reset_index()
-    known = analysis.panel.costs if analysis.panel is not None else pd.DataFrame()
-    if not len(known) or not len(counts):
-        return out
+    read, known = read_by(members.verdicts, analysis.policy), analysis.probes[analysis.probe].costs
+    if not len(known):
+        return np.full((len(members.said), 2), np.nan)
+    names, orders = (np.array(each, dtype=object) for each in (members.names, ORDERS))
+    asked = pd.DataFrame({"judge": names[read.cell], "order": orders[read.order], "repeat": read.repeat})
+    asked = asked.value_counts().rename("verdicts").reset_index()
     known = known[known["dimension"] == members.verdicts.cells["dimension"].iloc[0]]
-    place = {name: number for number, name in enumerate(members.names)}
-    known = known.assign(
-        cell=known["judge"].map(place), order=known["order"].map(dict(zip(ORDERS, (0, 1), strict=True)))
-    )
-    rows = counts.merge(known.dropna(subset="cell").astype({"cell": np.int64}), on=keys, how="left")
-    in_batches = np.array([f"{BATCH}@" in f"{members.names[cell]}@" for cell in rows["cell"]])  # or judge@run
-    each: dict[str, Any] = {"seconds": (rows["latency_s"], "latency_s")}
-    each["tokens"] = rows["prompt_tokens"] + rows["completion_tokens"], "prompt_tokens"
-    cases = (read.total() > 0).sum(axis=0)
-    for number, (cost, counted) in enumerate(each.values()):
-        paid = (cost.astype(np.float64) * np.where(in_batches, rows[COUNTS[counted]], rows["verdicts"])).to_numpy()
-        sums = np.bincount(rows["cell"], paid.astype(np.float64), len(out))
-        out[:, number] = divide(sums, cases)
-    return out
+    rows = asked.merge(known, on=["judge", "order", "repeat"], how="left")
+    in_batches = (rows["judge"] + "@").str.contains(f"{BATCH}@", regex=False)  # or judge+batch@run
+    latencies, prompts = (rows[COUNTS[name]].where(in_batches, rows["verdicts"]) for name in COST_COLUMNS[:2])
+    rows["seconds"] = rows["latency_s"] * latencies
+    rows["tokens"] = (rows["prompt_tokens"] + rows["completion_tokens"]) * prompts
+    sums = rows.groupby("judge")[["seconds", "tokens"]].sum(skipna=False).reindex(names).to_numpy(np.float64)
+    return divide(sums, (read.total() > 0).sum(axis=0)[:, None])
 
 
 def cheapest(cost: FloatArray, accuracy: FloatArray) -> FloatArray:
@@ -283,10 +553,9 @@ def missed_by_juries(
     members, rows, ids = Members.of(analysis.verdicts, 0), [], cases["case_id"].to_numpy()
     if len(members.said):
         fold = folds(analysis.sampling.codes, analysis.seed)
-        judges, _ = juries_of(members, analysis.labels, analysis.policy, fold, None)
-        scores = score(judges, analysis.labels, analysis.policy).score.T
-        is_jury = (judges.cells["kind"] == "jury").to_numpy()
-        for name, own in zip(judges.cells.loc[is_jury, "judge"], scores[is_jury], strict=True):
-            n, half, wrong = np.isfinite(own).sum(), (own == 0.5).sum(), own < 0.5
-            rows.append((name, int(n), int(half), int(wrong.sum()), tuple(ids[wrong])))
+        judges, _ = juries_of(members, analysis.labels, analysis.policy, fold)
+        scores = score(judges, analysis.labels, analysis.policy).score
+        for name, own in zip(JURIES, scores[:, judges.cells["kind"].eq("jury")].T, strict=True):
+            wrong = tuple(ids[own < 0.5])
+            rows.append((name, np.isfinite(own).sum(), (own == 0.5).sum(), len(wrong), wrong))
     return pd.DataFrame(rows, columns=["kind", "n", "n_half_right", "n_wrong", "wrong"])

@@ -2,40 +2,48 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy import special
+from scipy.optimize import elementwise
+from scipy.stats import binom
 
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import TESTED, Column, shared, table
-from mrb_lib.stats.contrasts import BY_T, named_tests, pairs_of_cells
-from mrb_lib.stats.estimation import mean
+from mrb_lib.stats.contrasts import ALPHA, BY_T, MCNEMAR, named_tests, pairs_of_cells
+from mrb_lib.stats.estimation import FloatArray, IntArray, divide, mean
+from mrb_lib.stats.flips import FEWEST_MID_P
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.multiplicity import single_level
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening
-from mrb_lib.stats.power import ALPHA, POWER, Pairs, cases_needed, detectable, power_at
 
-SUMMARY, PAIR, JUDGE, CASES, CURVE = "summary", "pair", "judge", "cases_needed", "curve"
+POWER = 0.8
+LEAST, WORST = "minimum_detectable_difference", "worst_minimum_detectable_difference"
+SUMMARY, PAIR, CASES, CURVE = "summary", "pair", "cases_needed", "curve"
 STATED = (0.01, 0.02, 0.03, 0.05, 0.10)
-OF_CURVE = tuple(round(0.005 * i, 3) for i in range(31))
+OF_CURVE = np.arange(31) / 200
 ONE_JUDGE = "a comparison takes two judges"
 FEW_CLUSTERS = "fewer than two clusters of cases are scored for both"
 NEVER_DIFFER = "the difference is the same on every case (or in every cluster), so that its variance is unknown"
 NEVER_FOUND = "no difference is known to be found: clusters, or cases scored differently, are too few for the level"
 TOO_LARGE = "the smallest difference exceeds the share of cases scored differently: at this variance none is as large"
-IMPOSSIBLE = "the judges of the {} pair differ on too few cases for this difference"
+IMPOSSIBLE = "the judges of a pair differ on too few cases for this difference"
 _NO_SPREAD, _ROUNDING = 1e-9, 1e-12
-_GROUP = ("dimension", "by", "subfield")
-_TEST = ("test", "correction", "family", "family_scope", "alpha_adjusted", "power")
-_WHOSE = (*_GROUP, "n_unassigned", *_TEST, "judge_1", "judge_2", "n", "n_excluded", "n_clusters", "standard_error")
+_FARTHEST, _FEW, _MOST_CASES = 64.0, 64, 10**9
+_EXACT_FLIPS, _BITS, _WINDOW, _SMOOTH = 40, 1.8, 6.0, 3.0
+_GROUP = ["dimension", "by", "subfield"]
+_OF_PAIR = [*_GROUP, "n_unassigned", "test", "correction", "family", "family_scope", "alpha_adjusted", "judge_1"]
+_OF_PAIR += ["judge_2", "n", "n_excluded", "n_clusters", "standard_error"]
 
 
 def smallest(rows: pd.DataFrame) -> str:
     """Say the smallest difference between two judges that the cases can show."""
     where, known = opening(main_dimension(rows)), main_rows(rows, part=SUMMARY)
-    known = known.dropna(subset="minimum_detectable_difference")
+    known = known.dropna(subset=LEAST)
     if known.empty:
         return f"{where}, cannot tell what difference between two judges these cases can show."
     row = known.iloc[0]
@@ -43,7 +51,7 @@ def smallest(rows: pd.DataFrame) -> str:
     corrected = f", corrected for {int(row['family']):,} tests" if many else ""
     return (
         f"{where}, {int(row['n']):,} cases show a true difference of "
-        f"{100 * row['minimum_detectable_difference']:.1f} points between two typical judges with {POWER:.0%} "
+        f"{100 * row[LEAST]:.1f} points between two typical judges with {POWER:.0%} "
         f"probability{corrected}. Smaller differences are missed more often."
     )
 
@@ -52,37 +60,23 @@ def smallest(rows: pd.DataFrame) -> str:
     "power",
     question="what difference can these cases show, and how many would another take",
     columns=[
-        Column("part", "summary, pair, judge, cases_needed (for a difference) or curve (of power)", "text"),
+        Column("part", "summary, pair, cases_needed (for a difference) or curve (of power)", "text"),
         shared("judge_1", "judge_2", "dimension", "subfields", "policy", "n", "n_excluded", "clusters"),
-        Column("n_pairs", "pairs of judges that the summary is of", "count"),
         Column("difference", "difference of two accuracies, found or stated", "difference"),
-        Column("accuracy", "mean score of the judge, in rows of one judge", "share 0-1"),
-        Column(
-            "standard_error", "standard error of the estimate, robust to clusters", source="Bell and McCaffrey 2002"
-        ),
-        Column(
-            "minimum_detectable_difference",
-            "true difference that the test finds with the power",
-            "difference",
-            "Hoeffding 1952, doi:10.1214/aoms/1177729436",
-        ),
+        shared("standard_error"),
+        Column(LEAST, "true difference that the test finds with the power", "difference", "Hoeffding 1952"),
         Column("discordance", "share of the cases that are scored differently", "share 0-1"),
-        Column("test", "test that significance makes of the pair; t for one judge", "text"),
-        Column("alpha", "level that the correction keeps over the family", "p 0-1"),
-        Column("correction", "correction for the number of tests", "text"),
-        Column("family", "number of tests corrected together", "count"),
-        Column("family_scope", "tests corrected together: those of one dimension and subfield, or all", "text"),
+        Column("test", "test that significance makes of the pair", "text"),
+        shared("correction", "family", "family_scope"),
         Column("alpha_adjusted", "what p must not exceed if no other test is significant", "p 0-1", "Holm 1979"),
         Column("power", "probability that the test finds the difference", "share 0-1"),
         Column("n_needed", "cases that find the difference with the power", "cases"),
-        Column("worst_judge_1", "first judge of the pair with the largest standard error", "text"),
-        Column("worst_judge_2", "second judge of that pair", "text"),
-        Column("worst_minimum_detectable_difference", "detectable difference of that pair", "difference"),
+        Column(WORST, "detectable difference of the pair with the largest standard error", "difference"),
         Column("worst_power", "power for that pair", "share 0-1"),
         Column("worst_n_needed", "cases needed for that pair", "cases"),
     ],
     sentence=smallest,
-    headline=("minimum_detectable_difference", "power", "n_needed"),
+    headline=(LEAST, "power", "n_needed"),
     uses=tuple(name for name in TESTED if name not in ("resamples", "seed")),
     why_no_ratings="",
 )
@@ -90,63 +84,49 @@ def power(analysis: Analysis) -> pd.DataFrame:
     """Say what the tests of `significance` can find at the variance found, and how many cases would find more.
 
     A summary is of the pair with the median standard error (the lower of two middle ones), beside the pair with the
-    largest. A judge alone is compared with a fixed value, by a t test at alpha.
+    largest.
 
     Notes
     -----
     The level is that of the worst case, that no other test of the family is significant (`single_level`). The variance
     is itself uncertain where clusters are few. Simulated in tests/simulation/test_power.py.
     """
-    cells, scores = analysis.verdicts.cells, analysis.scores.score
-    of_dimension = cells.groupby("dimension", sort=False).indices
+    scores, of_dimension = analysis.scores.score, analysis.verdicts.cells.groupby("dimension", sort=False).indices
     pairs = [pair for members in of_dimension.values() for pair in combinations(members, 2)]
     found = _compared(analysis, pairs)
-    whole = found[found["subfield"].isna()]
-    judges, _ = grid(analysis, cells.rename(columns={"judge": "judge_1"}), {"accuracy": Measure(mean(scores))})
-    no_family = {"correction": None, "family_scope": None, "alpha_adjusted": ALPHA, "test": BY_T}
-    judges = judges[judges["subfield"].isna()].assign(part=JUDGE, discordance=np.nan, **no_family)
-    lone = judges[judges["dimension"].isin([name for name, members in of_dimension.items() if len(members) < 2])]
-    summaries = [_summary(own) for _, own in found.groupby(list(_GROUP), dropna=False, sort=False)]
-    stated = [row for _, own in whole.groupby("dimension", sort=False) for row in _stated(own)]
-    frames = [
-        lone[["dimension", "n", "n_excluded"]].assign(part=SUMMARY, n_pairs=0, reason=ONE_JUDGE),
-        pd.DataFrame(summaries),
-        whole,
-        _with_detectable(judges),
-        pd.DataFrame(stated),
+    whole, n = found[found["subfield"].isna()], np.isfinite(scores).sum(axis=0)
+    lone = [
+        {"part": SUMMARY, "dimension": name, "n": n[own[0]], "n_excluded": len(scores) - n[own[0]], "reason": ONE_JUDGE}
+        for name, own in of_dimension.items()
+        if len(own) == 1
     ]
-    return pd.concat([frame for frame in frames if len(frame)], ignore_index=True).assign(alpha=ALPHA)
+    summaries = [_summary(own) for _, own in found.groupby(_GROUP, dropna=False, sort=False)]
+    stated = [_stated(own) for _, own in whole.groupby("dimension", sort=False)]
+    frames = [pd.DataFrame([*lone, *summaries]), whole, *stated]
+    return pd.concat([frame for frame in frames if len(frame)], ignore_index=True)
 
 
 def _compared(analysis: Analysis, pairs: list[tuple[int, int]]) -> pd.DataFrame:
-    """The rows of every two judges, over all cases and in each subfield."""
+    """The rows of every two judges, with the smallest difference that each finds, or why there is none."""
     contrast = pairs_of_cells(analysis, analysis.scores.score, pairs)
     gain = contrast.first - contrast.second
     differ = np.where(np.isnan(gain), np.nan, np.abs(gain) > _ROUNDING)
     measures = {"difference": Measure(mean(gain)), "discordance": Measure(mean(differ))}
     rows, made = grid(analysis, contrast.names, measures)
-    tests = np.concatenate([named_tests(e, analysis.policy) for e in made["difference"]])
-    tested = rows["n_clusters"] >= 2
+    tested, correction = rows["n_clusters"] >= 2, analysis.correction or "holm"
     within = [rows[name] for name in _GROUP]
     size = tested.groupby(within, dropna=False).transform("sum") if analysis.family == "dimension" else tested.sum()
-    correction = analysis.correction or "holm"
-    level = [single_level(n, correction, ALPHA) for n in np.broadcast_to(size, len(rows)).tolist()]
-    scope = {"correction": correction, "family": size, "family_scope": analysis.family, "alpha_adjusted": level}
-    return _with_detectable(rows.assign(part=PAIR, test=tests, **scope))
-
-
-def _with_detectable(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with the smallest difference that each finds, and why there is none."""
-    out = rows.reset_index(drop=True).assign(power=POWER, minimum_detectable_difference=np.nan)
-    varies = out["standard_error"] > _NO_SPREAD
-    out["standard_error"] = out["standard_error"].where(varies)
-    least = out["minimum_detectable_difference"]
-    for test, level in out.loc[varies, ["test", "alpha_adjusted"]].drop_duplicates().itertuples(index=False):
-        own = varies & (out["test"] == test) & (out["alpha_adjusted"] == level)
-        least[own] = detectable(_pairs(out[own]), test, level)
-    out["minimum_detectable_difference"] = least
-    whys = [out["n_clusters"] < 2, ~varies, least.isna(), least > out["discordance"] + _ROUNDING]
-    return out.assign(reason=np.select(whys, [FEW_CLUSTERS, NEVER_DIFFER, NEVER_FOUND, TOO_LARGE], ""))
+    varies = rows["standard_error"] > _NO_SPREAD
+    rows = rows.assign(part=PAIR, power=POWER, correction=correction, family=size, family_scope=analysis.family)
+    rows["test"] = np.concatenate([named_tests(e, analysis.policy) for e in made["difference"]])
+    rows["alpha_adjusted"] = [single_level(n, correction, ALPHA) for n in rows["family"].tolist()]
+    rows["standard_error"] = rows["standard_error"].where(varies)
+    least = pd.Series(np.nan, rows.index)
+    for _, own in rows[varies].groupby(["test", "alpha_adjusted"]):
+        least[own.index] = detectable(_pairs(own), own["test"].iloc[0], own["alpha_adjusted"].iloc[0])
+    whys = [~tested, ~varies, least.isna(), least > rows["discordance"] + _ROUNDING]
+    reason = np.select(whys, [FEW_CLUSTERS, NEVER_DIFFER, NEVER_FOUND, TOO_LARGE], "")
+    return rows.assign(minimum_detectable_difference=least, reason=reason)
 
 
 def _pairs(rows: pd.DataFrame) -> Pairs:
@@ -163,33 +143,193 @@ def _typical(own: pd.DataFrame) -> pd.DataFrame:
 
 
 def _summary(own: pd.DataFrame) -> dict[str, Any]:
-    shared = {"part": SUMMARY, "n_pairs": len(own)}
+    """The row of the median pair; of the pair with most cases, unnamed, where no standard error is known."""
     two = _typical(own)
     if two.empty:
-        return {**own.nlargest(1, "n").iloc[0], **shared, "judge_1": None, "judge_2": None, "difference": np.nan}
-    median, worst = two.iloc[0], two.iloc[1]
-    names = ("judge_1", "judge_2", "minimum_detectable_difference")
-    return {**median, **shared, **{f"worst_{name}": worst[name] for name in names}}
+        nobody = {"part": SUMMARY, "judge_1": None, "judge_2": None, "difference": np.nan}
+        return {**own.nlargest(1, "n").iloc[0], **nobody}
+    return {**two.iloc[0], "part": SUMMARY, WORST: two[LEAST].iloc[1]}
 
 
-def _stated(own: pd.DataFrame) -> list[dict[str, Any]]:
+def _stated(own: pd.DataFrame) -> pd.DataFrame:
     """The cases that stated differences take, and the power to find others, for the median and the worst pair."""
     two = _typical(own)
     if two.empty:
-        return []
-    each = [two.iloc[[i]] for i in (0, 1)]
-    (_, median), (_, worst) = two.iterrows()
-    shared = {**median[list(_WHOSE)], "worst_judge_1": worst["judge_1"], "worst_judge_2": worst["judge_2"]}
-    test, level = median["test"], median["alpha_adjusted"]
-    rows = []
-    for difference in STATED:
-        needed = [cases_needed(difference, _pairs(pair), test, level) for pair in each]
-        rows.append({"part": CASES, "difference": difference, "n_needed": needed[0], "worst_n_needed": needed[1]})
-    for difference, *powers in zip(OF_CURVE, *power_at(np.array(OF_CURVE), _pairs(two), test, level), strict=True):
-        rows.append({"part": CURVE, "difference": difference, "power": powers[0], "worst_power": powers[1]})
-    for row in rows:
-        beyond = two["discordance"] + _ROUNDING < row["difference"]
-        row["reason"] = "; ".join(
-            IMPOSSIBLE.format(w) for w, is_so in zip(("median", "worst"), beyond, strict=True) if is_so
-        )
-    return [shared | row for row in rows]
+        return two
+    test, level = two["test"].iloc[0], two["alpha_adjusted"].iloc[0]
+    cases = pd.DataFrame({"part": CASES, "difference": STATED, "power": POWER})
+    curve = pd.DataFrame({"part": CURVE, "difference": OF_CURVE})
+    curve["power"], curve["worst_power"] = power_at(OF_CURVE, _pairs(two), test, level)
+    for name, pair in (("n_needed", two.iloc[[0]]), ("worst_n_needed", two.iloc[[1]])):
+        cases[name] = [cases_needed(difference, _pairs(pair), test, level) for difference in STATED]
+    rows = pd.concat([cases, curve], ignore_index=True)
+    beyond = rows["difference"] > two["discordance"].min() + _ROUNDING
+    return rows.assign(reason=np.where(beyond, IMPOSSIBLE, "")).merge(two[_OF_PAIR].iloc[:1], how="cross")
+
+
+class Pairs(NamedTuple):
+    """How paired differences vary; each array has shape (pairs,).
+
+    Attributes
+    ----------
+    n, clusters : cases scored for both, and the clusters they are in; of a t test its degrees of freedom plus one
+    error : standard error of the mean difference; NaN where it is unknown
+    discordance : share of the cases on which the two scores differ
+    """
+
+    n: FloatArray
+    clusters: FloatArray
+    error: FloatArray
+    discordance: FloatArray
+
+
+def attainable(level: float, clusters: FloatArray | IntArray, test: str) -> FloatArray:
+    """Return how often a test of so many clusters rejects at most, where nothing differs.
+
+    Flips of G clusters have 2^G outcomes, so that p takes whole steps, the first of them half where a tie counts half
+    (`mrb_lib.stats.flips`). 0 where the smallest p is above the level; NaN where G < 1.8 log2(1 / level), so few that
+    the power is not that of a t test: .80 would be .61 to .77.
+    """
+    number = np.asarray(clusters, dtype=np.float64)
+    if test == BY_T:
+        return np.full(number.shape, level)
+    flips = 2.0 ** np.minimum(number, _EXACT_FLIPS)
+    steps = np.floor((level * flips + (number >= FEWEST_MID_P)) / 2 + 1e-9)
+    known = np.where(number < -_BITS * np.log2(level), np.nan, 2 * steps / flips)
+    return np.where(number >= _EXACT_FLIPS, level, np.where(steps > 0, known, 0.0))
+
+
+def found(size: FloatArray, clusters: FloatArray | IntArray, level: FloatArray) -> FloatArray:
+    """Return the power of a test of means at a true difference of `size` standard errors, both tails counted.
+
+    Parameters
+    ----------
+    level : what `attainable` gives
+
+    Notes
+    -----
+    Sign flips of sums over clusters reject where the t test of these sums does (Hoeffding 1952,
+    doi:10.1214/aoms/1177729436), so that their power is that of the noncentral t.
+    """
+    df = np.maximum(np.asarray(clusters) - 1.0, 1.0)
+    bar = special.stdtrit(df, 1 - np.where(level > 0, level, 0.5) / 2)
+    missed = np.nan_to_num(special.nctdtr(df, size, bar))  # scipy has NaN for tails below 1e-9
+    wrong_way = np.nan_to_num(1 - special.nctdtr(df, -size, bar))
+    power = np.where(np.isfinite(size + level), 1 - missed + wrong_way, np.nan)
+    return np.where(np.asarray(clusters) > 1, np.where(level == 0, 0.0, power), np.nan)
+
+
+def multiplier(clusters: FloatArray | IntArray, level: FloatArray) -> FloatArray:
+    """Return how many standard errors a difference must measure to be found with power .8; NaN where none is."""
+    each = np.broadcast_arrays(np.asarray(clusters, dtype=np.float64), level)
+    kinds, place = np.unique(np.stack([column.ravel() for column in each]), axis=1, return_inverse=True)
+    sizes = elementwise.find_root(lambda size, *kind: found(size, *kind) - POWER, (0.0, _FARTHEST), args=tuple(kinds)).x
+    return np.asarray(sizes[place.ravel()].reshape(each[0].shape))
+
+
+def detectable(pairs: Pairs, test: str, level: float) -> FloatArray:
+    """Return the smallest true difference that a test finds with power .8, at this variance; NaN where none is."""
+    error = np.where(pairs.error > 0, pairs.error, np.nan)
+    if test == MCNEMAR:
+        return np.where(error > 0, mcnemar_detectable(pairs.n, pairs.discordance, level), np.nan)
+    return multiplier(pairs.clusters, attainable(level, pairs.clusters, test)) * error
+
+
+def power_at(difference: FloatArray, pairs: Pairs, test: str, level: float) -> FloatArray:
+    """Return the power at true differences of shape (d,), of shape (pairs, d); NaN where a pair differs on too few."""
+    n, clusters, error, discordance = (column[:, None] for column in pairs)
+    if test == MCNEMAR:
+        n, discordance, wanted = np.broadcast_arrays(n, discordance, difference)
+        return mcnemar_power(n.ravel(), discordance.ravel(), wanted.ravel(), level).reshape(n.shape)
+    power = found(divide(difference[None], error), clusters, attainable(level, clusters, test))
+    return np.where(difference <= discordance + _ROUNDING, power, np.nan)
+
+
+def cases_needed(difference: float, pair: Pairs, test: str, level: float) -> float:
+    """Return the fewest cases with which a test finds a difference, in clusters as large and alike as those at hand.
+
+    NaN where the difference is larger than the discordance: two scores that differ on so few cases cannot have it. Up
+    to 64 clusters are tried one by one, since few clusters attain only some levels.
+
+    Parameters
+    ----------
+    pair : of one pair
+    """
+    n, clusters, error, discordance = (float(column[0]) for column in pair)
+    if not (error > 0 and clusters > 1 and difference <= discordance + _ROUNDING):
+        return np.nan
+    if test == MCNEMAR:
+        return mcnemar_cases(discordance, difference, level)
+    size = difference / error / np.sqrt(clusters)
+
+    def power(number: FloatArray) -> FloatArray:
+        return found(size * np.sqrt(number), number, attainable(level, number, test))
+
+    few = np.flatnonzero(power(np.arange(2.0, _FEW + 1)) >= POWER)
+    more = range(_FEW + 1, _MOST_CASES)
+    needed = few[0] + 2 if len(few) else more[bisect_left(more, POWER, key=lambda n: float(power(np.array(float(n)))))]
+    return float(np.ceil(needed * n / clusters - 1e-9))
+
+
+def connors_cases(discordance: float, difference: float, level: float) -> float:
+    """Return the cases that McNemar's test takes by its normal approximation; NaN where the difference cannot be.
+
+    Connor (1987), doi:10.2307/2531961, after Miettinen (1968).
+    """
+    if difference > discordance:
+        return np.nan
+    spread = np.sqrt(max(discordance - difference**2, 0.0))
+    root = special.ndtri(1 - level / 2) * np.sqrt(discordance) + special.ndtri(POWER) * spread
+    return float((root / difference) ** 2)
+
+
+def mcnemar_power(n: FloatArray, discordance: FloatArray, difference: FloatArray, level: float) -> FloatArray:
+    """Return the power of McNemar's exact test, each array of shape (m,); NaN where the difference cannot be.
+
+    The number of discordant cases is binomial; given it, the test is of a coin. The power is the mean over that number,
+    within six standard deviations.
+    """
+    middle, spread = n * discordance, np.sqrt(n * discordance * (1 - discordance))
+    width = int(np.ceil(2 * _WINDOW * spread.max(initial=0.0))) + 2
+    number = np.maximum(middle - _WINDOW * spread, 0.0).astype(np.int64)[:, None] + np.arange(width)
+    counts, place = np.unique(number, return_inverse=True)
+    most = np.asarray(binom.ppf(level / 2, counts, 0.5))
+    most = (most - (binom.cdf(most, counts, 0.5) > level / 2 * (1 + _ROUNDING)))[place.reshape(number.shape)]
+    share = ((1 + divide(difference, discordance)) / 2)[:, None]
+    tails = [special.bdtr(np.maximum(most, 0), number, chance) for chance in (share, 1 - share)]
+    rejects = np.where(most >= 0, tails[0] + tails[1], 0.0)
+    weight = np.asarray(binom.pmf(number, n[:, None], discordance[:, None]))
+    return np.where(difference <= discordance, divide((weight * rejects).sum(axis=1), weight.sum(axis=1)), np.nan)
+
+
+def mcnemar_detectable(n: FloatArray, discordance: FloatArray, level: float) -> FloatArray:
+    """Return the smallest difference that McNemar's exact test finds with power .8, shape (m,); NaN where none is."""
+    kinds, place = np.unique(np.stack([n, discordance]), axis=1, return_inverse=True)
+
+    def surplus(difference: FloatArray, cases: FloatArray, share: FloatArray) -> FloatArray:
+        return np.nan_to_num(mcnemar_power(cases, share, np.minimum(difference, share), level)) - POWER
+
+    ends = np.zeros(kinds.shape[1]), kinds[1]
+    found_there = elementwise.find_root(surplus, ends, args=tuple(kinds), tolerances={"xatol": 1e-6}).x
+    return np.asarray(found_there[place.ravel()])
+
+
+def mcnemar_cases(discordance: float, difference: float, level: float) -> float:
+    """Return the fewest cases from which on McNemar's exact test finds a difference with power .8.
+
+    The power rises in saw teeth, since the losses that the test allows are whole numbers. Where the discordant cases
+    vary by more than three the teeth are smoothed out; elsewhere the last number of cases that falls short is sought.
+    """
+
+    def power(n: FloatArray) -> FloatArray:
+        return mcnemar_power(n, np.full(n.shape, discordance), np.full(n.shape, difference), level)
+
+    start = connors_cases(discordance, difference, level)
+    if np.isnan(start):
+        return np.nan
+    some = range(1, int(2 * start + 2 / difference) + 20)
+    needed = some[bisect_left(some, POWER, key=lambda n: power(np.array([float(n)]))[0])]
+    if np.sqrt(needed * discordance * (1 - discordance)) > _SMOOTH:
+        return float(needed)
+    near = np.arange(needed, 1.5 * needed + 30)
+    return float(near[power(near) < POWER].max(initial=needed - 1) + 1)

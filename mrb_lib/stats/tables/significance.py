@@ -11,7 +11,7 @@ import pandas as pd
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import TESTED, Column, Option, shared, table
 from mrb_lib.stats.contrasts import ALPHA, average_contrasts, contrasts, pairs_of_cells
-from mrb_lib.stats.estimation import divide
+from mrb_lib.stats.estimation import average
 from mrb_lib.stats.flips import flip_f
 from mrb_lib.stats.options import check_choice
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, points
@@ -48,8 +48,6 @@ def differ(rows: pd.DataFrame) -> str:
         shared("judge_1", "judge_2", "dimension", "subfields", "policy", "n", "n_excluded", "n_seen", "clusters"),
         Column("difference", "accuracy of judge_1 minus judge_2 on the same cases", "difference", ends=("low", "high")),
         shared("errors"),
-        Column("value_1", "accuracy of judge_1 on those cases", "share 0-1"),
-        Column("value_2", "accuracy of judge_2 on those cases", "share 0-1"),
         Column("only_1", "cases on which judge_1 has the higher score", "cases"),
         Column("only_2", "cases on which judge_2 has the higher score", "cases"),
         Column("test", "permutation (sign flips), mcnemar_exact, t, permutation_f, or cochran_q", "text"),
@@ -86,9 +84,7 @@ def significance(analysis: Analysis, *, margin: float | None = None) -> pd.DataF
     judges = cells["judge"].unique().tolist()
     if analysis.versus is not None:
         check_choice("versus", analysis.versus, judges)
-    scores = analysis.scores.score
-    value = np.nan_to_num(divide(np.nansum(scores, axis=0), np.isfinite(scores).sum(axis=0)))
-    pairs = []
+    value, pairs = np.nan_to_num(average(analysis.scores.score)), []
     for members in cells.groupby("dimension", sort=False).indices.values():
         for one, other in combinations(members, 2):
             if analysis.versus in (None, cells["judge"][one], cells["judge"][other]):
@@ -104,15 +100,10 @@ def significance(analysis: Analysis, *, margin: float | None = None) -> pd.DataF
 def _better_first(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows of pairs in which the first judge is the better one on the cases of the row."""
     turn = (rows["difference"] < 0).to_numpy()
-    out = rows.copy()
-    for one, other in (("judge_1", "judge_2"), ("value_1", "value_2"), ("only_1", "only_2")):
-        if one in rows:
-            out[one], out[other] = rows[one].where(~turn, rows[other]), rows[other].where(~turn, rows[one])
-    out["difference"] = rows["difference"].where(~turn, -rows["difference"])
-    for low, high in (("low", "high"), ("difference_low", "difference_high")):
-        if low in rows:
-            out[low], out[high] = rows[low].where(~turn, -rows[high]), rows[high].where(~turn, -rows[low])
-    return out
+    swapped = {"judge_1": "judge_2", "judge_2": "judge_1", "only_1": "only_2", "only_2": "only_1"}
+    turned = {name: rows[other] for name, other in swapped.items() if other in rows}
+    turned |= {"difference": -rows["difference"], "low": -rows["high"], "high": -rows["low"]}
+    return rows.assign(**{name: rows[name].where(~turn, values) for name, values in turned.items()})
 
 
 def _averages(analysis: Analysis, margin: float | None) -> pd.DataFrame:
@@ -138,9 +129,9 @@ def _omnibus(analysis: Analysis) -> pd.DataFrame:
             scores = analysis.scores.score[part.cases][:, np.asarray(cells)]
             complete = np.isfinite(scores).all(axis=1)
             sampling = analysis.sampling.take(part.cases[complete])
-            shared = {"part": OMNIBUS, "dimension": dimension, **part.label(), "n": complete.sum()}
-            shared |= {"judges": len(cells), "n_excluded": (~complete).sum()}
-            shared |= {"n_clusters": len(np.unique(sampling.codes))}
+            clusters = len(np.unique(sampling.codes))
+            shared = {"part": OMNIBUS, "dimension": dimension, **part.label(), "judges": len(cells)}
+            shared |= {"n": complete.sum(), "n_excluded": (~complete).sum(), "n_clusters": clusters}
             is_binary = analysis.policy in BINARY and analysis.sampling.take(part.cases).is_independent
             tests = flip_f(scores[complete], sampling, is_binary, analysis.resamples, analysis.seed)
             rows += [shared | test for test in tests]
@@ -151,39 +142,28 @@ def _omnibus(analysis: Analysis) -> pd.DataFrame:
 
 def _letters(analysis: Analysis, pairs: pd.DataFrame) -> pd.DataFrame:
     """The judges of each dimension by rank, over all cases, with letters by the tests of pairs."""
-    if analysis.versus is not None:
-        return pd.DataFrame()
-    order = ranking(analysis.verdicts, analysis.labels, analysis.policy)
-    score = analysis.scores.score
-    n = np.isfinite(score).sum(axis=0)
-    accuracy = divide(np.nansum(score, axis=0), n)
-    cells = analysis.verdicts.cells[["judge", "dimension"]].assign(rank=order.rank, n=n, last=-accuracy)
-    tested = pairs[pairs["subfield"].isna()]
-    frames = []
-    for dimension, own in cells.groupby("dimension", sort=False):
-        own = own.sort_values(["rank", "last", "judge"], kind="stable")
-        judges = own["judge"].tolist()
-        here = tested[tested["dimension"] == dimension]
-        named = zip(here["judge_1"], here["judge_2"], here["p_adjusted"], strict=True)
-        p = {frozenset((one, other)): value for one, other, value in named}
-        apart = {pair for pair, value in p.items() if value <= ALPHA}
-        against_best = pd.Series([p.get(frozenset((judges[0], judge)), 1.0) for judge in judges], index=own.index)
-        unknown = [any(np.isnan(value) for pair, value in p.items() if judge in pair) for judge in judges]
-        frames.append(
-            own.rename(columns={"judge": "judge_1"}).assign(
-                part=LETTERS,
-                by=None,
-                subfield=None,
-                n_unassigned=0,
-                n_excluded=len(analysis.cases) - own["n"],
-                letters=display(judges, apart) if len(judges) > 1 else None,
-                with_best=(against_best > ALPHA).astype("boolean").mask(against_best.isna() | (len(judges) < 2)),
-                correction=analysis.correction or "holm",
-                family=here["family"].max(),
-                family_scope=analysis.family,
-                reason=np.where(unknown, UNTESTED, "" if len(judges) > 1 else ONE_JUDGE),
-            )
+    order, score = ranking(analysis.verdicts, analysis.labels, analysis.policy), analysis.scores.score
+    cells = analysis.verdicts.cells.rename(columns={"judge": "judge_1"})[["judge_1", "dimension"]]
+    cells = cells.assign(part=LETTERS, rank=order.rank, n=np.isfinite(score).sum(axis=0), last=-average(score))
+    cells = cells.assign(n_excluded=len(score) - cells["n"], by=None, subfield=None, n_unassigned=0)
+    cells = cells.assign(correction=analysis.correction or "holm", family_scope=analysis.family)
+    tested, frames = pairs[pairs["subfield"].isna()], list[pd.DataFrame]()
+    for dimension, own in cells.groupby("dimension", sort=False) if analysis.versus is None else ():
+        own = own.sort_values(["rank", "last", "judge_1"], kind="stable")
+        judges, here = own["judge_1"].tolist(), tested[tested["dimension"] == dimension]
+        if len(judges) == 1:
+            frames.append(own.assign(reason=ONE_JUDGE))
+            continue
+        p = {frozenset(pair): value for *pair, value in here[["judge_1", "judge_2", "p_adjusted"]].to_numpy()}
+        against_best = pd.Series([p.get(frozenset((judges[0], judge)), 1.0) for judge in judges], own.index)
+        unknown = here.loc[here["p_adjusted"].isna(), ["judge_1", "judge_2"]]
+        own = own.assign(
+            letters=display(judges, {pair for pair, value in p.items() if value <= ALPHA}),
+            with_best=(against_best > ALPHA).astype("boolean").mask(against_best.isna()),
+            family=here["family"].max(),
+            reason=np.where(own["judge_1"].isin(unknown.to_numpy().ravel()), UNTESTED, ""),
         )
+        frames.append(own)
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 

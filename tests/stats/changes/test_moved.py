@@ -83,7 +83,7 @@ def test_only_cases_that_stayed_the_same_count() -> None:
     wild = NOW.assign(choice=NOW["choice"].where(NOW["case_id"].isin(rest), "B"))
     pd.testing.assert_frame_equal(table, moved(THEN, wild, PAIRS, GOLD, CASES, changes(altered), **options))
     labelled = GOLD[GOLD["case_id"].isin(rest)].dropna(subset="choice")
-    assert table.set_index(["judge", "dimension"])["n_same"].to_dict() == {
+    assert table.set_index(["judge", "dimension"])["n"].to_dict() == {
         (judge, d): int((labelled["dimension"] == d).sum()) for judge in PAIRS["judge"] for d in DIMS
     }
 
@@ -95,7 +95,7 @@ def test_cases_without_a_verdict_then_or_now_are_counted() -> None:
     labelled = GOLD[(GOLD["dimension"] == DIMS[0]) & GOLD["choice"].notna()]["case_id"]
     assert row["n_unscored_then"] == labelled.isin(CASES["case_id"][:10]).sum()
     assert row["n_unscored_now"] == labelled.isin(CASES["case_id"][5:12]).sum()
-    assert row["n"] == row["n_same"] - labelled.isin(CASES["case_id"][:12]).sum()
+    assert row["n"] == len(labelled) - labelled.isin(CASES["case_id"][:12]).sum()
 
 
 def test_swapping_then_and_now_turns_the_sign() -> None:
@@ -112,7 +112,7 @@ def test_the_same_verdicts_have_no_interval_and_no_test_and_the_reason_is_said()
     table = moved(THEN, THEN, PAIRS, GOLD, CASES, changes(), dimensions=DIMS, resamples=200)
     assert (table["difference"] == 0).all()
     assert table[["low", "high", "p_value", "p_adjusted", "interval"]].isna().all(axis=None)
-    assert set(table["reason"]) == {"no score changed"}
+    assert set(table["reason"]) == {"no interval of difference: no score changed"}
 
 
 def test_without_a_shared_case_all_is_null_with_a_reason() -> None:

@@ -59,7 +59,7 @@ def test_repeats_are_compared_within_an_order_and_averaged_over_cases() -> None:
     shown = {("j", "AB", 0): "AAA", ("j", "AB", 1): "ABA", ("j", "AB", 2): "AB-", ("j", "BA", 0): "AB?"}
     row = consistency(verdicts_of(shown), cases_of(3)).iloc[0]
     assert row["repeat_agreement"] == pytest.approx((1 + 1 / 3 + 1) / 3)
-    assert (row["n"], row["n_presented"]) == (2, 3)
+    assert (row["n"], row["coverage"]) == (2, 2 / 3)
     assert row["consistency"] == pytest.approx((1 + 0) / 2)
 
 
@@ -89,8 +89,9 @@ def test_subfields_add_up() -> None:
     organ = list(generator.choice(["eye", "lung"], 30))
     rows = consistency(random_verdicts(generator, 30, 2), cases_of(30, organ=organ), by="organ")
     whole, parts = rows[rows["subfield"].isna()].set_index("judge"), rows[rows["subfield"].notna()]
-    for name in ("n", "n_presented"):
-        assert parts.groupby("judge")[name].sum().tolist() == whole[name].tolist()
+    assert parts.groupby("judge")["n"].sum().tolist() == whole["n"].tolist()
+    presented = (parts["n"] / parts["coverage"]).groupby(parts["judge"]).sum()
+    assert presented.to_numpy() == pytest.approx((whole["n"] / whole["coverage"]).to_numpy())
     weighted = (parts["consistency"] * parts["n"]).groupby(parts["judge"]).sum()
     assert weighted.to_numpy() == pytest.approx((whole["consistency"] * whole["n"]).to_numpy())
     assert (whole["position_bias_low"] <= whole["position_bias"]).all()

@@ -12,9 +12,9 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, stdtrit
 
-from mrb_lib.stats.contrasts import BY_T, test_of
+from mrb_lib.stats.contrasts import ALPHA, BY_T, test_of
 from mrb_lib.stats.options import FloatArray
-from mrb_lib.stats.power import ALPHA, Pairs, attainable, detectable, multiplier
+from mrb_lib.stats.tables.power import Pairs, attainable, detectable, multiplier
 from mrb_lib.tables.errors import InputError
 
 APART: Final = "undefined: {} never meet the others, directly or through others"
