@@ -10,19 +10,19 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.report.notebook.absent import Absent, Frame, reason_of
 from mrb_lib.report.notebook.places import DEMO, locate
-from mrb_lib.report.notebook.workspace import Workspace
-from mrb_lib.stats.analysis import ADJUDICATED, labels
-from mrb_lib.stats.annotators import adjudicated_gold
-from mrb_lib.stats.changes import (
+from mrb_lib.report.notebook.releases import (
     ONLY_NOW,
     ONLY_THEN,
     OTHER_PROMPT,
     SAME,
     case_changes,
     judge_pairs,
-    moved,
     release_counts,
 )
+from mrb_lib.report.notebook.workspace import Workspace
+from mrb_lib.stats.analysis import ADJUDICATED, labels
+from mrb_lib.stats.annotators import adjudicated_gold
+from mrb_lib.stats.changes import accuracy_changes
 from mrb_lib.stats.contrasts import ALPHA
 from mrb_lib.stats.phrases import on, opening, some
 from mrb_lib.tables.errors import InputError
@@ -40,8 +40,8 @@ class Comparison:
     ----------
     workspace : of now; what it publishes says SIMULATED where either side is
     then, now : the two sides; None where there is nothing to compare with
-    pairs : see `mrb_lib.stats.changes.judge_pairs`, of the judges that are shown
-    changes : see `mrb_lib.stats.changes.case_changes`, on the workspace's dimension
+    pairs : see `mrb_lib.report.notebook.releases.judge_pairs`, of the judges that are shown
+    changes : see `mrb_lib.report.notebook.releases.case_changes`, on the workspace's dimension
     """
 
     workspace: Workspace
@@ -94,7 +94,7 @@ class Comparison:
         return shown.merge(_accuracy(before, "then"), on="judge_then", how="left")
 
     def moved(self, by: str | None = None) -> Frame:
-        """The table of `mrb_lib.stats.changes.moved` on the workspace's dimension, the most accurate first."""
+        """What `accuracy_changes` gives on the workspace's dimension, the most accurate judge first."""
         w = self.workspace
         if isinstance(self.pairs, Absent) or isinstance(self.changes, Absent) or self.then is None:
             return Absent(reason_of(self.pairs) or reason_of(self.changes))
@@ -103,10 +103,11 @@ class Comparison:
             reason = "no judge is on both sides"
         if reason:
             return Absent(reason)
-        frame = moved(
-            self.then.verdicts, w.verdicts, self.pairs, w.labels(), w.benchmark.cases_by_image, self.changes,
-            policy=w.policy, by=by, dimensions=[w.dimension], cluster=w.cluster or None, resamples=w.resamples,
-            seed=w.seed,
+        same = self.changes.loc[self.changes["change"] == SAME, ["case_id", "dimension"]]
+        labels = w.labels().merge(same, on=["case_id", "dimension"])
+        frame = accuracy_changes(
+            self.then.verdicts, w.verdicts, self.pairs, labels, w.benchmark.cases_by_image, policy=w.policy, by=by,
+            dimensions=[w.dimension], cluster=w.cluster or None, resamples=w.resamples, seed=w.seed,
         )  # fmt: skip
         frame = frame.sort_values(["accuracy_now", "judge"], ascending=[False, True], kind="stable", ignore_index=True)
         frame.attrs = {"policy": w.policy, "gold": w.gold}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.changes import moved
+from mrb_lib.stats.changes import accuracy_changes
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS, ORDERS, POLICIES
 from tests.stats.small_tables import significance
@@ -42,9 +44,9 @@ def verdicts(seed: int, ids: list[str] | None = None, skill: float = 0.6) -> pd.
 THEN, NOW = verdicts(1), verdicts(2, skill=0.7)
 
 
-def changes(changed: dict[str, str] | None = None) -> pd.DataFrame:
-    rows = pd.DataFrame([(d, case) for d in DIMS for case in CASES["case_id"]], columns=["dimension", "case_id"])
-    return rows.assign(change=[(changed or {}).get(case, "same") for case in rows["case_id"]])
+def unchanged(without: Collection[str] = ()) -> pd.DataFrame:
+    """The gold labels of the cases that stayed the same."""
+    return GOLD[~GOLD["case_id"].isin(list(without))]
 
 
 def both_as_judges(judge: str) -> pd.DataFrame:
@@ -55,7 +57,7 @@ def both_as_judges(judge: str) -> pd.DataFrame:
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_difference_is_that_of_two_judges_with_its_interval_and_test(policy: str) -> None:
     options = {"policy": policy, "by": "organ", "dimensions": DIMS, "resamples": 200, "seed": 4}
-    table = moved(THEN, NOW, PAIRS, GOLD, CASES, changes(), correction="none", **options)
+    table = accuracy_changes(THEN, NOW, PAIRS, unchanged(), CASES, correction="none", **options)
     assert len(table) == 2 * 2 * 4
     for judge in PAIRS["judge"]:
         pairs = significance(both_as_judges(judge), GOLD, CASES, **options)
@@ -76,12 +78,12 @@ def test_a_difference_is_that_of_two_judges_with_its_interval_and_test(policy: s
 def test_only_cases_that_stayed_the_same_count() -> None:
     altered = dict.fromkeys(CASES["case_id"][:30], "text")
     options = {"dimensions": DIMS, "resamples": 0}
-    table = moved(THEN, NOW, PAIRS, GOLD, CASES, changes(altered), **options)
+    table = accuracy_changes(THEN, NOW, PAIRS, unchanged(altered), CASES, **options)
     rest = CASES["case_id"][30:]
-    kept = moved(THEN, NOW, PAIRS, GOLD, CASES, changes(), **options)
+    kept = accuracy_changes(THEN, NOW, PAIRS, unchanged(), CASES, **options)
     assert (table["n"] < kept["n"]).all()
     wild = NOW.assign(choice=NOW["choice"].where(NOW["case_id"].isin(rest), "B"))
-    pd.testing.assert_frame_equal(table, moved(THEN, wild, PAIRS, GOLD, CASES, changes(altered), **options))
+    pd.testing.assert_frame_equal(table, accuracy_changes(THEN, wild, PAIRS, unchanged(altered), CASES, **options))
     labelled = GOLD[GOLD["case_id"].isin(rest)].dropna(subset="choice")
     assert table.set_index(["judge", "dimension"])["n"].to_dict() == {
         (judge, d): int((labelled["dimension"] == d).sum()) for judge in PAIRS["judge"] for d in DIMS
@@ -91,7 +93,7 @@ def test_only_cases_that_stayed_the_same_count() -> None:
 def test_cases_without_a_verdict_then_or_now_are_counted() -> None:
     few = THEN[~THEN["case_id"].isin(CASES["case_id"][:10])]
     fewer = NOW[~NOW["case_id"].isin(CASES["case_id"][5:12])]
-    row = moved(few, fewer, PAIRS, GOLD, CASES, changes(), dimensions=DIMS, resamples=0).iloc[0]
+    row = accuracy_changes(few, fewer, PAIRS, unchanged(), CASES, dimensions=DIMS, resamples=0).iloc[0]
     labelled = GOLD[(GOLD["dimension"] == DIMS[0]) & GOLD["choice"].notna()]["case_id"]
     assert row["n_unscored_then"] == labelled.isin(CASES["case_id"][:10]).sum()
     assert row["n_unscored_now"] == labelled.isin(CASES["case_id"][5:12]).sum()
@@ -100,8 +102,8 @@ def test_cases_without_a_verdict_then_or_now_are_counted() -> None:
 
 def test_swapping_then_and_now_turns_the_sign() -> None:
     options = {"dimensions": DIMS, "resamples": 200}
-    there = moved(THEN, NOW, PAIRS, GOLD, CASES, changes(), **options)
-    back = moved(NOW, THEN, PAIRS, GOLD, CASES, changes(), **options)
+    there = accuracy_changes(THEN, NOW, PAIRS, unchanged(), CASES, **options)
+    back = accuracy_changes(NOW, THEN, PAIRS, unchanged(), CASES, **options)
     np.testing.assert_allclose(there["difference"], -back["difference"])
     np.testing.assert_allclose(there["low"], -back["high"], atol=1e-6)
     np.testing.assert_allclose(there["p_value"], back["p_value"])
@@ -109,7 +111,7 @@ def test_swapping_then_and_now_turns_the_sign() -> None:
 
 
 def test_the_same_verdicts_have_no_interval_and_no_test_and_the_reason_is_said() -> None:
-    table = moved(THEN, THEN, PAIRS, GOLD, CASES, changes(), dimensions=DIMS, resamples=200)
+    table = accuracy_changes(THEN, THEN, PAIRS, unchanged(), CASES, dimensions=DIMS, resamples=200)
     assert (table["difference"] == 0).all()
     assert table[["low", "high", "p_value", "p_adjusted", "interval"]].isna().all(axis=None)
     assert set(table["reason"]) == {"no interval of difference: no score changed"}
@@ -117,7 +119,7 @@ def test_the_same_verdicts_have_no_interval_and_no_test_and_the_reason_is_said()
 
 def test_without_a_shared_case_all_is_null_with_a_reason() -> None:
     gone = dict.fromkeys(CASES["case_id"], "text")
-    table = moved(THEN, NOW, PAIRS, GOLD, CASES, changes(gone), dimensions=DIMS, resamples=200)
+    table = accuracy_changes(THEN, NOW, PAIRS, unchanged(gone), CASES, dimensions=DIMS, resamples=200)
     assert (table["n"] == 0).all()
     assert table[["difference", "accuracy_then", "low", "p_value"]].isna().all(axis=None)
     assert table["reason"].str.contains("no case that stayed the same").all()
@@ -125,13 +127,13 @@ def test_without_a_shared_case_all_is_null_with_a_reason() -> None:
 
 def test_p_values_are_corrected_over_the_judges_that_could_be_tested() -> None:
     options = {"dimensions": DIMS, "resamples": 0}
-    table = moved(THEN, NOW, PAIRS, GOLD, CASES, changes(), **options)
+    table = accuracy_changes(THEN, NOW, PAIRS, unchanged(), CASES, **options)
     for _, rows in table.groupby("dimension"):
         ordered = rows.sort_values("p_value")
         holm = np.minimum(np.maximum.accumulate(ordered["p_value"].to_numpy() * [2, 1]), 1)
         np.testing.assert_allclose(ordered["p_adjusted"], holm)
     half = pd.concat([NOW[NOW["judge"] == "m"], THEN[THEN["judge"] == "n"]])
-    assert set(moved(THEN, half, PAIRS, GOLD, CASES, changes(), **options)["family"]) == {2}
+    assert set(accuracy_changes(THEN, half, PAIRS, unchanged(), CASES, **options)["family"]) == {2}
 
 
 def test_a_judge_that_was_renamed_is_compared_and_one_of_one_side_is_not() -> None:
@@ -139,24 +141,24 @@ def test_a_judge_that_was_renamed_is_compared_and_one_of_one_side_is_not() -> No
         [("m2 (then m)", "m", "m2"), ("n", None, "n"), ("o", "o", None)], columns=["judge", "judge_then", "judge_now"]
     )
     renamed = NOW.assign(judge=NOW["judge"].replace("m", "m2"))
-    table = moved(THEN, renamed, pairs, GOLD, CASES, changes(), dimensions=DIMS, resamples=0)
-    plain = moved(THEN, NOW, PAIRS[:1], GOLD, CASES, changes(), dimensions=DIMS, resamples=0)
+    table = accuracy_changes(THEN, renamed, pairs, unchanged(), CASES, dimensions=DIMS, resamples=0)
+    plain = accuracy_changes(THEN, NOW, PAIRS[:1], unchanged(), CASES, dimensions=DIMS, resamples=0)
     assert set(table["judge"]) == {"m2 (then m)"}
     np.testing.assert_allclose(table["difference"], plain["difference"])
-    nobody = moved(THEN, NOW, pairs[1:], GOLD, CASES, changes(), dimensions=DIMS)
+    nobody = accuracy_changes(THEN, NOW, pairs[1:], unchanged(), CASES, dimensions=DIMS)
     assert nobody.empty
     assert "p_adjusted" in nobody.columns
 
 
 def test_other_probes_and_cases_that_are_gone_change_nothing() -> None:
     options = {"dimensions": DIMS, "resamples": 0}
-    plain = moved(THEN, NOW, PAIRS, GOLD, CASES, changes(), **options)
+    plain = accuracy_changes(THEN, NOW, PAIRS, unchanged(), CASES, **options)
     more = pd.concat([THEN, THEN.assign(probe="blank", choice="B"), THEN[:4].assign(case_id="gone")])
-    pd.testing.assert_frame_equal(plain, moved(more, NOW, PAIRS, GOLD, CASES, changes(), **options))
+    pd.testing.assert_frame_equal(plain, accuracy_changes(more, NOW, PAIRS, unchanged(), CASES, **options))
 
 
 def test_an_unknown_option_is_one_message() -> None:
     with pytest.raises(InputError, match="correction 'luck'"):
-        moved(THEN, NOW, PAIRS, GOLD, CASES, changes(), dimensions=DIMS, correction="luck")
+        accuracy_changes(THEN, NOW, PAIRS, unchanged(), CASES, dimensions=DIMS, correction="luck")
     with pytest.raises(InputError, match="by 'colour'"):
-        moved(THEN, NOW, PAIRS, GOLD, CASES, changes(), dimensions=DIMS, by="colour")
+        accuracy_changes(THEN, NOW, PAIRS, unchanged(), CASES, dimensions=DIMS, by="colour")
