@@ -16,6 +16,7 @@ FEWEST = 10
 FEW_JUDGES = "no test: fewer than two judges have informative verdicts"
 FEW_CLUSTERS = f"no test: fewer than {FEWEST} clusters"
 SAME_EVERYWHERE = "no test: the term is the same for every verdict"
+UNINFORMATIVE = "{:,} verdicts are uninformative: always right or wrong whatever the term does"
 NOT_FITTED = "no test: the model without the interaction did not converge"
 _STEPS, _CLOSE, _MOST_LOG_ODDS, _TINY = 100, 1e-8, 15.0, 1e-9
 _NEWTON_STEPS, _CLOSE_STEP, _NOTHING, _UNKNOWN = 40, 3e-8, 1e-10, 1e-9
@@ -109,30 +110,20 @@ def covariance(
     by B (I - A B)^-1 g, in which (I - A B)^-1 takes away its leverage. All lack a factor of 1 / (1 - correlation),
     which cancels.
     """
-    mean = expit(x @ beta)
+    mean, n = expit(x @ beta), np.bincount(case)[case]
     spread = np.maximum(np.sqrt(mean * (1 - mean)), _TINY)
-    scaled, residual = x * spread[:, None], (right - mean) / spread
-    shrinkage = correlation / (1 + (np.bincount(case) - 1) * correlation)
-    of_case = sums_by(case, scaled)
-    score = sums_by(case, scaled * residual[:, None])
-    score -= of_case * (shrinkage * np.bincount(case, residual))[:, None]
-    where = np.zeros(len(of_case), dtype=np.int64)
-    where[case] = cluster
-    informations = _products(scaled, scaled, cluster)
-    if correlation:
-        informations -= _products(of_case * shrinkage[:, None], of_case, where)
+    rows = np.column_stack([x * spread[:, None], (right - mean) / spread])
+    part = 1 - np.sqrt((1 - correlation) / (1 + (n - 1) * correlation))
+    rows -= (part / n)[:, None] * sums_by(case, rows)[case]  # so that the verdicts on a case are uncorrelated
+    members = np.split(np.argsort(cluster, kind="stable"), np.cumsum(np.bincount(cluster))[:-1])
+    products = np.stack([rows[own, :-1].T @ rows[own] for own in members])
+    informations, score = products[:, :, :-1], products[:, :, -1]
     half = np.linalg.cholesky(np.linalg.inv(informations.sum(axis=0)))
     leverage = half.T @ informations @ half
     # A cluster that alone determines a coefficient has a leverage of 1 there, and no residual.
     kept = (1 + _TINY) * np.eye(x.shape[1]) - leverage
-    moves = np.linalg.solve(kept, (sums_by(where, score) @ half)[:, :, None])[:, :, 0] @ half.T
+    moves = np.linalg.solve(kept, (score @ half)[:, :, None])[:, :, 0] @ half.T
     return np.asarray(moves.T @ moves)
-
-
-def _products(left: FloatArray, right: FloatArray, codes: IntArray) -> FloatArray:
-    """Return the products of the rows of each code, from shape (n, p) twice to (codes, p, p)."""
-    rows = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
-    return np.stack([left[own].T @ right[own] for own in rows])
 
 
 def probabilities(
@@ -167,7 +158,7 @@ def derivative(x: FloatArray, beta: FloatArray, column: int) -> tuple[FloatArray
 
 
 class Interaction(NamedTuple):
-    """The test of one term; `df` and `p_value` are NaN where `why_not` says why.
+    """The test of one term; `df` and `p_value` are NaN where `reason` says why.
 
     Attributes
     ----------
@@ -179,7 +170,7 @@ class Interaction(NamedTuple):
     n_clusters: int
     df: float
     p_value: float
-    why_not: str
+    reason: str
 
 
 def interaction(
@@ -205,7 +196,7 @@ def interaction(
     moments, which are exact. A judge that is always right in a level has an infinite coefficient and finite residuals.
     Size: `tests/simulation/test_models.py`. No library fits hundreds of coefficients next to shared ones.
     """
-    right, trials = right.copy(), trials.copy()
+    right, trials, n = right.copy(), trials.copy(), int(trials.sum())
     levels = own[:, np.isin(own, (0.0, 1.0)).all(axis=0)]
     hits = right @ levels
     for judge, level in np.argwhere((hits == 0) | (hits == trials @ levels)):  # its coefficient there is infinite
@@ -214,9 +205,11 @@ def interaction(
     judges, clusters = int(trials.any(axis=1).sum()), len(np.unique(cluster[trials.any(axis=0)]))
     few = {FEW_JUDGES: judges < 2, FEW_CLUSTERS: clusters < FEWEST}
     why = few | {NOT_FITTED: not converged, SAME_EVERYWHERE: not rank}
-    why_not = next((text for text, applies in why.items() if applies), "")
-    df, p_value = (np.nan, np.nan) if why_not else ((judges - 1.0) * rank, flipped(sums_by(cluster, scores).T))
-    return Interaction(int(trials.sum()), clusters, df, p_value, why_not)
+    reasons = [text for text, applies in why.items() if applies][:1]
+    df, p_value = (np.nan, np.nan) if reasons else ((judges - 1.0) * rank, flipped(sums_by(cluster, scores).T))
+    if silent := n - int(trials.sum()):
+        reasons.append(UNINFORMATIVE.format(silent))
+    return Interaction(n - silent, clusters, df, p_value, "; ".join(reasons))
 
 
 def _scores(own: FloatArray, shared: FloatArray, right: FloatArray, trials: FloatArray) -> tuple[FloatArray, int, bool]:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.estimation import FloatArray, Sampling
+from mrb_lib.stats.estimation import FloatArray, Sampling, estimate, mean
 from mrb_lib.stats.options import check_choice
 from mrb_lib.tables.errors import InputError
 
@@ -105,11 +105,9 @@ def recipe_contrasts(records: pd.DataFrame, judges: Sequence[str]) -> list[Recip
     """
     out = []
     for _, rows in _known(records, judges).groupby(ALIKE, dropna=False):
-        recipes: dict[str, tuple[dict[str, Any], list[str]]] = {}
-        for row in rows.to_dict("records"):
-            entries = entries_of(row)
-            recipes.setdefault(json.dumps(entries, default=str), (entries, []))[1].append(row["judge"])
-        for pair in combinations(recipes.values(), 2):
+        stated = pd.Series([json.dumps(entries_of(row), default=str) for row in rows.to_dict("records")], rows.index)
+        recipes = [(json.loads(text), own.tolist()) for text, own in rows["judge"].groupby(stated, sort=False)]
+        for pair in combinations(recipes, 2):
             (one, _), (other, _) = pair
             differing = [name for name in one | other if one.get(name) != other.get(name)]
             main = [name for name in differing if name not in _SETTINGS] or differing
@@ -176,9 +174,7 @@ def _shown(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def series_rows(
-    series: SizeSeries, values: FloatArray, sampling: Sampling, target: float | None
-) -> list[dict[str, Any]]:
+def series_rows(series: SizeSeries, values: FloatArray, sampling: Sampling, target: float | None) -> pd.DataFrame:
     """Return the rows `size` (of a judge), `curve` (of the law) and `fit` (of its points) of a series of judges.
 
     Parameters
@@ -192,45 +188,43 @@ def series_rows(
     judges of the series. Intervals are percentiles of the cluster bootstrap over cases; coverage over test cases is
     simulated in tests/simulation/test_learning.py.
     """
-    sizes, n_sizes = np.array(series.sizes, dtype=np.float64), len(set(series.sizes))
-    common = np.asarray(np.isfinite(values).all(axis=1), dtype=bool)
-    own, n, k = sampling.take(common), int(common.sum()), len(sizes)
-    n_clusters = len(np.unique(own.codes))
-    shared = {"recipe": series.recipe, "n": n, "n_excluded": len(common) - n, "n_clusters": n_clusters}
-    judges = zip(series.judges, series.sizes, strict=True)
-    rows: list[dict[str, Any]] = [shared | {"part": SIZE, "tuned": judge, "n_training": size} for judge, size in judges]
-    curve: dict[str, Any] = shared | {"part": CURVE, "target": target}
+    common = np.where(np.isfinite(values).all(axis=1, keepdims=True), values, np.nan)
+    e, sizes, k = estimate(mean(common), sampling), np.array(series.sizes, dtype=np.float64), len(series.sizes)
+    n, n_clusters, n_sizes = int(e.n[0]), int(e.clusters[0]), len(set(series.sizes))
+    shared: dict[str, Any] = {"recipe": series.recipe, "n": n, "n_excluded": len(values) - n, "n_clusters": n_clusters}
+    size = pd.DataFrame({"part": SIZE, "tuned": series.judges, "n_training": series.sizes})
+    curve: dict[str, Any] = {"part": CURVE, "target": target}
     if not n:
-        return [*rows, curve]
-    sums = own.sums(np.column_stack([values[common], np.ones(n)]))
-    drawn = np.vstack([sums.sum(axis=0), own.draws @ sums])
-    drawn = drawn[drawn[:, -1] > 0]
-    estimates = drawn[:, :-1] / drawn[:, -1:]
-    points = np.geomspace(sizes.min(), TWICE * sizes.max(), _POINTS)
+        return pd.concat([size, pd.DataFrame([curve])]).assign(**shared)
+    estimates = np.vstack([e.value, e.replicates])
+    estimates = estimates[np.isfinite(estimates).all(axis=1)]
+    points, farthest = np.geomspace(sizes.min(), TWICE * sizes.max(), _POINTS), FARTHEST * sizes.max()
     if n_sizes >= FEWEST_SIZES:
         law = fit_power_law(sizes, 1 - estimates)
-        needed = np.full(len(drawn), np.nan) if target is None else law.cases_needed(1 - target)
+        needed = np.full(len(estimates), np.nan) if target is None else law.cases_needed(1 - target)
         estimates = np.column_stack([estimates, 1 - law.asymptote, needed, 1 - law.error(points)])
     low, high = np.full((2, estimates.shape[1]), np.nan)
-    if len(drawn) > 1 and n_clusters > 1:
+    if len(estimates) > 1 and n_clusters > 1:
         low, high = np.quantile(np.nan_to_num(estimates[1:], nan=np.nan), [0.025, 0.975], axis=0)
 
-    def estimated(name: str, i: int) -> dict[str, float]:
+    def estimated(name: str, i: int | slice) -> dict[str, Any]:
         return {name: estimates[0, i], f"{name}_low": low[i], f"{name}_high": high[i]}
 
-    rows = [row | estimated("value_tuned", i) for i, row in enumerate(rows)]
+    size = size.assign(**estimated("value_tuned", slice(k)))
     if n_sizes < FEWEST_SIZES:
-        return [*rows, curve | {"reason": FEW_SIZES.format(FEWEST_SIZES, n_sizes)}]
+        curve["reason"] = FEW_SIZES.format(FEWEST_SIZES, n_sizes)
+        return pd.concat([size, pd.DataFrame([curve])]).assign(**shared)
     curve |= estimated("limit", k) | estimated("cases_needed", k + 1) | estimated("value_tuned", -1)
-    reason, farthest = "", FARTHEST * sizes.max()
+    why = [ONE_TRAINING]
     if np.isnan(law.exponent[0]) or curve["cases_needed"] > farthest:
-        reason = NO_GROWTH if np.isnan(law.exponent[0]) else TOO_FAR
+        why.append(NO_GROWTH if np.isnan(law.exponent[0]) else TOO_FAR)
         curve |= dict.fromkeys(("cases_needed", "cases_needed_low", "cases_needed_high"), np.nan)
     elif curve["cases_needed_high"] > farthest:
-        reason, curve["cases_needed_high"] = OPEN_END, np.nan
-    curve |= {"n_training": round(TWICE * sizes.max()), "reason": "; ".join(filter(None, (ONE_TRAINING, reason)))}
-    fitted = [shared | {"part": FIT, "n_training": round(size)} for size in points]
-    return [*rows, curve, *(row | estimated("value_tuned", k + 2 + i) for i, row in enumerate(fitted))]
+        why.append(OPEN_END)
+        curve["cases_needed_high"] = np.nan
+    curve |= {"n_training": round(TWICE * sizes.max()), "reason": "; ".join(why)}
+    fitted = pd.DataFrame({"part": FIT, "n_training": np.rint(points), **estimated("value_tuned", slice(k + 2, None))})
+    return pd.concat([size, pd.DataFrame([curve]), fitted]).assign(**shared)
 
 
 class PowerLaw(NamedTuple):

@@ -316,7 +316,7 @@ def test_groups_names_the_better_group_only_where_the_corrected_test_does() -> N
     )  # fmt: skip
     said = TABLES["groups"].says
     assert said(table) == (
-        "Overall, medical judges are more accurate than open ones (+8 points [+6, +10]); cannot tell for the other 1 "
+        "Overall, open judges are less accurate than medical ones (-8 points [-10, -6]); cannot tell for the other 1 "
         "compared."
     )
     assert "no significant difference between groups" in said(table.assign(p_adjusted=0.2))

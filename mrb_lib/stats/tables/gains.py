@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
@@ -13,10 +14,11 @@ import pandas as pd
 from mrb_lib.stats import intervals, recipes
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import TESTED, Column, Option, estimated, shared, table
-from mrb_lib.stats.contrasts import ALPHA, Contrast, contrasts, corrected
+from mrb_lib.stats.contrasts import ALPHA, Contrast, contrasts, corrected, pairs_of_cells
 from mrb_lib.stats.estimation import BoolArray, FloatArray, mean
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent, points
+from mrb_lib.stats.response_traits import length_difference
 from mrb_lib.stats.scoring import read_by
 from mrb_lib.stats.subfields import subfield_values
 from mrb_lib.stats.tables.groups import contrast as crossed_contrast
@@ -76,11 +78,11 @@ def _of_ingredients(rows: pd.DataFrame) -> list[str]:
     if own.empty:
         return []
     tested = own[own["quantity"] == ACCURACY].dropna(subset="p_adjusted")
-    significant = tested[tested["p_adjusted"] <= ALPHA]
+    significant = tested[tested["p_adjusted"] <= ALPHA].sort_values("gain", key=abs)
     if significant.empty:
         compared = f"{len(tested)} compared, which takes {FEWEST_RUNS} runs of each recipe"
         return [f"Cannot tell what an ingredient of training contributes ({compared})."]
-    row = significant.iloc[int(significant["gain"].abs().to_numpy().argmax())]
+    row = significant.iloc[-1]
     what = f"{row['ingredient']} {row['setting_tuned']} against {row['setting_base']}: {points(row, 'gain')}"
     return [f"{len(significant)} of {len(tested)} ingredients change accuracy significantly, most {what}."]
 
@@ -172,7 +174,8 @@ def gains(analysis: Analysis, *, margin: float | None = None, target: float | No
     if records is not None:
         made = recipes.recipe_contrasts(records, judges)
         frames += [_ingredients(analysis, name, each, made) for name, each in values.items()]
-        frames += [_sizes(analysis, series, target) for series in recipes.size_series(records, judges)]
+        for series in recipes.size_series(records, judges):
+            frames += _sizes(analysis, series, target)
         frames += [*_trained_rows(analysis, records), *_benchmark_rows(analysis, records)]
     rows = pd.concat(frames, ignore_index=True)
     of_accuracy, quantity = rows["part"].eq(ACCURACY), rows["quantity"].fillna(ACCURACY)
@@ -195,8 +198,7 @@ def case_quantities(analysis: Analysis) -> dict[str, FloatArray]:
     verdicts, score = analysis.verdicts, analysis.scores.score
     if verdicts.tie < 0:
         return dict.fromkeys(NOT_BOTH, np.full(score.shape, np.nan)) | {ACCURACY: score}
-    both = verdicts.both_orders()
-    both = both[(both["ab"] >= 0) & (both["ba"] >= 0)]
+    both = verdicts.both_orders().query("ab >= 0 and ba >= 0")
     lean = ((both["ab"] == A) * 1.0 - (both["ba"] == A) + (both["ba"] == B) - (both["ab"] == B)) / 2
     orders = both.assign(consistency=(both["ab"] == both["ba"]) * 1.0, first_rate=(1 + lean) / 2)
     means = orders.groupby(["case", "cell"])[["consistency", "first_rate"]].mean()
@@ -205,12 +207,10 @@ def case_quantities(analysis: Analysis) -> dict[str, FloatArray]:
     gold = verdicts.gold(analysis.labels)
     squares = (verdicts.p_a - np.select([gold == A, gold == B], [1.0, 0.0], np.nan)) ** 2
     brier = share(verdicts.total(np.nan_to_num(squares)), verdicts.total(np.isfinite(squares)))
-    texts = analysis.cases.reindex(columns=["response_a", "response_b"]).astype("str")
-    length = texts.apply(lambda column: column.str.strip().str.len()).to_numpy(np.float64)
-    side = np.sign(length[:, :1] - length[:, 1:])
+    difference = length_difference(analysis.cases)[:, None]
     read = read_by(verdicts, analysis.policy)
     for_a = share(read.total(read.choice == A) + 0.5 * read.total(read.choice == TIE), read.total(read.choice >= 0))
-    longer = np.where(side > 0, for_a, np.where(side < 0, 1 - for_a, np.nan))
+    longer = np.select([difference > 0, difference < 0], [for_a, 1 - for_a], np.nan)
     return {ACCURACY: score, **out, "brier": brier, "longer_rate": longer}
 
 
@@ -228,9 +228,7 @@ def _of_pairs(
         whole = replace(analysis, probes={analysis.probe: analysis.panel.with_seen()})
     scored = np.isfinite(whole.scores.score)
     seen = (seen[:, first] | seen[:, second]) & scored[:, first] & scored[:, second]
-    names = cells.loc[first, ["dimension", "judge"]].rename(columns={"judge": "judge_1"}).reset_index(drop=True)
-    names["judge_2"] = cells["judge"].to_numpy()[second]
-    contrast = Contrast(names, values[:, first], values[:, second], seen)
+    contrast = pairs_of_cells(analysis, values, both)._replace(seen=seen)
     graded = analysis if quantity == ACCURACY else replace(analysis, policy="balanced")  # others are not 0 or 1
     rows = contrasts(graded, contrast, margin=margin, of_values=intervals.proportion).rename(columns=NAMES)
     has_record = rows["tuned"].isin([] if analysis.training is None else analysis.training["judge"])
@@ -244,20 +242,16 @@ def _ingredients(
 ) -> pd.DataFrame:
     """Compare one quantity between recipes that differ in one entry, on the cases that all their runs are scored on."""
     cells, rows = analysis.verdicts.cells, list[dict[str, Any]]()
-    for pair in pairs:
-        for name in analysis.names:
-            of_name = cells["dimension"].eq(name)
-            sides = [values[:, (cells["judge"].isin(runs) & of_name).to_numpy()] for runs in (pair.tuned, pair.base)]
-            n_runs = min(side.shape[1] for side in sides)
-            if n_runs:
-                scored = np.isfinite(np.column_stack(sides)).all(axis=1, keepdims=True)
-                found = crossed_contrast([np.where(scored, side, np.nan) for side in sides], analysis.sampling)
-                row = pair._asdict() | found | {"tuned": ", ".join(pair.tuned), "base": ", ".join(pair.base)}
-                if n_runs < FEWEST_RUNS:
-                    row |= dict.fromkeys(("low", "high", "standard_error", "df", "p_value"), np.nan)
-                    row["lacks"] = ONE_RUN
-                why = filter(None, ("" if found["n"] else NOT_BOTH[quantity], pair.note))
-                rows.append(row | {"dimension": name, "reason": "; ".join(why)})
+    for pair, name in product(pairs, analysis.names):
+        of_name = cells["dimension"].eq(name)
+        sides = [values[:, (cells["judge"].isin(runs) & of_name).to_numpy()] for runs in (pair.tuned, pair.base)]
+        if all(side.size for side in sides):
+            scored = np.isfinite(np.column_stack(sides)).all(axis=1, keepdims=True)
+            sides = [np.where(scored, side, np.nan) for side in sides]
+            found = crossed_contrast(sides, analysis.sampling, FEWEST_RUNS, ONE_RUN)
+            row = pair._asdict() | found | {"tuned": ", ".join(pair.tuned), "base": ", ".join(pair.base)}
+            why = filter(None, ("" if found["n"] else NOT_BOTH[quantity], pair.note))
+            rows.append(row | {"dimension": name, "reason": "; ".join(why)})
     if not rows:
         return pd.DataFrame()
     made = corrected(pd.DataFrame(rows).assign(by=None, subfield=None, n_unassigned=0), analysis)
@@ -266,16 +260,15 @@ def _ingredients(
     return made.assign(part=INGREDIENT, quantity=quantity, interval=method, test="t")
 
 
-def _sizes(analysis: Analysis, series: recipes.SizeSeries, target: float | None) -> pd.DataFrame:
+def _sizes(analysis: Analysis, series: recipes.SizeSeries, target: float | None) -> list[pd.DataFrame]:
     """Make the rows of judges that differ in the number of training cases alone, with their learning curve."""
-    cells, rows = analysis.verdicts.cells, list[dict[str, Any]]()
+    cells, frames = analysis.verdicts.cells, []
     for name in analysis.names:
         own = cells[cells["dimension"] == name].reset_index(names="cell").set_index("judge")["cell"]
         if set(series.judges) <= set(own.index):
-            score = analysis.scores.score[:, own.loc[series.judges].to_numpy()]
-            found = recipes.series_rows(series, score, analysis.sampling, target)
-            rows += [row | {"dimension": name} for row in found]
-    return pd.DataFrame(rows)
+            score = analysis.scores.score[:, own[series.judges].to_numpy()]
+            frames.append(recipes.series_rows(series, score, analysis.sampling, target).assign(dimension=name))
+    return frames
 
 
 def _trained_rows(analysis: Analysis, records: pd.DataFrame) -> list[pd.DataFrame]:
@@ -352,10 +345,9 @@ def _losses(analysis: Analysis, left_out: dict[str, str | None], column: str) ->
     none: BoolArray = np.zeros(out.shape, dtype=bool)
     pair = Contrast(pd.DataFrame({"dimension": analysis.names}), out, inside, none)
     rows = contrasts(replace(analysis, policy="balanced"), pair, of_values=intervals.proportion)
-    values = set(left_out.values())
-    judges_of = {value: ", ".join(name for name in left_out if left_out[name] == value) for value in values - {None}}
-    judges_of = judges_of if len(values) > 1 else {}
-    rows = rows[rows["subfield"].isna() | rows["subfield"].isin(list(judges_of))]
+    names = pd.Series(list(left_out), list(left_out.values()))
+    judges_of = names.groupby(level=0).agg(", ".join) if len(set(left_out.values())) > 1 else names.head(0)
+    rows = rows[rows["subfield"].isna() | rows["subfield"].isin(judges_of.index)]
     why = np.where(rows["n"] == 0, NO_PAIR, "")
     rows = rows.rename(columns=NAMES).drop(columns="n_seen")
     return rows.assign(part=OUT_OF_DOMAIN, tuned=rows["subfield"].map(judges_of), reason=why)

@@ -13,8 +13,9 @@ from scipy.special import stdtr, stdtrit
 from mrb_lib.judges.roster.groups import JURY, MEDICAL, MODEL_GROUPS, OTHER
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import TESTED, Column, shared, table
-from mrb_lib.stats.contrasts import ALPHA, corrected
-from mrb_lib.stats.estimation import FloatArray, Sampling, average, by_influence, estimate
+from mrb_lib.stats.contrasts import ALPHA
+from mrb_lib.stats.estimation import Estimate, FloatArray, Sampling, average, by_influence, estimate
+from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, points
 
 CONTRAST, DESCENDANTS, BASE, HEURISTIC = "contrast", "descendants", "base", "heuristic"
@@ -29,7 +30,11 @@ def differences(rows: pd.DataFrame) -> str:
     where, tested = opening(main_dimension(rows)), main_rows(rows).dropna(subset="p_adjusted")
     compared, descended = (tested[tested["part"] == part] for part in (CONTRAST, DESCENDANTS))
     significant = compared[compared["p_adjusted"] <= ALPHA]
-    named = [_better(row) for _, row in significant.iterrows()]
+    named = list[str]()
+    for _, row in significant.iterrows():
+        which = "more" if row["difference"] > 0 else "less"
+        by = points(row, "difference")
+        named.append(f"{row['group_1']} judges are {which} accurate than {row['group_2']} ones ({by})")
     if compared.empty:
         said = f"{where}, cannot tell whether groups of judges differ: that takes {FEWEST_FAMILIES} families in each."
     elif named:
@@ -42,16 +47,6 @@ def differences(rows: pd.DataFrame) -> str:
         tells = "Medical models differ significantly" if is_known else "Cannot tell whether medical models differ"
         said += f" {tells} from their bases ({points(row, 'difference')})."
     return said
-
-
-def _better(row: pd.Series) -> str:
-    """Say which of the two groups of a row is more accurate, and by how much."""
-    sign = 1 if row["difference"] > 0 else -1
-    (better, low), (worse, high) = [(row["group_1"], row["low"]), (row["group_2"], row["high"])][::sign]
-    by = points(
-        pd.Series({"difference": sign * row["difference"], "low": sign * low, "high": sign * high}), "difference"
-    )
-    return f"{better} judges are more accurate than {worse} ones ({by})"
 
 
 @table(
@@ -94,9 +89,8 @@ def groups(analysis: Analysis) -> pd.DataFrame:
     frame = pd.DataFrame(rows)
     if frame.empty:
         return frame
-    tested = frame["p_value"].notna()
-    parts = [corrected(own, analysis, None, ("part", "dimension")) for _, own in frame[tested].groupby("part")]
-    return pd.concat([*parts, frame[~tested]]).sort_index()
+    made = adjust_rows(frame, analysis, ("by", "subfield", "dimension"), "part")
+    return made.assign(family=made["family"].where(made["p_value"].notna()))
 
 
 def contrasted(names: Sequence[str]) -> list[str]:
@@ -120,8 +114,7 @@ def _models(judges: list[str], scores: FloatArray, judge_groups: pd.DataFrame) -
 
 def _means_by(scores: FloatArray, names: pd.Series) -> FloatArray:
     """Return the means of the columns of each name, in order of the names, shape (cases, names)."""
-    own = [average(scores[:, names.to_numpy() == name], axis=1) for name in sorted(names.unique())]
-    return np.column_stack([np.empty((len(scores), 0)), *own])
+    return np.asarray(pd.DataFrame(scores.T).groupby(names.to_numpy()).mean().to_numpy().T)
 
 
 def _rows(models: pd.DataFrame, means: FloatArray, sampling: Sampling) -> Iterator[dict[str, Any]]:
@@ -150,18 +143,16 @@ def _estimated(sides: list[FloatArray], n_judges: tuple[int, int], sampling: Sam
     row |= {"n_families_1": sizes[0], "n_families_2": sizes[-1]}
     if min(sizes) == 0:
         return row | {"n_clusters": 0, "reason": NO_JUDGE}
-    row |= contrast(sides, sampling)
-    if min(sizes) < FEWEST_FAMILIES:
-        row |= dict.fromkeys(("low", "high", "p_value", "standard_error", "df"), np.nan) | {"lacks": FEW_FAMILIES}
-    return row
+    return row | contrast(sides, sampling, FEWEST_FAMILIES, FEW_FAMILIES)
 
 
-def contrast(sides: Sequence[FloatArray], sampling: Sampling) -> dict[str, float]:
+def contrast(sides: Sequence[FloatArray], sampling: Sampling, fewest: int = 1, too_few: str = "") -> dict[str, Any]:
     """Estimate the mean of the judges of one group, minus that of another's, where judges and cases are both draws.
 
     Parameters
     ----------
     sides : scores of each group (one or two), shape (cases, judges); NaN where a case is not scored
+    fewest, too_few : the number of judges in each group that intervals and tests take, and why there is none
 
     Notes
     -----
@@ -178,27 +169,30 @@ def contrast(sides: Sequence[FloatArray], sampling: Sampling) -> dict[str, float
     ]
     value = sum(sign * mean.mean() for sign, mean in zip(signs, means, strict=False))
     whole = np.sum([sign * each.mean(axis=1) for sign, each in zip(signs, moves, strict=False)], axis=0)
-    columns = np.column_stack([whole, *(each - each.mean(axis=1, keepdims=True) for each in moves)])
     seen = np.asarray(np.isfinite(np.column_stack(sides)).any(axis=1))
-    counted = np.repeat(seen[:, None] * 1.0, columns.shape[1], axis=1)
-    e = estimate(by_influence(np.zeros(columns.shape[1]), columns, counted), sampling)
-    of_cases, df, start = e.error[0] ** 2, e.df[0], 1
+
+    def moved(by: FloatArray) -> Estimate:
+        counted = np.repeat(seen[:, None] * 1.0, by.shape[1], axis=1)
+        return estimate(by_influence(np.zeros(by.shape[1]), by, counted), sampling)
+
+    e = moved(whole[:, None])
+    of_cases, df = e.error[0] ** 2, e.df[0]
     variance, squares, spreads = of_cases, of_cases**2 / df, [np.nan, np.nan]
-    for number, mean in enumerate(means):
+    for number, (mean, each) in enumerate(zip(means, moves, strict=True)):
         k = len(mean)
         if k == 1:
             variance = np.nan
             continue
         between = mean.var(ddof=1) / k
-        both = (e.error[start : start + k] ** 2).sum() / (k * (k - 1))
+        both = (moved(each - each.mean(axis=1, keepdims=True)).error ** 2).sum() / (k * (k - 1))
         variance += between - both
         squares += between**2 / (k - 1) + both**2 / ((k - 1) * df)
-        spreads[number], start = float(np.sqrt(max(between - both, 0.0) * k)), start + k
+        spreads[number] = float(np.sqrt(max(between - both, 0.0) * k))
     variance = float(np.maximum(variance, of_cases / 2))
     error = np.sqrt(variance) if variance > 1e-12 else np.nan
     df = max(variance**2 / squares, 1.0) if variance > 1e-12 else np.nan
     half = stdtrit(df, 0.975) * error
-    return {
+    row = {
         "n": int(seen.sum()),
         "n_excluded": int((~seen).sum()),
         "n_clusters": int(e.clusters[0]),
@@ -211,3 +205,6 @@ def contrast(sides: Sequence[FloatArray], sampling: Sampling) -> dict[str, float
         "judge_sd_2": spreads[1],
         "p_value": 2 * stdtr(df, -abs(value) / error),
     }
+    if min(len(mean) for mean in means) < fewest:
+        row |= dict.fromkeys(("low", "high", "standard_error", "df", "p_value"), np.nan) | {"lacks": too_few}
+    return row

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from mrb_lib.stats.estimation import FloatArray
 from mrb_lib.stats.marginal import Fit, derivative, fit, interaction, probabilities
 from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import main_dimension, main_rows, of_judges, on, opening, points
+from mrb_lib.stats.response_traits import standardised
 from mrb_lib.stats.subfields import columns_of, subfield_values
 from mrb_lib.stats.welch import unpaired
 from mrb_lib.tables.errors import InputError
@@ -42,7 +43,6 @@ NO_VARIATION: Final = "clusters do not differ in it"
 NUISANCE: Final = "it is a part of the model"
 NO_PAIRS: Final = "no estimate: too few cases have several verdicts"
 CROSSED: Final = "no test: two columns of clusters cross"
-UNINFORMATIVE: Final = "{:,} verdicts are uninformative: always right or wrong whatever the term does"
 NO_ITEM: Final = "no marks: the cases do not name their items"
 NO_MODEL: Final = "no marks: the judge's model did not answer the items"
 NO_CASES: Final = "no case that can be scored is about an item that the model answered"
@@ -54,24 +54,17 @@ _LOG = logging.getLogger(__name__)
 
 def effects(rows: pd.DataFrame) -> str:
     """Say what order and length have to do with being right, and who judges better what its model can answer."""
-    own = main_rows(rows, part=ALL)
-    said, unclear = list[str](), list[str]()
+    own, said = main_rows(rows, part=ALL).sort_values("p_adjusted", kind="stable"), list[str]()
     for _, row in own[own["term"].isin(list(WAYS))].drop_duplicates("term").iterrows():
         way, about = WAYS[row["term"]]
         effect = points(row, "marginal_effect")
-        if row["p_adjusted"] <= ALPHA:
-            said.append(f"{way}: {effect}")
-        else:
-            unclear.append(f"{about} ({effect})")
-    if unclear:
-        said.append(f"cannot tell whether {' and '.join(unclear)} matter{'s' if len(unclear) == 1 else ''}")
-    if not said:
-        judges = own[(own["term"] == "judge") & (own["p_adjusted"] <= ALPHA)]
-        said.append("no judge is right significantly more or less often than the mean judge; cannot tell")
-        if len(judges):
-            best = judges.iloc[int(judges["marginal_effect"].abs().to_numpy().argmax())]
-            said = [f"{best['level']} differs most from the mean judge: {points(best, 'marginal_effect')}"]
-    text = f"{opening(main_dimension(rows))}, other things equal, {'; '.join(said)}."
+        unclear = f"cannot tell whether {about} ({effect}) matters"
+        said.append(f"{way}: {effect}" if row["p_adjusted"] <= ALPHA else unclear)
+    judges = own[own["term"].eq("judge") & (own["p_adjusted"] <= ALPHA)].sort_values("marginal_effect", key=abs)
+    for _, most in judges.tail(0 if said else 1).iterrows():
+        said.append(f"{most['level']} differs most from the mean judge: {points(most, 'marginal_effect')}")
+    found = "; ".join(said) or "no judge is right significantly more or less often than the mean judge; cannot tell"
+    text = f"{opening(main_dimension(rows))}, other things equal, {found}."
     return f"{text} {_of_knowledge(rows)}" if rows["part"].eq(KNOWLEDGE).any() else text
 
 
@@ -158,6 +151,7 @@ def _regressions(analysis: Analysis, number: int, by: str | None) -> pd.DataFram
         of_case[LENGTH] = longer * sign
     if sampling.crossed is not None:
         of_case["crossed"] = sampling.crossed
+        of_case["both"] = of_case.groupby(["cluster", "crossed"]).ngroup()
     usable = (label >= 0) & (label != verdicts.tie) & of_case.notna().all(axis=1).to_numpy()
     own = verdicts.where((verdicts.dimension[verdicts.cell] == number) & usable[verdicts.case])
     data = of_case.iloc[own.case].rename_axis("case").reset_index()
@@ -185,20 +179,8 @@ def length_ratio(cases: pd.DataFrame) -> FloatArray:
     where all are alike.
     """
     texts = cases.reindex(columns=["response_a", "response_b"]).astype("str")
-    length = texts.apply(lambda column: column.str.len()).clip(lower=1).astype("float64")
-    ratio = np.log(length["response_a"]) - np.log(length["response_b"])
-    spread = np.sqrt((ratio**2).mean())
-    return np.asarray(ratio / spread if spread > 0 else ratio)
-
-
-class _Model(NamedTuple):
-    """A fitted model: its verdicts, covariates, and the columns of each identified term; `df` of its intervals."""
-
-    data: pd.DataFrame
-    x: FloatArray
-    fit: Fit
-    places: dict[str, slice]
-    df: int
+    length = np.log(texts.apply(lambda column: column.str.len()).clip(lower=1).to_numpy(np.float64))
+    return standardised(length[:, 0] - length[:, 1])
 
 
 def _model(data: pd.DataFrame, *, exchangeable: bool) -> pd.DataFrame:
@@ -207,54 +189,46 @@ def _model(data: pd.DataFrame, *, exchangeable: bool) -> pd.DataFrame:
     Levels that are always right or wrong are left out, since their log odds are infinite, and so are terms that are not
     identified given those before them.
     """
-    factors = [name for name in FACTORS if name in data]
-    absent = dict[tuple[str, Any], str]()
-    while True:
-        shares = {(f, v): s for f in factors for v, s in data.groupby(f, observed=False)["right"].mean().items()}
-        found = {key: ALWAYS.get(share, UNSEEN) for key, share in shares.items() if not 0 < share < 1}
-        if found.keys() <= absent.keys():
-            break
-        absent = found | absent
-        for f, v in found:
+    factors, absent = [name for name in FACTORS if name in data], list[dict[str, Any]]()
+    while lost := [
+        (f, v, s) for f in factors for v, s in data.groupby(f, observed=False)["right"].mean().items() if not 0 < s < 1
+    ]:
+        for f, v, share in lost:
+            absent.append({"term": f, "level": v, "n": 0, "n_clusters": 0, "reason": ALWAYS.get(share, UNSEEN)})
             data = data[data[f] != v]
-    rows = [{"term": f, "level": v, "n": 0, "n_clusters": 0, "reason": why} for (f, v), why in absent.items()]
-    frames = [pd.DataFrame(rows)]
-    if len(data):
-        model = _fitted(data, factors, exchangeable=exchangeable)
-        frames += [_contrasts(model, term) for term in (*factors, *LEVELS) if term in data]
-        if exchangeable:
-            correlation = model.fit.correlation
-            why = model.fit.flaw or (NO_PAIRS if np.isnan(correlation) else "")
-            row = _counts([data["cluster"]]).assign(term="working_correlation", estimate=correlation)
-            frames.append(row.assign(lacks=NUISANCE, reason=why))
+            data[f] = data[f].cat.remove_categories([v])
+    if data.empty:
+        return pd.DataFrame(absent)
+    data = data.sort_values("case", kind="stable").reset_index(drop=True)
+    x, places = _design(data, factors)
+    codes = [data[name].to_numpy() for name in ("cluster", "crossed", "both") if name in data]
+    made = fit(x, data["right"].to_numpy(), data["case"].to_numpy(), codes, exchangeable=exchangeable)
+    of_verdicts = {"order", "gold_first", *(["judge"] if "judge" in data and data["judge"].nunique() > 1 else [])}
+    of_cases = sum(place.stop - place.start for term, place in places.items() if term not in of_verdicts)
+    df = min(len(np.unique(each)) for each in codes) - of_cases
+    terms = [term for term in (*factors, *LEVELS) if term in data]
+    frames = [pd.DataFrame(absent), *(_contrasts(data, term, x, made, places.get(term), df) for term in terms)]
+    if exchangeable:
+        why = made.flaw or (NO_PAIRS if np.isnan(made.correlation) else "")
+        row = _counts([data["cluster"]]).assign(term="working_correlation", estimate=made.correlation)
+        frames.append(row.assign(lacks=NUISANCE, reason=why))
     return pd.concat(frames)
 
 
-def _fitted(data: pd.DataFrame, factors: list[str], *, exchangeable: bool) -> _Model:
-    """Fit a model of the terms that are no linear combination of those before them."""
+def _design(data: pd.DataFrame, factors: list[str]) -> tuple[FloatArray, dict[str, slice]]:
+    """Return the covariates of the terms that are no linear combination of those before them, and their columns."""
     import patsy  # takes half a second to import
 
-    data = data.assign(**{f: data[f].cat.remove_unused_categories() for f in factors})
-    data = data.sort_values("case", kind="stable").reset_index(drop=True)
     terms = [*factors, *(name for name in LEVELS if name in data)]
     design = patsy.dmatrix(" + ".join(["0" if factors else "1", *terms]), data)
     whole = np.asarray(design)
-    gram = whole.T @ whole
-    scale = np.sqrt(np.diag(gram))
-    gram /= np.maximum(np.outer(scale, scale), 1e-300)
-    places, columns = dict[str, slice](), list[int]()
+    scaled = whole / np.maximum(np.linalg.norm(whole, axis=0), 1e-150)
+    gram, places, columns = scaled.T @ scaled, dict[str, slice](), list[int]()
     for term, place in design.design_info.term_name_slices.items():
         trial = [*columns, *range(place.start, place.stop)]
         if np.linalg.matrix_rank(gram[np.ix_(trial, trial)], tol=_ALIASED, hermitian=True) == len(trial):
             places[term], columns = slice(len(columns), len(trial)), trial
-    x, crossed = np.ascontiguousarray(whole[:, columns]), [name for name in ("cluster", "crossed") if name in data]
-    codes = [data[name].to_numpy() for name in crossed]
-    if len(codes) > 1:
-        codes.append(data.groupby(crossed).ngroup().to_numpy())
-    made = fit(x, data["right"].to_numpy(), data["case"].to_numpy(), codes, exchangeable=exchangeable)
-    of_verdicts = {"order", "gold_first", *(["judge"] if "judge" in data and data["judge"].nunique() > 1 else [])}
-    of_cases = sum(place.stop - place.start for term, place in places.items() if term not in of_verdicts)
-    return _Model(data, x, made, places, min(data[name].nunique() for name in crossed) - of_cases)
+    return np.ascontiguousarray(whole[:, columns]), places
 
 
 def _counts(members: list[pd.Series]) -> pd.DataFrame:
@@ -264,18 +238,17 @@ def _counts(members: list[pd.Series]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _contrasts(model: _Model, term: str) -> pd.DataFrame:
+def _contrasts(data: pd.DataFrame, term: str, x: FloatArray, made: Fit, place: slice | None, df: int) -> pd.DataFrame:
     """Make the rows of a term: each level against the mean of all that have enough clusters, or a change by one.
 
     Log odds and marginal effects have an interval, or the reason why not. Of the length the effect is a derivative.
     """
-    data, x, made = model.data, model.x, model.fit
     levels: list[Any] = [LEVELS[term]] if term in LEVELS else list(data[term].cat.categories)
     members = [data["cluster"]] if term in LEVELS else [data["cluster"][data[term] == level] for level in levels]
     rows = _counts(members).assign(term=term, level=levels)
-    if term not in model.places:
+    if place is None:
         return rows.assign(reason=ALIASED)
-    place, few = model.places[term], (rows["n_clusters"] < FEWEST_CLUSTERS).to_numpy()
+    few = (rows["n_clusters"] < FEWEST_CLUSTERS).to_numpy()
     settings, weights = np.array([[0.5], [-0.5]]), np.array([[1.0, -1.0]])
     if term not in LEVELS:
         settings, compared = x[[own.index[0] for own in members], place], few if few.all() else ~few
@@ -289,18 +262,18 @@ def _contrasts(model: _Model, term: str) -> pd.DataFrame:
     effect, gradient = (weights @ each for each in probabilities(x, made.beta, place, settings))
     if term == LENGTH:
         effect, gradient = derivative(x, made.beta, place.start)
-    error, too_few = made.error(contrast), np.full(len(rows), model.df < 1)
-    why = [few, rows["largest"].to_numpy() > MOST_OF_ONE, too_few, error < _NO_SPREAD]
-    lacks = pd.Series(np.select(why, [FEW_CLUSTERS, DOMINATED, FEW_FOR_MODEL, NO_VARIATION], ""))
-    reach = np.where(lacks == "", stdtrit(model.df, 0.975), np.nan)
+    error = made.error(contrast)
+    why = [few, rows["largest"].to_numpy() > MOST_OF_ONE, np.full(len(rows), df < 1), error < _NO_SPREAD]
+    rows["lacks"] = np.select(why, [FEW_CLUSTERS, DOMINATED, FEW_FOR_MODEL, NO_VARIATION], "")
+    reach = np.where(rows["lacks"] == "", stdtrit(df, 0.975), np.nan)
     for name, value, spread, of in (
         ("estimate", contrast @ made.beta, error, ""),
         ("marginal_effect", effect, made.error(gradient), "marginal_effect_"),
     ):
         rows[name] = np.where(alone, np.nan, value)
         rows[f"{of}low"], rows[f"{of}high"] = rows[name] - reach * spread, rows[name] + reach * spread
-    p = 2 * stdtr(model.df, -np.abs(rows["estimate"]) / error)
-    return rows.assign(p_value=p.where(rows["low"].notna()), lacks=lacks.where(lacks != ""))
+    p = 2 * stdtr(df, -np.abs(rows["estimate"]) / error)
+    return rows.assign(p_value=p.where(rows["low"].notna()))
 
 
 def _interactions(data: pd.DataFrame) -> pd.DataFrame:
@@ -309,22 +282,19 @@ def _interactions(data: pd.DataFrame) -> pd.DataFrame:
     settings = data.drop_duplicates(keys).sort_values(keys)
     verdicts = data.groupby([*keys, "judge"], observed=True)["right"].agg(["sum", "size"])
     right, trials = (verdicts[name].unstack("judge", fill_value=0).to_numpy(np.float64).T for name in verdicts)
-    kinds = constant = np.ones((len(settings), 1))
-    terms = {name: settings[[name]].to_numpy(np.float64) for name in LEVELS if name in data}
+    constant, cluster = np.ones((len(settings), 1)), settings["cluster"].to_numpy()
+    tested = others = {name: settings[[name]].to_numpy(np.float64) for name in LEVELS if name in data}
+    kinds = constant
     if "subfield" in data:
         kinds = pd.get_dummies(settings["subfield"]).to_numpy(np.float64)
-        terms = {"subfield": kinds} | terms
+        tested = {"subfield": kinds} | others
     rows = list[dict[str, Any]]()
-    for term, columns in terms.items():
-        own = [each for name, each in terms.items() if name not in (term, "subfield")]
-        own = [constant if term == "subfield" else kinds, *own]
-        made = interaction(np.hstack(own), columns, right, trials, settings["cluster"].to_numpy())
+    for term, columns in tested.items():
+        own = [constant if term == "subfield" else kinds, *(each for name, each in others.items() if name != term)]
+        made = interaction(np.hstack(own), columns, right, trials, cluster)
         if "crossed" in data:
-            made = made._replace(df=np.nan, p_value=np.nan, why_not=CROSSED)
-        silent = int(trials.sum()) - made.n
-        why = "; ".join(filter(None, (made.why_not, UNINFORMATIVE.format(silent) if silent else "")))
-        row = {"n": made.n, "n_clusters": made.n_clusters, "df": made.df, "p_value": made.p_value, "reason": why}
-        rows.append({"part": INTERACTION, "term": f"judge:{term}", **row})
+            made = made._replace(df=np.nan, p_value=np.nan, reason=CROSSED)
+        rows.append({"part": INTERACTION, "term": f"judge:{term}", **made._asdict()})
     return pd.DataFrame(rows)
 
 
@@ -338,19 +308,17 @@ def knowledge_rows(analysis: Analysis, marks: pd.DataFrame) -> pd.DataFrame:
     cells, has_items = verdicts.cells, "item" in cases
     if not marks["correct"].dropna().isin([0, 1]).all():
         raise InputError("marks: must be 1 for right and 0 for wrong, or null; correct the column correct.")
-    shares = marks.dropna(subset="correct").groupby(["model", "item_id"])["correct"].mean()
+    shares = marks.pivot_table("correct", "item_id", "model")
     models_of = {judge: _model_of(judge, analysis.judge_groups, marks) for judge in cells["judge"].unique()}
-    of_case = np.full(score.shape, np.nan)
-    for cell, model in enumerate(cells["judge"].map(models_of)):
-        if has_items and model in shares:
-            of_case[:, cell] = cases["item"].map(shares[model])
+    answered_by = cells["judge"].map(models_of)
+    of_case = shares.reindex(cases.reindex(columns=["item"])["item"], columns=answered_by).to_numpy(np.float64)
     known, unknown = (np.where(side, score, np.nan) for side in (of_case > 0.5, of_case < 0.5))
     e = unpaired(known, unknown, analysis.sampling)
     used = np.isfinite(known) | np.isfinite(unknown)
     rows = cells[["judge", "dimension"]].assign(
         part=KNOWLEDGE,
         policy=analysis.policy,
-        answered_by=cells["judge"].map(models_of),
+        answered_by=answered_by,
         n=used.sum(axis=0),
         n_clusters=e.difference.clusters,
         largest=e.difference.largest,
