@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from mrb_lib.benchmarks.votes import voting
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
+from mrb_lib.stats.coefficients import cohen_kappa
 from mrb_lib.stats.contrasts import ALPHA, t_test
 from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, IntArray, Quantity, divide, estimate, mean, ratio
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.intervals import Interval
 from mrb_lib.stats.options import pick_dimensions
-from mrb_lib.stats.tables.accuracy import cohen_kappa
 from mrb_lib.stats.verdicts import ANSWERS, Verdicts, label_gold, labels_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.formats.rationales import CATEGORIES, DIMENSION, JUDGE, RIGHT, VERDICTS
