@@ -104,6 +104,21 @@ def kappa(labels: IntArray, distance: FloatArray) -> Quantity:
     return Quantity(adds.reshape(*labels.shape[:2], len(first) * (1 + 2 * k)), statistic)
 
 
+def cohen_kappa(sums: np.ndarray) -> np.ndarray:
+    """Return Cohen's kappa of tables of counts, shape (..., k * k); NaN where either side has one category only.
+
+    Cohen (1960), doi:10.1177/001316446002000104.
+    """
+    k = round(sums.shape[-1] ** 0.5)
+    counts = sums.reshape(*sums.shape[:-1], k, k)
+    total = counts.sum(axis=(-2, -1))
+    rows, columns = counts.sum(axis=-1), counts.sum(axis=-2)
+    agreed = divide(np.trace(counts, axis1=-2, axis2=-1), total)
+    by_chance = divide((rows * columns).sum(axis=-1), total**2)
+    several = np.minimum((np.real(rows) > 0).sum(axis=-1), (np.real(columns) > 0).sum(axis=-1)) > 1
+    return np.where(several, divide(agreed - by_chance, 1 - by_chance), np.nan)
+
+
 def prevalence_index(shares: FloatArray, q: int) -> FloatArray:
     """Return how unevenly q categories are used, from their shares (..., K): 0 evenly, 1 one category only.
 

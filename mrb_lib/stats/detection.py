@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from mrb_lib.benchmarks.votes import voting
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
+from mrb_lib.stats.coefficients import cohen_kappa
 from mrb_lib.stats.contrasts import ALPHA, t_test
 from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, IntArray, Quantity, divide, estimate, mean, ratio
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.intervals import Interval
 from mrb_lib.stats.options import pick_dimensions
-from mrb_lib.stats.tables.accuracy import cohen_kappa
 from mrb_lib.stats.verdicts import ANSWERS, Verdicts, label_gold, labels_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.formats.rationales import CATEGORIES, DIMENSION, JUDGE, RIGHT, VERDICTS
@@ -47,21 +47,17 @@ def precision_and_recall(shares: FloatArray) -> dict[str, Measure]:
     """Return precision, recall and F1 as measures, from shares as of `outcomes`."""
     both, given, applies = shares
     either = given + applies - both
+    f1 = Quantity(np.stack([both, either], axis=2), lambda sums: divide(2 * sums[..., 0], sums.sum(axis=-1)), either)
     return {
         "precision": Measure(weighted(both, given), intervals.share),
         "recall": Measure(weighted(both, applies), intervals.share),
-        "f1": Measure(Quantity(np.stack([both, either], axis=2), _f1, either), _interval_of_f1),
+        "f1": Measure(f1, _interval_of_f1),
     }
 
 
 def weighted(part: FloatArray, whole: FloatArray) -> Quantity:
     """Return the ratio of two sums, in which a case counts by what it adds to the second."""
     return Quantity(np.stack([part, whole], axis=2), weight=whole)
-
-
-def _f1(sums: NDArray[Any]) -> NDArray[Any]:
-    """Return F1 from the sums behind the overlap: found, and found, missed or false alarms."""
-    return divide(2 * sums[..., 0], sums[..., 0] + sums[..., 1])
 
 
 def _interval_of_f1(e: Estimate) -> Interval:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
+from mrb_lib.stats.coefficients import cohen_kappa
 from mrb_lib.stats.columns import Column, Option, estimated, shared, table
 from mrb_lib.stats.estimation import (
     BoolArray,
@@ -222,21 +223,6 @@ def macro(name: str, sums: np.ndarray) -> np.ndarray:
     over = {"precision_macro": predicted, "recall_macro": truth, "f1_macro": (truth + predicted) / 2}[name]
     occurs = np.real(truth + predicted) > 0
     return divide((np.nan_to_num(divide(hits, over)) * occurs).sum(axis=-1), occurs.sum(axis=-1).astype(np.float64))
-
-
-def cohen_kappa(sums: np.ndarray) -> np.ndarray:
-    """Return Cohen's kappa of tables of counts, shape (..., k * k); NaN where either side has one category only.
-
-    Cohen (1960), doi:10.1177/001316446002000104.
-    """
-    k = round(sums.shape[-1] ** 0.5)
-    counts = sums.reshape(*sums.shape[:-1], k, k)
-    total = counts.sum(axis=(-2, -1))
-    rows, columns = counts.sum(axis=-1), counts.sum(axis=-2)
-    agreed = divide(np.trace(counts, axis1=-2, axis2=-1), total)
-    by_chance = divide((rows * columns).sum(axis=-1), total**2)
-    several = np.minimum((np.real(rows) > 0).sum(axis=-1), (np.real(columns) > 0).sum(axis=-1)) > 1
-    return np.where(several, divide(agreed - by_chance, 1 - by_chance), np.nan)
 
 
 def decisive(worth: FloatArray, sides: BoolArray) -> Measure:

@@ -86,10 +86,9 @@ def adjudication(analysis: Analysis) -> pd.DataFrame:
         marks = marks[marks["case_id"].isin(analysis.cases["case_id"]) & (marks["verdict"] != WITHDRAWN)]
     if marks is None or marks.empty:
         return pd.DataFrame([{"n": 0, "reason": NOT_REVIEWED}])
-    options = {"cluster": analysis.cluster, "resamples": analysis.resamples, "seed": analysis.seed}
-    agreed = reviewer_agreement(marks, analysis.cases, **options)
-    agreed = agreed[["dimension", "n_cases", "n_clusters", "n_annotators", *with_ends(*_SHOWN)]].assign(part=REVIEWERS)
-    agreed = agreed.rename(columns={"n_annotators": "n_reviewers"})
+    sampled = {"cluster": analysis.cluster, "resamples": analysis.resamples, "seed": analysis.seed}
+    agreed = reviewer_agreement(marks, analysis.cases, **sampled).rename(columns={"n_annotators": "n_reviewers"})
+    agreed = agreed[["dimension", "n_cases", "n_clusters", "n_reviewers", *with_ends(*_SHOWN)]].assign(part=REVIEWERS)
     return pd.concat([agreed, _reasons(analysis, marks)], ignore_index=True)
 
 

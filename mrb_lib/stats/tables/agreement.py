@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import combinations, groupby
 from typing import Any, Final
 
 import numpy as np
@@ -34,7 +33,7 @@ ONE_CATEGORY = "one category only: agreement beyond chance is undefined"
 NO_ICC = "the ICC is undefined: the scores do not vary, or annotators and cases cannot be told apart"
 SPARSE = f"pairs of annotators share fewer than {ENOUGH_SHARED} cases"
 ROUGH = f"approximate intervals of kappas: pairs of annotators share fewer than {MANY_SHARED} cases"
-_AT_ONCE: Final = 20
+_AT_ONCE: Final = 200
 LACKING = {"nominal": "nominal labels: no weighted kappa, AC2 or ICC", "ordinal": "ordinal labels: no ICC"}
 KAPPAS: Final = ("cohen_kappa", "linear_kappa", "quadratic_kappa")
 _COHEN, _WEIGHTED = "Cohen 1960, doi:10.1177/001316446002000104", "Cohen 1968, doi:10.1037/h0026256"
@@ -200,19 +199,16 @@ def _described(labels: IntArray, used: BoolArray) -> pd.DataFrame:
 
 
 def _pairs(analysis: Analysis, labels: IntArray, names: list[str], used: BoolArray) -> Iterator[pd.DataFrame]:
-    """Make the rows of every two annotators on the cases that they share, those of some annotators at once."""
+    """Make the rows of every two annotators on the cases that they share, those of some pairs at once."""
     given = (labels >= 0).astype(np.float64)
     shared = np.einsum("cda,cdb->abd", given, given, optimize=True).max(axis=2)
-    pairs = [pair for pair in combinations(range(len(names)), 2) if shared[pair]]
-
-    def kind(pair: tuple[int, int]) -> tuple[bool, int]:
-        return bool(shared[pair] >= ENOUGH_SHARED), pair[0] // _AT_ONCE
-
-    for (often, _), some in groupby(sorted(pairs, key=kind), key=kind):
-        own = list(some)
-        two = labels[:, :, np.array(own)]  # cases, dimensions, pairs, 2
+    pairs = np.argwhere(np.triu(shared, k=1))
+    pairs = pairs[np.argsort(shared[tuple(pairs.T)], kind="stable")]  # those without intervals together
+    for start in range(0, len(pairs), _AT_ONCE):
+        own = pairs[start : start + _AT_ONCE]
+        two = labels[:, :, own]  # cases, dimensions, pairs, 2
         two = np.where((two >= 0).all(axis=3, keepdims=True), two, -1).reshape(len(labels), -1, 2)
         of_cells = [(dimension, names[i], names[j]) for dimension in analysis.names for i, j in own]
         cells = pd.DataFrame(of_cells, columns=["dimension", "annotator_1", "annotator_2"])
-        rows = _rows(analysis, two, cells, used, NAMES, often)
+        rows = _rows(analysis, two, cells, used, NAMES, bool(shared[tuple(own.T)].max() >= ENOUGH_SHARED))
         yield rows[rows["n_cases"] > 0].assign(part=PAIR, n_unpaired=None, n_pairs_undefined=None)

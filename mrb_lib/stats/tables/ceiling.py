@@ -16,9 +16,10 @@ from mrb_lib.stats.annotators import Annotations, encode_annotations, leave_one_
 from mrb_lib.stats.coefficients import scaled
 from mrb_lib.stats.columns import SCORED, Column, Option, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
-from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, IntArray, Quantity, divide, estimate, mean
+from mrb_lib.stats.estimation import Estimate, Quantity, average, divide, estimate, mean
 from mrb_lib.stats.grid import Measure, grid
-from mrb_lib.stats.multiplicity import adjust
+from mrb_lib.stats.multiplicity import adjust, adjust_rows
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.phrases import human_level, interval, main_dimension, main_rows, opening, points
 from mrb_lib.stats.scoring import BINARY, BOTH_ORDERS, read_by, score
 from mrb_lib.stats.verdicts import TIE, Verdicts
@@ -39,6 +40,7 @@ NOBODY_ELSE = "no case has a verdict and two annotators"
 FEW_SHARED = f"fewer than {LEAST_CASES} independent cases shared with the judge and other annotators"
 NOT_ALL_TESTED = f"some annotators are not tested: {FEW_SHARED}"
 NONE_TESTED = f"no annotator is tested: {FEW_SHARED}"
+NO_INTERVAL = "each annotator has no interval of its own"
 FEW_UNITS = f"fewer than {ENOUGH_UNITS} independent cases: the t-test may beat annotators too readily"
 _ALT = "Calderon et al. 2025, arXiv 2501.10970"
 _EQUAL = 1e-9
@@ -205,9 +207,7 @@ def _judges(analysis: Analysis, others: IntArray, own: FloatArray, absence: NDAr
     rows = _counted(analysis, rows, verdicts.total() > 0, absence[d])
     p = pd.Series(np.concatenate([t_test(e) for e in made["difference"]])).where(rows["representative"].fillna(False))
     rows = rows.assign(part=IS_JUDGE, p_value=p, correction=analysis.correction or "holm")
-    within = ["by", "subfield", "dimension"] if analysis.family == "dimension" else ["part"]
-    of_family = rows.groupby(within, dropna=False)["p_value"]
-    rows["p_adjusted"] = of_family.transform(lambda own: adjust(own.to_numpy(), analysis.correction or "holm"))
+    rows = adjust_rows(rows, analysis)
     differs, short = rows["p_adjusted"] <= ALPHA, rows["difference"] < 0
     verdict = pd.Series(np.select([differs & short, differs], [BELOW, ABOVE], UNCLEAR))
     return rows.assign(verdict=verdict.mask(p.isna()))
@@ -290,22 +290,18 @@ def _alt_test(
     nobody = [NOBODY_ELSE if there else coded.absence(each) for each, there in zip(d, annotated, strict=True)]
     holds = [n_tested == 0, people == 2, few != "", n_tested < people, (tested & (units < ENOUGH_UNITS)).any(axis=1)]
     remark = np.select(holds, [NONE_TESTED, TWO_ANNOTATORS, few, NOT_ALL_TESTED, FEW_UNITS], "")
-    rho = estimate(of_people(np.where(items >= LEAST_CASES, judge, np.nan)), analysis.sampling)
-    low, high, _ = intervals.share(rho)
     start = verdicts.cells[["judge", "dimension"]].assign(epsilon=epsilon, correction=correction)
+    rho = Measure(of_people(np.where(items >= LEAST_CASES, judge, np.nan)), intervals.share)
+    summary, _ = grid(replace(analysis, by=None), start, {"advantage_probability": rho})
     passes = pd.Series(won >= PASSES_FROM, start.index).astype("boolean").mask(cannot_pass)
-    summary = start.assign(part=ALT_TEST, n=n, n_excluded=annotated - n, n_annotators=n_tested, winning_rate=won)
-    summary = summary.assign(passes=passes, least_epsilon=least, n_clusters=rho.clusters, largest=rho.largest)
-    summary = summary.assign(advantage_probability=rho.value, reason=np.where(n == 0, nobody, remark))
-    summary = summary.assign(advantage_probability_low=low, advantage_probability_high=high)
+    summary = summary.drop(columns=["low", "high", "n_unassigned"])
+    summary = summary.assign(part=ALT_TEST, n=n, n_excluded=annotated - n, n_annotators=n_tested, winning_rate=won)
+    summary = summary.assign(passes=passes, least_epsilon=least, reason=np.where(n == 0, nobody, remark))
     beside = start.loc[start.index.repeat(len(names))].reset_index(drop=True)
-    beside = beside.assign(
-        part=AGAINST, annotator=names * len(start), lacks="each annotator has no interval of its own"
-    )
-    better, other = (divide(np.nansum(each, axis=0), items) for each in (judge, human))
-    of_each = {"n": items, "advantage_probability": better, "annotator_probability": other}
+    of_each = {"n": items, "advantage_probability": average(judge), "annotator_probability": average(human)}
     of_each |= {"p_value": p, "p_adjusted": adjusted, "reason": np.where(tested, "", FEW_SHARED)}
     beside = beside.assign(**{name: values.ravel() for name, values in of_each.items()})
+    beside = beside.assign(part=AGAINST, annotator=names * len(start), lacks=NO_INTERVAL)
     beside["passes"] = (beside["p_adjusted"] <= ALPHA).astype("boolean").mask(beside["p_adjusted"].isna())
     return [summary, beside[beside["n"] > 0]]
 

@@ -10,14 +10,14 @@ import pandas as pd
 
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import ADJUDICATED, Analysis
-from mrb_lib.stats.annotators import MAJORITY, Annotations, adjudicated_gold, encode_annotations, plurality
+from mrb_lib.stats.annotators import MAJORITY, POSTERIOR, Annotations, adjudicated_gold, encode_annotations, plurality
 from mrb_lib.stats.clusters import MOST_OF_ONE
 from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
-from mrb_lib.stats.dawid_skene import FEW_ANNOTATORS, Fit, Fitted, em
+from mrb_lib.stats.dawid_skene import Fit, Fitted, em
 from mrb_lib.stats.estimation import Quantity, Sampling, divide, estimate, mean, ratio, weighted_mean
 from mrb_lib.stats.grid import Measure, grid
-from mrb_lib.stats.multiplicity import adjust_families
+from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.options import FloatArray, IntArray
 from mrb_lib.stats.phrases import human_level, main_dimension, main_rows, opening
 from mrb_lib.stats.scoring import Ranking, balanced_mean, decisive_worth, on_common_cases, score
@@ -143,6 +143,7 @@ def gold_rules(analysis: Analysis) -> pd.DataFrame:
     people = encode_annotations(analysis.annotations, analysis.cases, codes, analysis.names)
     frames = _rules(analysis, people) if len(analysis.verdicts.cells) else []
     rows = pd.concat([*frames, _errors(analysis, people)], ignore_index=True)
+    rows = adjust_rows(rows, analysis, ["dimension"], "part", "rule")
     return rows.iloc[rows["dimension"].map(analysis.names.index).argsort(kind="stable")]
 
 
@@ -208,9 +209,7 @@ def _by_rule(analysis: Analysis, people: Annotations, rule: str, own: Scored, ba
         rows["bound_low"] = np.maximum(np.fmin(rows["least_low"], rows["low"] - most), 0.0)
         rows["bound_high"] = np.minimum(np.fmax(rows["greatest_high"], rows["high"] + most), 1.0)
     else:
-        p = t_test(made["difference"][0])
-        family = verdicts.dimension * (analysis.family == "dimension")
-        rows = rows.assign(p_value=p, p_adjusted=adjust_families(p, family, analysis.correction or "holm")[0])
+        rows["p_value"] = t_test(made["difference"][0])
     return rows.assign(reason=["" if rule == ADJUDICATED else people.absence(d, rule) for d in verdicts.dimension])
 
 
@@ -276,11 +275,11 @@ def _errors(analysis: Analysis, people: Annotations) -> pd.DataFrame:
     """Make the rows about annotators: how often each errs, and what each makes of every true label."""
     frames = []
     for number, (dimension, item) in enumerate(zip(analysis.names, people.fits, strict=True)):
-        reason = people.absence(number) or FEW_ANNOTATORS
-        rows = pd.DataFrame([{"part": ANNOTATOR, "annotator": None, "n": 0, "reason": reason}])
-        frames.append((model_rows(analysis, people, item) if item else rows).assign(dimension=dimension))
+        none = {"part": ANNOTATOR, "annotator": None, "n": 0, "reason": people.absence(number, POSTERIOR)}
+        rows = model_rows(analysis, people, item) if item else pd.DataFrame([none])
+        frames.append(rows.assign(dimension=dimension))
     peers = peer_rows(analysis, people).assign(part=ANNOTATOR)
-    return pd.concat(frames).merge(peers, on=["dimension", "part", "annotator"], how="left")
+    return pd.concat(frames).merge(peers, on=["dimension", "part", "annotator"], how="left").assign(rule=None)
 
 
 def model_rows(analysis: Analysis, people: Annotations, item: Fitted) -> pd.DataFrame:
@@ -376,7 +375,7 @@ def peer_gaps(labels: IntArray, k: int) -> FloatArray:
 
 
 def peer_rows(analysis: Analysis, people: Annotations) -> pd.DataFrame:
-    """Return for each dimension and annotator the mean of `peer_gaps`, with a test corrected over the annotators.
+    """Return for each dimension and annotator the mean of `peer_gaps`, with a test.
 
     Notes
     -----
@@ -391,8 +390,6 @@ def peer_rows(analysis: Analysis, people: Annotations) -> pd.DataFrame:
     spread = divide((sums**2).sum(axis=2), there.sum(axis=2))
     placed = np.sqrt((there * np.nan_to_num(spread)[..., None]).sum(axis=0)).ravel()
     e = replace(e, error=np.maximum(e.error, divide(placed, e.n)))
-    ends, p = intervals.t(e), t_test(e)
-    family = np.asarray(index.codes[0], dtype=np.int64) * (analysis.family == "dimension")
-    p_adjusted, _ = adjust_families(p, family, analysis.correction or "holm")
+    ends = intervals.t(e)
     rows = index.to_frame(index=False).assign(peer_gap=e.value, peer_gap_low=ends.low, peer_gap_high=ends.high)
-    return rows.assign(p_value=p, p_adjusted=p_adjusted)
+    return rows.assign(p_value=t_test(e))

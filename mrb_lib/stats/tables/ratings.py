@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +15,7 @@ from mrb_lib.stats.analysis import ADJUDICATED, Analysis
 from mrb_lib.stats.columns import TESTED, Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
 from mrb_lib.stats.detection import ANNOTATORS, LABEL, RATIONALE, STEP
-from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, Quantity, Statistic, divide, mean
+from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, Quantity, divide, mean
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.intervals import Interval
 from mrb_lib.stats.multiplicity import adjust_rows
@@ -184,8 +185,7 @@ def rating_part(analysis: Analysis) -> pd.DataFrame:
         return pd.DataFrame()
     # one dimension at a time, since tables of ranks are large
     frames = [_of_dimension(analysis, name) for name in analysis.names if dimensions.eq(name).any()]
-    rows = pd.concat(frames, ignore_index=True)
-    rows = adjust_rows(rows, analysis)
+    rows = adjust_rows(pd.concat(frames, ignore_index=True), analysis)
     p_turned = adjust_rows(rows.assign(p_value=rows["p_turned"]), analysis)["p_adjusted"]
     turned = (p_turned <= ALPHA) & (rows["spearman"] < 0)
     rows["upside_down"] = turned.astype("boolean").mask(rows["spearman"].isna())
@@ -229,7 +229,7 @@ def _of_dimension(analysis: Analysis, dimension: str) -> pd.DataFrame:
         "exact": Measure(mean(np.where(labelled, by_case(apart == 0), np.nan)), intervals.share),
         "within_one": Measure(mean(within_one), intervals.share),
         "coverage": Measure(mean(np.where(label >= 0, divide(times, verdicts.total()), np.nan))),
-        "weighted_kappa": Measure(Quantity(of_labels, _coefficient("weighted_kappa")), _at_least_minus_one),
+        "weighted_kappa": Measure(Quantity(of_labels, partial(_coefficient, "weighted_kappa")), _at_least_minus_one),
         "spearman": Measure(_spearman(number, means, by_mean), _at_least_minus_one),
         "mean_difference": Measure(mean(np.where(by_mean, number - means, np.nan)), _of_difference),
         "sensitivity": unacceptable["recall"],
@@ -237,7 +237,7 @@ def _of_dimension(analysis: Analysis, dimension: str) -> pd.DataFrame:
         "f1_unacceptable": unacceptable["f1"],
     }
     for name in ("icc", "icc_consistency", "pearson"):
-        measures[name] = Measure(Quantity(of_means, _coefficient(name)), _at_least_minus_one)
+        measures[name] = Measure(Quantity(of_means, partial(_coefficient, name)), _at_least_minus_one)
     tallies = {"n_unacceptable": labelled & is_bad, "n_by_votes": by_votes, "n_mean": by_mean}
     cells = verdicts.cells[["judge", "dimension"]]
     rows, made = grid(analysis, cells, measures, verdicts.seen, tallies)
@@ -259,27 +259,23 @@ def _moments(x: FloatArray, square: FloatArray, y: NDArray[Any], counted: BoolAr
     return np.where(counted[..., None], np.stack(columns, axis=-1), 0.0)
 
 
-def _coefficient(name: str) -> Statistic:
+def _coefficient(name: str, sums: NDArray[Any]) -> NDArray[Any]:
     """Return a coefficient of agreement of two numbers, from the sums of `_moments`; NaN where one does not vary.
 
     Each is twice the covariance over something. Of places, the first is Cohen's kappa with quadratic weights (Cohen
     1968, doi:10.1037/h0026256; Fleiss and Cohen 1973, doi:10.1177/001316447303300309).
     """
-
-    def statistic(sums: NDArray[Any]) -> NDArray[Any]:
-        x, y, xx, yy, xy = (divide(sums[..., i], sums[..., 0]) for i in range(1, 6))
-        var_x, var_y, apart = xx - x**2, yy - y**2, x - y
-        varies = np.minimum(np.real(var_x), np.real(var_y)) > 1e-12
-        cov, spread = np.where(varies, xy - x * y, np.nan), var_x + var_y
-        whole = {
-            "weighted_kappa": spread + apart**2,
-            "icc": spread + apart**2 - divide(spread - 2 * cov + apart**2, sums[..., 0]),
-            "icc_consistency": spread,
-            "pearson": 2 * np.sqrt(np.where(varies, var_x * var_y, np.nan)),
-        }
-        return divide(2 * cov, whole[name])
-
-    return statistic
+    x, y, xx, yy, xy = (divide(sums[..., i], sums[..., 0]) for i in range(1, 6))
+    var_x, var_y, apart = xx - x**2, yy - y**2, x - y
+    varies = np.minimum(np.real(var_x), np.real(var_y)) > 1e-12
+    cov, spread = np.where(varies, xy - x * y, np.nan), var_x + var_y
+    whole = {
+        "weighted_kappa": spread + apart**2,
+        "icc": spread + apart**2 - divide(spread - 2 * cov + apart**2, sums[..., 0]),
+        "icc_consistency": spread,
+        "pearson": 2 * np.sqrt(np.where(varies, var_x * var_y, np.nan)),
+    }
+    return divide(2 * cov, whole[name])
 
 
 def _spearman(x: FloatArray, y: NDArray[Any], counted: BoolArray) -> Quantity:
