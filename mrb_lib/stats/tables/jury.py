@@ -525,5 +525,5 @@ def missed_by_juries(
     judges, _ = juries_of(members, analysis.labels, analysis.policy, folds(analysis.sampling.codes, analysis.seed))
     scores = score(judges, analysis.labels, analysis.policy).score[:, len(members.said) : -1]
     counts = {"n": np.isfinite(scores), "n_half_right": scores == 0.5, "n_wrong": scores < 0.5}
-    made = pd.DataFrame({"kind": JURIES, **{name: some.sum(axis=0) for name, some in counts.items()}})
-    return made.assign(wrong=[tuple(ids[own]) for own in (scores < 0.5).T])
+    wrong = [tuple(ids[own]) for own in (scores < 0.5).T]
+    return pd.DataFrame({"kind": JURIES, **{name: some.sum(axis=0) for name, some in counts.items()}, "wrong": wrong})
