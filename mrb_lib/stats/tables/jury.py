@@ -87,8 +87,6 @@ def against_one(best: pd.Series, juries: pd.DataFrame) -> str:
         estimated("shapley", "what the judge adds on joining, mean over orders", "difference", "Shapley 1953"),
         Column("seconds", "a case, summed over members", "seconds", null="seconds are not recorded", parts=COMPARED),
         Column("tokens", "a case, summed over members", "tokens", null="tokens are not recorded", parts=COMPARED),
-        Column("pareto_seconds", "whether no other is as fast and as accurate, and better in one", "yes/no"),
-        Column("pareto_tokens", "whether no other takes as few tokens and is as accurate", "yes/no"),
     ],
     sentence=best_jury,
     uses=("policy", "dimension", "gold", "cluster", "resamples", "seed"),
@@ -145,13 +143,12 @@ def _compared(analysis: Analysis, members: Members) -> pd.DataFrame:
     cost = costs(analysis, members)
     asked = chosen[fold[np.isfinite(values[:, -1])]]
     paid = np.vstack([cost, *[cost.sum(axis=0)] * len(JURIES), pd.DataFrame(cost[asked]).mean(skipna=False)])
-    for number, name in enumerate(("seconds", "tokens")):
-        rows[name] = paid[:, number]
-        rows[f"pareto_{name}"] = cheapest(paid[:, number], rows["accuracy"].to_numpy(np.float64))
     rows = rows.assign(
         part=np.where(is_single, "single", "jury"),
         kind=kind,
         judge=rows["judge"].where(is_single),
+        seconds=paid[:, 0],
+        tokens=paid[:, 1],
         size=np.where(kind.isin(["single", BEST_SINGLE]), 1, m),
         rank=ranking(judges, labels, policy).rank,
         best_judge=pd.Series(members.names[best] if best >= 0 else None, rows.index, dtype=object).mask(is_single),
@@ -495,13 +492,6 @@ def costs(analysis: Analysis, members: Members) -> FloatArray:
     rows["tokens"] = (rows["prompt_tokens"] + rows["completion_tokens"]) * prompts
     sums = rows.groupby("judge")[["seconds", "tokens"]].sum(skipna=False).reindex(names).to_numpy(np.float64)
     return divide(sums, (read.total() > 0).sum(axis=0)[:, None])
-
-
-def cheapest(cost: FloatArray, accuracy: FloatArray) -> FloatArray:
-    """Return 1 where nobody is as cheap and as accurate and better in one, else 0; NaN where a value is missing."""
-    no_worse = (cost[:, None] <= cost) & (accuracy[:, None] >= accuracy)
-    better = (cost[:, None] < cost) | (accuracy[:, None] > accuracy)
-    return np.where(np.isfinite(cost) & np.isfinite(accuracy), 1.0 - (no_worse & better).any(axis=0), np.nan)
 
 
 def missed_by_juries(
