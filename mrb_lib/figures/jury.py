@@ -111,8 +111,8 @@ def cost(table: pd.DataFrame) -> Paper:
 
     Parameters
     ----------
-    table : rows of the table `jury` of one dimension: part, kind, judge, size, accuracy, seconds, tokens and
-        their Pareto flags; see `cost_measure` for which of them is drawn
+    table : rows of the table `jury` of one dimension: part, kind, judge, size, accuracy, seconds and tokens;
+        see `cost_measure` for which of them is drawn
     """
     measure = cost_measure(table)
     figure = canvas(PAGE * 0.78, 3.1)
@@ -137,9 +137,8 @@ def cost(table: pd.DataFrame) -> Paper:
             gid="values",
             ax=axes,
         )
-    flag = f"pareto_{measure}"
-    best = points[points[flag] == 1] if flag in points.columns else points.iloc[:0]
-    best = best.sort_values([measure, "accuracy"])
+    best = points.sort_values([measure, "accuracy"], ascending=[True, False])
+    best = best[(best["accuracy"] > best["accuracy"].cummax().shift(fill_value=-1.0)) & (measure != "size")]
     if len(best):
         axes.plot(best[measure], best["accuracy"], color=COLOURS["gold"], zorder=0, label="not beaten in both",
                   gid="pareto")  # fmt: skip

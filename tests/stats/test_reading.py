@@ -133,7 +133,7 @@ def test_consistency_names_the_most_and_the_least_consistent() -> None:
     assert spec.says(table.head(1)).endswith(
         "92% [90, 94] of 80 cases. Cannot tell whether any judge favours one position."
     )
-    assert spec.says(table.tail(1)) == "On quality, no judge was asked about a case in both orders of its responses."
+    assert spec.says(table.tail(1)) == "On quality, no judge was asked about a case twice."
     again = table.tail(1).assign(repeat_agreement=0.75, repeat_agreement_low=0.7, repeat_agreement_high=0.8)
     assert spec.says(again) == "On quality, c makes the same choice when asked again on 75% [70, 80] of 80 cases."
     alike = spec.says(table.assign(consistency=1.0))

@@ -27,7 +27,7 @@ from mrb_lib.verdicts.manifest import Manifest
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LONGEST_MARK = 90
-_TIMES = ("seconds", "pareto_seconds")
+_TIMES = ("seconds",)
 Counts = int | Iterable[int] | None
 """How many cases: a number, or several."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -42,6 +43,7 @@ from mrb_lib.stats.verdicts import REFERENCE, Verdicts, share
 
 MACRO: Final = ("exact_accuracy", "precision_macro", "recall_macro", "f1_macro")
 AVERAGE = "average"
+Rule = Callable[[Estimate], intervals.Interval]
 FEWEST_OF_SIDE, MANY_CLUSTERS = 5, 200
 PARTIAL = "not ranked: scored on fewer than half of the cases that other judges are scored on"
 LACKS = "not judged on every dimension"
@@ -119,19 +121,20 @@ def accuracy(analysis: Analysis, *, references: float = 1) -> pd.DataFrame:
     verdicts = with_references(analysis.verdicts, labels, analysis.cases, analysis.offered, policy)
     scores = score(verdicts, labels, policy)
     worth, sides = decisive_worth(verdicts, labels, policy)
-    quantities = {
-        "accuracy": mean(scores.score),
-        "coverage": mean(scores.answered),
-        "decisive_accuracy": balanced_mean(worth, sides),
-        "decisive_coverage": mean(_decided(verdicts, policy, sides)),
-        "above_constant": mean(scores.score - _of_constant(verdicts, scores.score)),
+    read = read_by(verdicts, policy)
+    decided = share(read.total((read.choice >= 0) & (read.choice != verdicts.tie)), read.total())
+    means: dict[str, tuple[Quantity, Rule | None]] = {
+        "accuracy": (mean(scores.score), intervals.share),
+        "coverage": (mean(scores.answered), None),
+        "decisive_accuracy": (balanced_mean(worth, sides), partial(intervals.t, least=0.0)),
+        "decisive_coverage": (mean(np.where(sides.any(axis=2), decided, np.nan)), None),
+        "above_constant": (mean(scores.score - _of_constant(verdicts, scores.score)), intervals.t),
     }
-    rules = {"accuracy": intervals.share, "above_constant": intervals.t}
     measures = {
-        **{name: Measure(each, rules.get(name)) for name, each in quantities.items()},
+        **{name: Measure(*each) for name, each in means.items()},
         "decisive_accuracy": decisive(worth, sides),
-        **_tie_shares(analysis, verdicts),
-        **_against_gold(verdicts, labels, policy, np.isfinite(scores.answered)),
+        **_tie_shares(analysis, read),
+        **_against_gold(read, labels, np.isfinite(scores.answered)),
     }
     rows, made = grid(analysis, verdicts.cells, measures, verdicts.seen)
     rows = rows.join(_macro(analysis, made["accuracy"]))
@@ -140,13 +143,15 @@ def accuracy(analysis: Analysis, *, references: float = 1) -> pd.DataFrame:
     rows["rank"] = np.concatenate([each.rank for each in ranks])
     rows["reason"] = np.where(np.concatenate([each.is_partial for each in ranks]), PARTIAL, "")
     if len(analysis.names) > 1:
-        rows = pd.concat([rows, _average(analysis, verdicts, quantities, ranks)], ignore_index=True)
-    rows = _in_order(rows, [*analysis.names, AVERAGE])
-    return rows if references else rows[rows["kind"] == IS_JUDGE]
+        rows = pd.concat([rows, _average(analysis, verdicts, means, ranks)], ignore_index=True)
+    is_judge, order = rows["kind"] == IS_JUDGE, [*analysis.names, AVERAGE]
+    rows = rows.assign(place=rows["dimension"].map(order.index), last=~is_judge, name=rows["judge"].where(is_judge, ""))
+    rows = rows.sort_values(["group", "place", "last", "rank", "name"], kind="stable")
+    return rows if references else rows[~rows["last"]]
 
 
 def _average(
-    analysis: Analysis, verdicts: Verdicts, quantities: dict[str, Quantity], ranks: list[Ranking]
+    analysis: Analysis, verdicts: Verdicts, means: dict[str, tuple[Quantity, Rule | None]], ranks: list[Ranking]
 ) -> pd.DataFrame:
     """The rows of the dimension `average`: the unweighted means over the dimensions."""
     d, cells = len(analysis.names), verdicts.cells.reset_index(names="cell")
@@ -156,53 +161,38 @@ def _average(
     rows = pd.DataFrame()
     if len(whole):
         members = np.array(whole["cell"].tolist(), dtype=np.int64)
-        rules = {
-            "accuracy": intervals.share,
-            "decisive_accuracy": lambda e: intervals.t(e, 0.0),
-            "above_constant": intervals.t,
-        }
-        wanted = {name: Measure(averaged(each, members), rules.get(name)) for name, each in quantities.items()}
+        wanted = {name: Measure(averaged(each, members), rule) for name, (each, rule) in means.items()}
         rows, _ = grid(analysis, whole[["judge", "kind"]], wanted, np.asarray(verdicts.seen[:, members].any(axis=2)))
         rows["group"] = np.repeat(np.arange(len(ranks)), len(whole))
         rows["rank"] = np.concatenate([places(each.measure[members].mean(axis=1)) for each in ranks])
-    for number, part in enumerate(analysis.parts):
-        some: dict[str, Any] = {**part.label(), "group": number, "n_excluded": len(part.cases)}
-        rows = pd.concat([rows, lacking[["judge", "kind"]].assign(**some, n=0, reason=LACKS)])
+    labels = [{**part.label(), "n_excluded": len(part.cases)} for part in analysis.parts]
+    groups = pd.DataFrame(labels).reset_index(names="group")
+    rows = pd.concat([rows, lacking[["judge", "kind"]].merge(groups, how="cross").assign(n=0, reason=LACKS)])
     return rows.assign(dimension=AVERAGE)
-
-
-def _decided(verdicts: Verdicts, policy: str, sides: BoolArray) -> FloatArray:
-    """The share of the verdicts read that name A or B, on cases with a clear winner."""
-    read = read_by(verdicts, policy)
-    decided = share(read.total((read.choice >= 0) & (read.choice != verdicts.tie)), read.total())
-    return np.where(sides.any(axis=2), decided, np.nan)
 
 
 def _of_constant(verdicts: Verdicts, scores: FloatArray) -> FloatArray:
     """The scores of the best constant of the dimension of each cell, shape (cases, cells); NaN without baselines."""
     cells = verdicts.cells.reset_index(names="cell")
     constants = cells[cells["judge"].eq(BEST_CONSTANT) & cells["kind"].eq(REFERENCE)].set_index("dimension")["cell"]
-    if constants.empty:
-        return np.full_like(scores, np.nan)
-    return np.asarray(scores[:, constants.loc[cells["dimension"]].to_numpy()])
+    best = constants.reindex(cells["dimension"], fill_value=-1).to_numpy()
+    return np.where(best >= 0, scores[:, best], np.nan)
 
 
-def _tie_shares(analysis: Analysis, verdicts: Verdicts) -> dict[str, Measure]:
+def _tie_shares(analysis: Analysis, read: Verdicts) -> dict[str, Measure]:
     """The shares of ties among a judge's choices and among the annotations, on the cases that have both."""
-    read = read_by(verdicts, analysis.policy)
-    own = share(read.total(read.choice == verdicts.tie), read.total(read.choice >= 0))
+    own = share(read.total(read.choice == read.tie), read.total(read.choice >= 0))
     labels = analysis.annotations.dropna(subset="choice")
     ties = labels.assign(tie=labels["choice"].eq("tie")).pivot_table("tie", "case_id", "dimension")
     theirs = ties.reindex(index=analysis.cases["case_id"], columns=analysis.names).to_numpy(np.float64)
-    shares = {"tie_share": own, "annotator_tie_share": theirs[:, verdicts.dimension]}
+    shares = {"tie_share": own, "annotator_tie_share": theirs[:, read.dimension]}
     both = np.isfinite(list(shares.values())).all(axis=0) & ("tie" in analysis.offered)
     return {name: Measure(mean(np.where(both, each, np.nan))) for name, each in shares.items()}
 
 
-def _against_gold(verdicts: Verdicts, labels: IntArray, policy: str, applies: BoolArray) -> dict[str, Measure]:
+def _against_gold(read: Verdicts, labels: IntArray, applies: BoolArray) -> dict[str, Measure]:
     """Cohen's kappa and macro averages between gold and verdicts, orders and repeats pooled, from their table."""
-    read, k = read_by(verdicts, policy), len(verdicts.categories)
-    gold = read.gold(labels)
+    k, gold = len(read.categories), read.gold(labels)
     counts = [read.total((gold == i) & (read.choice == j)) * applies for i in range(k) for j in range(k)]
     stacked = np.stack(counts, axis=2)
     out = {"cohen_kappa": Measure(Quantity(stacked, cohen_kappa), intervals.t)}
@@ -263,15 +253,3 @@ def _macro(analysis: Analysis, of_parts: list[Estimate]) -> pd.DataFrame:
     ends[:, ((clusters < 2) & np.isfinite(values)).any(axis=0)] = np.nan
     found = {"n_subfields": np.isfinite(values).sum(axis=0), "macro_accuracy": average(values)}
     return pd.DataFrame(found | dict(zip(("macro_accuracy_low", "macro_accuracy_high"), ends, strict=True)))
-
-
-def _in_order(rows: pd.DataFrame, dimensions: list[str]) -> pd.DataFrame:
-    """The rows by group and dimension: judges by rank, then by name, and the baselines last as they come."""
-    is_judge = rows["kind"] == IS_JUDGE
-    keys = rows[["group"]].assign(
-        dimension=rows["dimension"].map(dimensions.index),
-        last=~is_judge,
-        rank=rows["rank"].fillna(np.inf),
-        name=rows["judge"].where(is_judge, ""),
-    )
-    return rows.loc[keys.sort_values(list(keys.columns), kind="stable").index]

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from mrb_lib.stats import intervals, tournaments
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, corrected, paired_tests
-from mrb_lib.stats.estimation import Estimate, FloatArray, IntArray, Quantity, divide, mean, ratio
+from mrb_lib.stats.estimation import FloatArray, IntArray, Quantity, divide, mean
 from mrb_lib.stats.grid import Measure, grid
-from mrb_lib.stats.intervals import Interval
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent
 from mrb_lib.stats.verdicts import TIE, agreeing_repeats, mean_over_orders, votes_of
 from mrb_lib.tables.schema import CHOICES, ORDERS
@@ -35,34 +32,28 @@ NO_TOURNAMENT = f"tov: no question has 3 to {tournaments.MOST_RESPONSES} respons
 
 
 def sentence(rows: pd.DataFrame) -> str:
-    """Say how often judges choose the same in both orders, and how many favour a position."""
+    """Say how often judges choose the same in both orders, and how many significantly favour a position."""
     where, own = opening(main_dimension(rows)), main_rows(rows)
     known, again = own.dropna(subset="consistency"), own.dropna(subset="repeat_agreement")
     if len(known):
         said = _extremes(known, "consistency", "makes the same choice in both orders of the responses on")
-        return f"{where}, {said}. {favourites(known)}"
+        leaning, found = int((known["p_adjusted"] <= ALPHA).sum()), "Cannot tell whether any judge favours one position"
+        if leaning:
+            verb = "favours" if leaning == 1 else "favour"
+            found = f"{leaning} of {len(known)} judges significantly {verb} one position"
+        return f"{where}, {said}. {found}."
     if len(again):
         return f"{where}, {_extremes(again, 'repeat_agreement', 'makes the same choice when asked again on')}."
-    how = "twice" if own["reason"].eq(RATINGS).any() else "in both orders of its responses"
-    return f"{where}, no judge was asked about a case {how}."
+    return f"{where}, no judge was asked about a case twice."
 
 
 def _extremes(known: pd.DataFrame, name: str, what: str) -> str:
     """Say of which judge a share is the largest, and of which it is the smallest."""
     most, least = known.nlargest(1, name).iloc[0], known.nsmallest(1, name).iloc[0]
     said = f"{most['judge']} {what} {percent(most, name)} of {int(most['n']):,} cases"
-    if len(known) > 1 and most[name] == least[name]:
-        return f"{said}, as do all {len(known)} judges"
-    rest = f", and {least['judge']} on {percent(least, name)}, the most and the least of {len(known)} judges"
-    return said + (rest if len(known) > 1 else "")
-
-
-def favourites(known: pd.DataFrame) -> str:
-    """Say how many judges significantly favour a position, tested over all judges."""
-    leaning = int((known["p_adjusted"] <= ALPHA).sum())
-    if not leaning:
-        return "Cannot tell whether any judge favours one position."
-    return f"{leaning} of {len(known)} judges significantly {'favours' if leaning == 1 else 'favour'} one position."
+    if most[name] == least[name]:
+        return f"{said}, as do all {len(known)} judges" if len(known) > 1 else said
+    return f"{said}, and {least['judge']} on {percent(least, name)}, the most and the least of {len(known)} judges"
 
 
 @table(
@@ -110,11 +101,14 @@ def consistency(analysis: Analysis) -> pd.DataFrame:
     are means over questions; in a subfield a question has the cases that are there, and `tov` those whose cases are all
     there.
     """
-    is_rating = analysis.verdicts.tie < 0
-    measures = _of_ratings(analysis) if is_rating else _between_orders(analysis)
-    rows, made = grid(analysis, analysis.verdicts.cells[["judge", "dimension"]], measures)
-    if is_rating:
-        return rows.assign(reason=RATINGS)
+    cells = analysis.verdicts.cells[["judge", "dimension"]]
+    if analysis.verdicts.tie < 0:
+        return grid(analysis, cells, _of_ratings(analysis))[0].assign(reason=RATINGS)
+    measures, most = _between_orders(analysis)
+    rows, made = grid(analysis, cells, measures)
+    for name, scale, shift in (("first_rate", 0.5, 0.5), ("tov", most[0], 0.0), ("tov_intransitive", most[1], 0.0)):
+        ends = [name, f"{name}_low", f"{name}_high"]
+        rows[ends] = (shift + scale * rows[ends]).round(12)
     for name, measure in _COUNTED.items():
         rows[name] = np.concatenate([e.n for e in made[measure]])
     rows["reason"] = np.select([rows["coverage"].isna(), rows["n"] == 0], [ONE_ORDER, NOT_ANSWERED], "")
@@ -132,8 +126,11 @@ def _of_ratings(analysis: Analysis) -> dict[str, Measure]:
     return {"repeat_agreement": Measure(mean(again), intervals.proportion), "coverage": Measure(coverage)}
 
 
-def _between_orders(analysis: Analysis) -> dict[str, Measure]:
-    """All measures of preferences."""
+def _between_orders(analysis: Analysis) -> tuple[dict[str, Measure], FloatArray]:
+    """All measures of preferences, and the largest values of the violations, which are measured as shares of them.
+
+    `first_rate` is measured from -1 (always the second) to 1.
+    """
     v = analysis.verdicts
     both, votes = v.both_orders(), votes_of(v)
     ab, ba = both["ab"], both["ba"]
@@ -143,62 +140,43 @@ def _between_orders(analysis: Analysis) -> dict[str, Measure]:
 
     def by_case(values: pd.Series) -> FloatArray:
         """The mean over pairs of verdicts of each case, shape (cases, cells)."""
-        means = values.groupby([both["case"], both["cell"]]).mean()
-        out = np.full((v.n_cases, len(v.cells)), np.nan)
-        out[means.index.get_level_values(0), means.index.get_level_values(1)] = means
-        return out
+        means = both.assign(value=values).pivot_table("value", "case", "cell")
+        return means.reindex(range(v.n_cases), columns=range(len(v.cells))).to_numpy(np.float64)
 
     n = votes.sum(axis=1)
     first, second = votes[0, A] + votes[1, B], votes[0, B] + votes[1, A]
+    first_less_second = np.stack([first - second, first + second], axis=2)
     again = agreeing_repeats(votes)
     repeated = mean_over_orders(again)
     split = np.where(np.isfinite(again).all(axis=0), repeated, np.nan)
     across = divide((votes[0] * votes[1]).sum(axis=0), n[0] * n[1])
-    rate = Quantity(np.stack([first - second, first + second], axis=2), _half, first + second)
-    same, presented = by_case(equal), np.isfinite(by_case(is_answered * 1.0))
+    same = by_case(equal)
     question = tournaments.questions(analysis.cases)
 
     def instability(cases: IntArray) -> Quantity:
         return mean(tournaments.by_question(1 - same[cases], question[cases]))
 
     found = tournaments.tournaments(analysis.cases, question)
+    violations, intransitive = tournaments.violations(v, found)
     most = np.max([(1.0, 1.0), *(tournaments.most_violations(each.responses) for each in found)], axis=0)
     measures = {
         "consistency": Measure(mean(same), intervals.proportion),
-        "coverage": Measure(mean(np.where(presented, np.isfinite(same), np.nan))),
+        "coverage": Measure(mean(np.sign(by_case(is_answered * 1.0)))),
         "consistency_decisive": Measure(mean(by_case(equal.where((ab != TIE) & (ba != TIE))))),
-        "first_rate": Measure(rate, _rescaled(intervals.lean, 0.5, 0.5)),
+        "first_rate": Measure(Quantity(first_less_second, weight=first_less_second[..., 1]), intervals.lean),
         "tie_rate": Measure(Quantity(np.stack([votes[:, TIE].sum(axis=0), n.sum(axis=0)], axis=2))),
         "position_bias": Measure(mean(by_case(leaning)), intervals.lean),
         "repeat_agreement": Measure(mean(repeated), intervals.proportion),
         "position_preference": Measure(mean(split - across), intervals.lean),
         "position_noise": Measure(mean(1 - split), intervals.proportion),
         "ipi": Measure(instability, intervals.proportion),
+        "tov": Measure(partial(_within, violations / most[0], found), intervals.proportion),
+        "tov_intransitive": Measure(partial(_within, intransitive / most[1], found), intervals.proportion),
     }
-    for name, values, largest in zip(("tov", "tov_intransitive"), tournaments.violations(v, found), most, strict=True):
-        measures[name] = Measure(_within(values, found), _rescaled(intervals.proportion, float(largest)))
-    return measures
+    return measures, most
 
 
-def _half(sums: NDArray[Any]) -> NDArray[Any]:
-    return (1 + ratio(sums)) / 2
-
-
-def _rescaled(rule: Callable[[Estimate], Interval], scale: float, shift: float = 0.0) -> Callable[[Estimate], Interval]:
-    """The rule of intervals of `scale` times a quantity plus `shift`, from the rule of the quantity itself."""
-
-    def interval(e: Estimate) -> Interval:
-        low, high, method = rule(replace(e, value=(e.value - shift) / scale, error=e.error / scale))
-        return Interval(shift + scale * low, shift + scale * high, method)
-
-    return interval
-
-
-def _within(values: FloatArray, found: list[tournaments.Tournament]) -> Callable[[IntArray], Quantity]:
+def _within(values: FloatArray, found: list[tournaments.Tournament], cases: IntArray) -> Quantity:
     """The mean over the tournaments all of whose cases are in a group."""
-
-    def of(cases: IntArray) -> Quantity:
-        kept = [each.cases[0] for each in found if np.isin(each.cases, cases).all()]
-        return mean(np.where(np.isin(cases, kept)[:, None], values[cases], np.nan))
-
-    return of
+    kept = [each.cases[0] for each in found if np.isin(each.cases, cases).all()]
+    return mean(np.where(np.isin(cases, kept)[:, None], values[cases], np.nan))

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import comb
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.polynomial.polynomial import polypow
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import comb, ndtri
 
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import Column, estimated, shared, table
-from mrb_lib.stats.dawid_skene import em, label_counts, patterns
-from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, divide, mean
+from mrb_lib.stats.dawid_skene import em, label_counts
+from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, average, divide, mean
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.panel import ABSENT, BATCH, COST_COLUMNS, COUNTS, NULL
 from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
@@ -85,13 +83,10 @@ def against_one(best: pd.Series, juries: pd.DataFrame) -> str:
         replace(DECISIVE, parts=COMPARED),
         Column("best_judge", "judge that ranks first, and so is flattered by the choice", "text"),
         estimated("crossfit_difference", "accuracy less that of best_single, chosen on other cases", "difference"),
-        Column("n_crossfit_difference", "cases scored for both", "cases"),
         estimated("leave_one_out", "accuracy of the majority less that without the judge", "difference"),
         estimated("shapley", "what the judge adds on joining, mean over orders", "difference", "Shapley 1953"),
         Column("seconds", "a case, summed over members", "seconds", null="seconds are not recorded", parts=COMPARED),
         Column("tokens", "a case, summed over members", "tokens", null="tokens are not recorded", parts=COMPARED),
-        Column("pareto_seconds", "whether no other is as fast and as accurate, and better in one", "yes/no"),
-        Column("pareto_tokens", "whether no other takes as few tokens and is as accurate", "yes/no"),
     ],
     sentence=best_jury,
     uses=("policy", "dimension", "gold", "cluster", "resamples", "seed"),
@@ -135,32 +130,30 @@ def _compared(analysis: Analysis, members: Members) -> pd.DataFrame:
     values = score(judges, labels, policy).score
     best = best_member(members, labels, policy, np.arange(len(fold)))
     to_single = values - values[:, [-1]]
-    to_single[:, :m], to_single[:, -1] = np.nan, np.nan
+    to_single[:, [*range(m), -1]] = np.nan
     measures = {
         "accuracy": Measure(mean(values), intervals.share),
         "decisive_accuracy": decisive(*decisive_worth(judges, labels, policy)),
         "crossfit_difference": Measure(mean(to_single), intervals.difference),
     }
-    rows, _ = grid(analysis, judges.cells[["judge", "kind"]], measures)
-    is_single, kind = np.arange(len(rows)) < m, rows["judge"]
+    rows, _ = grid(analysis, judges.cells, measures)
+    kind = rows["kind"].replace(REFERENCE, BEST_SINGLE)
+    is_single = kind == "single"
     why = {WEIGHTED: NO_OTHERS, DAWID_SKENE: TWO_JUDGES} if m > 1 else dict.fromkeys(JURIES, ONE_JUDGE)
+    cost = costs(analysis, members)
+    asked = chosen[fold[np.isfinite(values[:, -1])]]
+    paid = np.vstack([cost, *[cost.sum(axis=0)] * len(JURIES), pd.DataFrame(cost[asked]).mean(skipna=False)])
     rows = rows.assign(
         part=np.where(is_single, "single", "jury"),
-        kind=kind.mask(is_single, "single"),
-        judge=kind.where(is_single),
-        size=np.where(is_single | (kind == BEST_SINGLE), 1, m),
+        kind=kind,
+        judge=rows["judge"].where(is_single),
+        seconds=paid[:, 0],
+        tokens=paid[:, 1],
+        size=np.where(kind.isin(["single", BEST_SINGLE]), 1, m),
         rank=ranking(judges, labels, policy).rank,
         best_judge=pd.Series(members.names[best] if best >= 0 else None, rows.index, dtype=object).mask(is_single),
-        n_crossfit_difference=np.where(is_single | (kind == BEST_SINGLE), np.nan, np.isfinite(to_single).sum(axis=0)),
-        reason=kind.map({**why, BEST_SINGLE: NO_OTHERS}).where((rows["n"] == 0) & ~is_single),
+        reason=kind.map({**why, BEST_SINGLE: NO_OTHERS}).where(rows["n"] == 0),
     )
-    cost = costs(analysis, members)
-    own = cost[chosen[fold[np.isfinite(values[:, -1])]]]
-    of_juries = np.repeat(cost.sum(axis=0)[None], len(JURIES), axis=0)
-    paid = np.vstack([cost, of_juries, own.mean(axis=0) if len(own) else np.full(2, np.nan)])
-    for number, name in enumerate(("seconds", "tokens")):
-        rows[name] = paid[:, number]
-        rows[f"pareto_{name}"] = cheapest(paid[:, number], rows["accuracy"].to_numpy(np.float64))
     return pd.concat([rows[~is_single], rows[is_single]])
 
 
@@ -186,14 +179,12 @@ class Members:
     Attributes
     ----------
     verdicts : of the members alone, one cell each
-    case, order, repeat : shape (items,), what at least one of them was asked
+    asked : one verdict per item, which is what at least one of them was asked
     said : shape (members, items), a position in the categories; `NULL` without a choice, `ABSENT` without a verdict
     """
 
     verdicts: Verdicts
-    case: IntArray
-    order: IntArray
-    repeat: IntArray
+    asked: Verdicts
     said: Choices
 
     @classmethod
@@ -205,48 +196,38 @@ class Members:
         present[own.cell, slot] = True
         common = np.asarray(present.all(axis=0), dtype=bool)
         if common.any():
-            own = own.where(common[slot])
-        key, item = np.unique(own.case * present.shape[1] + 2 * own.repeat + own.order, return_inverse=True)
-        case, place = np.divmod(key, max(present.shape[1], 1))
-        said = np.full((len(own.cells), len(key)), ABSENT, dtype=np.int64)
+            own, slot = own.where(common[slot]), slot[common[slot]]
+        _, first, item = np.unique(own.case * len(common) + slot, return_index=True, return_inverse=True)
+        said = np.full((len(own.cells), len(first)), ABSENT, dtype=np.int64)
         said[own.cell, item] = own.choice
-        return cls(own, case, place % 2, place // 2, said)
+        return cls(own, own.where(first), said)
 
     @property
     def names(self) -> list[str]:
         """The names of the members."""
         return [str(name) for name in self.verdicts.cells["judge"]]
 
-    def judges(self, choice: Choices, names: Sequence[str], kinds: Sequence[str]) -> Verdicts:
+    def judges(self, choice: Choices, cells: pd.DataFrame) -> Verdicts:
         """Return judges that say something of each item, as cells of this dimension.
 
         Parameters
         ----------
         choice : shape (judges, items), coded as `said`
-        names, kinds : the columns `judge` and `kind` of the cells
+        cells : the columns `judge` and `kind`, one row each
         """
         of, item = np.nonzero(choice != ABSENT)
-        n, m, whole = len(item), len(choice), self.verdicts
-        cells = {"judge": names, "dimension": whole.cells["dimension"].iloc[0], "kind": kinds, "label": None}
         return replace(
-            whole,
-            cells=pd.DataFrame(cells, index=range(m)),
-            dimension=np.repeat(whole.dimension[:1], m),
-            seen=np.zeros((whole.n_cases, m), dtype=bool),
-            case=self.case[item],
+            self.asked.where(item),
+            cells=cells,
+            dimension=np.repeat(self.verdicts.dimension[:1], len(choice)),
+            seen=np.zeros((self.verdicts.n_cases, len(choice)), dtype=bool),
             cell=of,
-            order=self.order[item],
-            repeat=self.repeat[item],
             choice=choice[of, item],
-            p_a=np.broadcast_to(np.nan, n),
-            is_bound=np.zeros(n, dtype=bool),
-            points=np.broadcast_to(np.nan, (n, 2)),
         )
 
     def score(self, choice: Choices, labels: IntArray, policy: str) -> FloatArray:
         """Score judges that say something of each item, shape (cases, judges)."""
-        names = [str(number) for number in range(len(choice))]
-        return score(self.judges(choice, names, names), labels, policy).score
+        return score(self.judges(choice, pd.DataFrame(index=range(len(choice)))), labels, policy).score
 
     def majority(self, who: BoolArray | FloatArray) -> Choices:
         """Return the majority of each of some juries, shape (juries, items).
@@ -293,7 +274,7 @@ def weights(members: Members, gold: IntArray, fold: IntArray) -> FloatArray:
     fold : shape (cases,)
     """
     tie = members.verdicts.tie
-    label, own = gold[members.case], fold[members.case]
+    label, own = gold[members.asked.case], fold[members.asked.case]
     used = (members.said >= 0) & (label >= 0) & (label != tie)
     right = used * ((members.said == label) + 0.5 * (members.said == tie) * (tie >= 0))
     kinds = 2.0 if tie >= 0 else max(2.0, float(len(np.unique(gold[gold >= 0]))))
@@ -302,22 +283,11 @@ def weights(members: Members, gold: IntArray, fold: IntArray) -> FloatArray:
     return np.asarray(np.maximum(np.log(share * (kinds - 1.0) / (1.0 - share)), 0.0))
 
 
-def weighted(members: Members, weight: FloatArray, fold: IntArray) -> Choices:
-    """Return the votes weighted by what other folds say, shape (items,); alike where no vote has a weight."""
-    said = members.said == np.arange(len(members.verdicts.categories))[:, None, None]
-    votes, alike = ((said * each).sum(axis=1) for each in (weight[fold[members.case]].T, 1.0))
-    counts = np.where(votes.sum(axis=0) > 0, votes, alike)
-    return largest(counts, (members.said != ABSENT).any(axis=0), members.verdicts.tie)
-
-
 def dawid_skene(members: Members) -> Choices:
     """Return the most probable label of each item by Dawid and Skene's model, which sees no gold label."""
-    k = len(members.verdicts.categories)
-    rows, kind = patterns(np.maximum(members.said, NULL).T)
-    times = np.bincount(kind.ravel(), minlength=len(rows)).astype(np.float64)[None]
-    posterior = em(label_counts(rows, k), times, tolerance=1e-6, iterations=500).posterior[0]
-    known = np.where(np.isfinite(posterior).all(axis=1, keepdims=True), posterior, 0.0)
-    return largest(known.T, np.ones(len(rows), dtype=bool), members.verdicts.tie)[kind.ravel()]
+    counts = label_counts(members.said.T, len(members.verdicts.categories))
+    posterior = np.nan_to_num(em(counts, tolerance=1e-6, iterations=500).posterior[0])
+    return largest(posterior.T, np.ones(len(counts), dtype=bool), members.verdicts.tie)
 
 
 def best_member(members: Members, labels: IntArray, policy: str, cases: IntArray) -> int:
@@ -345,14 +315,13 @@ def coin(members: Members, gold: IntArray, policy: str) -> FloatArray:
     is_tie = (gold == tie) & (tie >= 0)
     ties = int(is_tie.any())
     k = len(members.verdicts.categories) - (tie >= 0) + ties
-    anything = members.judges(np.zeros((1, len(members.case)), dtype=np.int64), ["coin"], ["coin"])
-    asked = read_by(anything, policy).total()[:, 0]
+    asked = np.bincount(read_by(members.asked, policy).case, minlength=len(gold))
     if policy == "net":  # a sum of draws of 1 and -1, and of 0 for a tie that gold is not
-        kinds, place = np.unique(np.stack([asked, ties * ~is_tie]).astype(int), axis=1, return_inverse=True)
+        kinds, place = np.unique(np.stack([asked, ties * ~is_tie]), axis=1, return_inverse=True)
         more = [polypow(np.array([k - 1 - free, free, 1]) / k, n)[n + 1 :].sum() for n, free in kinds.T]
         value = np.array(more)[place.ravel()]
     elif policy in BINARY:
-        value = float(k) ** -asked
+        value = 1 / float(k) ** asked
     else:
         value = (1 + ties * np.where(is_tie, k - 1, 1) / 2) / k
     return np.where((asked > 0) & (gold >= 0), value, np.nan)
@@ -394,17 +363,15 @@ def orders_of(members: int, seed: int, exact_up_to: int = EXACT_UP_TO) -> Orders
     """
     if members <= exact_up_to:
         who = np.array(list(itertools.product([False, True], repeat=members)))[1:]
-        size = who.sum(axis=1)
-        joins = np.array([1 / (members * comb(members - 1, s - 1)) for s in size])
-        stays = np.array([1 / (members * comb(members - 1, min(s, members - 1))) for s in size])
-        gain = np.where(who, joins[:, None], -stays[:, None])
+        others = who.sum(axis=1, keepdims=True) - who
+        gain = np.where(who, 1, -1) / (members * comb(members - 1, others))
         return Orders(who, gain, np.full(members, -1 / members), None)
     drawn = np.random.default_rng([seed, 3]).permuted(np.tile(np.arange(members), (ORDERINGS // 2, 1)), axis=1)
     orders = np.stack([drawn, drawn[:, ::-1]], axis=1).reshape(-1, members)
     place = np.argsort(orders, axis=1)
     step = place[:, :, None] == np.arange(members)  # whose step each place of each order is: (orders, members, places)
     share = (step - step.mean(axis=0) + 1 / members) / len(orders)
-    gain = (share - np.concatenate([share[..., 1:], np.zeros_like(share[..., :1])], axis=2)).swapaxes(1, 2)
+    gain = -np.diff(share, append=0.0).swapaxes(1, 2)
     who = place[:, None, :] <= np.arange(members)[:, None]
     return Orders(who.reshape(-1, members), gain.reshape(-1, members), -share[..., 0].sum(axis=0), orders)
 
@@ -433,26 +400,22 @@ def joined(members: Members, labels: IntArray, policy: str, seed: int, exact_up_
     whole = members.score(members.majority(np.ones((1, m))), labels, policy)
     counted = np.isfinite(whole[:, 0])
     of_coin = coin(members, gold, policy)[counted]
-    value, by_size = np.zeros((2, int(counted.sum()), m))
+    shapley, by_size = np.zeros((2, len(of_coin), m))
     formed, accuracy = np.zeros(m, dtype=np.int64), np.empty(len(plan.who))
-    step = max(1, _AT_ONCE // max(1, len(members.case)))
-    for first in range(0, len(plan.who), step):
-        some = slice(first, first + step)
+    for some in np.array_split(np.arange(len(plan.who)), 1 + len(plan.who) * len(members.asked.case) // _AT_ONCE):
         who = plan.who[some]
         scores, has = spread(members.score(members.majority(who), labels, policy)[counted])
         of_size = (who.sum(axis=1)[:, None] == np.arange(1, m + 1)) & has[:, None]
         by_size += scores @ of_size
         formed += of_size.sum(axis=0)
         worth = np.where(has, scores, of_coin[:, None])
-        value += worth @ plan.gain[some]
-        accuracy[some] = worth.mean(axis=0) if len(worth) else np.nan
-    value += of_coin[:, None] * plan.of_coin
+        shapley += worth @ plan.gain[some]
+        accuracy[some] = average(worth)
+    shapley += of_coin[:, None] * plan.of_coin
     rest, _ = spread(members.score(members.majority(~np.eye(m, dtype=bool)), labels, policy)[counted])
-    found = [np.full((len(gold), m), np.nan) for _ in range(3)]
-    for out, own in zip(found, (whole[counted] - rest, value, divide(by_size, formed)), strict=True):
-        out[counted] = own
-    error = plan.error(accuracy, float(of_coin.mean())) if counted.any() else np.full(m, np.nan)
-    return Joined(found[0], found[1], error, found[2])
+    out = np.full((3, len(gold), m), np.nan)
+    out[:, counted] = whole[counted] - rest, shapley, divide(by_size, formed)
+    return Joined(out[0], out[1], plan.error(accuracy, float(average(of_coin))), out[2])
 
 
 def spread(value: FloatArray) -> tuple[FloatArray, BoolArray]:
@@ -471,9 +434,9 @@ def spread(value: FloatArray) -> tuple[FloatArray, BoolArray]:
     """
     there = np.isfinite(value)
     n = there.sum(axis=0)
-    average = np.nan_to_num(divide(np.nansum(value, axis=0), n))
+    middle = np.nan_to_num(average(value))
     scale = np.nan_to_num(divide(np.full(len(n), float(len(value))), n))
-    return average + np.where(there, value - average, 0.0) * scale, n > 0
+    return middle + np.where(there, value - middle, 0.0) * scale, n > 0
 
 
 def juries_of(members: Members, labels: IntArray, policy: str, fold: IntArray) -> tuple[Verdicts, IntArray]:
@@ -486,24 +449,27 @@ def juries_of(members: Members, labels: IntArray, policy: str, fold: IntArray) -
 
     Returns
     -------
-    verdicts : a cell each, of the kinds "judge", "jury" and, of the best on other folds, "reference"
+    verdicts : a cell each, of the kinds "single", those of juries and, of the best on other folds, "reference"
     chosen : shape (folds,), which member that is; -1 where the other folds have no labelled case
     """
     m, gold = len(members.said), labels[:, members.verdicts.dimension[0]]
     every = range(fold.max(initial=0) + 1)
     chosen = np.array([best_member(members, labels, policy, np.flatnonzero(fold != number)) for number in every])
-    whose = chosen[fold[members.case]]
-    juries = dict.fromkeys(JURIES, np.full(len(members.case), ABSENT, dtype=np.int64))
+    of_item, item = fold[members.asked.case], np.arange(len(members.asked.case))
+    juries = dict.fromkeys(JURIES, np.full(len(item), ABSENT, dtype=np.int64))
     if m > 1:
         juries[MAJORITY] = members.majority(np.ones((1, m)))[0]
-        has_others = np.array([((gold >= 0) & (fold != number)).any() for number in every])[fold[members.case]]
-        juries[WEIGHTED] = np.where(has_others, weighted(members, weights(members, gold, fold), fold), ABSENT)
+        weight, labelled = weights(members, gold, fold), np.bincount(fold[gold >= 0], minlength=len(every))
+        has_weight = ((members.said >= 0) * weight[of_item].T).sum(axis=0) > 0
+        votes = np.where(has_weight, members.majority(weight)[of_item, item], juries[MAJORITY])
+        juries[WEIGHTED] = np.where((labelled < labelled.sum())[of_item], votes, ABSENT)
     if m > 2:
         juries[DAWID_SKENE] = dawid_skene(members)
-    single = np.where(whose >= 0, members.said[whose, np.arange(len(whose))], ABSENT)
-    kinds = ["judge"] * m + ["jury"] * len(juries) + [REFERENCE]
-    names = [*members.names, *juries, BEST_SINGLE]
-    return members.judges(np.vstack([members.said, *juries.values(), single]), names, kinds), chosen
+    single = np.where(chosen[of_item] >= 0, members.said[chosen[of_item], item], ABSENT)
+    cells = pd.DataFrame(
+        {"judge": [*members.names, *juries, BEST_SINGLE], "kind": [*["single"] * m, *juries, REFERENCE]}
+    )
+    return members.judges(np.vstack([members.said, *juries.values(), single]), cells), chosen
 
 
 def costs(analysis: Analysis, members: Members) -> FloatArray:
@@ -528,13 +494,6 @@ def costs(analysis: Analysis, members: Members) -> FloatArray:
     return divide(sums, (read.total() > 0).sum(axis=0)[:, None])
 
 
-def cheapest(cost: FloatArray, accuracy: FloatArray) -> FloatArray:
-    """Return 1 where nobody is as cheap and as accurate and better in one, else 0; NaN where a value is missing."""
-    no_worse = (cost[:, None] <= cost) & (accuracy[:, None] >= accuracy)
-    better = (cost[:, None] < cost) | (accuracy[:, None] > accuracy)
-    return np.where(np.isfinite(cost) & np.isfinite(accuracy), 1.0 - (no_worse & better).any(axis=0), np.nan)
-
-
 def missed_by_juries(
     verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, *, dimension: str, **options: Any
 ) -> pd.DataFrame:
@@ -550,12 +509,11 @@ def missed_by_juries(
     n_wrong + n_half_right / 2 where scores are 0, 1/2 and 1; `wrong`, the ids of those scored below one half
     """
     analysis = Analysis.from_frames(cases, verdicts, gold, dimensions=[dimension], resamples=0, **options)
-    members, rows, ids = Members.of(analysis.verdicts, 0), [], cases["case_id"].to_numpy()
-    if len(members.said):
-        fold = folds(analysis.sampling.codes, analysis.seed)
-        judges, _ = juries_of(members, analysis.labels, analysis.policy, fold)
-        scores = score(judges, analysis.labels, analysis.policy).score
-        for name, own in zip(JURIES, scores[:, judges.cells["kind"].eq("jury")].T, strict=True):
-            wrong = tuple(ids[own < 0.5])
-            rows.append((name, np.isfinite(own).sum(), (own == 0.5).sum(), len(wrong), wrong))
-    return pd.DataFrame(rows, columns=["kind", "n", "n_half_right", "n_wrong", "wrong"])
+    members, ids = Members.of(analysis.verdicts, 0), cases["case_id"].to_numpy()
+    if not len(members.said):
+        return pd.DataFrame(columns=["kind", "n", "n_half_right", "n_wrong", "wrong"])
+    judges, _ = juries_of(members, analysis.labels, analysis.policy, folds(analysis.sampling.codes, analysis.seed))
+    scores = score(judges, analysis.labels, analysis.policy).score[:, len(members.said) : -1]
+    counts = {"n": np.isfinite(scores), "n_half_right": scores == 0.5, "n_wrong": scores < 0.5}
+    wrong = [tuple(ids[own]) for own in (scores < 0.5).T]
+    return pd.DataFrame({"kind": JURIES, **{name: some.sum(axis=0) for name, some in counts.items()}, "wrong": wrong})

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy import special
 from scipy.optimize import elementwise
 from scipy.stats import binom
@@ -36,8 +37,7 @@ _NO_SPREAD, _ROUNDING = 1e-9, 1e-12
 _FARTHEST, _FEW, _MOST_CASES = 64.0, 64, 10**9
 _EXACT_FLIPS, _BITS, _WINDOW, _SMOOTH = 40, 1.8, 6.0, 3.0
 _GROUP = ["dimension", "by", "subfield"]
-_OF_PAIR = [*_GROUP, "n_unassigned", "test", "correction", "family", "family_scope", "alpha_adjusted", "judge_1"]
-_OF_PAIR += ["judge_2", "n", "n_excluded", "n_clusters", "standard_error"]
+_FOUND = ["part", "difference", "power", "reason", "discordance", LEAST]
 
 
 def smallest(rows: pd.DataFrame) -> str:
@@ -95,14 +95,11 @@ def power(analysis: Analysis) -> pd.DataFrame:
     pairs = [pair for members in of_dimension.values() for pair in combinations(members, 2)]
     found = _compared(analysis, pairs)
     whole, n = found[found["subfield"].isna()], np.isfinite(scores).sum(axis=0)
-    lone = [
-        {"part": SUMMARY, "dimension": name, "n": n[own[0]], "n_excluded": len(scores) - n[own[0]], "reason": ONE_JUDGE}
-        for name, own in of_dimension.items()
-        if len(own) == 1
-    ]
+    cells = analysis.verdicts.cells[["dimension"]].assign(part=SUMMARY, n=n, n_excluded=len(scores) - n)
+    lone = cells[~cells["dimension"].duplicated(keep=False)].assign(reason=ONE_JUDGE)
     summaries = [_summary(own) for _, own in found.groupby(_GROUP, dropna=False, sort=False)]
     stated = [_stated(own) for _, own in whole.groupby("dimension", sort=False)]
-    frames = [pd.DataFrame([*lone, *summaries]), whole, *stated]
+    frames = [lone, pd.DataFrame(summaries), whole, *stated]
     return pd.concat([frame for frame in frames if len(frame)], ignore_index=True)
 
 
@@ -113,13 +110,12 @@ def _compared(analysis: Analysis, pairs: list[tuple[int, int]]) -> pd.DataFrame:
     differ = np.where(np.isnan(gain), np.nan, np.abs(gain) > _ROUNDING)
     measures = {"difference": Measure(mean(gain)), "discordance": Measure(mean(differ))}
     rows, made = grid(analysis, contrast.names, measures)
-    tested, correction = rows["n_clusters"] >= 2, analysis.correction or "holm"
+    tested, varies = rows["n_clusters"] >= 2, rows["standard_error"] > _NO_SPREAD
     within = [rows[name] for name in _GROUP]
     size = tested.groupby(within, dropna=False).transform("sum") if analysis.family == "dimension" else tested.sum()
-    varies = rows["standard_error"] > _NO_SPREAD
-    rows = rows.assign(part=PAIR, power=POWER, correction=correction, family=size, family_scope=analysis.family)
+    rows = rows.assign(part=PAIR, power=POWER, family=size)
     rows["test"] = np.concatenate([named_tests(e, analysis.policy) for e in made["difference"]])
-    rows["alpha_adjusted"] = [single_level(n, correction, ALPHA) for n in rows["family"].tolist()]
+    rows["alpha_adjusted"] = [single_level(n, analysis.correction or "holm", ALPHA) for n in rows["family"].tolist()]
     rows["standard_error"] = rows["standard_error"].where(varies)
     least = pd.Series(np.nan, rows.index)
     for _, own in rows[varies].groupby(["test", "alpha_adjusted"]):
@@ -131,8 +127,8 @@ def _compared(analysis: Analysis, pairs: list[tuple[int, int]]) -> pd.DataFrame:
 
 def _pairs(rows: pd.DataFrame) -> Pairs:
     clusters = rows["n_clusters"].where(rows["test"] != BY_T, rows["df"] + 1)
-    columns = rows["n"], clusters, rows["standard_error"], rows["discordance"]
-    return Pairs(*(each.to_numpy(np.float64) for each in columns))
+    columns = rows.assign(clusters=clusters)[["n", "clusters", "standard_error", "discordance"]]
+    return Pairs(*columns.to_numpy(np.float64).T)
 
 
 def _typical(own: pd.DataFrame) -> pd.DataFrame:
@@ -164,7 +160,7 @@ def _stated(own: pd.DataFrame) -> pd.DataFrame:
         cases[name] = [cases_needed(difference, _pairs(pair), test, level) for difference in STATED]
     rows = pd.concat([cases, curve], ignore_index=True)
     beyond = rows["difference"] > two["discordance"].min() + _ROUNDING
-    return rows.assign(reason=np.where(beyond, IMPOSSIBLE, "")).merge(two[_OF_PAIR].iloc[:1], how="cross")
+    return rows.assign(reason=np.where(beyond, IMPOSSIBLE, "")).merge(two.iloc[:1].drop(columns=_FOUND), how="cross")
 
 
 class Pairs(NamedTuple):
@@ -221,10 +217,8 @@ def found(size: FloatArray, clusters: FloatArray | IntArray, level: FloatArray) 
 
 def multiplier(clusters: FloatArray | IntArray, level: FloatArray) -> FloatArray:
     """Return how many standard errors a difference must measure to be found with power .8; NaN where none is."""
-    each = np.broadcast_arrays(np.asarray(clusters, dtype=np.float64), level)
-    kinds, place = np.unique(np.stack([column.ravel() for column in each]), axis=1, return_inverse=True)
-    sizes = elementwise.find_root(lambda size, *kind: found(size, *kind) - POWER, (0.0, _FARTHEST), args=tuple(kinds)).x
-    return np.asarray(sizes[place.ravel()].reshape(each[0].shape))
+    each = np.asarray(clusters, dtype=np.float64), level
+    return np.asarray(elementwise.find_root(lambda *one: found(*one) - POWER, (0.0, _FARTHEST), args=each).x)
 
 
 def detectable(pairs: Pairs, test: str, level: float) -> FloatArray:
@@ -239,8 +233,7 @@ def power_at(difference: FloatArray, pairs: Pairs, test: str, level: float) -> F
     """Return the power at true differences of shape (d,), of shape (pairs, d); NaN where a pair differs on too few."""
     n, clusters, error, discordance = (column[:, None] for column in pairs)
     if test == MCNEMAR:
-        n, discordance, wanted = np.broadcast_arrays(n, discordance, difference)
-        return mcnemar_power(n.ravel(), discordance.ravel(), wanted.ravel(), level).reshape(n.shape)
+        return mcnemar_power(n, discordance, difference, level)
     power = found(divide(difference[None], error), clusters, attainable(level, clusters, test))
     return np.where(difference <= discordance + _ROUNDING, power, np.nan)
 
@@ -283,35 +276,35 @@ def connors_cases(discordance: float, difference: float, level: float) -> float:
     return float((root / difference) ** 2)
 
 
-def mcnemar_power(n: FloatArray, discordance: FloatArray, difference: FloatArray, level: float) -> FloatArray:
-    """Return the power of McNemar's exact test, each array of shape (m,); NaN where the difference cannot be.
+def mcnemar_power(n: ArrayLike, discordance: ArrayLike, difference: ArrayLike, level: float) -> FloatArray:
+    """Return the power of McNemar's exact test, by element; NaN where the difference cannot be.
 
     The number of discordant cases is binomial; given it, the test is of a coin. The power is the mean over that number,
     within six standard deviations.
     """
-    middle, spread = n * discordance, np.sqrt(n * discordance * (1 - discordance))
+    cases, differ, wanted = (np.asarray(each)[..., None] for each in (n, discordance, difference))
+    middle, spread = cases * differ, np.sqrt(cases * differ * (1 - differ))
     width = int(np.ceil(2 * _WINDOW * spread.max(initial=0.0))) + 2
-    number = np.maximum(middle - _WINDOW * spread, 0.0).astype(np.int64)[:, None] + np.arange(width)
+    number = np.maximum(middle - _WINDOW * spread, 0.0).astype(np.int64) + np.arange(width)
     counts, place = np.unique(number, return_inverse=True)
     most = np.asarray(binom.ppf(level / 2, counts, 0.5))
     most = (most - (binom.cdf(most, counts, 0.5) > level / 2 * (1 + _ROUNDING)))[place.reshape(number.shape)]
-    share = ((1 + divide(difference, discordance)) / 2)[:, None]
+    share = (1 + divide(wanted, differ)) / 2
     tails = [special.bdtr(np.maximum(most, 0), number, chance) for chance in (share, 1 - share)]
     rejects = np.where(most >= 0, tails[0] + tails[1], 0.0)
-    weight = np.asarray(binom.pmf(number, n[:, None], discordance[:, None]))
-    return np.where(difference <= discordance, divide((weight * rejects).sum(axis=1), weight.sum(axis=1)), np.nan)
+    weight = np.asarray(binom.pmf(number, cases, differ))
+    power = divide((weight * rejects).sum(axis=-1), weight.sum(axis=-1))
+    return np.where((wanted <= differ)[..., 0], power, np.nan)
 
 
 def mcnemar_detectable(n: FloatArray, discordance: FloatArray, level: float) -> FloatArray:
     """Return the smallest difference that McNemar's exact test finds with power .8, shape (m,); NaN where none is."""
-    kinds, place = np.unique(np.stack([n, discordance]), axis=1, return_inverse=True)
 
     def surplus(difference: FloatArray, cases: FloatArray, share: FloatArray) -> FloatArray:
         return np.nan_to_num(mcnemar_power(cases, share, np.minimum(difference, share), level)) - POWER
 
-    ends = np.zeros(kinds.shape[1]), kinds[1]
-    found_there = elementwise.find_root(surplus, ends, args=tuple(kinds), tolerances={"xatol": 1e-6}).x
-    return np.asarray(found_there[place.ravel()])
+    ends = np.zeros(n.shape), discordance
+    return np.asarray(elementwise.find_root(surplus, ends, args=(n, discordance), tolerances={"xatol": 1e-6}).x)
 
 
 def mcnemar_cases(discordance: float, difference: float, level: float) -> float:
@@ -320,16 +313,12 @@ def mcnemar_cases(discordance: float, difference: float, level: float) -> float:
     The power rises in saw teeth, since the losses that the test allows are whole numbers. Where the discordant cases
     vary by more than three the teeth are smoothed out; elsewhere the last number of cases that falls short is sought.
     """
-
-    def power(n: FloatArray) -> FloatArray:
-        return mcnemar_power(n, np.full(n.shape, discordance), np.full(n.shape, difference), level)
-
     start = connors_cases(discordance, difference, level)
     if np.isnan(start):
         return np.nan
     some = range(1, int(2 * start + 2 / difference) + 20)
-    needed = some[bisect_left(some, POWER, key=lambda n: power(np.array([float(n)]))[0])]
+    needed = some[bisect_left(some, POWER, key=lambda n: float(mcnemar_power(n, discordance, difference, level)))]
     if np.sqrt(needed * discordance * (1 - discordance)) > _SMOOTH:
         return float(needed)
     near = np.arange(needed, 1.5 * needed + 30)
-    return float(near[power(near) < POWER].max(initial=needed - 1) + 1)
+    return float(near[mcnemar_power(near, discordance, difference, level) < POWER].max(initial=needed - 1) + 1)
