@@ -239,7 +239,6 @@ class Members:
             repeat=self.repeat[item],
             choice=choice[of, item],
             p_a=np.broadcast_to(np.nan, n),
-            is_bound=np.zeros(n, dtype=bool),
             points=np.broadcast_to(np.nan, (n, 2)),
         )
 
