@@ -278,13 +278,14 @@ def _probes(
 def _with_seen_reasons(frame: pd.DataFrame, panel: Panel) -> pd.DataFrame:
     """The rows of judges that were trained on all that they judged say so, in whichever table."""
     named = [name for name in _JUDGES if name in frame]
-    panels = [each for each in (panel, panel.labels) if each is not None]
-    if all(each.seen is None for each in panels) or "reason" not in frame or not named:
+    pairs = {
+        (each.judges[i], each.dimensions[j].partition("\n")[0])  # a label follows its dimension
+        for each in (panel, panel.labels)
+        if each is not None and each.seen is not None
+        for i, j in np.argwhere(each.takes_part() & ~each.judged().any(axis=2)).tolist()
+    }
+    if not pairs or not named:
         return frame
-    pairs = set()
-    for each in panels:
-        for i, j in np.argwhere(each.takes_part() & ~each.judged().any(axis=2)).tolist():
-            pairs.add((each.judges[i], each.dimensions[j].partition("\n")[0]))  # a label follows its dimension
     dimensions = frame["dimension"] if "dimension" in frame else pd.Series(panel.dimensions[0], frame.index)
     said = [
         [ALL_SEEN.format(each[0]) if each in pairs else "" for each in zip(frame[name], dimensions, strict=True)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -60,13 +61,13 @@ class Option:
     Attributes
     ----------
     help : what it means, in a line
-    least, below : the values allowed: at least the one, less than the other; None is no bound
+    least, below : the values allowed: at least the one, less than the other
     is_switch : whether only 0 and 1 are allowed
     """
 
     help: str
-    least: float | None = None
-    below: float | None = None
+    least: float = -inf
+    below: float = inf
     is_switch: bool = False
 
 
@@ -248,14 +249,14 @@ class Table:
                 raise InputError(f"table {self.name}: has no option {name!r}; its options are {has}.")
         chosen = {name: values.get(name, self.default(name)) for name in self.options}
         for name, value in chosen.items():
-            least, below = self.options[name].least, self.options[name].below
+            option = self.options[name]
             if value is None:
                 continue
-            if self.options[name].is_switch and value not in (0, 1):
+            if option.is_switch and value not in (0, 1):
                 raise InputError(f"{name} {value:g}: must be 0 or 1.")
-            if (least is not None and value < least) or (below is not None and value >= below):
-                bounds = {"at least": least, "below": below}
-                stated = [f"{words} {bound:g}" for words, bound in bounds.items() if bound is not None]
+            if not option.least <= value < option.below:
+                bounds = {"at least": option.least, "below": option.below}
+                stated = [f"{words} {bound:g}" for words, bound in bounds.items() if isfinite(bound)]
                 raise InputError(f"{name} {value:g}: must be {' and '.join(stated)}.")
         return chosen
 

@@ -125,11 +125,10 @@ class Panel:
         if not hidden.any():
             return self if labels is self.labels else replace(self, labels=labels)
         seen = np.where(hidden, self.choice, ABSENT if self.seen is None else self.seen)
-
-        def kept(values: NDArray[Any], nothing: float) -> NDArray[Any]:
-            return np.where(hidden if values.ndim == 5 else hidden[..., None], nothing, values)
-
-        return replace(self, **self._each(kept) | {"seen": seen, "labels": labels})
+        kept = self._each(
+            lambda values, nothing: np.where(hidden if values.ndim == 5 else hidden[..., None], nothing, values)
+        )
+        return replace(self, **kept | {"seen": seen, "labels": labels})
 
     def with_seen(self) -> Panel:
         """The panel with the choices on cases that judges were trained on put back; not their probabilities."""

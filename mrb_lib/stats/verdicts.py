@@ -180,11 +180,6 @@ def agreeing_repeats(votes: FloatArray) -> FloatArray:
     return divide((votes * (votes - 1)).sum(axis=1), n * (n - 1))
 
 
-def mean_over_orders(by_order: FloatArray) -> FloatArray:
-    """Return the mean over the orders in which something is defined, from shape (orders, ...) to (...)."""
-    return divide(np.nan_to_num(by_order).sum(axis=0), np.isfinite(by_order).sum(axis=0))
-
-
 def names_of(labels: Mapping[str, Sequence[str]]) -> list[str]:
     """Return what `label_rows` calls every dimension with each of its labels, in order."""
     return [f"{dimension}\n{name}" for dimension, names in labels.items() for name in names]

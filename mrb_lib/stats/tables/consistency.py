@@ -14,11 +14,11 @@ from mrb_lib.stats import intervals, tournaments
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, corrected, paired_tests
-from mrb_lib.stats.estimation import Estimate, FloatArray, IntArray, Quantity, divide, mean, ratio
+from mrb_lib.stats.estimation import Estimate, FloatArray, IntArray, Quantity, average, divide, mean, ratio
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.intervals import Interval
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent
-from mrb_lib.stats.verdicts import TIE, agreeing_repeats, mean_over_orders, votes_of
+from mrb_lib.stats.verdicts import TIE, agreeing_repeats, votes_of
 from mrb_lib.tables.schema import CHOICES, ORDERS
 
 A, B = CHOICES.index("A"), CHOICES.index("B")
@@ -127,7 +127,7 @@ def _of_ratings(analysis: Analysis) -> dict[str, Measure]:
     """The agreement of repeats, and the share of the cases rated twice that have two answers."""
     v = analysis.verdicts
     twice = np.any([v.total(v.order == order) > 1 for order in range(len(ORDERS))], axis=0)
-    again = mean_over_orders(agreeing_repeats(votes_of(v)))
+    again = average(agreeing_repeats(votes_of(v)))
     coverage = mean(np.where(twice, np.isfinite(again), np.nan))
     return {"repeat_agreement": Measure(mean(again), intervals.proportion), "coverage": Measure(coverage)}
 
@@ -151,7 +151,7 @@ def _between_orders(analysis: Analysis) -> dict[str, Measure]:
     n = votes.sum(axis=1)
     first, second = votes[0, A] + votes[1, B], votes[0, B] + votes[1, A]
     again = agreeing_repeats(votes)
-    repeated = mean_over_orders(again)
+    repeated = average(again)
     split = np.where(np.isfinite(again).all(axis=0), repeated, np.nan)
     across = divide((votes[0] * votes[1]).sum(axis=0), n[0] * n[1])
     rate = Quantity(np.stack([first - second, first + second], axis=2), _half, first + second)
