@@ -81,4 +81,4 @@ def counts_by(cases: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     counts = counts.assign(place=place, unstated=unstated, share=counts["n_cases"] / max(1, len(cases)))
     order = {"place": True, "unstated": True, "n_cases": False, "value": True}
     counts = counts.sort_values(list(order), ascending=list(order.values()), ignore_index=True)
-    return counts[["column", "value", "n_cases", "share"]]
+    return counts[["column", "value", "n_cases", "share"]].astype({"value": "str"})
