@@ -316,11 +316,11 @@ def explained(spec: Table) -> str:
 
 def _meanings(spec: Table, columns: Sequence[str]) -> list[str]:
     """A line a column: its name, its unit, its meaning and the source of the method."""
-    meanings = [(name, spec.meaning(name)) for name in columns]
+    declared = [(name, spec.column(name)) for name in columns]
     longest = max(len(name) for name in columns)
     return [
-        f"{name:<{longest}}  {meaning.unit:<11}  {meaning.text}" + (f" ({meaning.source})" if meaning.source else "")
-        if meaning
+        f"{name:<{longest}}  {column.unit:<11}  {column.meaning}" + (f" ({column.source})" if column.source else "")
+        if column
         else f"{name:<{longest}}  (the table does not say)"
-        for name, meaning in meanings
+        for name, column in declared
     ]

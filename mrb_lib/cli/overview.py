@@ -114,7 +114,7 @@ def _with_line(lines: list[str], frame: pd.DataFrame, rows: IntArray) -> list[st
 
 def _column(shown: TableText, j: int, name: str, frame: pd.DataFrame, spec: Table) -> _Column:
     cells = [row[j] for row in shown.rows]
-    meant = spec.meaning(name)
+    meant = spec.column(name)
     if meant and meant.unit == YES_OR_NO:
         words = {"1": "yes", "0": "no", "True": "yes", "False": "no"}
         cells = [words.get(cell, cell) for cell in cells]

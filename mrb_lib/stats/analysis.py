@@ -92,9 +92,9 @@ class Analysis:
         options : as in `mrb_lib.analyze`
         """
         frames = [frame for frame in (verdicts, gold, annotations) if frame is not None]
-        found = pick_dimensions((name for frame in frames for name in frame["dimension"].dropna().unique()), dimensions)
-        known = BenchmarkMeta("tables", "general") if meta is None else meta
         every = [str(name) for frame in frames for name in frame["dimension"].dropna().unique()]
+        found = pick_dimensions(every, dimensions)
+        known = BenchmarkMeta("tables", "general") if meta is None else meta
         about = replace(known, dimensions=tuple(dict.fromkeys((*known.dimensions, *every) if meta else every)))
         annotations = empty_annotations() if annotations is None else annotations
         if "images" not in cases:
@@ -119,14 +119,14 @@ class Analysis:
     def of_probe(self, probe: str) -> Verdicts:
         """The verdicts of any probe as codes; without entries where there are none."""
         found = self.probes.get(probe)
-        categories = self.benchmark.meta.categories if self.benchmark.meta.is_rating else CHOICES
+        categories = self.meta.categories if self.meta.is_rating else CHOICES
         none = pd.DataFrame(columns=[*KEYS["verdicts"], "choice"])
         return Verdicts.of(as_panel(none, self.cases["case_id"], self.names, categories) if found is None else found)
 
     @property
     def names(self) -> list[str]:
         """The dimensions of one choice, in order."""
-        return [name for name in self.dimensions if name not in self.benchmark.meta.labels]
+        return [name for name in self.dimensions if name not in self.meta.labels]
 
     @cached_property
     def parts(self) -> list[Group]:
@@ -163,9 +163,9 @@ class Analysis:
         return judge_groups(self.panel.judges if self.panel is not None else [])
 
     @property
-    def benchmark_name(self) -> str:
-        """The name of the benchmark."""
-        return self.benchmark.meta.name
+    def meta(self) -> BenchmarkMeta:
+        """What the benchmark says of itself."""
+        return self.benchmark.meta
 
     @cached_property
     def cases(self) -> pd.DataFrame:
@@ -186,7 +186,7 @@ class Analysis:
         InputError
             The level has an order, and nothing says in which order the labels are.
         """
-        meta, declared = self.benchmark.meta, self.benchmark.meta.categories
+        meta, declared = self.meta, self.meta.categories
         if self.level == "nominal":
             return declared
         if meta.is_preference:
@@ -202,19 +202,9 @@ class Analysis:
         return declared
 
     @property
-    def offered(self) -> tuple[str, ...]:
-        """The labels that a judge may give."""
-        return self.benchmark.meta.choices
-
-    @property
-    def acceptable(self) -> tuple[str, ...]:
-        """The categories of a rating that count as good enough; empty where nobody says."""
-        return self.benchmark.meta.acceptable
-
-    @property
     def label_sets(self) -> Mapping[str, Sequence[str]]:
         """The labels of each dimension in which several may apply."""
-        return {name: own for name, own in self.benchmark.meta.labels.items() if name in self.dimensions}
+        return {name: own for name, own in self.meta.labels.items() if name in self.dimensions}
 
     @property
     def annotated_gold(self) -> pd.DataFrame:
@@ -226,10 +216,8 @@ class Analysis:
     @cached_property
     def gold(self) -> pd.DataFrame:
         """The gold labels by the rule asked for; "adjudicated" is the majority as reviewers corrected it."""
-        if self.stated_gold is not None:
-            return self.stated_gold
-        if self.rule != ADJUDICATED or self.adjudications is None:
-            return labels(self.benchmark, self.rule)
+        if self.stated_gold is not None or self.rule != ADJUDICATED or self.adjudications is None:
+            return self.annotated_gold
         from mrb_lib.stats.annotators import adjudicated_gold  # only this rule asks reviewers
 
         return adjudicated_gold(labels(self.benchmark), self.adjudications)
@@ -250,9 +238,9 @@ def read_panels(
     InputError
         A verdict is on a dimension that the benchmark does not have, or as in `mrb_lib.stats.panel.panels`.
     """
-    meta = benchmark.meta
+    meta, case_ids, several = benchmark.meta, benchmark.cases["case_id"], list[pd.DataFrame]()
 
-    def checked() -> Iterable[pd.DataFrame]:
+    def of_one_choice() -> Iterable[pd.DataFrame]:
         for frame in frames:
             unknown = sorted(set(map(str, frame["dimension"].dropna().unique())) - set(meta.dimensions))
             if unknown:
@@ -260,19 +248,15 @@ def read_panels(
                     f"verdicts are on dimension {unknown[0]!r}, which benchmark {meta.name} does not have; "
                     "declare it in benchmark.toml or remove the run."
                 )
-            yield frame
-
-    case_ids = benchmark.cases["case_id"]
-    several = list[pd.DataFrame]()
-
-    def of_one_choice() -> Iterable[pd.DataFrame]:
-        for frame in checked():
+            if not meta.labels:
+                yield frame
+                continue
             has_labels = frame["dimension"].isin(list(meta.labels))
             several.append(label_rows(frame[has_labels], meta.labels))
             yield frame[~has_labels]
 
     categories = meta.categories if meta.is_rating else CHOICES
-    by_probe = panels(of_one_choice() if meta.labels else checked(), case_ids, meta.one_choice, categories)
+    by_probe = panels(of_one_choice(), case_ids, meta.one_choice, categories)
     for probe, panel in panels(several, case_ids, names_of(meta.labels), ANSWERS).items():
         own = by_probe.get(probe) or as_panel(several[0].iloc[:0], case_ids, meta.one_choice, categories)
         by_probe[probe] = replace(own, labels=panel)

@@ -135,12 +135,16 @@ def analyze(
     own_options = spec.checked(options)
     if training is not None and isinstance(verdicts, pd.DataFrame):
         verdicts = mark_seen(verdicts, training)
-    if not _reads_labels(benchmark, table, dimension):
+    if not spec.label_sets:
+        if dimension in benchmark.meta.labels:
+            raise InputError(
+                f"table {table}: dimension {dimension!r} has several labels a case; "
+                "choose another, or the table ratings."
+            )
         if isinstance(verdicts, pd.DataFrame) and benchmark.meta.labels:
             verdicts = verdicts[~verdicts["dimension"].isin(list(benchmark.meta.labels))]
         benchmark = benchmark.of_one_choice
-    own = list(benchmark.meta.dimensions)
-    dimensions = own if dimension is None else [dimension]
+    dimensions = list(benchmark.meta.dimensions) if dimension is None else [dimension]
     inputs = Analysis(
         benchmark=benchmark,
         probes={},
@@ -170,12 +174,11 @@ def analyze(
         benchmark, verdicts = restricted(
             benchmark, verdicts, where, policy=policy, adjudications=adjudications, tags=tags
         )
-        inputs = replace(inputs, benchmark=benchmark)
     probes = _probes(benchmark, verdicts, table, probe, dimensions)
     probes = {name: panel.without_seen(training, benchmark.cases["case_id"]) for name, panel in probes.items()}
-    inputs = replace(inputs, probes=probes)
     if adjudications is None:
-        inputs = replace(inputs, adjudications=pd.DataFrame(columns=ADJUDICATION_COLUMNS, dtype="str"))
+        adjudications = pd.DataFrame(columns=ADJUDICATION_COLUMNS, dtype="str")
+    inputs = replace(inputs, benchmark=benchmark, probes=probes, adjudications=adjudications)
     with _libraries().limit(limits=1, user_api="blas"):  # small products wait for each other where cores are busy
         frame = spec.of(inputs, **own_options)
     if inputs.panel is not None:
@@ -215,29 +218,17 @@ def _check_options(given: Analysis) -> None:
     check_cluster(cases, given.cluster)
 
 
-def _reads_labels(benchmark: Benchmark, table: str, dimension: str | None) -> bool:
-    """Whether a table reads dimensions of several labels; `InputError` where only the other kind has the dimension."""
-    reads = TABLES[table].label_sets
-    if not reads and dimension in benchmark.meta.labels:
-        raise InputError(
-            f"table {table}: dimension {dimension!r} has several labels a case; choose another, or the table ratings."
-        )
-    return reads
-
-
 def _check_task(benchmark: Benchmark, table: str, policy: str, *, has_marks: bool) -> None:
     """Raise `InputError` where a table or a policy says nothing about what the benchmark's labels are."""
     meta, spec = benchmark.meta, TABLES[table]
-    why = spec.why_no_ratings if meta.is_rating else spec.why_no_preferences if meta.is_preference else ""
-    if why:
+    unfit = "why_no_ratings" if meta.is_rating else "why_no_preferences"
+    silent = {name: getattr(each, unfit) for name, each in TABLES.items()}
+    if silent[table] and (meta.is_rating or meta.is_preference):
         has = "ratings of one response a case" if meta.is_rating else "preferences between two responses"
-        fit = [
-            name
-            for name, each in TABLES.items()
-            if not (each.why_no_ratings if meta.is_rating else each.why_no_preferences)
-        ]
+        fit = [name for name, why in silent.items() if not why]
         raise InputError(
-            f"table {table}: {why}, and benchmark {meta.name} has {has}; use {', '.join(fit[:-1])} or {fit[-1]}."
+            f"table {table}: {silent[table]}, and benchmark {meta.name} has {has}; "
+            f"use {', '.join(fit[:-1])} or {fit[-1]}."
         )
     if meta.is_rating and policy in BOTH_ORDERS and "policy" in spec.parameters_read(has_marks=has_marks):
         others = [name for name in POLICIES if name not in BOTH_ORDERS]
@@ -274,7 +265,8 @@ def _probes(
     found = read_panels(benchmark, [verdicts]) if isinstance(verdicts, pd.DataFrame) else verdicts
     if probe not in found:
         raise InputError(f"table {table}: no verdict is of probe {probe!r}; use one of {', '.join(sorted(found))}.")
-    judged = _judged(found[probe])
+    takes_part = found[probe].takes_part()
+    judged = [name for i, name in enumerate(found[probe].dimensions) if takes_part[:, i].any()]
     if len(dimensions) == 1 and dimensions[0] not in (*judged, *meta.labels):
         raise InputError(
             f"table {table}: no verdict is on dimension {dimensions[0]!r}; use one of {', '.join(judged)}."
@@ -283,28 +275,21 @@ def _probes(
     return {name: panel.of_dimensions(names) for name, panel in found.items()}
 
 
-def _judged(panel: Panel) -> list[str]:
-    takes_part = panel.takes_part()
-    return [name for i, name in enumerate(panel.dimensions) if takes_part[:, i].any()]
-
-
 def _with_seen_reasons(frame: pd.DataFrame, panel: Panel) -> pd.DataFrame:
     """The rows of judges that were trained on all that they judged say so, in whichever table."""
     named = [name for name in _JUDGES if name in frame]
-    panels = [each for each in (panel, panel.labels) if each is not None]
-    if all(each.seen is None for each in panels) or "reason" not in frame or not named:
+    pairs = {
+        (each.judges[i], each.dimensions[j].partition("\n")[0])  # a label follows its dimension
+        for each in (panel, panel.labels)
+        if each is not None and each.seen is not None
+        for i, j in np.argwhere(each.takes_part() & ~each.judged().any(axis=2)).tolist()
+    }
+    if not pairs or not named:
         return frame
-    pairs = set()
-    for each in panels:
-        for i, j in np.argwhere(each.takes_part() & ~each.judged().any(axis=2)).tolist():
-            pairs.add((each.judges[i], each.dimensions[j].partition("\n")[0]))  # a label follows its dimension
     dimensions = frame["dimension"] if "dimension" in frame else pd.Series(panel.dimensions[0], frame.index)
     said = [
-        [name for name in dict.fromkeys(judges) if (name, on) in pairs]
-        for *judges, on in zip(*(frame[name] for name in named), dimensions, strict=True)
+        [ALL_SEEN.format(each[0]) if each in pairs else "" for each in zip(frame[name], dimensions, strict=True)]
+        for name in named
     ]
-    reasons = [
-        join_reasons(*(ALL_SEEN.format(name) for name in names), text if isinstance(text, str) else "")
-        for names, text in zip(said, frame["reason"], strict=True)
-    ]
+    reasons = [join_reasons(*dict.fromkeys(texts)) for texts in zip(*said, frame["reason"].fillna(""), strict=True)]
     return frame.assign(reason=pd.Series(reasons, index=frame.index, dtype="str"))

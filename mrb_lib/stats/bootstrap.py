@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from mrb_lib.stats.clusters import ResamplingUnit, cluster_codes, n_clusters, resampling_unit
+from mrb_lib.stats.clusters import ResamplingUnit, n_clusters, resampling_unit
 from mrb_lib.stats.estimation import FloatArray, IntArray, drawn, satterthwaite
 from mrb_lib.stats.intervals import ENOUGH_DF
 from mrb_lib.tables.errors import InputError
@@ -131,7 +131,7 @@ def _clusters(frame: pd.DataFrame, cluster: str | pd.DataFrame | None) -> tuple[
         return unit._replace(codes=unit.codes[position]), n_clusters(unit.codes)
     unit = resampling_unit(frame, cluster)
     if cluster is None and "case_id" in frame.columns:
-        case = cluster_codes(frame, "case_id")
+        case = resampling_unit(frame, "case_id").codes
         unit = resampling_unit(frame.iloc[np.unique(case, return_index=True)[1]])
         unit = unit._replace(codes=unit.codes[case])
     elif unit.name not in frame.columns:

@@ -116,10 +116,9 @@ def _solved(gap: FloatArray, covariance: FloatArray, z: FloatArray) -> FloatArra
     start, end = np.full(len(seen), _NEXT_TO_NONE), 1 + 2 * np.abs(z) * deviation.sum(axis=1) / seen
     by_chance = deviation * np.sqrt(2 / np.pi)
     above = seen - by_chance.sum(axis=1) > z * np.sqrt((deviation**2 - by_chance**2).sum(axis=1))
-    found = find_root(
-        surplus, (start, end), args=(rows,), tolerances={"xatol": _CLOSE}
-    )  # NaN where it does not cross 0
-    return np.asarray(np.minimum(np.where(above, np.nan_to_num(found.x), 0.0) * seen, 1.0))
+    # NaN where it does not cross 0
+    scale = find_root(surplus, (start, end), args=(rows,), tolerances={"xatol": _CLOSE}).x
+    return np.asarray(np.minimum(np.where(above, np.nan_to_num(scale), 0.0) * seen, 1.0))
 
 
 def _moments(gap: FloatArray, covariance: FloatArray, deviation: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -125,11 +125,6 @@ def _unit(cases: pd.DataFrame, name: str, codes: IntArray | None = None) -> Resa
     return ResamplingUnit(name, codes, f"clustered by {name}: {len(cases):,} cases {what}")
 
 
-def cluster_codes(cases: pd.DataFrame, cluster: str | None = None) -> IntArray:
-    """The unit that each case is resampled with, shape (n_cases,); see `resampling_unit`."""
-    return resampling_unit(cases, cluster).codes
-
-
 def clusters_of(group: IntArray, codes: IntArray) -> IntArray:
     """The cluster of each group of cases; clusters that share a group are one.
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from math import inf, isfinite
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.clusters import MOST_OF_ONE
+from mrb_lib.stats.options import join_reasons
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.registry import Registry
 
@@ -35,8 +37,6 @@ NO_RESAMPLES = "no resamples were asked for"
 ONE_CLUSTER = "fewer than two clusters of cases"
 DOMINATED = "one cluster holds more than three quarters of the cases (--cluster case_id ignores clusters)"
 ALIKE = "the cases do not differ"
-WHOLE = ("policy", "cluster", "correction", "family_scope")
-"""Columns that are the same in every row and follow from the analysis."""
 MOVED: Final = {
     "average": "accuracy, in the rows of dimension average",
     "letters": "significance, in the rows of part letters",
@@ -61,22 +61,14 @@ class Option:
     Attributes
     ----------
     help : what it means, in a line
-    least, below : the values allowed: at least the one, less than the other; None is no bound
+    least, below : the values allowed: at least the one, less than the other
     is_switch : whether only 0 and 1 are allowed
     """
 
     help: str
-    least: float | None = None
-    below: float | None = None
+    least: float = -inf
+    below: float = inf
     is_switch: bool = False
-
-
-class Meaning(NamedTuple):
-    """The content of a column in words, its unit (one of `UNITS`), and the source of the method."""
-
-    text: str
-    unit: str
-    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -106,12 +98,11 @@ class Column:
         """The column and the ends of its interval."""
         return (self.name, *self.ends)
 
-    def meanings(self) -> dict[str, Meaning]:
-        """What the column and its ends hold, by name."""
-        ends = dict(zip(self.ends, ("lower", "upper"), strict=False))
-        return {self.name: Meaning(self.meaning, self.unit, self.source)} | {
-            name: Meaning(f"{which} end of the 95% interval of {self.name}", self.unit) for name, which in ends.items()
-        }
+    def with_ends(self) -> tuple[Column, ...]:
+        """The column, and one for each end of its interval."""
+        meaning = f"{{}} end of the 95% interval of {self.name}"
+        ends = zip(self.ends, ("lower", "upper"), strict=False)
+        return (self, *(Column(name, meaning.format(which), self.unit) for name, which in ends))
 
 
 def estimated(
@@ -229,10 +220,10 @@ class Table:
         types = {name: _TYPES.get(c.unit, "float64") for c in self.declared for name in c.names[:1]}
         return rows.reindex(columns=list(self.columns)).astype(types | {"reason": "str"}).reset_index(drop=True)
 
-    def meaning(self, column: str) -> Meaning | None:
-        """What one of the columns holds; None for another."""
-        known = {name: text for each in (*self.declared, SHARED["reason"]) for name, text in each.meanings().items()}
-        return known.get(column)
+    def column(self, name: str) -> Column | None:
+        """One of the columns, or an end of an interval; None for another name."""
+        every = (each for declared in (*self.declared, SHARED["reason"]) for each in declared.with_ends())
+        return next((each for each in every if each.name == name), None)
 
     def says(self, frame: pd.DataFrame) -> str:
         """The sentence that the table begins with."""
@@ -258,14 +249,14 @@ class Table:
                 raise InputError(f"table {self.name}: has no option {name!r}; its options are {has}.")
         chosen = {name: values.get(name, self.default(name)) for name in self.options}
         for name, value in chosen.items():
-            least, below = self.options[name].least, self.options[name].below
+            option = self.options[name]
             if value is None:
                 continue
-            if self.options[name].is_switch and value not in (0, 1):
+            if option.is_switch and value not in (0, 1):
                 raise InputError(f"{name} {value:g}: must be 0 or 1.")
-            if (least is not None and value < least) or (below is not None and value >= below):
-                bounds = {"at least": least, "below": below}
-                stated = [f"{words} {bound:g}" for words, bound in bounds.items() if bound is not None]
+            if not option.least <= value < option.below:
+                bounds = {"at least": option.least, "below": option.below}
+                stated = [f"{words} {bound:g}" for words, bound in bounds.items() if isfinite(bound)]
                 raise InputError(f"{name} {value:g}: must be {' and '.join(stated)}.")
         return chosen
 
@@ -292,10 +283,6 @@ def reasons(rows: pd.DataFrame, columns: Sequence[Column], resamples: int) -> pd
 
     The column `lacks` of the rows says why a row has no intervals where it is not for want of clusters or resamples.
     """
-    said: list[list[str]] = [
-        [text] if isinstance(text, str) and text else [] for text in rows.get("reason", rows.index)
-    ]
-    without_cases = [texts[0] if texts else NO_CASES for texts in said]
     n, clusters, largest = (
         rows[name].to_numpy() if name in rows else np.full(len(rows), other)
         for name, other in (("n", 1), ("n_clusters", 2), ("largest", 0.0))
@@ -305,24 +292,20 @@ def reasons(rows: pd.DataFrame, columns: Sequence[Column], resamples: int) -> pd
     )
     if "lacks" in rows:
         why = np.where(rows["lacks"].notna(), rows["lacks"], why)
-    bare: list[list[str]] = [[] for _ in range(len(rows))]
+    said = [[text if isinstance(text, str) else "" for text in rows.get("reason", rows.index)]]
+    bare = [[""] * len(rows)]
     for column in columns:
-        if column.name not in rows or not (column.null or column.ends):
-            continue
-        missing = rows[column.name].isna().to_numpy()
-        own = rows["part"].isin(column.parts).to_numpy() if column.parts else np.ones(len(rows), dtype=bool)
-        for row in np.flatnonzero(missing & own) if column.null else ():
-            said[row].append(column.null)
-        if column.ends and column.ends[0] in rows:
-            for row in np.flatnonzero(~missing & own & rows[column.ends[0]].isna().to_numpy()):
-                bare[row].append(column.name)
-    for texts, names, lacks in zip(said, bare, why.tolist(), strict=True):
-        if names:
-            texts.append(f"no interval of {', '.join(names)}: {lacks}")
-    joined = [
-        alone if not count else "; ".join(dict.fromkeys(texts)) or None
-        for alone, texts, count in zip(without_cases, said, n, strict=True)
-    ]
+        if column.name in rows:
+            missing = rows[column.name].isna()
+            own = rows["part"].isin(column.parts) if column.parts else True
+            said.append(np.where(missing & own, column.null, "").tolist())
+            if column.ends and column.ends[0] in rows:
+                bare.append(np.where(~missing & own & rows[column.ends[0]].isna(), column.name, "").tolist())
+    joined, of_rows = [], (n, why.tolist(), zip(*said, strict=True), zip(*bare, strict=True))
+    for count, lacks, texts, names in zip(*of_rows, strict=True):
+        without = ", ".join(filter(None, names))
+        more = f"no interval of {without}: {lacks}" if without else ""
+        joined.append(join_reasons(*dict.fromkeys((*texts, more))) if count else texts[0] or NO_CASES)
     return pd.Series(joined, rows.index, dtype="str")
 
 

@@ -151,8 +151,8 @@ def step_part(analysis: Analysis) -> pd.DataFrame:
     """
     verdicts, cases = analysis.verdicts, analysis.cases.reset_index(drop=True)
     steps = cases.reindex(columns=["item", "step"]).dropna()
-    is_error = ~np.isin(verdicts.categories, analysis.acceptable or verdicts.categories[1:])
-    if steps.empty or verdicts.cells.empty or (analysis.level == "nominal" and not analysis.acceptable):
+    is_error = ~np.isin(verdicts.categories, analysis.meta.acceptable or verdicts.categories[1:])
+    if steps.empty or verdicts.cells.empty or (analysis.level == "nominal" and not analysis.meta.acceptable):
         return pd.DataFrame()
     on_step = cases.index.isin(steps.index)[:, None]
     label = verdicts.gold(np.where(on_step, analysis.labels, -1))

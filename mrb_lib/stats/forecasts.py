@@ -57,11 +57,6 @@ class Forecasts:
         of = values if counted is None else np.where(counted, values, 0.0)
         return Quantity(np.stack([self.total(of), self.total(counted)], axis=2))
 
-    @property
-    def is_high(self) -> BoolArray:
-        """Whether each confidence is .9 or more."""
-        return self.confidence >= HIGH_CONFIDENCE - 1e-12
-
     def cells(self) -> list[slice]:
         """Return where the forecasts of each cell are."""
         return [slice(a, b) for a, b in pairwise(np.searchsorted(self.cell, np.arange(self.shape[1] + 1)).tolist())]

@@ -11,9 +11,9 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, divide
+from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, average, divide
 from mrb_lib.stats.scoring import score
-from mrb_lib.stats.verdicts import JUDGE, Verdicts, agreeing_repeats, mean_over_orders, votes_of
+from mrb_lib.stats.verdicts import JUDGE, Verdicts, agreeing_repeats, votes_of
 from mrb_lib.tables.schema import CHOICES, ORDERS
 
 A = CHOICES.index("A")
@@ -90,11 +90,11 @@ def compare(
     differs = np.where(answered, before.choice != after.choice, np.nan)
     votes = [votes_of(each) for each in ((first,) if is_probe else (first, second))]
     repeated = np.stack([1 - agreeing_repeats(each) for each in votes])
-    noises = repeated.mean(axis=0) if is_prompt else mean_over_orders(repeated)
+    noises = repeated.mean(axis=0) if is_prompt else average(repeated)
     if noise is not None:
         noises = np.where(np.isnan(noises).all(axis=(0, 1)), noise, noises)
     by_order = _between_repeats(votes[0], votes[1], before, differs) if is_prompt else means_by_order(before, differs)
-    changed = mean_over_orders(by_order) if is_prompt else means(before, differs)
+    changed = average(by_order) if is_prompt else means(before, differs)
     target = np.full(len(differs), np.nan)
     if is_a is not None:
         sides = [np.where(v.choice == v.tie, 0.5, (v.choice == A) == is_a[v.case]) for v in (before, after)]
@@ -109,9 +109,9 @@ def compare(
         "changed": changed,
         "accuracy_change": change,
         "target_shift": means(before, target),
-        "changed_beyond_noise": mean_over_orders(by_order - noises),
+        "changed_beyond_noise": average(by_order - noises),
         "shared_flips": shared,
-        "noise": np.where(np.isfinite(changed), mean_over_orders(noises), np.nan),
+        "noise": np.where(np.isfinite(changed), average(noises), np.nan),
         "coverage": means(second, (second.choice >= 0).astype(float)),
         "accuracy": np.where(np.isfinite(change), plain, np.nan),
         "accuracy_probed": np.where(np.isfinite(change), probed, np.nan),

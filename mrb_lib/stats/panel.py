@@ -28,7 +28,7 @@ BATCH = "+batch"
 COST_COLUMNS = ("latency_s", "prompt_tokens", "completion_tokens")
 _DECIDED = dict.fromkeys(("judge", "case_id", "dimension", "order", "probe", "criteria"), "str")
 COUNTS = {name: f"n_{name}" for name in COST_COLUMNS}
-_NOTHING = {"choice": ABSENT, "p_a": np.nan, "is_bound": False, "scores": np.nan, "seen": ABSENT}
+_NOTHING = {"choice": ABSENT, "p_a": np.nan, "scores": np.nan, "seen": ABSENT}
 """The arrays of a panel, of which some may be None, and what stands in them where there is no verdict."""
 NO_COSTS = pd.DataFrame(
     columns=["judge", "dimension", "order", "repeat", "n_verdicts", *COUNTS.values(), *COST_COLUMNS]
@@ -55,7 +55,6 @@ class Panel:
         verdicts have no such columns.
     seen : int8, the shape of `choice`: the choices on the cases that the judge was trained on, which are `ABSENT` in
         `choice`; `ABSENT` on all other cases. None where no judge has seen any
-    is_bound : of the shape of `choice`, whether `p_a` is a bound, not the probability itself; None where none is
     categories : what a verdict may choose: A, B and tie, or the categories of a rating, from the lowest
     labels : the verdicts on dimensions of several labels, see `mrb_lib.stats.verdicts.label_rows`; None where none is
     scores : float64, the shape of `choice` and (2,): what the judge scored the responses A and B; NaN where it did not.
@@ -71,7 +70,6 @@ class Panel:
     p_a: FloatArray | None
     costs: pd.DataFrame
     seen: NDArray[np.int8] | None = None
-    is_bound: BoolArray | None = None
     categories: tuple[str, ...] = CHOICES
     labels: Panel | None = None
     scores: FloatArray | None = None
@@ -118,34 +116,25 @@ class Panel:
         training : `judge`, `case_id`, see `mrb_lib.verdicts.training.training_cases`; None where nobody knows
         case_ids : the ids of the panel's cases, in order
         """
-        trained = np.zeros((len(self.judges), 1, len(case_ids), 1, 1), dtype=bool)
-        if training is not None:
-            for i, judge in enumerate(self.judges):
-                trained[i, 0, :, 0, 0] = case_ids.isin(training.loc[training["judge"] == judge, "case_id"].dropna())
+        if training is None:
+            return self
+        of_judge = [training.loc[training["judge"] == judge, "case_id"].dropna() for judge in self.judges]
+        trained = np.array([case_ids.isin(each) for each in of_judge], dtype=bool).reshape(-1, 1, len(case_ids), 1, 1)
         labels = self.labels and self.labels.without_seen(training, case_ids)
         hidden = trained & self.present
         if not hidden.any():
             return self if labels is self.labels else replace(self, labels=labels)
         seen = np.where(hidden, self.choice, ABSENT if self.seen is None else self.seen)
-
-        def kept(values: NDArray[Any], nothing: float) -> NDArray[Any]:
-            return np.where(hidden if values.ndim == 5 else hidden[..., None], nothing, values)
-
-        return replace(self, **self._each(kept) | {"seen": seen, "labels": labels})
+        kept = self._each(
+            lambda values, nothing: np.where(hidden if values.ndim == 5 else hidden[..., None], nothing, values)
+        )
+        return replace(self, **kept | {"seen": seen, "labels": labels})
 
     def with_seen(self) -> Panel:
         """The panel with the choices on cases that judges were trained on put back; not their probabilities."""
         if self.seen is None:
             return self
         return replace(self, choice=np.where(self.seen == ABSENT, self.choice, self.seen), seen=None)
-
-    def names(self, cells: IntArray) -> dict[str, pd.Index]:
-        """The columns `judge` and `dimension` of some cells, judge * n_dimensions + dimension."""
-        judge, dimension = np.divmod(cells, max(1, len(self.dimensions)))
-        return {
-            "judge": pd.Index(self.judges, dtype="str").take(judge),
-            "dimension": pd.Index(self.dimensions, dtype="str").take(dimension),
-        }
 
     def _each(self, change: Callable[[NDArray[Any], float], NDArray[Any]]) -> dict[str, Any]:
         """The arrays of `_NOTHING`, each changed by a function of it and of its value for nothing; None stays None."""
@@ -289,8 +278,8 @@ def panels(
 def _encode(frame: pd.DataFrame, ids: pd.Index, dimensions: Sequence[str], categories: tuple[str, ...]) -> pd.DataFrame:
     """The rows on these dimensions: positions for dimension, case, order and choice, and what they cost."""
     known, named = pd.factorize(frame["dimension"])
-    positions = {name: i for i, name in enumerate(dimensions)}
-    dimension = np.array([*(positions.get(name, -1) for name in named), -1])[known]
+    positions = pd.Index(list(dimensions), dtype=object).get_indexer(pd.Index(list(named), dtype=object))
+    dimension = np.append(positions, -1)[known]
     choice = code(frame["choice"], categories, "choice")
     codes: dict[str, object] = {
         "probe": frame["probe"].array if "probe" in frame.columns else NO_PROBE,
@@ -300,7 +289,6 @@ def _encode(frame: pd.DataFrame, ids: pd.Index, dimensions: Sequence[str], categ
         "order": code(frame["order"], ORDERS, "order"),
         "repeat": frame["repeat"].to_numpy(np.int64) if "repeat" in frame.columns else 0,
         "choice": choice,
-        "is_bound": frame["p_a_bound"].notna().to_numpy() if "p_a_bound" in frame.columns else False,
     }
     for name in ("p_a", *SCORE_COLUMNS, *COST_COLUMNS):
         codes[name] = frame[name].to_numpy(np.float64, na_value=np.nan) if name in frame.columns else np.nan
@@ -330,9 +318,8 @@ def _of_judge(judge: str, rows: pd.DataFrame, ids: pd.Index, n_dimensions: int) 
     if twice.any():
         case = ids[rows["case"].iloc[int(twice.argmax())]]
         raise InputError(f"verdicts: judge {judge!r} has two verdicts of one kind on case {case}; remove one.")
-    stated: dict[str, NDArray[Any]] = {name: rows[name].to_numpy() for name in ("p_a", "is_bound")}
-    stated["scores"] = rows[list(SCORE_COLUMNS)].to_numpy()
-    arrays = {name: own for name, own in stated.items() if (own.any() if own.dtype == bool else np.isfinite(own).any())}
+    stated = {"p_a": rows["p_a"].to_numpy(), "scores": rows[list(SCORE_COLUMNS)].to_numpy()}
+    arrays: dict[str, NDArray[Any]] = {name: own for name, own in stated.items() if np.isfinite(own).any()}
     arrays["choice"] = rows["choice"].to_numpy(np.int8)
     for name, values in arrays.items():
         arrays[name] = np.full((*shape, *values.shape[1:]), _NOTHING[name], dtype=values.dtype)

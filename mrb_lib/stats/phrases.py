@@ -45,14 +45,7 @@ def main_rows_first(frame: pd.DataFrame) -> pd.DataFrame:
 
 def percent(row: pd.Series, value: str, low: str = "", high: str = "") -> str:
     """A share with its interval, as "75% [71, 79]"; "not known" where it is null."""
-    ends = [row[low or f"{value}_low"], row[high or f"{value}_high"]]
-    if pd.isna(row[value]):
-        return UNKNOWN
-    if any(pd.isna(end) for end in ends):
-        return f"{100 * row[value]:.0f}%"
-    least, most = (100 * float(end) for end in ends)
-    digits = _digits(least, most)
-    return f"{100 * row[value]:.{digits}f}% [{least:.{digits}f}, {most:.{digits}f}]"
+    return _estimate(row, value, low or f"{value}_low", high or f"{value}_high", "", "%")
 
 
 def _digits(low: float, high: float, digits: int = 0) -> int:
@@ -62,22 +55,26 @@ def _digits(low: float, high: float, digits: int = 0) -> int:
 
 def number(row: pd.Series, value: str) -> str:
     """A number with its interval, as ".52 [.49, .55]"; "not known" where it is null."""
-    if pd.isna(row[value]):
-        return UNKNOWN
-    low, high = row[f"{value}_low"], row[f"{value}_high"]
-    return f"{row[value]:.2f}" + ("" if pd.isna(low) or pd.isna(high) else f" [{low:.2f}, {high:.2f}]")
+    return _estimate(row, value, f"{value}_low", f"{value}_high", "", "", scale=1, digits=2)
 
 
 def points(row: pd.Series, value: str) -> str:
     """A difference with its interval, as "+3 points [-1, +6]"; "not known" where it is null."""
+    of = f"{value}_" if f"{value}_low" in row else ""
+    return _estimate(row, value, f"{of}low", f"{of}high", "+", " points")
+
+
+def _estimate(
+    row: pd.Series, value: str, low: str, high: str, sign: str, unit: str, *, scale: float = 100, digits: int = 0
+) -> str:
+    """A value with its interval, where it has one."""
     if pd.isna(row[value]):
         return UNKNOWN
-    of = f"{value}_" if f"{value}_low" in row else ""
-    low, high = 100 * row[f"{of}low"], 100 * row[f"{of}high"]
-    digits = _digits(low, high)
-    return f"{100 * row[value]:+.{digits}f} points" + (
-        "" if pd.isna(low) else f" [{low:+.{digits}f}, {high:+.{digits}f}]"
-    )
+    shown, least, most = (scale * float(row[name]) for name in (value, low, high))
+    if np.isnan([least, most]).any():
+        return f"{shown:{sign}.{digits}f}{unit}"
+    digits = _digits(least, most, digits)
+    return f"{shown:{sign}.{digits}f}{unit} [{least:{sign}.{digits}f}, {most:{sign}.{digits}f}]"
 
 
 def interval(low: float, high: float, *, scale: float = 100, digits: int = 0, name: str = "95% interval") -> str:

@@ -12,7 +12,7 @@ import pandas as pd
 from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, Quantity, divide, mean, ratio
 from mrb_lib.stats.options import check_policy
 from mrb_lib.stats.panel import as_panel
-from mrb_lib.stats.verdicts import REFERENCE, Verdicts, labels_of, share
+from mrb_lib.stats.verdicts import REFERENCE, Verdicts, labels_of
 from mrb_lib.tables.schema import CHOICES
 
 BINARY: Final = ("official", "strict", "net")
@@ -84,8 +84,8 @@ def score(verdicts: Verdicts, labels: IntArray, policy: str) -> Scores:
     elif policy in BINARY:
         value = (total == rows).astype(np.float64)
     else:
-        value = share(total, answers if policy == "answered" else rows)
-    return Scores(np.where(applies, value, np.nan), np.where(applies, share(answers, rows), np.nan))
+        value = divide(total, answers if policy == "answered" else rows)
+    return Scores(np.where(applies, value, np.nan), np.where(applies, divide(answers, rows), np.nan))
 
 
 def with_references(
@@ -184,13 +184,11 @@ class Ranking:
     ----------
     rank : shape (cells,), 1 the best; equals share the better place. NaN for baselines, and for judges not ranked
     measure : shape (cells,), what is ranked by, on the common cases
-    n_common : shape (cells,), the common cases of the cell's dimension
     is_partial : shape (cells,), whether a judge is not ranked because it is scored on too few of the cases
     """
 
     rank: FloatArray
     measure: FloatArray
-    n_common: IntArray
     is_partial: BoolArray
 
 
@@ -220,8 +218,7 @@ def on_common_cases(verdicts: Verdicts, accuracy: Quantity, decisive: Quantity |
     decisive : see `balanced_mean`; None of ratings, which are ranked by accuracy alone
     """
     m = len(verdicts.cells)
-    rank, measure, common = np.full(m, np.nan), np.full(m, np.nan), np.zeros(m, dtype=np.int64)
-    partial = np.zeros(m, dtype=bool)
+    rank, measure, partial = np.full(m, np.nan), np.full(m, np.nan), np.zeros(m, dtype=bool)
     competes = (verdicts.cells["kind"] != REFERENCE).to_numpy()
     for dimension in np.unique(verdicts.dimension):
         own = np.flatnonzero(competes & (verdicts.dimension == dimension))
@@ -230,7 +227,6 @@ def on_common_cases(verdicts: Verdicts, accuracy: Quantity, decisive: Quantity |
         full = (n > 0) & (n >= FEWEST_OF_ALL * has.any(axis=1).sum())
         partial[own] = ~full & (n > 0)
         together = has[:, full].all(axis=1)
-        common[own] = together.sum()
         ranked = own[full]
         then, value = (
             np.asarray(each.statistic(each.adds[together][:, ranked].sum(axis=0)))
@@ -238,7 +234,7 @@ def on_common_cases(verdicts: Verdicts, accuracy: Quantity, decisive: Quantity |
         )
         measure[ranked] = value
         rank[ranked] = places(value, then)
-    return Ranking(rank, measure, common, partial)
+    return Ranking(rank, measure, partial)
 
 
 def correctness(

@@ -12,12 +12,12 @@ import pandas as pd
 from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.options import code
 from mrb_lib.stats.panel import ABSENT, Panel
+from mrb_lib.stats.panel import TIE as TIE
 from mrb_lib.tables.schema import CHOICES, ORDERS, split_labels
 
-TIE = CHOICES.index("tie")
 JUDGE, REFERENCE = "judge", "reference"
 ANSWERS = ("no", "yes")
-_PER_VERDICT = ("case", "cell", "order", "repeat", "choice", "p_a", "is_bound", "points")
+_PER_VERDICT = ("case", "cell", "order", "repeat", "choice", "p_a", "points")
 
 
 def labels_of(
@@ -41,9 +41,8 @@ class Verdicts:
     dimension : shape (cells,), the dimension of each cell among `dimensions`
     categories : what a verdict may choose: A, B and tie, or the categories of a rating from the lowest
     seen : shape (cases, cells), whether verdicts are left out because the judge was trained on the case
-    case, cell, order, repeat, choice, p_a, is_bound : shape (v,), one entry per verdict. The choice is a position in
-        `categories`, -1 where a verdict has none; `order` is 0 for AB and 1 for BA; `p_a` is NaN where unknown and
-        `is_bound` where it is only a bound
+    case, cell, order, repeat, choice, p_a : shape (v,), one entry per verdict. The choice is a position in
+        `categories`, -1 where a verdict has none; `order` is 0 for AB and 1 for BA; `p_a` is NaN where unknown
     points : shape (v, 2), the scores of A and B; NaN where the judge gives none
     """
 
@@ -59,7 +58,6 @@ class Verdicts:
     repeat: IntArray
     choice: IntArray
     p_a: FloatArray
-    is_bound: BoolArray
     points: FloatArray
 
     @classmethod
@@ -87,7 +85,6 @@ class Verdicts:
             repeat=np.array(panel.repeats, dtype=np.int64)[repeat],
             choice=panel.choice[place].astype(np.int64),
             p_a=np.full(len(case), np.nan) if panel.p_a is None else panel.p_a[place],
-            is_bound=np.zeros(len(case), dtype=bool) if panel.is_bound is None else panel.is_bound[place],
             points=np.full((len(case), 2), np.nan) if panel.scores is None else panel.scores[place],
         )
 
@@ -151,7 +148,6 @@ class Verdicts:
                 repeat=np.zeros(len(case), dtype=np.int64),
                 choice=pick[case, dimension],
                 p_a=np.full(len(case), np.nan),
-                is_bound=np.zeros(len(case), dtype=bool),
                 points=np.full((len(case), 2), np.nan),
             )
             parts += [replace(alike, order=np.full(len(case), order)) for order in range(len(ORDERS))]
@@ -164,11 +160,6 @@ class Verdicts:
             seen=np.hstack([self.seen, np.zeros((self.n_cases, more), dtype=bool)]),
             **rows,
         )
-
-
-def share(part: FloatArray, whole: FloatArray) -> FloatArray:
-    """Return one count over another by case and cell; NaN where there is nothing to count."""
-    return divide(part, whole)
 
 
 def votes_of(verdicts: Verdicts) -> FloatArray:
@@ -187,11 +178,6 @@ def agreeing_repeats(votes: FloatArray) -> FloatArray:
     """
     n = votes.sum(axis=1)
     return divide((votes * (votes - 1)).sum(axis=1), n * (n - 1))
-
-
-def mean_over_orders(by_order: FloatArray) -> FloatArray:
-    """Return the mean over the orders in which something is defined, from shape (orders, ...) to (...)."""
-    return divide(np.nan_to_num(by_order).sum(axis=0), np.isfinite(by_order).sum(axis=0))
 
 
 def names_of(labels: Mapping[str, Sequence[str]]) -> list[str]:

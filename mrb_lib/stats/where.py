@@ -25,7 +25,6 @@ OVERALL, TAG, MIXED = "overall", "tag", "mixed"
 OUTCOMES: Final = ("right", "half right", "wrong", "not scored", "no gold label", "not judged", "trained on")
 RIGHT, HALF, WRONG, UNSCORED, NO_LABEL, NOT_JUDGED, SEEN = OUTCOMES
 MIXED_CODE: Final = int(np.iinfo(np.int8).max)
-_BY_CONDITION: Final = (SEEN, NOT_JUDGED, NO_LABEL, RIGHT, HALF, WRONG)
 CELL: Final = ["judge", "dimension", "case_id"]
 _NO_STORE = "there is no store of reviews; `mrb review BENCH` makes one there, and MRB_STORE names another"
 _BESIDE = ("gold", "outcome['a judge']", "says['a judge']", "reviewers", "reviewed_by['a name']", TAG)
@@ -55,15 +54,9 @@ def outcome_codes(panel: Panel, labels: IntArray, policy: str) -> tuple[NDArray[
     for i, judge in enumerate(panel.judges):
         own = Verdicts.of(panel.of_judges([judge]))
         worth[i, own.dimension] = np.round(score(own, labels.T, policy).score.T, 12)
-    conditions = [
-        panel.saw(),
-        ~panel.judged(),
-        np.broadcast_to(labels < 0, panel.shape),
-        worth > 0.5,
-        worth == 0.5,
-        worth < 0.5,
-    ]
-    outcome = np.select(conditions, [OUTCOMES.index(name) for name in _BY_CONDITION], OUTCOMES.index(UNSCORED))
+    is_so = {SEEN: panel.saw(), NOT_JUDGED: ~panel.judged(), NO_LABEL: np.broadcast_to(labels < 0, panel.shape)}
+    is_so |= {RIGHT: worth > 0.5, HALF: worth == 0.5, WRONG: worth < 0.5}
+    outcome = np.select(list(is_so.values()), [OUTCOMES.index(name) for name in is_so], OUTCOMES.index(UNSCORED))
     every = panel.with_seen()
     counts = np.stack([(every.choice == code).sum(axis=4).sum(axis=3) for code in range(len(panel.categories))])
     most = counts.max(axis=0)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.analyze import TABLES
-from mrb_lib.stats.columns import UNITS, Column, Meaning, estimated
+from mrb_lib.stats.columns import UNITS, Column, estimated
 from mrb_lib.stats.phrases import human_level, interval, percent, points
 
 NAN = float("nan")
@@ -24,10 +24,10 @@ def rows(*each: dict[str, Any], **common: Any) -> pd.DataFrame:
 def test_every_column_has_a_line_with_its_unit(table: str) -> None:
     spec = TABLES[table]
     columns = spec.columns
-    lines = {name: spec.meaning(name) for name in columns}
+    lines = {name: spec.column(name) for name in columns}
     assert [name for name, line in lines.items() if line is None] == [], "say in reading.py what they mean"
     assert [name for name, line in lines.items() if line and line.unit not in UNITS] == []
-    long = {name: line for name, line in lines.items() if line and len(f"{name}  {line.text} ({line.source})") > 160}
+    long = {name: line for name, line in lines.items() if line and len(f"{name}  {line.meaning} ({line.source})") > 160}
     assert long == {}
     assert set(spec.headline) - set(columns) == set()
 
@@ -42,16 +42,16 @@ def test_every_column_has_a_line_with_its_unit(table: str) -> None:
     ],
 )  # fmt: skip
 def test_a_method_names_its_source_with_the_year(table: str, column: str) -> None:
-    line = TABLES[table].meaning(column)
+    line = TABLES[table].column(column)
     assert line is not None
     assert re.search(r"\b(19|20)\d\d\b", line.source)
 
 
 def test_the_ends_of_an_interval_say_whose_they_are() -> None:
     rate = estimated("rate", "share of ties")
-    assert rate.meanings()["rate_low"] == Meaning("lower end of the 95% interval of rate", "share 0-1")
+    assert rate.with_ends()[1] == Column("rate_low", "lower end of the 95% interval of rate", "share 0-1")
     named = Column("rate", "share of ties", ends=("low", "high"))
-    assert named.meanings()["high"] == Meaning("upper end of the 95% interval of rate", "number")
+    assert named.with_ends()[2] == Column("high", "upper end of the 95% interval of rate", "number")
 
 
 @pytest.mark.parametrize("table", TABLES)

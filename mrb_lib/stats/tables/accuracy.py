@@ -39,7 +39,7 @@ from mrb_lib.stats.scoring import (
     with_references,
 )
 from mrb_lib.stats.verdicts import JUDGE as IS_JUDGE
-from mrb_lib.stats.verdicts import REFERENCE, Verdicts, share
+from mrb_lib.stats.verdicts import REFERENCE, Verdicts
 
 MACRO: Final = ("exact_accuracy", "precision_macro", "recall_macro", "f1_macro")
 AVERAGE = "average"
@@ -118,11 +118,11 @@ def accuracy(analysis: Analysis, *, references: float = 1) -> pd.DataFrame:
     dimension `average` is the unweighted mean over the dimensions, for judges with verdicts on all of them.
     """
     labels, policy = analysis.labels, analysis.policy
-    verdicts = with_references(analysis.verdicts, labels, analysis.cases, analysis.offered, policy)
+    verdicts = with_references(analysis.verdicts, labels, analysis.cases, analysis.meta.choices, policy)
     scores = score(verdicts, labels, policy)
     worth, sides = decisive_worth(verdicts, labels, policy)
     read = read_by(verdicts, policy)
-    decided = share(read.total((read.choice >= 0) & (read.choice != verdicts.tie)), read.total())
+    decided = divide(read.total((read.choice >= 0) & (read.choice != verdicts.tie)), read.total())
     means: dict[str, tuple[Quantity, Rule | None]] = {
         "accuracy": (mean(scores.score), intervals.share),
         "coverage": (mean(scores.answered), None),
@@ -181,12 +181,12 @@ def _of_constant(verdicts: Verdicts, scores: FloatArray) -> FloatArray:
 
 def _tie_shares(analysis: Analysis, read: Verdicts) -> dict[str, Measure]:
     """The shares of ties among a judge's choices and among the annotations, on the cases that have both."""
-    own = share(read.total(read.choice == read.tie), read.total(read.choice >= 0))
+    own = divide(read.total(read.choice == read.tie), read.total(read.choice >= 0))
     labels = analysis.annotations.dropna(subset="choice")
     ties = labels.assign(tie=labels["choice"].eq("tie")).pivot_table("tie", "case_id", "dimension")
     theirs = ties.reindex(index=analysis.cases["case_id"], columns=analysis.names).to_numpy(np.float64)
     shares = {"tie_share": own, "annotator_tie_share": theirs[:, read.dimension]}
-    both = np.isfinite(list(shares.values())).all(axis=0) & ("tie" in analysis.offered)
+    both = np.isfinite(list(shares.values())).all(axis=0) & ("tie" in analysis.meta.choices)
     return {name: Measure(mean(np.where(both, each, np.nan))) for name, each in shares.items()}
 
 

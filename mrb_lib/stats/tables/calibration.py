@@ -14,7 +14,15 @@ from mrb_lib.stats.calibration_error import debiased, expected_error, log_odds, 
 from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, corrected, t_test
 from mrb_lib.stats.estimation import FloatArray, IntArray, Quantity, by_influence, estimate
-from mrb_lib.stats.forecasts import Forecasts, folds, forecasts, of_probabilities, reliability, risk_coverage
+from mrb_lib.stats.forecasts import (
+    HIGH_CONFIDENCE,
+    Forecasts,
+    folds,
+    forecasts,
+    of_probabilities,
+    reliability,
+    risk_coverage,
+)
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
 from mrb_lib.stats.verdicts import Verdicts
@@ -111,7 +119,7 @@ def calibration(analysis: Analysis) -> pd.DataFrame:
 
 def _summary(analysis: Analysis, own: Verdicts, outcome: FloatArray, f: Forecasts) -> pd.DataFrame:
     """Return one row per judge, dimension and group of cases."""
-    v, parts, p = analysis.verdicts, analysis.parts, own.p_a
+    v, p, is_high = analysis.verdicts, own.p_a, f.confidence >= HIGH_CONFIDENCE - 1e-12
     is_rating = v.tie < 0
     least = -1.0 if is_rating else -0.5
     stated = np.where(outcome == 1, p, 1 - p)
@@ -128,21 +136,18 @@ def _summary(analysis: Analysis, own: Verdicts, outcome: FloatArray, f: Forecast
         "brier": Measure(f.mean((p - outcome) ** 2), intervals.on_log_odds),
         "log_loss": Measure(f.mean(np.where(np.isinf(loss), 0.0, loss)), intervals.on_log),
         "auroc": Measure(lambda cases: _area(f, p, outcome, cases, analysis.sampling.codes), intervals.on_log_odds),
-        "wrong_at_high_confidence": Measure(f.mean(1 - f.correct, f.is_high), intervals.proportion),
+        "wrong_at_high_confidence": Measure(f.mean(1 - f.correct, is_high), intervals.proportion),
         "temperature": Measure(lambda cases: temperature(f, np.nan_to_num(towards), cases), intervals.on_log),
         "ece_temperature": Measure(expected_error(better), true_error),
         "brier_temperature": Measure(better.mean((after - outcome)[usable] ** 2), intervals.on_log_odds),
     }
-    rows, made = grid(analysis, v.cells[["judge", "dimension"]], measures, v.seen)
-    rows = rows.rename(columns={"n": "n_cases"})
-    counts = {"n": f.total(), "n_excluded": v.total() - f.total()}
-    counts |= {"n_high_confidence": f.total(f.is_high), "infinite": f.total(np.isinf(loss))}
-    for name, each in counts.items():
-        rows[name] = np.concatenate([each[part.cases].sum(axis=0) for part in parts])
+    counts = {"n": f.total(), "n_cases": f.total() > 0, "n_excluded": v.total() - f.total()}
+    counts |= {"n_high_confidence": f.total(is_high), "infinite": f.total(np.isinf(loss))}
+    rows, made = grid(analysis, v.cells[["judge", "dimension"]], measures, v.seen, counts)
     for name, unknown in (("log_loss", rows["infinite"] > 0), ("temperature", np.isinf(rows["temperature_high"]))):
         rows.loc[unknown, [name, f"{name}_low", f"{name}_high"]] = np.nan
     rows["ece_debiased"] = np.concatenate([debiased(e) for e in made["ece"]])
-    silent = np.tile(~(v.total(np.isfinite(v.p_a)).sum(axis=0) > 0), len(parts))
+    silent = np.tile(~(v.total(np.isfinite(v.p_a)).sum(axis=0) > 0), len(analysis.parts))
     rows["reason"] = np.select([silent, rows["n"] == 0], [NO_PROBABILITIES, NO_FORECAST], "")
     rows["p_value"] = np.concatenate([t_test(e) for e in made["overconfidence"]])
     tested = corrected(rows.assign(difference=rows["overconfidence"], part=SUMMARY), analysis)

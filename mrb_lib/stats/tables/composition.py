@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.analysis import Analysis
@@ -59,23 +58,14 @@ def composition(analysis: Analysis) -> pd.DataFrame:
 
 def lengths(cases: pd.DataFrame) -> pd.DataFrame:
     """Count the words of the responses: `case_id`, `side` (A or B), `words`; two rows per case."""
-    frames = [
-        pd.DataFrame(
-            {
-                "case_id": cases["case_id"].to_numpy(),
-                "side": side,
-                "words": np.array([len(text.split()) for text in cases[column].astype("str")], dtype=np.int64),
-            }
-        )
-        for side, column in (("A", "response_a"), ("B", "response_b"))
-    ]
-    return pd.concat(frames, ignore_index=True).astype({"case_id": "str", "side": "str"})
+    sides = cases.rename(columns={"response_a": "A", "response_b": "B"}).melt("case_id", ["A", "B"], "side", "words")
+    sides["words"] = [len(text.split()) for text in sides["words"].astype("str")]
+    return sides.astype({"case_id": "str", "side": "str", "words": "int64"})
 
 
 def sources(cases: pd.DataFrame) -> pd.DataFrame:
     """Count the cases of each source data set: `dataset` (null where not stated), `n_cases`, `share`; most first."""
-    names = cases.reindex(columns=["dataset"])["dataset"].astype("str")
-    counts = names.value_counts(dropna=False).rename("n_cases").rename_axis("dataset").reset_index()
+    counts = cases.reindex(columns=["dataset"]).astype("str").value_counts(dropna=False).reset_index(name="n_cases")
     counts = counts.sort_values(["n_cases", "dataset"], ascending=[False, True], ignore_index=True)
     return counts.assign(share=counts["n_cases"] / max(1, len(cases)))
 
@@ -85,13 +75,10 @@ def counts_by(cases: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
 
     Most cases come first, and cases whose value is not stated (null) last. A column that states nothing has no rows.
     """
-    frames = [pd.DataFrame({"column": [], "value": [], "n_cases": []}).astype({"column": "str", "n_cases": "int64"})]
-    for name in columns:
-        values = cases.reindex(columns=[name])[name].astype("str")
-        if values.notna().any():
-            counts = values.value_counts(dropna=False).rename("n_cases").rename_axis("value").reset_index()
-            counts = counts.assign(column=name, unstated=counts["value"].isna())
-            counts = counts.sort_values(["unstated", "n_cases", "value"], ascending=[True, False, True])
-            frames.append(counts[["column", "value", "n_cases"]])
-    made = pd.concat(frames, ignore_index=True).astype({"value": "str"})
-    return made.assign(share=made["n_cases"] / max(1, len(cases)))
+    values = cases.reindex(columns=list(columns)).astype("str").dropna(axis="columns", how="all")
+    counts = values.melt(var_name="column").value_counts(dropna=False).reset_index(name="n_cases")
+    place, unstated = counts["column"].map(list(columns).index), counts["value"].isna()
+    counts = counts.assign(place=place, unstated=unstated, share=counts["n_cases"] / max(1, len(cases)))
+    order = {"place": True, "unstated": True, "n_cases": False, "value": True}
+    counts = counts.sort_values(list(order), ascending=list(order.values()), ignore_index=True)
+    return counts[["column", "value", "n_cases", "share"]].astype({"value": "str"})

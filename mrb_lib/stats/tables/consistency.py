@@ -12,10 +12,10 @@ from mrb_lib.stats import intervals, tournaments
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, corrected, paired_tests
-from mrb_lib.stats.estimation import FloatArray, IntArray, Quantity, divide, mean
+from mrb_lib.stats.estimation import FloatArray, IntArray, Quantity, average, divide, mean
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent
-from mrb_lib.stats.verdicts import TIE, agreeing_repeats, mean_over_orders, votes_of
+from mrb_lib.stats.verdicts import TIE, agreeing_repeats, votes_of
 from mrb_lib.tables.schema import CHOICES, ORDERS
 
 A, B = CHOICES.index("A"), CHOICES.index("B")
@@ -121,7 +121,7 @@ def _of_ratings(analysis: Analysis) -> dict[str, Measure]:
     """The agreement of repeats, and the share of the cases rated twice that have two answers."""
     v = analysis.verdicts
     twice = np.any([v.total(v.order == order) > 1 for order in range(len(ORDERS))], axis=0)
-    again = mean_over_orders(agreeing_repeats(votes_of(v)))
+    again = average(agreeing_repeats(votes_of(v)))
     coverage = mean(np.where(twice, np.isfinite(again), np.nan))
     return {"repeat_agreement": Measure(mean(again), intervals.proportion), "coverage": Measure(coverage)}
 
@@ -147,7 +147,7 @@ def _between_orders(analysis: Analysis) -> tuple[dict[str, Measure], FloatArray]
     first, second = votes[0, A] + votes[1, B], votes[0, B] + votes[1, A]
     first_less_second = np.stack([first - second, first + second], axis=2)
     again = agreeing_repeats(votes)
-    repeated = mean_over_orders(again)
+    repeated = average(again)
     split = np.where(np.isfinite(again).all(axis=0), repeated, np.nan)
     across = divide((votes[0] * votes[1]).sum(axis=0), n[0] * n[1])
     same = by_case(equal)

@@ -78,7 +78,7 @@ def criteria(analysis: Analysis) -> pd.DataFrame:
     verdict, case, weight, a, b = (made[name].to_numpy() for name in ("verdict", "case", "weight", "a", "b"))
     decided, pull, kept = np.isfinite(a - b), np.nan_to_num(weight * (a - b)), v.choice[verdict]
     made = made.assign(open=~decided, pull=pull, span=_EQUAL * np.abs(weight))
-    sums, equal = ["open", "pull", "span"], v.tie if "tie" in analysis.offered else -1
+    sums, equal = ["open", "pull", "span"], v.tie if "tie" in analysis.meta.choices else -1
     total, own = (made.groupby(keys)[sums].transform("sum") for keys in ("verdict", ["row", "verdict"]))
     left, span = total["pull"] - own["pull"], total["span"]
     made["without"] = np.select([total["open"] > own["open"], left > span, left < -span], [kept, 0, 1], equal)

@@ -15,14 +15,14 @@ from mrb_lib.stats import intervals, recipes
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import TESTED, Column, Option, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, Contrast, contrasts, corrected, pairs_of_cells
-from mrb_lib.stats.estimation import BoolArray, FloatArray, mean
+from mrb_lib.stats.estimation import BoolArray, FloatArray, divide, mean
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent, points
 from mrb_lib.stats.response_traits import length_difference
 from mrb_lib.stats.scoring import read_by
 from mrb_lib.stats.subfields import subfield_values
 from mrb_lib.stats.tables.groups import contrast as crossed_contrast
-from mrb_lib.stats.verdicts import TIE, share
+from mrb_lib.stats.verdicts import TIE
 from mrb_lib.tables.schema import CHOICES
 
 A, B = CHOICES.index("A"), CHOICES.index("B")
@@ -206,10 +206,10 @@ def case_quantities(analysis: Analysis) -> dict[str, FloatArray]:
     out = {str(name): each.to_numpy().reshape(score.shape) for name, each in means.reindex(every).items()}
     gold = verdicts.gold(analysis.labels)
     squares = (verdicts.p_a - np.select([gold == A, gold == B], [1.0, 0.0], np.nan)) ** 2
-    brier = share(verdicts.total(np.nan_to_num(squares)), verdicts.total(np.isfinite(squares)))
+    brier = divide(verdicts.total(np.nan_to_num(squares)), verdicts.total(np.isfinite(squares)))
     difference = length_difference(analysis.cases)[:, None]
     read = read_by(verdicts, analysis.policy)
-    for_a = share(read.total(read.choice == A) + 0.5 * read.total(read.choice == TIE), read.total(read.choice >= 0))
+    for_a = divide(read.total(read.choice == A) + 0.5 * read.total(read.choice == TIE), read.total(read.choice >= 0))
     longer = np.select([difference > 0, difference < 0], [for_a, 1 - for_a], np.nan)
     return {ACCURACY: score, **out, "brier": brier, "longer_rate": longer}
 
@@ -293,7 +293,7 @@ def _trained_rows(analysis: Analysis, records: pd.DataFrame) -> list[pd.DataFram
 
 def _benchmark_rows(analysis: Analysis, records: pd.DataFrame) -> list[pd.DataFrame]:
     """Return the rows of part "benchmark": the accuracy here of each trained judge, wherever it was trained."""
-    cells, here = analysis.verdicts.cells, analysis.benchmark_name
+    cells, here = analysis.verdicts.cells, analysis.meta.name
     known = records[records["judge"].isin(cells["judge"])].set_index("judge")["benchmark"]
     if known.empty or not here:
         return []

@@ -205,11 +205,11 @@ def _of_dimension(analysis: Analysis, dimension: str) -> pd.DataFrame:
     categories = verdicts.categories
     places = np.arange(1.0, len(categories) + 1)
     numbers = np.array(category_numbers(categories)) if analysis.level == "interval" else places
-    good = np.isin(categories, analysis.acceptable)
+    good = np.isin(categories, analysis.meta.acceptable)
     votes = voting(analysis.annotations)
     votes = votes[votes["dimension"] == dimension].dropna(subset="choice")
     own_number = pd.Series(numbers, list(categories)).reindex(votes["choice"]).to_numpy()
-    votes = votes.assign(number=own_number, bad=~votes["choice"].isin(analysis.acceptable))
+    votes = votes.assign(number=own_number, bad=~votes["choice"].isin(analysis.meta.acceptable))
     people = votes.groupby("case_id")[["number", "bad"]].mean().reindex(analysis.cases["case_id"])
     means, bad_votes = people.to_numpy(np.float64).T[..., None]
     labelled, by_mean = (times > 0) & (label >= 0), (times > 0) & np.isfinite(means)

@@ -176,7 +176,7 @@ def test_a_judge_that_knows_the_true_worth_loses_to_the_best_by_noisy_labels() -
     row = best_of_n(bench.scored(bench.worth), bench.gold, bench.cases).set_index("best_of").loc[4]
     assert row["regret"] > 0.1
     spec = TABLES["best_of_n"]
-    assert "a perfect judge loses something" in spec.meaning("regret").text
+    assert "a perfect judge loses something" in spec.column("regret").meaning
 
 
 def test_an_unanswered_pair_is_a_tie_and_lowers_coverage() -> None:

@@ -172,7 +172,7 @@ def test_no_estimate_is_shown_that_its_row_warns_of(people: dict[str, str]) -> N
     assert "corrected" not in set(table["part"])
     assert not table["reason"].str.contains("do not use", na=False).any()
     spec = TABLES["gold_rules"]
-    assert all("95%" not in spec.meaning(name).text for name in ("bound_low", "bound_high"))
+    assert all("95%" not in spec.column(name).meaning for name in ("bound_low", "bound_high"))
 
 
 def test_one_vote_is_not_unanimous_and_is_told() -> None:
