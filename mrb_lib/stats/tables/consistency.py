@@ -162,7 +162,7 @@ def _between_orders(analysis: Analysis) -> dict[str, Measure]:
         return mean(tournaments.by_question(1 - same[cases], question[cases]))
 
     found = tournaments.tournaments(analysis.cases, question)
-    most = np.max([(1.0, 1.0), *(tournaments.most_violations(each.responses) for each in found)], axis=0)
+    most = np.max([(1.0, 1.0), *map(tournaments.most_violations, found["responses"].unique())], axis=0)
     measures = {
         "consistency": Measure(mean(same), intervals.proportion),
         "coverage": Measure(mean(np.where(presented, np.isfinite(same), np.nan))),
@@ -194,11 +194,12 @@ def _rescaled(rule: Callable[[Estimate], Interval], scale: float, shift: float =
     return interval
 
 
-def _within(values: FloatArray, found: list[tournaments.Tournament]) -> Callable[[IntArray], Quantity]:
+def _within(values: FloatArray, found: pd.DataFrame) -> Callable[[IntArray], Quantity]:
     """The mean over the tournaments all of whose cases are in a group."""
 
     def of(cases: IntArray) -> Quantity:
-        kept = [each.cases[0] for each in found if np.isin(each.cases, cases).all()]
-        return mean(np.where(np.isin(cases, kept)[:, None], values[cases], np.nan))
+        partial = found.loc[~found["case"].isin(cases), "first"]
+        whole = found.loc[~found["first"].isin(partial), "first"]
+        return mean(np.where(np.isin(cases, whole)[:, None], values[cases], np.nan))
 
     return of
