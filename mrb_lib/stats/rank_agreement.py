@@ -88,8 +88,8 @@ class RankAgreement(NamedTuple):
 
 
 def ranks(strength: FloatArray) -> FloatArray:
-    """Return competition ranks, 1 for the strongest, of strengths of shape (r,); NaN where there is no strength."""
-    return rankdata(-strength.round(_DIGITS), method="min", nan_policy="omit")
+    """Return competition ranks, 1 for the strongest, of strengths of shape (..., r); NaN where there is no strength."""
+    return rankdata(-strength.round(_DIGITS), method="min", nan_policy="omit", axis=-1)
 
 
 def rank_interval(strengths: Strengths) -> tuple[IntArray, IntArray]:

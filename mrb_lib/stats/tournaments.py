@@ -220,21 +220,6 @@ def subsets(k: int, n: int, seed: int) -> IntArray:
     return np.random.default_rng([seed, k, n]).random((MOST_SUBSETS, k)).argsort(axis=1)[:, :n]
 
 
-class Tournament(NamedTuple):
-    """A question with three to `MOST_RESPONSES` responses, every two of which are a case.
-
-    Attributes
-    ----------
-    responses : how many there are
-    cases : shape (pairs,), the case of each two responses, in the order of `itertools.combinations`
-    turned : shape (pairs,), whether the case shows the second of the two as A
-    """
-
-    responses: int
-    cases: IntArray
-    turned: BoolArray
-
-
 def questions(cases: pd.DataFrame) -> IntArray:
     """Return the question of each case, shape (cases,): cases with the same text and images ask the same."""
     if "question" not in cases:
@@ -243,31 +228,40 @@ def questions(cases: pd.DataFrame) -> IntArray:
     return pd.MultiIndex.from_arrays(keys).factorize()[0].astype(np.int64)
 
 
-def tournaments(cases: pd.DataFrame, question: IntArray) -> list[Tournament]:
-    """Find the questions of which every two responses are a case; of several cases with the same two, take the first.
+def tournaments(cases: pd.DataFrame, question: IntArray) -> pd.DataFrame:
+    """Find the questions with three to `MOST_RESPONSES` responses, every two of which are a case.
 
-    Responses are the same where their texts are; a case of two equal responses does not count.
+    Responses are the same where their texts are; a case of two equal responses does not count. Of several cases with
+    the same two the first counts.
+
+    Returns
+    -------
+    DataFrame
+        One row per case, those of a question together and in the order of `itertools.combinations`: `case`, `first`
+        (the first case of its question), `responses` (how many the question has), `turned` (whether the case shows
+        the second of its two as A)
     """
-    if not {"response_a", "response_b"} <= set(cases):
-        return []
-    a, b = pd.factorize(pd.concat([cases["response_a"], cases["response_b"]]))[0].reshape(2, -1)
-    keys = ["question", "low", "high"]
-    rows = pd.DataFrame({"question": question, "low": np.minimum(a, b), "high": np.maximum(a, b), "turned": a > b})
-    rows = rows[(rows["low"] >= 0) & (rows["low"] < rows["high"])].drop_duplicates(keys).sort_values(keys)
-    found = []
-    for _, own in rows.groupby("question"):
-        n = len({*own["low"], *own["high"]})
-        if 3 <= n <= MOST_RESPONSES and len(own) == comb(n, 2):
-            found.append(Tournament(n, own.index.to_numpy(), own["turned"].to_numpy()))
-    return found
+    a, b = pd.factorize(cases.reindex(columns=["response_a", "response_b"]).to_numpy().T.ravel())[0].reshape(2, -1)
+    low, high, keys = np.minimum(a, b), np.maximum(a, b), ["question", "low", "high"]
+    rows = pd.DataFrame({"case": range(len(a)), "question": question, "low": low, "high": high, "turned": a > b})
+    rows = rows[(low >= 0) & (low < high)].drop_duplicates(keys).sort_values(keys)
+    responses = rows.melt("question", ["low", "high"]).groupby("question")["value"].nunique()
+    of_question = rows.groupby("question")["case"]
+    rows = rows.assign(responses=rows["question"].map(responses), first=of_question.transform("first"))
+    is_complete = of_question.transform("size") == rows["responses"] * (rows["responses"] - 1) / 2
+    return rows[is_complete & rows["responses"].between(3, MOST_RESPONSES)]
 
 
-def violations(verdicts: Verdicts, found: list[Tournament]) -> tuple[FloatArray, FloatArray]:
+def violations(verdicts: Verdicts, found: pd.DataFrame) -> tuple[FloatArray, FloatArray]:
     """Return the order violations of each tournament (TOV), and their part that is left once every pair is stable.
 
     The violations are the fewest verdicts to change until they form a ranking with ties (Feng et al. 2025, arXiv
     2512.16041, equation 3). A tournament counts where every pair has a choice in both orders; of several such repeats
     the mean.
+
+    Parameters
+    ----------
+    found : see `tournaments`
 
     Returns
     -------
@@ -276,13 +270,10 @@ def violations(verdicts: Verdicts, found: list[Tournament]) -> tuple[FloatArray,
     both = verdicts.both_orders()
     both = both[(both["ab"] >= 0) & (both["ba"] >= 0)]
     out = np.full((2, verdicts.n_cases, len(verdicts.cells)), np.nan)
-    for n in sorted({each.responses for each in found}):
-        own, pairs = [each for each in found if each.responses == n], comb(n, 2)
-        members = pd.DataFrame({name: np.concatenate([getattr(e, name) for e in own]) for name in ("cases", "turned")})
-        members["first"] = np.repeat([each.cases[0] for each in own], pairs)
-        members["pair"] = np.tile(np.arange(pairs), len(own))
-        rows = members.merge(both, left_on="cases", right_on="case")
-        keys = ["first", "cell", "repeat"]
+    keys = ["first", "cell", "repeat"]
+    for n in found["responses"].unique().tolist():
+        members, pairs = found[found["responses"] == n], comb(n, 2)
+        rows = members.assign(pair=members.groupby("first").cumcount()).merge(both, on="case")
         rows = rows[rows.groupby(keys)["pair"].transform("size") == pairs].sort_values([*keys, "pair"])
         choice = rows[["ab", "ba"]].to_numpy()
         relation = np.where(choice < TIE, choice ^ rows[["turned"]].to_numpy(), choice).reshape(-1, pairs, 2)

@@ -12,6 +12,9 @@ from fractions import Fraction
 from math import isfinite
 from typing import Final, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mrb_lib.tables.errors import InputError
 
 MOST_CRITERIA: Final = 100
@@ -46,6 +49,30 @@ def read_rubric(stated: str) -> tuple[Criterion, ...]:
     if isinstance(criteria, RubricFault):
         raise InputError(f"rubric: {criteria.problem}; {criteria.cure}.")
     return criteria
+
+
+def read_decisions(
+    stated: str, criteria: Sequence[Criterion], case_id: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what a verdict decided on each criterion for response A and for B, 0 to 1; NaN where nothing was decided.
+
+    Parameters
+    ----------
+    stated : the text in the column `criteria` of the verdicts
+    criteria : the rubric that the case has now
+
+    Raises
+    ------
+    InputError
+        The decisions are not on this rubric.
+    """
+    try:
+        sides = json.loads(stated)
+        a, b = (np.array(sides[name], dtype=np.float64).reshape(len(criteria)) for name in ("a", "b"))
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        fault = f"the rubric of case {case_id} has {len(criteria)} criteria, and decisions on it do not fit"
+        raise InputError(f"verdicts: {fault}; judge it again, or restore the rubric.") from error
+    return a, b
 
 
 def rubric_fault(stated: str, dimensions: Sequence[str] | None = None) -> RubricFault | None:

@@ -89,7 +89,7 @@ def test_tov_needs_every_pair_in_both_orders() -> None:
 def test_questions_differ_by_their_images() -> None:
     cases = question_of("xy", "xz", "yz").assign(images=[["1.png"], ["1.png"], ["2.png"]])
     assert questions(cases).tolist() == [0, 0, 1]
-    assert not tournaments(cases, questions(cases))
+    assert tournaments(cases, questions(cases)).empty
     assert questions(cases[["case_id"]]).tolist() == [0, 1, 2]
 
 

@@ -158,7 +158,7 @@ def _between_orders(analysis: Analysis) -> tuple[dict[str, Measure], FloatArray]
 
     found = tournaments.tournaments(analysis.cases, question)
     violations, intransitive = tournaments.violations(v, found)
-    most = np.max([(1.0, 1.0), *(tournaments.most_violations(each.responses) for each in found)], axis=0)
+    most = np.max([(1.0, 1.0), *map(tournaments.most_violations, found["responses"].unique())], axis=0)
     measures = {
         "consistency": Measure(mean(same), intervals.proportion),
         "coverage": Measure(mean(np.sign(by_case(is_answered * 1.0)))),
@@ -176,7 +176,8 @@ def _between_orders(analysis: Analysis) -> tuple[dict[str, Measure], FloatArray]
     return measures, most
 
 
-def _within(values: FloatArray, found: list[tournaments.Tournament], cases: IntArray) -> Quantity:
+def _within(values: FloatArray, found: pd.DataFrame, cases: IntArray) -> Quantity:
     """The mean over the tournaments all of whose cases are in a group."""
-    kept = [each.cases[0] for each in found if np.isin(each.cases, cases).all()]
-    return mean(np.where(np.isin(cases, kept)[:, None], values[cases], np.nan))
+    cut = found.loc[~found["case"].isin(cases), "first"]
+    whole = found.loc[~found["first"].isin(cut), "first"]
+    return mean(np.where(np.isin(cases, whole)[:, None], values[cases], np.nan))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -17,8 +16,7 @@ from mrb_lib.stats.estimation import FloatArray, mean
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, points
 from mrb_lib.stats.scoring import score
-from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.rubrics import counted, read_rubric
+from mrb_lib.tables.rubrics import counted, read_decisions, read_rubric
 from mrb_lib.tables.schema import ORDERS
 
 FEWEST, _EQUAL, _SHOWN = 10, 1e-9, 60
@@ -68,40 +66,43 @@ def criteria(analysis: Analysis) -> pd.DataFrame:
     A criterion of great weight decides many errors whether or not it is decided well: read `decisive_share` beside
     `agreement` and `difference`. Validated by plain loops and by tests/simulation/test_rubrics.py.
     """
-    v, made = analysis.verdicts, decisions(analysis)
+    v = analysis.verdicts
+    made = decisions(analysis)
     if made.empty:
         return made
-    rare = made.groupby(["cell", "criterion"])["case"].transform("nunique") < FEWEST
-    made["criterion"] = made["criterion"].mask(rare)
+    n_cases = made.groupby(["cell", "criterion"])["case"].transform("nunique")
+    made = made.assign(criterion=made["criterion"].where(n_cases >= FEWEST), kept=v.choice[made["verdict"]])
     made["row"] = made.groupby(["cell", "criterion"], sort=False, dropna=False).ngroup()
     names = made.drop_duplicates("row").join(v.cells, on="cell")[["judge", "dimension", "criterion"]]
-    verdict, case, weight, a, b = (made[name].to_numpy() for name in ("verdict", "case", "weight", "a", "b"))
-    decided, pull, kept = np.isfinite(a - b), np.nan_to_num(weight * (a - b)), v.choice[verdict]
-    made = made.assign(open=~decided, pull=pull, span=_EQUAL * np.abs(weight))
-    sums, equal = ["open", "pull", "span"], v.tie if "tie" in analysis.meta.choices else -1
-    total, own = (made.groupby(keys)[sums].transform("sum") for keys in ("verdict", ["row", "verdict"]))
-    left, span = total["pull"] - own["pull"], total["span"]
-    made["without"] = np.select([total["open"] > own["open"], left > span, left < -span], [kept, 0, 1], equal)
+    pull = made["weight"] * (made["a"] - made["b"])
+    made = made.assign(open=pull.isna(), pull=pull.fillna(0.0), span=_EQUAL * made["weight"].abs())
+    sums = ["open", "pull", "span"]
+    total = made.groupby("verdict")[sums].transform("sum")
+    left = total - made.groupby(["row", "verdict"])[sums].transform("sum")
+    further = [left["open"] > 0, left["pull"] > total["span"], left["pull"] < -total["span"]]
+    made["without"] = np.select(further, [made["kept"], 0, 1], v.tie if "tie" in analysis.meta.choices else -1)
     gain = np.full((v.n_cases, len(names)), np.nan)
     for row, (_, one) in enumerate(made.groupby("row")):
-        choice, here = v.choice.copy(), np.asarray(v.cells.index == one["cell"].iloc[0])
+        choice = v.choice.copy()
         choice[one["verdict"]] = one["without"]
-        after = score(replace(v, choice=choice).of_cells(here), analysis.labels, analysis.policy).score
-        gain[one["case"], row] = (after - analysis.scores.score[:, here])[one["case"], 0]
+        own = v.cells.index.to_numpy() == one["cell"].iloc[0]
+        after = score(replace(v, choice=choice).of_cells(own), analysis.labels, analysis.policy).score
+        gain[one["case"], row] = (after - analysis.scores.score[:, own])[one["case"], 0]
 
-    side = np.array([1.0, -1.0, 0.0, 0.0])[v.gold(analysis.labels)[verdict]]  # of gold: A, B, tie, or none
-    wrong = decided & (side != 0) & (kept >= 0) & (kept != (side < 0))
-    most = np.maximum(np.abs(weight * (1 - a - b)), -side * pull)  # that gold can have by another decision
-    righted = wrong & (side * (total["pull"] - pull) + most > span)
-    place, rated = case * len(names) + made["row"], v.where(np.unique(verdict)).total()[case, made["cell"]]
+    side = np.array([1.0, -1.0, 0.0, 0.0])[v.gold(analysis.labels)[made["verdict"]]]  # of gold: A, B, tie, or none
+    wrong = ~made["open"] & (side != 0) & (made["kept"] >= 0) & (made["kept"] != (side < 0))
+    most = np.maximum((made["weight"] * (1 - made["a"] - made["b"])).abs(), -side * made["pull"])  # by another decision
+    righted = wrong & (side * (total["pull"] - made["pull"]) + most > total["span"])
+    place = made["case"] * len(names) + made["row"]
+    verdicts = v.where(made["verdict"].unique()).total()[made["case"], made["cell"]]
 
-    def by_case(values: FloatArray) -> FloatArray:
-        return np.bincount(place, values / rated, gain.size).reshape(gain.shape).astype(np.float64)
+    def by_case(values: pd.Series) -> FloatArray:
+        return np.bincount(place, values / verdicts, gain.size).reshape(gain.shape).astype(np.float64)
 
     shares = {
-        "coverage": (None, decided, np.ones(len(made))),
-        "met_share": (intervals.proportion, np.nan_to_num((a + b) / 2), decided),
-        "agreement": (intervals.proportion, np.maximum(side * pull, 0.0), np.abs(side * pull)),
+        "coverage": (None, ~made["open"], made["weight"].notna()),
+        "met_share": (intervals.proportion, ((made["a"] + made["b"]) / 2).fillna(0.0), ~made["open"]),
+        "agreement": (intervals.proportion, (side * made["pull"]).clip(lower=0.0), (side * made["pull"]).abs()),
         "decisive_share": (intervals.proportion, righted, wrong),
     }
     measures = {name: Measure(weighted(*map(by_case, pair)), rule) for name, (rule, *pair) in shares.items()}
@@ -124,18 +125,17 @@ def decisions(analysis: Analysis) -> pd.DataFrame:
     InputError
         The decisions are not on the rubric that the case has now.
     """
-    v, cases, entries = analysis.verdicts, analysis.cases.reindex(columns=["case_id", "rubric"]), []
+    v = analysis.verdicts
+    if analysis.panel is None or analysis.panel.criteria is None:
+        return pd.DataFrame()
+    cases = analysis.cases.reindex(columns=["case_id", "rubric"])
     cases["rubric"] = cases["rubric"].map(lambda text: read_rubric(text) if isinstance(text, str) else ())
-    stated = analysis.panel.criteria if analysis.panel else None
     known = v.cells[["judge", "dimension"]].iloc[v.cell].assign(cell=v.cell, case=v.case, verdict=range(len(v.case)))
     known = known.join(cases, on="case").assign(order=np.array(ORDERS)[v.order], repeat=v.repeat)
-    for row in [] if stated is None else known.merge(stated.drop(columns="probe")).to_dict("records"):
-        rubric, at = row["rubric"], (row["verdict"], row["cell"], row["case"])
-        try:
-            sides = json.loads(row["criteria"])
-            a, b = (np.array(sides[name], dtype=np.float64).reshape(len(rubric)) for name in ("a", "b"))
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            fault = f"the rubric of case {row['case_id']} has {len(rubric)} criteria, and decisions on it do not fit"
-            raise InputError(f"verdicts: {fault}; judge it again, or restore the rubric.") from error
+    entries = []
+    for row in known.merge(analysis.panel.criteria.drop(columns="probe")).to_dict("records"):
+        rubric = row["rubric"]
+        a, b = read_decisions(row["criteria"], rubric, row["case_id"])
+        at = row["verdict"], row["cell"], row["case"]
         entries += [(*at, rubric[i].text, rubric[i].weight, a[i], b[i]) for i in counted(rubric, row["dimension"])]
     return pd.DataFrame(entries, columns=["verdict", "cell", "case", "criterion", "weight", "a", "b"])

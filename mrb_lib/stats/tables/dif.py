@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -12,9 +13,9 @@ from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.clusters import MOST_OF_ONE
 from mrb_lib.stats.columns import DOMINATED, Column, Option, shared, table
 from mrb_lib.stats.contrasts import ALPHA
-from mrb_lib.stats.estimation import FloatArray, divide
+from mrb_lib.stats.estimation import FloatArray, average
 from mrb_lib.stats.mantel_haenszel import ETS_PER_LOG_ODDS, discriminations, ets_class, ets_tail, match
-from mrb_lib.stats.multiplicity import adjust_families
+from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import main_dimension, opening
 from mrb_lib.stats.subfields import columns_of, subfield_values
 
@@ -101,15 +102,12 @@ def dif(analysis: Analysis, *, every_dimension: float = 0) -> pd.DataFrame:
             rows = _rows(analysis, analysis.scores.score[:, own.index].T, subfields, own["judge"].to_numpy())
             frames.append(rows.assign(by=column, dimension=dimension))
     rows = pd.concat(frames, ignore_index=True)
-    number = rows.groupby(["by", "dimension"], sort=False).ngroup().to_numpy(np.int64)
-    correction, family = analysis.correction or "bh", np.where(analysis.family == "all", 0, number)
-    mirrors, adjusted = rows["mirrors"].to_numpy(np.bool_), []
+    asked, adjusted = replace(analysis, correction=analysis.correction or "bh"), []
     for name in ("p_value", "p_small"):
-        p = np.where(mirrors, np.nan, rows[name].to_numpy(np.float64))
-        p, rows["family"] = adjust_families(p, family, correction)
-        adjusted.append(np.where(mirrors, np.roll(p, 1), p))
-    classes = ets_class(rows["ets_delta"].to_numpy(np.float64), *adjusted)
-    return rows.assign(p_adjusted=adjusted[0], ets_class=classes, correction=correction)
+        tests = adjust_rows(rows.assign(p_value=rows[name].mask(rows["mirrors"])), asked, ("by", "dimension"))
+        adjusted.append(tests["p_adjusted"].mask(rows["mirrors"], tests["p_adjusted"].shift()).to_numpy())
+    rows["ets_class"] = ets_class(rows["ets_delta"].to_numpy(), *adjusted)
+    return rows.assign(p_adjusted=adjusted[0], family=tests["family"], correction=asked.correction)
 
 
 def _rows(analysis: Analysis, value: FloatArray, subfields: pd.Series, judges: np.ndarray) -> pd.DataFrame:
@@ -128,7 +126,6 @@ def _rows(analysis: Analysis, value: FloatArray, subfields: pd.Series, judges: n
     frames = []
     for name in sorted(names):
         inside = (subfields == name).to_numpy()
-        outside = has_subfield & ~inside
         made = match(value, np.select([inside, has_subfield], [0, 1], -1), alike, clusters)
         made.loc[no_test, ["se", "p_value"]] = np.nan
         if is_alone:
@@ -142,8 +139,8 @@ def _rows(analysis: Analysis, value: FloatArray, subfields: pd.Series, judges: n
             mirrors=len(names) == 2 and name == max(names),
             n=(seen & has_subfield).sum(axis=1),
             n_inside=(seen & inside).sum(axis=1),
-            accuracy_inside=divide(np.nansum(value[:, inside], axis=1), seen[:, inside].sum(axis=1)),
-            accuracy_outside=divide(np.nansum(value[:, outside], axis=1), seen[:, outside].sum(axis=1)),
+            accuracy_inside=average(value[:, inside], axis=1),
+            accuracy_outside=average(value[:, has_subfield & ~inside], axis=1),
             mh_odds_ratio=np.exp(log_odds),
             low=np.exp(log_odds - half),
             high=np.exp(log_odds + half),

@@ -12,7 +12,7 @@ from mrb_lib.benchmarks.votes import vote_columns
 from mrb_lib.stats import rasch
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import Column, estimated, shared, table
-from mrb_lib.stats.estimation import FloatArray, IntArray, divide
+from mrb_lib.stats.estimation import FloatArray, IntArray, average, divide
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening
 from mrb_lib.stats.verdicts import Verdicts, votes_of
 
@@ -95,23 +95,17 @@ def difficulty(analysis: Analysis, *, prior: float = WRONG_GOLD_PRIOR) -> pd.Dat
     judges are misled alike, so is it: it orders a review and does not replace one. Judges that are copies of another
     count twice. Planted values: `tests/simulation/test_difficulty.py`.
     """
-    verdicts = analysis.verdicts
-    of_cases, of_judges = [pd.DataFrame(columns=["part", "dimension", "case_id", "gold", "n"])], [pd.DataFrame()]
-    for d, name in enumerate(verdicts.dimensions):
-        if (verdicts.dimension == d).any():
-            cases, judges = _rows(analysis, d, prior)
-            of_cases.append(cases.assign(part=OF_CASES, dimension=name))
-            of_judges.append(judges.assign(part=OF_JUDGES, dimension=name))
+    frames = [_rows(analysis, d, prior) for d in np.unique(analysis.verdicts.dimension)]
     keys = ["case_id", "dimension"]
-    names = {column: name for name, column in vote_columns(verdicts.categories).items()}
+    rows = pd.concat([pd.DataFrame(columns=["part", *keys, "gold", "n"]), *frames]).sort_values("part", kind="stable")
+    names = {column: name for name, column in vote_columns(analysis.verdicts.categories).items()}
     gold = analysis.gold.rename(columns=names).reindex(columns=[*keys, "n_annotators", *names.values()])
     votes = gold.melt([*keys, "n_annotators"], var_name="gold", value_name="gold_votes")
-    first = pd.concat(of_cases).merge(votes, on=[*keys, "gold"], how="left")
-    return pd.concat([first, *of_judges], ignore_index=True)
+    return rows.merge(votes, on=[*keys, "gold"], how="left")
 
 
-def _rows(analysis: Analysis, dimension: int, prior: float) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the rows of the cases and of the judges of one dimension, from its number."""
+def _rows(analysis: Analysis, dimension: int, prior: float) -> pd.DataFrame:
+    """Return the rows of the cases, the most suspicious first, and of the judges of one dimension, from its number."""
     cells = analysis.verdicts.dimension == dimension
     own, label = analysis.verdicts.of_cells(cells), analysis.labels[:, dimension]
     score = analysis.scores.score[:, cells].T
@@ -123,18 +117,19 @@ def _rows(analysis: Analysis, dimension: int, prior: float) -> tuple[pd.DataFram
     other = np.where((label >= 0) & (most > 0), others.argmax(axis=1), -1)
     names = np.array([*own.categories, None], dtype=object)
     cases = pd.DataFrame({
+        "part": OF_CASES,
         "case_id": analysis.cases["case_id"].to_numpy(),
         "n": n,
         "n_excluded": len(score) - n,
-        "accuracy": divide(np.nansum(score, axis=0), n),
+        "accuracy": average(score),
         "gold": names[label],
         "alternative": names[other],
         "n_verdicts": answers,
         "alternative_share": divide(most, answers),
         "suspicion": np.nan,
     })  # fmt: skip
-    judges = own.cells[["judge"]].assign(n=n_cases, n_excluded=score.shape[1] - n_cases)
-    judges["accuracy"] = divide(np.nansum(score, axis=1), n_cases)
+    judges = own.cells[["judge"]].assign(part=OF_JUDGES, n=n_cases, n_excluded=score.shape[1] - n_cases)
+    judges["accuracy"] = average(score, axis=1)
     flaw, counted = FEW_JUDGES, n_cases > 0
     if counted.sum() >= 2:
         model, doubt = _fitted(own.of_cells(counted), label, other, analysis.policy, prior)
@@ -153,7 +148,8 @@ def _rows(analysis: Analysis, dimension: int, prior: float) -> tuple[pd.DataFram
     cases["alike"] = np.round(logit(cases["suspicion"]), _DIGITS)  # equal but for rounding is equal
     cases = cases[label >= 0].sort_values(["alike", "alternative_share"], ascending=False, kind="stable")
     place = pd.Series(np.arange(1, len(cases) + 1), cases.index, dtype="Int64")
-    return cases.assign(rank=place.where(cases["suspicion"].notna())), judges
+    cases = cases.assign(rank=place.where(cases["suspicion"].notna()))
+    return pd.concat([cases, judges]).assign(dimension=own.dimensions[dimension])
 
 
 def _fitted(

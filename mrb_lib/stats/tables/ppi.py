@@ -13,16 +13,7 @@ from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.comparisons import NO_RESPONDERS, Responders, from_labels, from_verdicts, responders, shares
 from mrb_lib.stats.contrasts import ALPHA, score_test
-from mrb_lib.stats.estimation import (
-    BoolArray,
-    Estimate,
-    FloatArray,
-    Quantity,
-    Sampling,
-    divide,
-    estimate,
-    mean,
-)
+from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, Quantity, Sampling, divide, estimate, mean
 from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent
 
@@ -149,7 +140,7 @@ def _of_dimension(
         y, f = (np.where(turned, 1 - values, values) for values in (score[cases, None], said[cases]))
         has, decided, f = np.isfinite(f), np.isfinite(f + y), np.nan_to_num(f)
         adds[cases, :, i] = _products(y, f, decided, has & known)
-        whole = _correlation_columns(adds[cases, :, i], clusters) | {"p_value": np.nan, "responder": responder}
+        whole = _correlations(adds[cases, :, i], clusters) | {"p_value": np.nan, "responder": responder}
         whole["full_estimate"] = divide(np.where(decided, y, 0.0).sum(axis=0), decided.sum(axis=0))
         for share in SHARES:
             drawn = order[: max(1, round((share or 1) * len(order)))]
@@ -164,22 +155,20 @@ def _of_dimension(
     rows, keys = pd.concat(frames), ["label_share", "judge"]
     together = rows.groupby(keys, dropna=False, as_index=False)[[*_COUNTS, "variance", "classical_variance"]].sum()
     together[_COUNTS] //= 2  # every case has two responders
-    of_all = pd.DataFrame(_correlation_columns(adds.reshape(n, j, -1), sampling))
+    of_all = pd.DataFrame(_correlations(adds.reshape(n, j, -1), sampling))
     rows = pd.concat([rows, together.join(of_all, on="judge")], ignore_index=True)
     rows = rows.sort_values(keys, na_position="first", kind="stable")
-    n_labelled, n_undecided, n_unlabelled = (rows[name].to_numpy(np.float64) for name in _COUNTS[:3])
     ratio = divide(rows["variance"].to_numpy(), rows["classical_variance"].to_numpy())
-    gain = divide(n_unlabelled, n_labelled + n_undecided + n_unlabelled)
-    saved = {f"expected_label_saving{end}": rows[f"r{end}"].clip(lower=0) ** 2 * gain for end in ("", "_low", "_high")}
+    gain = rows["n_unlabelled"] / rows[_COUNTS[:3]].sum(axis=1)
+    for end in ("", "_low", "_high"):
+        rows[f"expected_label_saving{end}"] = rows[f"correlation{end}"].clip(lower=0) ** 2 * gain
     is_real = rows["label_share"].isna()
     return rows.assign(
         part=np.where(is_real, ESTIMATE, WHAT_IF),
         full_estimate=rows["full_estimate"].mask(is_real),
-        correlation=rows["r"],
-        effective_n=divide(n_labelled, ratio),
+        effective_n=divide(rows["n_labelled"].to_numpy(), ratio),
         label_saving=1 - ratio,
         kept=~is_real | (rows.groupby(keys, dropna=False)["n_unlabelled"].transform("sum") > 0),
-        **saved,
     )
 
 
@@ -263,10 +252,10 @@ def _correlation(sums: NDArray[Any]) -> NDArray[Any]:
     return divide(total, np.sqrt(np.where(varies, first * second, 0.0)))
 
 
-def _correlation_columns(adds: FloatArray, sampling: Sampling) -> dict[str, Any]:
+def _correlations(adds: FloatArray, sampling: Sampling) -> dict[str, Any]:
     e = estimate(Quantity(adds, _correlation), sampling)
-    ends = intervals.t(e)
-    return {"r": e.value, "r_low": ends.low, "r_high": ends.high, "p_value": score_test(e)}
+    low, high, _ = intervals.t(e)
+    return {"correlation": e.value, "correlation_low": low, "correlation_high": high, "p_value": score_test(e)}
 
 
 def _moves(values: FloatArray, counted: BoolArray) -> FloatArray:

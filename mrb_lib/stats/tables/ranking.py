@@ -17,7 +17,7 @@ from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.comparisons import ANNOTATIONS, GOLD, JUDGE, NO_RESPONDERS, Responders
 from mrb_lib.stats.estimation import FloatArray, Sampling, divide, estimate, mean
 from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
-from mrb_lib.stats.rank_agreement import FEWEST_RANKED, LEAST_ERROR, agreement, rank_interval, ranks
+from mrb_lib.stats.rank_agreement import FEWEST_RANKED, agreement, rank_interval, ranks
 from mrb_lib.stats.tournaments import compare_orders, item_responses
 
 STRENGTH, AGREEMENT, ITEMS = "strength", "agreement", "items"
@@ -90,7 +90,6 @@ _MOGSTAD = "Mogstad et al. 2024, doi:10.1093/restud/rdad006"
             NO_STRENGTHS, (STRENGTH,),
         ),
         Column("log_strength", "logarithm of strength, with mean 0 in a source", "log odds", _BRADLEY),
-        Column("standard_error", "standard error of log_strength, robust to clusters", "log odds"),
         Column("rank", "place by strength, 1 the strongest; equals share the better place", "rank"),
         Column("rank_low", "best possible place at 95% confidence", "rank", _MOGSTAD),
         Column("rank_high", "worst possible place at 95% confidence", "rank", _MOGSTAD),
@@ -136,8 +135,8 @@ def ranking(analysis: Analysis) -> pd.DataFrame:
     strengths, agreements = list[pd.DataFrame](), list[pd.DataFrame]()
     for d, name in enumerate(names if who.paired.any() else []):
         own = np.flatnonzero(judged & (analysis.verdicts.dimension == d))
-        sources = pd.DataFrame({"source": [GOLD, ANNOTATIONS]})
-        sources = pd.concat([sources, cells.loc[own, ["judge"]].assign(source=JUDGE)], ignore_index=True)
+        sources = pd.DataFrame({"source": JUDGE, "judge": [None, None, *cells["judge"][own]]})
+        sources.loc[:1, "source"] = [GOLD, ANNOTATIONS]
         choices = np.stack([labels[d], annotated[d], *said[own]])
         fitted = fit(choices, who, analysis.sampling, _CLINICIANS)
         strengths.append(_strengths(fitted, choices, who, sources).assign(dimension=name))
@@ -156,29 +155,27 @@ def _strengths(fitted: Fitted, outcomes: FloatArray, who: Responders, sources: p
     n = won + fitted.wins.sum(axis=1) + fitted.ties.sum(axis=2) / 2
     undecided = ~outcomes.any(axis=2) & who.paired
     variance = np.diagonal(fitted.covariance, axis1=1, axis2=2)
-    places = np.full((3, m, r), np.nan)
+    places = np.full((2, m, r), np.nan)
     for i in range(m):
-        own = fitted.of(i)
-        known = np.isfinite(own.value + variance[i])
-        places[0, i] = ranks(own.value)
-        places[1:, i, known] = rank_interval(own.of(known))
+        known = np.isfinite(fitted.log_strength[i] + variance[i])
+        places[:, i, known] = rank_interval(fitted.of(i).of(known))
     columns = {
         "n": n.round(),
         "n_excluded": undecided @ (np.eye(r)[who.a] + np.eye(r)[who.b]),
         "win_rate": divide(won, n),
         "strength": fitted.strength,
-        **dict(zip(("low", "high"), fitted.bounds, strict=True)),
+        "low": fitted.bounds[0],
+        "high": fitted.bounds[1],
         "log_strength": fitted.log_strength,
-        "standard_error": np.sqrt(np.where(variance > LEAST_ERROR**2, variance, np.nan)),
-        **dict(zip(("rank", "rank_low", "rank_high"), places, strict=True)),
+        "rank": ranks(fitted.log_strength),
+        "rank_low": places[0],
+        "rank_high": places[1],
     }
     few = (fitted.clusters >= 2) & np.isnan(variance).all(axis=1)
-    of_source = sources.assign(
-        part=STRENGTH,
-        n_clusters=fitted.clusters,
-        lacks=pd.Series(FEW_CLUSTERS, sources.index).where(few),
+    rows = sources.assign(
+        part=STRENGTH, n_clusters=fitted.clusters, lacks=pd.Series(FEW_CLUSTERS, sources.index).where(few)
     )
-    rows = of_source.loc[of_source.index.repeat(r)].assign(responder=who.names * m)
+    rows = rows.loc[rows.index.repeat(r)].assign(responder=who.names * m)
     return rows.assign(**{name: values.ravel() for name, values in columns.items()})
 
 
@@ -187,13 +184,10 @@ def _agreements(fitted: Fitted, sources: pd.DataFrame, seed: int) -> pd.DataFram
     rows = list[dict[str, Any]]()
     for i, j in product(range(_CLINICIANS), range(_CLINICIANS, len(sources))):
         found = agreement(fitted.of(i), fitted.of(j), fitted.shared[i, j], TOP, seed=seed)
-        row = {"source": sources["source"].iloc[i], "judge": sources["judge"].iloc[j], "n_responders": found.n}
+        row = {"source": sources["source"][i], "judge": sources["judge"][j], "n_responders": found.n}
         row["pearson_of_ranks"] = found.pearson_of_ranks
-        for name, values in (
-            ("kendall", found.kendall),
-            ("spearman", found.spearman),
-            ("top_k_overlap", found.overlap),
-        ):
+        with_ends = {"kendall": found.kendall, "spearman": found.spearman, "top_k_overlap": found.overlap}
+        for name, values in with_ends.items():
             row |= dict(zip((name, f"{name}_low", f"{name}_high"), values, strict=True))
         rows.append(row)
     return pd.DataFrame(rows).assign(part=AGREEMENT, lacks=NO_ERRORS)

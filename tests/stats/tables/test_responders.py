@@ -157,7 +157,6 @@ def test_clusters_that_all_say_the_same_leave_ranks_open() -> None:
     rows = strengths(frame)
     assert rows["strength"].tolist() == pytest.approx([2 / 3, 1 / 3])
     assert rows[["low", "high"]].isna().all(axis=None)
-    assert rows["standard_error"].isna().all()
     assert (rows["rank_low"].tolist(), rows["rank_high"].tolist()) == ([1, 1], [2, 2])
     assert rows["reason"].str.contains("no interval of strength").all()
     row = frame[frame["part"] == "agreement"].iloc[0]
