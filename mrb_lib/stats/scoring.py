@@ -184,11 +184,13 @@ class Ranking:
     ----------
     rank : shape (cells,), 1 the best; equals share the better place. NaN for baselines, and for judges not ranked
     measure : shape (cells,), what is ranked by, on the common cases
+    n_common : shape (cells,), the common cases of the cell's dimension
     is_partial : shape (cells,), whether a judge is not ranked because it is scored on too few of the cases
     """
 
     rank: FloatArray
     measure: FloatArray
+    n_common: IntArray
     is_partial: BoolArray
 
 
@@ -219,6 +221,7 @@ def on_common_cases(verdicts: Verdicts, accuracy: Quantity, decisive: Quantity |
     """
     m = len(verdicts.cells)
     rank, measure, partial = np.full(m, np.nan), np.full(m, np.nan), np.zeros(m, dtype=bool)
+    common = np.zeros(m, dtype=np.int64)
     competes = (verdicts.cells["kind"] != REFERENCE).to_numpy()
     for dimension in np.unique(verdicts.dimension):
         own = np.flatnonzero(competes & (verdicts.dimension == dimension))
@@ -227,6 +230,7 @@ def on_common_cases(verdicts: Verdicts, accuracy: Quantity, decisive: Quantity |
         full = (n > 0) & (n >= FEWEST_OF_ALL * has.any(axis=1).sum())
         partial[own] = ~full & (n > 0)
         together = has[:, full].all(axis=1)
+        common[own] = together.sum()
         ranked = own[full]
         then, value = (
             np.asarray(each.statistic(each.adds[together][:, ranked].sum(axis=0)))
@@ -234,7 +238,7 @@ def on_common_cases(verdicts: Verdicts, accuracy: Quantity, decisive: Quantity |
         )
         measure[ranked] = value
         rank[ranked] = places(value, then)
-    return Ranking(rank, measure, partial)
+    return Ranking(rank, measure, common, partial)
 
 
 def correctness(

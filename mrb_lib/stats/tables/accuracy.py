@@ -84,6 +84,7 @@ def best_judge(rows: pd.DataFrame) -> str:
     columns=[
         shared("judge", "dimension", "subfields", "policy"),
         Column("rank", "place by decisive accuracy on the cases that all ranked judges share", "rank"),
+        Column("n_common", "cases that all ranked judges share", "cases"),
         shared("n", "n_excluded", "n_seen", "clusters"),
         Column("coverage", "share of the verdicts with a choice, mean over labelled cases", "share 0-1"),
         Column("accuracy", "mean score over cases: agreement with the gold label", "share 0-1", ends=("low", "high")),
@@ -141,6 +142,7 @@ def accuracy(analysis: Analysis, *, references: float = 1) -> pd.DataFrame:
     rows["group"] = np.repeat(np.arange(len(analysis.parts)), len(verdicts.cells))
     ranks = [ranking(verdicts, labels, policy, part.cases) for part in analysis.parts]
     rows["rank"] = np.concatenate([each.rank for each in ranks])
+    rows["n_common"] = np.concatenate([each.n_common for each in ranks])
     rows["reason"] = np.where(np.concatenate([each.is_partial for each in ranks]), PARTIAL, "")
     if len(analysis.names) > 1:
         rows = pd.concat([rows, _average(analysis, verdicts, means, ranks)], ignore_index=True)

@@ -74,6 +74,7 @@ def test_ranks_are_on_the_cases_that_all_ranked_judges_share() -> None:
     rows = rows.set_index("judge")
     assert rows.loc["second", "accuracy"] > rows.loc["first", "accuracy"]
     assert rows["rank"].to_dict() == {"first": 1, "second": 2}
+    assert set(rows["n_common"]) == {80}
 
 
 def test_a_constant_never_ranks_above_a_judge_that_is_better_than_a_coin() -> None:
