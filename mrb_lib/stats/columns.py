@@ -229,6 +229,9 @@ class Table:
         """The sentence that the table begins with."""
         if not len(frame):
             return f"There is nothing to show: {self.nothing}."
+        is_about_nobody = frame.reindex(columns=["judge", "dimension"]).isna().all(axis=None)
+        if len(frame) == 1 and is_about_nobody and "reason" in frame:
+            return f"There is nothing to show: {frame['reason'].iloc[0]}."
         return self.sentence(frame)
 
     def default(self, option: str) -> float | None:

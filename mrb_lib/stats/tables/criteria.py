@@ -20,6 +20,7 @@ from mrb_lib.tables.rubrics import counted, read_decisions, read_rubric
 from mrb_lib.tables.schema import ORDERS
 
 FEWEST, _EQUAL, _SHOWN = 10, 1e-9, 60
+NO_RUBRIC = "no verdict contains decisions on a rubric: `mrb judge --judge NAME+rubric` keeps them"
 
 
 def most_harmful(rows: pd.DataFrame) -> str:
@@ -50,7 +51,6 @@ def most_harmful(rows: pd.DataFrame) -> str:
     headline=("criterion", "n", "agreement", "decisive_share", "difference", "low", "high", "p_adjusted"),
     uses=tuple(name for name in TESTED if name not in ("resamples", "seed")),
     reads=("criteria",),
-    nothing="no verdict contains decisions on a rubric: `mrb judge --judge NAME+rubric` keeps them",
 )
 def criteria(analysis: Analysis) -> pd.DataFrame:
     """Estimate how a judge decides each criterion, and what its verdicts would be without it.
@@ -69,7 +69,7 @@ def criteria(analysis: Analysis) -> pd.DataFrame:
     v = analysis.verdicts
     made = decisions(analysis)
     if made.empty:
-        return made
+        return pd.DataFrame([{"n": 0, "reason": NO_RUBRIC}])
     n_cases = made.groupby(["cell", "criterion"])["case"].transform("nunique")
     made = made.assign(criterion=made["criterion"].where(n_cases >= FEWEST), kept=v.choice[made["verdict"]])
     made["row"] = made.groupby(["cell", "criterion"], sort=False, dropna=False).ngroup()

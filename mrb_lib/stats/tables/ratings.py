@@ -99,6 +99,7 @@ def _best(rows: pd.DataFrame, name: str, what: str) -> str:
         Column("label", "the label; null: all labels together", "text"),
         Column("marker", "who marked the reasons: annotators, or a second judge", "text"),
         shared("subfields", "n", "n_excluded", "n_seen", "clusters"),
+        Column("level", "level of measurement of the categories: ordinal or interval", "text"),
         Column("coverage", "share of verdicts with a choice, mean over cases with a label", "share 0-1"),
         estimated("exact", "share of answers in the category of the clinicians' label"),
         estimated("within_one", "share of answers at most one category away", null=TWO_CATEGORIES, parts=_RATED),
@@ -190,7 +191,7 @@ def rating_part(analysis: Analysis) -> pd.DataFrame:
     turned = (p_turned <= ALPHA) & (rows["spearman"] < 0)
     rows["upside_down"] = turned.astype("boolean").mask(rows["spearman"].isna())
     rows["reason"] = turned.map({True: UPSIDE_DOWN})
-    return rows.assign(part=RATING).sort_values("group", kind="stable")
+    return rows.assign(part=RATING, level=analysis.level).sort_values("group", kind="stable")
 
 
 def _of_dimension(analysis: Analysis, dimension: str) -> pd.DataFrame:

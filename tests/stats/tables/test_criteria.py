@@ -16,6 +16,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.analyze import TABLES, analyze
 from mrb_lib.stats.columns import ALIKE, NO_CASES
+from mrb_lib.stats.tables.criteria import NO_RUBRIC
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of, gold_of, rows_of, verdicts_of
 
@@ -147,7 +148,7 @@ def test_what_is_undefined_is_null_with_a_reason() -> None:
     assert "cannot tell that a criterion does harm: none of 0 tests" in TABLES["criteria"].says(unlabelled)
     two = pd.concat([verdicts, verdicts.assign(judge="k")]).drop(columns="criteria")
     plain = criteria(two, gold, cases, dimensions=["overall"])
-    assert plain.empty  # one line of text, not a row for each judge
+    assert plain["reason"].tolist() == [NO_RUBRIC]  # one line, not one for each judge
     assert "no verdict contains decisions on a rubric" in TABLES["criteria"].says(plain)
 
 
