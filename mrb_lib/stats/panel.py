@@ -28,7 +28,7 @@ BATCH = "+batch"
 COST_COLUMNS = ("latency_s", "prompt_tokens", "completion_tokens")
 _DECIDED = dict.fromkeys(("judge", "case_id", "dimension", "order", "probe", "criteria"), "str")
 COUNTS = {name: f"n_{name}" for name in COST_COLUMNS}
-_NOTHING = {"choice": ABSENT, "p_a": np.nan, "scores": np.nan, "seen": ABSENT}
+_NOTHING = {"choice": ABSENT, "p_a": np.nan, "is_bound": np.nan, "scores": np.nan, "seen": ABSENT}
 """The arrays of a panel, of which some may be None, and what stands in them where there is no verdict."""
 NO_COSTS = pd.DataFrame(
     columns=["judge", "dimension", "order", "repeat", "n_verdicts", *COUNTS.values(), *COST_COLUMNS]
@@ -55,6 +55,7 @@ class Panel:
         verdicts have no such columns.
     seen : int8, the shape of `choice`: the choices on the cases that the judge was trained on, which are `ABSENT` in
         `choice`; `ABSENT` on all other cases. None where no judge has seen any
+    is_bound : of the shape of `choice`, 1 where `p_a` is only a bound, else NaN; None where none is
     categories : what a verdict may choose: A, B and tie, or the categories of a rating, from the lowest
     labels : the verdicts on dimensions of several labels, see `mrb_lib.stats.verdicts.label_rows`; None where none is
     scores : float64, the shape of `choice` and (2,): what the judge scored the responses A and B; NaN where it did not.
@@ -70,6 +71,7 @@ class Panel:
     p_a: FloatArray | None
     costs: pd.DataFrame
     seen: NDArray[np.int8] | None = None
+    is_bound: FloatArray | None = None
     categories: tuple[str, ...] = CHOICES
     labels: Panel | None = None
     scores: FloatArray | None = None
@@ -289,6 +291,7 @@ def _encode(frame: pd.DataFrame, ids: pd.Index, dimensions: Sequence[str], categ
         "order": code(frame["order"], ORDERS, "order"),
         "repeat": frame["repeat"].to_numpy(np.int64) if "repeat" in frame.columns else 0,
         "choice": choice,
+        "is_bound": frame["p_a_bound"].notna().map({True: 1.0}).array if "p_a_bound" in frame.columns else np.nan,
     }
     for name in ("p_a", *SCORE_COLUMNS, *COST_COLUMNS):
         codes[name] = frame[name].to_numpy(np.float64, na_value=np.nan) if name in frame.columns else np.nan
@@ -318,8 +321,9 @@ def _of_judge(judge: str, rows: pd.DataFrame, ids: pd.Index, n_dimensions: int) 
     if twice.any():
         case = ids[rows["case"].iloc[int(twice.argmax())]]
         raise InputError(f"verdicts: judge {judge!r} has two verdicts of one kind on case {case}; remove one.")
-    stated = {"p_a": rows["p_a"].to_numpy(), "scores": rows[list(SCORE_COLUMNS)].to_numpy()}
-    arrays: dict[str, NDArray[Any]] = {name: own for name, own in stated.items() if np.isfinite(own).any()}
+    stated: dict[str, NDArray[Any]] = {name: rows[name].to_numpy() for name in ("p_a", "is_bound")}
+    stated["scores"] = rows[list(SCORE_COLUMNS)].to_numpy()
+    arrays = {name: own for name, own in stated.items() if np.isfinite(own).any()}
     arrays["choice"] = rows["choice"].to_numpy(np.int8)
     for name, values in arrays.items():
         arrays[name] = np.full((*shape, *values.shape[1:]), _NOTHING[name], dtype=values.dtype)

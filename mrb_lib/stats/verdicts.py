@@ -17,7 +17,7 @@ from mrb_lib.tables.schema import CHOICES, ORDERS, split_labels
 
 JUDGE, REFERENCE = "judge", "reference"
 ANSWERS = ("no", "yes")
-_PER_VERDICT = ("case", "cell", "order", "repeat", "choice", "p_a", "points")
+_PER_VERDICT = ("case", "cell", "order", "repeat", "choice", "p_a", "is_bound", "points")
 
 
 def labels_of(
@@ -41,8 +41,9 @@ class Verdicts:
     dimension : shape (cells,), the dimension of each cell among `dimensions`
     categories : what a verdict may choose: A, B and tie, or the categories of a rating from the lowest
     seen : shape (cases, cells), whether verdicts are left out because the judge was trained on the case
-    case, cell, order, repeat, choice, p_a : shape (v,), one entry per verdict. The choice is a position in
-        `categories`, -1 where a verdict has none; `order` is 0 for AB and 1 for BA; `p_a` is NaN where unknown
+    case, cell, order, repeat, choice, p_a, is_bound : shape (v,), one entry per verdict. The choice is a position in
+        `categories`, -1 where a verdict has none; `order` is 0 for AB and 1 for BA; `p_a` is NaN where unknown, and
+        `is_bound` 1 where it is only a bound
     points : shape (v, 2), the scores of A and B; NaN where the judge gives none
     """
 
@@ -58,6 +59,7 @@ class Verdicts:
     repeat: IntArray
     choice: IntArray
     p_a: FloatArray
+    is_bound: FloatArray
     points: FloatArray
 
     @classmethod
@@ -85,6 +87,7 @@ class Verdicts:
             repeat=np.array(panel.repeats, dtype=np.int64)[repeat],
             choice=panel.choice[place].astype(np.int64),
             p_a=np.full(len(case), np.nan) if panel.p_a is None else panel.p_a[place],
+            is_bound=np.full(len(case), np.nan) if panel.is_bound is None else panel.is_bound[place],
             points=np.full((len(case), 2), np.nan) if panel.scores is None else panel.scores[place],
         )
 
@@ -148,6 +151,7 @@ class Verdicts:
                 repeat=np.zeros(len(case), dtype=np.int64),
                 choice=pick[case, dimension],
                 p_a=np.full(len(case), np.nan),
+                is_bound=np.full(len(case), np.nan),
                 points=np.full((len(case), 2), np.nan),
             )
             parts += [replace(alike, order=np.full(len(case), order)) for order in range(len(ORDERS))]

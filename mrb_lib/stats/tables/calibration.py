@@ -76,6 +76,7 @@ def too_sure(rows: pd.DataFrame) -> str:
         estimated("log_loss", "mean negative log probability of gold; lower is better", "number", "", INFINITE, _OWN),
         estimated("auroc", "chance that gold A has a higher forecast than B", "share 0-1", _AUC, ONE_OUTCOME, _OWN),
         estimated("wrong_at_high_confidence", "share wrong of forecasts of .9 or more", null=NONE_HIGH, parts=_OWN),
+        Column("n_censored", "forecasts that are a bound: the server listed the likelier letter alone", "count"),
         Column("n_high_confidence", "forecasts of confidence .9 or more", "count"),
         estimated("temperature", "divides log odds to recalibrate; above 1: too sure", "number", _GUO, NOT_BEST, _OWN),
         estimated("ece_temperature", "ece after scaling across folds", "share 0-1", _GUO, NOT_RECALIBRATED, _OWN),
@@ -91,7 +92,7 @@ def too_sure(rows: pd.DataFrame) -> str:
     sentence=too_sure,
     headline=("overconfidence", "p_adjusted"),
     uses=("by", "dimension", "gold", "cluster", "seed", "correction", "family"),
-    reads=("p_a",),
+    reads=("p_a", "p_a_bound"),
     why_no_ratings="",
     nothing="no judge gives a probability on a case with a decisive gold label",
 )
@@ -142,6 +143,7 @@ def _summary(analysis: Analysis, own: Verdicts, outcome: FloatArray, f: Forecast
         "brier_temperature": Measure(better.mean((after - outcome)[usable] ** 2), intervals.on_log_odds),
     }
     counts = {"n": f.total(), "n_cases": f.total() > 0, "n_excluded": v.total() - f.total()}
+    counts |= {"n_censored": own.total(np.isfinite(own.is_bound))}
     counts |= {"n_high_confidence": f.total(is_high), "infinite": f.total(np.isinf(loss))}
     rows, made = grid(analysis, v.cells[["judge", "dimension"]], measures, v.seen, counts)
     for name, unknown in (("log_loss", rows["infinite"] > 0), ("temperature", np.isinf(rows["temperature_high"]))):

@@ -11,7 +11,7 @@ from mrb_lib.stats.calibration_error import fitted, log_odds
 from mrb_lib.stats.columns import ALIKE, ONE_CLUSTER
 from mrb_lib.stats.estimation import Sampling, estimate, mean
 from mrb_lib.stats.intervals import percentiles
-from mrb_lib.stats.panel import ABSENT, Panel
+from mrb_lib.stats.panel import ABSENT, Panel, as_panel
 from mrb_lib.stats.tables import calibration as reasons
 from mrb_lib.tables.errors import InputError
 from tests.simulation.rows import each_case
@@ -379,3 +379,19 @@ def test_the_frame_has_its_columns_even_if_empty_and_bad_options_are_refused() -
         calibration(verdicts, gold, cases, by="organ")
     with pytest.raises(InputError, match="no such column"):
         calibration(verdicts, gold, cases, cluster="site")
+
+
+def test_forecasts_that_are_bounds_are_counted_among_the_forecasts_and_in_their_group() -> None:
+    verdicts = verdicts_of({"j": np.array([0.9, 0.8, 0.2, np.nan, 0.7])})
+    verdicts["p_a_bound"] = ["at least", None, "at most", None, "at least"]
+    cases = cases_of(5, organ=["eye", "eye", "lung", "lung", "lung"])
+    # The fourth has no probability, and the label of the last is a tie: neither is a forecast.
+    table = summary(calibration(verdicts, gold_of("ABABT"), cases, by="organ"))
+    counted = table.set_index(table["subfield"].fillna("all"))[["n", "n_censored"]]
+    assert counted.loc[["all", "eye", "lung"]].to_numpy().tolist() == [[3, 2], [2, 1], [1, 1]]
+    whole = as_panel(verdicts, cases["case_id"])
+    kept = np.array([False, True, True, True, True])
+    of_some = calibration(whole.of_cases(kept), gold_of("-BABT"), cases[kept])
+    assert summary(of_some)["n_censored"].tolist() == [1]
+    without = verdicts.drop(columns="p_a_bound")
+    assert summary(calibration(without, gold_of("ABABT"), cases))["n_censored"].tolist() == [0]
