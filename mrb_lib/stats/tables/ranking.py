@@ -17,7 +17,7 @@ from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.comparisons import ANNOTATIONS, GOLD, JUDGE, NO_RESPONDERS, Responders
 from mrb_lib.stats.estimation import FloatArray, Sampling, divide, estimate, mean
 from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
-from mrb_lib.stats.rank_agreement import FEWEST_RANKED, agreement, rank_interval, ranks
+from mrb_lib.stats.rank_agreement import FEWEST_RANKED, LEAST_ERROR, agreement, rank_interval, ranks
 from mrb_lib.stats.tournaments import compare_orders, item_responses
 
 STRENGTH, AGREEMENT, ITEMS = "strength", "agreement", "items"
@@ -90,6 +90,7 @@ _MOGSTAD = "Mogstad et al. 2024, doi:10.1093/restud/rdad006"
             NO_STRENGTHS, (STRENGTH,),
         ),
         Column("log_strength", "logarithm of strength, with mean 0 in a source", "log odds", _BRADLEY),
+        Column("standard_error", "standard error of log_strength, robust to clusters", "log odds"),
         Column("rank", "place by strength, 1 the strongest; equals share the better place", "rank"),
         Column("rank_low", "best possible place at 95% confidence", "rank", _MOGSTAD),
         Column("rank_high", "worst possible place at 95% confidence", "rank", _MOGSTAD),
@@ -167,6 +168,7 @@ def _strengths(fitted: Fitted, outcomes: FloatArray, who: Responders, sources: p
         "low": fitted.bounds[0],
         "high": fitted.bounds[1],
         "log_strength": fitted.log_strength,
+        "standard_error": np.sqrt(np.where(variance > LEAST_ERROR**2, variance, np.nan)),
         "rank": ranks(fitted.log_strength),
         "rank_low": places[0],
         "rank_high": places[1],
