@@ -164,7 +164,7 @@ class Analysis:
 
     @property
     def meta(self) -> BenchmarkMeta:
-        """What the benchmark says of itself."""
+        """The metadata of the benchmark: its task, categories and dimensions."""
         return self.benchmark.meta
 
     @cached_property

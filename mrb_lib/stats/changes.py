@@ -1,4 +1,4 @@
-"""How far the accuracy of judges moved between two reports, releases or prompts.
+"""Changes in the accuracy of judges between two reports, releases or prompts.
 
 A function of two sets of frames, so no table of `mrb analyze`.
 """

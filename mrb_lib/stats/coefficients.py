@@ -42,7 +42,7 @@ def coefficients(labels: IntArray, values: FloatArray, level: str, used: BoolArr
     shares = divide(votes, n[..., None])
 
     def agreed(closeness: FloatArray) -> FloatArray:
-        """How close two labels of a case are, on average, and 1 where there are two."""
+        """Return the mean closeness of two labels of each case, and 1 where a case has two."""
         near = np.einsum("cmk,kl,cml->cm", votes, closeness, votes) - n
         return np.stack([np.nan_to_num(divide(near, n * (n - 1))), n >= 2], axis=-1)
 

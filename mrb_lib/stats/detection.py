@@ -1,4 +1,4 @@
-"""What a judge finds in single responses: labels of which several may apply, wrong steps, and reasons of judges."""
+"""Findings of judges in single responses: labels of which several may apply, wrong steps, and reasons."""
 
 from __future__ import annotations
 

@@ -64,12 +64,12 @@ class Strengths:
 
     @property
     def has_errors(self) -> bool:
-        """Whether all differences have a standard error."""
+        """Tell whether all differences have a standard error."""
         return bool(np.isfinite(self.errors[np.triu_indices(len(self.value), 1)]).all())
 
 
 class RankAgreement(NamedTuple):
-    """How far two rankings agree; NaN where a side ranks fewer than two responders, or all on one place.
+    """Agreement of two rankings; NaN where a side ranks fewer than two responders, or all on one place.
 
     Attributes
     ----------

@@ -19,7 +19,7 @@ REACH, _NODES, _MORE_NODES, _MANY = 4.5, 35, 71, 40
 _STEPS, _CLOSE = 40, 1e-6
 _FEWEST_JUDGES = 3
 _SHIFT = np.array([0.5, -0.5, 0.0])
-"""What the kinds of trial add to the effect of position: the gold response was shown first, second, or neither was."""
+"""Effects of position by kind of trial: the gold response was shown first, second, or neither was."""
 
 
 class Shown(NamedTuple):

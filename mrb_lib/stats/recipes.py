@@ -16,7 +16,7 @@ from mrb_lib.stats.options import check_choice
 from mrb_lib.tables.errors import InputError
 
 ALIKE: Final = ["base_revision", "benchmark", "left_out_column", "left_out"]
-"""What is the same for judges that are compared."""
+"""Settings that all compared judges share."""
 _IGNORED: Final = ("seed", "device", "out", "jobs", "keep_adapter", "left_out")
 """Entries that make no recipe: judges that differ in them alone are draws of one, or are compared by `transfer`."""
 _SETTINGS: Final = (

@@ -1,4 +1,4 @@
-"""What a response is like apart from its quality: its length, its marks of style, and who wrote it."""
+"""Traits of a response apart from its quality: its length, its marks of style, and its author."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class Comparison:
         return shown.merge(_accuracy(before, "then"), on="judge_then", how="left")
 
     def moved(self, by: str | None = None) -> Frame:
-        """What `accuracy_changes` gives on the workspace's dimension, the most accurate judge first."""
+        """Return the accuracy changes of each judge on the workspace's dimension, the most accurate judge first."""
         w = self.workspace
         if isinstance(self.pairs, Absent) or isinstance(self.changes, Absent) or self.then is None:
             return Absent(reason_of(self.pairs) or reason_of(self.changes))

@@ -1,4 +1,4 @@
-"""What became of the cases between two releases of a benchmark, and which judges of two reports are the same."""
+"""Match the cases of two releases of a benchmark, and the judges of two reports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHANGES: Final = {
     "added": "only now",
     "removed": "only then",
 }
-"""What can become of a case, and what that means; a case with another text may have another label, too."""
+"""The possible changes of a case, with their meanings; a case with another text may have another label, too."""
 SAME_PROMPT, OTHER_PROMPT, UNKNOWN_PROMPT = "same", "another", "not known"
 ONLY_THEN, ONLY_NOW = "only then", "only now"
 _OF_PAIRS = ["judge", "judge_then", "judge_now", "prompt", "prompt_then", "prompt_now"]

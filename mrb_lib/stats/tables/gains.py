@@ -31,7 +31,7 @@ TRAINED, OUT_OF_DOMAIN, BENCHMARK = "trained", "out_of_domain", "benchmark"
 NAMES: Final = {"difference": "gain", "judge_1": "tuned", "judge_2": "base"} | {
     f"value_{i}{end}": f"value_{side}{end}" for i, side in ((1, "tuned"), (2, "base")) for end in ("", "_low", "_high")
 }
-"""What this table calls the columns of `contrasts`."""
+"""Names in this table of the columns of `contrasts`."""
 NOT_BOTH: Final = {
     ACCURACY: "no case is scored for both judges",
     "consistency": "no case is answered in both orders by both judges",

@@ -164,7 +164,7 @@ def _stated(own: pd.DataFrame) -> pd.DataFrame:
 
 
 class Pairs(NamedTuple):
-    """How paired differences vary; each array has shape (pairs,).
+    """Variation of paired differences; each array has shape (pairs,).
 
     Attributes
     ----------
