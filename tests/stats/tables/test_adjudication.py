@@ -217,7 +217,7 @@ def test_the_leaderboard_agrees_with_accuracy() -> None:
 def test_where_nothing_was_reviewed_there_is_one_line_and_no_leaderboard() -> None:
     table = adjudication(VERDICTS, GOLD, _said(), cases_of(6), policy="official", resamples=50)
     assert table["reason"].tolist() == [NOT_REVIEWED]
-    assert TABLES["adjudication"].says(table) == "No label was reviewed."
+    assert TABLES["adjudication"].says(table) == "There is nothing to show: no label was reviewed."
     assert leaderboard(VERDICTS, GOLD, _said(), cases_of(6), policy="official", resamples=50).empty
     elsewhere = _said(("elsewhere", "r1", "gold_wrong", "A"))
     assert leaderboard(VERDICTS, GOLD, elsewhere, cases_of(6), policy="official", resamples=50).empty
