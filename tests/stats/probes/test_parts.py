@@ -1,4 +1,4 @@
-"""Gaps between groups, the order of judges under a probe, and subfields, on panels whose truth is planted."""
+"""Gaps between groups, letters, and subfields, on panels whose truth is planted."""
 
 from __future__ import annotations
 
@@ -89,50 +89,6 @@ def test_groups_without_a_case_in_common_are_told_apart_from_equal_ones() -> Non
     assert row["kept_expectation"] is pd.NA
 
 
-def test_an_order_of_judges_that_a_probe_turns_round_is_shown_and_no_other() -> None:
-    verdicts = {
-        NO_PROBE: wrong(15, 75, 240), "image/removed": wrong(120, 60, 240), "question/hurry": wrong(18, 75, 240),
-        "response/side": wrong(120, 60, 240),
-    }  # fmt: skip
-    rows = made(verdicts, "rank").set_index(["probe", "judge"])
-    assert set(rows.index.get_level_values(0)) == {"image/removed", "question/hurry"}, "a flip makes labels wrong"
-    turned, kept = rows.loc["image/removed"], rows.loc["question/hurry"]
-    assert turned["rank"].tolist() == [1, 2, 3]
-    assert turned["rank_probed"].tolist() == [2, 1, 3]
-    assert turned["n_reversed"].tolist() == turned["n_reversed_shown"].tolist() == [1, 1, 0]
-    assert (turned["reversal_p_adjusted"] <= 0.05).tolist() == [True, True, False]
-    assert turned["kendall_tau"].tolist() == pytest.approx([1 / 3] * 3)
-    assert turned[["rank_low", "rank_high"]].to_numpy().tolist() == [[1, 1], [2, 2], [3, 3]]
-    assert kept["rank_probed"].tolist() == [1, 2, 3]
-    assert kept["n_reversed"].eq(0).all()
-    assert kept["kendall_tau"].eq(1).all()
-
-
-def test_an_order_that_turns_round_within_chance_is_not_shown() -> None:
-    verdicts = {NO_PROBE: wrong(30, 32, start=[0, 40]), "question/hurry": wrong(32, 30, start=[0, 40])}
-    rows = made(verdicts, "rank")
-    assert rows["rank"].tolist() == [1, 2]
-    assert rows["rank_probed"].tolist() == [2, 1]
-    assert rows["n_reversed"].eq(1).all()
-    assert rows["n_reversed_shown"].eq(0).all()
-    assert rows["rank_low"].eq(1).all()
-    assert rows["rank_high"].eq(2).all()
-
-
-def test_ranks_are_over_the_cases_of_all_judges_and_null_without_any() -> None:
-    plain, probed = wrong(30, 60), wrong(30, 60)
-    probed.choice[0, :, 100:] = ABSENT
-    verdicts = {NO_PROBE: plain, "question/hurry": probed}
-    rows = made(verdicts, "rank")
-    assert rows["n"].eq(100).all()
-    assert rows["accuracy"].tolist() == pytest.approx([0.7, 0.4])
-    bare = made(verdicts, "rank", gold_of([]))
-    assert bare[["rank", "rank_probed", "kendall_tau", "n_reversed", "n_reversed_shown"]].isna().all(axis=None)
-    assert bare["reason"].tolist() == [NOT_PAIRED] * 2
-    alone = {name: panel_of(panel.choice[:1, 0]) for name, panel in verdicts.items()}
-    assert made(alone, "rank").empty
-
-
 def test_the_rows_of_a_subfield_are_those_of_its_cases_alone() -> None:
     rng = np.random.default_rng(4)
     organ = rng.choice(["eye", "lung", ""], N, p=[0.4, 0.4, 0.2])
@@ -174,7 +130,7 @@ def test_the_order_of_the_rows_of_verdicts_does_not_matter() -> None:
     for rows in (frame, frame.sample(frac=1, random_state=0).reset_index(drop=True)):
         found = panels([conform(rows, "verdicts", "test")], cases["case_id"])
         tables.append(probes(found, gold, cases, resamples=60, noise=0.0))
-    assert set(tables[0]["part"]) == {"probe", "gap", "rank"}
+    assert set(tables[0]["part"]) == {"probe", "gap"}
     pd.testing.assert_frame_equal(*tables)
 
 
