@@ -20,13 +20,12 @@ from mrb_lib.stats.contrasts import ALPHA, paired_tests
 from mrb_lib.stats.estimation import Estimate, FloatArray, divide, mean
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.multiplicity import adjust_families
-from mrb_lib.stats.paired_verdicts import GAP, PROBE, TEMPLATE, aligned, compare, means_by_order, on_cells, prompt_pairs
+from mrb_lib.stats.paired_verdicts import GAP, PROBE, TEMPLATE, compare, on_cells, prompt_pairs
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent, points
 from mrb_lib.stats.verdicts import Verdicts
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import NO_PROBE
 
-LABELS = "labels"
 PAIRED: Final = (PROBE, GAP, TEMPLATE)
 NO_PROBES: Final = (
     "no verdict is on a probed case or by a second prompt: `mrb judge --probe` makes verdicts on such cases"
@@ -37,8 +36,6 @@ NO_NOISE: Final = "noise is unknown: no case was answered twice in one order (th
 NO_ORDERS: Final = "shared_flips is unknown: no case was judged in both orders by both prompts"
 UNDECIDED: Final = "kept_expectation is undecided: the intervals hold both, or nothing is expected"
 AS_IT_IS: Final = "as it is"
-SWAPPED: Final = "prompt/labels:4"
-"""The probe under which the responses are called B and A."""
 _SHIFTS: Final = {
     "accuracy_change": ("p_value", intervals.difference),
     "target_shift": ("target_shift_p", intervals.difference),
@@ -86,17 +83,14 @@ def expectations_broken(rows: pd.DataFrame) -> str:
     if len(prompts):
         differ = prompts[prompts["p_adjusted"] <= ALPHA].sort_values("accuracy_change", key=abs)
         largest = [f" (largest: {row['judge']}, {points(row, 'accuracy_change')})" for _, row in differ.iterrows()]
-        choices = prompts[["changed_p_adjusted", "shared_p_adjusted"]]
-        more = ". Without repeats or both orders, we cannot tell changed choices from noise."
-        if choices.notna().any(axis=None):
-            changed = choices.le(ALPHA).any(axis=1).sum()
-            more = f"; in {changed}, choices change significantly beyond what repeats and orders explain."
+        known = prompts[["changed_p_adjusted", "shared_p_adjusted"]].dropna(how="all")
+        changed = known.le(ALPHA).any(axis=1).sum()
         said.append(
             f"Accuracy differs significantly in {len(differ)} of {len(prompts)} comparisons of two prompts of one judge"
-            f"{''.join(largest[-1:])}{more}"
+            f"{''.join(largest[-1:])}. Choices change significantly beyond noise in {changed} of "
+            f"the {len(known)} comparisons with repeats or both orders; for the others we cannot tell."
         )
-    why = "this library knows none of the probes" if len(probed) else NO_PROBES
-    return " ".join(said) or f"{where}, no expectation can be checked: {why}."
+    return " ".join(said) or f"{where}, no expectation can be checked: this library knows none of the probes."
 
 
 def _tests_of(name: str, meaning: str) -> tuple[Column, Column]:
@@ -110,7 +104,7 @@ def _tests_of(name: str, meaning: str) -> tuple[Column, Column]:
     "probes",
     question="which changes to a case or to the prompt change a judge's verdicts, and should they",
     columns=[
-        Column("part", "probe, gap (between groups), template (prompts), or labels (letters)", "text"),
+        Column("part", "probe, gap (between groups of patients), or template (prompts)", "text"),
         shared("judge"),
         Column("judge_1", "run of the judge with prompt_1", "text"),
         Column("judge_2", "run of the judge with prompt_2", "text"),
@@ -129,12 +123,12 @@ def _tests_of(name: str, meaning: str) -> tuple[Column, Column]:
         shared("clusters"),
         Column("coverage", "share of the verdicts with the change that have a choice", "share 0-1"),
         estimated("changed", "share of verdicts that differ from those without the change"),
-        Column("noise", "share of pairs of repeats of one case that differ", "share 0-1", null=NO_NOISE, parts=PAIRED),
+        Column("noise", "share of pairs of repeats of one case that differ", "share 0-1", null=NO_NOISE),
         estimated("changed_beyond_noise", "changed minus noise, over the same cases", "difference", "Rao 1982"),
         _tests_of("changed", "probability of as much change beyond noise, if there is none"),
         shared("policy"),
         Column("n_scored", "cases scored with and without the change", "cases"),
-        Column("accuracy", "mean score without the change", "share 0-1", null=NOT_SCORED, parts=PAIRED),
+        Column("accuracy", "mean score without the change", "share 0-1", null=NOT_SCORED),
         Column("accuracy_probed", "mean score with the change, over the same cases", "share 0-1"),
         estimated("accuracy_change", "accuracy_probed minus accuracy", "difference"),
         shared("tests"),
@@ -148,15 +142,10 @@ def _tests_of(name: str, meaning: str) -> tuple[Column, Column]:
         _tests_of("unmoved", "p of losing the margin or more; small: what should be lost is not"),
         _tests_of("equivalence", "p of accuracy changing by more than the margin (Schuirmann 1987)"),
         Column("equivalent", "whether accuracy changes by less than the margin (adjusted, at .05)", "yes/no"),
-        estimated("position_bias", "share choosing the response shown first, minus the second", "difference"),
-        estimated("label_bias", "share choosing the response called A, minus that called B", "difference"),
-        estimated("position_probability", "position_bias of probabilities", "difference"),
-        estimated("label_probability", "label_bias of probabilities", "difference"),
     ],
     sentence=expectations_broken,
     headline=("changed", "accuracy_change", "kept_expectation"),
     uses=(*TESTED, "probe", "prompts"),
-    reads=("p_a",),
     options={
         "margin": Option("changes of verdicts, accuracy or choices for a response below it count as none", 0, 1),
         "noise": Option("share of verdicts that repeats differ in, for judges asked once; 0: they never vary", 0, 1),
@@ -191,10 +180,7 @@ def probes(analysis: Analysis, *, margin: float = 0.05, noise: float | None = No
     compared = list(_compared(analysis, sets, noise))
     if not compared:
         return pd.DataFrame([{"n": 0, "reason": NO_PROBES}])
-    frames = [_corrected(analysis, _effects(analysis, compared), margin)]
-    if SWAPPED in sets and plain.tie >= 0:
-        frames.append(_letters(analysis, *aligned(sets[NO_PROBE], sets[SWAPPED])))
-    rows = pd.concat(frames, ignore_index=True)
+    rows = _corrected(analysis, _effects(analysis, compared), margin)
     return rows.assign(reason=rows["reason"].where(rows["n"] > 0, NOT_PAIRED))
 
 
@@ -302,20 +288,3 @@ def _kept(rows: pd.DataFrame, margin: float) -> pd.Series:
     keeps = same & small & is_within("accuracy_change") | worse & moved & rows["accuracy_change"].lt(0)
     keeps |= flips & pulled & rows["target_shift"].lt(0)
     return keeps.astype("boolean").mask(broken, False).where(rows["expected"].notna() & (broken | keeps))
-
-
-def _letters(analysis: Analysis, usual: Verdicts, swapped: Verdicts) -> pd.DataFrame:
-    """Tell a preference for a place from one for a letter: each is a mean over both ways in which the other cancels."""
-    sign = np.array([1.0, -1.0])[usual.order]
-    chosen = [
-        np.select([v.choice == 0, v.choice == 1, v.choice >= 0], [sign, -sign, 0.0], np.nan) for v in (usual, swapped)
-    ]
-    likely = [sign * (2 * v.p_a - 1) for v in (usual, swapped)]
-    asked = np.flatnonzero(usual.total().any(axis=0))
-    measures = {}
-    for what, (one, other) in (("bias", chosen), ("probability", likely)):
-        for of, values in (("position", one + other), ("label", one - other)):
-            by_case = means_by_order(usual, values / 2).mean(axis=0)
-            measures[f"{of}_{what}"] = Measure(mean(by_case[:, asked]), intervals.lean)
-    cells = usual.cells[["judge", "dimension"]].iloc[asked].assign(part=LABELS, probe=SWAPPED.partition(":")[0])
-    return grid(analysis, cells, measures)[0]

@@ -20,6 +20,7 @@ from mrb_lib.stats.subfields import columns_of, subfield_values
 from mrb_lib.tables.errors import InputError
 
 DOMAIN, SUMMARY, RANKING = "domain", "summary", "ranking"
+MEANS: Final = (DOMAIN, SUMMARY)
 DOMAINS: Final = ("institution", "dataset", "department")
 BINOMIAL: Final = "no domain varies: sampling error is taken as binomial"
 SHARED: Final = "clusters lie in several domains, which are taken as independent: the p value may be too small"
@@ -85,12 +86,7 @@ def in_a_new_domain(rows: pd.DataFrame) -> str:
         shared("n", "n_excluded", "n_seen", "cluster"),
         Column("n_domains", "domains with a scored case", "count"),
         Column(
-            "accuracy",
-            "mean score, or mean of domains",
-            "share 0-1",
-            ends=("low", "high"),
-            null=NO_MEAN,
-            parts=(DOMAIN, SUMMARY),
+            "accuracy", "mean score, or mean of domains", "share 0-1", ends=("low", "high"), null=NO_MEAN, parts=MEANS
         ),
         Column("weight", "share of the domain in the summary", "share 0-1"),
         Column("prediction_low", "lower 95% end of a new domain", "share 0-1", null=TWO_DOMAINS, parts=(SUMMARY,)),

@@ -1,4 +1,4 @@
-"""Gaps between groups, letters, and subfields, on panels whose truth is planted."""
+"""Gaps between groups, and subfields, on panels whose truth is planted."""
 
 from __future__ import annotations
 
@@ -138,51 +138,6 @@ def test_the_sentence_speaks_of_gaps() -> None:
     verdicts = {NO_PROBE: wrong(0), f"{ORIGIN}:1": wrong(3), f"{ORIGIN}:2": wrong(4), f"{ORIGIN}:3": wrong(40)}
     said = expectations_broken(table(verdicts, gold_of(["A"] * N), N, noise=0.0))
     assert "accuracy differs significantly in 2 of 3 comparisons and is equivalent in 1." in said
-
-
-def test_a_liking_for_a_place_and_one_for_a_letter_are_told_apart() -> None:
-    """Judges that choose what is first, what is called A, the better one, and by halves what is called A or better."""
-    rng = np.random.default_rng(0)
-    right = np.where(rng.random(N) < 0.5, "A", "B")
-    first = np.array(["A", "B"])
-    usual, swapped = np.empty((4, N, 2, 1), dtype="<U3"), np.empty((4, N, 2, 1), dtype="<U3")
-    for order in (0, 1):
-        usual[0, :, order, 0] = swapped[0, :, order, 0] = first[order]
-        usual[1, :, order, 0], swapped[1, :, order, 0] = first[order], first[1 - order]
-        usual[2, :, order, 0] = swapped[2, :, order, 0] = right
-        for verdicts, liked in ((usual, first[order]), (swapped, first[1 - order])):
-            verdicts[3, :, order, 0] = np.where(np.arange(N) % 2 == 0, liked, right)
-    judges = ["place", "letter", "sound", "half"]
-    verdicts = {NO_PROBE: panel_of(usual, judges=judges), "prompt/labels:4": panel_of(swapped, judges=judges)}
-    rows = made(verdicts, "labels", resamples=200).set_index("judge")
-    assert rows["position_bias"].to_dict() == pytest.approx({"place": 1, "letter": 0, "sound": 0, "half": 0})
-    assert rows["label_bias"].to_dict() == pytest.approx({"place": 0, "letter": 1, "sound": 0, "half": 0.5})
-    assert rows.loc["half", "label_bias_low"] < 0.5 < rows.loc["half", "label_bias_high"]
-    assert 0.9 < rows.loc["place", "position_bias_low"] < 1 == rows.loc["place", "position_bias_high"]
-    assert -0.1 < rows.loc["place", "label_bias_low"] < 0 < rows.loc["place", "label_bias_high"] < 0.1
-    assert rows["n"].eq(N).all()
-
-
-def test_probabilities_tell_a_place_from_a_letter_where_all_choices_are_alike() -> None:
-    """The first has .9, and .7 where it is called B: .6 for the place, .2 for the letter A."""
-    choice, p_usual, p_swapped = np.zeros((1, N, 2, 1), dtype=int), np.empty((1, N, 2, 1)), np.empty((1, N, 2, 1))
-    choice[:, :, 1] = 1
-    for order, sign in ((0, 1), (1, -1)):
-        p_usual[:, :, order], p_swapped[:, :, order] = 0.5 + sign * 0.4, 0.5 + sign * 0.2
-    row = made({NO_PROBE: panel_of(choice, p_usual), "prompt/labels:4": panel_of(choice, p_swapped)}, "labels").iloc[0]
-    assert (row["position_bias"], row["label_bias"]) == (1, 0)
-    assert row["position_probability"] == pytest.approx(0.6)
-    assert row["label_probability"] == pytest.approx(0.2)
-    assert row["label_probability_low"] < 0.2 < row["label_probability_high"]
-
-
-def test_without_both_orders_the_two_likings_are_not_told_apart() -> None:
-    choice = np.zeros((1, N, 2, 1), dtype=int)
-    choice[:, :, 1] = ABSENT
-    rows = made({NO_PROBE: panel_of(choice), "prompt/labels:4": panel_of(choice)}, "labels")
-    assert rows["label_bias"].isna().all()
-    assert rows["reason"].tolist() == [NOT_PAIRED]
-    assert made({NO_PROBE: panel_of(choice), "image/blur:1": panel_of(choice)}, "labels").empty
 
 
 def test_where_no_verdict_changed_the_interval_says_how_much_may_have() -> None:
