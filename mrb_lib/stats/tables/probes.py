@@ -23,7 +23,6 @@ from mrb_lib.stats.multiplicity import adjust_families
 from mrb_lib.stats.paired_verdicts import GAP, PROBE, TEMPLATE, compare, on_cells, prompt_pairs
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent, points
 from mrb_lib.stats.verdicts import Verdicts
-from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import NO_PROBE
 
 PAIRED: Final = (PROBE, GAP, TEMPLATE)
@@ -147,7 +146,7 @@ def _tests_of(name: str, meaning: str) -> tuple[Column, Column]:
     headline=("changed", "accuracy_change", "kept_expectation"),
     uses=(*TESTED, "probe", "prompts"),
     options={
-        "margin": Option("changes of verdicts, accuracy or choices for a response below it count as none", 0, 1),
+        "margin": Option("changes of verdicts, accuracy or choices for a response below it count as none", 0.001, 1),
         "noise": Option("share of verdicts that repeats differ in, for judges asked once; 0: they never vary", 0, 1),
     },
     why_no_ratings="",
@@ -171,8 +170,6 @@ def probes(analysis: Analysis, *, margin: float = 0.05, noise: float | None = No
     of two prompts with 1 - p.q, so that `changed_beyond_noise` estimates |p - q|^2 / 2 without bias (Rao 1982,
     doi:10.1016/0040-5809(82)90004-1). Simulated in tests/stats/probes/test_simulated.py.
     """
-    if not margin > 0:
-        raise InputError(f"margin {margin}: must be above 0 and below 1; 0.05 is five percentage points of accuracy.")
     plain = analysis.verdicts
     others = {text: analysis.of_probe(text) for text in analysis.probes if text != analysis.probe}
     judges = sorted({name for v in (plain, *others.values()) for name in v.cells["judge"]})
@@ -226,9 +223,8 @@ def _effects(analysis: Analysis, compared: list[_Comparison]) -> pd.DataFrame:
     unpaired = effects.pop("presented") & np.isnan(effects["changed"])
     rules = {"changed": intervals.proportion} | {name: partial(_or_score, rule) for name, (_, rule) in _SHIFTS.items()}
     measures = {name: Measure(mean(values), rules.get(name)) for name, values in effects.items()}
-    rows, made = grid(analysis, names.loc[order], measures)
-    rows["n_excluded"] = np.concatenate([unpaired[part.cases].sum(axis=0) for part in analysis.parts])
-    rows["n_scored"] = np.concatenate([each.n for each in made["accuracy_change"]])
+    tallies = {"n_excluded": unpaired, "n_scored": np.isfinite(effects["accuracy_change"])}
+    rows, made = grid(analysis, names.loc[order], measures, tallies=tallies)
     for name, (p, _) in _SHIFTS.items():
         of_parts = list(zip(analysis.parts, made[name], strict=True))
         rows[p] = np.concatenate([paired_tests(effects[name][part.cases], e)["p_value"] for part, e in of_parts])

@@ -33,7 +33,6 @@ ONE_ORDER: Final = "kendall_tau is undefined: all judges are equal there, or the
 NOT_EXPECTED: Final = "nothing is expected: fewer than half of the permutations define kendall_tau"
 MOST_PERMUTATIONS, _DIGITS = 199, 12
 _TAIL, _NODES, _STEPS, _LAST_STEP = 0.975, 24, 200, 1e-8
-_PAULE_MANDEL = {"method_re": "pm", "atol": 1e-6, "maxiter": _STEPS}
 
 
 def default_domain(cases: pd.DataFrame) -> str:
@@ -89,13 +88,13 @@ def in_a_new_domain(rows: pd.DataFrame) -> str:
             "accuracy", "mean score, or mean of domains", "share 0-1", ends=("low", "high"), null=NO_MEAN, parts=MEANS
         ),
         Column("weight", "share of the domain in the summary", "share 0-1"),
-        Column("prediction_low", "lower 95% end of a new domain", "share 0-1", null=TWO_DOMAINS, parts=(SUMMARY,)),
-        Column("prediction_high", "upper 95% end of a new domain", "share 0-1"),
+        Column("prediction_low", "lower 95% limit for a new domain", "share 0-1", null=TWO_DOMAINS, parts=(SUMMARY,)),
+        Column("prediction_high", "upper 95% limit for a new domain", "share 0-1"),
         shared("tests"),
         estimated("i2", "share of the variation between domains beyond chance", source="Higgins and Thompson 2002"),
         Column("kendall_tau", "agreement of judges' orders, tau-b", "coefficient", null=ONE_ORDER, parts=(RANKING,)),
-        Column("expected_low", "lower 95% end of tau by chance", "coefficient", null=NOT_EXPECTED, parts=(RANKING,)),
-        Column("expected_high", "upper 95% end of tau by chance", "coefficient"),
+        Column("expected_low", "lower end of 95% of taus by chance", "coefficient", null=NOT_EXPECTED, parts=(RANKING,)),
+        Column("expected_high", "upper end of 95% of taus by chance", "coefficient"),
     ],
     sentence=in_a_new_domain,
     headline=("rank", "accuracy", "prediction_low", "prediction_high", "kendall_tau"),
@@ -345,7 +344,7 @@ def pool(effect: FloatArray, variance: FloatArray) -> Pooled:
     weight = np.full(effect.shape, np.nan)
     for i in np.flatnonzero(k > 1):
         with np.errstate(divide="ignore", invalid="ignore"):  # of its I2 where Q is 0, which is not read
-            found = combine_effects(effect[i, used[i]], variance[i, used[i]], **_PAULE_MANDEL)
+            found = combine_effects(effect[i, used[i]], variance[i, used[i]], method_re="pm", atol=1e-6, maxiter=_STEPS)
         q[i], tau2[i], centre[i] = max(found.q, 0.0), found.tau2, found.mean_effect_re
         weight[i, used[i]] = found.weights_rel_re
         error[i] = np.sqrt(max(found.var_hksj_re, found.var_eff_w_re))
@@ -390,9 +389,9 @@ def _predict(effect: FloatArray, variance: FloatArray, k: IntArray) -> list[Floa
     quantiles, weighted by Gauss and Legendre's rule, make the mixture.
     """
     node, share = np.polynomial.legendre.leggauss(_NODES)
-    tau2, (centre, spread) = np.zeros(len(k)), np.full((2, len(k), _NODES), np.nan)
+    centre, spread = np.full((2, len(k), _NODES), np.nan)
     for i, upper in enumerate((node + 1) / 2):
-        tau2 = _profile(effect, variance, chdtri(np.maximum(k - 1, 1), upper), tau2)
+        tau2 = _profile(effect, variance, chdtri(np.maximum(k - 1, 1), upper))
         weight = 1 / (variance + tau2[:, None])
         total = weight.sum(axis=1)
         centre[:, i] = divide((weight * effect).sum(axis=1), total)
@@ -412,14 +411,12 @@ def _predict(effect: FloatArray, variance: FloatArray, k: IntArray) -> list[Floa
     return ends
 
 
-def _profile(
-    effect: FloatArray, variance: FloatArray, target: FloatArray, start: FloatArray | float = 0.0
-) -> FloatArray:
+def _profile(effect: FloatArray, variance: FloatArray, target: FloatArray) -> FloatArray:
     """Return the variance between at which the generalised Q is the target; 0 where it is below it throughout.
 
-    The generalised Q falls and is convex, so that Newton's steps from a start below the root never pass it.
+    The generalised Q falls and is convex, so that Newton's steps from 0 never pass the root.
     """
-    tau2 = np.zeros(len(effect)) + start
+    tau2 = np.zeros(len(effect))
     for _ in range(_STEPS):
         weight = 1 / (variance + tau2[:, None])
         centre = np.nan_to_num(divide((weight * effect).sum(axis=1), weight.sum(axis=1)))

@@ -255,5 +255,5 @@ def test_one_dominant_cluster_gives_no_interval_and_says_why() -> None:
 
 
 def test_a_margin_must_be_a_share() -> None:
-    with pytest.raises(InputError, match=r"margin 0\.0: must be above 0"):
-        table(ragged(0), gold_of(["A"] * N), N, margin=0.0)
+    with pytest.raises(InputError, match=r"margin 0: must be at least 0\.001"):
+        TABLES["probes"].checked({"margin": 0.0})
