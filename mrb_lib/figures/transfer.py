@@ -176,7 +176,7 @@ def predictions(table: pd.DataFrame) -> Paper:
     ),
     reading=(
         "A point inside the grey: this domain orders the judges as well as its number of cases lets it. Left of it: "
-        "here other judges are good. The last row tests all domains together."
+        "here other judges are good."
     ),
     needs=("preferences", "annotations", "verdicts"),
 )
@@ -186,18 +186,14 @@ def rankings(table: pd.DataFrame) -> Paper:
 
     Parameters
     ----------
-    table : rows of `transfer` with part "ranking" of one dimension: subfield, kendall_tau, expected_tau, expected_low,
-        expected_high, p_value; the row without subfield is the mean
+    table : rows of `transfer` with part "ranking" of one dimension: subfield, kendall_tau, expected_low, expected_high
     """
-    rows = table[table["part"] == "ranking"]
-    mean = rows[rows["subfield"].isna()].assign(subfield="mean of all")
-    rows = pd.concat([rows[rows["subfield"].notna()].sort_values("subfield"), mean])
+    rows = table[table["part"] == "ranking"].sort_values("subfield")
     figure = canvas(PAGE * 0.6, rows_height(len(rows), 0.19, 0.8))
     axes = figure.subplots()
     y = np.arange(len(rows))
     axes.hlines(y, rows["expected_low"], rows["expected_high"], color="#C9C9C9", linewidth=5, zorder=1,
                 label="if domains were drawn at random (95%)", gid="expected")  # fmt: skip
-    axes.plot(rows["expected_tau"], y, "|", color="#777777", markersize=6, zorder=2)
     axes.plot(rows["kendall_tau"], y, "o", color=COLOURS["judge"], markersize=3.2, zorder=3, label="these domains",
               gid="values")  # fmt: skip
     write_missing(axes, y[rows["kendall_tau"].isna()])

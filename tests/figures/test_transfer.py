@@ -22,8 +22,8 @@ def table(judges: list[str], domains: list[str]) -> pd.DataFrame:
         ends = {"low": mean - 0.02, "high": mean + 0.02, "prediction_low": mean - 0.1, "prediction_high": mean + 0.1}
         tested = {"i2": 0.4, "p_adjusted": 0.03, "n": 320}
         rows.append({"part": "summary", "judge": judge, "rank": place, "accuracy": mean, **ends, **tested})
-    for domain in [None, *domains]:
-        expected = {"expected_tau": 0.8, "expected_low": 0.7, "expected_high": 0.9, "p_value": 0.2}
+    for domain in domains:
+        expected = {"expected_low": 0.7, "expected_high": 0.9, "p_value": 0.2}
         rows.append({"part": "ranking", "subfield": domain, "kendall_tau": rng.uniform(0.5, 0.9), **expected})
     return pd.DataFrame(rows).reindex(columns=[*dict.fromkeys(key for row in rows for key in row)])
 
@@ -75,12 +75,12 @@ def test_predictions_have_a_row_a_judge(count: int, flaws) -> None:
     assert flaws(figure) == []
 
 
-def test_rankings_end_with_the_mean(flaws) -> None:
-    rows = table(["j"], [f"domain_{i}" for i in range(13)])
+def test_rankings_have_a_row_a_domain(flaws) -> None:
+    rows = table(["j"], [f"domain_{i:02d}" for i in range(13)])
     figure = transfer.rankings(rows)
     axes = figure.axes[0]
     ranking = rows[rows["part"] == "ranking"]
-    mean = ranking.loc[ranking["subfield"].isna(), "kendall_tau"].iloc[0]
-    assert drawn(axes, "values")[-1].tolist() == [mean, 13.0]
-    assert len(drawn(axes, "values")) == 14
+    assert drawn(axes, "values").tolist() == [[tau, i] for i, tau in enumerate(ranking["kendall_tau"])]
+    bands = next(item for item in axes.collections if item.get_gid() == "expected").get_segments()
+    assert [band[:, 0].tolist() for band in bands] == [[0.7, 0.9]] * 13
     assert flaws(figure) == []

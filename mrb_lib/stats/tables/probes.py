@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from scipy.spatial.distance import squareform
 from scipy.special import stdtr
 
 from mrb_lib.probes.expectation import known
@@ -18,31 +17,24 @@ from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import TESTED, Column, Option, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, paired_tests
-from mrb_lib.stats.estimation import Estimate, FloatArray, Sampling, divide, estimate, mean
+from mrb_lib.stats.estimation import Estimate, FloatArray, divide, mean
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.multiplicity import adjust_families
-from mrb_lib.stats.paired_verdicts import GAP, PROBE, TEMPLATE, aligned, compare, means_by_order, on_cells, prompt_pairs
+from mrb_lib.stats.paired_verdicts import GAP, PROBE, TEMPLATE, compare, on_cells, prompt_pairs
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent, points
-from mrb_lib.stats.rank_agreement import Strengths, rank_interval, ranks
-from mrb_lib.stats.rankings import kendall
 from mrb_lib.stats.verdicts import Verdicts
-from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import NO_PROBE
 
-RANK, LABELS = "rank", "labels"
 PAIRED: Final = (PROBE, GAP, TEMPLATE)
 NO_PROBES: Final = (
     "no verdict is on a probed case or by a second prompt: `mrb judge --probe` makes verdicts on such cases"
 )
-NOT_PAIRED: Final = "no case is judged in all the ways compared (the change, orders, repeats; in part rank all judges)"
+NOT_PAIRED: Final = "no case is judged in all the ways compared (the change, orders, repeats)"
 NOT_SCORED: Final = "accuracy is undefined: no case that is judged in both has a gold label"
 NO_NOISE: Final = "noise is unknown: no case was answered twice in one order (the option noise states it)"
 NO_ORDERS: Final = "shared_flips is unknown: no case was judged in both orders by both prompts"
 UNDECIDED: Final = "kept_expectation is undecided: the intervals hold both, or nothing is expected"
-ALL_EQUAL: Final = "kendall_tau is undefined: all judges are equal with or without the probe"
 AS_IT_IS: Final = "as it is"
-SWAPPED: Final = "prompt/labels:4"
-"""The probe under which the responses are called B and A."""
 _SHIFTS: Final = {
     "accuracy_change": ("p_value", intervals.difference),
     "target_shift": ("target_shift_p", intervals.difference),
@@ -90,17 +82,14 @@ def expectations_broken(rows: pd.DataFrame) -> str:
     if len(prompts):
         differ = prompts[prompts["p_adjusted"] <= ALPHA].sort_values("accuracy_change", key=abs)
         largest = [f" (largest: {row['judge']}, {points(row, 'accuracy_change')})" for _, row in differ.iterrows()]
-        choices = prompts[["changed_p_adjusted", "shared_p_adjusted"]]
-        more = ". Without repeats or both orders, we cannot tell changed choices from noise."
-        if choices.notna().any(axis=None):
-            changed = choices.le(ALPHA).any(axis=1).sum()
-            more = f"; in {changed}, choices change significantly beyond what repeats and orders explain."
+        known = prompts[["changed_p_adjusted", "shared_p_adjusted"]].dropna(how="all")
+        changed = known.le(ALPHA).any(axis=1).sum()
         said.append(
             f"Accuracy differs significantly in {len(differ)} of {len(prompts)} comparisons of two prompts of one judge"
-            f"{''.join(largest[-1:])}{more}"
+            f"{''.join(largest[-1:])}. Choices change significantly beyond noise in {changed} of "
+            f"the {len(known)} comparisons with repeats or both orders; for the others we cannot tell."
         )
-    why = "this library knows none of the probes" if len(probed) else NO_PROBES
-    return " ".join(said) or f"{where}, no expectation can be checked: {why}."
+    return " ".join(said) or f"{where}, no expectation can be checked: this library knows none of the probes."
 
 
 def _tests_of(name: str, meaning: str) -> tuple[Column, Column]:
@@ -114,7 +103,7 @@ def _tests_of(name: str, meaning: str) -> tuple[Column, Column]:
     "probes",
     question="which changes to a case or to the prompt change a judge's verdicts, and should they",
     columns=[
-        Column("part", "probe, gap (between groups), template (prompts), labels (letters), or rank", "text"),
+        Column("part", "probe, gap (between groups of patients), or template (prompts)", "text"),
         shared("judge"),
         Column("judge_1", "run of the judge with prompt_1", "text"),
         Column("judge_2", "run of the judge with prompt_2", "text"),
@@ -133,12 +122,12 @@ def _tests_of(name: str, meaning: str) -> tuple[Column, Column]:
         shared("clusters"),
         Column("coverage", "share of the verdicts with the change that have a choice", "share 0-1"),
         estimated("changed", "share of verdicts that differ from those without the change"),
-        Column("noise", "share of pairs of repeats of one case that differ", "share 0-1", null=NO_NOISE, parts=PAIRED),
+        Column("noise", "share of pairs of repeats of one case that differ", "share 0-1", null=NO_NOISE),
         estimated("changed_beyond_noise", "changed minus noise, over the same cases", "difference", "Rao 1982"),
         _tests_of("changed", "probability of as much change beyond noise, if there is none"),
         shared("policy"),
         Column("n_scored", "cases scored with and without the change", "cases"),
-        Column("accuracy", "mean score without the change", "share 0-1", null=NOT_SCORED, parts=PAIRED),
+        Column("accuracy", "mean score without the change", "share 0-1", null=NOT_SCORED),
         Column("accuracy_probed", "mean score with the change, over the same cases", "share 0-1"),
         estimated("accuracy_change", "accuracy_probed minus accuracy", "difference"),
         shared("tests"),
@@ -152,25 +141,12 @@ def _tests_of(name: str, meaning: str) -> tuple[Column, Column]:
         _tests_of("unmoved", "p of losing the margin or more; small: what should be lost is not"),
         _tests_of("equivalence", "p of accuracy changing by more than the margin (Schuirmann 1987)"),
         Column("equivalent", "whether accuracy changes by less than the margin (adjusted, at .05)", "yes/no"),
-        estimated("rank", "place of the judge by accuracy without the probe", "rank", "Mogstad et al. 2024"),
-        estimated("rank_probed", "place of the judge with the probe, over the same cases", "rank"),
-        Column(
-            "kendall_tau", "agreement of the two orders", "coefficient", "Kendall 1938", null=ALL_EQUAL, parts=(RANK,)
-        ),
-        Column("n_reversed", "judges above it in one condition and below in the other", "count"),
-        Column("n_reversed_shown", "judges of n_reversed where both differences are significant", "count"),
-        Column("reversal_p_adjusted", "smallest adjusted p of changing places with another judge", "p 0-1"),
-        estimated("position_bias", "share choosing the response shown first, minus the second", "difference"),
-        estimated("label_bias", "share choosing the response called A, minus that called B", "difference"),
-        estimated("position_probability", "position_bias of probabilities", "difference"),
-        estimated("label_probability", "label_bias of probabilities", "difference"),
     ],
     sentence=expectations_broken,
     headline=("changed", "accuracy_change", "kept_expectation"),
     uses=(*TESTED, "probe", "prompts"),
-    reads=("p_a",),
     options={
-        "margin": Option("changes of verdicts, accuracy or choices for a response below it count as none", 0, 1),
+        "margin": Option("changes of verdicts, accuracy or choices for a response below it count as none", 0.001, 1),
         "noise": Option("share of verdicts that repeats differ in, for judges asked once; 0: they never vary", 0, 1),
     },
     why_no_ratings="",
@@ -194,8 +170,6 @@ def probes(analysis: Analysis, *, margin: float = 0.05, noise: float | None = No
     of two prompts with 1 - p.q, so that `changed_beyond_noise` estimates |p - q|^2 / 2 without bias (Rao 1982,
     doi:10.1016/0040-5809(82)90004-1). Simulated in tests/stats/probes/test_simulated.py.
     """
-    if not margin > 0:
-        raise InputError(f"margin {margin}: must be above 0 and below 1; 0.05 is five percentage points of accuracy.")
     plain = analysis.verdicts
     others = {text: analysis.of_probe(text) for text in analysis.probes if text != analysis.probe}
     judges = sorted({name for v in (plain, *others.values()) for name in v.cells["judge"]})
@@ -203,10 +177,7 @@ def probes(analysis: Analysis, *, margin: float = 0.05, noise: float | None = No
     compared = list(_compared(analysis, sets, noise))
     if not compared:
         return pd.DataFrame([{"n": 0, "reason": NO_PROBES}])
-    frames = [_corrected(analysis, _effects(analysis, compared), margin)]
-    if SWAPPED in sets and plain.tie >= 0:
-        frames.append(_letters(analysis, *aligned(sets[NO_PROBE], sets[SWAPPED])))
-    rows = pd.concat([*frames, *_ranks(analysis, compared)], ignore_index=True)
+    rows = _corrected(analysis, _effects(analysis, compared), margin)
     return rows.assign(reason=rows["reason"].where(rows["n"] > 0, NOT_PAIRED))
 
 
@@ -252,9 +223,8 @@ def _effects(analysis: Analysis, compared: list[_Comparison]) -> pd.DataFrame:
     unpaired = effects.pop("presented") & np.isnan(effects["changed"])
     rules = {"changed": intervals.proportion} | {name: partial(_or_score, rule) for name, (_, rule) in _SHIFTS.items()}
     measures = {name: Measure(mean(values), rules.get(name)) for name, values in effects.items()}
-    rows, made = grid(analysis, names.loc[order], measures)
-    rows["n_excluded"] = np.concatenate([unpaired[part.cases].sum(axis=0) for part in analysis.parts])
-    rows["n_scored"] = np.concatenate([each.n for each in made["accuracy_change"]])
+    tallies = {"n_excluded": unpaired, "n_scored": np.isfinite(effects["accuracy_change"])}
+    rows, made = grid(analysis, names.loc[order], measures, tallies=tallies)
     for name, (p, _) in _SHIFTS.items():
         of_parts = list(zip(analysis.parts, made[name], strict=True))
         rows[p] = np.concatenate([paired_tests(effects[name][part.cases], e)["p_value"] for part, e in of_parts])
@@ -314,86 +284,3 @@ def _kept(rows: pd.DataFrame, margin: float) -> pd.Series:
     keeps = same & small & is_within("accuracy_change") | worse & moved & rows["accuracy_change"].lt(0)
     keeps |= flips & pulled & rows["target_shift"].lt(0)
     return keeps.astype("boolean").mask(broken, False).where(rows["expected"].notna() & (broken | keeps))
-
-
-def _letters(analysis: Analysis, usual: Verdicts, swapped: Verdicts) -> pd.DataFrame:
-    """Tell a preference for a place from one for a letter: each is a mean over both ways in which the other cancels."""
-    sign = np.array([1.0, -1.0])[usual.order]
-    chosen = [
-        np.select([v.choice == 0, v.choice == 1, v.choice >= 0], [sign, -sign, 0.0], np.nan) for v in (usual, swapped)
-    ]
-    likely = [sign * (2 * v.p_a - 1) for v in (usual, swapped)]
-    asked = np.flatnonzero(usual.total().any(axis=0))
-    measures = {}
-    for what, (one, other) in (("bias", chosen), ("probability", likely)):
-        for of, values in (("position", one + other), ("label", one - other)):
-            by_case = means_by_order(usual, values / 2).mean(axis=0)
-            measures[f"{of}_{what}"] = Measure(mean(by_case[:, asked]), intervals.lean)
-    cells = usual.cells[["judge", "dimension"]].iloc[asked].assign(part=LABELS, probe=SWAPPED.partition(":")[0])
-    return grid(analysis, cells, measures)[0]
-
-
-def _ranks(analysis: Analysis, compared: list[_Comparison]) -> list[pd.DataFrame]:
-    """Compare the order of judges with and without each probe; not where choices should flip, since labels then do."""
-    frames, pairs = [], []
-    for names, effects in compared:
-        for members in names.groupby("dimension", sort=False).indices.values():
-            if len(members) > 1 and names["part"].iloc[0] == PROBE and names["expected"].iloc[0] != "flips":
-                plain, probed = (effects[name][:, members] for name in ("accuracy", "accuracy_probed"))
-                columns, p = _reversals(plain, probed, analysis.sampling)
-                frames.append(names.iloc[members].drop(columns="group").assign(part=RANK, **columns))
-                pairs.append(p)
-    if not frames:
-        return []
-    number = pd.factorize(np.array([rows["dimension"].iloc[0] for rows in frames]))[0]
-    family = np.repeat(number if analysis.family == "dimension" else np.zeros_like(number), [len(p) for p in pairs])
-    adjusted, tests = adjust_families(np.concatenate(pairs), family, analysis.correction or "holm")
-    ends = np.cumsum([len(p) for p in pairs])[:-1]
-    for rows, own, size in zip(frames, np.split(adjusted, ends), np.split(tests, ends), strict=True):
-        both = squareform(own, checks=False) + np.eye(len(rows))
-        rows["reversal_p_adjusted"], rows["family"] = both.min(axis=1), size[0]
-        rows["n_reversed_shown"] = np.where(np.isnan(both).any(), np.nan, (both <= ALPHA).sum(axis=1))
-    return frames
-
-
-def _reversals(plain: FloatArray, probed: FloatArray, sampling: Sampling) -> tuple[dict[str, Any], FloatArray]:
-    """Compare the order of judges in two conditions, on the cases that are scored for all of them in both.
-
-    Parameters
-    ----------
-    plain, probed : scores of shape (cases, judges), NaN where a case does not count
-
-    Returns
-    -------
-    columns : by name, of one value or of one per judge
-    p : one per pair of judges (in the order of `squareform`), the larger p of the two differences where the two are
-        reversed, else 1. A difference that is the same in all clusters has no error to go by, and shows nothing. NaN
-        with fewer than two clusters
-    """
-    common = np.flatnonzero(np.isfinite(plain + probed).all(axis=1))
-    kept, n = sampling.take(common), len(common)
-    m = len(np.unique(kept.codes))
-    first, second = np.triu_indices(plain.shape[1], k=1)
-    columns: dict[str, Any] = {"n": n, "n_clusters": m, "n_unassigned": 0}
-    values, gaps, p = [], [], []
-    for end, scores in (("", plain), ("_probed", probed)):
-        each = _strengths(scores[common], kept)
-        low, high = rank_interval(each) if m > 1 else (np.nan, np.nan)
-        columns |= {f"accuracy{end}": each.value, f"rank{end}": ranks(each.value)}
-        columns |= {f"rank{end}_low": low, f"rank{end}_high": high}
-        gap = each.value[first] - each.value[second]
-        values.append(each.value[:, None])
-        gaps.append(np.where(np.abs(gap) < 1e-12, 0.0, gap))
-        p.append(np.nan_to_num(2 * stdtr(each.df, -np.abs(gaps[-1] / each.errors[first, second])), nan=1.0))
-    turned = gaps[0] * gaps[1] < 0
-    columns["kendall_tau"] = kendall(*values)[0] if n else np.nan
-    columns["n_reversed"] = squareform(turned.astype(int)).sum(axis=1) if n else np.nan
-    return columns, np.where(m > 1, np.where(turned, np.maximum(*p), 1.0), np.nan)
-
-
-def _strengths(scores: FloatArray, sampling: Sampling) -> Strengths:
-    """Return the mean scores of judges on the same cases, of shape (cases, judges), with their covariance (CR2)."""
-    e = estimate(mean(scores), sampling)
-    share = divide(e.sizes[:, :1], e.n[:1])
-    sums = sampling.sums(scores - e.value) / np.sqrt(np.where(share < 1, 1 - share, np.nan))
-    return Strengths(e.value, divide(sums.T @ sums, e.n[:1] ** 2), float(e.df.min(initial=np.inf)))

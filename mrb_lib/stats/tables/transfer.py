@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.optimize import elementwise
 from scipy.special import chdtrc, chdtri, ndtr, ndtri, stdtrit
 
@@ -16,27 +15,24 @@ from mrb_lib.stats.contrasts import ALPHA
 from mrb_lib.stats.estimation import FloatArray, IntArray, Sampling, divide, estimate, mean, sums_by
 from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import interval, main_dimension, opening
-from mrb_lib.stats.rankings import MOST_PERMUTATIONS, by_domain, expected, shuffled, straddles, taus
 from mrb_lib.stats.scoring import decisive_worth, ranking
 from mrb_lib.stats.subfields import columns_of, subfield_values
 from mrb_lib.tables.errors import InputError
 
-DOMAIN, SUMMARY, LEAVE_ONE_OUT, RANKING = "domain", "summary", "leave_one_out", "ranking"
+DOMAIN, SUMMARY, RANKING = "domain", "summary", "ranking"
+MEANS: Final = (DOMAIN, SUMMARY)
 DOMAINS: Final = ("institution", "dataset", "department")
-POOLED: Final = (SUMMARY, LEAVE_ONE_OUT)
-MEANS: Final = (DOMAIN, *POOLED)
 BINOMIAL: Final = "no domain varies: sampling error is taken as binomial"
 SHARED: Final = "clusters lie in several domains, which are taken as independent: the p value may be too small"
 NO_ERROR: Final = "every domain is one cluster, or has the same score throughout"
 NO_MEAN: Final = f"accuracy is undefined: cases can be scored in one domain only, or {NO_ERROR}"
 TOO_ALIKE: Final = "domains are more alike than chance makes them"
 TWO_DOMAINS: Final = "no prediction interval: it takes three domains"
-UNKNOWN: Final = "domain_inside is unknown: no case of this domain can be scored, or fewer than three others are known"
 NOT_RANKED: Final = "not ranked: it judged too few of the cases, or no case has a clear winner"
 ONE_ORDER: Final = "kendall_tau is undefined: all judges are equal there, or there are fewer than two judges or domains"
 NOT_EXPECTED: Final = "nothing is expected: fewer than half of the permutations define kendall_tau"
+MOST_PERMUTATIONS, _DIGITS = 199, 12
 _TAIL, _NODES, _STEPS, _LAST_STEP = 0.975, 24, 200, 1e-8
-_PAULE_MANDEL = {"method_re": "pm", "atol": 1e-6, "maxiter": _STEPS}
 
 
 def default_domain(cases: pd.DataFrame) -> str:
@@ -80,7 +76,7 @@ def in_a_new_domain(rows: pd.DataFrame) -> str:
     "transfer",
     question="does accuracy hold across institutions, datasets or subfields",
     columns=[
-        Column("part", "domain, summary (over domains), leave_one_out, or ranking (of judges)", "text"),
+        Column("part", "domain, summary (over domains), or ranking (of judges)", "text"),
         shared("judge", "dimension"),
         Column("subfield", "value of the column by, such as an institution", "text"),
         Column("by", "column of the cases that names the domain", "text"),
@@ -92,16 +88,13 @@ def in_a_new_domain(rows: pd.DataFrame) -> str:
             "accuracy", "mean score, or mean of domains", "share 0-1", ends=("low", "high"), null=NO_MEAN, parts=MEANS
         ),
         Column("weight", "share of the domain in the summary", "share 0-1"),
-        Column("prediction_low", "lower 95% prediction of a new domain", "share 0-1", null=TWO_DOMAINS, parts=POOLED),
-        Column("prediction_high", "upper 95% prediction of a new domain", "share 0-1"),
+        Column("prediction_low", "lower 95% limit for a new domain", "share 0-1", null=TWO_DOMAINS, parts=(SUMMARY,)),
+        Column("prediction_high", "upper 95% limit for a new domain", "share 0-1"),
         shared("tests"),
         estimated("i2", "share of the variation between domains beyond chance", source="Higgins and Thompson 2002"),
-        Column("domain_accuracy", "accuracy in the domain left out", "share 0-1"),
-        Column("domain_inside", "whether other domains predict that", "yes/no", null=UNKNOWN, parts=(LEAVE_ONE_OUT,)),
         Column("kendall_tau", "agreement of judges' orders, tau-b", "coefficient", null=ONE_ORDER, parts=(RANKING,)),
-        Column("expected_tau", "tau of domains drawn at random", "coefficient", null=NOT_EXPECTED, parts=(RANKING,)),
-        Column("expected_low", "lower end of the central 95% of those", "coefficient"),
-        Column("expected_high", "upper end of the central 95% of those", "coefficient"),
+        Column("expected_low", "lower 95% limit of tau by chance", "coefficient", null=NOT_EXPECTED, parts=(RANKING,)),
+        Column("expected_high", "upper 95% limit of tau by chance", "coefficient"),
     ],
     sentence=in_a_new_domain,
     headline=("rank", "accuracy", "prediction_low", "prediction_high", "kendall_tau"),
@@ -112,26 +105,25 @@ def transfer(analysis: Analysis) -> pd.DataFrame:
     """Pool accuracies over domains, say what to expect in a new one, and compare the orders of judges.
 
     Domains are the values of `by`; without it, of `default_domain`. `p_value` is that of Cochran's Q in summaries; in
-    rankings, how often random domains agree as little. Each is corrected over all judges, or over all domains.
+    rankings, how often domains drawn at random agree as little. Each is corrected over all judges, or over all domains.
 
     Notes
     -----
-    The methods are those of `pool`; coverage and size are simulated in tests/simulation/test_transfer.py. Judges are in
-    the order of their mean score on the cases with a clear winner (half credit for a tie), on the cases that all ranked
-    judges share; at most 199 permutations are made.
+    The methods are those of `pool`; coverage and size are simulated in tests/simulation/test_transfer.py. Rankings set
+    the order of judges in a domain beside that in all other domains: by mean score on the cases with a clear winner
+    (half credit for a tie) that all ranked judges share; at most 199 permutations are made.
     """
     frames = []
     for column in columns_of(analysis.by) or [default_domain(analysis.cases)]:
         member, names = pd.factorize(subfield_values(analysis.cases, column), sort=True)
         own = pd.concat([*_accuracies(analysis, member, names), *_rankings(analysis, member, names)], ignore_index=True)
         frames.append(own.assign(by=column, n_unassigned=int((member < 0).sum())))
-    rows = pd.concat(frames, ignore_index=True)
-    rows = adjust_rows(rows.assign(whole=rows["subfield"].isna()), analysis, ("by", "dimension", "part", "whole"))
+    rows = adjust_rows(pd.concat(frames, ignore_index=True), analysis, ("by", "dimension", "part"))
     return rows.assign(family=rows["family"].where(rows["p_value"].notna()))
 
 
 def _accuracies(analysis: Analysis, member: IntArray, names: pd.Index) -> list[pd.DataFrame]:
-    """Return the accuracy of each judge in each domain, its mean over domains, and that without each domain.
+    """Return the accuracy of each judge in each domain, and its mean over domains.
 
     Parameters
     ----------
@@ -139,15 +131,11 @@ def _accuracies(analysis: Analysis, member: IntArray, names: pd.Index) -> list[p
     """
     cells, k, inside = analysis.verdicts.cells[["judge", "dimension"]], len(names), member >= 0
     found = domain_accuracies(analysis.scores.score, member, k, analysis.sampling)
-    other = np.where(np.eye(k, dtype=bool), np.nan, found.effect[:, None]).reshape(-1, k)
-    pooled, without = pool(found.effect, found.variance), pool(other, np.repeat(found.variance, k, axis=0))
+    pooled = pool(found.effect, found.variance)
     size, n = np.bincount(member[inside], minlength=k), found.n.sum(axis=1)
     reach = ndtri(_TAIL) * np.sqrt(found.variance)
-    certain = np.isfinite(pooled.estimate) & ~((found.accuracy > 0) & (found.accuracy < 1)).any(axis=1)
     straddling = (n > 0) & straddles(member[inside], analysis.sampling.codes[inside])
-    own, variance = found.effect.ravel(), found.variance.ravel()
-    below = without.new.below(own, variance)
-    expects = (below >= 0.025) & (below <= 0.975) | (own >= without.prediction_low) & (own <= without.prediction_high)
+    certain = np.isfinite(pooled.estimate) & ~((found.accuracy > 0) & (found.accuracy < 1)).any(axis=1)
     domains = {
         "n": found.n,
         "n_excluded": size - found.n,
@@ -157,15 +145,8 @@ def _accuracies(analysis: Analysis, member: IntArray, names: pd.Index) -> list[p
         "high": np.maximum(proportion(found.effect + reach), found.accuracy),
         "weight": pooled.weight,
     }
-    others = {
-        **_pooled_columns(without),
-        "n": n[:, None] - found.n,
-        "n_excluded": found.n,
-        "domain_accuracy": found.accuracy,
-        "domain_inside": np.where(np.isnan(below), np.nan, expects),
-    }
-    of_domain = cells.loc[cells.index.repeat(k)].reset_index(drop=True)
-    of_domain = of_domain.assign(subfield=np.tile(names.to_numpy(object), len(cells)))
+    of_domain = cells.loc[cells.index.repeat(k)].assign(subfield=np.tile(names.to_numpy(object), len(cells)))
+    ends = ("low", "high", "prediction_low", "prediction_high")
     return [
         of_domain.assign(part=DOMAIN, lacks=NO_ERROR, **{name: each.ravel() for name, each in domains.items()}),
         cells.assign(
@@ -175,43 +156,85 @@ def _accuracies(analysis: Analysis, member: IntArray, names: pd.Index) -> list[p
             n=n,
             n_excluded=size.sum() - n,
             n_seen=analysis.verdicts.seen[inside].sum(axis=0),
+            n_domains=pooled.k,
+            accuracy=proportion(pooled.estimate),
             p_value=pooled.p_value,
+            i2=pooled.i2,
+            i2_low=pooled.i2_low,
+            i2_high=pooled.i2_high,
             reason=np.where(certain, BINOMIAL, np.where(straddling, SHARED, "")),
-            **_pooled_columns(pooled),
+            **{name: proportion(getattr(pooled, name)) for name in ends},
         ),
-        of_domain.assign(part=LEAVE_ONE_OUT, lacks=TOO_ALIKE, **{name: each.ravel() for name, each in others.items()}),
     ]
 
 
-def _pooled_columns(pooled: Pooled) -> dict[str, NDArray[Any]]:
-    """Return the columns that a summary and a summary without a domain share."""
-    names = ("low", "high", "prediction_low", "prediction_high")
-    shares = {"accuracy": proportion(pooled.estimate)} | {name: proportion(getattr(pooled, name)) for name in names}
-    return shares | {"i2": pooled.i2, "i2_low": pooled.i2_low, "i2_high": pooled.i2_high, "n_domains": pooled.k}
-
-
 def _rankings(analysis: Analysis, member: IntArray, names: pd.Index) -> list[pd.DataFrame]:
-    """Return tau of all domains, and of each against the others, for each dimension."""
-    inside, k = np.flatnonzero(member >= 0), len(names)
-    verdicts, member, codes = analysis.verdicts, member[inside], analysis.sampling.codes[inside]
-    worth = score = analysis.scores.score[inside]
+    """Return tau of each domain against the others, beside what chance makes of it, for each dimension."""
+    verdicts, inside = analysis.verdicts, np.flatnonzero(member >= 0)
+    member, codes, worth = member[inside], analysis.sampling.codes[inside], analysis.scores.score[inside]
     if verdicts.tie >= 0:
         worth = decisive_worth(verdicts, analysis.labels, analysis.policy)[0][inside]
+    partial = ranking(verdicts, analysis.labels, analysis.policy, inside).is_partial
     assigned = shuffled(member, codes, min(analysis.resamples, MOST_PERMUTATIONS), analysis.seed)
     note = SHARED if straddles(member, codes) and analysis.resamples else ""
-    partial = ranking(verdicts, analysis.labels, analysis.policy, inside).is_partial
-    compared = np.isfinite(score).any(axis=0) & ~partial
     frames = []
     for dimension in np.unique(verdicts.dimension):
-        own = np.flatnonzero(compared & (verdicts.dimension == dimension))
-        common = np.isfinite(score[:, own] + worth[:, own]).all(axis=1) & (len(own) > 0)
-        rows: dict[str, Any] = {"subfield": [None], "p_value": np.nan}
-        if len(own) > 1 and k > 1 and common.any():
-            tau = taus(*by_domain(worth[common][:, own].T, assigned[:, common], k))
-            rows = {"subfield": [None, *names], "kendall_tau": tau[0], **expected(tau), "reason": note}
-        about = {"part": RANKING, "dimension": verdicts.dimensions[dimension], "n_domains": k}
-        frames.append(pd.DataFrame(rows).assign(**about, n=common.sum()))
+        own = worth[:, (verdicts.dimension == dimension) & ~partial & np.isfinite(worth).any(axis=0)]
+        common = np.isfinite(own).all(axis=1)
+        tau = np.stack([taus(own[common], domains[common], len(names)) for domains in assigned])
+        columns = {"subfield": names, "n": common.sum() if own.size else 0, "kendall_tau": tau[0], **expected(tau)}
+        frames.append(pd.DataFrame(columns).assign(part=RANKING, dimension=verdicts.dimensions[dimension], reason=note))
     return frames
+
+
+def straddles(member: IntArray, codes: IntArray) -> bool:
+    """Tell whether a cluster lies in several domains."""
+    return bool(pd.Series(member).groupby(codes).nunique().gt(1).any())
+
+
+def shuffled(member: IntArray, codes: IntArray, permutations: int, seed: int) -> IntArray:
+    """Return the domains of cases as they are, then as permutations have them, shape (1 + permutations, cases).
+
+    Parameters
+    ----------
+    member, codes : shape (cases,), the domain and the cluster of each case. Clusters change domains together, unless
+        one lies in several
+    """
+    codes = np.arange(len(member)) if straddles(member, codes) else codes
+    _, first, cluster = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.random.default_rng(seed).permuted(np.tile(np.arange(len(first)), (permutations, 1)), axis=1)
+    return np.vstack([member, member[first][order][:, cluster]])
+
+
+def taus(values: FloatArray, domains: IntArray, k: int) -> FloatArray:
+    """Return Kendall's tau-b between means in each domain and in all others; NaN where all judges are equal in one.
+
+    Parameters
+    ----------
+    values : shape (cases, judges), without gaps
+    domains : shape (cases,), from 0 to k - 1
+    """
+    inside = (domains[:, None] == np.arange(k)).astype(np.float64)
+    total, n = values.T @ inside, inside.sum(axis=0)
+    sides = divide(total, n), divide(values.sum(axis=0)[:, None] - total, len(values) - n)
+    i, j = np.triu_indices(len(total), 1)
+    one, two = (np.sign(np.round(side[i] - side[j], _DIGITS)) for side in sides)
+    return divide((one * two).sum(axis=0), np.sqrt((one**2).sum(axis=0) * (two**2).sum(axis=0)))
+
+
+def expected(tau: FloatArray) -> dict[str, FloatArray]:
+    """Return the central 95% of tau by chance, and the p value of the taus found, which are the first row.
+
+    Permutations in which a tau is undefined are left out: given that it is defined, the tau found is one of those
+    defined, each as likely as the others, so that the p value holds. NaN where no tau was found, and where fewer than
+    half of the permutations define one.
+    """
+    drawn = pd.DataFrame(tau[1:])
+    ends, n = drawn.quantile([1 - _TAIL, _TAIL]).to_numpy(), drawn.count().to_numpy()
+    p = (1 + (drawn <= tau[0] + 1e-12).sum().to_numpy()) / (1 + n)
+    known = np.isfinite(tau[0]) & (n > 0) & (2 * n >= len(drawn))
+    columns = {"expected_low": ends[0], "expected_high": ends[1], "p_value": p}
+    return {name: np.where(known, values, np.nan) for name, values in columns.items()}
 
 
 class Domains(NamedTuple):
@@ -278,7 +301,6 @@ class Pooled(NamedTuple):
     estimate, low, high : mean of the random-effects distribution, and its interval by Hartung and Knapp
     prediction_low, prediction_high : the central 95% of a new member's true value; from three estimates on
     weight : shape (m, K), the share of each estimate in `estimate`
-    new : the distribution of a new member's true value
     """
 
     k: IntArray
@@ -294,7 +316,6 @@ class Pooled(NamedTuple):
     prediction_low: FloatArray
     prediction_high: FloatArray
     weight: FloatArray
-    new: Predictive
 
 
 def pool(effect: FloatArray, variance: FloatArray) -> Pooled:
@@ -303,11 +324,6 @@ def pool(effect: FloatArray, variance: FloatArray) -> Pooled:
     Parameters
     ----------
     effect, variance : shape (m, K), the estimates of each set and their sampling variances, above 0; NaN for none
-
-    Raises
-    ------
-    InputError
-        A variance is not above 0.
 
     Notes
     -----
@@ -321,8 +337,6 @@ def pool(effect: FloatArray, variance: FloatArray) -> Pooled:
     from statsmodels.stats.meta_analysis import combine_effects  # takes a second to import
 
     used = np.isfinite(effect) & np.isfinite(variance)
-    if (variance[used] <= 0).any():
-        raise InputError("variance: an estimate has a sampling variance of 0; give one above 0, or leave it out.")
     effect, variance = np.where(used, effect, 0.0), np.where(used, variance, np.inf)
     k = used.sum(axis=1)
     df = np.maximum(k - 1, 1)
@@ -330,7 +344,7 @@ def pool(effect: FloatArray, variance: FloatArray) -> Pooled:
     weight = np.full(effect.shape, np.nan)
     for i in np.flatnonzero(k > 1):
         with np.errstate(divide="ignore", invalid="ignore"):  # of its I2 where Q is 0, which is not read
-            found = combine_effects(effect[i, used[i]], variance[i, used[i]], **_PAULE_MANDEL)
+            found = combine_effects(effect[i, used[i]], variance[i, used[i]], method_re="pm", atol=1e-6, maxiter=_STEPS)
         q[i], tau2[i], centre[i] = max(found.q, 0.0), found.tau2, found.mean_effect_re
         weight[i, used[i]] = found.weights_rel_re
         error[i] = np.sqrt(max(found.var_hksj_re, found.var_eff_w_re))
@@ -340,8 +354,7 @@ def pool(effect: FloatArray, variance: FloatArray) -> Pooled:
     ends = [np.where(k > 1, _profile(effect, variance, chdtri(df, tail)), np.nan) for tail in (1 - _TAIL, _TAIL)]
     between = (tau2, *(np.where(ends[1] > 0, end, np.nan) for end in ends))
     i2, i2_low, i2_high = (divide(each, each + typical) for each in between)
-    new = _predict(effect, variance, k)
-    below, above = new.interval()
+    below, above = _predict(effect, variance, k)
     return Pooled(
         k=k,
         q=q,
@@ -356,45 +369,11 @@ def pool(effect: FloatArray, variance: FloatArray) -> Pooled:
         prediction_low=np.minimum(below, centre - half),
         prediction_high=np.maximum(above, centre + half),
         weight=weight,
-        new=new,
     )
 
 
-class Predictive(NamedTuple):
-    """Predict a new member of each of m populations: a mixture of b normal distributions.
-
-    Attributes
-    ----------
-    mean, variance : shape (m, b), of each component
-    share : shape (b,), the weight of each component
-    """
-
-    mean: FloatArray
-    variance: FloatArray
-    share: FloatArray
-
-    def below(self, value: FloatArray, variance: FloatArray) -> FloatArray:
-        """Return the probability of an estimate below `value`, if its sampling variance is `variance`; shape (m,)."""
-        spread = np.sqrt(self.variance + variance[:, None])
-        return np.asarray(ndtr((value[:, None] - self.mean) / spread) @ self.share)
-
-    def interval(self) -> list[FloatArray]:
-        """Return both ends of the central 95% of a new member's true value; each lies among those of the components."""
-        spread, ends = np.sqrt(self.variance), []
-
-        def excess(value: FloatArray, row: FloatArray, tail: FloatArray) -> FloatArray:
-            own = row.astype(np.int64)
-            return np.asarray(ndtr((value[:, None] - self.mean[own]) / spread[own]) @ self.share - tail)
-
-        for tail in (1 - _TAIL, _TAIL):
-            of_parts, slack = self.mean + ndtri(tail) * spread, 1e-9 * spread.max(axis=1)
-            bracket = of_parts.min(axis=1) - slack, of_parts.max(axis=1) + slack
-            ends.append(elementwise.find_root(excess, bracket, args=(np.arange(len(spread)), tail)).x)
-        return ends
-
-
-def _predict(effect: FloatArray, variance: FloatArray, k: IntArray) -> Predictive:
-    """Return the confidence distribution of a new member's true value; NaN for a set of fewer than three estimates.
+def _predict(effect: FloatArray, variance: FloatArray, k: IntArray) -> list[FloatArray]:
+    """Return both ends of the central 95% of a new member's true value; NaN for fewer than three estimates.
 
     Parameters
     ----------
@@ -410,25 +389,34 @@ def _predict(effect: FloatArray, variance: FloatArray, k: IntArray) -> Predictiv
     quantiles, weighted by Gauss and Legendre's rule, make the mixture.
     """
     node, share = np.polynomial.legendre.leggauss(_NODES)
-    tau2, (centre, spread) = np.zeros(len(k)), np.full((2, len(k), _NODES), np.nan)
+    centre, spread = np.full((2, len(k), _NODES), np.nan)
     for i, upper in enumerate((node + 1) / 2):
-        tau2 = _profile(effect, variance, chdtri(np.maximum(k - 1, 1), upper), tau2)
+        tau2 = _profile(effect, variance, chdtri(np.maximum(k - 1, 1), upper))
         weight = 1 / (variance + tau2[:, None])
         total = weight.sum(axis=1)
         centre[:, i] = divide((weight * effect).sum(axis=1), total)
         spread[:, i] = tau2 + divide(np.ones(len(k)), total)
     centre[k < 3] = np.nan
-    return Predictive(centre, spread, share / 2)
+    spread = np.sqrt(spread)
+
+    def excess(value: FloatArray, row: FloatArray, tail: FloatArray) -> FloatArray:
+        own = row.astype(np.int64)
+        return np.asarray(ndtr((value[:, None] - centre[own]) / spread[own]) @ share / 2 - tail)
+
+    ends = []
+    for tail in (1 - _TAIL, _TAIL):
+        of_parts, slack = centre + ndtri(tail) * spread, 1e-9 * spread.max(axis=1)
+        bracket = of_parts.min(axis=1) - slack, of_parts.max(axis=1) + slack
+        ends.append(elementwise.find_root(excess, bracket, args=(np.arange(len(spread)), tail)).x)
+    return ends
 
 
-def _profile(
-    effect: FloatArray, variance: FloatArray, target: FloatArray, start: FloatArray | float = 0.0
-) -> FloatArray:
+def _profile(effect: FloatArray, variance: FloatArray, target: FloatArray) -> FloatArray:
     """Return the variance between at which the generalised Q is the target; 0 where it is below it throughout.
 
-    The generalised Q falls and is convex, so that Newton's steps from a start below the root never pass it.
+    The generalised Q falls and is convex, so that Newton's steps from 0 never pass the root.
     """
-    tau2 = np.zeros(len(effect)) + start
+    tau2 = np.zeros(len(effect))
     for _ in range(_STEPS):
         weight = 1 / (variance + tau2[:, None])
         centre = np.nan_to_num(divide((weight * effect).sum(axis=1), weight.sum(axis=1)))

@@ -104,9 +104,8 @@ def probes(
 
 
 def table(panels: Mapping[str, Panel], gold: pd.DataFrame, n: int, **options: Any) -> pd.DataFrame:
-    """The rows about each judge by itself: where judges are runs, their order means nothing."""
-    rows = probes(panels, gold, cases_of(n), **{"resamples": 0, **options})
-    return rows[rows["part"] != "rank"]
+    """The table `probes` of n cases without other columns, and without resamples."""
+    return probes(panels, gold, cases_of(n), **{"resamples": 0, **options})
 
 
 def as_runs(panels: Mapping[str, Panel], gold: pd.DataFrame) -> tuple[dict[str, Panel], pd.DataFrame]:

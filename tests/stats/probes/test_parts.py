@@ -1,4 +1,4 @@
-"""Gaps between groups, the order of judges under a probe, and subfields, on panels whose truth is planted."""
+"""Gaps between groups, and subfields, on panels whose truth is planted."""
 
 from __future__ import annotations
 
@@ -89,50 +89,6 @@ def test_groups_without_a_case_in_common_are_told_apart_from_equal_ones() -> Non
     assert row["kept_expectation"] is pd.NA
 
 
-def test_an_order_of_judges_that_a_probe_turns_round_is_shown_and_no_other() -> None:
-    verdicts = {
-        NO_PROBE: wrong(15, 75, 240), "image/removed": wrong(120, 60, 240), "question/hurry": wrong(18, 75, 240),
-        "response/side": wrong(120, 60, 240),
-    }  # fmt: skip
-    rows = made(verdicts, "rank").set_index(["probe", "judge"])
-    assert set(rows.index.get_level_values(0)) == {"image/removed", "question/hurry"}, "a flip makes labels wrong"
-    turned, kept = rows.loc["image/removed"], rows.loc["question/hurry"]
-    assert turned["rank"].tolist() == [1, 2, 3]
-    assert turned["rank_probed"].tolist() == [2, 1, 3]
-    assert turned["n_reversed"].tolist() == turned["n_reversed_shown"].tolist() == [1, 1, 0]
-    assert (turned["reversal_p_adjusted"] <= 0.05).tolist() == [True, True, False]
-    assert turned["kendall_tau"].tolist() == pytest.approx([1 / 3] * 3)
-    assert turned[["rank_low", "rank_high"]].to_numpy().tolist() == [[1, 1], [2, 2], [3, 3]]
-    assert kept["rank_probed"].tolist() == [1, 2, 3]
-    assert kept["n_reversed"].eq(0).all()
-    assert kept["kendall_tau"].eq(1).all()
-
-
-def test_an_order_that_turns_round_within_chance_is_not_shown() -> None:
-    verdicts = {NO_PROBE: wrong(30, 32, start=[0, 40]), "question/hurry": wrong(32, 30, start=[0, 40])}
-    rows = made(verdicts, "rank")
-    assert rows["rank"].tolist() == [1, 2]
-    assert rows["rank_probed"].tolist() == [2, 1]
-    assert rows["n_reversed"].eq(1).all()
-    assert rows["n_reversed_shown"].eq(0).all()
-    assert rows["rank_low"].eq(1).all()
-    assert rows["rank_high"].eq(2).all()
-
-
-def test_ranks_are_over_the_cases_of_all_judges_and_null_without_any() -> None:
-    plain, probed = wrong(30, 60), wrong(30, 60)
-    probed.choice[0, :, 100:] = ABSENT
-    verdicts = {NO_PROBE: plain, "question/hurry": probed}
-    rows = made(verdicts, "rank")
-    assert rows["n"].eq(100).all()
-    assert rows["accuracy"].tolist() == pytest.approx([0.7, 0.4])
-    bare = made(verdicts, "rank", gold_of([]))
-    assert bare[["rank", "rank_probed", "kendall_tau", "n_reversed", "n_reversed_shown"]].isna().all(axis=None)
-    assert bare["reason"].tolist() == [NOT_PAIRED] * 2
-    alone = {name: panel_of(panel.choice[:1, 0]) for name, panel in verdicts.items()}
-    assert made(alone, "rank").empty
-
-
 def test_the_rows_of_a_subfield_are_those_of_its_cases_alone() -> None:
     rng = np.random.default_rng(4)
     organ = rng.choice(["eye", "lung", ""], N, p=[0.4, 0.4, 0.2])
@@ -174,7 +130,7 @@ def test_the_order_of_the_rows_of_verdicts_does_not_matter() -> None:
     for rows in (frame, frame.sample(frac=1, random_state=0).reset_index(drop=True)):
         found = panels([conform(rows, "verdicts", "test")], cases["case_id"])
         tables.append(probes(found, gold, cases, resamples=60, noise=0.0))
-    assert set(tables[0]["part"]) == {"probe", "gap", "rank"}
+    assert set(tables[0]["part"]) == {"probe", "gap"}
     pd.testing.assert_frame_equal(*tables)
 
 
@@ -182,51 +138,6 @@ def test_the_sentence_speaks_of_gaps() -> None:
     verdicts = {NO_PROBE: wrong(0), f"{ORIGIN}:1": wrong(3), f"{ORIGIN}:2": wrong(4), f"{ORIGIN}:3": wrong(40)}
     said = expectations_broken(table(verdicts, gold_of(["A"] * N), N, noise=0.0))
     assert "accuracy differs significantly in 2 of 3 comparisons and is equivalent in 1." in said
-
-
-def test_a_liking_for_a_place_and_one_for_a_letter_are_told_apart() -> None:
-    """Judges that choose what is first, what is called A, the better one, and by halves what is called A or better."""
-    rng = np.random.default_rng(0)
-    right = np.where(rng.random(N) < 0.5, "A", "B")
-    first = np.array(["A", "B"])
-    usual, swapped = np.empty((4, N, 2, 1), dtype="<U3"), np.empty((4, N, 2, 1), dtype="<U3")
-    for order in (0, 1):
-        usual[0, :, order, 0] = swapped[0, :, order, 0] = first[order]
-        usual[1, :, order, 0], swapped[1, :, order, 0] = first[order], first[1 - order]
-        usual[2, :, order, 0] = swapped[2, :, order, 0] = right
-        for verdicts, liked in ((usual, first[order]), (swapped, first[1 - order])):
-            verdicts[3, :, order, 0] = np.where(np.arange(N) % 2 == 0, liked, right)
-    judges = ["place", "letter", "sound", "half"]
-    verdicts = {NO_PROBE: panel_of(usual, judges=judges), "prompt/labels:4": panel_of(swapped, judges=judges)}
-    rows = made(verdicts, "labels", resamples=200).set_index("judge")
-    assert rows["position_bias"].to_dict() == pytest.approx({"place": 1, "letter": 0, "sound": 0, "half": 0})
-    assert rows["label_bias"].to_dict() == pytest.approx({"place": 0, "letter": 1, "sound": 0, "half": 0.5})
-    assert rows.loc["half", "label_bias_low"] < 0.5 < rows.loc["half", "label_bias_high"]
-    assert 0.9 < rows.loc["place", "position_bias_low"] < 1 == rows.loc["place", "position_bias_high"]
-    assert -0.1 < rows.loc["place", "label_bias_low"] < 0 < rows.loc["place", "label_bias_high"] < 0.1
-    assert rows["n"].eq(N).all()
-
-
-def test_probabilities_tell_a_place_from_a_letter_where_all_choices_are_alike() -> None:
-    """The first has .9, and .7 where it is called B: .6 for the place, .2 for the letter A."""
-    choice, p_usual, p_swapped = np.zeros((1, N, 2, 1), dtype=int), np.empty((1, N, 2, 1)), np.empty((1, N, 2, 1))
-    choice[:, :, 1] = 1
-    for order, sign in ((0, 1), (1, -1)):
-        p_usual[:, :, order], p_swapped[:, :, order] = 0.5 + sign * 0.4, 0.5 + sign * 0.2
-    row = made({NO_PROBE: panel_of(choice, p_usual), "prompt/labels:4": panel_of(choice, p_swapped)}, "labels").iloc[0]
-    assert (row["position_bias"], row["label_bias"]) == (1, 0)
-    assert row["position_probability"] == pytest.approx(0.6)
-    assert row["label_probability"] == pytest.approx(0.2)
-    assert row["label_probability_low"] < 0.2 < row["label_probability_high"]
-
-
-def test_without_both_orders_the_two_likings_are_not_told_apart() -> None:
-    choice = np.zeros((1, N, 2, 1), dtype=int)
-    choice[:, :, 1] = ABSENT
-    rows = made({NO_PROBE: panel_of(choice), "prompt/labels:4": panel_of(choice)}, "labels")
-    assert rows["label_bias"].isna().all()
-    assert rows["reason"].tolist() == [NOT_PAIRED]
-    assert made({NO_PROBE: panel_of(choice), "image/blur:1": panel_of(choice)}, "labels").empty
 
 
 def test_where_no_verdict_changed_the_interval_says_how_much_may_have() -> None:

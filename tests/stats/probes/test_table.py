@@ -8,10 +8,11 @@ import pytest
 
 from mrb_lib.probes.expectation import UNKNOWN, known
 from mrb_lib.probes.probe import target
+from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.columns import DOMINATED
 from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.panel import ABSENT
-from mrb_lib.stats.tables.probes import NO_NOISE, NO_PROBES, NOT_PAIRED, NOT_SCORED, expectations_broken
+from mrb_lib.stats.tables.probes import NO_NOISE, NO_PROBES, NOT_PAIRED, NOT_SCORED
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import CHOICES, NO_PROBE
 from tests.stats.probes.panels import cases_of, gold_of, panel_of, probes, table
@@ -240,7 +241,7 @@ def test_without_probes_there_is_one_row_and_the_sentence_says_what_to_do() -> N
     cases = cases_of(N, organ=["eye", "lung"] * (N // 2))
     rows = probes({NO_PROBE: plain}, gold_of(["A"] * N), cases, by="organ", resamples=0)
     assert rows["reason"].tolist() == [NO_PROBES]
-    assert "`mrb judge --probe`" in expectations_broken(rows)
+    assert "`mrb judge --probe`" in TABLES["probes"].says(rows)
 
 
 def test_one_dominant_cluster_gives_no_interval_and_says_why() -> None:
@@ -254,5 +255,5 @@ def test_one_dominant_cluster_gives_no_interval_and_says_why() -> None:
 
 
 def test_a_margin_must_be_a_share() -> None:
-    with pytest.raises(InputError, match=r"margin 0\.0: must be above 0"):
-        table(ragged(0), gold_of(["A"] * N), N, margin=0.0)
+    with pytest.raises(InputError, match=r"margin 0: must be at least 0\.001"):
+        TABLES["probes"].checked({"margin": 0.0})

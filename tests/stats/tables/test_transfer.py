@@ -9,8 +9,7 @@ from scipy import stats
 
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.estimation import Sampling
-from mrb_lib.stats.rankings import by_domain, expected, kendall
-from mrb_lib.stats.tables.transfer import domain_accuracies, pool, proportion
+from mrb_lib.stats.tables.transfer import domain_accuracies, expected, pool, proportion, taus
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of, gold_of, random_verdicts, rows_of, verdicts_of
 
@@ -45,39 +44,30 @@ def test_the_parts_by_hand() -> None:
     assert summary["accuracy"] == pytest.approx(float(np.sin(found.estimate[0]) ** 2))
     assert (summary["p_value"], summary["i2"]) == pytest.approx((found.p_value[0], found.i2[0]))
     assert domain["low"].tolist() == pytest.approx((np.sin(effect - 1.959964 * variance**0.5) ** 2).tolist())
-    left = part(rows[rows["judge"] == "j"], "leave_one_out").loc["y"]
-    others = pool(effect[None, [0, 2]], variance[None, [0, 2]])
-    assert left["accuracy"] == pytest.approx(float(np.sin(others.estimate[0]) ** 2))
-    assert (left["n"], left["n_excluded"], left["domain_accuracy"]) == (15, 10, pytest.approx(0.9))
-    assert pd.isna(left["domain_inside"]) and "three domains" in left["reason"]
 
 
 def test_the_order_of_judges() -> None:
     rows = part(transfer(*example(), policy="official", resamples=50), "ranking")
     assert (rows["kendall_tau"] == 1).all()
-    assert rows["p_value"].notna().sum() == len(rows) == 4
-    generator = np.random.default_rng(0)
-    first, second = generator.integers(0, 6, (2, 9, 40)).astype(float)
-    expected = [stats.kendalltau(first[:, i], second[:, i]).statistic for i in range(40)]
-    assert kendall(first, second) == pytest.approx(np.array(expected), abs=1e-12)
+    assert rows["p_value"].notna().sum() == len(rows) == 3
 
 
-def test_kendall_of_many_judges_and_of_ties_but_for_rounding() -> None:
-    many = np.arange(300.0)[:, None]
-    assert kendall(np.hstack([many, many]), np.hstack([many, -many])).tolist() == [1, -1]
-    third = np.array([[1 / 3], [1 - 2 / 3], [0.9]])
-    assert third[0] != third[1]
-    assert kendall(third, np.array([[1.0], [2.0], [3.0]])) == pytest.approx(2 / np.sqrt(2 * 3))
-
-
-def test_accuracies_by_domain_are_means_over_its_cases() -> None:
+def test_taus_are_those_of_scipy_between_means_in_a_domain_and_in_the_others() -> None:
     generator = np.random.default_rng(5)
-    score, assigned = generator.random((4, 30)), generator.integers(0, 3, (6, 30))
-    here, rest = by_domain(score, assigned, 3)
-    for judge, draw, domain in np.ndindex(4, 6, 3):
-        inside = assigned[draw] == domain
-        assert here[judge, draw, domain] == pytest.approx(score[judge, inside].mean())
-        assert rest[judge, draw, domain] == pytest.approx(score[judge, ~inside].mean())
+    score, domain = generator.integers(0, 3, (30, 9)) / 2, np.arange(30) % 3
+    here, rest = (np.stack([score[(domain == d) == side].mean(axis=0) for d in range(3)]) for side in (True, False))
+    expected = [stats.kendalltau(here[d].round(12), rest[d].round(12)).statistic for d in range(3)]
+    assert taus(score, domain, 3) == pytest.approx(np.array(expected), abs=1e-12)
+
+
+def test_taus_of_many_judges_and_of_ties_but_for_rounding() -> None:
+    many = np.arange(300.0)
+    both = np.repeat([0, 1], 2)
+    assert taus(np.stack([many, many, many, many]), both, 2).tolist() == [1, 1]
+    assert taus(np.stack([many, many, -many, -many]), both, 2).tolist() == [-1, -1]
+    third = np.array([1 / 3, 1 - 2 / 3, 0.9])
+    assert third[0] != third[1]
+    assert taus(np.stack([third, [1.0, 2.0, 3.0]]), np.arange(2), 2) == pytest.approx(2 / np.sqrt(2 * 3))
 
 
 def test_the_domain_is_the_first_column_with_several_values() -> None:
@@ -99,11 +89,10 @@ def test_every_null_has_its_reason() -> None:
     verdicts = random_verdicts(np.random.default_rng(0), 40, 3)
     cases = cases_of(40, dataset=["a"] * 20 + ["b"] * 18 + ["c"] + ["d"])
     rows = transfer(verdicts, gold_of("AB" * 19 + "A-"), cases, resamples=20)
-    assert set(rows["part"]) == {"domain", "summary", "leave_one_out", "ranking"}
+    assert set(rows["part"]) == {"domain", "summary", "ranking"}
     values = {
         "domain": ["accuracy", "low", "high"],
         "summary": ["accuracy", "low", "high", "prediction_low", "prediction_high", "p_value", "i2"],
-        "leave_one_out": ["accuracy", "low", "domain_accuracy", "domain_inside"],
         "ranking": ["kendall_tau"],
     }
     for name, columns in values.items():
@@ -111,10 +100,8 @@ def test_every_null_has_its_reason() -> None:
         lacking = found[columns].isna().any(axis=1)
         assert found.loc[lacking, "reason"].notna().all(), name
     ranking = rows[rows["part"] == "ranking"]
-    lacking = ranking[["expected_tau", "expected_low", "expected_high", "p_value"]].isna().any(axis=1)
+    lacking = ranking[["expected_low", "expected_high", "p_value"]].isna().any(axis=1)
     assert ranking.loc[lacking, "reason"].notna().all()
-    left_out = rows[(rows["part"] == "leave_one_out") & (rows["subfield"] == "d")]
-    assert left_out["reason"].str.contains("no case of this domain can be scored").all()
     empty = rows[(rows["part"] == "domain") & (rows["subfield"] == "d")]
     assert (empty["n"] == 0).all() and empty["accuracy"].isna().all()
     alone = rows[(rows["part"] == "domain") & (rows["subfield"] == "c") & (rows["n"] == 1)]
@@ -160,7 +147,6 @@ def test_undefined_taus_of_permutations_are_left_out() -> None:
     """Of four permutations one ties all judges: the others expect 1/3, and one of them is as low as what was found."""
     tau = np.array([[1 / 3], [1.0], [np.nan], [1 / 3], [-1 / 3]])
     found = {name: values[0] for name, values in expected(tau).items()}
-    assert found["expected_tau"] == pytest.approx(1 / 3)
     assert (found["expected_low"], found["expected_high"]) == pytest.approx((-0.3, 0.95 + 0.05 / 3))
     assert found["p_value"] == pytest.approx(3 / 4)
     for nothing in (np.array([[np.nan], [1.0], [1.0]]), np.array([[1.0], [np.nan], [np.nan], [1.0]])):
@@ -173,7 +159,7 @@ def test_judges_that_are_always_equal_in_a_domain_are_expected_to_be_nothing() -
     said = {("j", "AB"): "A" * 20 + "AB" * 20, ("k", "AB"): "A" * 20 + "B" * 40}
     rows = part(transfer(verdicts_of(said), gold_of("A" * 60), cases, policy="official", resamples=100), "ranking")
     alike = rows[rows["subfield"] == "a"].iloc[0]
-    assert alike[["kendall_tau", "expected_tau", "expected_low", "expected_high", "p_value"]].isna().all()
+    assert alike[["kendall_tau", "expected_low", "expected_high", "p_value"]].isna().all()
     assert "all judges are equal there" in alike["reason"]
 
 
@@ -237,11 +223,10 @@ def test_a_prediction_is_never_narrower_than_the_interval_of_the_mean() -> None:
         said[f"j{judge:02d}", "AB"] = "".join(g if ok else wrong[g] for g, ok in zip(gold, right.ravel(), strict=True))
     cases = cases_of(n, dataset=[name for name in "abcd" for _ in range(50)])
     rows = transfer(verdicts_of(said), gold_of(gold), cases, resamples=0)
-    for name in ("summary", "leave_one_out"):
-        own = rows[rows["part"] == name].dropna(subset="prediction_low")
-        assert len(own) >= 12
-        assert (own["prediction_low"] <= own["low"]).all()
-        assert (own["prediction_high"] >= own["high"]).all()
+    own = rows[rows["part"] == "summary"].dropna(subset="prediction_low")
+    assert len(own) == 12
+    assert (own["prediction_low"] <= own["low"]).all()
+    assert (own["prediction_high"] >= own["high"]).all()
 
 
 def two_sided(n: int = 200) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]:
@@ -293,6 +278,6 @@ def test_p_values_are_corrected_over_all_judges_and_over_all_domains() -> None:
     assert np.sort(summary["p_adjusted"]) == pytest.approx(holm)
     assert set(summary["family"]) == {12}
     ranked = rows[rows["part"] == "ranking"]
-    assert ranked["family"].tolist() == [1, 4, 4, 4, 4]
+    assert ranked["family"].tolist() == [4, 4, 4, 4]
     assert (summary["p_value"] <= 0.1).any() and not (summary["p_adjusted"] <= 0.05).any()
     assert TABLES["transfer"].says(rows).endswith("No significant difference between domains; cannot tell.")
