@@ -14,7 +14,7 @@ from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.annotators import encode_annotations
 from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
-from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, Sampling, by_influence, divide, estimate
+from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, Sampling, average, by_influence, divide, estimate
 from mrb_lib.stats.intervals import Interval, t
 from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.options import check_choice
@@ -213,8 +213,8 @@ def fit(predictors: list[FloatArray], y: FloatArray) -> Fits:
     used = np.isfinite(y) & np.isfinite(x).all(axis=2)
     x, y = np.where(used[:, :, None], x, 0.0), np.where(used, y, 0.0)
     varies = (y.sum(axis=1) > 0) & (y.sum(axis=1) < used.sum(axis=1))
-    spread = np.linalg.eigvalsh(np.swapaxes(x, 1, 2) @ x)
-    identified = spread[:, 0] > _SINGULAR * np.maximum(spread[:, -1], 1e-300)
+    rank = np.linalg.matrix_rank(np.swapaxes(x, 1, 2) @ x, rtol=_SINGULAR, hermitian=True)
+    identified = rank == len(predictors)
     x = np.where((varies & identified)[:, None, None], x, 0.0)  # the others converge at once
     beta = np.zeros((len(y), len(predictors)))
     step = np.full(beta.shape, np.inf)
@@ -306,13 +306,12 @@ def beyond_quality(y: FloatArray, predictors: list[FloatArray], votes: Votes, sa
     `tests/stats/tables/bias/test_quality.py`; size and power: `tests/simulation/test_innocent_judges.py`.
     """
     pulls = [_pull(y, predictors, votes, table, sampling) for table in votes.tables]
-    flaws = np.stack([pull.flaw for pull in pulls])
-    sound = flaws == ""
-    weight = divide(sound.astype(np.float64), sound.sum(axis=0) * np.ones(sound.shape))
-    value = (weight * [np.nan_to_num(pull.value) for pull in pulls]).sum(axis=0)
-    moves = (np.nan_to_num(weight)[:, :, None] * np.array([pull.moves for pull in pulls])).sum(axis=0)
+    sound = np.stack([pull.flaw == "" for pull in pulls])
+    value = average(np.where(sound, [pull.value for pull in pulls], np.nan))
+    moves = np.where(sound[:, :, None], [pull.moves for pull in pulls], 0.0).sum(axis=0)
+    moves /= np.maximum(sound.sum(axis=0), 1)[:, None]
     used = np.asarray((sound[:, :, None] & np.array([pull.used for pull in pulls])).any(axis=0))
-    return Fits(value, moves, used, np.where(sound.any(axis=0), "", flaws[0]))
+    return Fits(value, moves, used, np.where(sound.any(axis=0), "", pulls[0].flaw))
 
 
 def _pull(y: FloatArray, predictors: list[FloatArray], votes: Votes, table: list[int], sampling: Sampling) -> Fits:
@@ -363,7 +362,7 @@ def error_asymmetry(judged: FloatArray, gold: FloatArray, side: FloatArray, samp
     """Compare errors towards a kind of response with errors away from it."""
     towards = np.where(side > 0, judged, 1 - judged)
     against, along = (np.where(gold * side == sign, each, np.nan) for sign, each in ((-1, towards), (1, 1 - towards)))
-    e = unpaired(against.T, along.T, sampling).difference
+    e = unpaired(against.T, along.T, sampling)
     fewest = np.minimum(np.isfinite(against).sum(axis=1), np.isfinite(along).sum(axis=1))
     few = (np.minimum(fewest, e.clusters) < FEWEST) | ~(e.error > _NO_SPREAD)
     ends = t(replace(e, error=np.where(few, np.nan, e.error)))
