@@ -27,29 +27,26 @@ def agreement_between(verdicts: pd.DataFrame, cases: pd.DataFrame, **options: An
 
     Returns
     -------
-    One row per pair of judges and dimension: `n` cases that both answered in the same order and repeat; `coverage`,
-    their share of the cases that both were asked; `agreement`, the share of equal choices, ties included, with its
-    interval; `cohen_kappa` over the same presentations; `reason`
+    One row per pair of judges and dimension: `n` cases that both answered in the same order and repeat; `agreement`,
+    the share of equal choices, ties included, with its interval; `cohen_kappa` over these presentations; `reason`
     """
     analysis = Analysis.from_frames(cases, verdicts, **options)
     own = analysis.verdicts
     cells, k = own.cells[["judge", "dimension"]].reset_index(names="cell"), len(own.categories)
     pairs = cells.merge(cells, on="dimension", suffixes=("_1", "_2")).query("cell_1 < cell_2")
-    counts, asked = np.zeros((own.n_cases, len(pairs), k * k)), np.zeros((own.n_cases, len(pairs)))
+    counts = np.zeros((own.n_cases, len(pairs), k * k))
     for pair, numbers in enumerate(pairs[["cell_1", "cell_2"]].to_numpy()):
         one, other = aligned(*(own.of_cells(np.arange(len(cells)) == number) for number in numbers))
-        asked[:, [pair]] = one.total()
         for place, (i, j) in enumerate(np.ndindex(k, k)):
             counts[:, [pair], place] = one.total((one.choice == i) & (other.choice == j))
-    answered = counts.sum(axis=2)
+    share = divide(counts[..., :: k + 1].sum(axis=2), counts.sum(axis=2))
     measures = {
-        "agreement": Measure(mean(divide(counts[..., :: k + 1].sum(axis=2), answered)), intervals.share),
-        "coverage": Measure(mean(np.where(asked > 0, answered > 0, np.nan))),
+        "agreement": Measure(mean(share), intervals.share),
         "cohen_kappa": Measure(Quantity(counts, cohen_kappa)),
     }
-    rows, _ = grid(analysis, pairs[["judge_1", "judge_2", "dimension"]], measures)
+    names = ["judge_1", "judge_2", "dimension"]
+    rows, _ = grid(analysis, pairs[names], measures)
     columns = [estimated("agreement", ""), Column("cohen_kappa", "", null="cohen_kappa: one category only")]
     rows["reason"] = np.where(rows["n"] == 0, NEVER_BOTH, "")
     rows["reason"] = reasons(rows, columns, analysis.resamples)
-    names = [*pairs[["judge_1", "judge_2", "dimension"]], "n", "coverage", *columns[0].names, "cohen_kappa", "reason"]
-    return rows[names]
+    return rows[[*names, "n", *columns[0].names, "cohen_kappa", "reason"]]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Final
+from operator import methodcaller
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -23,20 +24,15 @@ _HEDGES = (
 )
 
 
-def _count(pattern: str) -> Callable[[str], int]:
-    marker = re.compile(pattern, re.MULTILINE)
-    return lambda text: len(marker.findall(text))
-
-
-MARKERS: Final[Mapping[str, Callable[[str], int]]] = {
-    "lists": _count(r"^[ \t]*(?:[-*+\u2022]|\d{1,2}[.)])[ \t]"),
-    "bold": _count(r"\*\*[^*\n]+\*\*|__[^_\n]+__"),
-    "headings": _count(r"^ {0,3}#{1,6}[ \t]"),
-    "hedges": _count(rf"(?i)(?<![^\W\d_])(?:{_HEDGES})(?![^\W\d_])"),
-    "numbers": _count(r"\d+(?:[.,]\d+)*"),
-    "questions": _count(r"\?"),
+MARKERS: Final[Mapping[str, str]] = {
+    "lists": r"^[ \t]*(?:[-*+\u2022]|\d{1,2}[.)])[ \t]",
+    "bold": r"\*\*[^*\n]+\*\*|__[^_\n]+__",
+    "headings": r"^ {0,3}#{1,6}[ \t]",
+    "hedges": rf"(?i)(?<![^\W\d_])(?:{_HEDGES})(?![^\W\d_])",
+    "numbers": r"\d+(?:[.,]\d+)*",
+    "questions": r"\?",
 }
-"""Marks of style, counted in a text. Markup is read as Markdown; hedges are English; a number is a run of digits."""
+"""Patterns of marks of style, counted in a text: markup as in Markdown, English hedges, runs of digits as numbers."""
 
 
 def marker_differences(cases: pd.DataFrame) -> FloatArray:
@@ -44,7 +40,7 @@ def marker_differences(cases: pd.DataFrame) -> FloatArray:
 
     It is the difference of log(1 + count); NaN where a text is missing.
     """
-    return np.stack([_difference(cases, marker) for marker in MARKERS.values()])
+    return np.stack([_difference(cases, methodcaller("count", mark, re.MULTILINE)) for mark in MARKERS.values()])
 
 
 def length_difference(cases: pd.DataFrame) -> FloatArray:
@@ -53,13 +49,13 @@ def length_difference(cases: pd.DataFrame) -> FloatArray:
     Characters, not words: they need no spaces between words. Leading and trailing space does not count. NaN where a
     text is missing.
     """
-    return _difference(cases, lambda text: len(text.strip()))
+    return _difference(cases, lambda texts: texts.strip().str.len())
 
 
-def _difference(cases: pd.DataFrame, measure: Callable[[str], int]) -> FloatArray:
-    texts = cases.reindex(columns=["response_a", "response_b"])
-    counts = [texts[name].map(measure, na_action="ignore").to_numpy(np.float64) for name in texts]
-    return np.asarray(np.log1p(counts[0]) - np.log1p(counts[1]))
+def _difference(cases: pd.DataFrame, measure: Callable[[Any], pd.Series]) -> FloatArray:
+    texts = cases.reindex(columns=["response_a", "response_b"]).astype("str")
+    counts = [np.log1p(measure(texts[name].str).to_numpy(np.float64, na_value=np.nan)) for name in texts]
+    return np.asarray(counts[0] - counts[1])
 
 
 def standardised(difference: FloatArray) -> FloatArray:
