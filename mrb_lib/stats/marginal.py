@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, gammaincc
@@ -157,25 +157,9 @@ def derivative(x: FloatArray, beta: FloatArray, column: int) -> tuple[FloatArray
     return np.array([beta[column] * slope.mean()]), gradient[None]
 
 
-class Interaction(NamedTuple):
-    """The test of one term; `df` and `p_value` are NaN where `reason` says why.
-
-    Attributes
-    ----------
-    n, n_clusters : verdicts and clusters that are informative
-    df : contrasts tested
-    """
-
-    n: int
-    n_clusters: int
-    df: float
-    p_value: float
-    reason: str
-
-
 def interaction(
     own: FloatArray, shared: FloatArray, right: FloatArray, trials: FloatArray, cluster: IntArray
-) -> Interaction:
+) -> dict[str, Any]:
     """Test whether judges that differ in some covariates have others in common.
 
     Parameters
@@ -184,6 +168,11 @@ def interaction(
     shared : shape (r, s), those of the term that is tested
     right, trials : shape (judges, r), verdicts that are right, and all verdicts
     cluster : shape (r,), codes from 0
+
+    Returns
+    -------
+    `n` and `n_clusters` that are informative; `df`, the contrasts tested, and `p_value`, which are NaN where `reason`
+    says why
 
     Notes
     -----
@@ -203,13 +192,18 @@ def interaction(
         right[judge, levels[:, level] > 0] = trials[judge, levels[:, level] > 0] = 0.0
     scores, rank, converged = _scores(own, shared, right, trials)
     judges, clusters = int(trials.any(axis=1).sum()), len(np.unique(cluster[trials.any(axis=0)]))
-    few = {FEW_JUDGES: judges < 2, FEW_CLUSTERS: clusters < FEWEST}
-    why = few | {NOT_FITTED: not converged, SAME_EVERYWHERE: not rank}
+    why = {
+        FEW_JUDGES: judges < 2,
+        FEW_CLUSTERS: clusters < FEWEST,
+        NOT_FITTED: not converged,
+        SAME_EVERYWHERE: not rank,
+    }
     reasons = [text for text, applies in why.items() if applies][:1]
     df, p_value = (np.nan, np.nan) if reasons else ((judges - 1.0) * rank, flipped(sums_by(cluster, scores).T))
     if silent := n - int(trials.sum()):
         reasons.append(UNINFORMATIVE.format(silent))
-    return Interaction(n - silent, clusters, df, p_value, "; ".join(reasons))
+    made = {"n": n - silent, "n_clusters": clusters, "df": df, "p_value": p_value}
+    return made | {"reason": "; ".join(reasons)}
 
 
 def _scores(own: FloatArray, shared: FloatArray, right: FloatArray, trials: FloatArray) -> tuple[FloatArray, int, bool]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Final
+from operator import methodcaller
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
 from mrb_lib.judges.roster.roster import entries
-from mrb_lib.stats.estimation import BoolArray, FloatArray
+from mrb_lib.stats.estimation import FloatArray
 
 NOT_MODELS = ("heuristic", "jury")
 # What must follow a family's name where the name alone is also that of others' models (GPT-J, GPT-NeoX, GPT4All).
@@ -23,20 +24,15 @@ _HEDGES = (
 )
 
 
-def _count(pattern: str) -> Callable[[str], int]:
-    marker = re.compile(pattern, re.MULTILINE)
-    return lambda text: len(marker.findall(text))
-
-
-MARKERS: Final[Mapping[str, Callable[[str], int]]] = {
-    "lists": _count(r"^[ \t]*(?:[-*+\u2022]|\d{1,2}[.)])[ \t]"),
-    "bold": _count(r"\*\*[^*\n]+\*\*|__[^_\n]+__"),
-    "headings": _count(r"^ {0,3}#{1,6}[ \t]"),
-    "hedges": _count(rf"(?i)(?<![^\W\d_])(?:{_HEDGES})(?![^\W\d_])"),
-    "numbers": _count(r"\d+(?:[.,]\d+)*"),
-    "questions": _count(r"\?"),
+MARKERS: Final[Mapping[str, str]] = {
+    "lists": r"^[ \t]*(?:[-*+\u2022]|\d{1,2}[.)])[ \t]",
+    "bold": r"\*\*[^*\n]+\*\*|__[^_\n]+__",
+    "headings": r"^ {0,3}#{1,6}[ \t]",
+    "hedges": rf"(?i)(?<![^\W\d_])(?:{_HEDGES})(?![^\W\d_])",
+    "numbers": r"\d+(?:[.,]\d+)*",
+    "questions": r"\?",
 }
-"""Marks of style, counted in a text. Markup is read as Markdown; hedges are English; a number is a run of digits."""
+"""Patterns of marks of style, counted in a text: markup as in Markdown, English hedges, runs of digits as numbers."""
 
 
 def marker_differences(cases: pd.DataFrame) -> FloatArray:
@@ -44,7 +40,7 @@ def marker_differences(cases: pd.DataFrame) -> FloatArray:
 
     It is the difference of log(1 + count); NaN where a text is missing.
     """
-    return np.stack([_difference(cases, marker) for marker in MARKERS.values()])
+    return np.stack([_difference(cases, methodcaller("count", mark, re.MULTILINE)) for mark in MARKERS.values()])
 
 
 def length_difference(cases: pd.DataFrame) -> FloatArray:
@@ -53,13 +49,13 @@ def length_difference(cases: pd.DataFrame) -> FloatArray:
     Characters, not words: they need no spaces between words. Leading and trailing space does not count. NaN where a
     text is missing.
     """
-    return _difference(cases, lambda text: len(text.strip()))
+    return _difference(cases, lambda texts: texts.strip().str.len())
 
 
-def _difference(cases: pd.DataFrame, measure: Callable[[str], int]) -> FloatArray:
-    texts = cases.reindex(columns=["response_a", "response_b"])
-    counts = [texts[name].map(measure, na_action="ignore").to_numpy(np.float64) for name in texts]
-    return np.asarray(np.log1p(counts[0]) - np.log1p(counts[1]))
+def _difference(cases: pd.DataFrame, measure: Callable[[Any], pd.Series]) -> FloatArray:
+    texts = cases.reindex(columns=["response_a", "response_b"]).astype("str")
+    counts = [np.log1p(measure(texts[name].str).to_numpy(np.float64, na_value=np.nan)) for name in texts]
+    return np.asarray(counts[0] - counts[1])
 
 
 def standardised(difference: FloatArray) -> FloatArray:
@@ -94,34 +90,35 @@ def kinship(judges: Sequence[str], cases: pd.DataFrame) -> tuple[FloatArray, Flo
     followed by a version of three and above: "GPT 4" is of GPT; GPT-J, GPT-NeoX and GPT4All are others' models.
     Checked in `tests/stats/tables/bias/test_kinship.py`.
     """
-    own, family = (_same(told, judges, cases) for told in (_identity, family_of))
-    signed = [sides[0].astype(np.float64) - sides[1] for sides in (own, family)]
-    return signed[0], np.where(own.any(axis=0), 0.0, signed[1])
-
-
-def _same(told: Callable[[str], str | None], judges: Sequence[str], cases: pd.DataFrame) -> BoolArray:
-    """Tell whether the same is told of a judge and of the author of each response, shape (2, judges, cases)."""
     authors = cases.reindex(columns=["model_a", "model_b"])
-    mine = np.array([told(judge) for judge in judges], dtype=object)[:, None]
-    theirs = [authors[name].map(told, na_action="ignore").to_numpy(object) for name in authors]
-    return np.stack([(mine == each) & pd.notna(mine) for each in theirs])
+    sides = []
+    for told in (_identity, family_of):
+        mine = np.array([told(judge) for judge in judges], dtype=object)[:, None]
+        theirs = [authors[name].map(told, na_action="ignore").to_numpy(object) for name in authors]
+        sides.append([(mine == each) & pd.notna(mine) for each in theirs])
+    own, family = (first.astype(np.float64) - second for first, second in sides)
+    return own, np.where(np.any(sides[0], axis=0), 0.0, family)
 
 
-@cache
 def family_of(name: str) -> str | None:
     """Return the family of a model by its name; None where the roster knows of none."""
-    names, families = _models()
-    key = _plain(name)
-    if key in names:
-        return names[key][1]
-    fitting = [family for family, pattern in families.items() if pattern.match(_last_part(name))]
-    return max(fitting, key=lambda family: len(_plain(family)), default=None)
+    return _told(name)[1]
+
+
+def _identity(name: str) -> str | None:
+    return _told(name)[0] or None
 
 
 @cache
-def _identity(name: str) -> str | None:
-    key = _plain(name)
-    return _models()[0].get(key, (key, ""))[0] or None
+def _told(name: str) -> tuple[str, str | None]:
+    """Return the roster's name of a model, or else the plain one, and its family."""
+    key, last = _plain(name), _last_part(name)
+    models = [entry for entry in entries() if entry.family not in (None, *NOT_MODELS)]
+    for entry in reversed(models):
+        if key in (_plain(entry.name), entry.model and _plain(entry.model)):
+            return entry.name, entry.family
+    fitting = [str(entry.family) for entry in models if re.match(_pattern(str(entry.family)), last)]
+    return key, max(fitting, key=len, default=None)
 
 
 def _plain(name: str) -> str:
@@ -133,21 +130,8 @@ def _last_part(name: str) -> str:
     return re.split(r"[/:]", name.strip().lower())[-1].split("+")[0]
 
 
-@cache
-def _models() -> tuple[dict[str, tuple[str, str]], dict[str, re.Pattern[str]]]:
-    """Return the roster's models by plain name (name and family), and the patterns of its families' names."""
-    models = [entry for entry in entries() if entry.family not in (None, *NOT_MODELS)]
-    names = {
-        _plain(alias): (entry.name, str(entry.family))
-        for entry in models
-        for alias in (entry.model, entry.name)
-        if alias
-    }
-    return names, {family: _pattern(family) for family in {str(entry.family) for entry in models}}
-
-
-def _pattern(family: str) -> re.Pattern[str]:
+def _pattern(family: str) -> str:
     """Return a pattern of a family's name however it is spelled, and then no more of a word or of a version."""
     letters = re.sub(r"[\W_]+", "", family.lower())
     end = r"(?![^\W_]|[._]\d)" if letters[-1].isdigit() else r"(?![^\W\d_])"
-    return re.compile(r"[\W_]*".join(map(re.escape, letters)) + _VERSIONS.get(family, end))
+    return r"[\W_]*".join(map(re.escape, letters)) + _VERSIONS.get(family, end)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,15 +11,7 @@ from mrb_lib.stats.estimation import Estimate, FloatArray, Quantity, Sampling, d
 _TINY = 1e-12
 
 
-class Unpaired(NamedTuple):
-    """Two means and the first less the second, as estimates of m cells."""
-
-    first: Estimate
-    second: Estimate
-    difference: Estimate
-
-
-def unpaired(first: FloatArray, second: FloatArray, sampling: Sampling) -> Unpaired:
+def unpaired(first: FloatArray, second: FloatArray, sampling: Sampling) -> Estimate:
     """Estimate the difference of two means over different cases.
 
     Parameters
@@ -41,7 +32,7 @@ def unpaired(first: FloatArray, second: FloatArray, sampling: Sampling) -> Unpai
     varies = (one.error > _TINY) & (other.error > _TINY)
     error = np.sqrt(np.where(varies, np.maximum(one.error**2 + other.error**2 - shared, 0.0), np.nan))
     df = divide((one.error**2 + other.error**2) ** 2, one.error**4 / one.df + other.error**4 / other.df)
-    return Unpaired(one, other, replace(both, error=error, df=np.where(varies, df, np.nan)))
+    return replace(both, error=error, df=np.where(varies, df, np.nan))
 
 
 def _moves(values: FloatArray, e: Estimate) -> FloatArray:

@@ -27,7 +27,7 @@ def test_it_is_found_as_often_as_it_should_be(n: int, share_before: float, in_cl
     common = special.expit(0.4 + rng.normal(0, 0.8, 10**6))
     truth = special.expit(special.logit(common) + known).mean() - common.mean()
     sampling = Sampling(codes, np.zeros((0, n // in_cluster)))
-    made = unpaired(*(np.where(side, value, np.nan).T for side in (before, ~before)), sampling).difference
+    made = unpaired(*(np.where(side, value, np.nan).T for side in (before, ~before)), sampling)
     low, high, _ = intervals.t(made)
     assert 0.94 <= ((low <= truth) & (truth <= high)).mean() <= 0.96
     assert made.value.mean() == pytest.approx(truth, abs=0.005)

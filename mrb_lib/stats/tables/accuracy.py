@@ -96,7 +96,6 @@ def best_judge(rows: pd.DataFrame) -> str:
         Column("annotator_tie_share", "share of ties among the annotations of the same cases", "share 0-1"),
         Column("kind", "judge, or reference (a naive baseline, not ranked)", "text"),
         Column("label", "what a constant baseline always answers", "text"),
-        Column("n_subfields", "subfields with a scored case, of the first column of by", "count"),
         estimated("macro_accuracy", "unweighted mean of the accuracies of the subfields"),
         estimated("cohen_kappa", "agreement with gold beyond chance", "coefficient", "Cohen 1960", ONE_CATEGORY),
         Column("exact_accuracy", "share of verdicts that are the gold label", "share 0-1"),
@@ -253,5 +252,5 @@ def _macro(analysis: Analysis, of_parts: list[Estimate]) -> pd.DataFrame:
     if len(drawn) and analysis.sampling.crossed is None:
         ends = np.nanquantile(drawn, [0.025, 0.975], axis=0)
     ends[:, ((clusters < 2) & np.isfinite(values)).any(axis=0)] = np.nan
-    found = {"n_subfields": np.isfinite(values).sum(axis=0), "macro_accuracy": average(values)}
-    return pd.DataFrame(found | dict(zip(("macro_accuracy_low", "macro_accuracy_high"), ends, strict=True)))
+    low, high = ends
+    return pd.DataFrame({"macro_accuracy": average(values), "macro_accuracy_low": low, "macro_accuracy_high": high})

@@ -114,7 +114,7 @@ def contamination(analysis: Analysis) -> pd.DataFrame:
     for name, values in {"difference": score, "excess": less}.items():
         first, second = np.where(before, values, np.nan), np.where(after, values, np.nan)
         parts = [(part.cases, analysis.sampling.take(part.cases)) for part in analysis.parts]
-        gaps = [unpaired(first[kept], second[kept], sampling).difference for kept, sampling in parts]
+        gaps = [unpaired(first[kept], second[kept], sampling) for kept, sampling in parts]
         rows[name] = np.concatenate([gap.value for gap in gaps])
         rows[f"{name}_low"], rows[f"{name}_high"] = np.hstack([intervals.t(gap)[:2] for gap in gaps])
         rows["p_value"] = np.concatenate([t_test(gap) for gap in gaps])  # of the excess, which is the last

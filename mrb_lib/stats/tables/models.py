@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -14,11 +15,12 @@ from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.clusters import MOST_OF_ONE
 from mrb_lib.stats.columns import DOMINATED, TESTED, Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
-from mrb_lib.stats.estimation import FloatArray
+from mrb_lib.stats.estimation import FloatArray, mean
+from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.marginal import Fit, derivative, fit, interaction, probabilities
 from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import main_dimension, main_rows, of_judges, on, opening, points
-from mrb_lib.stats.response_traits import standardised
+from mrb_lib.stats.response_traits import length_difference, standardised
 from mrb_lib.stats.subfields import columns_of, subfield_values
 from mrb_lib.stats.welch import unpaired
 from mrb_lib.tables.errors import InputError
@@ -40,8 +42,6 @@ ONE_LEVEL: Final = "nothing to compare: no other level has enough clusters"
 FEW_CLUSTERS: Final = f"fewer than {FEWEST_CLUSTERS} clusters"
 FEW_FOR_MODEL: Final = "no more clusters than covariates of cases"
 NO_VARIATION: Final = "clusters do not differ in it"
-NUISANCE: Final = "it is a part of the model"
-NO_PAIRS: Final = "no estimate: too few cases have several verdicts"
 CROSSED: Final = "no test: two columns of clusters cross"
 NO_ITEM: Final = "no marks: the cases do not name their items"
 NO_MODEL: Final = "no marks: the judge's model did not answer the items"
@@ -57,9 +57,8 @@ def effects(rows: pd.DataFrame) -> str:
     own, said = main_rows(rows, part=ALL).sort_values("p_adjusted", kind="stable"), list[str]()
     for _, row in own[own["term"].isin(list(WAYS))].drop_duplicates("term").iterrows():
         way, about = WAYS[row["term"]]
-        effect = points(row, "marginal_effect")
-        unclear = f"cannot tell whether {about} ({effect}) matters"
-        said.append(f"{way}: {effect}" if row["p_adjusted"] <= ALPHA else unclear)
+        known, effect = row["p_adjusted"] <= ALPHA, points(row, "marginal_effect")
+        said.append(f"{way}: {effect}" if known else f"cannot tell whether {about} ({effect}) matters")
     judges = own[own["term"].eq("judge") & (own["p_adjusted"] <= ALPHA)].sort_values("marginal_effect", key=abs)
     for _, most in judges.tail(0 if said else 1).iterrows():
         said.append(f"{most['level']} differs most from the mean judge: {points(most, 'marginal_effect')}")
@@ -121,10 +120,11 @@ def models(analysis: Analysis) -> pd.DataFrame:
     model of each, which is the model of all with every interaction with the judge, "interaction" the tests of these.
     Levels of judge and subfield are compared with the mean of all levels that have five clusters or more. "gold_first"
     is position bias: the better response shown first rather than second. "length_difference" is per standard deviation
-    of the log length ratio by which the better response is the longer one. Marginal effects are averages over the
-    verdicts as they are, their intervals by the delta method; t has as many degrees of freedom as there are clusters
-    minus the covariates that only cases have. A row "subfield" of one judge mixes how hard the subfield is with how the
-    judge does there (see table `dif`); "knowledge" mixes knowing an answer with the item being easy. Simulated in
+    of the difference of log length by which the better response is the longer one, as in table `bias`. Marginal effects
+    are averages over the verdicts as they are, their intervals by the delta method; t has as many degrees of freedom as
+    there are clusters minus the covariates that only cases have. A row "subfield" of one judge mixes how hard the
+    subfield is with how the judge does there (see table `dif`); "knowledge" mixes knowing an answer with the item being
+    easy. Simulated in
     tests/simulation/test_models.py and, of knowledge, tests/stats/tables/test_knowledge.py.
     """
     cases, frames = analysis.cases, list[pd.DataFrame]()
@@ -143,7 +143,7 @@ def models(analysis: Analysis) -> pd.DataFrame:
 def _regressions(analysis: Analysis, number: int, by: str | None) -> pd.DataFrame:
     """Make the rows of one dimension: of all judges, of each judge, and of what differs between judges."""
     verdicts, label, sampling = analysis.verdicts, analysis.labels[:, number], analysis.sampling
-    sign, longer = np.where(label == 0, 1.0, -1.0), length_ratio(analysis.cases)
+    sign, longer = np.where(label == 0, 1.0, -1.0), standardised(length_difference(analysis.cases))
     of_case = pd.DataFrame({"label": label, "sign": sign, "cluster": sampling.codes})
     if by is not None:
         of_case["subfield"] = subfield_values(analysis.cases, by).astype("category")
@@ -171,18 +171,6 @@ def _regressions(analysis: Analysis, number: int, by: str | None) -> pd.DataFram
     return pd.concat([*frames, _interactions(data)]).assign(n_excluded=excluded)
 
 
-def length_ratio(cases: pd.DataFrame) -> FloatArray:
-    """Return by how much response A is longer than B, in standard deviations about equal length, shape (cases,).
-
-    The logarithm of the ratio of their lengths in characters (an empty response has length 1), divided by its root mean
-    square over the benchmark: swapping A and B changes the sign and nothing else. NaN where a response is missing, 0
-    where all are alike.
-    """
-    texts = cases.reindex(columns=["response_a", "response_b"]).astype("str")
-    length = np.log(texts.apply(lambda column: column.str.len()).clip(lower=1).to_numpy(np.float64))
-    return standardised(length[:, 0] - length[:, 1])
-
-
 def _model(data: pd.DataFrame, *, exchangeable: bool) -> pd.DataFrame:
     """Fit one model to verdicts; return a row per term and level.
 
@@ -208,10 +196,6 @@ def _model(data: pd.DataFrame, *, exchangeable: bool) -> pd.DataFrame:
     df = min(len(np.unique(each)) for each in codes) - of_cases
     terms = [term for term in (*factors, *LEVELS) if term in data]
     frames = [pd.DataFrame(absent), *(_contrasts(data, term, x, made, places.get(term), df) for term in terms)]
-    if exchangeable:
-        why = made.flaw or (NO_PAIRS if np.isnan(made.correlation) else "")
-        row = _counts([data["cluster"]]).assign(term="working_correlation", estimate=made.correlation)
-        frames.append(row.assign(lacks=NUISANCE, reason=why))
     return pd.concat(frames)
 
 
@@ -293,8 +277,8 @@ def _interactions(data: pd.DataFrame) -> pd.DataFrame:
         own = [constant if term == "subfield" else kinds, *(each for name, each in others.items() if name != term)]
         made = interaction(np.hstack(own), columns, right, trials, cluster)
         if "crossed" in data:
-            made = made._replace(df=np.nan, p_value=np.nan, reason=CROSSED)
-        rows.append({"part": INTERACTION, "term": f"judge:{term}", **made._asdict()})
+            made |= {"df": np.nan, "p_value": np.nan, "reason": CROSSED}
+        rows.append({"part": INTERACTION, "term": f"judge:{term}", **made})
     return pd.DataFrame(rows)
 
 
@@ -313,28 +297,18 @@ def knowledge_rows(analysis: Analysis, marks: pd.DataFrame) -> pd.DataFrame:
     answered_by = cells["judge"].map(models_of)
     of_case = shares.reindex(cases.reindex(columns=["item"])["item"], columns=answered_by).to_numpy(np.float64)
     known, unknown = (np.where(side, score, np.nan) for side in (of_case > 0.5, of_case < 0.5))
-    e = unpaired(known, unknown, analysis.sampling)
     used = np.isfinite(known) | np.isfinite(unknown)
-    rows = cells[["judge", "dimension"]].assign(
-        part=KNOWLEDGE,
-        policy=analysis.policy,
-        answered_by=answered_by,
-        n=used.sum(axis=0),
-        n_clusters=e.difference.clusters,
-        largest=e.difference.largest,
-        n_excluded=(~used).sum(axis=0),
-        n_right=e.first.n,
-        n_wrong=e.second.n,
-        n_seen=(verdicts.seen & ~used).sum(axis=0),
-        df=e.difference.df,
-        p_value=t_test(e.difference),
-    )
-    for name, each, ends in (
-        ("difference", e.difference, intervals.t(e.difference)),
-        ("accuracy_right", e.first, intervals.share(e.first)),
-        ("accuracy_wrong", e.second, intervals.share(e.second)),
-    ):
-        rows[name], rows[f"{name}_low"], rows[f"{name}_high"] = each.value, ends.low, ends.high
+    measures = {
+        "used": Measure(mean(np.where(used, score, np.nan))),
+        "accuracy_right": Measure(mean(known), intervals.share),
+        "accuracy_wrong": Measure(mean(unknown), intervals.share),
+    }
+    tallies = {"n_right": np.isfinite(known), "n_wrong": np.isfinite(unknown)}
+    names = cells[["judge", "dimension"]].assign(part=KNOWLEDGE, policy=analysis.policy, answered_by=answered_by)
+    rows, _ = grid(replace(analysis, by=None), names, measures, verdicts.seen & ~used, tallies)
+    gap = unpaired(known, unknown, analysis.sampling)
+    rows = rows.assign(difference=gap.value, df=gap.df, p_value=t_test(gap))
+    rows["difference_low"], rows["difference_high"], _ = intervals.t(gap)
     why = [rows["answered_by"].isna(), rows["n"] == 0, rows["n_wrong"] == 0, rows["n_right"] == 0]
     texts = [NO_MODEL, NO_CASES, ONE_SIDE.format("right"), ONE_SIDE.format("wrong")]
     rows["reason"] = np.select(why, texts, "") if has_items else NO_ITEM

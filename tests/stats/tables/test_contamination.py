@@ -150,7 +150,7 @@ def test_the_test_is_welchs_where_cases_are_independent() -> None:
 
 def gap(value: np.ndarray, first: np.ndarray, codes: np.ndarray) -> Any:
     sampling = Sampling(codes, np.zeros((0, codes.max() + 1)))
-    return unpaired(np.where(first, value, np.nan), np.where(first, np.nan, value), sampling).difference
+    return unpaired(np.where(first, value, np.nan), np.where(first, np.nan, value), sampling)
 
 
 def test_a_cluster_on_both_sides_takes_what_both_share_off() -> None:

@@ -9,7 +9,8 @@ from statsmodels.api import Logit
 from statsmodels.stats.multitest import multipletests
 
 from mrb_lib.stats.marginal import SAME_EVERYWHERE, SEPARATED
-from mrb_lib.stats.tables.models import ALWAYS, CROSSED, FEW_CLUSTERS, NO_VERDICTS, UNSEEN, length_ratio
+from mrb_lib.stats.response_traits import length_difference, standardised
+from mrb_lib.stats.tables.models import ALWAYS, CROSSED, FEW_CLUSTERS, NO_VERDICTS, UNSEEN
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of, gold_of, rows_of, verdicts_of
 
@@ -75,7 +76,7 @@ def test_one_judge_is_the_logistic_regression_of_its_verdicts(world) -> None:
     rows = []
     for ba, chosen in zip((0.0, 1.0), choices["fair"], strict=True):
         kind = [(cases["organ"] == name).astype(float) for name in ("eye", "heart", "lung")]
-        covariates = [*kind, np.full(N, ba), -(ba - 0.5) * sign, sign * length_ratio(cases)]
+        covariates = [*kind, np.full(N, ba), -(ba - 0.5) * sign, sign * standardised(length_difference(cases))]
         rows.append((np.column_stack(covariates), chosen == gold["choice"].to_numpy()))
     other = Logit(np.concatenate([y for _, y in rows]).astype(float), np.vstack([x for x, _ in rows])).fit(
         disp=0, tol=1e-12
@@ -170,7 +171,7 @@ def test_without_subfields_lengths_or_a_second_order(world) -> None:
     bare = cases[["case_id"]]
     one_order = verdicts(choices).query("order == 'AB'")
     frame = only(models(one_order, gold, bare), part="all judges")
-    assert set(frame["term"]) == {"judge", "order", "gold_first", "working_correlation"}
+    assert set(frame["term"]) == {"judge", "order", "gold_first"}
     assert only(frame, term="order")["estimate"].isna().all()
     assert only(frame, term="order")["reason"].str.startswith("not identified").all()
     assert only(frame, term="gold_first")["estimate"].notna().all()
@@ -321,12 +322,9 @@ def test_judges_that_never_contradict_themselves_have_no_interval_of_the_order()
     assert order["reason"].str.contains("clusters do not differ in it").all()
 
 
-def test_one_verdict_a_case_says_nothing_of_how_verdicts_on_a_case_depend() -> None:
+def test_one_verdict_a_case_is_enough_for_an_estimate() -> None:
     generator = np.random.default_rng(0)
     rows = only(steady({"a": generator.random(200) < 0.7}, orders=("AB",)), part="all judges")
-    row = only(rows, term="working_correlation").iloc[0]
-    assert np.isnan(row["estimate"])
-    assert "too few cases have several verdicts" in row["reason"]
     assert np.isfinite(only(rows, term="gold_first")["estimate"]).all()
 
 

@@ -20,8 +20,9 @@ It **may** be benign; possibly infection. Maybe not? Is it?"""
     [("headings", 1), ("lists", 3), ("bold", 1), ("hedges", 2), ("numbers", 2), ("questions", 2)],
 )
 def test_markers_are_counted(marker: str, count: int) -> None:
-    assert MARKERS[marker](TEXT) == count
-    assert MARKERS[marker]("A mass in the left lobe * of the liver, rated c# and a__b") == 0
+    texts = {"response_a": [TEXT], "response_b": ["A mass in the left lobe * of the liver, rated c# and a__b"]}
+    found = marker_differences(pd.DataFrame(texts))[list(MARKERS).index(marker)]
+    assert found.tolist() == [np.log1p(count)], "the other text has none"
 
 
 def test_differences_change_sign_with_the_sides_and_are_unknown_without_a_text() -> None:
