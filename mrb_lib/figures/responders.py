@@ -11,12 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullLocator
 
 from mrb_lib.figures.intervals import draw_estimates, panels, rows_of
-from mrb_lib.figures.lettering import label, labels
+from mrb_lib.figures.lettering import label
 from mrb_lib.figures.registry import figure
 from mrb_lib.figures.style import (
     COLOURS,
     PAGE,
-    SERIES,
     Paper,
     canvas,
     name_rows,
@@ -30,7 +29,6 @@ _MOST_COLUMNS = 6
 _ROW = 0.115
 _OFFSET = 0.2
 _DECADE_AND_A_HALF = 30
-SHARE = 0.2
 _MOST_JUDGES = 2
 _RATE_ROW = 0.22
 _RATE_OFFSET = 0.17
@@ -171,12 +169,12 @@ def win_rates(ppi: pd.DataFrame, *, responders: Sequence[str] | None = None) -> 
 
     Parameters
     ----------
-    ppi : rows of the table `ppi` of one dimension, of part "what_if" and the share `SHARE`: judge, responder (null for
+    ppi : rows of the table `ppi` of one dimension, of part "what_if": judge, responder (null for
         all together), estimate, low, high, classical_estimate, classical_low, classical_high, expected_label_saving
         and, where all cases are labelled, full_estimate; null where undefined
     responders : the rows, from top to bottom; None for the highest win rate from all labels first
     """
-    ppi = rows_of(ppi, part="what_if", label_share=SHARE)
+    ppi = rows_of(ppi, part="what_if")
     together = ppi[ppi["responder"].isna()].sort_values("expected_label_saving", ascending=False, kind="stable")
     ppi = ppi[ppi["responder"].notna()]
     judges = together["judge"].tolist()[:_MOST_JUDGES] if len(together) else list(dict.fromkeys(ppi["judge"]))
@@ -204,59 +202,4 @@ def win_rates(ppi: pd.DataFrame, *, responders: Sequence[str] | None = None) -> 
     figure.supxlabel("win rate by the annotators (%)", fontsize=7)
     if judges:
         figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=3)
-    return figure
-
-
-@figure(
-    "ppi-label-saving",
-    title="Labels that verdicts save",
-    caption=(
-        "Share of the labels on {dimension} that could be spared for the same precision, against the share of cases "
-        "that are labelled, all responders together. Lines: expected from the correlation of verdicts and labels. "
-        "Dots: one random subset."
-    ),
-    reading=(
-        "Higher is better. A saving of 20% means that 80 labels with verdicts do what 100 do alone. Dots scatter "
-        "around the lines and, where labels are few, tend to lie above them: few labels flatter a judge."
-    ),
-    needs=("preferences", "annotations", "verdicts"),
-)
-@styled
-def label_saving(ppi: pd.DataFrame) -> Paper:
-    """Draw the share of labels that each judge's verdicts save, against the share of cases that are labelled.
-
-    Parameters
-    ----------
-    ppi : rows of the table `ppi` of one dimension, of part "what_if" and all responders together: judge, label_share,
-        expected_label_saving, label_saving. Lines join what is expected; dots are one random subset. The six best are
-        told apart.
-    """
-    ppi = rows_of(ppi, part="what_if")
-    ppi = ppi[ppi["responder"].isna()] if "responder" in ppi.columns else ppi
-    highest = ppi.groupby("judge", sort=False)["expected_label_saving"].max()
-    judges = list(highest.sort_values(ascending=False, kind="stable", na_position="last").index)
-    best = [judge for judge in judges if pd.notna(highest[judge])][: len(SERIES)]
-    others = judges[len(best) :]
-    figure = canvas(PAGE * 0.75, 3.0)
-    axes = figure.subplots()
-    ppi = ppi.sort_values("label_share")
-    for judge in others:
-        own = ppi[ppi["judge"] == judge]
-        axes.plot(own["label_share"], own["expected_label_saving"], color="#BBBBBB", linewidth=0.6,
-                  gid=f"expected {judge}")  # fmt: skip
-    for judge, name, (colour, marker) in zip(best, labels(best, 28), SERIES, strict=False):
-        own = ppi[ppi["judge"] == judge]
-        axes.plot(own["label_share"], own["expected_label_saving"], color=colour, gid=f"expected {judge}")
-        axes.plot(own["label_share"], own["label_saving"], marker, color=colour, markersize=3.6, gid=f"subset {judge}")
-        axes.plot([], [], color=colour, marker=marker, markersize=3.6, label=name)
-    if others:
-        axes.plot([], [], color="#BBBBBB", linewidth=0.8, label=f"{len(others)} other judges")
-    axes.axhline(0, color="#888888", linewidth=0.6)
-    percent_axis(axes.xaxis)
-    percent_axis(axes.yaxis)
-    axes.set_xlabel("cases that annotators label (%)")
-    axes.set_ylabel("labels saved (%)")
-    axes.grid()
-    if judges:
-        figure.legend(loc="outside right center")
     return figure

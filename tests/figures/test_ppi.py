@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 
 from mrb_lib.figures import responders as plots
 from mrb_lib.figures.lettering import label, labels
-from mrb_lib.figures.style import SERIES
 
 HOSTILE = ["$x_", "<b>", "名前", "y" * 80]
 
@@ -18,20 +17,13 @@ def rates(judges: list[str], responders: list[str]) -> pd.DataFrame:
     generator = np.random.default_rng(2)
     """The rows of single responders, and those of all together, by which earlier judges save more labels."""
     pairs = [(judge, responder) for judge in judges for responder in [*responders, None]]
-    out = pd.DataFrame(pairs, columns=["judge", "responder"]).assign(label_share=0.2)
+    out = pd.DataFrame(pairs, columns=["judge", "responder"]).assign(part="what_if")
     out["expected_label_saving"] = 0.5 - 0.1 * out["judge"].map({judge: i for i, judge in enumerate(judges)})
     for name in ("estimate", "classical_estimate", "full_estimate"):
         out[name] = generator.uniform(0.3, 0.7, len(out))
     for prefix in ("", "classical_"):
         out[f"{prefix}low"], out[f"{prefix}high"] = 0.2, 0.8
     return out
-
-
-def savings(judges: list[str]) -> pd.DataFrame:
-    out = pd.DataFrame([(j, x) for j in judges for x in (0.1, 0.2, 0.5)], columns=["judge", "label_share"])
-    place = out["judge"].map({judge: i for i, judge in enumerate(judges)})
-    out["expected_label_saving"] = (1 - out["label_share"]) / (1 + place)
-    return out.assign(label_saving=out["expected_label_saving"] + 0.01)
 
 
 def drawn(axes: Axes, gid: str) -> np.ndarray:
@@ -56,7 +48,7 @@ def test_both_intervals_and_the_truth_are_drawn() -> None:
 def test_the_two_judges_that_help_most_are_drawn_and_responders_ordered_by_all_labels() -> None:
     rows = rates(["worst", "k", "j"][::-1], ["p", "q", "r"])
     rows["full_estimate"] = rows["responder"].map({"p": 0.2, "q": 0.9, "r": np.nan})
-    other = rows.assign(label_share=0.5, expected_label_saving=1 - rows["expected_label_saving"])
+    other = rows.assign(part="estimate", expected_label_saving=1 - rows["expected_label_saving"])
     figure = plots.win_rates(pd.concat([other, rows]))
     assert [axes.get_title() for axes in figure.axes] == ["j", "k"]
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["q", "p", "r"]
@@ -70,28 +62,9 @@ def test_an_unknown_rate_is_said_to_be() -> None:
     assert len(drawn(axes, "estimates")) == 1
 
 
-def test_savings_are_drawn_as_they_are() -> None:
-    rows = savings(["j", "k"])
-    axes = plots.label_saving(rows).axes[0]
-    for judge in ("j", "k"):
-        own = rows[rows["judge"] == judge]
-        np.testing.assert_allclose(drawn(axes, f"expected {judge}")[:, 1], own["expected_label_saving"])
-        np.testing.assert_allclose(drawn(axes, f"subset {judge}")[:, 1], own["label_saving"])
-
-
-def test_of_many_judges_the_best_are_told_apart() -> None:
-    figure = plots.label_saving(savings([f"j{i}" for i in range(32)]))
-    names = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert names == [*(f"j{i}" for i in range(len(SERIES))), "26 other judges"]
-    assert len([line for line in figure.axes[0].lines if str(line.get_gid()).startswith("expected")]) == 32
-
-
 @pytest.mark.parametrize("names", [HOSTILE, ["one"]])
 def test_names_of_any_kind(names: list[str]) -> None:
     figure = plots.win_rates(rates(names, names), responders=names)
     figure.draw_without_rendering()
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == labels(names, 28)
     assert [axes.get_title() for axes in figure.axes] == [label(name, 30) for name in names[:2]]
-    figure = plots.label_saving(savings(names))
-    figure.draw_without_rendering()
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == labels(names, 28)

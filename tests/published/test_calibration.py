@@ -73,7 +73,7 @@ def test_the_area_under_the_curve_of_hanley_and_mcneil_1982() -> None:
 @pytest.mark.parametrize(("wrong", "size"), [(0, 59), (1, 93), (2, 124), (3, 153)])
 def test_smallest_calibration_sets_are_the_tables_of_wilks(wrong: int, size: int) -> None:
     """Sample sizes of a 95% tolerance limit at 95% confidence: first, second ... order statistic (Wilks 1941, 1942)."""
-    at, before = risk_p(np.full(2, float(wrong)), np.array([size, size - 1]), 0.05, binary=True)
+    at, before = risk_p(np.full(2, float(wrong)), np.array([size, size - 1]), 0.05)
     assert at <= 0.05 < before
 
 
@@ -82,4 +82,4 @@ def test_the_test_of_a_threshold_is_the_exact_binomial_one(alpha: float) -> None
     for n in range(1, 200, 7):
         wrong = np.arange(n + 1.0)
         exact = [stats.binomtest(int(k), n, alpha, alternative="less").pvalue for k in wrong]
-        np.testing.assert_allclose(risk_p(wrong, np.full(n + 1, n), alpha, binary=True), exact, atol=1e-12)
+        np.testing.assert_allclose(risk_p(wrong, np.full(n + 1, n), alpha), exact, atol=1e-12)

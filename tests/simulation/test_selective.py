@@ -75,7 +75,7 @@ def true_risk(risk, threshold: np.ndarray) -> np.ndarray:
 
 
 def guarantees(found: pd.DataFrame) -> pd.DataFrame:
-    return found[(found["part"] == "guarantee") & (found["reference"] == "majority")]
+    return found[found["part"] == "guarantee"]
 
 
 @cache
@@ -113,7 +113,7 @@ def test_a_promise_is_given_where_there_is_something_to_promise() -> None:
     middle = safe[0] + (1 - safe[0]) / 4
     answered = (middle <= KNOWN).mean()
     size = np.arange(401)
-    passes = risk_p(size[None, :].astype(float), size[:, None], ALPHA, binary=True) <= 0.1
+    passes = risk_p(size[None, :].astype(float), size[:, None], ALPHA) <= 0.1
     allowed = np.where(passes, size, -1).max(axis=1)
     power = stats.binom.cdf(allowed, size, true_risk(rising, GRID[[np.searchsorted(GRID, middle)]])[0])
     alone = float((stats.binom.pmf(size, 400, answered) * power).sum())
@@ -135,7 +135,7 @@ def test_intervals_cover_what_the_thresholds_of_the_folds_do(name: str, n: int) 
     mistakes = share * true_risk(RISKS[name], GRID)
     sizes = np.bincount(fold) / n
     for delta in (0.05, 0.1):
-        chosen = fixed_sequence(counts[0].astype(np.int64), counts[1], ALPHA, delta, binary=True)
+        chosen = fixed_sequence(counts[0].astype(np.int64), counts[1], ALPHA, delta)
         answered, lost = (np.where(chosen == NONE, 0.0, values[chosen]) @ sizes for values in (share, mistakes))
         mine = rows[rows["delta"] == delta].reset_index(drop=True)
         known = mine["low"].notna().to_numpy() & (answered > 0)
@@ -197,7 +197,7 @@ def test_nine_clusters_of_the_sizes_of_modalities_cover() -> None:
     shared = generator.normal(0, 1, (sets, len(MODALITIES)))[:, cluster]
     chance = special.ndtr(np.sqrt(0.1) * shared + np.sqrt(0.9) * generator.normal(0, 1, confidence.shape))
     found = selective(*tables(confidence, chance < rising(confidence), cluster), cluster="cluster")
-    rows = found[(found["part"] == "summary") & (found["reference"] == "majority")]
+    rows = found[found["part"] == "summary"]
     known = 1 - rising(KNOWN).mean()
     covered = ((rows["low"] <= known) & (known <= rows["high"])).mean()
     error = np.sqrt(0.05 * 0.95 / sets)
@@ -211,7 +211,7 @@ def test_coverage_of_the_agreement_of_a_judge_that_answers_every_case(n: int, se
     z = generator.normal(0, 1.5, (sets, n))
     wrong = generator.random(z.shape) > special.expit(np.abs(z))
     found = selective(*tables(special.expit(2 * np.abs(z)), wrong))
-    rows = found[(found["part"] == "summary") & (found["reference"] == "majority")]
+    rows = found[found["part"] == "summary"]
     rate = float(special.expit(-np.abs(generator.normal(0, 1.5, 2_000_000))).mean())
     covered = ((rows["low"] <= 1 - rate) & (1 - rate <= rows["high"])).mean()
     assert 0.93 <= covered <= 0.97
@@ -225,7 +225,7 @@ def test_coverage_of_the_risk_at_a_coverage(n: int, sets: int) -> None:
     confidence = generator.choice([0.55, 0.65, 0.75, 0.85, 0.95], (sets, n))
     wrong = generator.random(confidence.shape) < rising(confidence)
     found = selective(*tables(confidence, wrong))
-    rows = found[(found["part"] == "curve") & (found["reference"] == "majority")]
+    rows = found[found["part"] == "curve"]
     levels = np.array([0.55, 0.65, 0.75, 0.85, 0.95])
     for level in levels:
         mine = rows[np.isclose(rows["threshold"], level)]
@@ -281,21 +281,13 @@ def agreement_at() -> dict[str, dict[float, float]]:
     return out | {"decisive": {t: known["majority"][at & decisive].mean() for t, at in reached.items()}}
 
 
-@cache
-def promised(n: int, sets: int, target: float) -> pd.DataFrame:
-    """The table for both references."""
-    return selective(*clinical(n, sets, n), target=target)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "target"), [(200, 0.8), (1000, 0.9)])
-@pytest.mark.parametrize("reference", ["majority", "clinician"])
-def test_the_promise_holds_over_all_cases_that_the_judge_answers(n: int, target: float, reference: str) -> None:
+def test_the_promise_holds_over_all_cases_that_the_judge_answers(n: int, target: float) -> None:
     """Issue 12, point 6: of the quantity as it is defined, splits and ties of the clinicians counted as they are."""
     sets = 300
-    rows = promised(n, sets, target)
-    rows = rows[(rows["part"] == "guarantee") & (rows["reference"] == reference)]
-    known = agreement_at()[reference]
+    rows = guarantees(selective(*clinical(n, sets, n), target=target))
+    known = agreement_at()["majority"]
     for delta in (0.05, 0.1):
         threshold = rows.loc[rows["delta"] == delta, "threshold"].dropna()
         broken = (threshold.map(known) < target).sum() / sets
@@ -319,11 +311,7 @@ def test_a_promise_on_decisive_cases_says_less_than_it_seems() -> None:
 @pytest.mark.slow
 def test_coverage_of_the_human_level() -> None:
     votes, _ = seen(1_000_000, np.random.default_rng(98))
-    pairs = [(0, 1), (0, 2), (1, 2)]
-    clinician = np.mean([(votes[i] == votes[j]).mean() for i, j in pairs])
-    majority = (votes[0] == votes[1]) & (votes[1] == votes[2])
+    value = ((votes[0] == votes[1]) & (votes[1] == votes[2])).mean()
     rows = selective(*clinical(200, 600, 200))
     rows = rows[rows["part"] == "summary"]
-    for name, value in (("clinician", clinician), ("majority", majority.mean())):
-        mine = rows[rows["reference"] == name]
-        assert 0.93 <= ((mine["human_level_low"] <= value) & (value <= mine["human_level_high"])).mean() <= 0.97
+    assert 0.93 <= ((rows["human_level_low"] <= value) & (value <= rows["human_level_high"])).mean() <= 0.97

@@ -197,10 +197,9 @@ def test_ranking_names_the_judge_most_like_the_annotators_only_where_intervals_a
     assert "other of 2 judges ranks the models most like the annotators (Kendall's tau 0.50" in said(apart)
 
 
-def test_ppi_speaks_of_a_fifth_of_the_labels_and_not_of_the_most_flattering_share() -> None:
+def test_ppi_speaks_of_a_fifth_of_the_labels_where_all_are_labelled() -> None:
     table = rows(
-        {"part": "what_if", "label_share": 0.1, "expected_label_saving": 0.45},
-        {"part": "what_if", "label_share": 0.2, "expected_label_saving": 0.4},
+        {"part": "what_if", "expected_label_saving": 0.4},
         judge="j", dimension="overall", responder=None, correlation=0.7, p_adjusted=0.01,
         expected_label_saving_low=0.3, expected_label_saving_high=0.5,
     )  # fmt: skip
@@ -209,7 +208,7 @@ def test_ppi_speaks_of_a_fifth_of_the_labels_and_not_of_the_most_flattering_shar
     assert "save about 40% [30, 50] of the labels" in said(table)
     assert "cannot tell whether verdicts would save" in said(table.assign(p_adjusted=0.06))
     assert "cannot tell whether verdicts would save" in said(table.assign(correlation=-0.7))
-    made = table.head(1).assign(part="estimate", label_share=NAN, expected_label_saving=0.1)
+    made = table.head(1).assign(part="estimate", expected_label_saving=0.1)
     real = said(pd.concat([made, table], ignore_index=True))
     assert "save about 10%" in real
     assert "labelled cases labelled" not in real

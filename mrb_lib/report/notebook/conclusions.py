@@ -385,7 +385,7 @@ def ranking(agreed: pd.DataFrame, saving: pd.DataFrame, *, dimension: str) -> st
         return said
     most = saving.nlargest(1, "expected_label_saving").iloc[0]
     return (
-        f"{said} With {most['label_share']:.0%} of the labels kept, the verdicts of {most['judge']} would save "
+        f"{said} With 20% of the labels kept, the verdicts of {most['judge']} would save "
         f"{most['expected_label_saving']:.0%} of the labels that equally exact win rates take without them"
         f"{', the most of all judges' if len(saving) > 1 else ''}."
     )

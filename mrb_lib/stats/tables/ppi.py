@@ -18,12 +18,10 @@ from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent
 
 ESTIMATE, WHAT_IF = "estimate", "what_if"
-SHARES: Final = (None, 0.1, 0.2, 0.5)
-"""The shares of the labelled clusters that are kept; None keeps all."""
 KEPT: Final = 0.2
-"""The share that the sentence speaks of."""
+"""The share of the labelled clusters that a what-if keeps."""
 NO_LABELS: Final = "fewer than two labelled cases have a verdict"
-NO_SAVING: Final = "the labels alone have no interval that verdicts could shorten"
+ALIKE: Final = "correlation is undefined: the verdicts, or the labels, are all alike or missing"
 _COUNTS: Final = ["n_labelled", "n_undecided", "n_unlabelled", "n_excluded"]
 _PPI = "Angelopoulos et al. 2023, arXiv 2311.01453"
 _SUMS, _NO_SPREAD = 8, 1e-9
@@ -34,7 +32,7 @@ def sentence(rows: pd.DataFrame) -> str:
     whole, where = main_rows(rows), opening(main_dimension(rows))
     whole = whole[whole["responder"].isna()]
     real = whole[whole["part"] == ESTIMATE]
-    known = (whole[whole["label_share"] == KEPT] if real.empty else real).dropna(subset="expected_label_saving")
+    known = (whole if real.empty else real).dropna(subset="expected_label_saving")
     useful = known[(known["p_adjusted"] <= ALPHA) & (known["correlation"] > 0)]
     if useful.empty:
         return (
@@ -54,10 +52,9 @@ def sentence(rows: pd.DataFrame) -> str:
     "ppi",
     question="how many of the annotators' labels do the verdicts save",
     columns=[
-        Column("part", "estimate, or what_if: had only some labels been made", "text"),
+        Column("part", "estimate, or what_if: had only a fifth of the labels been made", "text"),
         shared("dimension", "judge"),
         Column("responder", "model that wrote the responses; null: all together", "text"),
-        Column("label_share", "share of the annotated clusters whose labels are kept", "share 0-1"),
         shared("policy"),
         Column("n_labelled", "cases with a verdict that annotators decided", "cases"),
         Column("n_undecided", "cases with a verdict that they saw and did not decide", "cases"),
@@ -69,10 +66,8 @@ def sentence(rows: pd.DataFrame) -> str:
         Column("classical_estimate", "win rate by labels alone", "share 0-1", ends=("classical_low", "classical_high")),
         Column("full_estimate", "win rate by all labels, those hidden too", "share 0-1"),
         Column("lambda", "weight given to the judge", "share 0-1", _PPI),
-        Column("effective_n", "labels that the classical interval would need to be as narrow", null=NO_SAVING),
-        Column("label_saving", "share of these labels that the verdicts save, in this very sample"),
         estimated("expected_label_saving", "saving to expect of the correlation and the numbers of cases"),
-        Column("correlation", "of verdicts and labels, over all labelled cases", "coefficient", "Pearson 1895"),
+        Column("correlation", "of verdicts and labels, over all labelled cases", "coefficient", "Pearson", (), ALIKE),
         shared("tests"),
     ],
     sentence=sentence,
@@ -82,9 +77,9 @@ def sentence(rows: pd.DataFrame) -> str:
 def ppi(analysis: Analysis) -> pd.DataFrame:
     """Estimate each responder's win rate by annotators from few of their labels and a judge's many verdicts.
 
-    Rows "estimate" are of judges with verdicts on cases that annotators did not see. Rows "what_if" keep a random share
-    `label_share` of the labelled clusters and hide what annotators said of the others. A row with `responder` null is
-    of all responders together: variances and covariances are summed over them.
+    Rows "estimate" are of judges with verdicts on cases that annotators did not see. Rows "what_if" keep a random fifth
+    of the labelled clusters and hide what annotators said of the others. A row with `responder` null is of all
+    responders together: variances and covariances are summed over them.
 
     Notes
     -----
@@ -110,10 +105,10 @@ def ppi(analysis: Analysis) -> pd.DataFrame:
             rows = _of_dimension(score[d], said[own].T, seen[d], who, analysis)
             rows["judge"] = verdicts.cells["judge"].to_numpy()[own][rows["judge"]]
         else:
-            rows = pd.DataFrame({"n": [0], "reason": NO_LABELS, "label_share": np.nan, "p_value": np.nan, "kept": True})
+            rows = pd.DataFrame({"n": [0], "reason": NO_LABELS, "part": None, "p_value": np.nan, "kept": True})
         frames.append(rows.assign(dimension=name))
     rows = pd.concat(frames, ignore_index=True)
-    rows = adjust_rows(rows, analysis, ("dimension",), "label_share")
+    rows = adjust_rows(rows, analysis, ("dimension",), "part")
     rows["family"] = rows["family"].where(rows["p_value"].notna())
     return rows[rows["kept"].astype(bool)].assign(n_unpaired=int((~who.paired).sum()))
 
@@ -121,7 +116,7 @@ def ppi(analysis: Analysis) -> pd.DataFrame:
 def _of_dimension(
     score: FloatArray, said: FloatArray, seen: BoolArray, who: Responders, analysis: Analysis
 ) -> pd.DataFrame:
-    """Return a row per share of the labels, judge (a position) and responder (null: all together).
+    """Return a row per part, judge (a position) and responder (null: all together).
 
     `kept` is False in rows of real estimates of judges that judged no unlabelled case.
 
@@ -132,49 +127,42 @@ def _of_dimension(
     """
     sampling, (n, j) = analysis.sampling, said.shape
     order = np.random.default_rng(analysis.seed).permutation(int(sampling.codes.max(initial=-1)) + 1)
-    order = order[np.isin(order, sampling.codes[seen & who.paired])]  # of which a share is kept
+    order = order[np.isin(order, sampling.codes[seen & who.paired])]
+    is_kept = np.isin(sampling.codes, order[: max(1, round(KEPT * len(order)))])
     frames, adds = [], np.zeros((n, j, len(who.names), _SUMS))
     for i, responder in enumerate(who.names):
         cases = np.flatnonzero(who.paired & ((who.a == i) | (who.b == i)))
-        clusters, known, turned = sampling.take(cases), seen[cases, None], (who.b == i)[cases, None]
+        clusters, turned = sampling.take(cases), (who.b == i)[cases, None]
+        known, few = seen[cases, None], (seen & is_kept)[cases, None]
         y, f = (np.where(turned, 1 - values, values) for values in (score[cases, None], said[cases]))
         has, decided, f = np.isfinite(f), np.isfinite(f + y), np.nan_to_num(f)
         adds[cases, :, i] = _products(y, f, decided, has & known)
         whole = _correlations(adds[cases, :, i], clusters) | {"p_value": np.nan, "responder": responder}
         whole["full_estimate"] = divide(np.where(decided, y, 0.0).sum(axis=0), decided.sum(axis=0))
-        for share in SHARES:
-            drawn = order[: max(1, round((share or 1) * len(order)))]
-            keep = known & np.isin(sampling.codes[cases, None], drawn)
-            unseen = has & (known ^ keep if share else ~known)
+        for part, keep, hidden in ((ESTIMATE, known, ~known), (WHAT_IF, few, known & ~few)):
+            unseen = has & hidden
             made = powered_mean(y, f, decided & keep, has & keep, unseen, clusters)
             counts = [mask.sum(axis=0) for mask in (decided & keep, has & keep & ~decided, unseen)]
             columns = whole | dict(zip(_COUNTS, [*counts, len(cases) - sum(counts)], strict=True))
-            columns |= {"judge": range(j), "label_share": share or np.nan, "lambda": made.power}
+            columns |= {"part": part, "judge": range(j), "lambda": made.power}
             columns |= {"n_clusters": made.helped.clusters, "largest": made.helped.largest}
             frames.append(pd.DataFrame(columns | _rate("", made.helped) | _rate("classical_", made.classical)))
-    rows, keys = pd.concat(frames), ["label_share", "judge"]
-    together = rows.groupby(keys, dropna=False, as_index=False)[[*_COUNTS, "variance", "classical_variance"]].sum()
+    rows, keys = pd.concat(frames), ["part", "judge"]
+    together = rows.groupby(keys, as_index=False)[_COUNTS].sum()
     together[_COUNTS] //= 2  # every case has two responders
     of_all = pd.DataFrame(_correlations(adds.reshape(n, j, -1), sampling))
-    rows = pd.concat([rows, together.join(of_all, on="judge")], ignore_index=True)
-    rows = rows.sort_values(keys, na_position="first", kind="stable")
-    ratio = divide(rows["variance"].to_numpy(), rows["classical_variance"].to_numpy())
+    rows = pd.concat([rows, together.join(of_all, on="judge")], ignore_index=True).sort_values(keys, kind="stable")
     gain = rows["n_unlabelled"] / rows[_COUNTS[:3]].sum(axis=1)
     for end in ("", "_low", "_high"):
         rows[f"expected_label_saving{end}"] = rows[f"correlation{end}"].clip(lower=0) ** 2 * gain
-    is_real = rows["label_share"].isna()
-    return rows.assign(
-        part=np.where(is_real, ESTIMATE, WHAT_IF),
-        full_estimate=rows["full_estimate"].mask(is_real),
-        effective_n=divide(rows["n_labelled"].to_numpy(), ratio),
-        label_saving=1 - ratio,
-        kept=~is_real | (rows.groupby(keys, dropna=False)["n_unlabelled"].transform("sum") > 0),
-    )
+    is_real = rows["part"] == ESTIMATE
+    full = rows["full_estimate"].mask(is_real)
+    return rows.assign(full_estimate=full, kept=~is_real | (rows.groupby(keys)["n_unlabelled"].transform("sum") > 0))
 
 
 def _rate(name: str, e: Estimate) -> dict[str, FloatArray]:
     low, high, _ = intervals.t(e, 0.0)
-    return {f"{name}estimate": e.value, f"{name}low": low, f"{name}high": high, f"{name}variance": e.error**2}
+    return {f"{name}estimate": e.value, f"{name}low": low, f"{name}high": high}
 
 
 class Powered(NamedTuple):

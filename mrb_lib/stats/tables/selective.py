@@ -1,15 +1,14 @@
 """Where may a judge answer alone? The confidence from which on it agrees with clinicians as often as promised.
 
 Thresholds of confidence are chosen so that a promise holds: with probability 1 - delta over the calibration cases,
-which are independent draws of the cases to come, the mean loss over the cases answered is at most alpha. Thresholds are
-tested from the strictest down until one fails, which spends delta once (Bauer 1991; Jung, Brahman and Choi 2025, arXiv
-2407.18370; Angelopoulos et al., "Learn then test", arXiv 2110.01052). A loss is from 0 to 1: whether an answer is
-wrong, or the share of annotators who disagree with it.
+which are independent draws of the cases to come, at most a share alpha of the answers is wrong. Thresholds are tested
+from the strictest down until one fails, which spends delta once (Bauer 1991; Jung, Brahman and Choi 2025, arXiv
+2407.18370; Angelopoulos et al., "Learn then test", arXiv 2110.01052).
 """
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -24,25 +23,25 @@ from mrb_lib.stats.forecasts import FOLDS, Forecasts, answers, folds, labelled, 
 from mrb_lib.stats.phrases import human_level, main_dimension, main_rows, opening, percent
 from mrb_lib.stats.tables.calibration import NO_PROBABILITIES
 
-GUARANTEE, SUMMARY, CURVE, CLINICIAN = "guarantee", "summary", "curve", "clinician"
+GUARANTEE, SUMMARY, CURVE = "guarantee", "summary", "curve"
 DELTAS: Final = (0.05, 0.1)
 _OWN: Final = (GUARANTEE,)
 NO_LABEL = "no case with a probability has a label of the reference"
 CANNOT = "cannot guarantee: no threshold passes"
 NOT_HELD_OUT = "no held-out case is answered"
-NO_HUMAN = "human level: too few annotators per case (three for the gold label, two for one clinician)"
+NO_HUMAN = "human level: no case has three annotators"
 GRID: Final[FloatArray] = special.expit(np.linspace(0.0, 14.0, 141))
 GRID_OF_CHOICE: Final[FloatArray] = np.concatenate([[0.0], special.expit(np.linspace(-3.0, -0.1, 30)), GRID])
 """The same from 0, for the probability of one of several categories."""
 NONE: Final = -1
 LEAST_COVERAGE: Final = 0.15
-_ROUNDING, _HALVINGS = 1e-9, 40
+_ROUNDING = 1e-9
 
 
 def alone(rows: pd.DataFrame) -> str:
     """Say which judge may answer most cases at the agreement promised, over all judges, and the human level there."""
     where, own = opening(main_dimension(rows)), main_rows(rows, part=GUARANTEE)
-    own = own[(own["reference"] != CLINICIAN) & (own["n"] > 0)]
+    own = own[own["n"] > 0]
     if own.empty:
         return f"{where}, no judge gives probabilities by which it could leave cases to people."
     judges = own["judge"].nunique()
@@ -69,30 +68,13 @@ def alone(rows: pd.DataFrame) -> str:
     return f"{said} {human_level('selective')}"
 
 
-class Reference(NamedTuple):
-    """Scores of answers, 0 to 1, each of shape (cases, cells); NaN where a case does not count.
-
-    Attributes
-    ----------
-    name : the gold rule, or "clinician"
-    worth : against all annotators
-    human : what one of the case's annotators is worth against the others, in expectation
-    judge : what the answer is worth against the same others
-    """
-
-    name: str
-    worth: FloatArray
-    human: FloatArray
-    judge: FloatArray
-
-
 @table(
     "selective",
     question="where may a judge answer alone, so that over all it answers the annotators agree as often as promised",
     columns=[
         shared("judge", "dimension", "subfields"),
         Column("part", "guarantee, summary (the judge answers every case) or curve", "text"),
-        Column("reference", "what agreement is with: the gold rule, or one clinician", "text"),
+        Column("reference", "what agreement is with: the gold rule", "text"),
         Column("target", "agreement wanted on the cases answered, every cluster counting once", "share 0-1"),
         Column("delta", "how often the promise may fail; the smallest holds over all judges", "p 0-1"),
         Column("threshold", "least confidence that is answered", "share 0-1", "Jung et al. 2025", (), CANNOT, _OWN),
@@ -121,7 +103,8 @@ def selective(analysis: Analysis, *, target: float = 0.9) -> pd.DataFrame:
 
     A case is answered once (`answers`) if the confidence reaches the threshold. Every annotated case counts, also where
     annotators are split (no answer agrees with them) or call a tie (only a tie agrees): of a new case nobody knows
-    beforehand. The reference is the gold rule, or "clinician": one annotator of the case, drawn at random.
+    beforehand. `human_level` is what one of a case's annotators, drawn at random, agrees with the majority of the
+    others, and `judge_level` what the judge agrees with the same others.
 
     Parameters
     ----------
@@ -137,21 +120,21 @@ def selective(analysis: Analysis, *, target: float = 0.9) -> pd.DataFrame:
     """
     v, cells = analysis.verdicts, analysis.verdicts.cells[["judge", "dimension"]]
     answer, confidence = answers(v)
+    levels = _levels_of(analysis, answer)
+    has = np.isfinite(confidence) & np.isfinite(levels[0])
+    judges = cells["judge"][np.asarray(has.any(axis=0))].nunique()
     frames = []
-    for reference in _references(analysis, answer):
-        has = np.isfinite(confidence) & np.isfinite(reference.worth)
-        judges = cells["judge"][np.asarray(has.any(axis=0))].nunique()
-        for part in analysis.parts:
-            inside = np.isin(np.arange(len(has)), part.cases)[:, None]
-            label: dict[str, Any] = {"reference": reference.name, **part.label()}
-            start = cells.assign(n_excluded=((v.total() > 0) & inside & ~has).sum(axis=0), **label)
-            frames += _in_group(analysis, start, reference, np.where(has & inside, confidence, np.nan), target, judges)
-        cell, case = np.nonzero(has.T)
-        f = Forecasts(case, cell, has.shape, confidence[case, cell], reference.worth[case, cell], 0.0)
-        curve = risk_coverage(f, cells, analysis.sampling).rename(columns={"n": "n_answered"})
-        curve = curve.merge(cells.assign(n=has.sum(axis=0)), on=["judge", "dimension"])
-        frames.append(curve.assign(part=CURVE, reference=reference.name))
-    rows = pd.concat(frames, ignore_index=True)
+    for part in analysis.parts:
+        inside = np.isin(np.arange(len(has)), part.cases)[:, None]
+        label: dict[str, Any] = {"n_excluded": ((v.total() > 0) & inside & ~has).sum(axis=0), **part.label()}
+        frames += _in_group(
+            analysis, cells.assign(**label), levels, np.where(has & inside, confidence, np.nan), target, judges
+        )
+    cell, case = np.nonzero(has.T)
+    f = Forecasts(case, cell, has.shape, confidence[case, cell], levels[0][case, cell], 0.0)
+    curve = risk_coverage(f, cells, analysis.sampling).rename(columns={"n": "n_answered"}).assign(part=CURVE)
+    frames.append(curve.merge(cells.assign(n=has.sum(axis=0)), on=["judge", "dimension"]))
+    rows = pd.concat(frames, ignore_index=True).assign(reference=analysis.rule)
     if not rows["n"].any():
         return pd.DataFrame()
     speaking = cells["judge"][np.asarray(np.isfinite(confidence).any(axis=0))]
@@ -160,26 +143,20 @@ def selective(analysis: Analysis, *, target: float = 0.9) -> pd.DataFrame:
     return rows[(rows["n"] > 0) | ((rows["part"] == SUMMARY) & rows["subfield"].isna())]
 
 
-def _references(analysis: Analysis, answer: IntArray) -> list[Reference]:
-    """Return what answers are worth against the gold label by its rule, and against one clinician."""
+def _levels_of(analysis: Analysis, answer: IntArray) -> list[FloatArray]:
+    """Return three scores from 0 to 1 of each case and cell, NaN where the case does not count.
+
+    They are whether the answer is the gold label, the share of the case's annotators who agree with the majority of
+    the others, and the share of these majorities that the answer agrees with; the last two of three annotators or more.
+    """
     k, d = len(analysis.verdicts.categories), analysis.verdicts.dimension
     coded = encode_annotations(analysis.annotations, analysis.cases, analysis.verdicts.categories, analysis.names)
-    labels = coded.labels
-    people, others = labels[:, d], leave_one_out(labels, k)[:, d]
-    n, votes = (people >= 0).sum(axis=2), np.stack([(people == kind).sum(axis=2) for kind in range(k)])
+    people, others = coded.labels[:, d], leave_one_out(coded.labels, k)[:, d]
     seen = labelled(analysis.gold, analysis.cases["case_id"], analysis.names)[:, d]
-
-    def share(values: BoolArray, least: int) -> FloatArray:
-        """The share of a case's annotators of whom something holds; NaN where there are too few."""
-        return np.where(n >= least, divide((values & (people >= 0)).sum(axis=2), n), np.nan)
-
-    agrees = np.where(seen, answer == analysis.labels[:, d], np.nan)
-    same, of_others = people == answer[..., None], others == answer[..., None]
-    alike = divide((votes * (votes - 1)).sum(axis=0), n * (n - 1))
-    return [
-        Reference(analysis.rule, agrees, share(people == others, 3), share(of_others, 3)),
-        Reference(CLINICIAN, share(same, 1), alike, share(same, 2)),
-    ]
+    n = (people >= 0).sum(axis=2)
+    agree = [(others == of) & (people >= 0) for of in (people, answer[..., None])]
+    shares = [np.where(n >= 3, divide(each.sum(axis=2), n), np.nan) for each in agree]
+    return [np.where(seen, answer == analysis.labels[:, d], np.nan), *shares]
 
 
 def _calibrating(kept: BoolArray, sampling: Sampling, seed: int) -> BoolArray:
@@ -198,9 +175,9 @@ def _calibrating(kept: BoolArray, sampling: Sampling, seed: int) -> BoolArray:
     return drawn[:, which.ravel()]
 
 
-def _levels(start: pd.DataFrame, reference: Reference, weight: FloatArray, sampling: Sampling) -> pd.DataFrame:
+def _levels(start: pd.DataFrame, levels: list[FloatArray], weight: FloatArray, sampling: Sampling) -> pd.DataFrame:
     """Return rows with agreement, the human level and the judge's on cases that count by their weight."""
-    agreement, human, judge = (estimate(weighted_mean(each, weight), sampling) for each in reference[1:])
+    agreement, human, judge = (estimate(weighted_mean(each, weight), sampling) for each in levels)
     (low, high, _), (human_low, human_high, _) = intervals.proportion(agreement), intervals.proportion(human)
     rows = start.assign(agreement=agreement.value, low=low, high=high, judge_level=judge.value)
     rows = rows.assign(human_level=human.value, human_level_low=human_low, human_level_high=human_high)
@@ -209,7 +186,12 @@ def _levels(start: pd.DataFrame, reference: Reference, weight: FloatArray, sampl
 
 
 def _in_group(
-    analysis: Analysis, start: pd.DataFrame, reference: Reference, confidence: FloatArray, target: float, judges: int
+    analysis: Analysis,
+    start: pd.DataFrame,
+    levels: list[FloatArray],
+    confidence: FloatArray,
+    target: float,
+    judges: int,
 ) -> list[pd.DataFrame]:
     """Return the rows of a group of cases: its summary, and at each delta what can be promised.
 
@@ -219,28 +201,28 @@ def _in_group(
     confidence : shape (cases, cells), of the answers that count; NaN of the others
     judges : how many judges promises are to hold for together
     """
-    sampling, binary, kept = analysis.sampling, reference.name != CLINICIAN, np.isfinite(confidence)
+    sampling, kept = analysis.sampling, np.isfinite(confidence)
     start = start.assign(n=kept.sum(axis=0), target=target)
-    frames = [_levels(start, reference, kept.astype(np.float64), sampling).assign(part=SUMMARY, target=np.nan)]
+    frames = [_levels(start, levels, kept.astype(np.float64), sampling).assign(part=SUMMARY, target=np.nan)]
     fold, thresholds = folds(sampling, analysis.seed), GRID_OF_CHOICE if analysis.verdicts.tie < 0 else GRID
     reached = grid_place(np.nan_to_num(confidence), thresholds)
     case, cell = np.nonzero(_calibrating(kept, sampling, analysis.seed))
     at_place = np.zeros((2, len(start), FOLDS, len(thresholds)))
     np.add.at(at_place[0], (cell, fold[case], reached[case, cell]), 1.0)
-    np.add.at(at_place[1], (cell, fold[case], reached[case, cell]), 1 - reference.worth[case, cell])
+    np.add.at(at_place[1], (cell, fold[case], reached[case, cell]), 1 - levels[0][case, cell])
     of_fold = at_or_above(at_place)
     total = of_fold.sum(axis=2, keepdims=True)
     counts, lost = np.concatenate([total - of_fold, total], axis=2)  # without each fold, and last of all folds
     answered, row = np.rint(counts).astype(np.int64), np.arange(len(start))
     each = kept / np.maximum(sampling.sums(kept)[sampling.codes], 1.0)
     for delta in sorted({*DELTAS, DELTAS[-1] / max(judges, 1)}):
-        chosen = fixed_sequence(answered, lost, 1 - target, delta, binary=binary)
+        chosen = fixed_sequence(answered, lost, 1 - target, delta)
         promised, lowest, least = chosen[:, FOLDS] != NONE, np.maximum(chosen[:, FOLDS], 0), chosen[:, fold].T
         held = kept & (least != NONE) & (reached >= least) & promised
         coverage = estimate(weighted_mean(np.where(promised, held, np.nan), each), sampling)
         low, high, _ = intervals.proportion(coverage)
-        bound = 1 - upper_bound(lost[row, FOLDS, lowest], answered[row, FOLDS, lowest], delta, binary=binary)
-        rows = _levels(start, reference, held * each, sampling)
+        bound = 1 - upper_bound(lost[row, FOLDS, lowest], answered[row, FOLDS, lowest], delta)
+        rows = _levels(start, levels, held * each, sampling)
         rows["reason"] = rows["reason"].mask(promised & ~held.any(axis=0), NOT_HELD_OUT)
         rows = rows.assign(threshold=thresholds[lowest], bound=bound, n_answered=held.sum(axis=0) * 1.0)
         rows.loc[~promised, ["threshold", "bound", "n_answered"]] = np.nan
@@ -259,24 +241,17 @@ def at_or_above(counts: FloatArray) -> FloatArray:
     return np.asarray(np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1])
 
 
-def risk_p(lost: FloatArray, answered: IntArray, alpha: FloatArray | float, *, binary: bool) -> FloatArray:
-    """Return the p-value of "the mean loss exceeds alpha"; 1 where nothing was answered.
+def risk_p(lost: FloatArray, answered: IntArray, alpha: float) -> FloatArray:
+    """Return the p-value of "the share of wrong answers exceeds alpha": the exact binomial tail.
 
     Parameters
     ----------
-    lost : the sum of the losses of `answered` independent cases
-    binary : every loss is 0 or 1: the exact binomial tail. Otherwise it is between them, and the p-value is that of
-        Hoeffding and Bentkus (Bates et al. 2021, doi:10.1145/3478535, section 3.1)
+    lost : how many of `answered` independent answers are wrong
     """
-    tail = special.bdtr(np.ceil(lost - _ROUNDING), answered, alpha)
-    if not binary:
-        mean = np.minimum(np.nan_to_num(divide(lost, answered)), alpha)
-        entropy = special.rel_entr(mean, alpha) + special.rel_entr(1 - mean, 1 - np.asarray(alpha, dtype=np.float64))
-        tail = np.minimum(np.exp(-answered * entropy), np.e * tail)
-    return np.where(answered > 0, tail, 1.0)
+    return np.asarray(special.bdtr(lost, answered, alpha))
 
 
-def fixed_sequence(answered: IntArray, lost: FloatArray, alpha: float, delta: float, *, binary: bool) -> IntArray:
+def fixed_sequence(answered: IntArray, lost: FloatArray, alpha: float, delta: float) -> IntArray:
     """Return the lowest threshold of an unbroken descent of rejected tests, as a place in the grid, or `NONE`.
 
     Parameters
@@ -293,20 +268,13 @@ def fixed_sequence(answered: IntArray, lost: FloatArray, alpha: float, delta: fl
     fewest = np.ceil(LEAST_COVERAGE * answered[..., :1] - _ROUNDING)
     tested = ((1 - alpha) ** answered <= delta) & (answered >= fewest)
     failed = np.zeros(tested.shape, dtype=bool)
-    failed[tested] = risk_p(lost[tested], answered[tested], alpha, binary=binary) > delta
+    failed[tested] = risk_p(lost[tested], answered[tested], alpha) > delta
     broken = np.logical_or.accumulate(failed[..., ::-1], axis=-1)[..., ::-1]
     passed = tested & ~broken
     return np.where(passed.any(axis=-1), np.argmax(passed, axis=-1), NONE).astype(np.int64)
 
 
-def upper_bound(lost: FloatArray, answered: IntArray, delta: float, *, binary: bool) -> FloatArray:
-    """Return the largest mean loss that `risk_p` does not reject at level delta; 1 where nothing was answered.
-
-    For losses of 0 and 1 it is the one-sided upper bound of Clopper and Pearson.
-    """
-    low, high = np.nan_to_num(divide(lost, answered)), np.ones(np.shape(lost))
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        rejected = risk_p(lost, answered, middle, binary=binary) <= delta
-        low, high = np.where(rejected, low, middle), np.where(rejected, middle, high)
-    return high
+def upper_bound(lost: FloatArray, answered: IntArray, delta: float) -> FloatArray:
+    """Return the one-sided upper bound of Clopper and Pearson of a share; 1 where nothing was answered."""
+    right = answered - lost
+    return np.where(right > 0, special.betaincinv(lost + 1, np.maximum(right, 1), 1 - delta), 1.0)

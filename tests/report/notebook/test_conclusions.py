@@ -291,8 +291,8 @@ def test_ceiling_tells_judges_above_the_annotators_from_those_of_whom_nobody_can
 def test_ranking_says_of_which_share_of_labels_the_saving_is() -> None:
     agreed = rows({"judge": "one", "kendall": -0.24, "kendall_low": NAN, "kendall_high": NAN}, dimension="overall")
     saving = rows(
-        {"judge": "one", "expected_label_saving": 0.4, "label_share": 0.2},
-        {"judge": "two", "expected_label_saving": NAN, "label_share": 0.2},
+        {"judge": "one", "expected_label_saving": 0.4},
+        {"judge": "two", "expected_label_saving": NAN},
     )
     text = conclusions.ranking(agreed, saving, dimension="overall")
     assert "one ranks the responders overall with a Kendall's tau of -0.24 to the annotators" in text

@@ -16,7 +16,7 @@ from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.forecasts import FOLDS, folds
 from mrb_lib.stats.phrases import human_level
 from mrb_lib.stats.tables import selective as module
-from mrb_lib.stats.tables.selective import GRID, NONE, at_or_above, fixed_sequence, grid_place, risk_p, upper_bound
+from mrb_lib.stats.tables.selective import GRID, NONE, at_or_above, fixed_sequence, grid_place, upper_bound
 from tests.stats.small_tables import selective
 
 SPEC = TABLES["selective"]
@@ -45,8 +45,8 @@ def drawn(n: int, seed: int, best: float = 0.98, **columns: object):
     return tables(np.where(generator.random(n) < 0.5, confidence, 1 - confidence), right, **columns)
 
 
-def part(table: pd.DataFrame, name: str, reference: str = "majority") -> pd.DataFrame:
-    return table[(table["part"] == name) & (table["reference"] == reference)].reset_index(drop=True)
+def part(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    return table[table["part"] == name].reset_index(drop=True)
 
 
 def plain_fixed_sequence(confidence: np.ndarray, wrong: np.ndarray, alpha: float, delta: float) -> float | None:
@@ -148,7 +148,6 @@ HARD = {
 @pytest.mark.parametrize("name", list(HARD))
 def test_nothing_is_null_without_its_reason_and_no_interval_is_without_width(name: str) -> None:
     table = selective(*tables(*HARD[name]), target=0.6)
-    table = table[table["reference"] == "majority"]
     expected = {
         "guarantee": ["threshold", "coverage", "agreement", "bound", "n_answered"],
         "summary": ["agreement", "human_level"],
@@ -177,6 +176,15 @@ def test_one_case_of_each_cluster_calibrates_and_all_are_answered() -> None:
     assert (part(alone, "guarantee")["n_calibration"] == 400).all()
 
 
+def test_folds_keep_clusters_together_and_are_of_equal_size() -> None:
+    codes = np.repeat(np.arange(53), 3)
+    first, other = (folds(Sampling(codes, np.empty((0, 53))), seed) for seed in (9, 10))
+    assert all(len(set(first[codes == c])) == 1 for c in range(53))
+    sizes = np.bincount(first[::3], minlength=FOLDS)
+    assert sizes.max() - sizes.min() <= 1
+    assert not np.array_equal(first, other)
+
+
 def test_both_orders_make_one_answer() -> None:
     first, gold, annotations, cases = tables(np.array([0.9, 0.3, 0.8]), np.array([True, False, True]))
     second = first.assign(order="BA", p_a=[0.6, 0.3, 0.1])
@@ -198,7 +206,7 @@ def test_a_looser_level_never_answers_less(found: list[tuple[float, bool]], alph
         counts[1, 0, place] += wrong
     answered, wrong = at_or_above(counts)
     answered = answered.astype(np.int64)
-    strict, loose = (fixed_sequence(answered, wrong, alpha, delta, binary=True)[0] for delta in (0.05, 0.2))
+    strict, loose = (fixed_sequence(answered, wrong, alpha, delta)[0] for delta in (0.05, 0.2))
     if strict != NONE:
         assert loose != NONE
         least = [next(n for n in range(1000) if (1 - alpha) ** n <= delta) for delta in (0.05, 0.2)]
@@ -207,24 +215,14 @@ def test_a_looser_level_never_answers_less(found: list[tuple[float, bool]], alph
 
 
 def test_the_upper_bound_is_one_where_all_are_wrong_or_none_answered() -> None:
-    for binary in (True, False):
-        np.testing.assert_allclose(upper_bound(np.array([0.0, 3]), np.array([0, 3]), 0.05, binary=binary), 1.0)
-        np.testing.assert_allclose(upper_bound(np.array([0.0]), np.array([10]), 0.05, binary=binary), 1 - 0.05**0.1)
+    np.testing.assert_allclose(upper_bound(np.array([0.0, 3]), np.array([0, 3]), 0.05), 1.0)
+    np.testing.assert_allclose(upper_bound(np.array([0.0]), np.array([10]), 0.05), 1 - 0.05**0.1)
 
 
 @pytest.mark.parametrize(("wrong", "n"), [(3, 40), (0, 12), (17, 60)])
 def test_the_bound_of_right_and_wrong_is_that_of_clopper_and_pearson(wrong: int, n: int) -> None:
     exact = stats.binomtest(wrong, n, alternative="less").proportion_ci(0.9, "exact").high
-    assert upper_bound(np.array([float(wrong)]), np.array([n]), 0.1, binary=True)[0] == pytest.approx(exact, abs=1e-9)
-
-
-def test_hoeffding_and_bentkus_by_hand() -> None:
-    """The smaller of exp(-n KL(mean, alpha)) and e times the binomial tail of the sum, rounded up."""
-    n, lost, alpha = 90, 5 + 1 / 3, 0.15
-    mean = lost / n
-    entropy = mean * np.log(mean / alpha) + (1 - mean) * np.log((1 - mean) / (1 - alpha))
-    expected = min(np.exp(-n * entropy), np.e * stats.binom.cdf(6, n, alpha))
-    assert risk_p(np.array([lost]), np.array([n]), alpha, binary=False)[0] == pytest.approx(expected, abs=1e-12)
+    assert upper_bound(np.array([float(wrong)]), np.array([n]), 0.1)[0] == pytest.approx(exact, abs=1e-9)
 
 
 def test_every_annotated_case_counts_against_a_stated_reference() -> None:
@@ -238,26 +236,20 @@ def test_every_annotated_case_counts_against_a_stated_reference() -> None:
     gold = pd.DataFrame({"case_id": ids, "dimension": "overall", "choice": ["A", "A", None, "tie", "B"]})
     verdicts = pd.DataFrame({"judge": "j", "case_id": ids, "dimension": "overall", "order": "AB", "choice": "A"})
     table = selective(verdicts.assign(p_a=[0.9, 0.8, 0.9, 0.5, 0.1]), gold, annotations, pd.DataFrame({"case_id": ids}))
-    majority, clinician = (part(table, "summary", name).iloc[0] for name in ("majority", "clinician"))
-    assert majority["n"] == clinician["n"] == 5
+    majority = part(table, "summary").iloc[0]
+    assert (majority["reference"], majority["n"]) == ("majority", 5)
     assert majority["agreement"] == pytest.approx(4 / 5)  # one half answers a tie, which c3 is; c2 has no label
-    assert clinician["agreement"] == pytest.approx((1 + 2 / 3 + 1 / 3 + 2 / 3 + 1) / 5)
     # one annotator against the majority of the other two: all of c0 and c4, the one B of c1 against A, A is wrong,
     # the two A's see a split; none of c2; of c3 as of c1
     assert majority["human_level"] == pytest.approx((1 + 0 + 0 + 0 + 1) / 5)
     assert majority["judge_level"] == pytest.approx((1 + 1 / 3 + 0 + 1 / 3 + 1) / 5)
-    assert clinician["human_level"] == pytest.approx((1 + 1 / 3 + 0 + 1 / 3 + 1) / 5)
-    assert clinician["judge_level"] == pytest.approx(clinician["agreement"])
 
 
-def test_without_annotators_of_their_own_there_is_no_clinician_to_agree_with() -> None:
+def test_without_annotators_of_their_own_there_is_no_human_level() -> None:
     verdicts, gold, annotations, cases = drawn(60, 3)
-    table = selective(verdicts, gold, annotations.assign(annotator="consensus"), cases)
-    row = part(table, "summary", "clinician").iloc[0]
-    assert (row["n"], row["n_excluded"]) == (0, 60)
-    assert row["reason"] == module.NO_LABEL
-    assert module.NO_HUMAN in part(table, "summary").iloc[0]["reason"]
-    assert part(table, "summary").iloc[0]["n"] == 60
+    row = part(selective(verdicts, gold, annotations.assign(annotator="consensus"), cases), "summary").iloc[0]
+    assert module.NO_HUMAN in row["reason"]
+    assert row["n"] == 60
 
 
 def test_what_is_left_out_is_counted_and_a_silent_judge_is_null() -> None:
