@@ -83,7 +83,6 @@ def against_one(best: pd.Series, juries: pd.DataFrame) -> str:
         replace(DECISIVE, parts=COMPARED),
         Column("best_judge", "judge that ranks first, and so is flattered by the choice", "text"),
         estimated("crossfit_difference", "accuracy less that of best_single, chosen on other cases", "difference"),
-        estimated("leave_one_out", "accuracy of the majority less that without the judge", "difference"),
         estimated("shapley", "what the judge adds on joining, mean over orders", "difference", "Shapley 1953"),
         Column("seconds", "a case, summed over members", "seconds", null="seconds are not recorded", parts=COMPARED),
         Column("tokens", "a case, summed over members", "tokens", null="tokens are not recorded", parts=COMPARED),
@@ -160,11 +159,8 @@ def _compared(analysis: Analysis, members: Members) -> pd.DataFrame:
 def _joining(analysis: Analysis, members: Members) -> list[pd.DataFrame]:
     """The rows of parts `member` and `curve`."""
     found = joined(members, analysis.labels, analysis.policy, analysis.seed)
-    measures = {
-        "leave_one_out": Measure(mean(found.without), intervals.difference),
-        "shapley": Measure(mean(found.shapley), intervals.difference),
-    }
-    added, _ = grid(analysis, pd.DataFrame({"judge": members.names, "kind": MAJORITY}), measures)
+    shapley = {"shapley": Measure(mean(found.shapley), intervals.difference)}
+    added, _ = grid(analysis, pd.DataFrame({"judge": members.names, "kind": MAJORITY}), shapley)
     for name, sign in (("shapley_low", -1), ("shapley_high", 1)):
         added[name] = added["shapley"] + sign * np.hypot(added[name] - added["shapley"], _Z * found.error)
     sizes = pd.DataFrame({"size": np.arange(1, len(members.said) + 1)})
@@ -332,22 +328,20 @@ class Orders(NamedTuple):
 
     Attributes
     ----------
-    who : shape (juries, members)
+    who : shape (juries, members); the jury of nobody is among them
     gain : shape (juries, members), how the accuracy of each jury counts in the value of each member
-    of_coin : shape (members,), how that of a coin, which is a jury of nobody, counts
     orders : shape (orders, members), those tried, each followed by its reverse; None where all juries were formed
     """
 
     who: BoolArray
     gain: FloatArray
-    of_coin: FloatArray
     orders: IntArray | None
 
-    def error(self, accuracy: FloatArray, of_a_coin: float) -> FloatArray:
+    def error(self, accuracy: FloatArray) -> FloatArray:
         """Return the Monte-Carlo standard error of each value, shape (members,); 0 where all juries were formed."""
         if self.orders is None:
             return np.zeros(self.who.shape[1])
-        steps = np.diff(accuracy.reshape(self.orders.shape), axis=1, prepend=of_a_coin)
+        steps = np.diff(accuracy.reshape(len(self.orders), -1), axis=1)
         rest = np.take_along_axis(steps - steps.mean(axis=0), np.argsort(self.orders, axis=1), axis=1)
         pairs = rest.reshape(-1, 2, rest.shape[1]).mean(axis=1)  # an order and its reverse are not independent
         return np.asarray(pairs.std(axis=0, ddof=1) / np.sqrt(len(pairs)))
@@ -362,18 +356,17 @@ def orders_of(members: int, seed: int, exact_up_to: int = EXACT_UP_TO) -> Orders
     doi:10.1016/j.cor.2008.04.004.
     """
     if members <= exact_up_to:
-        who = np.array(list(itertools.product([False, True], repeat=members)))[1:]
+        who = np.array(list(itertools.product([False, True], repeat=members)))
         others = who.sum(axis=1, keepdims=True) - who
-        gain = np.where(who, 1, -1) / (members * comb(members - 1, others))
-        return Orders(who, gain, np.full(members, -1 / members), None)
+        return Orders(who, np.where(who, 1, -1) / (members * comb(members - 1, others)), None)
     drawn = np.random.default_rng([seed, 3]).permuted(np.tile(np.arange(members), (ORDERINGS // 2, 1)), axis=1)
     orders = np.stack([drawn, drawn[:, ::-1]], axis=1).reshape(-1, members)
-    place = np.argsort(orders, axis=1)
-    step = place[:, :, None] == np.arange(members)  # whose step each place of each order is: (orders, members, places)
+    place = np.argsort(orders, axis=1)[:, None]
+    size = np.arange(members + 1)[:, None]
+    step = place == size[:-1]  # whose step each place of each order is: (orders, places, members)
     share = (step - step.mean(axis=0) + 1 / members) / len(orders)
-    gain = -np.diff(share, append=0.0).swapaxes(1, 2)
-    who = place[:, None, :] <= np.arange(members)[:, None]
-    return Orders(who.reshape(-1, members), gain.reshape(-1, members), -share[..., 0].sum(axis=0), orders)
+    gain = -np.diff(share, axis=1, prepend=0.0, append=0.0)
+    return Orders((place < size).reshape(-1, members), gain.reshape(-1, members), orders)
 
 
 class Joined(NamedTuple):
@@ -381,24 +374,21 @@ class Joined(NamedTuple):
 
     Attributes
     ----------
-    without : shape (cases, members), the majority of all less that without each
     shapley : shape (cases, members), what each adds on average over the orders of joining
     error : shape (members,), the Monte-Carlo standard error of the mean of `shapley`
     by_size : shape (cases, members), the mean score of the juries of 1, 2, ... members
     """
 
-    without: FloatArray
     shapley: FloatArray
     error: FloatArray
     by_size: FloatArray
 
 
 def joined(members: Members, labels: IntArray, policy: str, seed: int, exact_up_to: int = EXACT_UP_TO) -> Joined:
-    """Let the members join one after the other, a coin first, which stands as well for juries that are not scored."""
+    """Let the members join one after the other; a coin stands for nobody, and for juries that are not scored."""
     m, gold = len(members.said), labels[:, members.verdicts.dimension[0]]
     plan = orders_of(m, seed, exact_up_to)
-    whole = members.score(members.majority(np.ones((1, m))), labels, policy)
-    counted = np.isfinite(whole[:, 0])
+    counted = np.isfinite(members.score(members.majority(np.ones((1, m))), labels, policy)[:, 0])
     of_coin = coin(members, gold, policy)[counted]
     shapley, by_size = np.zeros((2, len(of_coin), m))
     formed, accuracy = np.zeros(m, dtype=np.int64), np.empty(len(plan.who))
@@ -411,11 +401,9 @@ def joined(members: Members, labels: IntArray, policy: str, seed: int, exact_up_
         worth = np.where(has, scores, of_coin[:, None])
         shapley += worth @ plan.gain[some]
         accuracy[some] = average(worth)
-    shapley += of_coin[:, None] * plan.of_coin
-    rest, _ = spread(members.score(members.majority(~np.eye(m, dtype=bool)), labels, policy)[counted])
-    out = np.full((3, len(gold), m), np.nan)
-    out[:, counted] = whole[counted] - rest, shapley, divide(by_size, formed)
-    return Joined(out[0], out[1], plan.error(accuracy, float(average(of_coin))), out[2])
+    out = np.full((2, len(gold), m), np.nan)
+    out[:, counted] = shapley, divide(by_size, formed)
+    return Joined(out[0], plan.error(accuracy), out[1])
 
 
 def spread(value: FloatArray) -> tuple[FloatArray, BoolArray]:
