@@ -323,42 +323,24 @@ def coin(members: Members, gold: IntArray, policy: str) -> FloatArray:
     return np.where((asked > 0) & (gold >= 0), value, np.nan)
 
 
-class Orders(NamedTuple):
-    """The juries that arise as members join one after the other, and what Shapley's values make of their accuracies.
-
-    Attributes
-    ----------
-    who : shape (juries, members); the jury of nobody is among them
-    gain : shape (juries, members), how the accuracy of each jury counts in the value of each member
-    orders : shape (orders, members), those tried, each followed by its reverse; None where all juries were formed
-    """
-
-    who: BoolArray
-    gain: FloatArray
-    orders: IntArray | None
-
-    def error(self, accuracy: FloatArray) -> FloatArray:
-        """Return the Monte-Carlo standard error of each value, shape (members,); 0 where all juries were formed."""
-        if self.orders is None:
-            return np.zeros(self.who.shape[1])
-        steps = np.diff(accuracy.reshape(len(self.orders), -1), axis=1)
-        rest = np.take_along_axis(steps - steps.mean(axis=0), np.argsort(self.orders, axis=1), axis=1)
-        pairs = rest.reshape(-1, 2, rest.shape[1]).mean(axis=1)  # an order and its reverse are not independent
-        return np.asarray(pairs.std(axis=0, ddof=1) / np.sqrt(len(pairs)))
-
-
-def orders_of(members: int, seed: int, exact_up_to: int = EXACT_UP_TO) -> Orders:
-    """Let members join in all orders where they are few, else in random ones.
+def orders_of(members: int, seed: int, exact_up_to: int = EXACT_UP_TO) -> tuple[BoolArray, FloatArray, IntArray | None]:
+    """Return the juries that arise as members join in all orders where they are few, else in random ones.
 
     The place in a random order makes the largest difference to what a member adds (a jury of even size is tied more
     often), so that what all add in a place is taken out and given back as if each had been in every place alike.
     Shapley (1953), doi:10.1515/9781400881970-018; by random orders: Castro, Gomez and Tejada (2009),
     doi:10.1016/j.cor.2008.04.004.
+
+    Returns
+    -------
+    who : shape (juries, members); the jury of nobody is among them
+    gain : shape (juries, members), how the accuracy of each jury counts in Shapley's value of each member
+    orders : shape (orders, members), those tried, each followed by its reverse; None where all juries were formed
     """
     if members <= exact_up_to:
         who = np.array(list(itertools.product([False, True], repeat=members)))
         others = who.sum(axis=1, keepdims=True) - who
-        return Orders(who, np.where(who, 1, -1) / (members * comb(members - 1, others)), None)
+        return who, np.where(who, 1, -1) / (members * comb(members - 1, others)), None
     drawn = np.random.default_rng([seed, 3]).permuted(np.tile(np.arange(members), (ORDERINGS // 2, 1)), axis=1)
     orders = np.stack([drawn, drawn[:, ::-1]], axis=1).reshape(-1, members)
     place = np.argsort(orders, axis=1)[:, None]
@@ -366,7 +348,15 @@ def orders_of(members: int, seed: int, exact_up_to: int = EXACT_UP_TO) -> Orders
     step = place == size[:-1]  # whose step each place of each order is: (orders, places, members)
     share = (step - step.mean(axis=0) + 1 / members) / len(orders)
     gain = -np.diff(share, axis=1, prepend=0.0, append=0.0)
-    return Orders((place < size).reshape(-1, members), gain.reshape(-1, members), orders)
+    return (place < size).reshape(-1, members), gain.reshape(-1, members), orders
+
+
+def error_of_orders(accuracy: FloatArray, orders: IntArray) -> FloatArray:
+    """Return the Monte-Carlo standard error of Shapley's values from the accuracies of juries, shape (members,)."""
+    steps = np.diff(accuracy.reshape(len(orders), -1), axis=1)
+    rest = np.take_along_axis(steps - steps.mean(axis=0), np.argsort(orders, axis=1), axis=1)
+    pairs = rest.reshape(-1, 2, rest.shape[1]).mean(axis=1)  # an order and its reverse are not independent
+    return np.asarray(pairs.std(axis=0, ddof=1) / np.sqrt(len(pairs)))
 
 
 class Joined(NamedTuple):
@@ -387,23 +377,23 @@ class Joined(NamedTuple):
 def joined(members: Members, labels: IntArray, policy: str, seed: int, exact_up_to: int = EXACT_UP_TO) -> Joined:
     """Let the members join one after the other; a coin stands for nobody, and for juries that are not scored."""
     m, gold = len(members.said), labels[:, members.verdicts.dimension[0]]
-    plan = orders_of(m, seed, exact_up_to)
+    who, gain, orders = orders_of(m, seed, exact_up_to)
     counted = np.isfinite(members.score(members.majority(np.ones((1, m))), labels, policy)[:, 0])
     of_coin = coin(members, gold, policy)[counted]
     shapley, by_size = np.zeros((2, len(of_coin), m))
-    formed, accuracy = np.zeros(m, dtype=np.int64), np.empty(len(plan.who))
-    for some in np.array_split(np.arange(len(plan.who)), 1 + len(plan.who) * len(members.asked.case) // _AT_ONCE):
-        who = plan.who[some]
-        scores, has = spread(members.score(members.majority(who), labels, policy)[counted])
-        of_size = (who.sum(axis=1)[:, None] == np.arange(1, m + 1)) & has[:, None]
+    formed, accuracy = np.zeros(m, dtype=np.int64), np.empty(len(who))
+    for some in np.array_split(np.arange(len(who)), 1 + len(who) * len(members.asked.case) // _AT_ONCE):
+        scores, has = spread(members.score(members.majority(who[some]), labels, policy)[counted])
+        of_size = (who[some].sum(axis=1)[:, None] == np.arange(1, m + 1)) & has[:, None]
         by_size += scores @ of_size
         formed += of_size.sum(axis=0)
         worth = np.where(has, scores, of_coin[:, None])
-        shapley += worth @ plan.gain[some]
+        shapley += worth @ gain[some]
         accuracy[some] = average(worth)
     out = np.full((2, len(gold), m), np.nan)
     out[:, counted] = shapley, divide(by_size, formed)
-    return Joined(out[0], plan.error(accuracy), out[1])
+    error = np.zeros(m) if orders is None else error_of_orders(accuracy, orders)
+    return Joined(out[0], error, out[1])
 
 
 def spread(value: FloatArray) -> tuple[FloatArray, BoolArray]:

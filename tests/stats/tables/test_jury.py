@@ -11,8 +11,8 @@ import pytest
 from mrb_lib.stats.panel import as_panel
 from mrb_lib.stats.tables.jury import (
     Members,
-    Orders,
     best_jury,
+    error_of_orders,
     folds,
     joined,
     largest,
@@ -225,9 +225,10 @@ def accuracy_of_all(members: Members, label: np.ndarray) -> tuple[np.ndarray, np
 
 def sampled(value: np.ndarray, powers: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Shapley's values by sampled orders, and their Monte-Carlo errors."""
-    plan: Orders = orders_of(len(powers), seed, exact_up_to=0)
-    own = value[plan.who @ powers]
-    return plan.gain.T @ own, plan.error(own)
+    who, gain, orders = orders_of(len(powers), seed, exact_up_to=0)
+    assert orders is not None
+    own = value[who @ powers]
+    return gain.T @ own, error_of_orders(own, orders)
 
 
 def test_all_juries_say_what_sampled_orders_do_not() -> None:
@@ -284,7 +285,7 @@ def test_shapley_of_complete_verdicts_is_the_textbook_formula() -> None:
 
 
 def test_each_sampled_order_is_followed_by_its_reverse() -> None:
-    orders = orders_of(7, 0, exact_up_to=0).orders
+    _, _, orders = orders_of(7, 0, exact_up_to=0)
     assert orders is not None
     assert (np.sort(orders, axis=1) == np.arange(7)).all()
     np.testing.assert_array_equal(orders[1::2], orders[::2, ::-1])
