@@ -114,11 +114,11 @@ def estimates(n: int, number: int) -> dict[str, tuple[np.ndarray, float | np.nda
         "to_second": (majority - singles[..., 1], whole - b),
         # Of six orders the first judge is in each place twice.
         "shapley": (
-            np.stack([each.shapley[:, 0] for each in joins], axis=1),
+            np.stack([shapley[:, 0] for shapley, _, _ in joins], axis=1),
             (2 * (a - 0.5) + 2 * (a * b - b) + 2 * (whole - b * b)) / 6,
         ),
-        "random_1": (np.stack([each.by_size[:, 0] for each in joins], axis=1), (a + 2 * b) / 3),
-        "random_2": (np.stack([each.by_size[:, 1] for each in joins], axis=1), (2 * a * b + b * b) / 3),
+        "random_1": (np.stack([by_size[:, 0] for _, by_size, _ in joins], axis=1), (a + 2 * b) / 3),
+        "random_2": (np.stack([by_size[:, 1] for _, by_size, _ in joins], axis=1), (2 * a * b + b * b) / 3),
         "dawid_skene": (model, dawid_skene_truth(panel)),
         "best_single": (one, best),
         "crossfit_difference": (majority - one, whole - best),

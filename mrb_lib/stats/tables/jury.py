@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -157,13 +157,13 @@ def _compared(analysis: Analysis, members: Members) -> pd.DataFrame:
 
 def _joining(analysis: Analysis, members: Members) -> list[pd.DataFrame]:
     """The rows of parts `member` and `curve`."""
-    found = joined(members, analysis.labels, analysis.policy, analysis.seed)
-    shapley = {"shapley": Measure(mean(found.shapley), intervals.difference)}
-    added, _ = grid(analysis, pd.DataFrame({"judge": members.names, "kind": MAJORITY}), shapley)
+    shapley, by_size, error = joined(members, analysis.labels, analysis.policy, analysis.seed)
+    measures = {"shapley": Measure(mean(shapley), intervals.difference)}
+    added, _ = grid(analysis, pd.DataFrame({"judge": members.names, "kind": MAJORITY}), measures)
     for name, sign in (("shapley_low", -1), ("shapley_high", 1)):
-        added[name] = added["shapley"] + sign * np.hypot(added[name] - added["shapley"], _Z * found.error)
+        added[name] = added["shapley"] + sign * np.hypot(added[name] - added["shapley"], _Z * error)
     sizes = pd.DataFrame({"size": np.arange(1, len(members.said) + 1)})
-    curve, _ = grid(analysis, sizes, {"accuracy": Measure(mean(found.by_size), intervals.share)})
+    curve, _ = grid(analysis, sizes, {"accuracy": Measure(mean(by_size), intervals.share)})
     return [added.drop(columns=["low", "high"]).assign(part="member"), curve.assign(part="curve")]
 
 
@@ -335,23 +335,18 @@ def error_of_orders(accuracy: FloatArray, orders: IntArray) -> FloatArray:
     return np.asarray(pairs.std(axis=0, ddof=1) / np.sqrt(len(pairs)))
 
 
-class Joined(NamedTuple):
-    """Gains from members that join, case by case; NaN where the jury of all is not scored.
+def joined(
+    members: Members, labels: IntArray, policy: str, seed: int, exact_up_to: int = EXACT_UP_TO
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Let the members join one after the other; a coin stands for nobody, and for juries that are not scored.
 
-    Attributes
-    ----------
-    shapley : shape (cases, members), what each adds on average over the orders of joining
+    Returns
+    -------
+    shapley : shape (cases, members), what each adds on average over the orders of joining; NaN where the jury of all is
+        not scored
+    by_size : shape (cases, members), the mean score of the juries of 1, 2, ... members; NaN likewise
     error : shape (members,), the Monte-Carlo standard error of the mean of `shapley`
-    by_size : shape (cases, members), the mean score of the juries of 1, 2, ... members
     """
-
-    shapley: FloatArray
-    error: FloatArray
-    by_size: FloatArray
-
-
-def joined(members: Members, labels: IntArray, policy: str, seed: int, exact_up_to: int = EXACT_UP_TO) -> Joined:
-    """Let the members join one after the other; a coin stands for nobody, and for juries that are not scored."""
     m, gold = len(members.said), labels[:, members.verdicts.dimension[0]]
     who, gain, orders = orders_of(m, seed, exact_up_to)
     counted = np.isfinite(members.score(members.majority(np.ones((1, m))), labels, policy)[:, 0])
@@ -369,7 +364,7 @@ def joined(members: Members, labels: IntArray, policy: str, seed: int, exact_up_
     out = np.full((2, len(gold), m), np.nan)
     out[:, counted] = shapley, divide(by_size, formed)
     error = np.zeros(m) if orders is None else error_of_orders(accuracy, orders)
-    return Joined(out[0], error, out[1])
+    return out[0], out[1], error
 
 
 def spread(value: FloatArray) -> tuple[FloatArray, BoolArray]:

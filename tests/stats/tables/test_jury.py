@@ -85,7 +85,7 @@ def test_shapley_sums_to_the_accuracy_of_the_majority_less_that_of_a_coin(judges
     rows = jury(verdicts, gold, cases, resamples=50)
     members = part(rows, "member")
     labels = np.array([{"A": 0, "B": 1, "T": 2}[letter] for letter in "ABTAA" * 8])[:, None]
-    sampling = 2 * 1.96 * joined(members_of(verdicts, 40), labels, "balanced", 0).error
+    sampling = 2 * 1.96 * joined(members_of(verdicts, 40), labels, "balanced", 0)[2]
     assert ((members["shapley_high"] - members["shapley_low"]).to_numpy() >= sampling).all()
     assert (sampling.max() == 0) == (judges <= 8)
     expected = part(rows, "jury").iloc[0]["accuracy"] - coin(verdicts, gold, cases)
@@ -234,19 +234,19 @@ def test_all_juries_say_what_sampled_orders_do_not() -> None:
         right = generator.random(300) < np.clip(0.9 - 0.1 * i * hard, 0.4, 0.9)
         said[f"j{i}", "AB"] = "".join("AB"[value] for value in np.where(right, label, 1 - label))
     members = members_of(verdicts_of(said), 300)
-    exact = joined(members, label[:, None], "official", 0)
+    shapley, _, error = joined(members, label[:, None], "official", 0)
     value, powers = accuracy_of_all(members, label)
     expected = np.zeros(6)
     for order in itertools.permutations(range(6)):
         for place, member in enumerate(order):
             before, after = (int(powers[list(order[:end])].sum()) for end in (place, place + 1))
             expected[member] += value[after] - value[before]
-    np.testing.assert_allclose(exact.shapley.mean(axis=0), expected / 720, atol=1e-12)
-    assert exact.error.max() == 0.0
+    np.testing.assert_allclose(shapley.mean(axis=0), expected / 720, atol=1e-12)
+    assert error.max() == 0.0
     drawn = [sampled(value, powers, seed) for seed in range(200)]
-    table = joined(members, label[:, None], "official", 7, exact_up_to=0)
-    np.testing.assert_allclose(table.shapley.mean(axis=0), drawn[7][0], atol=1e-12)
-    np.testing.assert_allclose(table.error, drawn[7][1], atol=1e-12)
+    shapley, _, error = joined(members, label[:, None], "official", 7, exact_up_to=0)
+    np.testing.assert_allclose(shapley.mean(axis=0), drawn[7][0], atol=1e-12)
+    np.testing.assert_allclose(error, drawn[7][1], atol=1e-12)
     estimates = np.array([each for each, _ in drawn])
     wrong = (estimates.argsort(axis=1) != expected.argsort()).any(axis=1)
     assert wrong.mean() > 0.1
