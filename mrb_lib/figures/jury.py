@@ -15,12 +15,10 @@ from mrb_lib.figures.style import COLOURS, PAGE, SERIES, Paper, canvas, percent_
 
 NAMES = {
     "majority": "majority of all",
-    "weighted": "weighted jury of all",
     "dawid_skene": "Dawid\u2013Skene jury of all",
     "best_single": "best judge (chosen on other cases)",
 }
 UNITS = {"seconds": "time a case", "tokens": "tokens a case", "size": "members"}
-MEMBER = {"shapley": "Added on joining (Shapley)", "leave_one_out": "Lost by leaving"}
 _RANDOM = "random members"
 _STYLE = dict(zip((*NAMES, _RANDOM), SERIES, strict=False))
 _COST_STYLE = {
@@ -37,8 +35,8 @@ _COST_STYLE = {
         "at the right; 95% cluster-bootstrap intervals."
     ),
     reading=(
-        "Where the curve of random members is flat, more judges buy nothing: they err together. A weighted jury above "
-        "the majority says that the judges differ in skill; one below it, that the weights are noise."
+        "Where the curve of random members is flat, more judges buy nothing: they err together. The "
+        "Dawid\u2013Skene jury above the majority says that the judges differ in skill."
     ),
     needs=("preferences", "annotations", "verdicts", "judges"),
 )
@@ -179,12 +177,11 @@ def _name_the_best(axes: Axes, rows: pd.DataFrame, measure: str) -> None:
     title="What each member adds to the jury",
     caption=(
         "On {dimension}: what a judge adds to the accuracy of the majority on joining, averaged over orders of joining "
-        "that begin with a coin (Shapley), and what the majority of all loses without it; 95% cluster-bootstrap "
-        "intervals, which allow for orders that were not tried."
+        "that begin with a coin (Shapley); 95% cluster-bootstrap intervals, which allow for orders that were not tried."
     ),
     reading=(
-        "Left of zero: the jury is better off without the judge. A judge may add much on joining early and still be "
-        "missed by nobody, where others say the same."
+        "Left of zero: the jury is better off without the judge. A judge may add much on joining early where later "
+        "ones say the same."
     ),
     needs=("preferences", "annotations", "verdicts", "judges"),
 )
@@ -193,15 +190,12 @@ def members(table: pd.DataFrame) -> Paper:
 
     Parameters
     ----------
-    table : rows of `jury` with part "member" of one dimension: judge, shapley and leave_one_out, each with _low, _high
+    table : rows of `jury` with part "member" of one dimension: judge, shapley, shapley_low, shapley_high
     """
-    table = rows_of(table, part="member")
-    long = stacked(table, MEMBER)
     return panels(
-        long,
+        stacked(rows_of(table, part="member"), {"shapley": "Added on joining (Shapley)"}),
         value="value",
         axis_label="accuracy of the majority (percentage points)",
         panel="measure",
-        order_by=MEMBER["shapley"],
         line_at=0.0,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -27,10 +26,6 @@ from mrb_lib.figures.style import (
 )
 
 WHOLE = "all cases"
-_PAIRS: tuple[tuple[str, str, Literal["-", "--"]], ...] = (
-    ("power", "median pair", "-"),
-    ("worst_power", "worst pair", "--"),
-)
 
 
 @figure(
@@ -39,8 +34,7 @@ _PAIRS: tuple[tuple[str, str, Literal["-", "--"]], ...] = (
     caption=(
         "Power of the test that compares two judges, at the level that its correction for the number of pairs leaves "
         "to one of them, by the true difference of accuracy, for the pair of judges whose difference "
-        "has the median standard error and for the pair with the largest. Gold: the difference that the median pair "
-        "would show with power 80%."
+        "has the median standard error. Gold: the difference that this pair would show with power 80%."
     ),
     reading=(
         "A true difference left of the gold line is often missed, so two judges that do not differ significantly may "
@@ -55,7 +49,7 @@ def curves(table: pd.DataFrame) -> Paper:
     Parameters
     ----------
     table : rows of the table `power`, of which those over all cases are drawn: part (`curve` and `summary`), dimension,
-        difference, power, worst_power, minimum_detectable_difference, worst_minimum_detectable_difference, n
+        difference, power, minimum_detectable_difference, n
     """
     table = overall(table)
     names = list(dict.fromkeys(table.loc[table["part"] == "summary", "dimension"]))
@@ -76,9 +70,9 @@ def curves(table: pd.DataFrame) -> Paper:
         axes.tick_params(axis="x", labelbottom=True)
     for axes in panels[::columns]:
         axes.set_ylabel("power (%)")
-    handles = [Line2D([], [], color=COLOURS["judge"], linestyle=line, label=text) for _, text, line in _PAIRS]
-    handles.append(Line2D([], [], color=COLOURS["gold"], label="smallest difference detected with power 80%"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=3 if columns > 1 else 1)
+    names_of_lines = {"judge": "median pair", "gold": "smallest difference detected with power 80%"}
+    handles = [Line2D([], [], color=COLOURS[colour], label=text) for colour, text in names_of_lines.items()]
+    figure.legend(handles=handles, loc="outside lower center", ncols=2 if columns > 1 else 1)
     return figure
 
 
@@ -86,8 +80,7 @@ def _curve(axes: Axes, curve: pd.DataFrame, summary: pd.DataFrame) -> None:
     if curve.empty:
         write_missing(axes, [0.5])
         return
-    for power, _, line in _PAIRS:
-        axes.plot(curve["difference"], curve[power], color=COLOURS["judge"], linestyle=line, gid=power)
+    axes.plot(curve["difference"], curve["power"], color=COLOURS["judge"], gid="power")
     smallest = float(summary["minimum_detectable_difference"].iloc[0])
     axes.plot([smallest, smallest], [0, 0.8], color=COLOURS["gold"], gid="detectable")
     axes.plot([0, smallest], [0.8, 0.8], color=COLOURS["gold"])
@@ -100,7 +93,7 @@ def _curve(axes: Axes, curve: pd.DataFrame, summary: pd.DataFrame) -> None:
     title="Smallest differences that subfields can show",
     caption=(
         "Difference on {dimension} detected with power 80% at the level that the correction for the number of pairs "
-        "leaves to one of them, over all cases and by {by} where the cases state it: median and worst pair of judges."
+        "leaves to one of them, over all cases and by {by} where the cases state it: the median pair of judges."
     ),
     reading=(
         "A subfield can only show differences right of its dots. Compare them with the differences that you would act "
@@ -114,18 +107,15 @@ def detectable(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
 
     Parameters
     ----------
-    table : rows of the table `power` with part "summary": subfield, n, minimum_detectable_difference,
-        worst_minimum_detectable_difference
+    table : rows of the table `power` with part "summary": subfield, n, minimum_detectable_difference
     dimension : the one to draw; None where the table has one only
     """
     rows = rows_of(table, part="summary", dimension=dimension).sort_values("n", ascending=False)
     figure = canvas(PAGE * 0.62, rows_height(len(rows), 0.19, 0.8))
     axes = figure.subplots()
     y = np.arange(len(rows))
-    median, worst = rows["minimum_detectable_difference"], rows["worst_minimum_detectable_difference"]
-    axes.hlines(y, median, worst, color="#BBBBBB", linewidth=1)
-    axes.plot(median, y, "o", color=COLOURS["judge"], markersize=3.4, label="median pair of judges", gid="median")
-    axes.plot(worst, y, "s", color=COLOURS["gold"], markersize=3.2, label="worst pair", gid="worst")
+    median = rows["minimum_detectable_difference"]
+    axes.plot(median, y, "o", color=COLOURS["judge"], markersize=3.4, gid="median")
     write_missing(axes, y[median.isna()])
     names = [WHOLE if pd.isna(name) else title_case(name) for name in rows["subfield"]]
     counts = [f"{name} (n = {n:,})" for name, n in zip(labels(names, 26), rows["n"], strict=True)]
@@ -134,5 +124,4 @@ def detectable(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
     percent_axis(axes.xaxis, 10)
     axes.set_xlabel("difference detected with power 80% (percentage points)")
     axes.grid(axis="x")
-    figure.legend(loc="outside lower center", ncols=2)
     return figure

@@ -52,20 +52,6 @@ def label_counts(labels: IntArray, n_categories: int) -> FloatArray:
     return np.asarray(labels[:, :, None] == np.arange(n_categories), dtype=np.float64)
 
 
-def patterns(labels: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the different rows of labels, shape (P, raters), and which of them each item has, shape (items,).
-
-    Items with the same row are alike to the model: three raters with three labels know 27 kinds of items
-    (64 with missing labels), however many items there are.
-
-    Parameters
-    ----------
-    labels : shape (items, raters), codes; all negative ones mean "none" and should be the same
-    """
-    rows, kind = np.unique(labels, axis=0, return_inverse=True)
-    return rows, kind.reshape(-1)
-
-
 def em(
     counts: FloatArray,
     weights: FloatArray | None = None,
@@ -79,7 +65,7 @@ def em(
     Parameters
     ----------
     counts : shape (P, raters, K), how often each rater gave each label to an item (or to a
-        pattern of labels, see `patterns`); zeros where a rater did not see it
+        pattern of labels, see `fit_labels`); zeros where a rater did not see it
     weights : shape (b, P), how often each item is in each sample, such as a bootstrap's; None is one sample with
         each item once
     start : shape (P, K), the probabilities of the labels to begin with; None takes the shares of the votes
@@ -176,10 +162,14 @@ class Fitted(NamedTuple):
 
 
 def fit_labels(labels: IntArray, n_categories: int) -> Fitted | None:
-    """Fit the model to labels of shape (items, raters), -1 for none; None with fewer than three raters."""
+    """Fit the model to labels of shape (items, raters), -1 for none; None with fewer than three raters.
+
+    Items with the same row of labels are alike to the model: three raters with three labels know 27 kinds of items (64
+    with missing labels), however many items there are.
+    """
     items, raters = (np.flatnonzero((labels >= 0).any(axis=axis)) for axis in (1, 0))
     if len(raters) < 3:
         return None
-    rows, kind = patterns(labels[np.ix_(items, raters)])
+    rows, kind = np.unique(labels[np.ix_(items, raters)], axis=0, return_inverse=True)
     counts = label_counts(rows, n_categories)
     return Fitted(items, raters, kind, counts, em(counts, np.bincount(kind).astype(np.float64)[None]))

@@ -15,11 +15,10 @@ def table(judges: int, *, costs: bool = True) -> pd.DataFrame:
     for i in range(judges):
         single = {"part": "single", "kind": "single", "judge": f"judge $x_{i}$", "size": 1}
         rows.append({**single, "accuracy": rng.uniform(0.5, 0.8), "seconds": rng.uniform(0.1, 90)})
-        shapley, lost = rng.uniform(0, 0.1), rng.normal(0, 0.01)
-        member = {"part": "member", "judge": f"judge $x_{i}$", "shapley": shapley, "leave_one_out": lost}
+        shapley = rng.uniform(0, 0.1)
         spread = {"shapley_low": shapley - 0.01, "shapley_high": shapley + 0.01}
-        rows.append({**member, **spread, "leave_one_out_low": lost - 0.01, "leave_one_out_high": lost + 0.01})
-    for kind in ("majority", "weighted", "dawid_skene", "best_single"):
+        rows.append({"part": "member", "judge": f"judge $x_{i}$", "shapley": shapley, **spread})
+    for kind in ("majority", "dawid_skene", "best_single"):
         size = 1 if kind == "best_single" else judges
         rows.append(
             {"part": "jury", "kind": kind, "size": size, "accuracy": rng.uniform(0.7, 0.9), "seconds": 50.0 * size}
@@ -79,11 +78,10 @@ def test_without_costs_the_members_are_counted(flaws) -> None:
 
 
 @pytest.mark.parametrize("judges", [2, 32])
-def test_members_have_a_panel_each_for_joining_and_leaving(judges: int, flaws) -> None:
+def test_members_are_drawn_with_what_they_add(judges: int, flaws) -> None:
     rows = table(judges)
     rows = rows[rows["part"] == "member"]
     figure = jury.members(rows)
-    assert [axes.get_title() for axes in figure.axes] == list(jury.MEMBER.values())
-    for axes, name in zip(figure.axes, jury.MEMBER, strict=True):
-        assert sorted(line(axes, "values")[:, 0]) == sorted(rows[name])
+    [axes] = figure.axes
+    assert sorted(line(axes, "values")[:, 0]) == sorted(rows["shapley"])
     assert flaws(figure) == []

@@ -17,11 +17,10 @@ def table(dimensions: list[str], subfields: list[str]) -> pd.DataFrame:
             n = 1026 if subfield is None else 40 + 10 * subfields.index(subfield)
             smallest = 1 / np.sqrt(n)
             label = {"dimension": name, "subfield": subfield, "n": n}
-            ends = {"minimum_detectable_difference": smallest, "worst_minimum_detectable_difference": 1.5 * smallest}
-            rows.append({"part": "summary", **label, **ends})
+            rows.append({"part": "summary", **label, "minimum_detectable_difference": smallest})
         for difference in grid:
-            reached = {"power": 1 - np.exp(-40 * difference), "worst_power": 1 - np.exp(-20 * difference)}
-            rows.append({"part": "curve", "dimension": name, "difference": difference, "n": 1026, **reached})
+            power = 1 - np.exp(-40 * difference)
+            rows.append({"part": "curve", "dimension": name, "difference": difference, "n": 1026, "power": power})
     return pd.DataFrame(rows)
 
 
@@ -37,8 +36,7 @@ def test_curves_have_a_panel_a_dimension(count: int, flaws) -> None:
     figure = power.curves(rows)
     for axes, name in zip(figure.axes, names, strict=False):
         own = rows[(rows["dimension"] == name) & (rows["part"] == "curve")]
-        for column in ("power", "worst_power"):
-            assert line(axes, column) == pytest.approx(own[["difference", column]].to_numpy())
+        assert line(axes, "power") == pytest.approx(own[["difference", "power"]].to_numpy())
         assert line(axes, "detectable")[:, 0].tolist() == [1 / np.sqrt(1026)] * 2
     assert flaws(figure) == []
 

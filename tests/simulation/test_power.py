@@ -100,9 +100,9 @@ def test_power_with_the_cases_needed(clusters: bool) -> None:
     size, spread = (4, np.hypot(0.15, 0.4 / 2)) if clusters else (1, np.hypot(0.15, 0.4))
     one, count = np.ones(1), 800 // size
     pilot = Pairs(800 * one, count * one, spread / np.sqrt(count) * one, one)
-    needed = int(cases_needed(difference, pilot, test, OF_28))
-    assert needed % size == 0
-    gains = np.rint(12 * clustered(np.full(needed // size, float(size)), difference, 5)).astype(np.int32)
+    least = detectable(pilot, test, OF_28)[0]
+    needed = int(cases_needed(np.array([difference]), 800, least)[0])
+    gains = np.rint(12 * clustered(np.full(-(-needed // size), float(size)), difference, 5)).astype(np.int32)
     assert LEAST <= (p_values(gains) <= OF_28).mean() <= MOST
 
 

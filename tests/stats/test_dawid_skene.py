@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrb_lib.stats.dawid_skene import Fit, em, label_counts, patterns
+from mrb_lib.stats.dawid_skene import Fit, em, label_counts
 
 
 def labels_of(generator: np.random.Generator, n: int, right: list[float], share: list[float]) -> np.ndarray:
@@ -23,7 +23,7 @@ def log_likelihood(counts: np.ndarray, fit: Fit) -> float:
 def test_patterns_and_weights_say_what_items_say() -> None:
     labels = labels_of(np.random.default_rng(0), 400, [0.9, 0.7, 0.8], [0.5, 0.3, 0.2])
     labels[::7, 1] = -1
-    kinds, kind = patterns(labels)
+    kinds, kind = np.unique(labels, axis=0, return_inverse=True)
     items = em(label_counts(labels, 3), tolerance=1e-12)
     fewer = em(label_counts(kinds, 3), np.bincount(kind).astype(float)[None], tolerance=1e-12)
     np.testing.assert_allclose(fewer.confusion, items.confusion, atol=1e-9)
@@ -32,7 +32,7 @@ def test_patterns_and_weights_say_what_items_say() -> None:
 
 def test_many_samples_at_once_are_the_samples_one_by_one() -> None:
     generator = np.random.default_rng(1)
-    kinds, kind = patterns(labels_of(generator, 300, [0.9, 0.7, 0.8], [0.6, 0.4]))
+    kinds, kind = np.unique(labels_of(generator, 300, [0.9, 0.7, 0.8], [0.6, 0.4]), axis=0, return_inverse=True)
     counts = label_counts(kinds, 2)
     weights = generator.multinomial(300, np.bincount(kind) / 300, 5).astype(float)
     together = em(counts, weights)
@@ -88,7 +88,7 @@ def test_a_label_nobody_gives_takes_no_share_of_the_errors() -> None:
 def test_longer_steps_lead_to_the_maximum_of_plain_em() -> None:
     """A plain EM of thousands of small steps, from the same start; and in a fraction of its iterations."""
     labels = labels_of(np.random.default_rng(8), 250, [0.75, 0.65, 0.7], [0.5, 0.3, 0.2])
-    kinds, kind = patterns(labels)
+    kinds, kind = np.unique(labels, axis=0, return_inverse=True)
     counts, n = label_counts(kinds, 3), np.bincount(kind)[:, None]
     posterior = counts.sum(axis=1) / 3
     for _ in range(3000):

@@ -36,7 +36,7 @@ _TOLERANCE, _ITERATIONS, _MOST_WORK, _TINY = 1e-4, 300, 2**28, 1e-12
 UNRANKED = f"{PARTIAL}, or gold names one side only"
 NO_ORDER = "fewer than two judges are ranked by both rules, or the judges are all equal by one of the rules"
 _ORDERS, _MODEL = (RANKING, LEFT_OUT), (ANNOTATOR, CONFUSION, PREVALENCE)
-_UNANIMOUS_WRONG, _SAME = 1 / 3, 1e-9
+_SAME: Final = 1e-9
 _DAWID: Final = "Dawid & Skene 1979, doi:10.2307/2346806"
 
 
@@ -97,9 +97,6 @@ def _people(rows: pd.DataFrame) -> str:
         Column("n_changed", "reviewed labels that became another label", "count"),
         Column("n_removed", "reviewed labels that became none", "count"),
         Column("label_error", "estimated share of majority labels that are wrong", "share 0-1", _DAWID),
-        Column("label_error_most", "largest share of wrong majority labels that the votes allow", "share 0-1"),
-        Column("bound_low", "lowest accuracy by the true labels that the votes allow", "share 0-1"),
-        Column("bound_high", "highest accuracy by the true labels that the votes allow", "share 0-1"),
         Column("kendall_tau", "Kendall's tau-b with the majority's order", "coefficient", null=NO_ORDER, parts=_ORDERS),
         Column("n_judges", "judges ranked by both rules", "count"),
         estimated("probability", "of the label, of giving it, or of being right", "share 0-1", _DAWID, NO_MASS, _MODEL),
@@ -125,16 +122,6 @@ def gold_rules(analysis: Analysis) -> pd.DataFrame:
 
     Rows of part `left_out` compare the order of the judges with that by the majority without one annotator. Parts
     `annotator`, `confusion` and `prevalence`: see `model_rows` and `peer_rows`. Consensus labels are no votes.
-
-    Notes
-    -----
-    `bound_low` and `bound_high` bound the accuracy by the true labels, sampling included, however cases differ in
-    difficulty. They assume that, given the case, annotators and judge err independently, and that the true label is
-    the one that an annotator most probably gives. A wrong majority changes the score of a case by 1 at most. On a split
-    majority of three votes or more a judge agrees at most as often as that majority is right, so that at most 1 less
-    its agreement there (and at most (K - 1) / K of K labels) are wrong. For each of them at most a third of a unanimous
-    majority is, since all labels then have a probability of 1/2 at most: p^3 against 3 p^2 (1 - p). Majorities of fewer
-    votes count as wrong with probability (K - 1) / K. Simulated in tests/simulation/test_annotators.py.
     """
     if not analysis.names:
         return pd.DataFrame(columns=["dimension"])
@@ -196,7 +183,8 @@ def _by_rule(analysis: Analysis, people: Annotations, rule: str, own: Scored, ba
     if own.decisive is not None:
         measures["decisive_accuracy"] = Measure(own.decisive)
     if rule == MAJORITY:
-        measures |= _wrong_labels(analysis, people, own.accuracy)
+        error = 1 - (people.posterior * plurality(people.votes)).sum(axis=2)[:, verdicts.dimension]
+        measures["label_error"] = Measure(mean(np.where(own.accuracy.adds[..., 1] > 0, error, np.nan)))
     else:
         both = np.concatenate([own.accuracy.adds, base.accuracy.adds], axis=2)
         difference = Quantity(both, lambda sums: ratio(sums[..., :2]) - ratio(sums[..., 2:]))
@@ -204,43 +192,9 @@ def _by_rule(analysis: Analysis, people: Annotations, rule: str, own: Scored, ba
     rows, made = grid(analysis, verdicts.cells[["judge", "dimension"]], measures)
     rows = rows.assign(part=RULE, rule=rule, rank=own.order.rank)
     rows = rows.assign(majority_rank=base.order.rank, n_excluded=(verdicts.total() > 0).sum(axis=0) - rows["n"])
-    if rule == MAJORITY:
-        most = rows["label_error_most"]
-        rows["bound_low"] = np.maximum(np.fmin(rows["least_low"], rows["low"] - most), 0.0)
-        rows["bound_high"] = np.minimum(np.fmax(rows["greatest_high"], rows["high"] + most), 1.0)
-    else:
+    if rule != MAJORITY:
         rows["p_value"] = t_test(made["difference"][0])
     return rows.assign(reason=["" if rule == ADJUDICATED else people.absence(d, rule) for d in verdicts.dimension])
-
-
-def _wrong_labels(analysis: Analysis, people: Annotations, accuracy: Quantity) -> dict[str, Measure]:
-    """Return measures of how many majority labels may be wrong, and bounds of the accuracy by the true labels.
-
-    They are explained at `gold_rules`.
-
-    Parameters
-    ----------
-    accuracy : by the majority
-    """
-    d, votes = analysis.verdicts.dimension, people.votes
-    total, majority = votes.sum(axis=2), plurality(votes)
-    right, counted = np.moveaxis(accuracy.adds, 2, 0)
-    split = counted * ((total >= 3) & (votes.max(axis=2) < total))[:, d]
-    adds = np.stack([right, counted, split, split * (right > 1 - _SAME), counted * (total < 3)[:, d]], axis=2)
-    given = votes.any(axis=0).sum(axis=1)
-    cap = np.array([np.nan if people.fits[each] is None else 1 - 1 / given[each] for each in d])
-
-    def wrong(sums: np.ndarray) -> np.ndarray:
-        share = np.minimum(1 - np.nan_to_num(divide(sums[..., 3], sums[..., 2])), cap)
-        return divide((1 + _UNANIMOUS_WRONG) * sums[..., 2] * share + sums[..., 4] * cap, sums[..., 1])
-
-    error = 1 - (people.posterior * majority).sum(axis=2)[:, d]
-    return {
-        "label_error": Measure(mean(np.where(counted > 0, error, np.nan))),
-        "label_error_most": Measure(Quantity(adds, wrong)),
-        "least": Measure(Quantity(adds, lambda sums: ratio(sums) - wrong(sums)), intervals.t),
-        "greatest": Measure(Quantity(adds, lambda sums: ratio(sums) + wrong(sums)), intervals.t),
-    }
 
 
 def _taus(verdicts: Verdicts, base: Scored, other: Scored) -> pd.DataFrame:

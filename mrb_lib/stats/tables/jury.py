@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ from mrb_lib.stats.tables.accuracy import DECISIVE, decisive
 from mrb_lib.stats.verdicts import REFERENCE, Verdicts
 from mrb_lib.tables.schema import ORDERS
 
-JURIES = MAJORITY, WEIGHTED, DAWID_SKENE = "majority", "weighted", "dawid_skene"
+JURIES = MAJORITY, DAWID_SKENE = "majority", "dawid_skene"
 BEST_SINGLE = "best_single"
 FOLDS, EXACT_UP_TO, ORDERINGS = 5, 8, 64
 COMPARED = ("jury", "single")
@@ -74,7 +74,7 @@ def against_one(best: pd.Series, juries: pd.DataFrame) -> str:
     columns=[
         Column("part", "jury (of all judges), single, member or curve (accuracy by size)", "text"),
         shared("dimension", "policy"),
-        Column("kind", "majority, weighted, dawid_skene; best_single: of other folds", "text"),
+        Column("kind", "majority, dawid_skene; best_single: of other folds", "text"),
         shared("judge"),
         Column("size", "members", "count"),
         Column("rank", "place by decisive accuracy on cases that juries and judges share", "rank"),
@@ -83,7 +83,6 @@ def against_one(best: pd.Series, juries: pd.DataFrame) -> str:
         replace(DECISIVE, parts=COMPARED),
         Column("best_judge", "judge that ranks first, and so is flattered by the choice", "text"),
         estimated("crossfit_difference", "accuracy less that of best_single, chosen on other cases", "difference"),
-        estimated("leave_one_out", "accuracy of the majority less that without the judge", "difference"),
         estimated("shapley", "what the judge adds on joining, mean over orders", "difference", "Shapley 1953"),
         Column("seconds", "a case, summed over members", "seconds", null="seconds are not recorded", parts=COMPARED),
         Column("tokens", "a case, summed over members", "tokens", null="tokens are not recorded", parts=COMPARED),
@@ -103,15 +102,14 @@ def jury(analysis: Analysis) -> pd.DataFrame:
     A jury is a judge: its verdict in an order and repeat is that of its members, and it is scored as they are. All are
     read in the orders and repeats that every judge of the dimension has (in any, where none is common). A member
     without a choice abstains; where several choices have most votes the jury ties, of ratings it has none.
-    Nothing is chosen or weighted on the cluster that is scored: `weighted` votes and `best_single` come from the other
-    of five folds, which keep clusters whole (of two columns that cross, those of the first). Weights are decisive, so
-    that a judge that always ties has none; where no vote has a weight, all count alike. Best means first in the one
-    ranking, by decisive accuracy on common cases.
+    `dawid_skene` weighs the members by how they agree, without gold labels. Nothing is chosen on the cluster that is
+    scored: `best_single` comes from the other of five folds, which keep clusters whole (of two columns that cross,
+    those of the first). Best means first in the one ranking, by decisive accuracy on common cases.
     `shapley` is over all juries of up to eight judges, of more over 64 random orders, whose Monte-Carlo error widens
     the interval; values sum to the accuracy of the majority less that of a coin. The interval of accuracy is
     `intervals.share`, of decisive accuracy as in `accuracy`, of the others `intervals.difference`. Those of what was
-    chosen or weighted are about the choice that was made, not about making it anew. Coverage and Condorcet's
-    accuracies: tests/simulation/test_jury.py.
+    chosen are about the choice that was made, not about making it anew. Coverage and Condorcet's accuracies:
+    tests/simulation/test_jury.py.
     """
     whole, frames = replace(analysis, by=None), []
     for number, dimension in enumerate(whole.names):
@@ -139,7 +137,7 @@ def _compared(analysis: Analysis, members: Members) -> pd.DataFrame:
     rows, _ = grid(analysis, judges.cells, measures)
     kind = rows["kind"].replace(REFERENCE, BEST_SINGLE)
     is_single = kind == "single"
-    why = {WEIGHTED: NO_OTHERS, DAWID_SKENE: TWO_JUDGES} if m > 1 else dict.fromkeys(JURIES, ONE_JUDGE)
+    why = {DAWID_SKENE: TWO_JUDGES} if m > 1 else dict.fromkeys(JURIES, ONE_JUDGE)
     cost = costs(analysis, members)
     asked = chosen[fold[np.isfinite(values[:, -1])]]
     paid = np.vstack([cost, *[cost.sum(axis=0)] * len(JURIES), pd.DataFrame(cost[asked]).mean(skipna=False)])
@@ -159,16 +157,13 @@ def _compared(analysis: Analysis, members: Members) -> pd.DataFrame:
 
 def _joining(analysis: Analysis, members: Members) -> list[pd.DataFrame]:
     """The rows of parts `member` and `curve`."""
-    found = joined(members, analysis.labels, analysis.policy, analysis.seed)
-    measures = {
-        "leave_one_out": Measure(mean(found.without), intervals.difference),
-        "shapley": Measure(mean(found.shapley), intervals.difference),
-    }
+    shapley, by_size, error = joined(members, analysis.labels, analysis.policy, analysis.seed)
+    measures = {"shapley": Measure(mean(shapley), intervals.difference)}
     added, _ = grid(analysis, pd.DataFrame({"judge": members.names, "kind": MAJORITY}), measures)
     for name, sign in (("shapley_low", -1), ("shapley_high", 1)):
-        added[name] = added["shapley"] + sign * np.hypot(added[name] - added["shapley"], _Z * found.error)
+        added[name] = added["shapley"] + sign * np.hypot(added[name] - added["shapley"], _Z * error)
     sizes = pd.DataFrame({"size": np.arange(1, len(members.said) + 1)})
-    curve, _ = grid(analysis, sizes, {"accuracy": Measure(mean(found.by_size), intervals.share)})
+    curve, _ = grid(analysis, sizes, {"accuracy": Measure(mean(by_size), intervals.share)})
     return [added.drop(columns=["low", "high"]).assign(part="member"), curve.assign(part="curve")]
 
 
@@ -234,7 +229,7 @@ class Members:
 
         Parameters
         ----------
-        who : shape (juries, members), the votes of each member: one if it is in the jury, or its weight
+        who : shape (juries, members), whether each member is in the jury
         """
         votes = np.stack([who.astype(float) @ (self.said == code) for code in range(len(self.verdicts.categories))])
         return largest(votes, who.astype(float) @ (self.said != ABSENT) > 0, self.verdicts.tie)
@@ -258,29 +253,6 @@ def folds(codes: IntArray, seed: int) -> IntArray:
     clusters, position = np.unique(codes, return_inverse=True)
     order = np.random.default_rng([seed, 2]).permutation(len(clusters))
     return np.asarray(order[position.reshape(-1)] % max(1, min(FOLDS, len(clusters))), dtype=np.int64)
-
-
-def weights(members: Members, gold: IntArray, fold: IntArray) -> FloatArray:
-    """Return log-odds weights of members from the other folds, shape (folds, members).
-
-    Independent members with probability p of the right one of K labels, errors spread evenly, are best weighted by
-    log(p (K - 1) / (1 - p)) (Nitzan and Paroush 1982, doi:10.2307/2526438, for K = 2). p is estimated with one success
-    more, and K more trials, than were seen; who is no better than chance has no weight. Of preferences p is decisive:
-    over cases whose gold is A or B, with half credit for a tie, so that every constant is at chance.
-
-    Parameters
-    ----------
-    gold : shape (cases,), codes of gold labels, -1 where there is none
-    fold : shape (cases,)
-    """
-    tie = members.verdicts.tie
-    label, own = gold[members.asked.case], fold[members.asked.case]
-    used = (members.said >= 0) & (label >= 0) & (label != tie)
-    right = used * ((members.said == label) + 0.5 * (members.said == tie) * (tie >= 0))
-    kinds = 2.0 if tie >= 0 else max(2.0, float(len(np.unique(gold[gold >= 0]))))
-    outside = (own[:, None] != np.arange(fold.max(initial=0) + 1)).astype(np.float64)
-    share = ((right @ outside + 1.0) / (used @ outside + kinds)).T
-    return np.asarray(np.maximum(np.log(share * (kinds - 1.0) / (1.0 - share)), 0.0))
 
 
 def dawid_skene(members: Members) -> Choices:
@@ -327,95 +299,72 @@ def coin(members: Members, gold: IntArray, policy: str) -> FloatArray:
     return np.where((asked > 0) & (gold >= 0), value, np.nan)
 
 
-class Orders(NamedTuple):
-    """The juries that arise as members join one after the other, and what Shapley's values make of their accuracies.
-
-    Attributes
-    ----------
-    who : shape (juries, members)
-    gain : shape (juries, members), how the accuracy of each jury counts in the value of each member
-    of_coin : shape (members,), how that of a coin, which is a jury of nobody, counts
-    orders : shape (orders, members), those tried, each followed by its reverse; None where all juries were formed
-    """
-
-    who: BoolArray
-    gain: FloatArray
-    of_coin: FloatArray
-    orders: IntArray | None
-
-    def error(self, accuracy: FloatArray, of_a_coin: float) -> FloatArray:
-        """Return the Monte-Carlo standard error of each value, shape (members,); 0 where all juries were formed."""
-        if self.orders is None:
-            return np.zeros(self.who.shape[1])
-        steps = np.diff(accuracy.reshape(self.orders.shape), axis=1, prepend=of_a_coin)
-        rest = np.take_along_axis(steps - steps.mean(axis=0), np.argsort(self.orders, axis=1), axis=1)
-        pairs = rest.reshape(-1, 2, rest.shape[1]).mean(axis=1)  # an order and its reverse are not independent
-        return np.asarray(pairs.std(axis=0, ddof=1) / np.sqrt(len(pairs)))
-
-
-def orders_of(members: int, seed: int, exact_up_to: int = EXACT_UP_TO) -> Orders:
-    """Let members join in all orders where they are few, else in random ones.
+def orders_of(members: int, seed: int, exact_up_to: int = EXACT_UP_TO) -> tuple[BoolArray, FloatArray, IntArray | None]:
+    """Return the juries that arise as members join in all orders where they are few, else in random ones.
 
     The place in a random order makes the largest difference to what a member adds (a jury of even size is tied more
     often), so that what all add in a place is taken out and given back as if each had been in every place alike.
     Shapley (1953), doi:10.1515/9781400881970-018; by random orders: Castro, Gomez and Tejada (2009),
     doi:10.1016/j.cor.2008.04.004.
+
+    Returns
+    -------
+    who : shape (juries, members); the jury of nobody is among them
+    gain : shape (juries, members), how the accuracy of each jury counts in Shapley's value of each member
+    orders : shape (orders, members), those tried, each followed by its reverse; None where all juries were formed
     """
     if members <= exact_up_to:
-        who = np.array(list(itertools.product([False, True], repeat=members)))[1:]
+        who = np.array(list(itertools.product([False, True], repeat=members)))
         others = who.sum(axis=1, keepdims=True) - who
-        gain = np.where(who, 1, -1) / (members * comb(members - 1, others))
-        return Orders(who, gain, np.full(members, -1 / members), None)
+        return who, np.where(who, 1, -1) / (members * comb(members - 1, others)), None
     drawn = np.random.default_rng([seed, 3]).permuted(np.tile(np.arange(members), (ORDERINGS // 2, 1)), axis=1)
     orders = np.stack([drawn, drawn[:, ::-1]], axis=1).reshape(-1, members)
-    place = np.argsort(orders, axis=1)
-    step = place[:, :, None] == np.arange(members)  # whose step each place of each order is: (orders, members, places)
+    place = np.argsort(orders, axis=1)[:, None]
+    size = np.arange(members + 1)[:, None]
+    step = place == size[:-1]  # whose step each place of each order is: (orders, places, members)
     share = (step - step.mean(axis=0) + 1 / members) / len(orders)
-    gain = -np.diff(share, append=0.0).swapaxes(1, 2)
-    who = place[:, None, :] <= np.arange(members)[:, None]
-    return Orders(who.reshape(-1, members), gain.reshape(-1, members), -share[..., 0].sum(axis=0), orders)
+    gain = -np.diff(share, axis=1, prepend=0.0, append=0.0)
+    return (place < size).reshape(-1, members), gain.reshape(-1, members), orders
 
 
-class Joined(NamedTuple):
-    """Gains from members that join, case by case; NaN where the jury of all is not scored.
+def error_of_orders(accuracy: FloatArray, orders: IntArray) -> FloatArray:
+    """Return the Monte-Carlo standard error of Shapley's values from the accuracies of juries, shape (members,)."""
+    steps = np.diff(accuracy.reshape(len(orders), -1), axis=1)
+    rest = np.take_along_axis(steps - steps.mean(axis=0), np.argsort(orders, axis=1), axis=1)
+    pairs = rest.reshape(-1, 2, rest.shape[1]).mean(axis=1)  # an order and its reverse are not independent
+    return np.asarray(pairs.std(axis=0, ddof=1) / np.sqrt(len(pairs)))
 
-    Attributes
-    ----------
-    without : shape (cases, members), the majority of all less that without each
-    shapley : shape (cases, members), what each adds on average over the orders of joining
+
+def joined(
+    members: Members, labels: IntArray, policy: str, seed: int, exact_up_to: int = EXACT_UP_TO
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Let the members join one after the other; a coin stands for nobody, and for juries that are not scored.
+
+    Returns
+    -------
+    shapley : shape (cases, members), what each adds on average over the orders of joining; NaN where the jury of all is
+        not scored
+    by_size : shape (cases, members), the mean score of the juries of 1, 2, ... members; NaN likewise
     error : shape (members,), the Monte-Carlo standard error of the mean of `shapley`
-    by_size : shape (cases, members), the mean score of the juries of 1, 2, ... members
     """
-
-    without: FloatArray
-    shapley: FloatArray
-    error: FloatArray
-    by_size: FloatArray
-
-
-def joined(members: Members, labels: IntArray, policy: str, seed: int, exact_up_to: int = EXACT_UP_TO) -> Joined:
-    """Let the members join one after the other, a coin first, which stands as well for juries that are not scored."""
     m, gold = len(members.said), labels[:, members.verdicts.dimension[0]]
-    plan = orders_of(m, seed, exact_up_to)
-    whole = members.score(members.majority(np.ones((1, m))), labels, policy)
-    counted = np.isfinite(whole[:, 0])
+    who, gain, orders = orders_of(m, seed, exact_up_to)
+    counted = np.isfinite(members.score(members.majority(np.ones((1, m))), labels, policy)[:, 0])
     of_coin = coin(members, gold, policy)[counted]
     shapley, by_size = np.zeros((2, len(of_coin), m))
-    formed, accuracy = np.zeros(m, dtype=np.int64), np.empty(len(plan.who))
-    for some in np.array_split(np.arange(len(plan.who)), 1 + len(plan.who) * len(members.asked.case) // _AT_ONCE):
-        who = plan.who[some]
-        scores, has = spread(members.score(members.majority(who), labels, policy)[counted])
-        of_size = (who.sum(axis=1)[:, None] == np.arange(1, m + 1)) & has[:, None]
+    formed, accuracy = np.zeros(m, dtype=np.int64), np.empty(len(who))
+    for some in np.array_split(np.arange(len(who)), 1 + len(who) * len(members.asked.case) // _AT_ONCE):
+        scores, has = spread(members.score(members.majority(who[some]), labels, policy)[counted])
+        of_size = (who[some].sum(axis=1)[:, None] == np.arange(1, m + 1)) & has[:, None]
         by_size += scores @ of_size
         formed += of_size.sum(axis=0)
         worth = np.where(has, scores, of_coin[:, None])
-        shapley += worth @ plan.gain[some]
+        shapley += worth @ gain[some]
         accuracy[some] = average(worth)
-    shapley += of_coin[:, None] * plan.of_coin
-    rest, _ = spread(members.score(members.majority(~np.eye(m, dtype=bool)), labels, policy)[counted])
-    out = np.full((3, len(gold), m), np.nan)
-    out[:, counted] = whole[counted] - rest, shapley, divide(by_size, formed)
-    return Joined(out[0], out[1], plan.error(accuracy, float(average(of_coin))), out[2])
+    out = np.full((2, len(gold), m), np.nan)
+    out[:, counted] = shapley, divide(by_size, formed)
+    error = np.zeros(m) if orders is None else error_of_orders(accuracy, orders)
+    return out[0], out[1], error
 
 
 def spread(value: FloatArray) -> tuple[FloatArray, BoolArray]:
@@ -452,17 +401,13 @@ def juries_of(members: Members, labels: IntArray, policy: str, fold: IntArray) -
     verdicts : a cell each, of the kinds "single", those of juries and, of the best on other folds, "reference"
     chosen : shape (folds,), which member that is; -1 where the other folds have no labelled case
     """
-    m, gold = len(members.said), labels[:, members.verdicts.dimension[0]]
+    m = len(members.said)
     every = range(fold.max(initial=0) + 1)
     chosen = np.array([best_member(members, labels, policy, np.flatnonzero(fold != number)) for number in every])
     of_item, item = fold[members.asked.case], np.arange(len(members.asked.case))
     juries = dict.fromkeys(JURIES, np.full(len(item), ABSENT, dtype=np.int64))
     if m > 1:
         juries[MAJORITY] = members.majority(np.ones((1, m)))[0]
-        weight, labelled = weights(members, gold, fold), np.bincount(fold[gold >= 0], minlength=len(every))
-        has_weight = ((members.said >= 0) * weight[of_item].T).sum(axis=0) > 0
-        votes = np.where(has_weight, members.majority(weight)[of_item, item], juries[MAJORITY])
-        juries[WEIGHTED] = np.where((labelled < labelled.sum())[of_item], votes, ABSENT)
     if m > 2:
         juries[DAWID_SKENE] = dawid_skene(members)
     single = np.where(chosen[of_item] >= 0, members.said[chosen[of_item], item], ABSENT)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,21 +22,19 @@ from mrb_lib.stats.multiplicity import single_level
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening
 
 POWER = 0.8
-LEAST, WORST = "minimum_detectable_difference", "worst_minimum_detectable_difference"
-SUMMARY, PAIR, CASES, CURVE = "summary", "pair", "cases_needed", "curve"
-STATED = (0.01, 0.02, 0.03, 0.05, 0.10)
+LEAST = "minimum_detectable_difference"
+SUMMARY, PAIR, CURVE = "summary", "pair", "curve"
 OF_CURVE = np.arange(31) / 200
 ONE_JUDGE = "a comparison takes two judges"
 FEW_CLUSTERS = "fewer than two clusters of cases are scored for both"
 NEVER_DIFFER = "the difference is the same on every case (or in every cluster), so that its variance is unknown"
 NEVER_FOUND = "no difference is known to be found: clusters, or cases scored differently, are too few for the level"
 TOO_LARGE = "the smallest difference exceeds the share of cases scored differently: at this variance none is as large"
+NO_NUMBER = "no number of cases is known to find the difference"
 IMPOSSIBLE = "the judges of a pair differ on too few cases for this difference"
 _NO_SPREAD, _ROUNDING = 1e-9, 1e-12
-_FARTHEST, _FEW, _MOST_CASES = 64.0, 64, 10**9
-_EXACT_FLIPS, _BITS, _WINDOW, _SMOOTH = 40, 1.8, 6.0, 3.0
+_FARTHEST, _EXACT_FLIPS, _BITS, _WINDOW = 64.0, 40, 1.8, 6.0
 _GROUP = ["dimension", "by", "subfield"]
-_FOUND = ["part", "difference", "power", "reason", "discordance", LEAST]
 
 
 def smallest(rows: pd.DataFrame) -> str:
@@ -60,7 +57,7 @@ def smallest(rows: pd.DataFrame) -> str:
     "power",
     question="what difference can these cases show, and how many would another take",
     columns=[
-        Column("part", "summary, pair, cases_needed (for a difference) or curve (of power)", "text"),
+        Column("part", "summary, pair, or curve (of power and cases, by difference)", "text"),
         shared("judge_1", "judge_2", "dimension", "subfields", "policy", "n", "n_excluded", "clusters"),
         Column("difference", "difference of two accuracies, found or stated", "difference"),
         shared("standard_error"),
@@ -70,10 +67,7 @@ def smallest(rows: pd.DataFrame) -> str:
         shared("correction", "family", "family_scope"),
         Column("alpha_adjusted", "what p must not exceed if no other test is significant", "p 0-1", "Holm 1979"),
         Column("power", "probability that the test finds the difference", "share 0-1"),
-        Column("n_needed", "cases that find the difference with the power", "cases"),
-        Column(WORST, "detectable difference of the pair with the largest standard error", "difference"),
-        Column("worst_power", "power for that pair", "share 0-1"),
-        Column("worst_n_needed", "cases needed for that pair", "cases"),
+        Column("n_needed", "cases that find it with power 0.8", "cases", null=NO_NUMBER, parts=(CURVE,)),
     ],
     sentence=smallest,
     headline=(LEAST, "power", "n_needed"),
@@ -83,8 +77,10 @@ def smallest(rows: pd.DataFrame) -> str:
 def power(analysis: Analysis) -> pd.DataFrame:
     """Say what the tests of `significance` can find at the variance found, and how many cases would find more.
 
-    A summary is of the pair with the median standard error (the lower of two middle ones), beside the pair with the
-    largest.
+    The summary and the curve are of the pair with the median standard error (the lower of two middle ones). The curve
+    gives the power to find a difference d with these cases, and the cases that would find it with power .8: the n cases
+    of the pair times (`minimum_detectable_difference` / d)^2, since standard errors fall with the root of n. That is
+    close for as many cases as these or more; for very few it is too low.
 
     Notes
     -----
@@ -97,9 +93,9 @@ def power(analysis: Analysis) -> pd.DataFrame:
     whole, n = found[found["subfield"].isna()], np.isfinite(scores).sum(axis=0)
     cells = analysis.verdicts.cells[["dimension"]].assign(part=SUMMARY, n=n, n_excluded=len(scores) - n)
     lone = cells[~cells["dimension"].duplicated(keep=False)].assign(reason=ONE_JUDGE)
-    summaries = [_summary(own) for _, own in found.groupby(_GROUP, dropna=False, sort=False)]
-    stated = [_stated(own) for _, own in whole.groupby("dimension", sort=False)]
-    frames = [lone, pd.DataFrame(summaries), whole, *stated]
+    summaries = [_typical(own) for _, own in found.groupby(_GROUP, dropna=False, sort=False)]
+    drawn = [each for each in summaries if each["subfield"].isna().all() and each["standard_error"].notna().all()]
+    frames = [lone, *summaries, whole, *map(_curve, drawn)]
     return pd.concat([frame for frame in frames if len(frame)], ignore_index=True)
 
 
@@ -132,35 +128,21 @@ def _pairs(rows: pd.DataFrame) -> Pairs:
 
 
 def _typical(own: pd.DataFrame) -> pd.DataFrame:
-    """The pair with the median standard error and the one with the largest; no rows where none has one."""
-    usable = own.dropna(subset="standard_error")
-    usable = usable.loc[usable["standard_error"].round(12).sort_values(kind="stable").index]
-    return usable.iloc[[(len(usable) - 1) // 2, -1]] if len(usable) else usable
-
-
-def _summary(own: pd.DataFrame) -> dict[str, Any]:
     """The row of the median pair; of the pair with most cases, unnamed, where no standard error is known."""
-    two = _typical(own)
-    if two.empty:
-        nobody = {"part": SUMMARY, "judge_1": None, "judge_2": None, "difference": np.nan}
-        return {**own.nlargest(1, "n").iloc[0], **nobody}
-    return {**two.iloc[0], "part": SUMMARY, WORST: two[LEAST].iloc[1]}
+    usable = own["standard_error"].dropna().round(12).sort_values(kind="stable")
+    if usable.empty:
+        return own.nlargest(1, "n").assign(part=SUMMARY, judge_1=None, judge_2=None, difference=np.nan)
+    return own.loc[usable.index[[(len(usable) - 1) // 2]]].assign(part=SUMMARY)
 
 
-def _stated(own: pd.DataFrame) -> pd.DataFrame:
-    """The cases that stated differences take, and the power to find others, for the median and the worst pair."""
-    two = _typical(own)
-    if two.empty:
-        return two
-    test, level = two["test"].iloc[0], two["alpha_adjusted"].iloc[0]
-    cases = pd.DataFrame({"part": CASES, "difference": STATED, "power": POWER})
-    curve = pd.DataFrame({"part": CURVE, "difference": OF_CURVE})
-    curve["power"], curve["worst_power"] = power_at(OF_CURVE, _pairs(two), test, level)
-    for name, pair in (("n_needed", two.iloc[[0]]), ("worst_n_needed", two.iloc[[1]])):
-        cases[name] = [cases_needed(difference, _pairs(pair), test, level) for difference in STATED]
-    rows = pd.concat([cases, curve], ignore_index=True)
-    beyond = rows["difference"] > two["discordance"].min() + _ROUNDING
-    return rows.assign(reason=np.where(beyond, IMPOSSIBLE, "")).merge(two.iloc[:1].drop(columns=_FOUND), how="cross")
+def _curve(pair: pd.DataFrame) -> pd.DataFrame:
+    """Return the power to find each difference between a pair of judges, and the cases that it takes."""
+    n, test, level, least, discordance = pair[["n", "test", "alpha_adjusted", LEAST, "discordance"]].iloc[0]
+    rows = pair.loc[pair.index.repeat(len(OF_CURVE))].assign(part=CURVE, difference=OF_CURVE)
+    rows["power"] = power_at(OF_CURVE, _pairs(pair), test, level)[0]
+    is_possible = rows["difference"] <= discordance + _ROUNDING
+    rows["n_needed"] = np.where(is_possible, cases_needed(OF_CURVE, n, least), np.nan)
+    return rows.assign(reason=rows["reason"].where(is_possible, IMPOSSIBLE))
 
 
 class Pairs(NamedTuple):
@@ -238,42 +220,9 @@ def power_at(difference: FloatArray, pairs: Pairs, test: str, level: float) -> F
     return np.where(difference <= discordance + _ROUNDING, power, np.nan)
 
 
-def cases_needed(difference: float, pair: Pairs, test: str, level: float) -> float:
-    """Return the fewest cases with which a test finds a difference, in clusters as large and alike as those at hand.
-
-    NaN where the difference is larger than the discordance: two scores that differ on so few cases cannot have it. Up
-    to 64 clusters are tried one by one, since few clusters attain only some levels.
-
-    Parameters
-    ----------
-    pair : of one pair
-    """
-    n, clusters, error, discordance = (float(column[0]) for column in pair)
-    if not (error > 0 and clusters > 1 and difference <= discordance + _ROUNDING):
-        return np.nan
-    if test == MCNEMAR:
-        return mcnemar_cases(discordance, difference, level)
-    size = difference / error / np.sqrt(clusters)
-
-    def power(number: FloatArray) -> FloatArray:
-        return found(size * np.sqrt(number), number, attainable(level, number, test))
-
-    few = np.flatnonzero(power(np.arange(2.0, _FEW + 1)) >= POWER)
-    more = range(_FEW + 1, _MOST_CASES)
-    needed = few[0] + 2 if len(few) else more[bisect_left(more, POWER, key=lambda n: float(power(np.array(float(n)))))]
-    return float(np.ceil(needed * n / clusters - 1e-9))
-
-
-def connors_cases(discordance: float, difference: float, level: float) -> float:
-    """Return the cases that McNemar's test takes by its normal approximation; NaN where the difference cannot be.
-
-    Connor (1987), doi:10.2307/2531961, after Miettinen (1968).
-    """
-    if difference > discordance:
-        return np.nan
-    spread = np.sqrt(max(discordance - difference**2, 0.0))
-    root = special.ndtri(1 - level / 2) * np.sqrt(discordance) + special.ndtri(POWER) * spread
-    return float((root / difference) ** 2)
+def cases_needed(difference: FloatArray, n: float, least: float) -> FloatArray:
+    """Return the cases that find differences with power .8, where n cases so find the difference `least`."""
+    return np.ceil(n * divide(np.full(difference.shape, least), difference) ** 2 - 1e-9)
 
 
 def mcnemar_power(n: ArrayLike, discordance: ArrayLike, difference: ArrayLike, level: float) -> FloatArray:
@@ -305,20 +254,3 @@ def mcnemar_detectable(n: FloatArray, discordance: FloatArray, level: float) -> 
 
     ends = np.zeros(n.shape), discordance
     return np.asarray(elementwise.find_root(surplus, ends, args=(n, discordance), tolerances={"xatol": 1e-6}).x)
-
-
-def mcnemar_cases(discordance: float, difference: float, level: float) -> float:
-    """Return the fewest cases from which on McNemar's exact test finds a difference with power .8.
-
-    The power rises in saw teeth, since the losses that the test allows are whole numbers. Where the discordant cases
-    vary by more than three the teeth are smoothed out; elsewhere the last number of cases that falls short is sought.
-    """
-    start = connors_cases(discordance, difference, level)
-    if np.isnan(start):
-        return np.nan
-    some = range(1, int(2 * start + 2 / difference) + 20)
-    needed = some[bisect_left(some, POWER, key=lambda n: float(mcnemar_power(n, discordance, difference, level)))]
-    if np.sqrt(needed * discordance * (1 - discordance)) > _SMOOTH:
-        return float(needed)
-    near = np.arange(needed, 1.5 * needed + 30)
-    return float(near[mcnemar_power(near, discordance, difference, level) < POWER].max(initial=needed - 1) + 1)

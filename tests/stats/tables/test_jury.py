@@ -11,13 +11,12 @@ import pytest
 from mrb_lib.stats.panel import as_panel
 from mrb_lib.stats.tables.jury import (
     Members,
-    Orders,
     best_jury,
+    error_of_orders,
     folds,
     joined,
     largest,
     orders_of,
-    weights,
 )
 from mrb_lib.stats.verdicts import Verdicts
 from mrb_lib.tables.schema import POLICIES
@@ -86,7 +85,7 @@ def test_shapley_sums_to_the_accuracy_of_the_majority_less_that_of_a_coin(judges
     rows = jury(verdicts, gold, cases, resamples=50)
     members = part(rows, "member")
     labels = np.array([{"A": 0, "B": 1, "T": 2}[letter] for letter in "ABTAA" * 8])[:, None]
-    sampling = 2 * 1.96 * joined(members_of(verdicts, 40), labels, "balanced", 0).error
+    sampling = 2 * 1.96 * joined(members_of(verdicts, 40), labels, "balanced", 0)[2]
     assert ((members["shapley_high"] - members["shapley_low"]).to_numpy() >= sampling).all()
     assert (sampling.max() == 0) == (judges <= 8)
     expected = part(rows, "jury").iloc[0]["accuracy"] - coin(verdicts, gold, cases)
@@ -107,7 +106,6 @@ def test_a_judge_that_always_says_first_earns_what_a_coin_does_and_adds_less_tha
     members = part(jury(verdicts_of(said), gold, cases, resamples=0), "member").set_index("judge")
     single = part(jury(verdicts_of(said), gold, cases, resamples=0), "single").set_index("judge")
     assert single.loc["first", "accuracy"] == 0.5
-    assert members.loc["first", "leave_one_out"] < 0
     assert members.loc["first", "shapley"] < 0 < members.drop(index="first")["shapley"].min()
     # Valued from 0 up, as before, each of the four members gets a quarter of the .5 that a coin earns more.
     assert members.loc["first", "shapley"] + 0.5 / 4 > 0.05
@@ -124,14 +122,14 @@ def test_a_jury_of_judges_that_guess_does_not_collapse_to_a_tie_and_is_not_named
     """Fault 13: for want of weights it tied everywhere and had .75 by `balanced`, .5 by `official`, the highest."""
     rows = jury(*coins_where_half_of_gold_is_a_tie(), policy=policy, resamples=50)
     juries = part(rows, "jury").set_index("kind")
-    assert juries.loc["weighted", "accuracy"] <= juries.loc["majority", "accuracy"] + 0.05
+    assert juries.loc["dawid_skene", "accuracy"] <= juries.loc["majority", "accuracy"] + 0.05
     said = best_jury(rows)
     assert "constant" in said
     assert "better than the one judge" not in said
 
 
-def test_a_judge_that_always_ties_has_no_weight() -> None:
-    """Fault 13: where most gold labels are ties it had the largest weight, and the weighted jury said what it says."""
+def test_a_judge_that_always_ties_does_not_make_the_jury_a_constant() -> None:
+    """Fault 13: where most gold labels are ties, a jury said what it says, and it was named the best."""
     generator = np.random.default_rng(1)
     letters = "".join(generator.choice(["A", "B"], 60)) + "T" * 140
     gold, cases = gold_of(letters), cases_of(200)
@@ -140,14 +138,9 @@ def test_a_judge_that_always_ties_has_no_weight() -> None:
         wrong = {"A": "B", "B": "A", "T": "A"}
         right = generator.random(200) < 0.85
         said[name, "AB"] = "".join(c if ok else wrong[c] for c, ok in zip(letters, right, strict=True))
-    members = members_of(verdicts_of(said), 200)
-    labels = np.array([{"A": 0, "B": 1, "T": 2}[c] for c in letters])
-    weight = weights(members, labels, folds(np.arange(200), 0))
-    assert (weight[:, members.names.index("tie")] == 0).all()
-    assert (np.delete(weight, members.names.index("tie"), axis=1) > 0.5).all()
     found = part(jury(verdicts_of(said), gold, cases, resamples=0), "jury").set_index("kind")
-    assert found.loc["weighted", "decisive_accuracy"] > 0.75
-    assert found.loc["weighted", "best_judge"] != "tie"
+    assert found.loc["majority", "decisive_accuracy"] > 0.75
+    assert found.loc["majority", "best_judge"] != "tie"
 
 
 def test_no_jury_is_better_than_a_judge_that_decides_as_well() -> None:
@@ -221,14 +214,15 @@ def accuracy_of_all(members: Members, label: np.ndarray) -> tuple[np.ndarray, np
     who = np.array(list(itertools.product([False, True], repeat=m)))[1:]
     value = members.score(members.majority(who), label[:, None], "official").mean(axis=0)
     powers = 2 ** np.arange(m)[::-1]
-    return np.concatenate([[0.5], value])[np.argsort(np.concatenate([[0], who @ powers]))], powers
+    return np.append(0.5, value[np.argsort(who @ powers)]), powers
 
 
 def sampled(value: np.ndarray, powers: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Shapley's values by sampled orders, and their Monte-Carlo errors."""
-    plan: Orders = orders_of(len(powers), seed, exact_up_to=0)
-    own = value[plan.who @ powers]
-    return plan.gain.T @ own + 0.5 * plan.of_coin, plan.error(own, 0.5)
+    who, gain, orders = orders_of(len(powers), seed, exact_up_to=0)
+    assert orders is not None
+    own = value[who @ powers]
+    return gain.T @ own, error_of_orders(own, orders)
 
 
 def test_all_juries_say_what_sampled_orders_do_not() -> None:
@@ -240,19 +234,19 @@ def test_all_juries_say_what_sampled_orders_do_not() -> None:
         right = generator.random(300) < np.clip(0.9 - 0.1 * i * hard, 0.4, 0.9)
         said[f"j{i}", "AB"] = "".join("AB"[value] for value in np.where(right, label, 1 - label))
     members = members_of(verdicts_of(said), 300)
-    exact = joined(members, label[:, None], "official", 0)
+    shapley, _, error = joined(members, label[:, None], "official", 0)
     value, powers = accuracy_of_all(members, label)
     expected = np.zeros(6)
     for order in itertools.permutations(range(6)):
         for place, member in enumerate(order):
             before, after = (int(powers[list(order[:end])].sum()) for end in (place, place + 1))
             expected[member] += value[after] - value[before]
-    np.testing.assert_allclose(exact.shapley.mean(axis=0), expected / 720, atol=1e-12)
-    assert exact.error.max() == 0.0
+    np.testing.assert_allclose(shapley.mean(axis=0), expected / 720, atol=1e-12)
+    assert error.max() == 0.0
     drawn = [sampled(value, powers, seed) for seed in range(200)]
-    table = joined(members, label[:, None], "official", 7, exact_up_to=0)
-    np.testing.assert_allclose(table.shapley.mean(axis=0), drawn[7][0], atol=1e-12)
-    np.testing.assert_allclose(table.error, drawn[7][1], atol=1e-12)
+    shapley, _, error = joined(members, label[:, None], "official", 7, exact_up_to=0)
+    np.testing.assert_allclose(shapley.mean(axis=0), drawn[7][0], atol=1e-12)
+    np.testing.assert_allclose(error, drawn[7][1], atol=1e-12)
     estimates = np.array([each for each, _ in drawn])
     wrong = (estimates.argsort(axis=1) != expected.argsort()).any(axis=1)
     assert wrong.mean() > 0.1
@@ -278,7 +272,6 @@ def test_shapley_of_complete_verdicts_is_the_textbook_formula() -> None:
             weight = {0: 1 / 3, 1: 1 / 6, 2: 1 / 3}[len(some)]
             shares.append(weight * (value[tuple(sorted((*some, judge)))] - value[some]))
         assert members.loc[judge, "shapley"] == pytest.approx(sum(shares))
-        assert members.loc[judge, "leave_one_out"] == pytest.approx(value[("j", "k", "l")] - value[tuple(others)])
     curve = part(rows, "curve").set_index("size")["accuracy"]
     assert curve[1] == pytest.approx(np.mean([value[(name,)] for name in "jkl"]))
     assert curve[2] == pytest.approx(np.mean([value[pair] for pair in itertools.combinations("jkl", 2)]))
@@ -286,7 +279,7 @@ def test_shapley_of_complete_verdicts_is_the_textbook_formula() -> None:
 
 
 def test_each_sampled_order_is_followed_by_its_reverse() -> None:
-    orders = orders_of(7, 0, exact_up_to=0).orders
+    _, _, orders = orders_of(7, 0, exact_up_to=0)
     assert orders is not None
     assert (np.sort(orders, axis=1) == np.arange(7)).all()
     np.testing.assert_array_equal(orders[1::2], orders[::2, ::-1])
@@ -310,34 +303,9 @@ def test_the_monte_carlo_error_of_each_member_is_the_spread_over_seeds() -> None
     assert (spread / claimed < 1.2).all()
 
 
-def test_no_case_judges_its_own_weights() -> None:
-    """Turning round the gold labels of one fold leaves the weights that this fold uses as they are."""
-    generator = np.random.default_rng(3)
-    labels = generator.integers(0, 2, (1, 50))
-    said = {
-        (name, "AB"): "".join("AB"[label if generator.random() < 0.8 else 1 - label] for label in labels[0])
-        for name in "jkl"
-    }
-    members = members_of(verdicts_of(said), 50)
-    fold = folds(np.arange(50), 0)
-    turned = np.where(fold == 2, 1 - labels, labels)
-    before, after = weights(members, labels[0], fold), weights(members, turned[0], fold)
-    assert after[2] == pytest.approx(before[2])
-    assert not np.allclose(after[1], before[1])
+def test_the_cases_of_a_cluster_are_in_one_fold() -> None:
     together = folds(np.repeat(np.arange(10), 5), 0).reshape(10, 5)
     assert (together == together[:, :1]).all() and len(np.unique(together)) == 5
-
-
-def test_the_weight_is_the_log_odds() -> None:
-    """j is right on 36 of 40 cases outside each fold, with 2 labels: log of 37/42 over 5/42; k is at chance."""
-    gold = "AB" * 25
-    fold = np.arange(50) % 5
-    wrong = {5 * i + i % 5 for i in range(5)}
-    j = "".join({"A": "B", "B": "A"}[c] if i in wrong else c for i, c in enumerate(gold))
-    members = members_of(verdicts_of({("j", "AB"): j, ("k", "AB"): "A" * 50}), 50)
-    found = weights(members, np.array([0, 1] * 25), fold)
-    assert found[:, 0] == pytest.approx(np.log(37 / 5))
-    assert found[:, 1] == pytest.approx(0.0)
 
 
 def test_largest_is_a_tie_where_counts_are_shared_and_null_where_there_are_none() -> None:
@@ -361,7 +329,7 @@ def test_one_judge_two_judges_and_none() -> None:
     verdicts, gold, cases = three()
     one = jury(verdicts[verdicts["judge"] == "j"], gold, cases, resamples=20)
     kinds = part(one, "jury").set_index("kind")
-    for kind in ("majority", "weighted", "dawid_skene"):
+    for kind in ("majority", "dawid_skene"):
         assert np.isnan(kinds.loc[kind, "accuracy"]) and "two judges" in kinds.loc[kind, "reason"]
     assert not len(part(one, "member")) and not len(part(one, "curve"))
     two = part(jury(verdicts[verdicts["judge"] != "j"], gold, cases, resamples=20), "jury").set_index("kind")
@@ -382,7 +350,7 @@ def test_intervals_are_paired_and_a_copy_adds_nothing() -> None:
     compared = juries[juries["kind"] != "best_single"]
     names = ["crossfit_difference", "crossfit_difference_low", "crossfit_difference_high"]
     assert (compared[names].to_numpy() == 0).all()
-    assert part(rows, "member")["leave_one_out"].tolist() == [0, 0, 0]
+    assert part(rows, "curve")["accuracy"].nunique() == 1
     again = jury(verdicts_of(said), gold_of("AB" * 40), cases_of(80), resamples=100)
     pd.testing.assert_frame_equal(rows, again)
 
@@ -468,13 +436,12 @@ def test_under_answered_a_silent_judge_is_not_a_wrong_one() -> None:
     assert part(rows, "single")["accuracy"].tolist() == [1, 1, 1]
     assert (part(rows, "curve")["accuracy"] == 1).all()
     members = part(rows, "member")
-    assert (members["leave_one_out"] == 0).all()
     assert members["shapley"].to_numpy() == pytest.approx(np.full(3, 0.5 / 3))
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_parts_agree_with_the_juries_formed_one_by_one(policy: str) -> None:
-    """Random juries, and what leaving and joining change, from tables of the juries themselves."""
+    """Random juries, and what joining changes, from tables of the juries themselves."""
     verdicts, gold, cases = random_verdicts(np.random.default_rng(8), 60, 3), gold_of("ABTAB-" * 10), cases_of(60)
     names = sorted(verdicts["judge"].unique())
     value: dict[tuple[str, ...], float] = {(): coin(verdicts, gold, cases, policy)}
@@ -487,9 +454,6 @@ def test_parts_agree_with_the_juries_formed_one_by_one(policy: str) -> None:
     members = part(rows, "member").set_index("judge")
     for size in (1, 2, 3):
         assert curve[size] == pytest.approx(np.mean([v for some, v in value.items() if len(some) == size]))
-    for name in names:
-        others = tuple(other for other in names if other != name)
-        assert members.loc[name, "leave_one_out"] == pytest.approx(value[tuple(names)] - value[others])
     added = {
         name: np.mean([value[tuple(sorted(o[: o.index(name) + 1]))] - value[tuple(sorted(o[: o.index(name)]))]
                        for o in itertools.permutations(names)])
@@ -511,9 +475,9 @@ def test_where_all_cases_are_in_one_cluster_nothing_is_chosen() -> None:
     verdicts, gold, cases = three()
     rows = jury(verdicts, gold, cases.assign(cluster="one"), resamples=20)
     kinds = part(rows, "jury").set_index("kind")
-    chosen = kinds.loc[["weighted", "best_single"]]
-    assert chosen["accuracy"].isna().all() and (chosen["n"] == 0).all()
-    assert chosen["reason"].str.contains("no other cluster").all()
+    chosen = kinds.loc["best_single"]
+    assert np.isnan(chosen["accuracy"]) and chosen["n"] == 0
+    assert "no other cluster" in chosen["reason"]
     assert kinds.loc["majority", "accuracy"] == pytest.approx(5 / 8)
 
 
