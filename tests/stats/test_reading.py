@@ -37,7 +37,8 @@ def test_every_column_has_a_line_with_its_unit(table: str) -> None:
     [
         ("agreement", "cohen_kappa"), ("agreement", "gwet_ac1"), ("agreement", "krippendorff_alpha"),
         ("agreement", "icc_2_1"), ("gold_rules", "probability"), ("calibration", "ece"),
-        ("ceiling", "winning_rate"), ("consistency", "ipi"), ("dif", "mh_odds_ratio"), ("difficulty", "difficulty"),
+        ("ceiling", "winning_rate"), ("consistency", "position_bias"), ("dif", "mh_odds_ratio"),
+        ("difficulty", "difficulty"),
         ("jury", "shapley"), ("ppi", "lambda"), ("ranking", "strength"), ("selective", "risk"), ("transfer", "i2"),
     ],
 )  # fmt: skip

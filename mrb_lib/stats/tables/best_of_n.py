@@ -15,9 +15,9 @@ from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.comparisons import from_labels, from_verdicts, shares
 from mrb_lib.stats.contrasts import ALPHA, score_test
 from mrb_lib.stats.estimation import IntArray, Quantity, Sampling, divide, estimate, mean
+from mrb_lib.stats.item_orders import Chosen, CompleteItems, choose, complete_items, item_responses
 from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import main_dimension, main_rows, number, opening
-from mrb_lib.stats.tournaments import Chosen, CompleteItems, choose, complete_items, item_responses
 
 SCORE, WINS = "score", "wins"
 NONE_COMPLETE: Final = "no item has so many responses with a gold label on every pair of them, and verdicts on all"

@@ -16,9 +16,9 @@ from mrb_lib.stats.clusters import clusters_of
 from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.comparisons import ANNOTATIONS, GOLD, JUDGE, NO_RESPONDERS, Responders
 from mrb_lib.stats.estimation import FloatArray, Sampling, divide, estimate, mean
+from mrb_lib.stats.item_orders import compare_orders, item_responses
 from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
 from mrb_lib.stats.rank_agreement import FEWEST_RANKED, LEAST_ERROR, agreement, rank_interval, ranks
-from mrb_lib.stats.tournaments import compare_orders, item_responses
 
 STRENGTH, AGREEMENT, ITEMS = "strength", "agreement", "items"
 TOP: Final = 3

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from mrb_lib.stats.columns import ONE_CLUSTER
+from mrb_lib.stats.item_orders import edit_distance, item_responses
 from mrb_lib.stats.tables.ranking import NO_ORDERS, sentence
-from mrb_lib.stats.tournaments import edit_distance, item_responses
 from mrb_lib.tables.errors import InputError
 from tests.judges.item_cases import item_cases
 from tests.stats.small_tables import gold_of, ids, rows_of, verdicts_of

@@ -1,4 +1,4 @@
-"""Items with several responses, compared in pairs: their orders, the choice of the best, and violations of order."""
+"""Items with several responses, compared in pairs: the orders of the responses, and the choice of the best."""
 
 from __future__ import annotations
 
@@ -10,17 +10,13 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.stats import kendalltau
 
 from mrb_lib.benchmarks.items import item_keys
 from mrb_lib.stats.comparisons import shares
 from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, divide
-from mrb_lib.stats.verdicts import TIE, Verdicts
 
-MOST_RESPONSES: Final = 8
 MOST_SUBSETS: Final = 1000
-_MOST_VIOLATIONS: Final = {3: (3.0, 2.0), 4: (7.0, 6.0)}
 _DIGITS, _ROUNDING = 9, 1e-9
 
 
@@ -218,111 +214,3 @@ def subsets(k: int, n: int, seed: int) -> IntArray:
     if comb(k, n) <= MOST_SUBSETS:
         return np.array(list(combinations(range(k), n)))
     return np.random.default_rng([seed, k, n]).random((MOST_SUBSETS, k)).argsort(axis=1)[:, :n]
-
-
-def questions(cases: pd.DataFrame) -> IntArray:
-    """Return the question of each case, shape (cases,): cases with the same text and images ask the same."""
-    if "question" not in cases:
-        return np.arange(len(cases))
-    keys = [cases[name].map(str) for name in ("question", "images") if name in cases]
-    return pd.MultiIndex.from_arrays(keys).factorize()[0].astype(np.int64)
-
-
-def tournaments(cases: pd.DataFrame, question: IntArray) -> pd.DataFrame:
-    """Find the questions with three to `MOST_RESPONSES` responses, every two of which are a case.
-
-    Responses are the same where their texts are; a case of two equal responses does not count. Of several cases with
-    the same two the first counts.
-
-    Returns
-    -------
-    DataFrame
-        One row per case, those of a question together and in the order of `itertools.combinations`: `case`, `first`
-        (the first case of its question), `responses` (how many the question has), `turned` (whether the case shows
-        the second of its two as A)
-    """
-    a, b = pd.factorize(cases.reindex(columns=["response_a", "response_b"]).to_numpy().T.ravel())[0].reshape(2, -1)
-    low, high, keys = np.minimum(a, b), np.maximum(a, b), ["question", "low", "high"]
-    rows = pd.DataFrame({"case": range(len(a)), "question": question, "low": low, "high": high, "turned": a > b})
-    rows = rows[(low >= 0) & (low < high)].drop_duplicates(keys).sort_values(keys)
-    responses = rows.melt("question", ["low", "high"]).groupby("question")["value"].nunique()
-    of_question = rows.groupby("question")["case"]
-    rows = rows.assign(responses=rows["question"].map(responses), first=of_question.transform("first"))
-    is_complete = of_question.transform("size") == rows["responses"] * (rows["responses"] - 1) / 2
-    return rows[is_complete & rows["responses"].between(3, MOST_RESPONSES)]
-
-
-def violations(verdicts: Verdicts, found: pd.DataFrame) -> tuple[FloatArray, FloatArray]:
-    """Return the order violations of each tournament (TOV), and their part that is left once every pair is stable.
-
-    The violations are the fewest verdicts to change until they form a ranking with ties (Feng et al. 2025, arXiv
-    2512.16041, equation 3). A tournament counts where every pair has a choice in both orders; of several such repeats
-    the mean.
-
-    Parameters
-    ----------
-    found : see `tournaments`
-
-    Returns
-    -------
-    Two arrays of shape (cases, cells): a tournament stands at its first case, everywhere else is NaN
-    """
-    both = verdicts.both_orders()
-    both = both[(both["ab"] >= 0) & (both["ba"] >= 0)]
-    out = np.full((2, verdicts.n_cases, len(verdicts.cells)), np.nan)
-    keys = ["first", "cell", "repeat"]
-    for n in found["responses"].unique().tolist():
-        members, pairs = found[found["responses"] == n], comb(n, 2)
-        rows = members.assign(pair=members.groupby("first").cumcount()).merge(both, on="case")
-        rows = rows[rows.groupby(keys)["pair"].transform("size") == pairs].sort_values([*keys, "pair"])
-        choice = rows[["ab", "ba"]].to_numpy()
-        relation = np.where(choice < TIE, choice ^ rows[["turned"]].to_numpy(), choice).reshape(-1, pairs, 2)
-        cost = np.stack([(relation != kind).sum(axis=2).T for kind in range(3)])
-        least = fewest_changes(cost, n)
-        made = rows.iloc[::pairs].assign(tov=least, intransitive=least - cost.min(axis=0).sum(axis=0))
-        means = made.groupby(["first", "cell"])[["tov", "intransitive"]].mean()
-        out[:, means.index.get_level_values("first"), means.index.get_level_values("cell")] = means.T
-    return out[0], out[1]
-
-
-def fewest_changes(cost: NDArray[np.integer], n: int) -> NDArray[np.integer]:
-    """Return the smallest cost of a ranking of n items with ties, exactly, by sets of the items ranked last.
-
-    Parameters
-    ----------
-    cost : shape (3, pairs, m): of ranking the first of a pair above the second, below it, or level with it, for pairs
-        in the order of `itertools.combinations`
-
-    Returns
-    -------
-    shape (m,)
-    """
-    place = {pair: number for number, pair in enumerate(combinations(range(n), 2))}
-    least = {0: np.zeros(cost.shape[2], dtype=cost.dtype)}
-    for items in range(1, 2**n):
-        two = [pair for pair in place if items >> pair[0] & items >> pair[1] & 1]
-        tops = [top for top in range(1, items + 1) if not top & ~items]
-        for top in tops:  # the items that share the first place among these
-            way = least[items & ~top].copy()
-            for i, j in two:
-                if (top >> i | top >> j) & 1:
-                    way += cost[2 if top >> i & top >> j & 1 else 0 if top >> i & 1 else 1, place[i, j]]
-            least[items] = np.minimum(least[items], way) if items in least else way
-    return least[2**n - 1]
-
-
-def most_violations(responses: int) -> tuple[float, float]:
-    """Return the most violations that so many responses can have, and the most of them beyond unstable pairs.
-
-    Found by enumeration for three and four. For more it is 4/3 per pair: the mean cost of a ranking or its reverse in
-    which a third of the pairs are level.
-    """
-    bound = 4 * (responses * (responses - 1) // 2) / 3
-    return _MOST_VIOLATIONS.get(responses, (bound, bound))
-
-
-def by_question(values: FloatArray, question: IntArray) -> FloatArray:
-    """Return the means over the cases of each question, at its first case; both of shape (cases, m), NaN elsewhere."""
-    out = np.full(values.shape, np.nan)
-    out[np.unique(question, return_index=True)[1]] = pd.DataFrame(values).groupby(question).mean()
-    return out
