@@ -17,11 +17,11 @@ from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.comparisons import ANNOTATIONS, GOLD, JUDGE, NO_RESPONDERS, Responders
 from mrb_lib.stats.estimation import FloatArray, Sampling, divide, estimate, mean
 from mrb_lib.stats.item_orders import compare_orders, item_responses
+from mrb_lib.stats.options import with_ends
 from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
 from mrb_lib.stats.rank_agreement import FEWEST_RANKED, LEAST_ERROR, agreement, rank_interval, ranks
 
 STRENGTH, AGREEMENT, ITEMS = "strength", "agreement", "items"
-TOP: Final = 3
 NO_STRENGTHS: Final = "no finite strengths: some responders won or lost every comparison with the others, or had none"
 FEW_CLUSTERS: Final = "not more clusters than responders"
 NO_AGREEMENT: Final = "fewer than two responders are ranked by both, or all strengths of a side are equal"
@@ -99,19 +99,13 @@ _MOGSTAD = "Mogstad et al. 2024, doi:10.1093/restud/rdad006"
         estimated("spearman", "correlation of the ranks of two rankings", "coefficient", "Spearman 1904"),
         Column("pearson_of_ranks", "correlation of competition ranks", "coefficient", null=NO_AGREEMENT,
                parts=(AGREEMENT,)),
-        estimated("top_k_overlap", f"share of the first {TOP} (or all but one) that both rankings have"),
         Column("n_items", "items that the row rests on", "count"),
         shared("clusters"),
-        estimated(
-            "edit_distance", "mean steps from one order to the other over their length; 0: the same",
-            source="Chen et al. 2024, arXiv 2402.04788", null=NO_ORDERS, parts=(ITEMS,),
-        ),
-        estimated("top_1", "mean share of the responses put first that gold puts first"),
     ],
     sentence=sentence,
     uses=("policy", "dimension", "gold", "cluster", "resamples", "seed", "probe"),
     needs_verdicts=False,
-    headline=("win_rate", "strength", "rank", "kendall", "edit_distance", "top_1"),
+    headline=("win_rate", "strength", "rank", "kendall"),
 )  # fmt: skip
 def ranking(analysis: Analysis) -> pd.DataFrame:
     """Estimate the strengths of the responders by clinicians and by each judge, and how far their rankings agree.
@@ -183,38 +177,35 @@ def _strengths(fitted: Fitted, outcomes: FloatArray, who: Responders, sources: p
 
 def _agreements(fitted: Fitted, sources: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Return a row per source of clinicians and judge of one dimension."""
-    rows = list[dict[str, Any]]()
+    rows = list[list[Any]]()
     for i, j in product(range(_CLINICIANS), range(_CLINICIANS, len(sources))):
-        found = agreement(fitted.of(i), fitted.of(j), fitted.shared[i, j], TOP, seed=seed)
-        row = {"source": sources["source"][i], "judge": sources["judge"][j], "n_responders": found.n}
-        row["pearson_of_ranks"] = found.pearson_of_ranks
-        with_ends = {"kendall": found.kendall, "spearman": found.spearman, "top_k_overlap": found.overlap}
-        for name, values in with_ends.items():
-            row |= dict(zip((name, f"{name}_low", f"{name}_high"), values, strict=True))
-        rows.append(row)
-    return pd.DataFrame(rows).assign(part=AGREEMENT, lacks=NO_ERRORS)
+        found = agreement(fitted.of(i), fitted.of(j), fitted.shared[i, j], seed=seed)
+        names = sources["source"][i], sources["judge"][j]
+        rows.append([*names, found.n, *found.kendall, *found.spearman, found.pearson_of_ranks])
+    columns = ["source", "judge", "n_responders", *with_ends("kendall", "spearman"), "pearson_of_ranks"]
+    return pd.DataFrame(rows, columns=columns).assign(part=AGREEMENT, lacks=NO_ERRORS)
 
 
 def _items(analysis: Analysis, said: FloatArray, labels: FloatArray) -> pd.DataFrame:
-    """Return a row per judge and dimension: means over items of how far gold and judge order the responses alike.
+    """Return a row per judge and dimension: the mean over items of how far gold and judge order the responses alike.
 
     Parameters
     ----------
     said, labels : shapes (cells, cases, 3) and (dimensions, cases, 3), see `comparisons`
     """
-    items = item_responses(analysis.cases)
-    values = np.full((3, len(items.size), len(said)), np.nan)
-    for i, d in enumerate(analysis.verdicts.dimension):
-        values[:, :, i] = compare_orders(items, labels[d], said[i])
+    verdicts, items = analysis.verdicts, item_responses(analysis.cases)
+    tau = np.full((len(items.size), len(said)), np.nan)
+    for d in np.unique(verdicts.dimension):
+        own = verdicts.dimension == d
+        tau[:, own] = compare_orders(items, compared.shares(labels[d]), compared.shares(said[own]))
     units = pd.DataFrame({"unit": clusters_of(items.item, analysis.sampling.codes)})
-    sampling = Sampling.of(units, "unit", analysis.resamples, analysis.seed)
-    n = np.isfinite(values[0]).sum(axis=0)
-    rows = analysis.verdicts.cells[["judge", "dimension"]].assign(part=ITEMS, source=JUDGE)
-    rows = rows.assign(n_items=n, n_excluded=(items.size > 1).sum() - n)
-    rules = {"kendall": intervals.difference, "edit_distance": intervals.share, "top_1": intervals.share}
-    for (name, rule), value in zip(rules.items(), values, strict=True):
-        e = estimate(mean(value), sampling)
-        ends, unknown = rule(e), np.isnan(e.value) | np.isnan(e.error)
-        low, high = (np.where(unknown, np.nan, end) for end in (ends.low, ends.high))
-        rows = rows.assign(**{name: e.value, f"{name}_low": low, f"{name}_high": high}, n_clusters=e.clusters)
-    return rows
+    e = estimate(mean(tau), Sampling.of(units, "unit", analysis.resamples, analysis.seed))
+    unknown, ends = np.isnan(e.value) | np.isnan(e.error), intervals.difference(e)
+    low, high = (np.where(unknown, np.nan, end) for end in (ends.low, ends.high))
+    n_items, columns = e.n.astype(np.int64), dict(zip(with_ends("kendall"), (e.value, low, high), strict=True))
+    rows = verdicts.cells[["judge", "dimension"]].assign(part=ITEMS, source=JUDGE, n_clusters=e.clusters, **columns)
+    return rows.assign(
+        n_items=n_items,
+        n_excluded=(items.size > 1).sum() - n_items,
+        reason=np.where(n_items == 0, NO_ORDERS, ""),
+    )
