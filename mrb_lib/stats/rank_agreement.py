@@ -63,11 +63,6 @@ class Strengths:
         squared = variance[:, None] + variance[None, :] - 2 * self.covariance
         return np.sqrt(np.where(squared > LEAST_ERROR**2, squared, np.nan))
 
-    @property
-    def has_errors(self) -> bool:
-        """Tell whether all differences have a standard error."""
-        return bool(np.isfinite(self.errors[np.triu_indices(len(self.value), 1)]).all())
-
 
 class RankAgreement(NamedTuple):
     """Agreement of two rankings; NaN where a side ranks fewer than two responders, or all on one place.
@@ -124,7 +119,7 @@ def agreement(first: Strengths, second: Strengths, shared: FloatArray, *, seed: 
     places = [each.rank(ascending=False, method="min") for each in (one, other)]
     estimates = [one.corr(other, "kendall", 2), one.rank().corr(other.rank(), min_periods=2)]
     low = high = np.full(2, np.nan)
-    if r >= FEWEST_RANKED and x.has_errors and y.has_errors:
+    if r >= FEWEST_RANKED and np.isfinite((x.errors + y.errors)[np.triu_indices(r, 1)]).all():
         own = shared[np.ix_(both, both)]
         covariance = np.block([[x.covariance, own], [own.T, y.covariance]])
         drawn = _correlations(*posterior_draws(x.value, y.value, covariance, seed=seed))

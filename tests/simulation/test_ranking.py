@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mrb_lib.stats.bradley_terry import Fitted, fit
-from mrb_lib.stats.comparisons import Responders
+from mrb_lib.stats.comparisons import Fitted, Responders, fit
 from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.rank_agreement import agreement, rank_interval
 

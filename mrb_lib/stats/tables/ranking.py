@@ -11,10 +11,9 @@ import pandas as pd
 from mrb_lib.stats import comparisons as compared
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.bradley_terry import Fitted, fit
 from mrb_lib.stats.clusters import clusters_of
 from mrb_lib.stats.columns import Column, estimated, shared, table
-from mrb_lib.stats.comparisons import ANNOTATIONS, GOLD, JUDGE, NO_RESPONDERS, Responders
+from mrb_lib.stats.comparisons import NO_RESPONDERS, Fitted, Responders, fit
 from mrb_lib.stats.estimation import FloatArray, Sampling, divide, estimate, mean
 from mrb_lib.stats.item_orders import compare_orders, item_responses
 from mrb_lib.stats.options import with_ends
@@ -22,6 +21,7 @@ from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
 from mrb_lib.stats.rank_agreement import FEWEST_RANKED, LEAST_ERROR, agreement, rank_interval, ranks
 
 STRENGTH, AGREEMENT, ITEMS = "strength", "agreement", "items"
+GOLD, ANNOTATIONS, JUDGE = "gold", "annotations", "judge"
 NO_STRENGTHS: Final = "no finite strengths: some responders won or lost every comparison with the others, or had none"
 FEW_CLUSTERS: Final = "not more clusters than responders"
 NO_AGREEMENT: Final = "fewer than two responders are ranked by both, or all strengths of a side are equal"
@@ -54,16 +54,14 @@ def most_alike(rows: pd.DataFrame, what: str) -> str:
     known = rows.dropna(subset="kendall").sort_values("kendall", ascending=False, kind="stable")
     if known.empty:
         return ""
-    best, others = known.iloc[0], known.iloc[1:]
-    tau = f"{best['kendall']:.2f}{interval(best['kendall_low'], best['kendall_high'], scale=1, digits=2)}"
-    if others.empty:
-        return f"{best['judge']} ranks {what} with a Kendall's tau of {tau} to the annotators (1: the same order)."
-    alike = f"of {len(known)} judges ranks {what} most like the annotators (Kendall's tau"
+    best, others, n = known.iloc[0], known.iloc[1:], len(known)
     if (others["kendall_high"] < best["kendall_low"]).all():
-        return f"{best['judge']} {alike} {tau}; 1: the same order)."
-    lowest, highest = others["kendall"].min(), best["kendall"]
+        tau = f"{best['kendall']:.2f}{interval(best['kendall_low'], best['kendall_high'], scale=1, digits=2)}"
+        most = f", the highest of {n} judges" if n > 1 else ""
+        return f"{best.judge} ranks {what} with a Kendall's tau of {tau} to the annotators{most} (1: the same order)."
     return (
-        f"Cannot tell which {alike} {lowest:.2f} to {highest:.2f}; 1: the same order): the highest intervals overlap."
+        f"Cannot tell which of {n} judges ranks {what} most like the annotators (Kendall's tau "
+        f"{others['kendall'].min():.2f} to {best['kendall']:.2f}; 1: the same order): the highest intervals overlap."
     )
 
 
@@ -168,9 +166,8 @@ def _strengths(fitted: Fitted, outcomes: FloatArray, who: Responders, sources: p
         "rank_high": places[1],
     }
     few = (fitted.clusters >= 2) & np.isnan(variance).all(axis=1)
-    rows = sources.assign(
-        part=STRENGTH, n_clusters=fitted.clusters, lacks=pd.Series(FEW_CLUSTERS, sources.index).where(few)
-    )
+    lacks = pd.Series(FEW_CLUSTERS, sources.index).where(few)
+    rows = sources.assign(part=STRENGTH, n_clusters=fitted.clusters, lacks=lacks)
     rows = rows.loc[rows.index.repeat(r)].assign(responder=who.names * m)
     return rows.assign(**{name: values.ravel() for name, values in columns.items()})
 
@@ -202,10 +199,7 @@ def _items(analysis: Analysis, said: FloatArray, labels: FloatArray) -> pd.DataF
     e = estimate(mean(tau), Sampling.of(units, "unit", analysis.resamples, analysis.seed))
     unknown, ends = np.isnan(e.value) | np.isnan(e.error), intervals.difference(e)
     low, high = (np.where(unknown, np.nan, end) for end in (ends.low, ends.high))
-    n_items, columns = e.n.astype(np.int64), dict(zip(with_ends("kendall"), (e.value, low, high), strict=True))
-    rows = verdicts.cells[["judge", "dimension"]].assign(part=ITEMS, source=JUDGE, n_clusters=e.clusters, **columns)
-    return rows.assign(
-        n_items=n_items,
-        n_excluded=(items.size > 1).sum() - n_items,
-        reason=np.where(n_items == 0, NO_ORDERS, ""),
-    )
+    columns = dict(zip(with_ends("kendall"), (e.value, low, high), strict=True))
+    columns |= {"n_items": e.n, "n_excluded": (items.size > 1).sum() - e.n, "n_clusters": e.clusters}
+    columns["reason"] = np.where(e.n == 0, NO_ORDERS, "")
+    return verdicts.cells[["judge", "dimension"]].assign(part=ITEMS, source=JUDGE, **columns)
