@@ -209,10 +209,9 @@ def fit(outcomes: FloatArray, who: Responders, sampling: Sampling, references: i
     x = np.nan_to_num(log_strength)
     chosen = outcomes * who.paired[:, None]
     count = chosen.sum(axis=2)
-    residual = chosen[..., A] + chosen[..., TIE] / 2 - count * expit(x[:, who.a] - x[:, who.b])
-    score, case = np.zeros((len(who.a), m, r)), np.arange(len(who.a))
-    score[case, :, who.a] = residual.T
-    score[case, :, who.b] -= residual.T
+    signs = np.eye(r)[who.a] - np.eye(r)[who.b]
+    residual = chosen[..., A] + chosen[..., TIE] / 2 - count * expit(x @ signs.T)
+    score = residual.T[:, :, None] * signs[:, None]
     p = expit(x[:, :, None] - x[:, None, :])
     weight = (wins + wins.swapaxes(1, 2) + ties) * p * (1 - p)
     information = weight.sum(axis=2)[:, :, None] * np.eye(r) - weight + 1  # with the mean held

@@ -107,10 +107,9 @@ def picks(
         wins = np.nan_to_num(wins, nan=0.5)
         if score is not None:
             wins = np.repeat(score[start[names, None] + np.arange(k)][:, :, None], k, axis=2)
-        n_cases = np.bincount(item)
         kept = (np.isfinite(labelled).sum(axis=(1, 2)) == k * (k - 1)) & np.isfinite(wins).all(axis=(1, 2))
-        kept &= np.bincount(item, judged[case]) == n_cases
-        coverage = np.bincount(item, np.isfinite(said[case, 0])) / n_cases
+        kept &= np.bincount(item, ~judged[case]) == 0
+        coverage = np.bincount(item, np.isfinite(said[case, 0])) / np.bincount(item)
         rows = pd.DataFrame({"item": names, "is_complete": kept, "coverage": coverage})
         utility = np.nansum(labelled, axis=2) / (k - 1)
         for n in range(2, k + 1):

@@ -109,14 +109,14 @@ def agreement(first: Strengths, second: Strengths, shared: FloatArray, *, seed: 
 
     Notes
     -----
-    An interval is of the correlation of the *true* strengths: the central 95% of its posterior, extended
-    to the estimate where that lies outside. It is NaN with fewer than three responders, and where a standard error is
-    unknown. Kendall (1938), Biometrika 30, 81, tau-b.
+    An interval is of the correlation of the *true* strengths: the central 95% of its posterior, extended to the
+    estimate where that lies outside. It is NaN with fewer than three responders, and where a standard error is unknown.
+    Kendall (1938), Biometrika 30, 81, tau-b.
     """
     both = np.isfinite(first.value) & np.isfinite(second.value)
     x, y, r = first.of(both), second.of(both), int(both.sum())
     one, other = (pd.Series(side.value).round(_DIGITS) for side in (x, y))
-    places = [each.rank(ascending=False, method="min") for each in (one, other)]
+    of_ranks = pd.Series(ranks(x.value)).corr(pd.Series(ranks(y.value)), min_periods=2)
     estimates = [one.corr(other, "kendall", 2), one.rank().corr(other.rank(), min_periods=2)]
     low = high = np.full(2, np.nan)
     if r >= FEWEST_RANKED and np.isfinite((x.errors + y.errors)[np.triu_indices(r, 1)]).all():
@@ -126,7 +126,7 @@ def agreement(first: Strengths, second: Strengths, shared: FloatArray, *, seed: 
         low, high = np.quantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=1, method="inverted_cdf")
     ends = np.minimum(low, estimates).tolist(), np.maximum(high, estimates).tolist()
     tau, rho = zip(estimates, *ends, strict=True)
-    return RankAgreement(r, tau, rho, places[0].corr(places[1], min_periods=2))
+    return RankAgreement(r, tau, rho, of_ranks)
 
 
 def _correlations(first: FloatArray, second: FloatArray) -> FloatArray:

@@ -30,16 +30,16 @@ def sentence(rows: pd.DataFrame) -> str:
     """Say how often judges choose the same in both orders, and how many significantly favour a position."""
     where, own = opening(main_dimension(rows)), main_rows(rows)
     known, again = own.dropna(subset="consistency"), own.dropna(subset="repeat_agreement")
-    if len(known):
-        said = _extremes(known, "consistency", "makes the same choice in both orders of the responses on")
-        leaning, found = int((known["p_adjusted"] <= ALPHA).sum()), "Cannot tell whether any judge favours one position"
-        if leaning:
-            verb = "favours" if leaning == 1 else "favour"
-            found = f"{leaning} of {len(known)} judges significantly {verb} one position"
-        return f"{where}, {said}. {found}."
-    if len(again):
+    if known.empty and again.empty:
+        return f"{where}, no judge was asked about a case twice."
+    if known.empty:
         return f"{where}, {_extremes(again, 'repeat_agreement', 'makes the same choice when asked again on')}."
-    return f"{where}, no judge was asked about a case twice."
+    leaning, found = int((known["p_adjusted"] <= ALPHA).sum()), "Cannot tell whether any judge favours one position"
+    if leaning:
+        verb = "favours" if leaning == 1 else "favour"
+        found = f"{leaning} of {len(known)} judges significantly {verb} one position"
+    most = _extremes(known, "consistency", "makes the same choice in both orders of the responses on")
+    return f"{where}, {most}. {found}."
 
 
 def _extremes(known: pd.DataFrame, name: str, what: str) -> str:

@@ -35,9 +35,8 @@ def sentence(rows: pd.DataFrame) -> str:
     strong = main_rows(rows, part=STRENGTH, source=GOLD).dropna(subset="rank")
     alike = most_alike(main_rows(rows, part=AGREEMENT, source=GOLD), "the models")
     alike = alike or most_alike(main_rows(rows, part=ITEMS), "the responses to an item")
-    if strong.empty:
-        said = "the models that wrote the responses cannot be ranked"
-    else:
+    said = "the models that wrote the responses cannot be ranked"
+    if len(strong):
         first = strong.nsmallest(1, "rank").iloc[0]
         said = (
             f"by the annotators' labels {first['responder']} is first of {len(strong)} models, "
@@ -65,10 +64,6 @@ def most_alike(rows: pd.DataFrame, what: str) -> str:
     )
 
 
-_BRADLEY = "Bradley and Terry 1952"
-_MOGSTAD = "Mogstad et al. 2024, doi:10.1093/restud/rdad006"
-
-
 @table(
     "ranking",
     question="would the verdicts rank the responders, and the responses to an item, as the annotators do",
@@ -84,14 +79,14 @@ _MOGSTAD = "Mogstad et al. 2024, doi:10.1093/restud/rdad006"
         Column("n_unpaired", "cases that do not name two different responders", "cases"),
         Column("win_rate", "share of comparisons won; a tie is half a win", "share 0-1"),
         Column(
-            "strength", "odds of winning; the strengths of a source sum to 1", "share 0-1", _BRADLEY, ("low", "high"),
-            NO_STRENGTHS, (STRENGTH,),
+            "strength", "odds of winning; the strengths of a source sum to 1", "share 0-1", "Bradley and Terry 1952",
+            ("low", "high"), NO_STRENGTHS, (STRENGTH,),
         ),
-        Column("log_strength", "logarithm of strength, with mean 0 in a source", "log odds", _BRADLEY),
+        Column("log_strength", "logarithm of strength, with mean 0 in a source", "log odds"),
         Column("standard_error", "standard error of log_strength, robust to clusters", "log odds"),
         Column("rank", "place by strength, 1 the strongest; equals share the better place", "rank"),
-        Column("rank_low", "best possible place at 95% confidence", "rank", _MOGSTAD),
-        Column("rank_high", "worst possible place at 95% confidence", "rank", _MOGSTAD),
+        Column("rank_low", "best possible place at 95% confidence", "rank", "Mogstad et al. 2024"),
+        Column("rank_high", "worst possible place at 95% confidence", "rank", "Mogstad et al. 2024"),
         Column("n_responders", "responders ranked by both", "count"),
         estimated("kendall", "tau-b of two rankings; in rows items its mean", "coefficient", "Kendall 1945"),
         estimated("spearman", "correlation of the ranks of two rankings", "coefficient", "Spearman 1904"),
