@@ -148,9 +148,9 @@ def choose(utility: FloatArray, wins: FloatArray, n: int, *, seed: int) -> pd.Da
         top; `random` and `best`, the utilities of a random choice and of the best response; `hit`, the probability that
         the choice is a best response
     """
-    drawn = subsets(utility.shape[1], n, seed)
+    drawn = subsets(utility.shape[1], n, seed) if len(utility) else np.zeros((1, n), dtype=np.int64)
     sums = np.zeros((4, len(utility)))
-    for members in drawn if len(utility) else ():
+    for members in drawn:
         worth, won = utility[:, members], (wins[:, members[:, None], members] * ~np.eye(n, dtype=bool)).sum(axis=2)
         most, best = won.max(axis=1, keepdims=True), worth.max(axis=1, keepdims=True)
         level = won >= most - _ROUNDING * np.maximum(1.0, np.abs(most))
