@@ -211,17 +211,15 @@ def fit(outcomes: FloatArray, who: Responders, sampling: Sampling, references: i
     count = chosen.sum(axis=2)
     signs = np.eye(r)[who.a] - np.eye(r)[who.b]
     residual = chosen[..., A] + chosen[..., TIE] / 2 - count * expit(x @ signs.T)
-    score = residual.T[:, :, None] * signs[:, None]
     p = expit(x[:, :, None] - x[:, None, :])
     weight = (wins + wins.swapaxes(1, 2) + ties) * p * (1 - p)
     information = weight.sum(axis=2)[:, :, None] * np.eye(r) - weight + 1  # with the mean held
+    score = residual.T[:, :, None] * signs[:, None]
     moves = np.einsum("mij,nmj->nmi", np.linalg.pinv(information, rtol=1e-12, hermitian=True), score)
     free = np.isfinite(log_strength).sum(axis=1) - 1
     covariance, shared = np.zeros((m, r, r)), np.zeros((references, m, r, r))
     clusters = df = np.full(m, np.iinfo(np.int64).max)
-    for codes in (sampling.codes, sampling.crossed):
-        if codes is None:
-            continue
+    for codes in [sampling.codes] if sampling.crossed is None else [sampling.codes, sampling.crossed]:
         own = sums_by(codes, count.T > 0).astype(bool).sum(axis=0)
         by_cluster = sums_by(codes, moves) * np.sqrt(own / np.maximum(own - free, 1))[:, None]
         covariance += np.einsum("cmi,cmj->mij", by_cluster, by_cluster)
