@@ -8,7 +8,7 @@ from math import ceil
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
 from mrb_lib.figures.intervals import panels, rows_of, stacked
 from mrb_lib.figures.lettering import label, labels, title_case
@@ -117,71 +117,6 @@ def preference_and_noise(consistency: pd.DataFrame, *, dimension: str) -> Paper:
         order_by=measures["position_preference"],
         line_at=0.0,
     )
-
-
-@figure(
-    "instability",
-    title="Pairs of responses that a judge turns",
-    caption=(
-        "Intra-pair instability (IPI, Sage): share of a question's pairs of responses that got another choice in the "
-        "other order, a mean over questions, with 95% intervals, robust to clusters; ordered by {dimension}."
-    ),
-    reading=(
-        "0 is a judge that never contradicts itself; a coin that only says A or B reaches one half. Where every "
-        "question has a single pair of responses, it is 100 minus the consistency."
-    ),
-    needs=("verdicts", "orders"),
-)
-def pair_instability(consistency: pd.DataFrame, *, order_by: str = "overall") -> Paper:
-    """Draw the share of a question's pairs of responses that a judge turns when they change places (IPI).
-
-    Parameters
-    ----------
-    consistency : judge, dimension, ipi, ipi_low, ipi_high; null where no case was answered in both orders
-    """
-    return panels(
-        consistency,
-        value="ipi",
-        axis_label="pairs of responses whose verdict turns with the order (%, mean over questions)",
-        order_by=order_by,
-        line_at=0.0,
-    )
-
-
-@figure(
-    "order-violations",
-    title="Verdicts that form no ranking",
-    caption=(
-        "Weak total order violation (TOV, Sage): the fewest of a question's verdicts, two a pair of responses, to "
-        "change until they rank them, ties allowed; dimension {dimension}, with 95% intervals, robust to clusters."
-    ),
-    reading=(
-        "0 is a judge whose verdicts on a question always form a ranking. Right: what is left when every pair that the "
-        "order turns has been settled: preferences that go in a circle."
-    ),
-    needs=("verdicts", "orders"),
-)
-def order_violations(consistency: pd.DataFrame, *, dimension: str) -> Paper:
-    """Draw, for one dimension, how many verdicts on a question must change until they rank its responses (TOV).
-
-    Parameters
-    ----------
-    consistency : judge, dimension, tov, tov_intransitive, each with _low and _high; null where no question has three
-        responses, every pair of which was answered in both orders
-    """
-    measures = {"tov": "all violations", "tov_intransitive": "left once unstable pairs are settled"}
-    frame = stacked(rows_of(consistency, dimension=dimension), measures)
-    figure = panels(
-        frame,
-        value="value",
-        panel="measure",
-        axis_label="verdicts to change until they rank the responses (mean over questions)",
-        order_by=measures["tov"],
-        line_at=0.0,
-    )
-    for axes in figure.axes:
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    return figure
 
 
 @figure(

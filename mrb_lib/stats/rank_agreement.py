@@ -25,6 +25,7 @@ from scipy.special import stdtrit
 from scipy.stats import rankdata
 
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
+from mrb_lib.stats.rankings import kendall
 
 CONFIDENCE = 0.95
 LEAST_ERROR = 1e-9
@@ -62,11 +63,6 @@ class Strengths:
         squared = variance[:, None] + variance[None, :] - 2 * self.covariance
         return np.sqrt(np.where(squared > LEAST_ERROR**2, squared, np.nan))
 
-    @property
-    def has_errors(self) -> bool:
-        """Tell whether all differences have a standard error."""
-        return bool(np.isfinite(self.errors[np.triu_indices(len(self.value), 1)]).all())
-
 
 class RankAgreement(NamedTuple):
     """Agreement of two rankings; NaN where a side ranks fewer than two responders, or all on one place.
@@ -76,14 +72,12 @@ class RankAgreement(NamedTuple):
     n : responders ranked by both
     kendall : tau-b of the estimated strengths, with `low` and `high` for that of the true ones; the same of
     spearman : Pearson's correlation of mid-ranks
-    overlap : share of the first of one that are among the first of the other
     pearson_of_ranks : of competition ranks (1, 2, 2, 4), which differs from Spearman's where strengths are equal
     """
 
     n: int
     kendall: tuple[float, float, float]
     spearman: tuple[float, float, float]
-    overlap: tuple[float, float, float]
     pearson_of_ranks: float
 
 
@@ -104,52 +98,42 @@ def rank_interval(strengths: Strengths) -> tuple[IntArray, IntArray]:
     return 1 + stronger.sum(axis=0), r - stronger.sum(axis=1)
 
 
-def agreement(first: Strengths, second: Strengths, shared: FloatArray, top: int, *, seed: int = 0) -> RankAgreement:
+def agreement(first: Strengths, second: Strengths, shared: FloatArray, *, seed: int = 0) -> RankAgreement:
     """Compare two rankings of the same responders.
 
     Parameters
     ----------
     first, second : strengths of the same r responders; those that either lacks are left out
     shared : shape (r, r), the covariance of the errors of `first` (rows) with those of `second` (columns)
-    top : the number of first responders whose overlap is measured; at most the number of responders less one
     seed : of the draws behind the intervals
 
     Notes
     -----
-    An interval is of the correlation (or overlap) of the *true* strengths: the central 95% of its posterior, extended
-    to the estimate where that lies outside. It is NaN with fewer than three responders, and where a standard error is
-    unknown. Kendall (1938), Biometrika 30, 81, tau-b.
+    An interval is of the correlation of the *true* strengths: the central 95% of its posterior, extended to the
+    estimate where that lies outside. It is NaN with fewer than three responders, and where a standard error is unknown.
+    Kendall (1938), Biometrika 30, 81, tau-b.
     """
     both = np.isfinite(first.value) & np.isfinite(second.value)
     x, y, r = first.of(both), second.of(both), int(both.sum())
-    if r < 2:
-        nothing = (np.nan, np.nan, np.nan)
-        return RankAgreement(r, nothing, nothing, nothing, np.nan)
-    k = min(top, r - 1)
     one, other = (pd.Series(side.value).round(_DIGITS) for side in (x, y))
-    places = [each.rank(ascending=False, method="min") for each in (one, other)]
-    first_k = [place <= k for place in places]
-    overlap = (first_k[0] & first_k[1]).sum() / max(each.sum() for each in first_k)
-    estimates = [one.corr(other, "kendall"), one.rank().corr(other.rank()), float(overlap)]
-    low = high = np.full(3, np.nan)
-    if r >= FEWEST_RANKED and x.has_errors and y.has_errors:
+    of_ranks = pd.Series(ranks(x.value)).corr(pd.Series(ranks(y.value)), min_periods=2)
+    estimates = [one.corr(other, "kendall", 2), one.rank().corr(other.rank(), min_periods=2)]
+    low = high = np.full(2, np.nan)
+    if r >= FEWEST_RANKED and np.isfinite((x.errors + y.errors)[np.triu_indices(r, 1)]).all():
         own = shared[np.ix_(both, both)]
         covariance = np.block([[x.covariance, own], [own.T, y.covariance]])
-        drawn = _correlations(*posterior_draws(x.value, y.value, covariance, seed=seed), k)
+        drawn = _correlations(*posterior_draws(x.value, y.value, covariance, seed=seed))
         low, high = np.quantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=1, method="inverted_cdf")
     ends = np.minimum(low, estimates).tolist(), np.maximum(high, estimates).tolist()
-    kendall, spearman, of_first = zip(estimates, *ends, strict=True)
-    return RankAgreement(r, kendall, spearman, of_first, places[0].corr(places[1]))
+    tau, rho = zip(estimates, *ends, strict=True)
+    return RankAgreement(r, tau, rho, of_ranks)
 
 
-def _correlations(first: FloatArray, second: FloatArray, k: int) -> FloatArray:
-    """Return tau, rho and the overlap of the k first of draws without ties, from (n, r) twice to (3, n)."""
+def _correlations(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return tau and rho of draws without ties, from (n, r) twice to (2, n)."""
     r = first.shape[1]
-    i, j = np.triu_indices(r, 1)
-    tau = 2 * ((first[:, i] > first[:, j]) == (second[:, i] > second[:, j])).mean(axis=1) - 1
-    places = [np.argsort(np.argsort(-drawn, axis=1), axis=1) for drawn in (first, second)]
-    rho = 1 - 6 * ((places[0] - places[1]) ** 2).sum(axis=1) / (r**3 - r)
-    return np.stack([tau, rho, ((places[0] < k) & (places[1] < k)).sum(axis=1) / k])
+    one, other = (rankdata(drawn, axis=1) for drawn in (first, second))
+    return np.stack([kendall(first.T, second.T), 1 - 6 * ((one - other) ** 2).sum(axis=1) / (r**3 - r)])
 
 
 def posterior_draws(

@@ -1,4 +1,4 @@
-"""LLMBar's case studies: the share of equal verdicts is one minus Sage's instability (Zeng et al., ICLR 2024)."""
+"""LLMBar's case studies: the share of verdicts that are equal in both orders (Zeng et al., ICLR 2024)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.stats.small_tables import rows_of
 
 
 @pytest.mark.parametrize("subset", ["Negation", "Normal"])
-def test_instability_and_ties(reference_data: Path, subset: str) -> None:
-    """Each item is a question of its own and nobody may answer tie: where all was parsed, instability is 1 - equal."""
+def test_consistency_and_ties(reference_data: Path, subset: str) -> None:
+    """Nobody may answer tie: where all was parsed, the consistency is the published share."""
     folder = reference_data / "llmbar_casestudy" / "Dataset" / "CaseStudy" / subset
     imported = llmbar.read(folder)
     verdicts = imported.verdicts
@@ -25,9 +25,8 @@ def test_instability_and_ties(reference_data: Path, subset: str) -> None:
         row = rows.loc[judge]
         assert row["tie_rate"] == 0
         assert row["consistency_decisive"] == row["consistency"]
-        assert row["n_tournaments"] == 0
         if parsed[judge]:
             equal = float(json.loads(path.read_text())["equal"].split("=")[-1].rstrip("%")) / 100
-            assert row["ipi"] == pytest.approx(1 - equal, abs=1e-6)
+            assert row["consistency"] == pytest.approx(equal, abs=1e-6)
             compared += 1
     assert compared > 12

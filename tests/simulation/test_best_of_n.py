@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
-from mrb_lib.stats.tables.best_of_n import Chosen, choose, estimates
+from mrb_lib.stats.item_orders import choose
+from mrb_lib.stats.tables.best_of_n import estimates
 
 from .shares import is_near
 
 RNG = np.random.default_rng(9)
 
 
-def chosen_of_three(items: int) -> Chosen:
+def chosen_of_three(items: int) -> pd.DataFrame:
     utility, scores = drawn(items)
     return choose(utility, np.repeat(scores[:, :, None], 4, axis=2), 3, seed=0)
 

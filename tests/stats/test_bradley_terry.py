@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from mrb_lib.stats.bradley_terry import Fitted, bradley_terry, fit
-from mrb_lib.stats.comparisons import Responders
+from mrb_lib.stats.comparisons import Fitted, Responders, bradley_terry, fit
 from mrb_lib.stats.estimation import Sampling
 
 R = 5

@@ -20,16 +20,16 @@ def sure(values: list[float] | np.ndarray, error: float = 1e-3, df: float = 1e6)
     return Strengths(x, np.eye(len(x)) * error**2, df)
 
 
-def agreed(first: Strengths, second: Strengths, top: int, *, shared: float = 0.0) -> RankAgreement:
+def agreed(first: Strengths, second: Strengths, *, shared: float = 0.0) -> RankAgreement:
     """With errors of the same responder that have this covariance."""
-    return agreement(first, second, shared * np.eye(len(first.value)), top)
+    return agreement(first, second, shared * np.eye(len(first.value)))
 
 
 @given(VALUES, st.randoms(use_true_random=False))
 def test_correlations_are_those_of_scipy_ties_included(values: list[int], shuffle) -> None:
     other = list(values)
     shuffle.shuffle(other)
-    found = agreed(sure(values), sure(other), 3)
+    found = agreed(sure(values), sure(other))
     if len(set(values)) == 1:
         assert np.isnan(found.kendall[0])
         return
@@ -47,26 +47,24 @@ def test_ranks_are_those_of_scipy(values: list[int]) -> None:
 
 
 def test_what_is_certain_has_no_width() -> None:
-    found = agreed(sure([3, 2, 1, 0]), sure([3, 2, 0, 1]), 2)
+    found = agreed(sure([3, 2, 1, 0]), sure([3, 2, 0, 1]))
     assert found.kendall == pytest.approx((4 / 6,) * 3)
     assert found.spearman == pytest.approx((0.8,) * 3)
-    assert found.overlap == (1.0, 1.0, 1.0)
 
 
 def test_what_is_unknown_is_left_open() -> None:
     """As if nothing had been compared; by errors as large the estimate says nothing, whatever it is."""
-    found = agreed(sure([3, 2, 1, 0], error=100), sure([3, 2, 1, 0], error=100), 1)
+    found = agreed(sure([3, 2, 1, 0], error=100), sure([3, 2, 1, 0], error=100))
     assert found.kendall == (1.0, -1.0, 1.0)
     assert found.spearman == (1.0, -1.0, 1.0)
-    assert found.overlap == (1.0, 0.0, 1.0)
 
 
 def test_errors_on_the_same_cases_are_not_agreement() -> None:
     """Two true rankings that have nothing to do with each other, estimated with the same errors."""
     first, second, error = np.random.default_rng(0).normal(size=(3, 40))
     x, y = sure(first + error, error=1), sure(second + error, error=1)
-    assert agreed(x, y, 3).kendall[1] > 0
-    low, high = agreed(x, y, 3, shared=0.99).kendall[1:]
+    assert agreed(x, y).kendall[1] > 0
+    low, high = agreed(x, y, shared=0.99).kendall[1:]
     assert low < stats.kendalltau(first, second)[0] < high
 
 
@@ -75,26 +73,25 @@ def test_noise_is_taken_off_and_not_added() -> None:
     generator = np.random.default_rng(1)
     truth = generator.normal(size=40)
     first, second = (sure(truth + generator.normal(0, 0.7, 40), error=0.7) for _ in range(2))
-    found = agreed(first, second, 3)
+    found = agreed(first, second)
     assert found.kendall[0] < 0.6
     assert found.kendall[1] > 0.3 and found.kendall[2] > 0.85
-    again = agreement(first, second, np.zeros((40, 40)), 3, seed=7)
+    again = agreement(first, second, np.zeros((40, 40)), seed=7)
     assert again.kendall[1:] == pytest.approx(found.kendall[1:], abs=0.05)
 
 
 def test_one_open_pair_of_neighbours_costs_two_sixths_of_kendall() -> None:
     first = Strengths(np.array([3.0, 2.0, 1.0, 0.99]), np.eye(4) * 0.05**2, 1e6)
-    found = agreed(first, sure([3, 2, 1, 0]), 3)
+    found = agreed(first, sure([3, 2, 1, 0]))
     assert found.kendall == pytest.approx((1.0, 4 / 6, 1.0))
-    assert found.overlap[1:] == pytest.approx((2 / 3, 1.0))
 
 
 @given(VALUES, st.floats(0.01, 3))
 def test_the_estimate_lies_in_its_interval(values: list[int], error: float) -> None:
     if len(set(values)) < len(values):
         return
-    found = agreed(sure(values, error), sure(values[::-1], error), 3)
-    for value, low, high in (found.kendall, found.spearman, found.overlap):
+    found = agreed(sure(values, error), sure(values[::-1], error))
+    for value, low, high in (found.kendall, found.spearman):
         assert low - 1e-9 <= value <= high + 1e-9
 
 
@@ -130,22 +127,22 @@ def test_more_responders_never_make_a_difference_of_two_clearer() -> None:
 def test_responders_that_one_side_lacks_are_left_out() -> None:
     first = sure([3, 2, 1, 0, np.nan])
     second = sure([np.nan, 2, 1, 0, 5])
-    found = agreed(first, second, 3)
+    found = agreed(first, second)
     assert found.n == 3
     assert found.kendall[0] == 1
-    nobody = agreed(first, sure([np.nan] * 5), 3)
+    nobody = agreed(first, sure([np.nan] * 5))
     assert nobody.n == 0
     assert np.isnan(nobody.kendall).all()
 
 
 def test_two_responders_give_no_interval() -> None:
-    found = agreed(sure([1, 0]), sure([1, 0]), 1)
+    found = agreed(sure([1, 0]), sure([1, 0]))
     assert found.kendall[0] == 1
     assert np.isnan(found.kendall[1:]).all()
 
 
 def test_an_unknown_error_gives_no_interval() -> None:
     first = Strengths(np.array([1.0, 0.0]), np.full((2, 2), np.nan), 1.0)
-    found = agreed(first, sure([1, 0]), 1)
+    found = agreed(first, sure([1, 0]))
     assert found.kendall[0] == 1
     assert np.isnan(found.kendall[1:]).all()

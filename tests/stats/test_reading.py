@@ -37,7 +37,8 @@ def test_every_column_has_a_line_with_its_unit(table: str) -> None:
     [
         ("agreement", "cohen_kappa"), ("agreement", "gwet_ac1"), ("agreement", "krippendorff_alpha"),
         ("agreement", "icc_2_1"), ("gold_rules", "probability"), ("calibration", "ece"),
-        ("ceiling", "winning_rate"), ("consistency", "ipi"), ("dif", "mh_odds_ratio"), ("difficulty", "difficulty"),
+        ("ceiling", "winning_rate"), ("consistency", "position_bias"), ("dif", "mh_odds_ratio"),
+        ("difficulty", "difficulty"),
         ("jury", "shapley"), ("ppi", "lambda"), ("ranking", "strength"), ("selective", "risk"), ("transfer", "i2"),
     ],
 )  # fmt: skip
@@ -194,7 +195,8 @@ def test_ranking_names_the_judge_most_like_the_annotators_only_where_intervals_a
     overlap = pd.concat([table, other.assign(kendall_low=0.0, kendall_high=0.9)], ignore_index=True)
     assert "Cannot tell which of 2 judges ranks the models most like the annotators" in said(overlap)
     apart = pd.concat([table, other.assign(kendall_low=0.2, kendall_high=0.9)], ignore_index=True)
-    assert "other of 2 judges ranks the models most like the annotators (Kendall's tau 0.50" in said(apart)
+    assert "other ranks the models with a Kendall's tau of 0.50 (95% interval 0.20 to 0.90)" in said(apart)
+    assert "to the annotators, the highest of 2 judges (1: the same order)." in said(apart)
 
 
 def test_ppi_speaks_of_a_fifth_of_the_labels_where_all_are_labelled() -> None:

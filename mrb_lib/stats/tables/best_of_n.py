@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -15,9 +14,9 @@ from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.comparisons import from_labels, from_verdicts, shares
 from mrb_lib.stats.contrasts import ALPHA, score_test
 from mrb_lib.stats.estimation import IntArray, Quantity, Sampling, divide, estimate, mean
+from mrb_lib.stats.item_orders import item_responses, picks
 from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import main_dimension, main_rows, number, opening
-from mrb_lib.stats.tournaments import Chosen, CompleteItems, choose, complete_items, item_responses
 
 SCORE, WINS = "score", "wins"
 NONE_COMPLETE: Final = "no item has so many responses with a gold label on every pair of them, and verdicts on all"
@@ -79,47 +78,50 @@ def best_of_n(analysis: Analysis) -> pd.DataFrame:
     verdicts, items = analysis.verdicts, item_responses(analysis.cases)
     unit, judged = clusters_of(items.item, analysis.sampling.codes), verdicts.total() > 0
     label, said = shares(from_labels(analysis.labels.T)), shares(from_verdicts(verdicts, analysis.policy))
-    scores = [
-        divide(verdicts.total(np.nan_to_num(side)), verdicts.total(np.isfinite(side))) for side in verdicts.points.T
-    ]
+    totals = [(verdicts.total(np.nan_to_num(side)), verdicts.total(np.isfinite(side))) for side in verdicts.points.T]
+    scores = np.stack([divide(*each) for each in totals], axis=2)
     rows = list[dict[str, Any]]()
     for i, d in enumerate(verdicts.dimension if (items.a != items.b).any() else []):
-        own = np.stack([side[:, i] for side in scores], axis=1)
-        by_score = np.isfinite(own).any()
-        found = complete_items(items, label[d], said[i], judged[:, i], own if by_score else None)
-        names = {**verdicts.cells.loc[i, ["judge", "dimension"]], "pick_by": SCORE if by_score else WINS}
-        rows += [names | row for row in _of_judge(found, unit, analysis.seed)]
+        own = scores[:, i] if np.isfinite(scores[:, i]).any() else None
+        picked = picks(items, label[d], said[i], judged[:, i], own, analysis.seed)
+        most = picked.loc[picked["is_complete"], "best_of"].to_numpy().max(initial=2)
+        names = {**verdicts.cells.loc[i, ["judge", "dimension"]], "pick_by": WINS if own is None else SCORE}
+        of_n = picked[picked["best_of"] <= most].groupby("best_of")
+        rows += [names | {"best_of": n} | _row(each, unit) for n, each in of_n]
     frame = pd.DataFrame(rows)
     if frame.empty or not frame["n_items"].any():
         return pd.DataFrame([{"n": 0, "n_items": 0, "reason": NONE_COMPLETE}])
     return adjust_rows(frame, analysis, ("dimension", "best_of"))
 
 
-def _of_judge(found: list[CompleteItems], unit: IntArray, seed: int) -> Iterator[dict[str, Any]]:
-    """Yield the columns of each n."""
-    for n in range(2, 1 + max((each.size for each in found if len(each.items)), default=2)):
-        used = [each for each in found if each.size >= n]
-        items, coverage = (np.concatenate([getattr(each, name) for each in used]) for name in ("items", "coverage"))
-        n_excluded = sum(each.n_excluded for each in used)
-        row: dict[str, Any] = {"best_of": n, "n": len(items), "n_items": len(items), "n_excluded": n_excluded}
-        if len(items):
-            chosen = [choose(each.utility, each.wins, n, seed=seed) for each in used]
-            row |= estimates(Chosen(*np.concatenate(chosen, axis=1)), unit[items]) | {"coverage": coverage.mean()}
-        yield row if len(items) else row | {"reason": NONE_COMPLETE}
+def _row(picked: pd.DataFrame, unit: IntArray) -> dict[str, Any]:
+    """Return the columns of one n, from the `picks` of one judge and the cluster of each item."""
+    kept = picked[picked["is_complete"]]
+    row = {"n": len(kept), "n_items": len(kept), "n_excluded": len(picked) - len(kept)}
+    if kept.empty:
+        return row | {"reason": NONE_COMPLETE}
+    return row | {"coverage": kept["coverage"].mean()} | estimates(kept, unit[kept["item"]])
 
 
-def estimates(chosen: Chosen, unit: IntArray) -> dict[str, Any]:
-    """Return means over items, with intervals and a test over their clusters, `unit` of shape (items,)."""
+def estimates(chosen: pd.DataFrame, unit: IntArray) -> dict[str, Any]:
+    """Return means over items, with intervals and a test over their clusters.
+
+    Parameters
+    ----------
+    chosen : one row per item, see `choose`
+    unit : shape (items,), the cluster of each item
+    """
     codes = np.unique(unit, return_inverse=True)[1]
     sampling = Sampling(codes, np.empty((0, int(codes.max()) + 1)))
-    gained, possible = chosen.utility - chosen.random, chosen.best - chosen.random
-    regret, hit, gain = (estimate(mean(each[:, None]), sampling) for each in (possible - gained, chosen.hit, gained))
+    utility, random, best, hit = chosen[["utility", "random", "best", "hit"]].to_numpy().T
+    gained, possible = utility - random, best - random
+    regret, picked, gain = (estimate(mean(each[:, None]), sampling) for each in (possible - gained, hit, gained))
     share = estimate(Quantity(np.stack([gained, possible], axis=1)[:, None]), sampling)
     row = {"regret_random": possible.mean(), "p_value": score_test(gain)[0]}
     for name, e, ends in (
         ("regret", regret, intervals.t(regret, 0.0)),
         ("gain_share", share, intervals.t(share, -np.inf)),
-        ("picked_best", hit, intervals.proportion(hit)),
+        ("picked_best", picked, intervals.proportion(picked)),
     ):
         row |= {name: e.value[0], f"{name}_low": ends.low[0], f"{name}_high": ends.high[0]}
     return row | {"n_clusters": regret.clusters[0], "largest": regret.largest[0]}

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Final
-
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats import intervals, tournaments
+from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, corrected, paired_tests
-from mrb_lib.stats.estimation import FloatArray, IntArray, Quantity, average, divide, mean
+from mrb_lib.stats.estimation import FloatArray, Quantity, average, divide, mean
 from mrb_lib.stats.grid import Measure, grid
+from mrb_lib.stats.options import with_ends
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent
 from mrb_lib.stats.verdicts import TIE, agreeing_repeats, votes_of
 from mrb_lib.tables.schema import CHOICES, ORDERS
@@ -22,29 +20,26 @@ A, B = CHOICES.index("A"), CHOICES.index("B")
 ONE_ORDER = "no case was presented in both orders"
 NOT_ANSWERED = "no case was answered in both orders"
 RATINGS = "ratings of one response have one order: only repeat_agreement is of them"
-_COUNTED: Final = {"n_repeated": "position_noise", "n_questions": "ipi", "n_tournaments": "tov"}
-SAGE: Final = "Feng et al. 2025, arXiv 2512.16041"
 ONE_TIE = "consistency_decisive: every case has a tie in one of the orders"
 ALL_TIES = "first_rate: no verdict is decisive"
 NO_REPEATS = "repeat_agreement: no case was answered twice in one order"
 NOT_REPEATED = "position_preference and position_noise: no case was answered twice in each order"
-NO_TOURNAMENT = f"tov: no question has 3 to {tournaments.MOST_RESPONSES} responses, every pair answered in both orders"
 
 
 def sentence(rows: pd.DataFrame) -> str:
     """Say how often judges choose the same in both orders, and how many significantly favour a position."""
     where, own = opening(main_dimension(rows)), main_rows(rows)
     known, again = own.dropna(subset="consistency"), own.dropna(subset="repeat_agreement")
-    if len(known):
-        said = _extremes(known, "consistency", "makes the same choice in both orders of the responses on")
-        leaning, found = int((known["p_adjusted"] <= ALPHA).sum()), "Cannot tell whether any judge favours one position"
-        if leaning:
-            verb = "favours" if leaning == 1 else "favour"
-            found = f"{leaning} of {len(known)} judges significantly {verb} one position"
-        return f"{where}, {said}. {found}."
-    if len(again):
+    if known.empty and again.empty:
+        return f"{where}, no judge was asked about a case twice."
+    if known.empty:
         return f"{where}, {_extremes(again, 'repeat_agreement', 'makes the same choice when asked again on')}."
-    return f"{where}, no judge was asked about a case twice."
+    leaning, found = int((known["p_adjusted"] <= ALPHA).sum()), "Cannot tell whether any judge favours one position"
+    if leaning:
+        verb = "favours" if leaning == 1 else "favour"
+        found = f"{leaning} of {len(known)} judges significantly {verb} one position"
+    most = _extremes(known, "consistency", "makes the same choice in both orders of the responses on")
+    return f"{where}, {most}. {found}."
 
 
 def _extremes(known: pd.DataFrame, name: str, what: str) -> str:
@@ -74,11 +69,6 @@ def _extremes(known: pd.DataFrame, name: str, what: str) -> str:
         Column("n_repeated", "cases answered twice or more in each order", "cases"),
         estimated("position_preference", "share of verdicts that differ because of the order", null=NOT_REPEATED),
         estimated("position_noise", "share that differs between orders as it does between repeats"),
-        Column("n_questions", "questions with a case answered in both orders", "count"),
-        estimated("ipi", "share of a question's pairs with another choice in the other order", source=SAGE),
-        Column("n_tournaments", "questions with all pairs of responses answered in both orders", "count"),
-        estimated("tov", "fewest verdicts of a question to change for a ranking", "number", SAGE, NO_TOURNAMENT),
-        estimated("tov_intransitive", "part of tov that remains once every pair is stable", "number", SAGE),
     ],
     sentence=sentence,
     headline=("consistency", "position_bias", "p_adjusted"),
@@ -86,7 +76,7 @@ def _extremes(known: pd.DataFrame, name: str, what: str) -> str:
     why_no_ratings="",
 )
 def consistency(analysis: Analysis) -> pd.DataFrame:
-    """Measure order consistency, position bias, agreement between repeats and contradictions of each judge.
+    """Measure order consistency, position bias and agreement between repeats of each judge.
 
     A case counts once, by the mean over its repeats. The p value, by flips of
     the signs of cases, is of no position bias. Of ratings, which have one
@@ -97,20 +87,15 @@ def consistency(analysis: Analysis) -> pd.DataFrame:
     Let a judge choose with probabilities p in one order and q in the other. Two verdicts in different orders differ
     with probability 1 - sum(p q), two in one order with 1 - (sum(p^2) + sum(q^2)) / 2, the noise; the rest, sum((p -
     q)^2) / 2, is what the order makes. Both are estimated from pairs of repeats without bias, so that a preference may
-    fall below zero. Shares have Wilson's interval, also at 0 and 1; differences that of a score test. `ipi` and `tov`
-    are means over questions; in a subfield a question has the cases that are there, and `tov` those whose cases are all
-    there.
+    fall below zero. Shares have Wilson's interval, also at 0 and 1; differences that of a score test.
     """
     cells = analysis.verdicts.cells[["judge", "dimension"]]
     if analysis.verdicts.tie < 0:
         return grid(analysis, cells, _of_ratings(analysis))[0].assign(reason=RATINGS)
-    measures, most = _between_orders(analysis)
-    rows, made = grid(analysis, cells, measures)
-    for name, scale, shift in (("first_rate", 0.5, 0.5), ("tov", most[0], 0.0), ("tov_intransitive", most[1], 0.0)):
-        ends = [name, f"{name}_low", f"{name}_high"]
-        rows[ends] = (shift + scale * rows[ends]).round(12)
-    for name, measure in _COUNTED.items():
-        rows[name] = np.concatenate([e.n for e in made[measure]])
+    rows, made = grid(analysis, cells, _between_orders(analysis))
+    first_rate = with_ends("first_rate")
+    rows[first_rate] = ((1 + rows[first_rate]) / 2).round(12)
+    rows["n_repeated"] = np.concatenate([e.n for e in made["position_noise"]])
     rows["reason"] = np.select([rows["coverage"].isna(), rows["n"] == 0], [ONE_ORDER, NOT_ANSWERED], "")
     tests = [paired_tests(divide(*np.moveaxis(e.quantity.adds, 2, 0)), e) for e in made["position_bias"]]
     tested = rows.join(pd.concat(tests, ignore_index=True)).assign(difference=rows["position_bias"])
@@ -126,11 +111,8 @@ def _of_ratings(analysis: Analysis) -> dict[str, Measure]:
     return {"repeat_agreement": Measure(mean(again), intervals.proportion), "coverage": Measure(coverage)}
 
 
-def _between_orders(analysis: Analysis) -> tuple[dict[str, Measure], FloatArray]:
-    """All measures of preferences, and the largest values of the violations, which are measured as shares of them.
-
-    `first_rate` is measured from -1 (always the second) to 1.
-    """
+def _between_orders(analysis: Analysis) -> dict[str, Measure]:
+    """All measures of preferences; `first_rate` is measured from -1 (always the second) to 1."""
     v = analysis.verdicts
     both, votes = v.both_orders(), votes_of(v)
     ab, ba = both["ab"], both["ba"]
@@ -150,17 +132,8 @@ def _between_orders(analysis: Analysis) -> tuple[dict[str, Measure], FloatArray]
     repeated = average(again)
     split = np.where(np.isfinite(again).all(axis=0), repeated, np.nan)
     across = divide((votes[0] * votes[1]).sum(axis=0), n[0] * n[1])
-    same = by_case(equal)
-    question = tournaments.questions(analysis.cases)
-
-    def instability(cases: IntArray) -> Quantity:
-        return mean(tournaments.by_question(1 - same[cases], question[cases]))
-
-    found = tournaments.tournaments(analysis.cases, question)
-    violations, intransitive = tournaments.violations(v, found)
-    most = np.max([(1.0, 1.0), *map(tournaments.most_violations, found["responses"].unique())], axis=0)
-    measures = {
-        "consistency": Measure(mean(same), intervals.proportion),
+    return {
+        "consistency": Measure(mean(by_case(equal)), intervals.proportion),
         "coverage": Measure(mean(np.sign(by_case(is_answered * 1.0)))),
         "consistency_decisive": Measure(mean(by_case(equal.where((ab != TIE) & (ba != TIE))))),
         "first_rate": Measure(Quantity(first_less_second, weight=first_less_second[..., 1]), intervals.lean),
@@ -169,15 +142,4 @@ def _between_orders(analysis: Analysis) -> tuple[dict[str, Measure], FloatArray]
         "repeat_agreement": Measure(mean(repeated), intervals.proportion),
         "position_preference": Measure(mean(split - across), intervals.lean),
         "position_noise": Measure(mean(1 - split), intervals.proportion),
-        "ipi": Measure(instability, intervals.proportion),
-        "tov": Measure(partial(_within, violations / most[0], found), intervals.proportion),
-        "tov_intransitive": Measure(partial(_within, intransitive / most[1], found), intervals.proportion),
     }
-    return measures, most
-
-
-def _within(values: FloatArray, found: pd.DataFrame, cases: IntArray) -> Quantity:
-    """The mean over the tournaments all of whose cases are in a group."""
-    cut = found.loc[~found["case"].isin(cases), "first"]
-    whole = found.loc[~found["first"].isin(cut), "first"]
-    return mean(np.where(np.isin(cases, whole)[:, None], values[cases], np.nan))

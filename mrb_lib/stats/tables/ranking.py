@@ -11,17 +11,17 @@ import pandas as pd
 from mrb_lib.stats import comparisons as compared
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.bradley_terry import Fitted, fit
 from mrb_lib.stats.clusters import clusters_of
 from mrb_lib.stats.columns import Column, estimated, shared, table
-from mrb_lib.stats.comparisons import ANNOTATIONS, GOLD, JUDGE, NO_RESPONDERS, Responders
+from mrb_lib.stats.comparisons import NO_RESPONDERS, Fitted, Responders, fit
 from mrb_lib.stats.estimation import FloatArray, Sampling, divide, estimate, mean
+from mrb_lib.stats.item_orders import compare_orders, item_responses
+from mrb_lib.stats.options import with_ends
 from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
 from mrb_lib.stats.rank_agreement import FEWEST_RANKED, LEAST_ERROR, agreement, rank_interval, ranks
-from mrb_lib.stats.tournaments import compare_orders, item_responses
 
 STRENGTH, AGREEMENT, ITEMS = "strength", "agreement", "items"
-TOP: Final = 3
+GOLD, ANNOTATIONS, JUDGE = "gold", "annotations", "judge"
 NO_STRENGTHS: Final = "no finite strengths: some responders won or lost every comparison with the others, or had none"
 FEW_CLUSTERS: Final = "not more clusters than responders"
 NO_AGREEMENT: Final = "fewer than two responders are ranked by both, or all strengths of a side are equal"
@@ -35,9 +35,8 @@ def sentence(rows: pd.DataFrame) -> str:
     strong = main_rows(rows, part=STRENGTH, source=GOLD).dropna(subset="rank")
     alike = most_alike(main_rows(rows, part=AGREEMENT, source=GOLD), "the models")
     alike = alike or most_alike(main_rows(rows, part=ITEMS), "the responses to an item")
-    if strong.empty:
-        said = "the models that wrote the responses cannot be ranked"
-    else:
+    said = "the models that wrote the responses cannot be ranked"
+    if len(strong):
         first = strong.nsmallest(1, "rank").iloc[0]
         said = (
             f"by the annotators' labels {first['responder']} is first of {len(strong)} models, "
@@ -54,21 +53,15 @@ def most_alike(rows: pd.DataFrame, what: str) -> str:
     known = rows.dropna(subset="kendall").sort_values("kendall", ascending=False, kind="stable")
     if known.empty:
         return ""
-    best, others = known.iloc[0], known.iloc[1:]
-    tau = f"{best['kendall']:.2f}{interval(best['kendall_low'], best['kendall_high'], scale=1, digits=2)}"
-    if others.empty:
-        return f"{best['judge']} ranks {what} with a Kendall's tau of {tau} to the annotators (1: the same order)."
-    alike = f"of {len(known)} judges ranks {what} most like the annotators (Kendall's tau"
+    best, others, n = known.iloc[0], known.iloc[1:], len(known)
     if (others["kendall_high"] < best["kendall_low"]).all():
-        return f"{best['judge']} {alike} {tau}; 1: the same order)."
-    lowest, highest = others["kendall"].min(), best["kendall"]
+        tau = f"{best['kendall']:.2f}{interval(best['kendall_low'], best['kendall_high'], scale=1, digits=2)}"
+        most = f", the highest of {n} judges" if n > 1 else ""
+        return f"{best.judge} ranks {what} with a Kendall's tau of {tau} to the annotators{most} (1: the same order)."
     return (
-        f"Cannot tell which {alike} {lowest:.2f} to {highest:.2f}; 1: the same order): the highest intervals overlap."
+        f"Cannot tell which of {n} judges ranks {what} most like the annotators (Kendall's tau "
+        f"{others['kendall'].min():.2f} to {best['kendall']:.2f}; 1: the same order): the highest intervals overlap."
     )
-
-
-_BRADLEY = "Bradley and Terry 1952"
-_MOGSTAD = "Mogstad et al. 2024, doi:10.1093/restud/rdad006"
 
 
 @table(
@@ -86,32 +79,26 @@ _MOGSTAD = "Mogstad et al. 2024, doi:10.1093/restud/rdad006"
         Column("n_unpaired", "cases that do not name two different responders", "cases"),
         Column("win_rate", "share of comparisons won; a tie is half a win", "share 0-1"),
         Column(
-            "strength", "odds of winning; the strengths of a source sum to 1", "share 0-1", _BRADLEY, ("low", "high"),
-            NO_STRENGTHS, (STRENGTH,),
+            "strength", "odds of winning; the strengths of a source sum to 1", "share 0-1", "Bradley and Terry 1952",
+            ("low", "high"), NO_STRENGTHS, (STRENGTH,),
         ),
-        Column("log_strength", "logarithm of strength, with mean 0 in a source", "log odds", _BRADLEY),
+        Column("log_strength", "logarithm of strength, with mean 0 in a source", "log odds"),
         Column("standard_error", "standard error of log_strength, robust to clusters", "log odds"),
         Column("rank", "place by strength, 1 the strongest; equals share the better place", "rank"),
-        Column("rank_low", "best possible place at 95% confidence", "rank", _MOGSTAD),
-        Column("rank_high", "worst possible place at 95% confidence", "rank", _MOGSTAD),
+        Column("rank_low", "best possible place at 95% confidence", "rank", "Mogstad et al. 2024"),
+        Column("rank_high", "worst possible place at 95% confidence", "rank", "Mogstad et al. 2024"),
         Column("n_responders", "responders ranked by both", "count"),
         estimated("kendall", "tau-b of two rankings; in rows items its mean", "coefficient", "Kendall 1945"),
         estimated("spearman", "correlation of the ranks of two rankings", "coefficient", "Spearman 1904"),
         Column("pearson_of_ranks", "correlation of competition ranks", "coefficient", null=NO_AGREEMENT,
                parts=(AGREEMENT,)),
-        estimated("top_k_overlap", f"share of the first {TOP} (or all but one) that both rankings have"),
         Column("n_items", "items that the row rests on", "count"),
         shared("clusters"),
-        estimated(
-            "edit_distance", "mean steps from one order to the other over their length; 0: the same",
-            source="Chen et al. 2024, arXiv 2402.04788", null=NO_ORDERS, parts=(ITEMS,),
-        ),
-        estimated("top_1", "mean share of the responses put first that gold puts first"),
     ],
     sentence=sentence,
     uses=("policy", "dimension", "gold", "cluster", "resamples", "seed", "probe"),
     needs_verdicts=False,
-    headline=("win_rate", "strength", "rank", "kendall", "edit_distance", "top_1"),
+    headline=("win_rate", "strength", "rank", "kendall"),
 )  # fmt: skip
 def ranking(analysis: Analysis) -> pd.DataFrame:
     """Estimate the strengths of the responders by clinicians and by each judge, and how far their rankings agree.
@@ -174,47 +161,40 @@ def _strengths(fitted: Fitted, outcomes: FloatArray, who: Responders, sources: p
         "rank_high": places[1],
     }
     few = (fitted.clusters >= 2) & np.isnan(variance).all(axis=1)
-    rows = sources.assign(
-        part=STRENGTH, n_clusters=fitted.clusters, lacks=pd.Series(FEW_CLUSTERS, sources.index).where(few)
-    )
+    lacks = pd.Series(FEW_CLUSTERS, sources.index).where(few)
+    rows = sources.assign(part=STRENGTH, n_clusters=fitted.clusters, lacks=lacks)
     rows = rows.loc[rows.index.repeat(r)].assign(responder=who.names * m)
     return rows.assign(**{name: values.ravel() for name, values in columns.items()})
 
 
 def _agreements(fitted: Fitted, sources: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Return a row per source of clinicians and judge of one dimension."""
-    rows = list[dict[str, Any]]()
+    rows = list[list[Any]]()
     for i, j in product(range(_CLINICIANS), range(_CLINICIANS, len(sources))):
-        found = agreement(fitted.of(i), fitted.of(j), fitted.shared[i, j], TOP, seed=seed)
-        row = {"source": sources["source"][i], "judge": sources["judge"][j], "n_responders": found.n}
-        row["pearson_of_ranks"] = found.pearson_of_ranks
-        with_ends = {"kendall": found.kendall, "spearman": found.spearman, "top_k_overlap": found.overlap}
-        for name, values in with_ends.items():
-            row |= dict(zip((name, f"{name}_low", f"{name}_high"), values, strict=True))
-        rows.append(row)
-    return pd.DataFrame(rows).assign(part=AGREEMENT, lacks=NO_ERRORS)
+        found = agreement(fitted.of(i), fitted.of(j), fitted.shared[i, j], seed=seed)
+        names = sources["source"][i], sources["judge"][j]
+        rows.append([*names, found.n, *found.kendall, *found.spearman, found.pearson_of_ranks])
+    columns = ["source", "judge", "n_responders", *with_ends("kendall", "spearman"), "pearson_of_ranks"]
+    return pd.DataFrame(rows, columns=columns).assign(part=AGREEMENT, lacks=NO_ERRORS)
 
 
 def _items(analysis: Analysis, said: FloatArray, labels: FloatArray) -> pd.DataFrame:
-    """Return a row per judge and dimension: means over items of how far gold and judge order the responses alike.
+    """Return a row per judge and dimension: the mean over items of how far gold and judge order the responses alike.
 
     Parameters
     ----------
     said, labels : shapes (cells, cases, 3) and (dimensions, cases, 3), see `comparisons`
     """
-    items = item_responses(analysis.cases)
-    values = np.full((3, len(items.size), len(said)), np.nan)
-    for i, d in enumerate(analysis.verdicts.dimension):
-        values[:, :, i] = compare_orders(items, labels[d], said[i])
+    verdicts, items = analysis.verdicts, item_responses(analysis.cases)
+    tau = np.full((len(items.size), len(said)), np.nan)
+    for d in np.unique(verdicts.dimension):
+        own = verdicts.dimension == d
+        tau[:, own] = compare_orders(items, compared.shares(labels[d]), compared.shares(said[own]))
     units = pd.DataFrame({"unit": clusters_of(items.item, analysis.sampling.codes)})
-    sampling = Sampling.of(units, "unit", analysis.resamples, analysis.seed)
-    n = np.isfinite(values[0]).sum(axis=0)
-    rows = analysis.verdicts.cells[["judge", "dimension"]].assign(part=ITEMS, source=JUDGE)
-    rows = rows.assign(n_items=n, n_excluded=(items.size > 1).sum() - n)
-    rules = {"kendall": intervals.difference, "edit_distance": intervals.share, "top_1": intervals.share}
-    for (name, rule), value in zip(rules.items(), values, strict=True):
-        e = estimate(mean(value), sampling)
-        ends, unknown = rule(e), np.isnan(e.value) | np.isnan(e.error)
-        low, high = (np.where(unknown, np.nan, end) for end in (ends.low, ends.high))
-        rows = rows.assign(**{name: e.value, f"{name}_low": low, f"{name}_high": high}, n_clusters=e.clusters)
-    return rows
+    e = estimate(mean(tau), Sampling.of(units, "unit", analysis.resamples, analysis.seed))
+    unknown, ends = np.isnan(e.value) | np.isnan(e.error), intervals.difference(e)
+    low, high = (np.where(unknown, np.nan, end) for end in (ends.low, ends.high))
+    columns = dict(zip(with_ends("kendall"), (e.value, low, high), strict=True))
+    columns |= {"n_items": e.n, "n_excluded": (items.size > 1).sum() - e.n, "n_clusters": e.clusters}
+    columns["reason"] = np.where(e.n == 0, NO_ORDERS, "")
+    return verdicts.cells[["judge", "dimension"]].assign(part=ITEMS, source=JUDGE, **columns)

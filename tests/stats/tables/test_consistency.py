@@ -150,7 +150,6 @@ def test_a_judge_that_is_always_consistent_is_not_certain_to_be() -> None:
     row = consistency(verdicts_of({("j", "AB"): "AABB" * 15, ("j", "BA"): "AABB" * 15}), cases).iloc[0]
     low, high = proportion_confint(60, 60, method="wilson")
     assert (row["consistency_low"], row["consistency_high"]) == pytest.approx((low, high), abs=1e-9)
-    assert (row["ipi_low"], row["ipi_high"]) == pytest.approx((0, 1 - low), abs=1e-9)
     assert row["position_bias_low"] == pytest.approx(-row["position_bias_high"], abs=1e-9)
     assert 0 < row["position_bias_high"] == pytest.approx(1 - low, abs=1e-9)
     assert row["first_rate_low"] < 0.5 < row["first_rate_high"]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
 from mrb_lib.stats.columns import ONE_CLUSTER
+from mrb_lib.stats.item_orders import item_responses
 from mrb_lib.stats.tables.ranking import NO_ORDERS, sentence
-from mrb_lib.stats.tournaments import edit_distance, item_responses
 from mrb_lib.tables.errors import InputError
 from tests.judges.item_cases import item_cases
 from tests.stats.small_tables import gold_of, ids, rows_of, verdicts_of
@@ -33,8 +31,8 @@ def order_row(frame: pd.DataFrame, judge: str = "j") -> pd.Series:
     return row
 
 
-def loop(cases: pd.DataFrame, gold: str, judge: dict[str, str]) -> list[tuple[float, float, float]]:
-    """Kendall's tau-b, edit distance and top-1 of each item, as one reads the docstring."""
+def loop(cases: pd.DataFrame, gold: str, judge: dict[str, str]) -> list[float]:
+    """Kendall's tau-b of each item, as one reads the docstring."""
     out = []
     for _, own in cases.groupby("item", sort=False):
         wins = [dict[str, list[float]](), dict[str, list[float]]()]
@@ -52,18 +50,7 @@ def loop(cases: pd.DataFrame, gold: str, judge: dict[str, str]) -> list[tuple[fl
         x, y = ([float(np.mean(side[text])) for text in responses] for side in wins)
         if len(set(x)) == 1 or len(set(y)) == 1:
             continue
-        k, distances = len(responses), []
-        for sign in (1, -1):
-            one = sorted(range(k), key=lambda i: (-x[i], -sign * y[i]))
-            two = sorted(range(k), key=lambda i: (-y[i], -sign * x[i]))
-            table = np.zeros((k + 1, k + 1))
-            table[:, 0] = table[0, :] = range(k + 1)
-            for i, j in itertools.product(range(1, k + 1), repeat=2):
-                change = table[i - 1, j - 1] + (one[i - 1] != two[j - 1])
-                table[i, j] = min(table[i - 1, j] + 1, table[i, j - 1] + 1, change)
-            distances.append(table[-1, -1] / k)
-        best, chosen = ({i for i in range(k) if side[i] == max(side)} for side in (x, y))
-        out.append((stats.kendalltau(x, y).statistic, np.mean(distances), len(best & chosen) / len(chosen)))
+        out.append(stats.kendalltau(x, y).statistic)
     return out
 
 
@@ -79,13 +66,8 @@ def test_it_equals_a_loop_with_ties_missing_labels_and_missing_verdicts(seed: in
     row, expected = order_row(frame), np.array(loop(cases, gold, said))
     assert row["n_items"] == len(expected)
     assert row["n_items"] + row["n_excluded"] == 30
-    np.testing.assert_allclose(row[["kendall", "edit_distance", "top_1"]].astype(float), expected.mean(axis=0))
+    assert row["kendall"] == pytest.approx(expected.mean())
     assert row["kendall_low"] < row["kendall"] < row["kendall_high"]
-
-
-def test_the_edit_distance_is_that_of_the_paper_where_there_are_no_ties() -> None:
-    for first, second, distance in (("ABCD", "ABCD", 0), ("ABCD", "BACD", 2), ("ABCD", "BCDA", 2), ("ABCD", "DCBA", 4)):
-        assert edit_distance(first, second) == distance / 4
 
 
 def test_orders_by_hand() -> None:
@@ -93,11 +75,11 @@ def test_orders_by_hand() -> None:
     cases = items_of(2, 3)
     frame = item_ranking(verdicts_of({("j", "AB"): "BAABAA"}), gold_of("AAAAAA"), cases, resamples=40)
     row = order_row(frame)
-    assert row[["kendall", "edit_distance", "top_1"]].tolist() == pytest.approx([1 / 3, 2 / 3, 0])
+    assert row["kendall"] == pytest.approx(1 / 3)
     right = order_row(item_ranking(verdicts_of({("j", "AB"): "AAAAAA"}), gold_of("AAAAAA"), cases, resamples=40))
-    assert right[["kendall", "edit_distance", "top_1"]].tolist() == [1, 0, 1]
+    assert right["kendall"] == 1
     tied = order_row(item_ranking(verdicts_of({("j", "AB"): "TAATAA"}), gold_of("AAAAAA"), cases, resamples=40))
-    assert tied[["edit_distance", "top_1"]].tolist() == pytest.approx([1 / 3, 1 / 2]), "half of what a swap is"
+    assert tied["kendall"] == pytest.approx(2 / np.sqrt(6)), "tau-b"
 
 
 def test_naming_the_responses_the_other_way_round_changes_nothing() -> None:
@@ -125,7 +107,7 @@ def test_what_is_undefined_is_null_with_a_reason() -> None:
     verdicts = verdicts_of({("j", "AB"): "AAAAAA"})
     for gold in ("TTTTTT", "??A??A"):
         row = order_row(item_ranking(verdicts, gold_of(gold), cases, resamples=40))
-        assert row[["kendall", "edit_distance", "top_1"]].isna().all()
+        assert np.isnan(row["kendall"])
         assert (row["n_items"], row["n_excluded"]) == (0, 2)
         assert row["reason"] == NO_ORDERS
     alone = pd.DataFrame([("c0", "q", "x", "x")], columns=["case_id", "question", "response_a", "response_b"])
@@ -150,7 +132,7 @@ def test_clusters_of_items_are_drawn_together() -> None:
     rows = [
         order_row(item_ranking(verdicts, gold_of(gold), cases, cluster=name, resamples=400)) for name in (None, "item")
     ]
-    widths = [row["top_1_high"] - row["top_1_low"] for row in rows]
+    widths = [row["kendall_high"] - row["kendall_low"] for row in rows]
     assert widths[0] > 1.4 * widths[1]
 
 
@@ -172,6 +154,6 @@ def test_clusters_that_share_an_item_are_one() -> None:
     assert apart["kendall_low"] < apart["kendall_high"]
     linked = row_by([f"s{(i + 1) // 3}" for i in range(24)])
     assert linked["n_clusters"] == 1
-    assert linked[["kendall_low", "kendall_high", "edit_distance_low", "top_1_high"]].isna().all()
+    assert linked[["kendall_low", "kendall_high"]].isna().all()
     assert linked["reason"].endswith(ONE_CLUSTER)
     assert linked["kendall"] == apart["kendall"]
