@@ -80,7 +80,8 @@ def best_of_n(analysis: Analysis) -> pd.DataFrame:
     unit, judged = clusters_of(items.item, analysis.sampling.codes), verdicts.total() > 0
     label, said = shares(from_labels(analysis.labels.T)), shares(from_verdicts(verdicts, analysis.policy))
     scores = [
-        divide(verdicts.total(np.nan_to_num(side)), verdicts.total(np.isfinite(side))) for side in verdicts.points.T
+        divide(verdicts.total(np.nan_to_num(side)), verdicts.total(np.isfinite(side)))
+        for side in (verdicts.score_a, verdicts.score_b)
     ]
     rows = list[dict[str, Any]]()
     for i, d in enumerate(verdicts.dimension if (items.a != items.b).any() else []):
