@@ -253,11 +253,9 @@ class Table:
         chosen = {name: values.get(name, self.default(name)) for name in self.options}
         for name, value in chosen.items():
             option = self.options[name]
-            if value is None:
-                continue
             if option.is_switch and value not in (0, 1):
                 raise InputError(f"{name} {value:g}: must be 0 or 1.")
-            if not option.least <= value < option.below:
+            if value is not None and not option.least <= value < option.below:
                 bounds = {"at least": option.least, "below": option.below}
                 stated = [f"{words} {bound:g}" for words, bound in bounds.items() if isfinite(bound)]
                 raise InputError(f"{name} {value:g}: must be {' and '.join(stated)}.")
