@@ -16,7 +16,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.stats.analysis import ADJUDICATED, RULES, Analysis
 from mrb_lib.stats.analysis import GivenVerdicts as GivenVerdicts
 from mrb_lib.stats.analysis import read_panels as read_panels
-from mrb_lib.stats.clusters import check_cluster
+from mrb_lib.stats.clusters import resampling_unit
 from mrb_lib.stats.columns import TABLES as TABLES
 from mrb_lib.stats.columns import table_named
 from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES
@@ -215,7 +215,7 @@ def _check_options(given: Analysis) -> None:
         raise InputError(f"seed {given.seed}: must not be negative.")
     for column in columns_of(given.by):
         subfield_values(cases, column)
-    check_cluster(cases, given.cluster)
+    resampling_unit(cases, given.cluster)
 
 
 def _check_task(benchmark: Benchmark, table: str, policy: str, *, has_marks: bool) -> None:

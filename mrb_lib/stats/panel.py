@@ -200,9 +200,8 @@ def as_panel(
     if len(by_probe) > 1:
         names = ", ".join(sorted(by_probe))
         raise InputError(f"verdicts: several probes are mixed ({names}); keep one, {NO_PROBE!r} for the plain cases.")
-    if by_probe:
-        return next(iter(by_probe.values()))
-    return _stack({}, pick_dimensions([], dimensions), pd.Index(case_ids), NO_COSTS, tuple(categories))
+    empty = _stack({}, pick_dimensions([], dimensions), pd.Index(case_ids), NO_COSTS, tuple(categories))
+    return next(iter(by_probe.values()), empty)
 
 
 def panels(
@@ -251,8 +250,7 @@ def panels(
     of_probe = dict(iter(pd.concat(decided, ignore_index=True).groupby("probe"))) if decided else {}
     made = {}
     for probe, judges in by_probe.items():
-        own = every.loc[every["probe"] == probe, list(NO_COSTS)]
-        panel = _stack(judges, names, ids, own, tuple(categories))
+        panel = _stack(judges, names, ids, every.loc[every["probe"] == probe, list(NO_COSTS)], tuple(categories))
         panel = replace(panel, criteria=of_probe.get(probe))
         made[probe] = panel.without_seen(pd.concat(seen) if seen else None, case_ids)
     return made

@@ -107,11 +107,9 @@ def with_references(
     every = {n: (np.full(labels.shape, categories.index(n)), [n] * d) for n in categories if n in offered}
     shown = [n for n in ("tie", "A") if n in every] if verdicts.tie >= 0 else list(every)
     picks: dict[str, tuple[IntArray, Sequence[str | None]]] = {f"always {n}": every[n] for n in shown}
-    if verdicts.tie >= 0 and {"response_a", "response_b"} <= set(cases.columns):
-        a, b = (
-            cases[name].fillna("").astype(str).map(lambda text: len(text.split())).to_numpy()
-            for name in ("response_a", "response_b")
-        )
+    texts = cases.columns.intersection(["response_a", "response_b"])
+    if verdicts.tie >= 0 and len(texts) == 2:
+        a, b = (cases[name].fillna("").astype(str).str.split().map(len) for name in sorted(texts))
         longer = np.select([a > b, a < b], [0, 1], verdicts.tie if "tie" in offered else -1)
         picks["longer response"] = np.repeat(longer[:, None], d, axis=1), [None] * d
     constants = verdicts.with_constants(every)
