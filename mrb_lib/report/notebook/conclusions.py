@@ -13,7 +13,7 @@ import pandas as pd
 from mrb_lib.report.notebook.one_judge import cell
 from mrb_lib.stats.columns import TABLES
 from mrb_lib.stats.contrasts import ALPHA
-from mrb_lib.stats.phrases import number, of_judges, on, opening, percent, points, some
+from mrb_lib.stats.phrases import number, of_judges, of_judges_towards, on, opening, percent, points, some
 from mrb_lib.stats.tables.jury import against_one
 from mrb_lib.stats.tables.ranking import most_alike
 
@@ -347,12 +347,12 @@ def bias(here: pd.DataFrame, by_length: pd.DataFrame, *, dimension: str) -> str:
         pulled = length["p_adjusted"] <= ALPHA
         longer, shorter = (int((pulled & (sign * length["estimate"] > 0)).sum()) for sign in (1, -1))
         what = f"shown to favour {{}} responses {on(dimension)} beyond their quality"
-        said = _of_judges_towards(longer, shorter, len(length), what)
+        said = of_judges_towards(longer, shorter, len(length), what)
     else:
         known = rows[rows["error_asymmetry"].notna()]
         longer = int((known["error_asymmetry_low"] > 0).sum())
         shorter = int((known["error_asymmetry_high"] < 0).sum())
-        said = _of_judges_towards(
+        said = of_judges_towards(
             longer, shorter, len(known), f"seen to favour {{}} responses when wrong {on(dimension)}"
         )
         said += ", which is an association: these labels cannot tell it from quality"
@@ -365,18 +365,6 @@ def bias(here: pd.DataFrame, by_length: pd.DataFrame, *, dimension: str) -> str:
             f"the better response is longer, of {_points(widest, 'is shorter')}% where it is shorter"
         )
     return said + "."
-
-
-def _of_judges_towards(longer: int, shorter: int, total: int, what: str) -> str:
-    """The judges that lean: "Of 11 judges, 3 are shown to favour longer responses, 1 shorter ones".
-
-    Parameters
-    ----------
-    what : with {} for where they lean to
-    """
-    counts = {which: count for which, count in (("longer", longer), ("shorter", shorter)) if count}
-    (which, count), *others = counts.items() or [("longer or shorter", 0)]
-    return of_judges(count, total, what.format(which)) + "".join(f", {more} {other} ones" for other, more in others)
 
 
 def calibration(own: pd.DataFrame, answers: pd.DataFrame, *, dimension: str) -> str:
