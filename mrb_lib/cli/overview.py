@@ -15,7 +15,7 @@ from mrb_lib.cli.listing import aligned
 from mrb_lib.report.notebook.tabular import NOT_AVAILABLE, TableText, table_text
 from mrb_lib.stats.columns import YES_OR_NO, Table
 from mrb_lib.stats.options import IntArray
-from mrb_lib.stats.phrases import main_rows_first
+from mrb_lib.stats.phrases import main_dimension, main_rows
 
 WIDTH: Final = 100
 MOST_ROWS: Final = 60
@@ -67,9 +67,16 @@ def as_overview(frame: pd.DataFrame, spec: Table, *, title: str) -> str:
     said = _wrapped(spec.says(frame))
     lines = [*_wrapped(title), *(["", *said] if said else [])]
     if len(frame):
-        frame = main_rows_first(frame) if len(frame) > MOST_ROWS else frame
+        frame = _main_rows_first(frame) if len(frame) > MOST_ROWS else frame
         lines += _body(frame, spec)
     return "\n".join(lines)
+
+
+def _main_rows_first(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the main dimension over all cases, the others of this dimension, then those of other dimensions."""
+    is_main = frame.index.isin(main_rows(frame).index)
+    of_dimension = frame["dimension"].eq(main_dimension(frame)) if "dimension" in frame else is_main
+    return frame.iloc[np.select([is_main, of_dimension], [0, 1], 2).argsort(kind="stable")]
 
 
 def _body(frame: pd.DataFrame, spec: Table) -> list[str]:

@@ -98,13 +98,11 @@ class Analysis:
         about = replace(known, dimensions=tuple(dict.fromkeys((*known.dimensions, *every) if meta else every)))
         annotations = empty_annotations() if annotations is None else annotations
         if "images" not in cases:
-            none: list[Any] = [[] for _ in range(len(cases))]
-            cases = cases.assign(images=none)
+            cases = cases.assign(images=cases["case_id"].map(lambda _: []))
         benchmark = Benchmark(about, cases.reset_index(drop=True), annotations)
         probes = {} if verdicts is None else read_panels(benchmark, [verdicts], training)
-        of_dimensions = {name: panel.of_dimensions(found) for name, panel in probes.items()}
         given = {"level": about.level, "training": training, "stated_gold": gold, **options}
-        return cls(benchmark=benchmark, probes=of_dimensions, dimensions=found, **given)
+        return cls(benchmark=benchmark, probes=probes, dimensions=found, **given)
 
     @property
     def panel(self) -> Panel | None:
@@ -118,10 +116,9 @@ class Analysis:
 
     def of_probe(self, probe: str) -> Verdicts:
         """The verdicts of any probe as codes; without entries where there are none."""
-        found = self.probes.get(probe)
         categories = self.meta.categories if self.meta.is_rating else CHOICES
         none = pd.DataFrame(columns=[*KEYS["verdicts"], "choice"])
-        return Verdicts.of(as_panel(none, self.cases["case_id"], self.names, categories) if found is None else found)
+        return Verdicts.of(as_panel(self.probes.get(probe, none), self.cases["case_id"], self.names, categories))
 
     @property
     def names(self) -> list[str]:
@@ -248,12 +245,10 @@ def read_panels(
                     f"verdicts are on dimension {unknown[0]!r}, which benchmark {meta.name} does not have; "
                     "declare it in benchmark.toml or remove the run."
                 )
-            if not meta.labels:
-                yield frame
-                continue
             has_labels = frame["dimension"].isin(list(meta.labels))
-            several.append(label_rows(frame[has_labels], meta.labels))
-            yield frame[~has_labels]
+            if meta.labels:
+                several.append(label_rows(frame[has_labels], meta.labels))
+            yield frame[~has_labels] if meta.labels else frame
 
     categories = meta.categories if meta.is_rating else CHOICES
     by_probe = panels(of_one_choice(), case_ids, meta.one_choice, categories)
@@ -287,9 +282,8 @@ def rule_in_words(benchmark: Benchmark, rule: str, dimension: str | None = None)
     ----------
     dimension : the one that is shown; None for all
     """
+    names = {POSTERIOR: "posterior (Dawid and Skene)", ADJUDICATED: "majority as reviewers corrected it"}
     if rule != "majority":
-        return {POSTERIOR: "posterior (Dawid and Skene)", ADJUDICATED: "majority as reviewers corrected it"}.get(
-            rule, rule
-        )
+        return names.get(rule, rule)
     gold = labels(benchmark)
     return votes_behind(gold if dimension is None else gold[gold["dimension"] == dimension]) or rule

@@ -16,11 +16,11 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.stats.analysis import ADJUDICATED, RULES, Analysis
 from mrb_lib.stats.analysis import GivenVerdicts as GivenVerdicts
 from mrb_lib.stats.analysis import read_panels as read_panels
-from mrb_lib.stats.clusters import check_cluster
+from mrb_lib.stats.clusters import resampling_unit
 from mrb_lib.stats.columns import TABLES as TABLES
 from mrb_lib.stats.columns import table_named
 from mrb_lib.stats.multiplicity import CORRECTIONS, FAMILIES
-from mrb_lib.stats.options import check_choice, check_policy, join_reasons
+from mrb_lib.stats.options import check_choice, join_reasons
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.scoring import BOTH_ORDERS
 from mrb_lib.stats.subfields import By, columns_of, subfield_values
@@ -203,7 +203,7 @@ def _check_options(given: Analysis) -> None:
         check_choice("correction", given.correction, CORRECTIONS)
     check_choice("family", given.family, FAMILIES)
     check_choice("level", given.level, LEVELS)
-    check_policy(given.policy)
+    check_choice("policy", given.policy, POLICIES)
     for dimension in given.dimensions:
         check_choice("dimension", dimension, meta.dimensions)
     if given.resamples and given.resamples < FEWEST_RESAMPLES:
@@ -215,49 +215,45 @@ def _check_options(given: Analysis) -> None:
         raise InputError(f"seed {given.seed}: must not be negative.")
     for column in columns_of(given.by):
         subfield_values(cases, column)
-    check_cluster(cases, given.cluster)
+    resampling_unit(cases, given.cluster)
 
 
 def _check_task(benchmark: Benchmark, table: str, policy: str, *, has_marks: bool) -> None:
     """Raise `InputError` where a table or a policy says nothing about what the benchmark's labels are."""
     meta, spec = benchmark.meta, TABLES[table]
-    unfit = "why_no_ratings" if meta.is_rating else "why_no_preferences"
-    silent = {name: getattr(each, unfit) for name, each in TABLES.items()}
+    silent = {n: each.why_no_ratings if meta.is_rating else each.why_no_preferences for n, each in TABLES.items()}
     if silent[table] and (meta.is_rating or meta.is_preference):
         has = "ratings of one response a case" if meta.is_rating else "preferences between two responses"
-        fit = [name for name, why in silent.items() if not why]
-        raise InputError(
-            f"table {table}: {silent[table]}, and benchmark {meta.name} has {has}; "
-            f"use {', '.join(fit[:-1])} or {fit[-1]}."
-        )
+        fit = _either(name for name, why in silent.items() if not why)
+        raise InputError(f"table {table}: {silent[table]}, and benchmark {meta.name} has {has}; use {fit}.")
     if meta.is_rating and policy in BOTH_ORDERS and "policy" in spec.parameters_read(has_marks=has_marks):
-        others = [name for name in POLICIES if name not in BOTH_ORDERS]
+        others = _either(name for name in POLICIES if name not in BOTH_ORDERS)
         raise InputError(
-            f"policy {policy}: asks for a verdict in both orders, and a rating of one response has one; "
-            f"use {', '.join(others[:-1])} or {others[-1]}."
+            f"policy {policy}: asks for a verdict in both orders, and a rating of one response has one; use {others}."
         )
+
+
+def _either(names: Iterable[str]) -> str:
+    """Names in a message, as "a, b or c"."""
+    *first, last = names
+    return f"{', '.join(first)} or {last}"
 
 
 def _probes(
     benchmark: Benchmark, verdicts: GivenVerdicts, table: str, probe: str, dimensions: Sequence[str]
 ) -> Mapping[str, Panel]:
     """The panels a table reads, on the dimensions asked for; none for a table that reads none."""
-    if "verdicts" not in TABLES[table].parameters:
+    spec, meta = TABLES[table], benchmark.meta
+    can_score = meta.is_judged and verdicts is not None and len(verdicts)
+    if "verdicts" not in spec.parameters or not (spec.needs_verdicts or can_score):
         return {}
-    meta = benchmark.meta
-    needed = TABLES[table].needs_verdicts
     if not meta.is_judged:
-        if not needed:
-            return {}
-        others = [n for n, each in TABLES.items() if not each.needs_verdicts and "gold" not in each.parameters]
+        others = _either(n for n, each in TABLES.items() if not each.needs_verdicts and "gold" not in each.parameters)
         raise InputError(
-            f"table {table}: the labels of benchmark {meta.name} ({', '.join(meta.categories)}) are not "
-            f"preferences between two responses, so that no verdict can be scored; use {', '.join(others[:-1])} "
-            f"or {others[-1]}."
+            f"table {table}: the labels of benchmark {meta.name} ({', '.join(meta.categories)}) are not preferences "
+            f"between two responses, so that no verdict can be scored; use {others}."
         )
-    if verdicts is None or not len(verdicts):
-        if not needed:
-            return {}
+    if verdicts is None or not can_score:
         raise InputError(
             f"table {table}: needs verdicts and there are none; name a folder of runs, or make one with "
             "`mrb judge BENCH RUNS --judge NAME`."
@@ -265,8 +261,7 @@ def _probes(
     found = read_panels(benchmark, [verdicts]) if isinstance(verdicts, pd.DataFrame) else verdicts
     if probe not in found:
         raise InputError(f"table {table}: no verdict is of probe {probe!r}; use one of {', '.join(sorted(found))}.")
-    takes_part = found[probe].takes_part()
-    judged = [name for i, name in enumerate(found[probe].dimensions) if takes_part[:, i].any()]
+    judged = [found[probe].dimensions[i] for i in np.flatnonzero(found[probe].takes_part().any(axis=0))]
     if len(dimensions) == 1 and dimensions[0] not in (*judged, *meta.labels):
         raise InputError(
             f"table {table}: no verdict is on dimension {dimensions[0]!r}; use one of {', '.join(judged)}."

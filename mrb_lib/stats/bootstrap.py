@@ -16,7 +16,6 @@ from mrb_lib.tables.errors import InputError
 Estimates = float | Mapping[str, float] | pd.Series
 UNDEFINED = "undefined on these rows"
 NO_RESAMPLES = "no interval: no resamples were asked for"
-FEW_ROWS = "no interval: fewer than two rows"
 ONE_CLUSTER = "no interval: all rows are in one cluster"
 FEW_DEFINED = "no interval: undefined in most resamples"
 NO_WIDTH = "the interval has no width because the rows do not differ, which is not certainty"
@@ -113,10 +112,8 @@ def _interval(estimate: float, replicates: FloatArray, sizes: IntArray) -> dict[
         if df < ENOUGH_DF and error > _NO_SPREAD:
             half = stdtrit(df, 0.975) * error
             low, high, row["interval"] = estimate - half, estimate + half, "t"
-    whether = [
-        np.isnan(estimate), len(replicates) == 0, sizes.sum() < 2, clusters < 2, not usable, high - low < _NO_SPREAD
-    ]  # fmt: skip
-    why = np.select(whether, [UNDEFINED, NO_RESAMPLES, FEW_ROWS, ONE_CLUSTER, FEW_DEFINED, NO_WIDTH], "").item()
+    whether = [np.isnan(estimate), len(replicates) == 0, clusters < 2, not usable, high - low < _NO_SPREAD]
+    why = np.select(whether, [UNDEFINED, NO_RESAMPLES, ONE_CLUSTER, FEW_DEFINED, NO_WIDTH], "").item()
     return row | {"low": low, "high": high, "reason": why or None}
 
 

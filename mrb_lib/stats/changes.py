@@ -80,7 +80,6 @@ def accuracy_changes(
     is_alike = (rows["gained"] + rows["lost"]).eq(0) & rows["n"].gt(0)
     tested = ["low", "high", "interval", "p_value", "p_adjusted"]
     rows[tested] = rows[tested].mask(is_alike)
-    rows["reason"] = np.where(rows["n"] == 0, NO_CASES, "")
-    why = rows.assign(lacks=pd.Series(ALIKE, rows.index).where(is_alike))
+    why = rows.assign(reason=np.where(rows["n"] == 0, NO_CASES, ""), lacks=is_alike.map({True: ALIKE}))
     rows["reason"] = reasons(why, [Column("difference", "", ends=("low", "high"))], analysis.resamples)
     return rows.astype(dict.fromkeys(("by", "subfield", "interval"), "str"))

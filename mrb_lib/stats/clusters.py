@@ -68,8 +68,12 @@ def resampling_unit(cases: pd.DataFrame, cluster: str | None = None) -> Resampli
     `tests/simulation/test_dependence.py`.
     """
     n = len(cases)
+    if cluster is not None and cluster not in cases.columns:
+        names = ", ".join(cases.columns)
+        raise InputError(f"cluster {cluster!r}: the cases have no such column; use one of {names}.")
+    if cluster is not None and len(cases) and cases[cluster].isna().all():
+        raise InputError(f"cluster {cluster!r}: the column is empty in every case; fill it in, or choose another.")
     if cluster is not None:
-        check_cluster(cases, cluster)
         return _unit(cases, cluster)
     if CLUSTER in cases.columns and cases[CLUSTER].notna().any():
         return _unit(cases, CLUSTER)
@@ -102,17 +106,6 @@ def _cross(first: IntArray, second: IntArray) -> bool:
     """Whether clusters of the one hold cases of several clusters of the other, and the second are not nearly cases."""
     pairs = len(np.unique(np.stack([first, second]), axis=1).T)
     return pairs > max(n_clusters(first), n_clusters(second)) and (np.bincount(second) ** 2).sum() >= 2 * len(second)
-
-
-def check_cluster(cases: pd.DataFrame, cluster: str | None) -> None:
-    """Raise `InputError` if the column to cluster by is absent or entirely empty; None is none of its own."""
-    if cluster is None:
-        return
-    if cluster not in cases.columns:
-        names = ", ".join(cases.columns)
-        raise InputError(f"cluster {cluster!r}: the cases have no such column; use one of {names}.")
-    if len(cases) and cases[cluster].isna().all():
-        raise InputError(f"cluster {cluster!r}: the column is empty in every case; fill it in, or choose another.")
 
 
 def _unit(cases: pd.DataFrame, name: str, codes: IntArray | None = None) -> ResamplingUnit:

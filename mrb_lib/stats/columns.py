@@ -253,11 +253,9 @@ class Table:
         chosen = {name: values.get(name, self.default(name)) for name in self.options}
         for name, value in chosen.items():
             option = self.options[name]
-            if value is None:
-                continue
             if option.is_switch and value not in (0, 1):
                 raise InputError(f"{name} {value:g}: must be 0 or 1.")
-            if not option.least <= value < option.below:
+            if value is not None and not option.least <= value < option.below:
                 bounds = {"at least": option.least, "below": option.below}
                 stated = [f"{words} {bound:g}" for words, bound in bounds.items() if isfinite(bound)]
                 raise InputError(f"{name} {value:g}: must be {' and '.join(stated)}.")
@@ -286,15 +284,11 @@ def reasons(rows: pd.DataFrame, columns: Sequence[Column], resamples: int) -> pd
 
     The column `lacks` of the rows says why a row has no intervals where it is not for want of clusters or resamples.
     """
-    n, clusters, largest = (
-        rows[name].to_numpy() if name in rows else np.full(len(rows), other)
-        for name, other in (("n", 1), ("n_clusters", 2), ("largest", 0.0))
-    )
-    why = np.select(
-        [clusters < 2, largest > MOST_OF_ONE, resamples == 0], [ONE_CLUSTER, DOMINATED, NO_RESAMPLES], ALIKE
-    )
-    if "lacks" in rows:
-        why = np.where(rows["lacks"].notna(), rows["lacks"], why)
+    usual = {"n": 1, "n_clusters": 2, "largest": 0.0, "lacks": None}
+    rows = rows.assign(**{name: value for name, value in usual.items() if name not in rows})
+    lacks = [(rows["n_clusters"] < 2).to_numpy(), (rows["largest"] > MOST_OF_ONE).to_numpy()]
+    why = np.select(lacks, [ONE_CLUSTER, DOMINATED], ALIKE if resamples else NO_RESAMPLES)
+    why = np.where(rows["lacks"].notna(), rows["lacks"], why)
     said = [[text if isinstance(text, str) else "" for text in rows.get("reason", rows.index)]]
     bare = [[""] * len(rows)]
     for column in columns:
@@ -304,10 +298,10 @@ def reasons(rows: pd.DataFrame, columns: Sequence[Column], resamples: int) -> pd
             said.append(np.where(missing & own, column.null, "").tolist())
             if column.ends and column.ends[0] in rows:
                 bare.append(np.where(~missing & own & rows[column.ends[0]].isna(), column.name, "").tolist())
-    joined, of_rows = [], (n, why.tolist(), zip(*said, strict=True), zip(*bare, strict=True))
-    for count, lacks, texts, names in zip(*of_rows, strict=True):
+    joined, of_rows = [], (rows["n"], why.tolist(), zip(*said, strict=True), zip(*bare, strict=True))
+    for count, lack, texts, names in zip(*of_rows, strict=True):
         without = ", ".join(filter(None, names))
-        more = f"no interval of {without}: {lacks}" if without else ""
+        more = f"no interval of {without}: {lack}" if without else ""
         joined.append(join_reasons(*dict.fromkeys((*texts, more))) if count else texts[0] or NO_CASES)
     return pd.Series(joined, rows.index, dtype="str")
 

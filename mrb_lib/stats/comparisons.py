@@ -16,11 +16,11 @@ from scipy.special import expit, logit, stdtrit
 
 from mrb_lib.stats.annotators import encode_annotations
 from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, Sampling, divide, sums_by
-from mrb_lib.stats.options import check_policy
+from mrb_lib.stats.options import check_choice
 from mrb_lib.stats.rank_agreement import LEAST_ERROR, Strengths
 from mrb_lib.stats.scoring import BOTH_ORDERS, read_by
 from mrb_lib.stats.verdicts import TIE, Verdicts
-from mrb_lib.tables.schema import CHOICES
+from mrb_lib.tables.schema import CHOICES, POLICIES
 
 NO_RESPONDERS = "the cases do not name two responders (columns model_a and model_b)"
 A, B = CHOICES.index("A"), CHOICES.index("B")
@@ -71,7 +71,7 @@ def from_verdicts(verdicts: Verdicts, policy: str) -> FloatArray:
     by the verdict in order AB, repeat 0. `strict`: the choice that all verdicts share, else a tie. `net`: the
     response with more verdicts, else a tie. The last two need both orders. Verdicts without a choice compare nothing.
     """
-    check_policy(policy)
+    check_choice("policy", policy, POLICIES)
     read = read_by(verdicts, policy)
     votes = np.stack([read.total(read.choice == choice).T for choice in range(len(CHOICES))], axis=2)
     if policy not in BOTH_ORDERS:

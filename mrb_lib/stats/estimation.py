@@ -196,11 +196,6 @@ class Estimate:
     quantity: Quantity
 
     @property
-    def design_effect(self) -> FloatArray:
-        """How many times clusters enlarge the variance of the estimate (Kish 1965); NaN where cases do not vary."""
-        return design_effect(self.error, self.n, self.variance)
-
-    @property
     def largest(self) -> FloatArray:
         """The share of the cases that are in the largest cluster."""
         return divide(self.sizes.max(axis=0, initial=0.0), self.n)

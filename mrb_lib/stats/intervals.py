@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 
-from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, divide
+from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, design_effect, divide
 
 ENOUGH_DF = 49
 """From so many degrees of freedom on, percentiles of the bootstrap cover what they should."""
@@ -167,8 +167,8 @@ def equivalent_size(value: FloatArray, variance: FloatArray, n: FloatArray) -> F
 def effective_size(e: Estimate) -> FloatArray:
     """Return how many independent right-or-wrong cases tell as much about a mean score, few clusters allowed for."""
     size = equivalent_size(e.value, e.variance, e.n)
-    alike = divide((e.sizes**2).sum(axis=0), e.n)
-    deff = np.where(np.isfinite(e.design_effect), e.design_effect, alike)
+    deff = design_effect(e.error, e.n, e.variance)
+    deff = np.where(np.isfinite(deff), deff, divide((e.sizes**2).sum(axis=0), e.n))
     student = stdtrit(np.maximum(e.n - 1, 1.0), _UPPER) / stdtrit(e.df, _UPPER)
     found = divide(size, deff) * student**2
     known = (e.clusters >= 2) & ~np.isnan(e.error)

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mrb_lib.tables.errors import InputError
-from mrb_lib.tables.schema import DIMENSIONS, POLICIES
+from mrb_lib.tables.schema import DIMENSIONS
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -19,11 +19,6 @@ BoolArray = NDArray[np.bool_]
 def with_ends(*names: str) -> list[str]:
     """Return the columns of some estimates and of the ends of their intervals."""
     return [name + end for name in names for end in ("", "_low", "_high")]
-
-
-def check_policy(policy: str) -> None:
-    """Raise `InputError` if `policy` is not one of the named scoring policies."""
-    check_choice("policy", policy, POLICIES)
 
 
 def check_choice(what: str, value: str, allowed: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ verdicts) takes 39 MB, and a statistic needs no search to read it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,14 +21,16 @@ from mrb_lib.tables.schema import CHOICES, KEYS, NO_PROBE, ORDERS
 
 ABSENT, NULL = -2, -1
 TIE = CHOICES.index("tie")
-SCORE_COLUMNS = ("score_a", "score_b")
 BATCH = "+batch"
 """Ends the names of judges that answer several cases in one reply, whose cost stands in one of its verdicts."""
 
 COST_COLUMNS = ("latency_s", "prompt_tokens", "completion_tokens")
 _DECIDED = dict.fromkeys(("judge", "case_id", "dimension", "order", "probe", "criteria"), "str")
 COUNTS = {name: f"n_{name}" for name in COST_COLUMNS}
-_NOTHING = {"choice": ABSENT, "p_a": np.nan, "is_bound": np.nan, "scores": np.nan, "seen": ABSENT}
+_PLACE = ["dimension", "case", "order", "repeat"]
+_NOTHING = {
+    "choice": ABSENT, "p_a": np.nan, "is_bound": np.nan, "score_a": np.nan, "score_b": np.nan, "seen": ABSENT,
+}  # fmt: skip
 """The arrays of a panel, of which some may be None, and what stands in them where there is no verdict."""
 NO_COSTS = pd.DataFrame(
     columns=["judge", "dimension", "order", "repeat", "n_verdicts", *COUNTS.values(), *COST_COLUMNS]
@@ -58,8 +60,8 @@ class Panel:
     is_bound : of the shape of `choice`, 1 where `p_a` is only a bound, else NaN; None where none is
     categories : what a verdict may choose: A, B and tie, or the categories of a rating, from the lowest
     labels : the verdicts on dimensions of several labels, see `mrb_lib.stats.verdicts.label_rows`; None where none is
-    scores : float64, the shape of `choice` and (2,): what the judge scored the responses A and B; NaN where it did not.
-        None where no verdict has a score, or where the table does not read them
+    score_a, score_b : float64, the shape of `choice`: what the judge scored the responses; NaN where it did not. None
+        where no verdict has a score, or where the table does not read them
     criteria : the verdicts with decisions on a rubric, as they were read: `judge, case_id, dimension, order, repeat,
         criteria`, also of judges, cases and dimensions that are not in the panel. None where no verdict has any
     """
@@ -74,7 +76,8 @@ class Panel:
     is_bound: FloatArray | None = None
     categories: tuple[str, ...] = CHOICES
     labels: Panel | None = None
-    scores: FloatArray | None = None
+    score_a: FloatArray | None = None
+    score_b: FloatArray | None = None
     criteria: pd.DataFrame | None = None
 
     @property
@@ -120,16 +123,14 @@ class Panel:
         """
         if training is None:
             return self
-        of_judge = [training.loc[training["judge"] == judge, "case_id"].dropna() for judge in self.judges]
+        of_judge = [training.loc[training["judge"] == judge, "case_id"] for judge in self.judges]
         trained = np.array([case_ids.isin(each) for each in of_judge], dtype=bool).reshape(-1, 1, len(case_ids), 1, 1)
         labels = self.labels and self.labels.without_seen(training, case_ids)
         hidden = trained & self.present
         if not hidden.any():
             return self if labels is self.labels else replace(self, labels=labels)
         seen = np.where(hidden, self.choice, ABSENT if self.seen is None else self.seen)
-        kept = self._each(
-            lambda values, nothing: np.where(hidden if values.ndim == 5 else hidden[..., None], nothing, values)
-        )
+        kept: dict[str, Any] = {name: np.where(hidden, _NOTHING[name], own) for name, own in self._arrays().items()}
         return replace(self, **kept | {"seen": seen, "labels": labels})
 
     def with_seen(self) -> Panel:
@@ -138,49 +139,36 @@ class Panel:
             return self
         return replace(self, choice=np.where(self.seen == ABSENT, self.choice, self.seen), seen=None)
 
-    def _each(self, change: Callable[[NDArray[Any], float], NDArray[Any]]) -> dict[str, Any]:
-        """The arrays of `_NOTHING`, each changed by a function of it and of its value for nothing; None stays None."""
-        arrays = {name: getattr(self, name) for name in _NOTHING}
-        return {name: None if own is None else change(own, _NOTHING[name]) for name, own in arrays.items()}
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        """Those of the arrays of `_NOTHING` that there are."""
+        return {name: getattr(self, name) for name in _NOTHING if getattr(self, name) is not None}
+
+    def _part(self, axis: int, position: IntArray, **changes: Any) -> Panel:
+        """The panel of some positions along an axis, with other attributes changed; nobody judged at a negative one."""
+        for name, own in self._arrays().items():
+            changes[name] = own.take(position, axis)
+            changes[name].swapaxes(0, axis)[position < 0] = _NOTHING[name]
+        return replace(self, **changes)
 
     def of_cases(self, kept: BoolArray) -> Panel:
         """The panel of some cases, shape (cases,); what their verdicts cost is not known apart."""
-        return replace(
-            self,
-            costs=self.costs.iloc[:0],
-            labels=self.labels and self.labels.of_cases(kept),
-            **self._each(lambda values, nothing: values[:, :, kept]),
-        )
+        labels = self.labels and self.labels.of_cases(kept)
+        return self._part(2, np.flatnonzero(kept), costs=self.costs.iloc[:0], labels=labels)
 
     def of_judges(self, names: Sequence[str]) -> Panel:
         """The panel of some of its judges, in its own order."""
-        kept = [name in set(names) for name in self.judges]
-        judges = [name for name, is_kept in zip(self.judges, kept, strict=True) if is_kept]
-        return replace(
-            self,
-            judges=judges,
-            costs=self.costs[self.costs["judge"].isin(judges)].reset_index(drop=True),
-            labels=self.labels and self.labels.of_judges(names),
-            **self._each(lambda values, nothing: values[kept]),
-        )
+        kept = np.flatnonzero([name in set(names) for name in self.judges])
+        judges = [self.judges[i] for i in kept]
+        costs = self.costs[self.costs["judge"].isin(judges)].reset_index(drop=True)
+        return self._part(0, kept, judges=judges, costs=costs, labels=self.labels and self.labels.of_judges(names))
 
     def of_dimensions(self, names: Sequence[str]) -> Panel:
         """The panel of some dimensions, in that order; one that nobody judged is absent throughout."""
         if list(names) == self.dimensions:
             return self
         position = pd.Index(self.dimensions, dtype=object).get_indexer(pd.Index(names, dtype=object))
-
-        def picked(values: NDArray[Any], nothing: float) -> NDArray[Any]:
-            out = values[:, position]
-            out[:, position < 0] = nothing
-            return out
-
-        return replace(
-            self,
-            dimensions=list(names),
-            costs=self.costs[self.costs["dimension"].isin(list(names))].reset_index(drop=True),
-            **self._each(picked),
-        )
+        costs = self.costs[self.costs["dimension"].isin(list(names))].reset_index(drop=True)
+        return self._part(1, position, dimensions=list(names), costs=costs)
 
 
 def as_panel(
@@ -204,23 +192,16 @@ def as_panel(
         A verdict is about an unknown case or occurs twice, or the verdicts are of several probes.
     """
     if isinstance(verdicts, Panel):
-        if verdicts.choice.shape[2] != len(case_ids):
-            raise InputError(
-                f"verdicts: a panel of {verdicts.choice.shape[2]} cases does not fit {len(case_ids)}; "
-                "make it from the same cases table."
-            )
+        n = verdicts.shape[2]
+        if n != len(case_ids):
+            raise InputError(f"verdicts: a panel of {n} cases does not fit {len(case_ids)}; make it from these cases.")
         return verdicts if dimensions is None else verdicts.of_dimensions(list(dict.fromkeys(dimensions)))
     by_probe = panels([verdicts], case_ids, dimensions, categories)
     if len(by_probe) > 1:
         names = ", ".join(sorted(by_probe))
         raise InputError(f"verdicts: several probes are mixed ({names}); keep one, {NO_PROBE!r} for the plain cases.")
-    if by_probe:
-        return next(iter(by_probe.values()))
-    return _stack({}, pick_dimensions([], dimensions), len(case_ids), NO_COSTS, tuple(categories))
-
-
-_JudgeVerdicts = tuple[list[int], dict[str, NDArray[Any]]]
-"""The repeats of one judge on one probe, and the arrays of `Panel`, shape (dimensions, cases, 2, repeats)."""
+    empty = _stack({}, pick_dimensions([], dimensions), pd.Index(case_ids), NO_COSTS, tuple(categories))
+    return next(iter(by_probe.values()), empty)
 
 
 def panels(
@@ -248,21 +229,20 @@ def panels(
         A verdict is about an unknown case or occurs twice, or a judge's rows are in two frames.
     """
     ids = pd.Index(case_ids, dtype=object)
-    names = None if dimensions is None else pick_dimensions([], dimensions)
-    by_probe: dict[str, dict[str, _JudgeVerdicts]] = {}
+    names: list[str] = []
+    by_probe: dict[str, dict[str, pd.DataFrame]] = {}
     costs, seen, decided = list[pd.DataFrame](), list[pd.DataFrame](), list[pd.DataFrame]()
     for frame in frames:
-        if names is None:
-            names = pick_dimensions(frame["dimension"].dropna().unique(), None)
+        names = names or pick_dimensions(frame["dimension"].dropna().unique(), dimensions)
         coded = _encode(frame, ids, names, tuple(categories))
         for (probe, judge), rows in coded.groupby(["probe", "judge"], sort=False):
             judges = by_probe.setdefault(str(probe), {})
             if judge in judges:
                 raise InputError(f"verdicts: judge {judge!r} is in two tables; name one of them otherwise.")
-            judges[str(judge)] = _of_judge(str(judge), rows, ids, len(names))
+            judges[str(judge)] = rows.drop(columns=["probe", "judge", *COST_COLUMNS], errors="ignore")
         if any(name in frame.columns for name in COST_COLUMNS):
             costs.append(_mean_costs(coded, names))
-        if "criteria" in frame.columns and frame["criteria"].notna().any():
+        if "criteria" in frame.columns:
             decided.append(frame.loc[frame["criteria"].notna(), [*KEYS["verdicts"], "criteria"]].astype(_DECIDED))
         if "seen" in frame.columns:
             seen.append(frame.loc[frame["seen"].eq(True), ["judge", "case_id"]].drop_duplicates().astype("str"))
@@ -270,8 +250,7 @@ def panels(
     of_probe = dict(iter(pd.concat(decided, ignore_index=True).groupby("probe"))) if decided else {}
     made = {}
     for probe, judges in by_probe.items():
-        own = every.loc[every["probe"] == probe, list(NO_COSTS)]
-        panel = _stack(judges, names or [], len(ids), own, tuple(categories))
+        panel = _stack(judges, names, ids, every.loc[every["probe"] == probe, list(NO_COSTS)], tuple(categories))
         panel = replace(panel, criteria=of_probe.get(probe))
         made[probe] = panel.without_seen(pd.concat(seen) if seen else None, case_ids)
     return made
@@ -281,24 +260,23 @@ def _encode(frame: pd.DataFrame, ids: pd.Index, dimensions: Sequence[str], categ
     """The rows on these dimensions: positions for dimension, case, order and choice, and what they cost."""
     known, named = pd.factorize(frame["dimension"])
     positions = pd.Index(list(dimensions), dtype=object).get_indexer(pd.Index(list(named), dtype=object))
-    dimension = np.append(positions, -1)[known]
-    choice = code(frame["choice"], categories, "choice")
     codes: dict[str, object] = {
         "probe": frame["probe"].array if "probe" in frame.columns else NO_PROBE,
         "judge": frame["judge"].array,
-        "dimension": dimension,
-        "case": code(frame["case_id"], ids, "case_id"),
-        "order": code(frame["order"], ORDERS, "order"),
-        "repeat": frame["repeat"].to_numpy(np.int64) if "repeat" in frame.columns else 0,
-        "choice": choice,
-        "is_bound": frame["p_a_bound"].notna().map({True: 1.0}).array if "p_a_bound" in frame.columns else np.nan,
+        "dimension": np.append(positions, -1)[known].astype(np.int16),
+        "case": code(frame["case_id"], ids, "case_id").astype(np.int32),
+        "order": code(frame["order"], ORDERS, "order").astype(np.int8),
+        "repeat": frame["repeat"].to_numpy(np.int32) if "repeat" in frame.columns else 0,
+        "choice": code(frame["choice"], categories, "choice").astype(np.int8),
     }
-    for name in ("p_a", *SCORE_COLUMNS, *COST_COLUMNS):
-        codes[name] = frame[name].to_numpy(np.float64, na_value=np.nan) if name in frame.columns else np.nan
+    for name in frame.columns.intersection(["p_a", "score_a", "score_b", *COST_COLUMNS]):
+        codes[name] = frame[name].to_numpy(np.float64, na_value=np.nan)
+    if "p_a_bound" in frame.columns:
+        codes["is_bound"] = frame["p_a_bound"].notna().map({True: 1.0}).array
     if categories != CHOICES and "p_categories" in frame.columns:
-        codes["p_a"] = _of_choice(frame["p_categories"], choice, len(categories))
+        codes["p_a"] = _of_choice(frame["p_categories"], np.asarray(codes["choice"]), len(categories))
     coded = pd.DataFrame(codes)
-    return coded if (dimension >= 0).all() else coded.loc[dimension >= 0]
+    return coded[coded["dimension"] >= 0]
 
 
 def _of_choice(stated: pd.Series, choice: IntArray, n: int) -> FloatArray:
@@ -312,28 +290,10 @@ def _of_choice(stated: pd.Series, choice: IntArray, n: int) -> FloatArray:
     return out
 
 
-def _of_judge(judge: str, rows: pd.DataFrame, ids: pd.Index, n_dimensions: int) -> _JudgeVerdicts:
-    """The arrays of one judge on one probe, from rows of `_encode`."""
-    numbers, repeat = np.unique(rows["repeat"], return_inverse=True)
-    shape = (n_dimensions, len(ids), len(ORDERS), len(numbers))
-    cell = np.ravel_multi_index((rows["dimension"], rows["case"], rows["order"], repeat), shape)
-    twice = pd.Series(cell).duplicated()
-    if twice.any():
-        case = ids[rows["case"].iloc[int(twice.argmax())]]
-        raise InputError(f"verdicts: judge {judge!r} has two verdicts of one kind on case {case}; remove one.")
-    stated: dict[str, NDArray[Any]] = {name: rows[name].to_numpy() for name in ("p_a", "is_bound")}
-    stated["scores"] = rows[list(SCORE_COLUMNS)].to_numpy()
-    arrays = {name: own for name, own in stated.items() if np.isfinite(own).any()}
-    arrays["choice"] = rows["choice"].to_numpy(np.int8)
-    for name, values in arrays.items():
-        arrays[name] = np.full((*shape, *values.shape[1:]), _NOTHING[name], dtype=values.dtype)
-        arrays[name].reshape(-1, *values.shape[1:])[cell] = values
-    return numbers.tolist(), arrays
-
-
 def _mean_costs(coded: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFrame:
     """The costs of the verdicts of each probe, from rows of `_encode`; see `Panel`."""
-    cells = coded.groupby(["probe", "judge", "dimension", "order", "repeat"], observed=True)
+    keys = ["probe", "judge", "dimension", "order", "repeat"]
+    cells = coded.reindex(columns=[*keys, *COST_COLUMNS]).groupby(keys, observed=True)
     counted = cells[list(COST_COLUMNS)].count().rename(columns=COUNTS)
     means = cells[list(COST_COLUMNS)].mean().assign(n_verdicts=cells.size()).join(counted).reset_index()
     return means.assign(
@@ -344,22 +304,23 @@ def _mean_costs(coded: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFrame:
 
 
 def _stack(
-    verdicts: Mapping[str, _JudgeVerdicts],
-    dimensions: list[str],
-    n_cases: int,
-    costs: pd.DataFrame,
+    verdicts: Mapping[str, pd.DataFrame], dimensions: list[str], ids: pd.Index, costs: pd.DataFrame,
     categories: tuple[str, ...],
-) -> Panel:
-    """The panel of judges by name, each of which may have other repeats."""
+) -> Panel:  # fmt: skip
+    """The panel of judges, by name the rows of `_encode`; each judge may have other repeats."""
     judges = sorted(verdicts)
-    repeats = sorted({number for own, _ in verdicts.values() for number in own}) or [0]
-    shape = (len(judges), len(dimensions), n_cases, len(ORDERS), len(repeats))
+    repeats = sorted({int(number) for rows in verdicts.values() for number in rows["repeat"].unique()}) or [0]
+    shape = (len(judges), len(dimensions), len(ids), len(ORDERS), len(repeats))
     made: dict[str, Any] = {"choice": np.full(shape, ABSENT, dtype=np.int8), "p_a": None}
     for i, judge in enumerate(judges):
-        own, arrays = verdicts[judge]
-        position = np.searchsorted(repeats, own)
-        for name, values in arrays.items():
+        rows = verdicts[judge]
+        twice = rows.loc[rows.duplicated(_PLACE), "case"]
+        if len(twice):
+            case = ids[twice.iloc[0]]
+            raise InputError(f"verdicts: judge {judge!r} has two verdicts of one kind on case {case}; remove one.")
+        place = rows["dimension"], rows["case"], rows["order"], np.searchsorted(repeats, rows["repeat"])
+        for name in rows.columns[rows.notna().any()].drop(_PLACE):
             if made.get(name) is None:
-                made[name] = np.full((*shape, *values.shape[4:]), _NOTHING[name], dtype=values.dtype)
-            made[name][i][:, :, :, position] = values
+                made[name] = np.full(shape, _NOTHING[name], dtype=rows[name].dtype)
+            made[name][i][place] = rows[name]
     return Panel(judges, dimensions, repeats, costs=costs.reset_index(drop=True), categories=categories, **made)

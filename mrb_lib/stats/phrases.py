@@ -33,14 +33,10 @@ def opening(dimension: str) -> str:
 
 def main_rows(frame: pd.DataFrame, **values: str) -> pd.DataFrame:
     """The rows of the main dimension over all cases; those with some values, such as `part="judge"`."""
-    return frame[_is_main(frame) & _are(frame, values)]
-
-
-def main_rows_first(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows in order, but those of the main dimension before the others, and of these those over all cases."""
-    main = _is_main(frame)
-    later = ~main & _are(frame, {"dimension": main_dimension(frame)} if "dimension" in frame else {})
-    return pd.concat([frame[main], frame[later], frame[~main & ~later]])
+    if "dimension" in frame:
+        values = {"dimension": main_dimension(frame)} | values
+    kept = frame[frame[list(values)].eq(pd.Series(values, dtype="str")).all(axis=1)]
+    return kept[kept["subfield"].isna()] if "subfield" in kept else kept
 
 
 def percent(row: pd.Series, value: str, low: str = "", high: str = "") -> str:
@@ -118,17 +114,3 @@ def human_level(table: str) -> str:
 def some(count: int, one: str, more: str, what: str = "") -> str:
     """The beginning of a sentence about so many of something: "1 cell is", "12 cells are", "No cell is"."""
     return f"{count:,} {more} {what}are" if count > 1 else f"{count or 'No'} {one} {what}is"
-
-
-def _is_main(frame: pd.DataFrame) -> pd.Series:
-    main = pd.Series(True, frame.index)
-    if "dimension" in frame:
-        main &= frame["dimension"].eq(main_dimension(frame))
-    return main & frame["subfield"].isna() if "subfield" in frame else main
-
-
-def _are(frame: pd.DataFrame, values: dict[str, str]) -> pd.Series:
-    kept = pd.Series(True, frame.index)
-    for name, value in values.items():
-        kept &= frame[name].eq(value)
-    return kept

@@ -24,14 +24,14 @@ from scipy.linalg import eigh, helmert
 from scipy.special import stdtrit
 from scipy.stats import rankdata
 
+from mrb_lib.stats.estimation import divide
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
-from mrb_lib.stats.rankings import kendall
 
 CONFIDENCE = 0.95
 LEAST_ERROR = 1e-9
 FEWEST_RANKED = 3
 DRAWS = 1000
-_DIGITS = 9
+_DIGITS, _ROUNDING = 9, 5e-13
 _SPREADS = 5
 _GRID = np.geomspace(1e-3, 30.0, 200)
 _CORRELATIONS = np.tanh(np.linspace(-4.0, 4.0, 81))
@@ -127,6 +127,17 @@ def agreement(first: Strengths, second: Strengths, shared: FloatArray, *, seed: 
     ends = np.minimum(low, estimates).tolist(), np.maximum(high, estimates).tolist()
     tau, rho = zip(estimates, *ends, strict=True)
     return RankAgreement(r, tau, rho, of_ranks)
+
+
+def kendall(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return Kendall's tau-b between columns of values, shape (r, m) both, as shape (m,).
+
+    Values that only rounding could tell apart are equal. NaN where a value is NaN, and where all of one side are equal.
+    """
+    i, j = np.triu_indices(len(first), 1)
+    apart = [side[i] - side[j] for side in (first, second)]
+    one, two = (np.sign(np.where(np.abs(difference) < _ROUNDING, 0.0, difference)) for difference in apart)
+    return divide((one * two).sum(axis=0), np.sqrt((one**2).sum(axis=0) * (two**2).sum(axis=0)))
 
 
 def _correlations(first: FloatArray, second: FloatArray) -> FloatArray:

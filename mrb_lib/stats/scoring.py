@@ -9,17 +9,15 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, Quantity, divide, mean, ratio
-from mrb_lib.stats.options import check_policy
+from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, Quantity, average, divide, mean, ratio
+from mrb_lib.stats.options import check_choice
 from mrb_lib.stats.panel import as_panel
 from mrb_lib.stats.verdicts import REFERENCE, Verdicts, labels_of
-from mrb_lib.tables.schema import CHOICES
+from mrb_lib.tables.schema import CHOICES, POLICIES
 
 BINARY: Final = ("official", "strict", "net")
 BOTH_ORDERS: Final = ("strict", "net")
 MOST_FREQUENT, BEST_CONSTANT = "most frequent label", "best constant"
-NO_GOLD, NO_ANSWER = "no gold label", "no verdict has a choice"
-ONE_ORDER, NOT_FIRST = "not judged in both orders", "not judged in order AB, repeat 0"
 FEWEST_OF_ALL: Final = 0.5
 """A judge is ranked where it is scored on this share, at least, of the cases that any judge is scored on."""
 
@@ -66,7 +64,7 @@ def score(verdicts: Verdicts, labels: IntArray, policy: str) -> Scores:
     InputError
         The policy is unknown.
     """
-    check_policy(policy)
+    check_choice("policy", policy, POLICIES)
     read, tie = read_by(verdicts, policy), verdicts.tie
     gold = read.gold(labels)
     right, chose = read.choice == gold, read.choice >= 0
@@ -109,11 +107,9 @@ def with_references(
     every = {n: (np.full(labels.shape, categories.index(n)), [n] * d) for n in categories if n in offered}
     shown = [n for n in ("tie", "A") if n in every] if verdicts.tie >= 0 else list(every)
     picks: dict[str, tuple[IntArray, Sequence[str | None]]] = {f"always {n}": every[n] for n in shown}
-    if verdicts.tie >= 0 and {"response_a", "response_b"} <= set(cases.columns):
-        a, b = (
-            cases[name].fillna("").astype(str).map(lambda text: len(text.split())).to_numpy()
-            for name in ("response_a", "response_b")
-        )
+    texts = cases.columns.intersection(["response_a", "response_b"])
+    if verdicts.tie >= 0 and len(texts) == 2:
+        a, b = (cases[name].fillna("").astype(str).str.split().map(len) for name in sorted(texts))
         longer = np.select([a > b, a < b], [0, 1], verdicts.tie if "tie" in offered else -1)
         picks["longer response"] = np.repeat(longer[:, None], d, axis=1), [None] * d
     constants = verdicts.with_constants(every)
@@ -121,11 +117,8 @@ def with_references(
     worth = score(constants, labels, policy).score
     code = np.array([categories.index(name) for name in constants.cells["label"]])
     right = (constants.total() > 0) & (labels[:, constants.dimension] == code)
-    table = constants.cells.assign(
-        accuracy=np.nan_to_num(divide(np.nansum(worth, axis=0), np.isfinite(worth).sum(axis=0))),
-        frequent=right.sum(axis=0),
-        number=constants.dimension,
-    )
+    measures = {"frequent": right.sum(axis=0), "accuracy": np.nan_to_num(average(worth)), "number": constants.dimension}
+    table = constants.cells.assign(**measures)
     for name, measure in ((MOST_FREQUENT, "frequent"), (BEST_CONSTANT, "accuracy")):
         best = table.loc[table.groupby("number")[measure].idxmax()].set_index("number")["label"]
         label = [best.get(number) for number in range(d)]
@@ -256,18 +249,12 @@ def correctness(
     -------
     DataFrame
         One row per judge, case and dimension that has a verdict: `judge`, `case_id`, `dimension`, `score` (0 to 1; null
-        where the policy excludes the case), `answered` (see `Scores`), `reason` (why the score is null).
+        where the policy excludes the case) and `answered` (see `Scores`).
     """
     case_ids = pd.concat([gold["case_id"], verdicts["case_id"]], ignore_index=True).drop_duplicates(ignore_index=True)
     coded = Verdicts.of(as_panel(verdicts, case_ids, None, categories))
-    labels = labels_of(gold, case_ids, coded.dimensions, coded.categories)
-    scores = score(coded, labels, policy)
+    scores = score(coded, labels_of(gold, case_ids, coded.dimensions, coded.categories), policy)
     cell, case = np.nonzero(coded.total().T)
-    value, answered = scores.score[case, cell], scores.answered[case, cell]
-    lacking = NOT_FIRST if policy == "official" else ONE_ORDER
-    reason = np.select([labels[case, coded.dimension[cell]] < 0, np.isnan(answered)], [NO_GOLD, lacking], NO_ANSWER)
-    frame = coded.cells[["judge", "dimension"]].iloc[cell].reset_index(drop=True)
-    frame = frame.assign(case_id=case_ids.iloc[case].to_numpy(), score=value, answered=answered)
-    frame["reason"] = pd.Series(reason, dtype="str").where(np.isnan(value))
-    texts = dict.fromkeys(("judge", "case_id", "dimension"), "str")
-    return frame[["judge", "case_id", "dimension", "score", "answered", "reason"]].astype(texts)
+    names = coded.cells[["judge", "dimension"]].iloc[cell].reset_index(drop=True).astype("str")
+    names.insert(1, "case_id", pd.Series(case_ids.to_numpy()[case], dtype="str"))
+    return names.assign(score=scores.score[case, cell], answered=scores.answered[case, cell])

@@ -17,7 +17,8 @@ from mrb_lib.tables.schema import CHOICES, ORDERS, split_labels
 
 JUDGE, REFERENCE = "judge", "reference"
 ANSWERS = ("no", "yes")
-_PER_VERDICT = ("case", "cell", "order", "repeat", "choice", "p_a", "is_bound", "points")
+_STATED = ("p_a", "is_bound", "score_a", "score_b")
+_PER_VERDICT = ("case", "cell", "order", "repeat", "choice", *_STATED)
 
 
 def labels_of(
@@ -41,10 +42,9 @@ class Verdicts:
     dimension : shape (cells,), the dimension of each cell among `dimensions`
     categories : what a verdict may choose: A, B and tie, or the categories of a rating from the lowest
     seen : shape (cases, cells), whether verdicts are left out because the judge was trained on the case
-    case, cell, order, repeat, choice, p_a, is_bound : shape (v,), one entry per verdict. The choice is a position in
-        `categories`, -1 where a verdict has none; `order` is 0 for AB and 1 for BA; `p_a` is NaN where unknown, and
-        `is_bound` 1 where it is only a bound
-    points : shape (v, 2), the scores of A and B; NaN where the judge gives none
+    case, cell, order, repeat, choice, p_a, is_bound, score_a, score_b : shape (v,), one entry per verdict. The choice
+        is a position in `categories`, -1 where a verdict has none; `order` is 0 for AB and 1 for BA; `p_a` and the
+        scores are NaN where unknown, and `is_bound` 1 where `p_a` is only a bound
     """
 
     cells: pd.DataFrame
@@ -60,16 +60,20 @@ class Verdicts:
     choice: IntArray
     p_a: FloatArray
     is_bound: FloatArray
-    points: FloatArray
+    score_a: FloatArray
+    score_b: FloatArray
 
     @classmethod
     def of(cls, panel: Panel) -> Verdicts:
         """Return the verdicts of a panel, by judge, dimension, case, order and repeat."""
-        judge, dimension, case, order, repeat = (each.astype(np.int64) for each in np.nonzero(panel.choice != ABSENT))
+        place = tuple(each.astype(np.int64) for each in np.nonzero(panel.choice != ABSENT))
+        judge, dimension, case, order, repeat = place
+        unknown = np.full(len(case), np.nan)
         of_judge, of_dimension = np.nonzero(panel.takes_part())
         d = len(panel.dimensions)
         cell = np.searchsorted(of_judge * d + of_dimension, judge * d + dimension)
-        place = judge, dimension, case, order, repeat
+        arrays = {name: getattr(panel, name) for name in _STATED}
+        stated: dict[str, Any] = {name: own[place] if own is not None else unknown for name, own in arrays.items()}
         names = {
             "judge": np.array(panel.judges, dtype=object)[of_judge],
             "dimension": np.array(panel.dimensions, dtype=object)[of_dimension],
@@ -86,9 +90,7 @@ class Verdicts:
             order=order,
             repeat=np.array(panel.repeats, dtype=np.int64)[repeat],
             choice=panel.choice[place].astype(np.int64),
-            p_a=np.full(len(case), np.nan) if panel.p_a is None else panel.p_a[place],
-            is_bound=np.full(len(case), np.nan) if panel.is_bound is None else panel.is_bound[place],
-            points=np.full((len(case), 2), np.nan) if panel.scores is None else panel.scores[place],
+            **stated,
         )
 
     @property
@@ -138,23 +140,21 @@ class Verdicts:
         """
         asked = np.unique(self.case * len(self.dimensions) + self.dimension[self.cell])
         case, dimension = np.divmod(asked, len(self.dimensions))
-        kept = np.unique(dimension)
-        names = np.array(self.dimensions, dtype=object)[kept]
+        kept, place = np.unique(dimension, return_inverse=True)
+        names, unknown = np.array(self.dimensions, dtype=object)[kept], np.full(len(case), np.nan)
         parts, cells = [self], [self.cells]
-        for number, (name, (pick, label)) in enumerate(picks.items()):
+        for name, (pick, label) in picks.items():
             own = {"judge": name, "dimension": names, "kind": REFERENCE, "label": np.array(label, dtype=object)[kept]}
             cells.append(pd.DataFrame(own))
-            alike = replace(
-                self,
-                case=case,
-                cell=len(self.cells) + number * len(kept) + np.searchsorted(kept, dimension),
-                repeat=np.zeros(len(case), dtype=np.int64),
-                choice=pick[case, dimension],
-                p_a=np.full(len(case), np.nan),
-                is_bound=np.full(len(case), np.nan),
-                points=np.full((len(case), 2), np.nan),
-            )
-            parts += [replace(alike, order=np.full(len(case), order)) for order in range(len(ORDERS))]
+            for order in range(len(ORDERS)):
+                alike: dict[str, Any] = dict.fromkeys(_STATED, unknown) | {
+                    "case": case,
+                    "cell": sum(map(len, cells[:-1])) + place,
+                    "order": np.full(len(case), order),
+                    "repeat": np.zeros(len(case), dtype=np.int64),
+                    "choice": pick[case, dimension],
+                }
+                parts.append(replace(self, **alike))
         rows: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _PER_VERDICT}
         more = len(picks) * len(kept)
         return replace(

@@ -152,11 +152,9 @@ def cases_where(
             found = outcomes()
             check_choice("judge", keys[0], [*found["judge"].cat.categories])
             found = on_dimension(found[found["judge"] == keys[0]], keys[1:])
-            return (
-                ids.map(found["outcome"]).fillna(NOT_JUDGED)
-                if name == "outcome"
-                else ids.map(found["said"]).replace("", None)
-            )
+            if name == "says":
+                return ids.map(found["said"]).replace("", None)
+            return ids.map(found["outcome"]).fillna(NOT_JUDGED)
         if name == "reviewers" and not keys:
             return ids.map({case: len(names) for case, names in reviewers().items()}).fillna(0).astype("int64")
         if name == "reviewed_by" and len(keys) == 1:
@@ -184,8 +182,7 @@ def restricted(
     cases, gold = benchmark.cases, labels(benchmark)
 
     def of_judges() -> pd.DataFrame:
-        frames = [verdicts[verdicts["probe"] == NO_PROBE]] if isinstance(verdicts, pd.DataFrame) else []
-        by_probe = verdicts if isinstance(verdicts, Mapping) else read_panels(benchmark, frames)
+        by_probe = read_panels(benchmark, [verdicts]) if isinstance(verdicts, pd.DataFrame) else verdicts or {}
         if NO_PROBE not in by_probe:
             raise InputError(f"where {where!r}: asks what judges say, and there are no verdicts.")
         return outcomes(by_probe[NO_PROBE], gold, cases, policy=policy)

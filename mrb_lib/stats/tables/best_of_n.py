@@ -78,7 +78,8 @@ def best_of_n(analysis: Analysis) -> pd.DataFrame:
     verdicts, items = analysis.verdicts, item_responses(analysis.cases)
     unit, judged = clusters_of(items.item, analysis.sampling.codes), verdicts.total() > 0
     label, said = shares(from_labels(analysis.labels.T)), shares(from_verdicts(verdicts, analysis.policy))
-    totals = [(verdicts.total(np.nan_to_num(side)), verdicts.total(np.isfinite(side))) for side in verdicts.points.T]
+    sides = verdicts.score_a, verdicts.score_b
+    totals = [(verdicts.total(np.nan_to_num(side)), verdicts.total(np.isfinite(side))) for side in sides]
     scores = np.stack([divide(*each) for each in totals], axis=2)
     rows = list[dict[str, Any]]()
     for i, d in enumerate(verdicts.dimension if (items.a != items.b).any() else []):

@@ -15,6 +15,7 @@ from mrb_lib.stats.contrasts import ALPHA
 from mrb_lib.stats.estimation import FloatArray, IntArray, Sampling, divide, estimate, mean, sums_by
 from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import interval, main_dimension, opening
+from mrb_lib.stats.rank_agreement import kendall
 from mrb_lib.stats.scoring import decisive_worth, ranking
 from mrb_lib.stats.subfields import columns_of, subfield_values
 from mrb_lib.tables.errors import InputError
@@ -31,7 +32,7 @@ TWO_DOMAINS: Final = "no prediction interval: it takes three domains"
 NOT_RANKED: Final = "not ranked: it judged too few of the cases, or no case has a clear winner"
 ONE_ORDER: Final = "kendall_tau is undefined: all judges are equal there, or there are fewer than two judges or domains"
 NOT_EXPECTED: Final = "nothing is expected: fewer than half of the permutations define kendall_tau"
-MOST_PERMUTATIONS, _DIGITS = 199, 12
+MOST_PERMUTATIONS: Final = 199
 _TAIL, _NODES, _STEPS, _LAST_STEP = 0.975, 24, 200, 1e-8
 
 
@@ -216,10 +217,7 @@ def taus(values: FloatArray, domains: IntArray, k: int) -> FloatArray:
     """
     inside = (domains[:, None] == np.arange(k)).astype(np.float64)
     total, n = values.T @ inside, inside.sum(axis=0)
-    sides = divide(total, n), divide(values.sum(axis=0)[:, None] - total, len(values) - n)
-    i, j = np.triu_indices(len(total), 1)
-    one, two = (np.sign(np.round(side[i] - side[j], _DIGITS)) for side in sides)
-    return divide((one * two).sum(axis=0), np.sqrt((one**2).sum(axis=0) * (two**2).sum(axis=0)))
+    return kendall(divide(total, n), divide(values.sum(axis=0)[:, None] - total, len(values) - n))
 
 
 def expected(tau: FloatArray) -> dict[str, FloatArray]:
