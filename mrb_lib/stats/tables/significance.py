@@ -10,7 +10,7 @@ import pandas as pd
 
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import TESTED, Column, Option, shared, table
-from mrb_lib.stats.contrasts import ALPHA, average_contrasts, contrasts, pairs_of_cells
+from mrb_lib.stats.contrasts import ALPHA, contrasts, pairs_of_cells
 from mrb_lib.stats.estimation import average
 from mrb_lib.stats.flips import flip_f
 from mrb_lib.stats.options import check_choice
@@ -115,10 +115,10 @@ def _averages(analysis: Analysis, margin: float | None) -> pd.DataFrame:
     if not two:
         return pd.DataFrame()
     pairs = [pair for one, other in two for pair in zip(of_judge[one], of_judge[other], strict=True)]
-    contrast = pairs_of_cells(analysis, analysis.scores.score, pairs)
     names = pd.DataFrame(two, columns=["judge_1", "judge_2"]).assign(dimension=AVERAGE)
+    contrast = pairs_of_cells(analysis, analysis.scores.score, pairs)._replace(names=names)
     members = np.arange(len(pairs)).reshape(-1, d)
-    return _better_first(average_contrasts(analysis, contrast, names, members, margin)).assign(part=PAIR)
+    return _better_first(contrasts(analysis, contrast, margin=margin, members=members)).assign(part=PAIR)
 
 
 def _omnibus(analysis: Analysis) -> pd.DataFrame:
