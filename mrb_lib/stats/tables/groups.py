@@ -120,7 +120,7 @@ def _rows(models: pd.DataFrame, means: FloatArray, sampling: Sampling) -> Iterat
     scored = np.asarray(np.isfinite(means).any(axis=0))
     for pair in combinations(contrasted(models["group"].tolist()), 2):
         sides = [models[models["group"].eq(group) & scored] for group in pair]
-        row = {"part": CONTRAST, "group_1": pair[0], "group_2": pair[1]}
+        row: dict[str, Any] = {"part": CONTRAST, "group_1": pair[0], "group_2": pair[1]}
         row |= {"n_judges_1": len(sides[0]), "n_judges_2": len(sides[1])}
         yield row | _estimated([_means_by(means[:, own.index], own["family"]) for own in sides], sampling)
     place = pd.Series(models.index, models["model"]).groupby(level=0).last()

@@ -12,7 +12,7 @@ from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import TESTED, Column, Option, shared, table
 from mrb_lib.stats.contrasts import ALPHA, contrasts, pairs_of_cells
 from mrb_lib.stats.estimation import average
-from mrb_lib.stats.flips import flip_f
+from mrb_lib.stats.flips import ONE_JUDGE, flip_f
 from mrb_lib.stats.options import check_choice
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, points
 from mrb_lib.stats.scoring import BINARY, ranking
@@ -20,7 +20,6 @@ from mrb_lib.stats.tables.accuracy import AVERAGE
 
 PAIR, OMNIBUS, LETTERS = "pair", "omnibus", "letters"
 Q_REJECTS = "rejects too often where judges are not equally alike: read permutation_f"
-ONE_JUDGE = "there is one judge only"
 UNTESTED = "could not be tested against every judge: a shared letter then shows nothing"
 
 
