@@ -274,47 +274,38 @@ def ingredients(table: pd.DataFrame, *, dimension: str | None = None, mark: str 
     title="Accuracy by the number of training cases",
     caption=(
         "{note} Accuracy on {dimension} of judges that differ in the number of training cases alone, on cases that "
-        "none of them was trained on, with 95% intervals; and, from four numbers on, the inverse power law fitted to "
-        "them with its 95% band, up to twice the most cases."
+        "none of them was trained on, with 95% intervals; the line joins the means by size."
     ),
     reading=(
-        "Where the line is still rising, more labels would pay. Band and intervals are over test cases: each judge was "
-        "trained once, and how far the points lie off the line shows what another training would have moved."
+        "Where the line is still rising, more labels may pay. The intervals are over test cases. One training per size "
+        "cannot tell: another training moves a point as well."
     ),
     needs=_NEEDS,
 )
 @styled
 def learning_curve(table: pd.DataFrame, *, dimension: str | None = None, mark: str = "") -> Paper:
-    """Draw accuracy against the number of training cases: the judges with intervals, the fitted curve with its band.
+    """Draw accuracy against the number of training cases, of judges with intervals.
 
     Parameters
     ----------
-    table : rows of `gains` with parts "size", "fit" and "curve": recipe, dimension, n_training, value_tuned with _low
-        and _high, target, cases_needed; null where undefined. A colour per recipe, at most as many as `SERIES`.
+    table : rows of `gains` with part "size": recipe, dimension, n_training, value_tuned with _low and _high; null
+        where undefined. A colour per recipe, at most as many as `SERIES`.
     dimension : the one to draw
     mark : words for the figure's face
     """
-    rows = rows_of(table, dimension=dimension)
-    rows = rows[rows["part"].isin(["size", "fit", "curve"])]
+    rows = rows_of(table, part="size", dimension=dimension)
     figure = canvas(COLUMN * 1.4, 2.6)
     axes = figure.subplots()
     recipes = list(dict.fromkeys(rows["recipe"]))[: len(SERIES)]
     for recipe, (colour, marker) in zip(recipes, SERIES, strict=False):
-        own = rows[rows["recipe"] == recipe]
-        points, fit = rows_of(own, part="size"), rows_of(own, part="fit").sort_values("n_training")
-        x = fit["n_training"].to_numpy(dtype=float)
-        if fit["value_tuned_low"].notna().any():
-            axes.fill_between(
-                x, fit["value_tuned_low"], fit["value_tuned_high"], color=colour, alpha=0.15, linewidth=0, gid="band"
-            )
-        axes.plot(x, fit["value_tuned"], color=colour, gid="fit")
+        points = rows[rows["recipe"] == recipe]
         sizes = points["n_training"].to_numpy(dtype=float)
+        axes.plot(points.groupby(sizes)["value_tuned"].mean(), color=colour, linewidth=0.8, gid="means")
         ends = points["value_tuned_low"], points["value_tuned_high"]
         axes.vlines(sizes, *ends, color=colour, linewidth=0.9, gid="intervals")
         axes.plot(
             sizes, points["value_tuned"], marker, color=colour, markersize=3.2, gid="values", label=label(recipe, 60)
         )
-        _needed(axes, rows_of(own, part="curve"), colour)
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
@@ -326,14 +317,6 @@ def learning_curve(table: pd.DataFrame, *, dimension: str | None = None, mark: s
     figure.legend(loc="outside lower center")
     write_mark(figure, mark)
     return figure
-
-
-def _needed(axes: Axes, curve: pd.DataFrame, colour: str) -> None:
-    """The wanted accuracy as a line, and where the curve reaches it."""
-    for target, needed in curve[["target", "cases_needed"]].dropna(subset="target").to_numpy(dtype=float):
-        axes.axhline(target, color=COLOURS["gold"], linewidth=0.8, linestyle=(0, (2, 2)), zorder=1, gid="target")
-        if not np.isnan(needed):
-            axes.plot([needed], [target], "*", color=colour, markersize=7, gid="needed")
 
 
 @figure(

@@ -138,6 +138,10 @@ SHARED: Final = {
         Column("correction", "correction for the number of tests", "text"),
         Column("family", "number of tests corrected together", "count"),
         Column("family_scope", "tests corrected together: those of one dimension and subfield, or all", "text"),
+        Column("margin", "largest difference that does not matter, stated beforehand"),
+        Column("equivalence_p", "p of a difference larger than the margin", "p 0-1", "Schuirmann 1987"),
+        Column("equivalence_p_adjusted", "equivalence_p corrected for the number of tests", "p 0-1"),
+        Column("equivalent", "whether the two differ by less than the margin (adjusted, at .05)", "yes/no"),
         Column("reason", "why a value is null, or what to mind in reading the row", "text"),
     )
 }
@@ -147,6 +151,7 @@ GROUPS: Final = {
     "clusters": ("cluster", "n_clusters"),
     "errors": ("standard_error", "df", "interval"),
     "tests": ("p_value", "p_adjusted", "correction", "family", "family_scope"),
+    "equivalence": ("margin", "equivalence_p", "equivalence_p_adjusted", "equivalent"),
 }
 """Shared columns that go together."""
 

@@ -16,7 +16,7 @@ from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, IntArray, Quantity, averaged, divide, mean
 from mrb_lib.stats.flips import flip_p, whole_units
 from mrb_lib.stats.grid import Measure, grid
-from mrb_lib.stats.multiplicity import adjust_families
+from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.scoring import BINARY
 
 ALPHA = 0.05
@@ -64,6 +64,7 @@ def contrasts(
     margin: float | None = None,
     together: tuple[str, ...] = ("dimension",),
     of_values: Callable[[Estimate], intervals.Interval] | None = None,
+    members: IntArray | None = None,
 ) -> pd.DataFrame:
     """Estimate the mean differences of pairs, with tests and corrected p values, over all cases and in each subfield.
 
@@ -74,6 +75,8 @@ def contrasts(
     together : the columns within whose values tests are corrected together, beside the subfield, under family
         "dimension"
     of_values : the rule of intervals of `value_1` and `value_2`; None makes none
+    members : shape (rows, dimensions), the pairs of `contrast` that each row is the unweighted mean of, as its `names`
+        say; such means are tested by t. None makes a row of each pair
 
     Returns
     -------
@@ -82,41 +85,24 @@ def contrasts(
         both have), `only_1` and `only_2` (cases on which one has the higher value), `test`, and those of `corrected`
     """
     gain = contrast.first - contrast.second
-    both = np.isnan(gain)
-    measures = {
-        "difference": Measure(mean(gain), intervals.difference),
-        "value_1": Measure(mean(np.where(both, np.nan, contrast.first)), of_values),
-        "value_2": Measure(mean(np.where(both, np.nan, contrast.second)), of_values),
-    }
-    rows, made = grid(analysis, contrast.names, measures, contrast.seen)
-    of_parts = zip(analysis.parts, made["difference"], strict=True)
-    tests = [paired_tests(gain[part.cases], e, analysis.policy) for part, e in of_parts]
-    return corrected(rows.join(pd.concat(tests, ignore_index=True)), analysis, margin, together)
-
-
-def average_contrasts(
-    analysis: Analysis, contrast: Contrast, names: pd.DataFrame, members: IntArray, margin: float | None = None
-) -> pd.DataFrame:
-    """Estimate the unweighted means over dimensions of the differences of `contrast`, tested by t.
-
-    Parameters
-    ----------
-    names : the columns that name the means, one row each
-    members : shape (means, dimensions), the pairs of `contrast` that each mean is over
-    """
-    gain = contrast.first - contrast.second
 
     def of(values: FloatArray) -> Quantity:
-        return averaged(mean(np.where(np.isnan(gain), np.nan, values)), members)
+        on_both = mean(np.where(np.isnan(gain), np.nan, values))
+        return on_both if members is None else averaged(on_both, members)
 
     measures = {
         "difference": Measure(of(gain), intervals.difference),
-        "value_1": Measure(of(contrast.first)),
-        "value_2": Measure(of(contrast.second)),
+        "value_1": Measure(of(contrast.first), of_values),
+        "value_2": Measure(of(contrast.second), of_values),
     }
-    rows, made = grid(analysis, names, measures, np.asarray(contrast.seen[:, members].any(axis=2)))
-    p = np.concatenate([t_test(e) for e in made["difference"]])
-    return corrected(rows.assign(test=BY_T, p_value=p), analysis, margin, ("dimension",))
+    seen = contrast.seen if members is None else np.asarray(contrast.seen[:, members].any(axis=2))
+    rows, made = grid(analysis, contrast.names, measures, seen)
+    if members is None:
+        of_parts = zip(analysis.parts, made["difference"], strict=True)
+        tests = [paired_tests(gain[part.cases], e, analysis.policy) for part, e in of_parts]
+    else:
+        tests = [pd.DataFrame({"test": BY_T, "p_value": t_test(e)}) for e in made["difference"]]
+    return corrected(rows.join(pd.concat(tests, ignore_index=True)), analysis, margin, together)
 
 
 def t_test(e: Estimate, null: float = 0.0) -> FloatArray:
@@ -165,20 +151,16 @@ def corrected(
     rows: pd.DataFrame, analysis: Analysis, margin: float | None = None, together: tuple[str, ...] = ("dimension",)
 ) -> pd.DataFrame:
     """Return rows with p values corrected within families, and the two one-sided tests of equivalence."""
-    correction = analysis.correction or "holm"
-    within = ["by", "subfield", *together] if analysis.family == "dimension" else []
-    numbers = rows.groupby(within, dropna=False).ngroup() if within else pd.Series(0, rows.index)
-    family = np.asarray(numbers, dtype=np.int64)
     value, error, df = (rows[name].to_numpy(np.float64) for name in ("difference", "standard_error", "df"))
     limit = np.nan if margin is None else margin
     equivalence = np.maximum(*(stdtr(df, -divide(side + limit, error)) for side in (value, -value)))
-    testable = (rows["n_clusters"] >= 2).to_numpy()
     out = rows.assign(equivalence_p=equivalence)
     for name, adjusted_name in (("p_value", "p_adjusted"), ("equivalence_p", "equivalence_p_adjusted")):
-        p = out[name].to_numpy(np.float64)  # a test that could be made and was not counts as one that rejects nothing
-        adjusted, size = adjust_families(np.where(np.isnan(p) & testable, 1.0, p), family, correction)
-        out[adjusted_name] = np.where(np.isnan(p), np.nan, adjusted)
-        out["family"] = size
+        unknown = out[name].isna()  # a test that could be made and was not counts as one that rejects nothing
+        tests = out.assign(p_value=out[name].mask(unknown & (out["n_clusters"] >= 2), 1.0))
+        tests = adjust_rows(tests, analysis, ("by", "subfield", *together))
+        out = out.assign(**{adjusted_name: tests["p_adjusted"].mask(unknown), "family": tests["family"]})
     known = out["equivalence_p_adjusted"].notna()
     out["equivalent"] = (out["equivalence_p_adjusted"] <= ALPHA).astype("boolean").mask(~known)
+    correction = analysis.correction or "holm"
     return out.assign(correction=correction, family_scope=analysis.family, margin=limit)

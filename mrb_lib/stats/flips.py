@@ -8,6 +8,9 @@ from scipy.fft import irfft, next_fast_len
 from mrb_lib.stats.estimation import FloatArray, IntArray, Sampling
 
 NO_FLIPS = "no p: the test draws its flips of signs, and no resamples were asked for"
+ONE_JUDGE, FEW_CASES = "there is one judge only", "fewer than two cases are scored for every judge"
+ALIKE = "the judges do not differ on any case"
+SAME_EVERYWHERE = "the differences between judges are the same in every cluster"
 FEWEST_MID_P, _SMALLEST, _ROUNDING = 8, 1e-12, 1e-9
 
 
@@ -35,11 +38,7 @@ def flip_p(gains: IntArray) -> FloatArray:
     """
     tied = 1.0 if len(gains) < FEWEST_MID_P else 0.5
     sizes = np.unique(np.abs(gains[gains != 0]))
-    times = (
-        np.stack([(np.abs(gains) == size).sum(axis=0) for size in sizes], axis=1)
-        if len(sizes)
-        else np.zeros((gains.shape[1], 0))
-    )
+    times = np.array([(np.abs(gains) == size).sum(axis=0) for size in sizes]).reshape(len(sizes), gains.shape[1]).T
     reach = int((times @ sizes).max(initial=0.0))
     points = next_fast_len(2 * reach + 1, real=True)
     wave = np.cos(2 * np.pi / points * np.outer(sizes, np.arange(points // 2 + 1)))
@@ -58,13 +57,7 @@ def flip_f(scores: FloatArray, sampling: Sampling, binary: bool, resamples: int,
     n, k = scores.shape
     names = ["cochran_q", "permutation_f"] if binary else ["permutation_f"]
     if k < 2 or n < 2 or (scores == scores[:, :1]).all():
-        why = (
-            "there is one judge only"
-            if k < 2
-            else "fewer than two cases are scored for every judge"
-            if n < 2
-            else "the judges do not differ on any case"
-        )
+        why = ONE_JUDGE if k < 2 else FEW_CASES if n < 2 else ALIKE
         return [{"test": name, "reason": why} for name in names]
     tests = []
     if binary:
@@ -76,10 +69,7 @@ def flip_f(scores: FloatArray, sampling: Sampling, binary: bool, resamples: int,
     m, observed = len(sums), float((sums.sum(axis=0) ** 2).sum())
     error = float((sums**2).sum()) - observed / m
     if m < 2 or error <= _ROUNDING * max(1.0, observed / m):
-        return [
-            *tests,
-            {"test": "permutation_f", "reason": "the differences between judges are the same in every cluster"},
-        ]
+        return [*tests, {"test": "permutation_f", "reason": SAME_EVERYWHERE}]
     f = observed / m / (k - 1) / (error / ((k - 1) * (m - 1)))
     row = {"test": "permutation_f", "statistic": f, "df": k - 1.0, "df_error": (k - 1.0) * (m - 1)}
     if not resamples:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.estimation import FloatArray, Sampling, estimate, mean
 from mrb_lib.stats.options import check_choice
 from mrb_lib.tables.errors import InputError
 
@@ -24,18 +22,7 @@ _SETTINGS: Final = (
 )  # fmt: skip
 """Entries that follow from others, as the usual learning rate does from the method: where more than they differ, what
 they add is said."""
-N_CASES, SIZE, CURVE, FIT = "n_cases", "size", "curve", "fit"
-FEWEST_SIZES: Final = 4
-FEW_SIZES: Final = "no curve: it has three unknowns and takes {} different numbers of training cases; there are {}"
-NO_GROWTH: Final = "accuracy does not grow with the number of training cases"
-FARTHEST: Final = 10.0
-"""A curve is read up to this multiple of the largest training set."""
-TOO_FAR: Final = f"the wanted accuracy takes more than {FARTHEST:g} times the largest training set, if any is enough"
-OPEN_END: Final = f"cases_needed may be more than {FARTHEST:g} times the largest training set, or not be reached at all"
-ONE_TRAINING: Final = "intervals are over test cases: they do not hold what another training would change"
-TWICE: Final = 2.0
-EXPONENTS: Final = np.geomspace(0.05, 2.0, 196)
-_POINTS, _TINY = 25, 1e-9
+N_CASES: Final = "n_cases"
 
 
 def judge_pairs(analysis: Analysis, judges: Sequence[str]) -> list[tuple[str, str]]:
@@ -79,19 +66,11 @@ def recorded_pairs(records: pd.DataFrame | None) -> list[tuple[str, str]]:
     return [(base, tuned) for tuned, bases in zip(records["judge"], records["bases"], strict=True) for base in bases]
 
 
-class RecipeContrast(NamedTuple):
-    """Two recipes that differ in one entry, with the judges trained by each; `tuned` has the larger value."""
-
-    tuned: list[str]
-    base: list[str]
-    ingredient: str
-    setting_tuned: str
-    setting_base: str
-    note: str
-
-
-def recipe_contrasts(records: pd.DataFrame, judges: Sequence[str]) -> list[RecipeContrast]:
+def recipe_contrasts(records: pd.DataFrame, judges: Sequence[str]) -> list[dict[str, Any]]:
     """Return all pairs of recipes, of one base and one benchmark, that differ in exactly one entry.
+
+    A pair is the judges trained by each, `tuned` by the recipe with the larger value and `base` by the other, the
+    `ingredient` in which they differ with its values `setting_tuned` and `setting_base`, and a `note`.
 
     Parameters
     ----------
@@ -117,37 +96,32 @@ def recipe_contrasts(records: pd.DataFrame, judges: Sequence[str]) -> list[Recip
             also = ", ".join(other_name for other_name in differing if other_name != name)
             note = f"their settings differ as well ({also})" if also else ""
             (first, tuned), (second, base) = sorted(pair, key=lambda each: _place(each[0].get(name)), reverse=True)
-            out.append(RecipeContrast(tuned, base, name, _shown(first.get(name)), _shown(second.get(name)), note))
+            settings = {"setting_tuned": _shown(first.get(name)), "setting_base": _shown(second.get(name))}
+            out.append({"tuned": tuned, "base": base, "ingredient": name, **settings, "note": note})
     return out
 
 
-class SizeSeries(NamedTuple):
-    """Judges that differ in the number of training cases alone, by that number."""
-
-    recipe: str
-    judges: list[str]
-    sizes: list[int]
-
-
-def size_series(records: pd.DataFrame, judges: Sequence[str]) -> list[SizeSeries]:
+def size_series(records: pd.DataFrame, judges: Sequence[str]) -> list[pd.DataFrame]:
     """Return the judges of one base, benchmark and recipe that were trained on different numbers of cases.
 
-    The name of a series says the method, and the entries in which the series differ.
+    A series is a frame with a row per judge, by the number: `tuned`, `n_training`, and the `recipe` of the series,
+    which says the method, and the entries in which the series differ.
     """
-    found: dict[str, tuple[dict[str, Any], list[tuple[int, str]]]] = {}
-    for row in _known(records, judges).to_dict("records"):
-        recipe = entries_of(row) | {"base": row["base_revision"], "left_out": row["left_out"]}
-        size = recipe.pop(N_CASES, None)
-        if size is not None:
-            key = json.dumps([row["benchmark"], row["left_out_column"], recipe], default=str)
-            found.setdefault(key, (recipe, []))[1].append((size, row["judge"]))
-    series = [(recipe, sorted(runs)) for recipe, runs in found.values() if len({size for size, _ in runs}) > 1]
-    names = dict.fromkeys(name for recipe, _ in series for name in recipe if name != "method")
-    varying = [name for name in names if len({_shown(recipe.get(name)) for recipe, _ in series}) > 1]
+    rows = _known(records, judges).dropna(subset=N_CASES)
+    recipes = [
+        entries_of(row) | {"base": row["base_revision"], "left_out": row["left_out"], N_CASES: None}
+        for row in rows.to_dict("records")
+    ]
+    rows["stated"] = [json.dumps(recipe, default=str) for recipe in recipes]
+    alike = rows.groupby(["benchmark", "left_out_column", "stated"], dropna=False, sort=False)
+    series = [own.sort_values([N_CASES, "judge"]) for _, own in alike if own[N_CASES].nunique() > 1]
+    of_series = [json.loads(own["stated"].iloc[0]) for own in series]
+    names = dict.fromkeys(name for recipe in of_series for name in recipe if name != "method")
+    varying = [name for name in names if len({_shown(recipe.get(name)) for recipe in of_series}) > 1]
     out = []
-    for recipe, runs in series:
+    for recipe, own in zip(of_series, series, strict=True):
         stated = ", ".join(f"{name} {_shown(recipe.get(name))}" for name in ("method", *varying))
-        out.append(SizeSeries(stated, [judge for _, judge in runs], [size for size, _ in runs]))
+        out.append(pd.DataFrame({"tuned": own["judge"], "n_training": own[N_CASES], "recipe": stated}))
     return out
 
 
@@ -172,119 +146,3 @@ def _place(value: object) -> tuple[int, float, str]:
 
 def _shown(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def series_rows(series: SizeSeries, values: FloatArray, sampling: Sampling, target: float | None) -> pd.DataFrame:
-    """Return the rows `size` (of a judge), `curve` (of the law) and `fit` (of its points) of a series of judges.
-
-    Parameters
-    ----------
-    values : shape (cases, judges), scores in the order of the series; NaN where a case does not count
-    target : a wanted accuracy; None for none
-
-    Notes
-    -----
-    The curve is an inverse power law with an asymptote, fitted to the accuracies on the cases that are scored for all
-    judges of the series. Intervals are percentiles of the cluster bootstrap over cases; coverage over test cases is
-    simulated in tests/simulation/test_learning.py.
-    """
-    common = np.where(np.isfinite(values).all(axis=1, keepdims=True), values, np.nan)
-    e, sizes, k = estimate(mean(common), sampling), np.array(series.sizes, dtype=np.float64), len(series.sizes)
-    n, n_clusters, n_sizes = int(e.n[0]), int(e.clusters[0]), len(set(series.sizes))
-    shared: dict[str, Any] = {"recipe": series.recipe, "n": n, "n_excluded": len(values) - n, "n_clusters": n_clusters}
-    size = pd.DataFrame({"part": SIZE, "tuned": series.judges, "n_training": series.sizes})
-    curve: dict[str, Any] = {"part": CURVE, "target": target}
-    if not n:
-        return pd.concat([size, pd.DataFrame([curve])]).assign(**shared)
-    estimates = np.vstack([e.value, e.replicates])
-    estimates = estimates[np.isfinite(estimates).all(axis=1)]
-    points, farthest = np.geomspace(sizes.min(), TWICE * sizes.max(), _POINTS), FARTHEST * sizes.max()
-    if n_sizes >= FEWEST_SIZES:
-        law = fit_power_law(sizes, 1 - estimates)
-        needed = np.full(len(estimates), np.nan) if target is None else law.cases_needed(1 - target)
-        estimates = np.column_stack([estimates, 1 - law.asymptote, needed, 1 - law.error(points)])
-    low, high = np.full((2, estimates.shape[1]), np.nan)
-    if len(estimates) > 1 and n_clusters > 1:
-        low, high = np.quantile(np.nan_to_num(estimates[1:], nan=np.nan), [0.025, 0.975], axis=0)
-
-    def estimated(name: str, i: int | slice) -> dict[str, Any]:
-        return {name: estimates[0, i], f"{name}_low": low[i], f"{name}_high": high[i]}
-
-    size = size.assign(**estimated("value_tuned", slice(k)))
-    if n_sizes < FEWEST_SIZES:
-        curve["reason"] = FEW_SIZES.format(FEWEST_SIZES, n_sizes)
-        return pd.concat([size, pd.DataFrame([curve])]).assign(**shared)
-    curve |= estimated("limit", k) | estimated("cases_needed", k + 1) | estimated("value_tuned", -1)
-    why = [ONE_TRAINING]
-    if np.isnan(law.exponent[0]) or curve["cases_needed"] > farthest:
-        why.append(NO_GROWTH if np.isnan(law.exponent[0]) else TOO_FAR)
-        curve |= dict.fromkeys(("cases_needed", "cases_needed_low", "cases_needed_high"), np.nan)
-    elif curve["cases_needed_high"] > farthest:
-        why.append(OPEN_END)
-        curve["cases_needed_high"] = np.nan
-    curve |= {"n_training": round(TWICE * sizes.max()), "reason": "; ".join(why)}
-    fitted = pd.DataFrame({"part": FIT, "n_training": np.rint(points), **estimated("value_tuned", slice(k + 2, None))})
-    return pd.concat([size, pd.DataFrame([curve]), fitted]).assign(**shared)
-
-
-class PowerLaw(NamedTuple):
-    """The law error = asymptote + amplitude * (n / unit)^-exponent, each array of shape (m,).
-
-    Attributes
-    ----------
-    asymptote : the error that no number of cases goes below, 0 to 1
-    amplitude : what is left above it at `unit` cases; 0 where the error does not fall, and the exponent is then NaN
-    exponent : one of `EXPONENTS`
-    unit : the number of cases at which amplitudes are stated, the smallest training set
-    """
-
-    asymptote: FloatArray
-    amplitude: FloatArray
-    exponent: FloatArray
-    unit: float
-
-    def error(self, n: FloatArray) -> FloatArray:
-        """Return the error at each of these numbers of cases, shape (m, len(n))."""
-        power = np.nan_to_num(self.exponent, nan=1.0)[:, None]
-        return np.asarray(self.asymptote[:, None] + self.amplitude[:, None] * (n / self.unit) ** -power)
-
-    def cases_needed(self, error: float) -> FloatArray:
-        """Return the number of cases at which the error is as low, shape (m,); infinite where it never is.
-
-        A curve that does not fall, and is below the error everywhere, has it from the first case on.
-        """
-        above = error - self.asymptote
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            out = self.unit * (self.amplitude / above) ** (1 / self.exponent)
-        falls = self.amplitude > 0
-        return np.where(falls & (above > _TINY), out, np.where(~falls & (above >= 0), 0.0, np.inf))
-
-
-def fit_power_law(n: FloatArray, error: FloatArray) -> PowerLaw:
-    """Fit the law to many curves at the same numbers of cases by least squares.
-
-    Parameters
-    ----------
-    n : shape (k,), numbers of training cases, of which at least `FEWEST_SIZES` differ
-    error : shape (m, k), the error at each
-
-    Notes
-    -----
-    Given the exponent the law is linear in the other two, so that it is enough to search over exponents (variable
-    projection: Golub and Pereyra 1973, doi:10.1137/0710036). The asymptote is kept within 0 and 1 and the amplitude at
-    0 or above. The law: Hestness et al. 2017, arXiv 1712.00409; with an asymptote, Cortes et al. 1993, Learning
-    Curves, NIPS 6. Compared with `scipy.optimize.curve_fit` in tests/stats/tables/test_learning.py.
-    """
-    unit = float(n.min())
-    shape = (n / unit) ** -EXPONENTS[:, None]  # (exponents, k)
-    centred = shape - shape.mean(axis=1, keepdims=True)
-    amplitude = np.maximum(error @ centred.T / (centred**2).sum(axis=1), 0.0)  # (m, exponents)
-    asymptote = np.minimum(error.mean(axis=1)[:, None] - amplitude * shape.mean(axis=1), 1.0)
-    amplitude = np.where(asymptote < 0, error @ shape.T / (shape**2).sum(axis=1), amplitude)
-    asymptote = np.maximum(asymptote, 0.0)
-    left = error[:, None] - asymptote[..., None] - amplitude[..., None] * shape
-    best = (left**2).mean(axis=2).argmin(axis=1)[:, None]
-    asymptote, amplitude = (np.take_along_axis(each, best, axis=1)[:, 0] for each in (asymptote, amplitude))
-    falls = amplitude > _TINY
-    exponent = np.where(falls, EXPONENTS[best[:, 0]], np.nan)
-    return PowerLaw(np.where(falls, asymptote, error.mean(axis=1)), np.where(falls, amplitude, 0.0), exponent, unit)

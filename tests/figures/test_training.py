@@ -60,21 +60,17 @@ def gains(pairs: int) -> pd.DataFrame:
     return pd.concat([table, table.assign(dimension="relevance", value_base=0.1)], ignore_index=True)
 
 
-def learned(*, target: float = np.nan, recipes: int = 1) -> pd.DataFrame:
+def learned(*, recipes: int = 1) -> pd.DataFrame:
     rows = []
     for recipe in range(recipes):
         shared = {
             "recipe": f"method sft, swap {'true' if recipe == 0 else 'false'}, reference keep",
             "dimension": "overall",
         }
-        for part, sizes in (("size", (50, 100, 200, 400)), ("fit", np.geomspace(50, 800, 25).round())):
-            for size in sizes:
-                accuracy = 0.85 - 0.05 * recipe - 0.3 * (size / 50) ** -0.6
-                rows.append({**shared, "part": part, "judge": f"n{size:.0f}", "n_training": int(size),
-                             "value_tuned": accuracy, "value_tuned_low": accuracy - 0.04,
-                             "value_tuned_high": accuracy + 0.03})  # fmt: skip
-        rows.append({**shared, "part": "curve", "n_training": 800, "value_tuned": 0.8, "target": target,
-                     "cases_needed": 612.0 if recipe == 0 else np.nan})  # fmt: skip
+        for size in (50, 100, 200, 400):
+            accuracy = 0.85 - 0.05 * recipe - 0.3 * (size / 50) ** -0.6
+            rows.append({**shared, "part": "size", "tuned": f"n{size}", "n_training": size, "value_tuned": accuracy,
+                         "value_tuned_low": accuracy - 0.04, "value_tuned_high": accuracy + 0.03})  # fmt: skip
     return pd.DataFrame(rows)
 
 
@@ -152,25 +148,20 @@ def test_ingredients_have_a_row_a_pair_and_name_judges_only_where_the_ingredient
     assert len(drawn.axes) == 5
 
 
-@pytest.mark.parametrize(("target", "recipes"), [(np.nan, 1), (0.8, 1), (0.8, 3)])
-def test_a_learning_curve_draws_its_judges_its_fit_and_the_cases_needed(
-    flaws: Flaws, target: float, recipes: int
-) -> None:
-    table = learned(target=target, recipes=recipes)
+@pytest.mark.parametrize("recipes", [1, 3])
+def test_a_learning_curve_draws_its_judges_and_joins_the_means_of_a_size(flaws: Flaws, recipes: int) -> None:
+    table = learned(recipes=recipes)
+    again = table[table["n_training"] == 50].assign(value_tuned=0.5, value_tuned_low=0.45, value_tuned_high=0.55)
+    table = pd.concat([table, again], ignore_index=True)
     drawn = learning_curve(table, dimension="overall")
     assert flaws(drawn) == []
     (axes,) = drawn.axes
-    sizes = np.concatenate(lines(axes, "values"))
-    assert sorted(sizes) == pytest.approx(sorted(table.loc[table["part"] == "size", "value_tuned"]))
-    assert len(lines(axes, "fit")) == min(recipes, 2)
-    assert len(lines(axes, "needed")) == (0 if np.isnan(target) else 1)
-
-
-def test_a_series_too_short_for_a_curve_shows_its_judges(flaws: Flaws) -> None:
-    table = learned()
-    drawn = learning_curve(table[table["part"] != "fit"])
-    assert flaws(drawn) == []
-    assert len(np.concatenate(lines(drawn.axes[0], "values"))) == 4
+    assert sorted(np.concatenate(lines(axes, "values"))) == pytest.approx(sorted(table["value_tuned"]))
+    joined = lines(axes, "means")
+    assert len(joined) == min(recipes, 2)
+    assert joined[0].tolist() == pytest.approx(
+        table[table["recipe"] == table["recipe"][0]].groupby("n_training")["value_tuned"].mean().tolist()
+    )
 
 
 @pytest.mark.parametrize("values", [2, 8])

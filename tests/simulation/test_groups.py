@@ -148,20 +148,3 @@ def test_size_where_models_come_in_families(models: int) -> None:
         (row,) = TABLES["groups"].of(replace(analysis, probes={"none": panel})).to_dict("records")
         rejected.append(row["p_value"] <= 0.05)
     assert np.mean(rejected) <= 0.07
-
-
-@pytest.mark.slow
-def test_the_spread_of_judges_is_found_without_the_noise_of_the_cases() -> None:
-    """Accuracies of judges vary by .09 for their abilities, and by .05 more for the cases that were drawn."""
-    setting = Setting(12, 12, 100, 1, judge_sd=0.5)
-    generator = np.random.default_rng(5)
-    ability = 0.6 + generator.normal(0, 0.5, 200_000)
-    others = np.sqrt(DIFFICULTY**2 + OF_GROUP**2 + OF_JUDGE**2 + OF_CASE**2)
-    points, weights = np.polynomial.hermite_e.hermegauss(40)
-    true = np.std(special.expit(ability[:, None] + others * points) @ weights / weights.sum())
-    found, raw = [], []
-    for estimate, right in estimates(setting, 400, seed=6):
-        found.append(estimate["judge_sd_1"] ** 2)
-        raw.append(right[:12].mean(axis=1).var(ddof=1))
-    assert np.sqrt(np.mean(found)) == pytest.approx(true, rel=0.04)
-    assert np.sqrt(np.mean(raw)) > 1.1 * true

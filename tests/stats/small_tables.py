@@ -113,14 +113,11 @@ def gains(
     groups: pd.DataFrame | None = None,
     *,
     margin: float | None = None,
-    target: float | None = None,
     **options: Any,
 ) -> pd.DataFrame:
-    """The table `gains` of frames, without the rows of part `benchmark`."""
-    given = {"margin": margin, "target": target}
-    own = {name: value for name, value in given.items() if value is not None}
-    rows = rows_of("gains", cases, verdicts, gold, own=own, groups=groups, **options)
-    return rows[rows["part"] != "benchmark"].reset_index(drop=True)
+    """The table `gains` of frames."""
+    own = {} if margin is None else {"margin": margin}
+    return rows_of("gains", cases, verdicts, gold, own=own, groups=groups, **options)
 
 
 def bias(

@@ -79,12 +79,13 @@ def looks(images: Frame, *, dimension: str) -> str:
     return f"{row['tuned']} {shown}: with the images its accuracy differs by {points(row, 'gain')}{left}."
 
 
-def left_out(table: pd.DataFrame, *, by: str, dimension: str, note: str) -> str:
+def left_out(table: pd.DataFrame, elsewhere: pd.DataFrame, *, by: str, dimension: str, note: str) -> str:
     """What judges lose on a domain that they were trained without, in all and where most.
 
     Parameters
     ----------
     table : the table `gains`
+    elsewhere : the rows of the table `accuracy` of judges that were trained on another benchmark, with `trained_on`
     by : the column of the domains that were left out
     note : what is to be said first
     """
@@ -92,7 +93,7 @@ def left_out(table: pd.DataFrame, *, by: str, dimension: str, note: str) -> str:
     known = rows.dropna(subset="gain")
     if known.empty:
         cannot = f"What leaving a {by} out of training costs cannot be told {on(dimension)}."
-        return " ".join(filter(None, (note, cannot, _elsewhere(table, dimension))))
+        return " ".join(filter(None, (note, cannot, _elsewhere(elsewhere))))
     whole, parts = known[known["subfield"].isna()], known[known["subfield"].notna()]
     said = [note]
     if len(whole):
@@ -106,18 +107,17 @@ def left_out(table: pd.DataFrame, *, by: str, dimension: str, note: str) -> str:
     if len(parts) > 1:
         worst = parts.nsmallest(1, "gain").iloc[0]
         said.append(f"The difference is lowest on {worst['subfield']}, {points(worst, 'gain')}.")
-    said.append(_elsewhere(table, dimension))
+    said.append(_elsewhere(elsewhere))
     return " ".join(filter(None, said))
 
 
-def _elsewhere(table: pd.DataFrame, dimension: str) -> str:
+def _elsewhere(rows: pd.DataFrame) -> str:
     """How judges do that were trained on another benchmark."""
-    rows = table[(table["part"] == "benchmark") & (table["dimension"] == dimension) & table["in_training"].eq(False)]
-    rows = rows.dropna(subset="value_tuned")
+    rows = rows.dropna(subset="accuracy")
     if rows.empty:
         return ""
-    best = rows.sort_values(["value_tuned", "tuned"], ascending=[False, True]).iloc[0]
+    best = rows.sort_values(["accuracy", "judge"], ascending=[False, True]).iloc[0]
     return (
-        f"Of judges trained on another benchmark, {best['tuned']} ({best['trained_on']}) is the most accurate here: "
-        f"{percent(best, 'value_tuned')}."
+        f"Of judges trained on another benchmark, {best['judge']} ({best['trained_on']}) is the most accurate here: "
+        f"{percent(best, 'accuracy', 'low', 'high')}."
     )

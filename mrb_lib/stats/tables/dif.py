@@ -95,6 +95,9 @@ def dif(analysis: Analysis, *, every_dimension: float = 0) -> pd.DataFrame:
         cells = cells[cells["dimension"] == main_dimension(cells)]
     if cells.empty:
         return pd.DataFrame(columns=["judge", "n"])
+    is_scored = np.asarray(np.isfinite(analysis.scores.score[:, cells.index]).any(axis=0))
+    if cells["judge"][is_scored].nunique() < 2:
+        return pd.DataFrame([{"n": 0, "reason": NO_OTHERS}])
     frames = []
     for column in columns or [DEFAULT_BY]:
         subfields = subfield_values(analysis.cases, column)
@@ -122,17 +125,14 @@ def _rows(analysis: Analysis, value: FloatArray, subfields: pd.Series, judges: n
     sizes = sampling.sums((seen & has_subfield).T)
     dominated = sizes.max(axis=0, initial=0.0) > MOST_OF_ONE * sizes.sum(axis=0)
     no_test = (clusters is not None) & (dominated | (sampling.crossed is not None))
-    is_alone = seen.any(axis=1).sum() < 2
     frames = []
     for name in sorted(names):
         inside = (subfields == name).to_numpy()
         made = match(value, np.select([inside, has_subfield], [0, 1], -1), alike, clusters)
         made.loc[no_test, ["se", "p_value"]] = np.nan
-        if is_alone:
-            made[["log_odds", "se", "p_value", "excess"]] = np.nan
         log_odds, se, df = (made[column].to_numpy(np.float64) for column in ("log_odds", "se", "df"))
         half = stdtrit(df, 0.975) * se
-        said = np.select([is_alone, np.isnan(log_odds), made["unclear"]], [NO_OTHERS, NO_ODDS, UNCLEAR], "")
+        said = np.select([np.isnan(log_odds), made["unclear"]], [NO_ODDS, UNCLEAR], "")
         rows = made.assign(
             judge=judges,
             subfield=name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product
 from typing import Any, Final
@@ -15,7 +15,7 @@ from mrb_lib.stats import intervals, recipes
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import TESTED, Column, Option, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, Contrast, contrasts, corrected, pairs_of_cells
-from mrb_lib.stats.estimation import BoolArray, FloatArray, divide, mean
+from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, divide, mean
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent, points
 from mrb_lib.stats.response_traits import length_difference
@@ -27,7 +27,7 @@ from mrb_lib.tables.schema import CHOICES
 
 A, B = CHOICES.index("A"), CHOICES.index("B")
 ACCURACY, INGREDIENT = "accuracy", "ingredient"
-TRAINED, OUT_OF_DOMAIN, BENCHMARK = "trained", "out_of_domain", "benchmark"
+SIZE, TRAINED, OUT_OF_DOMAIN = "size", "trained", "out_of_domain"
 NAMES: Final = {"difference": "gain", "judge_1": "tuned", "judge_2": "base"} | {
     f"value_{i}{end}": f"value_{side}{end}" for i, side in ((1, "tuned"), (2, "base")) for end in ("", "_low", "_high")
 }
@@ -44,6 +44,7 @@ NO_PAIR: Final = "no case is scored for a judge trained without its domain and f
 NO_RECORD: Final = "n_seen is not known: there is no record of the training"
 FEWEST_RUNS: Final = 2
 ONE_RUN: Final = f"one run of a recipe cannot tell chance from the ingredient: that takes {FEWEST_RUNS} runs of each"
+ONE_TRAINING: Final = "the interval is over test cases: it does not hold what another training would change"
 
 
 def better_than_base(rows: pd.DataFrame) -> str:
@@ -68,7 +69,7 @@ def better_than_base(rows: pd.DataFrame) -> str:
         if up:
             most = significant.iloc[0]
             said.append(f"{most['tuned']} gains most, {points(most, 'gain')} over {most['base']}.")
-    said += [*_of_ingredients(rows), *_of_curve(rows)]
+    said += [*_of_ingredients(rows), *_of_sizes(rows)]
     return " ".join(said) or f"{where}, no judge here is known to be trained further from another."
 
 
@@ -87,24 +88,27 @@ def _of_ingredients(rows: pd.DataFrame) -> list[str]:
     return [f"{len(significant)} of {len(tested)} ingredients change accuracy significantly, most {what}."]
 
 
-def _of_curve(rows: pd.DataFrame) -> list[str]:
-    """Say what twice the training cases would give, by the first learning curve, where there is one."""
-    for _, row in main_rows(rows, part=recipes.CURVE).iterrows():
-        if pd.notna(row["value_tuned"]):
-            given = f"{int(row['n_training']):,} training cases, twice the most there were, would give an accuracy of"
-            needed = f"; {row['target']:.0%} takes {row['cases_needed']:,.0f}" if pd.notna(row["cases_needed"]) else ""
-            return [
-                f"By the learning curve, {given} {percent(row, 'value_tuned')} ({row['recipe']}){needed}.",
-                "The interval is over test cases; cannot tell how much another training would change.",
-            ]
-    return []
+def _of_sizes(rows: pd.DataFrame) -> list[str]:
+    """Say the accuracies after the fewest and the most training cases of the first series, where there is one."""
+    own = main_rows(rows, part=SIZE)
+    if own.empty or own["value_tuned"].isna().any():
+        return []
+    recipe = own["recipe"].iloc[0]
+    series = own[own["recipe"] == recipe]
+    few, most = (
+        f"{percent(row, 'value_tuned')} after {int(row['n_training']):,}" for _, row in series.iloc[[0, -1]].iterrows()
+    )
+    return [
+        f"Accuracy is {few} training cases and {most} ({recipe}).",
+        "The intervals are over test cases; cannot tell how much another training would change.",
+    ]
 
 
 @table(
     "gains",
     question="is a judge that was trained further better than its base, at what price, and what contributed",
     columns=[
-        Column("part", "quantity, ingredient, size, curve, fit, trained, out_of_domain or benchmark", "text"),
+        Column("part", "quantity, ingredient, size, trained or out_of_domain", "text"),
         Column("quantity", "accuracy, consistency, first_rate, brier (lower is better) or longer_rate", "text"),
         Column("base", "judge that the other was trained from, or is compared with", "text"),
         Column("tuned", "judge that was trained further", "text"),
@@ -116,50 +120,38 @@ def _of_curve(rows: pd.DataFrame) -> list[str]:
         Column("accuracy_base", "mean score of the base, in rows of part accuracy", "share 0-1"),
         Column("accuracy_tuned", "mean score of the tuned judge, same cases", "share 0-1"),
         estimated("value_base", "quantity of the base, mean over these cases"),
-        estimated("value_tuned", "quantity of the tuned judge, or of the curve"),
+        estimated("value_tuned", "quantity of the tuned judge"),
         Column("gain", "value_tuned minus value_base", "difference", ends=("low", "high")),
         shared("errors"),
         Column("test", "permutation (sign flips), mcnemar_exact, or t", "text"),
-        shared("tests"),
-        Column("margin", "largest gain or loss that does not matter, stated beforehand"),
-        Column("equivalence_p", "p of a difference larger than the margin", "p 0-1", "Schuirmann 1987"),
-        Column("equivalence_p_adjusted", "equivalence_p corrected for the number of tests", "p 0-1"),
-        Column("equivalent", "whether the two differ by less than the margin (adjusted, at .05)", "yes/no"),
+        shared("tests", "equivalence"),
         Column("ingredient", "the only entry in which the two recipes differ", "text"),
         Column("setting_base", "its value in the recipe of the base", "text"),
         Column("setting_tuned", "its value in the recipe of the tuned judge", "text"),
-        Column("trained_on", "domains, or the benchmark, that the judge was trained on", "text"),
-        Column("tested_on", "domain, or benchmark, that value_tuned is of", "text"),
+        Column("trained_on", "domains that the judge was trained on", "text"),
         Column("in_training", "whether the judge was trained on this domain", "yes/no"),
         Column("recipe", "how the judges of a series were trained, but for the size", "text"),
-        Column("n_training", "training cases; of the curve, twice the most", "count"),
-        estimated("limit", "accuracy that no number of training cases exceeds", source="Hestness et al. 2017"),
-        Column("target", "wanted accuracy, if one is stated", "share 0-1"),
-        estimated("cases_needed", "training cases that give the wanted accuracy, by the curve", "number"),
+        Column("n_training", "training cases of the judge", "count"),
     ],
     sentence=better_than_base,
     headline=("gain", "low", "high", "p_adjusted", "n", "n_seen", "value_base", "value_tuned"),
     uses=(*TESTED, "groups", "training", "records", "pairs"),
     reads=("p_a",),
     why_no_ratings="",
-    options={
-        "margin": Option("gains and losses of accuracy below it count as none", least=0, below=1),
-        "target": Option("the accuracy whose number of training cases is wanted", least=0, below=1),
-    },
+    options={"margin": Option("gains and losses of accuracy below it count as none", least=0, below=1)},
 )
-def gains(analysis: Analysis, *, margin: float | None = None, target: float | None = None) -> pd.DataFrame:
+def gains(analysis: Analysis, *, margin: float | None = None) -> pd.DataFrame:
     """Compare judges with those they were trained from, recipes that differ in one entry, and sizes of training sets.
 
     Pairs are those of `pairs`, or those that `records` and `judge_groups` tell. Of recorded pairs the other quantities
     are compared as well. Parts `trained` and `out_of_domain` are of judges that were trained without a value of a
-    column, on that value, against judges of the same recipe that were trained with it (`value_base`); part `benchmark`
-    is of all judges with a record, on this benchmark. Cases that either judge was trained on are left out. Each
-    quantity is corrected by itself.
+    column, on that value, against judges of the same recipe that were trained with it (`value_base`); part `size` of
+    judges that differ in the number of training cases alone, on the cases that are scored for all of them. Cases that
+    either judge was trained on are left out. Each quantity is corrected by itself.
 
     Parameters
     ----------
     margin : adds two one-sided tests of equivalence of accuracy; None makes none
-    target : a wanted accuracy, for `cases_needed`; None asks for none
 
     Notes
     -----
@@ -175,8 +167,8 @@ def gains(analysis: Analysis, *, margin: float | None = None, target: float | No
         made = recipes.recipe_contrasts(records, judges)
         frames += [_ingredients(analysis, name, each, made) for name, each in values.items()]
         for series in recipes.size_series(records, judges):
-            frames += _sizes(analysis, series, target)
-        frames += [*_trained_rows(analysis, records), *_benchmark_rows(analysis, records)]
+            frames += _sizes(analysis, series)
+        frames += _trained_rows(analysis, records)
     rows = pd.concat(frames, ignore_index=True)
     of_accuracy, quantity = rows["part"].eq(ACCURACY), rows["quantity"].fillna(ACCURACY)
     return rows.assign(
@@ -237,20 +229,18 @@ def _of_pairs(
     return rows.assign(part=quantity, quantity=quantity, n_seen=n_seen, reason=why)
 
 
-def _ingredients(
-    analysis: Analysis, quantity: str, values: FloatArray, pairs: list[recipes.RecipeContrast]
-) -> pd.DataFrame:
+def _ingredients(analysis: Analysis, quantity: str, values: FloatArray, pairs: list[dict[str, Any]]) -> pd.DataFrame:
     """Compare one quantity between recipes that differ in one entry, on the cases that all their runs are scored on."""
     cells, rows = analysis.verdicts.cells, list[dict[str, Any]]()
     for pair, name in product(pairs, analysis.names):
         of_name = cells["dimension"].eq(name)
-        sides = [values[:, (cells["judge"].isin(runs) & of_name).to_numpy()] for runs in (pair.tuned, pair.base)]
+        sides = [values[:, (cells["judge"].isin(runs) & of_name).to_numpy()] for runs in (pair["tuned"], pair["base"])]
         if all(side.size for side in sides):
             scored = np.isfinite(np.column_stack(sides)).all(axis=1, keepdims=True)
             sides = [np.where(scored, side, np.nan) for side in sides]
             found = crossed_contrast(sides, analysis.sampling, FEWEST_RUNS, ONE_RUN)
-            row = pair._asdict() | found | {"tuned": ", ".join(pair.tuned), "base": ", ".join(pair.base)}
-            why = filter(None, ("" if found["n"] else NOT_BOTH[quantity], pair.note))
+            row = pair | found | {side: ", ".join(pair[side]) for side in ("tuned", "base")}
+            why = filter(None, ("" if found["n"] else NOT_BOTH[quantity], pair["note"]))
             rows.append(row | {"dimension": name, "reason": "; ".join(why)})
     if not rows:
         return pd.DataFrame()
@@ -260,14 +250,17 @@ def _ingredients(
     return made.assign(part=INGREDIENT, quantity=quantity, interval=method, test="t")
 
 
-def _sizes(analysis: Analysis, series: recipes.SizeSeries, target: float | None) -> list[pd.DataFrame]:
-    """Make the rows of judges that differ in the number of training cases alone, with their learning curve."""
-    cells, frames = analysis.verdicts.cells, []
+def _sizes(analysis: Analysis, series: pd.DataFrame) -> list[pd.DataFrame]:
+    """Make the rows of judges that differ in the number of training cases alone, on the cases scored for all."""
+    whole, frames = replace(analysis, by=None), []
+    cells = analysis.verdicts.cells[["judge", "dimension"]].reset_index(names="cell")
     for name in analysis.names:
-        own = cells[cells["dimension"] == name].reset_index(names="cell").set_index("judge")["cell"]
-        if set(series.judges) <= set(own.index):
-            score = analysis.scores.score[:, own[series.judges].to_numpy()]
-            frames.append(recipes.series_rows(series, score, analysis.sampling, target).assign(dimension=name))
+        own = series.merge(cells[cells["dimension"] == name], left_on="tuned", right_on="judge").set_index("cell")
+        if len(own) == len(series):
+            score = analysis.scores.score[:, own.index]
+            score = np.where(np.isfinite(score).all(axis=1, keepdims=True), score, np.nan)
+            rows = _accuracies(whole, own, score, intervals.share)
+            frames.append(rows.assign(part=SIZE, reason=np.where(rows["n"] > 0, ONE_TRAINING, "")))
     return frames
 
 
@@ -277,31 +270,21 @@ def _trained_rows(analysis: Analysis, records: pd.DataFrame) -> list[pd.DataFram
     Domains are the folds of a split where judges were trained without one of these.
     """
     cases, frames = analysis.cases, []
-    for column, left_out in _families(records, analysis.verdicts.cells["judge"].unique().tolist()):
+    cells = analysis.verdicts.cells[["judge", "dimension"]].assign(tuned=analysis.verdicts.cells["judge"])
+    for column, left_out in _families(records, cells["judge"].unique().tolist()):
         folds = set(cases["fold"].dropna().astype("str")) if "fold" in cases else set()
         domain = "fold" if set(left_out.values()) - {None} <= folds else column
         if domain in cases and cases[domain].notna().any():
             inside = replace(analysis, by=domain)
-            rows = _accuracies(inside, list(left_out)).dropna(subset="subfield")
+            own = cells[cells["judge"].isin(list(left_out))]
+            rows = _accuracies(inside, own, analysis.scores.score[:, own.index], intervals.proportion)
+            rows = rows.dropna(subset="subfield")
             without = rows["tuned"].map(left_out)
             trained_on = ["all" if pd.isna(value) else f"all but {value}" for value in without]
-            stated: dict[str, Any] = {"trained_on": trained_on, "tested_on": rows["subfield"], "by": column}
-            frames.append(rows.assign(part=TRAINED, in_training=rows["subfield"].ne(without), **stated))
+            in_training = rows["subfield"].ne(without)
+            frames.append(rows.assign(part=TRAINED, trained_on=trained_on, in_training=in_training, by=column))
             frames.append(_losses(inside, left_out, domain).assign(by=column))
     return frames
-
-
-def _benchmark_rows(analysis: Analysis, records: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return the rows of part "benchmark": the accuracy here of each trained judge, wherever it was trained."""
-    cells, here = analysis.verdicts.cells, analysis.meta.name
-    known = records[records["judge"].isin(cells["judge"])].set_index("judge")["benchmark"]
-    if known.empty or not here:
-        return []
-    rows = _accuracies(replace(analysis, by=None), known.index.tolist())
-    saw = cells["judge"].to_numpy()[np.asarray(analysis.verdicts.seen.any(axis=0), dtype=bool)]
-    trained_on = rows["tuned"].map(known)
-    in_training = trained_on.eq(here) | rows["tuned"].isin(saw)
-    return [rows.assign(part=BENCHMARK, in_training=in_training, trained_on=trained_on, tested_on=here)]
 
 
 def _families(records: pd.DataFrame, judges: list[str]) -> Iterator[tuple[str, dict[str, str | None]]]:
@@ -320,13 +303,12 @@ def _families(records: pd.DataFrame, judges: list[str]) -> Iterator[tuple[str, d
             yield str(column), dict(zip(without["judge"], without["left_out"], strict=True)) | whole
 
 
-def _accuracies(analysis: Analysis, judges: list[str]) -> pd.DataFrame:
-    """Return the accuracy of some judges on what they were not trained on, over all cases and in each subfield."""
-    cells = analysis.verdicts.cells
-    own = np.flatnonzero(cells["judge"].isin(judges))
-    measures = {"value_tuned": Measure(mean(analysis.scores.score[:, own]), intervals.proportion)}
-    names = cells.loc[own, ["judge", "dimension"]].rename(columns={"judge": "tuned"})
-    rows, _ = grid(analysis, names, measures, analysis.verdicts.seen[:, own])
+def _accuracies(
+    analysis: Analysis, cells: pd.DataFrame, score: FloatArray, interval: Callable[[Estimate], intervals.Interval]
+) -> pd.DataFrame:
+    """Return the accuracy of some cells of the verdicts, by their numbers (the index), over all cases and subfields."""
+    measures = {"value_tuned": Measure(mean(score), interval)}
+    rows, _ = grid(analysis, cells, measures, analysis.verdicts.seen[:, cells.index])
     return rows.drop(columns=["low", "high"])
 
 

@@ -64,8 +64,6 @@ def differences(rows: pd.DataFrame) -> str:
         shared("n", "n_excluded", "clusters"),
         Column("difference", "accuracy of group_1 minus that of group_2", "difference", SOURCE, ("low", "high")),
         shared("standard_error", "df"),
-        Column("judge_sd_1", "spread of families in group_1, without noise; of descendants, of gains"),
-        Column("judge_sd_2", "spread of families in group_2, without the noise of cases"),
         shared("tests"),
     ],
     sentence=differences,
@@ -84,7 +82,7 @@ def groups(analysis: Analysis) -> pd.DataFrame:
     for part in analysis.parts:
         for dimension, own in cells.groupby("dimension", sort=False).indices.items():
             models, means = _models(cells["judge"].iloc[own].tolist(), score[part.cases][:, own], analysis.judge_groups)
-            common = {"dimension": dimension, **part.label(), "n_excluded": len(part.cases)}
+            common = {"dimension": dimension, **part.label(), "n": 0, "n_excluded": len(part.cases), "n_clusters": 0}
             rows += [common | row for row in _rows(models, means, analysis.sampling.take(part.cases))]
     frame = pd.DataFrame(rows)
     if frame.empty:
@@ -122,9 +120,9 @@ def _rows(models: pd.DataFrame, means: FloatArray, sampling: Sampling) -> Iterat
     scored = np.asarray(np.isfinite(means).any(axis=0))
     for pair in combinations(contrasted(models["group"].tolist()), 2):
         sides = [models[models["group"].eq(group) & scored] for group in pair]
-        row = {"part": CONTRAST, "group_1": pair[0], "group_2": pair[1]}
-        families = [_means_by(means[:, own.index], own["family"]) for own in sides]
-        yield row | _estimated(families, (len(sides[0]), len(sides[1])), sampling)
+        row: dict[str, Any] = {"part": CONTRAST, "group_1": pair[0], "group_2": pair[1]}
+        row |= {"n_judges_1": len(sides[0]), "n_judges_2": len(sides[1])}
+        yield row | _estimated([_means_by(means[:, own.index], own["family"]) for own in sides], sampling)
     place = pd.Series(models.index, models["model"]).groupby(level=0).last()
     medical = models[models["group"].eq(MEDICAL) & models["base"].isin(place.index)]
     if len(medical):
@@ -132,18 +130,18 @@ def _rows(models: pd.DataFrame, means: FloatArray, sampling: Sampling) -> Iterat
         gains = means[:, medical.index] - means[:, base]
         known = np.isfinite(gains).any(axis=0)
         row = {"part": DESCENDANTS, "group_1": MEDICAL, "group_2": BASE}
-        families = [_means_by(gains[:, known], models["family"].iloc[base[known]])]
-        yield row | _estimated(families, (int(known.sum()), len(np.unique(base[known]))), sampling)
+        row |= {"n_judges_1": int(known.sum()), "n_judges_2": len(np.unique(base[known]))}
+        yield row | _estimated([_means_by(gains[:, known], models["family"].iloc[base[known]])], sampling)
 
 
-def _estimated(sides: list[FloatArray], n_judges: tuple[int, int], sampling: Sampling) -> dict[str, Any]:
+def _estimated(sides: list[FloatArray], sampling: Sampling) -> dict[str, Any]:
     """Return the columns of a contrast of families, shape (cases, families) each; of descendants of their gains."""
     sizes = [side.shape[1] for side in sides]
-    row: dict[str, Any] = {"n_judges_1": n_judges[0], "n_judges_2": n_judges[1], "n": 0, "p_value": np.nan}
-    row |= {"n_families_1": sizes[0], "n_families_2": sizes[-1]}
     if min(sizes) == 0:
-        return row | {"n_clusters": 0, "reason": NO_JUDGE}
-    return row | contrast(sides, sampling, FEWEST_FAMILIES, FEW_FAMILIES)
+        found: dict[str, Any] = {"p_value": np.nan, "reason": NO_JUDGE}
+    else:
+        found = contrast(sides, sampling, FEWEST_FAMILIES, FEW_FAMILIES)
+    return found | {"n_families_1": sizes[0], "n_families_2": sizes[-1]}
 
 
 def contrast(sides: Sequence[FloatArray], sampling: Sampling, fewest: int = 1, too_few: str = "") -> dict[str, Any]:
@@ -177,8 +175,8 @@ def contrast(sides: Sequence[FloatArray], sampling: Sampling, fewest: int = 1, t
 
     e = moved(whole[:, None])
     of_cases, df = e.error[0] ** 2, e.df[0]
-    variance, squares, spreads = of_cases, of_cases**2 / df, [np.nan, np.nan]
-    for number, (mean, each) in enumerate(zip(means, moves, strict=True)):
+    variance, squares = of_cases, of_cases**2 / df
+    for mean, each in zip(means, moves, strict=True):
         k = len(mean)
         if k == 1:
             variance = np.nan
@@ -187,7 +185,6 @@ def contrast(sides: Sequence[FloatArray], sampling: Sampling, fewest: int = 1, t
         both = (moved(each - each.mean(axis=1, keepdims=True)).error ** 2).sum() / (k * (k - 1))
         variance += between - both
         squares += between**2 / (k - 1) + both**2 / ((k - 1) * df)
-        spreads[number] = float(np.sqrt(max(between - both, 0.0) * k))
     variance = float(np.maximum(variance, of_cases / 2))
     error = np.sqrt(variance) if variance > 1e-12 else np.nan
     df = max(variance**2 / squares, 1.0) if variance > 1e-12 else np.nan
@@ -201,8 +198,6 @@ def contrast(sides: Sequence[FloatArray], sampling: Sampling, fewest: int = 1, t
         "high": np.minimum(value + half, 1.0),
         "standard_error": error,
         "df": df,
-        "judge_sd_1": spreads[0],
-        "judge_sd_2": spreads[1],
         "p_value": 2 * stdtr(df, -abs(value) / error),
     }
     if min(len(mean) for mean in means) < fewest:

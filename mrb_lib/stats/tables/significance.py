@@ -10,9 +10,9 @@ import pandas as pd
 
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import TESTED, Column, Option, shared, table
-from mrb_lib.stats.contrasts import ALPHA, average_contrasts, contrasts, pairs_of_cells
+from mrb_lib.stats.contrasts import ALPHA, contrasts, pairs_of_cells
 from mrb_lib.stats.estimation import average
-from mrb_lib.stats.flips import flip_f
+from mrb_lib.stats.flips import ONE_JUDGE, flip_f
 from mrb_lib.stats.options import check_choice
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, points
 from mrb_lib.stats.scoring import BINARY, ranking
@@ -20,7 +20,6 @@ from mrb_lib.stats.tables.accuracy import AVERAGE
 
 PAIR, OMNIBUS, LETTERS = "pair", "omnibus", "letters"
 Q_REJECTS = "rejects too often where judges are not equally alike: read permutation_f"
-ONE_JUDGE = "there is one judge only"
 UNTESTED = "could not be tested against every judge: a shared letter then shows nothing"
 
 
@@ -51,11 +50,7 @@ def differ(rows: pd.DataFrame) -> str:
         Column("only_1", "cases on which judge_1 has the higher score", "cases"),
         Column("only_2", "cases on which judge_2 has the higher score", "cases"),
         Column("test", "permutation (sign flips), mcnemar_exact, t, permutation_f, or cochran_q", "text"),
-        shared("tests"),
-        Column("margin", "largest difference that does not matter, stated beforehand"),
-        Column("equivalence_p", "p of a difference larger than the margin", "p 0-1", "Schuirmann 1987"),
-        Column("equivalence_p_adjusted", "equivalence_p corrected for the number of tests", "p 0-1"),
-        Column("equivalent", "whether the two differ by less than the margin (adjusted, at .05)", "yes/no"),
+        shared("tests", "equivalence"),
         Column("letters", "judges that share a letter do not differ significantly", "text", "Piepho 2004"),
         Column("with_best", "whether the judge does not differ significantly from the best", "yes/no"),
         Column("rank", "place by decisive accuracy on the cases that all ranked judges share", "rank"),
@@ -115,10 +110,10 @@ def _averages(analysis: Analysis, margin: float | None) -> pd.DataFrame:
     if not two:
         return pd.DataFrame()
     pairs = [pair for one, other in two for pair in zip(of_judge[one], of_judge[other], strict=True)]
-    contrast = pairs_of_cells(analysis, analysis.scores.score, pairs)
     names = pd.DataFrame(two, columns=["judge_1", "judge_2"]).assign(dimension=AVERAGE)
+    contrast = pairs_of_cells(analysis, analysis.scores.score, pairs)._replace(names=names)
     members = np.arange(len(pairs)).reshape(-1, d)
-    return _better_first(average_contrasts(analysis, contrast, names, members, margin)).assign(part=PAIR)
+    return _better_first(contrasts(analysis, contrast, margin=margin, members=members)).assign(part=PAIR)
 
 
 def _omnibus(analysis: Analysis) -> pd.DataFrame:

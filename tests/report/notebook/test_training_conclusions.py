@@ -44,20 +44,18 @@ def test_where_nothing_else_changed_that_is_told() -> None:
     assert "Cannot tell whether anything else changed in tuned." in said
 
 
-def test_a_learning_curve_is_told() -> None:
-    curve = {
-        "part": "curve",
+def test_sizes_of_training_are_told() -> None:
+    sizes = pd.DataFrame({
+        "part": "size",
         "dimension": "overall",
-        "value_tuned": 0.8,
-        "value_tuned_low": 0.75,
-        "n_training": 400,
-        "value_tuned_high": 0.85,
         "recipe": "method reward",
-        "cases_needed": float("nan"),
-        "target": float("nan"),
-    }
-    said = training(pd.concat([gains(), pd.DataFrame([curve])]), dimension="overall", note="", looks="")
-    assert "400 training cases, twice the most there were, would give an accuracy of 80% [75, 85]" in said
+        "n_training": [100, 400],
+        "value_tuned": [0.7, 0.8],
+        "value_tuned_low": [0.65, 0.75],
+        "value_tuned_high": [0.75, 0.85],
+    })  # fmt: skip
+    said = training(pd.concat([gains(), sizes]), dimension="overall", note="", looks="")
+    assert "70% [65, 75] after 100 training cases and 80% [75, 85] after 400 (method reward)" in said
     assert "cannot tell how much another training would change" in said
 
 
@@ -90,6 +88,9 @@ def test_whether_it_looks_may_be_unknown() -> None:
     assert "not known" in looks(images(), dimension="overall")
 
 
+NOBODY = pd.DataFrame(columns=["judge", "trained_on", "accuracy", "low", "high"])
+
+
 def lost(*rows: tuple[str | None, float, float, float]) -> pd.DataFrame:
     names = ["subfield", "gain", "low", "high"]
     shared = {
@@ -97,8 +98,6 @@ def lost(*rows: tuple[str | None, float, float, float]) -> pd.DataFrame:
         "by": "organ",
         "dimension": "overall",
         "n": 80,
-        "in_training": None,
-        "value_tuned": 0.7,
     }
     return pd.DataFrame(rows, columns=names).assign(**shared)
 
@@ -113,16 +112,16 @@ def lost(*rows: tuple[str | None, float, float, float]) -> pd.DataFrame:
 )
 def test_what_leaving_out_costs_is_told_by_its_interval(ends: tuple[float, float], said: str) -> None:
     table = lost((None, -0.1, *ends), ("eye", -0.05, -0.2, 0.1), ("lung", -0.15, -0.3, 0.0))
-    text = left_out(table, by="organ", dimension="overall", note="")
+    text = left_out(table, NOBODY, by="organ", dimension="overall", note="")
     assert said in text and "over 80 cases" in text
     assert "The difference is lowest on lung, -15 points" in text
-    assert "cannot be told" in left_out(table, by="dataset", dimension="overall", note="")
+    assert "cannot be told" in left_out(table, NOBODY, by="dataset", dimension="overall", note="")
 
 
 def test_judges_of_another_benchmark_are_told() -> None:
-    other = {"part": "benchmark", "dimension": "overall", "in_training": False, "tuned": "general", "by": None,
-             "trained_on": "pairs", "value_tuned": 0.6, "value_tuned_low": 0.5, "value_tuned_high": 0.7}  # fmt: skip
-    table = pd.concat([lost((None, -0.1, -0.2, 0.0)), pd.DataFrame([other])], ignore_index=True)
-    text = left_out(table, by="organ", dimension="overall", note="")
-    assert left_out(table, by="dataset", dimension="overall", note="").endswith(text[text.index("Of judges trained") :])
+    other = pd.DataFrame([{"judge": "general", "trained_on": "pairs", "accuracy": 0.6, "low": 0.5, "high": 0.7}])
+    table = lost((None, -0.1, -0.2, 0.0))
+    text = left_out(table, other, by="organ", dimension="overall", note="")
+    without = left_out(table, other, by="dataset", dimension="overall", note="")
+    assert without.endswith(text[text.index("Of judges trained") :])
     assert "general (pairs) is the most accurate here: 60% [50, 70]" in text

@@ -114,24 +114,6 @@ def test_with_one_judge_trained_with_the_domain_the_loss_is_a_pair_of_the_table_
     assert whole["in_training"].all()
 
 
-def test_a_judge_is_shown_on_the_benchmark_with_the_one_it_was_trained_on(rows: pd.DataFrame) -> None:
-    home = rows[rows["part"] == "benchmark"]
-    assert set(home["tested_on"]) == {"here"}
-    assert set(home["trained_on"]) == {"b"}
-    assert home["in_training"].all()  # it was trained on cases of this one, whatever that was called then
-    abroad = gains(
-        judged(ACCURACIES),
-        gold_of(GOLD),
-        CASES,
-        records=leave_one_out(),
-        benchmark_name="here",
-        resamples=0,
-    )
-    abroad = abroad[abroad["part"] == "benchmark"]
-    assert not abroad["in_training"].any()
-    assert set(abroad["n"]) == {N}
-
-
 def test_where_nothing_is_left_the_cell_is_null_with_the_reason() -> None:
     everything = pd.concat(
         [pd.DataFrame({"judge": judge, "case_id": CASES["case_id"]}) for judge in list(JUDGES)[1:]]
@@ -172,4 +154,4 @@ def test_the_table_transfer_is_of_judges_whose_training_nobody_knows() -> None:
     none = analyze(bench, judged(ACCURACIES), "transfer", by="organ", resamples=50)
     assert set(none["part"]) == {"domain", "summary", "ranking"}
     some = analyze(bench, judged(ACCURACIES), "gains", resamples=50, records=leave_one_out())
-    assert {"trained", "out_of_domain", "benchmark"} <= set(some["part"])
+    assert {"trained", "out_of_domain"} <= set(some["part"])

@@ -110,7 +110,7 @@ class TestJudgesTrainedOnTheSpot:
         gains = live.workspace.analyze("gains")
         pairs = gains[gains["part"] == gains["quantity"]]
         assert set(pairs["base"]) == {"RANDOM-WEIGHTS+packed"} and pairs["n_seen"].eq(0).all()
-        assert {"ingredient", "size", "curve"} <= set(gains["part"])
+        assert {"ingredient", "size"} <= set(gains["part"])
         images = without_images(live.workspace, dimension="overall")
         pairs = images.loc[images["part"] == "accuracy", ["base", "tuned"]].to_numpy().tolist()
         (judge,) = {tuned for _, tuned in pairs if not tuned.endswith(BLANKED)}
