@@ -33,25 +33,14 @@ class Annotations:
     ----------
     annotators, dimensions, categories : the names behind the codes, in the order to show them; there are K categories
     n_consensus : shape (dimensions,), rows of the annotator `consensus`, which are left out
-    case, annotator, dimension, choice : one entry per annotation
+    labels : shape (cases, dimensions, annotators), the labels as codes; -1 where an annotator gave none
     """
 
     annotators: list[str]
     dimensions: Sequence[str]
     categories: Sequence[str]
-    n_cases: int
     n_consensus: IntArray
-    case: IntArray
-    annotator: IntArray
-    dimension: IntArray
-    choice: IntArray
-
-    @cached_property
-    def labels(self) -> IntArray:
-        """The labels as codes, shape (cases, dimensions, annotators); -1 where an annotator gave none."""
-        out = np.full((self.n_cases, len(self.dimensions), len(self.annotators)), -1, dtype=np.int64)
-        out[self.case, self.dimension, self.annotator] = self.choice
-        return out
+    labels: IntArray
 
     @cached_property
     def votes(self) -> FloatArray:
@@ -121,17 +110,11 @@ def encode_annotations(
     person = (kept["annotator"] != CONSENSUS).to_numpy(dtype=bool)
     people = kept[person]
     annotators = sorted(map(str, people["annotator"].unique()))
-    return Annotations(
-        annotators=annotators,
-        dimensions=dimensions,
-        categories=categories,
-        n_cases=len(cases),
-        n_consensus=np.bincount(dimension[~person], minlength=len(dimensions)),
-        case=code(people["case_id"], list(cases["case_id"]), "case_id"),
-        annotator=code(people["annotator"], annotators, "annotator"),
-        dimension=dimension[person],
-        choice=code(people["choice"], categories, "choice"),
-    )
+    case, who = code(people["case_id"], cases["case_id"], "case_id"), code(people["annotator"], annotators, "annotator")
+    labels = np.full((len(cases), len(dimensions), len(annotators)), -1, dtype=np.int64)
+    labels[case, dimension[person], who] = code(people["choice"], categories, "choice")
+    n_consensus = np.bincount(dimension[~person], minlength=len(dimensions))
+    return Annotations(annotators, dimensions, categories, n_consensus, labels)
 
 
 def plurality(votes: FloatArray) -> FloatArray:

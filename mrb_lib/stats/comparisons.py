@@ -58,10 +58,7 @@ def from_labels(labels: IntArray) -> FloatArray:
 
 def from_annotations(annotations: pd.DataFrame, cases: pd.DataFrame, dimensions: Sequence[str]) -> FloatArray:
     """Return annotations by people as comparisons, one each, shape (dimensions, cases, 3)."""
-    coded = encode_annotations(annotations, cases, CHOICES, list(dimensions))
-    out = np.zeros((len(dimensions), len(cases), len(CHOICES)))
-    np.add.at(out, (coded.dimension, coded.case, coded.choice), 1.0)
-    return out
+    return encode_annotations(annotations, cases, CHOICES, list(dimensions)).votes.swapaxes(0, 1)
 
 
 def from_verdicts(verdicts: Verdicts, policy: str) -> FloatArray:

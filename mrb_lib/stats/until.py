@@ -71,13 +71,9 @@ def until(estimates: pd.DataFrame, target: Target) -> pd.DataFrame:
         elif low >= target.value:
             state, advice = REACHED, "stop: more annotators change nothing that was asked for"
         elif high < target.value:
-            state, advice = OUT_OF_REACH, "more annotators do not raise it: ask more plainly, or train them together; "
-            if needed is None:
-                advice += "more annotators a case would not do either"
-            elif needed <= k:
-                advice += f"{k:.1f} annotators a case are already as reliable together ({reliability:.2f})"
-            else:
-                advice += f"{needed} annotators a case would be as reliable together"
+            state, many = OUT_OF_REACH, f"not even {_MOST_ANNOTATORS}" if needed is None else needed
+            advice = "more annotators do not raise it: ask more plainly, or train them together; "
+            advice += f"{many} annotators per case are as reliable together"
         else:
             distance, half = abs(value - target.value), value - low if value >= target.value else high - value
             if half**2 <= _MOST_TIMES * distance**2:  # the width falls with the square root of the number of cases

@@ -36,10 +36,10 @@ def test_states_follow_from_the_interval() -> None:
     assert found["cases_more"].isna().tolist() == [True, True, False, True, True]
     assert "many more cases" in found["advice"][4]
     assert found["reliability"].tolist()[:2] == pytest.approx([2.1 / 2.4, 1.2 / 1.8])
-    assert "already as reliable together (0.67)" in found["advice"][1], "three annotators with 0.4 each"
+    assert "3 annotators per case are as reliable together" in found["advice"][1], "of 0.4 each"
     alone = until(_estimates((0.4, 0.3, 0.5), (0.02, -0.1, 0.1), k=2.0), Target("alpha", 0.6))
-    assert "3 annotators a case would be as reliable together" in alone["advice"][0]
-    assert "more annotators a case would not do either" in alone["advice"][1]
+    assert "3 annotators per case are as reliable together" in alone["advice"][0]
+    assert "not even 15 annotators per case are as reliable together" in alone["advice"][1]
 
 
 def test_annotators_needed_are_the_fewest() -> None:

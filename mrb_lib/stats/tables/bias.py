@@ -263,14 +263,15 @@ def votes_of(analysis: Analysis) -> Votes:
     for name in categories:
         check_choice("category", name, CHOICES)
     coded = encode_annotations(analysis.annotations, analysis.cases, categories, dimensions)
-    votes = pd.DataFrame({"dimension": coded.dimension, "case": coded.case, "annotator": coded.annotator})
+    case, dimension, who = np.nonzero(coded.labels >= 0)
+    votes = pd.DataFrame({"dimension": dimension, "case": case, "annotator": who})
     of_case = votes.groupby(["dimension", "case"])["annotator"]
     per_case = of_case.size().median() if len(votes) else 0
     is_panel = len(coded.annotators) <= 2 * per_case
-    seat = coded.annotator if is_panel else of_case.rank(method="first").to_numpy(np.int64) - 1
+    seat = who if is_panel else of_case.rank(method="first").to_numpy(np.int64) - 1
     n_seats = int(seat.max(initial=-1)) + 1
     share = np.full((len(dimensions), n_seats, len(analysis.cases)), np.nan)
-    share[coded.dimension, seat, coded.case] = np.array([_SHARE[name] for name in categories])[coded.choice]
+    share[dimension, seat, case] = np.array([_SHARE[name] for name in categories])[coded.labels[case, dimension, who]]
     n = np.isfinite(share).sum(axis=1, keepdims=True) - 1.0
     others = 2 * divide(np.nansum(share, axis=1, keepdims=True) - np.nan_to_num(share), n * np.ones(share.shape)) - 1
     seats = list(range(n_seats))
