@@ -159,6 +159,34 @@ def overconfidence(summary: pd.DataFrame, *, order_by: str = "overall") -> Paper
 
 
 @figure(
+    "calibration-shift",
+    title="Shift of calibration between probes",
+    caption=(
+        "Change of mean confidence less accuracy under each probe, over verdicts given with and without it; dimension "
+        "{dimension}, with paired 95% intervals robust to clusters."
+    ),
+    reading="Right of the dashed line the probe makes the judge surer than its accuracy warrants.",
+    needs=("preferences", "annotations", "verdicts"),
+)
+def calibration_shift(shift: pd.DataFrame, *, dimension: str | None = None) -> Paper:
+    """Draw what each probe does to each judge's overconfidence, a panel a probe.
+
+    Parameters
+    ----------
+    shift : judge, probe, overconfidence_difference with _low and _high: the rows of part "shift" of the table
+        `calibration`
+    dimension : the one to draw; None where the table has one only
+    """
+    return panels(
+        rows_of(shift, part="shift", dimension=dimension),
+        value="overconfidence_difference",
+        axis_label="change of overconfidence under the probe (percentage points)",
+        panel="probe",
+        line_at=0.0,
+    )
+
+
+@figure(
     "risk-coverage",
     title="Agreement against the share of cases answered",
     caption=(

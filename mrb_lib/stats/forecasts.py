@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -56,6 +57,10 @@ class Forecasts:
         of = values if counted is None else np.where(counted, values, 0.0)
         return Quantity(np.stack([self.total(of), self.total(counted)], axis=2))
 
+    def cells(self) -> list[slice]:
+        """Return where the forecasts of each cell are."""
+        return [slice(a, b) for a, b in pairwise(np.searchsorted(self.cell, np.arange(self.shape[1] + 1)).tolist())]
+
 
 def forecasts(verdicts: Verdicts, labels: IntArray) -> tuple[Verdicts, FloatArray, Forecasts]:
     """Return the verdicts that are forecasts, whether the event of each happened (1 or 0), and the forecasts.
@@ -66,11 +71,16 @@ def forecasts(verdicts: Verdicts, labels: IntArray) -> tuple[Verdicts, FloatArra
     kept = np.isfinite(verdicts.p_a) & (gold >= 0) & (gold != verdicts.tie)
     own = verdicts.where(kept)
     outcome = (gold[kept] == (0 if verdicts.tie >= 0 else own.choice)).astype(np.float64)
-    p, of_choice = own.p_a, own.tie < 0
+    return own, outcome, of_probabilities(own, own.p_a, outcome)
+
+
+def of_probabilities(verdicts: Verdicts, p: FloatArray, outcome: FloatArray) -> Forecasts:
+    """Return forecasts of verdicts from the probabilities of their events, and whether these happened (1 or 0)."""
+    of_choice = verdicts.tie < 0
     confidence = np.round(p if of_choice else np.maximum(p, 1 - p), 12)
     correct = outcome if of_choice else 0.5 + np.sign(p - 0.5) * (outcome - 0.5)
-    shape = own.n_cases, len(own.cells)
-    return own, outcome, Forecasts(own.case, own.cell, shape, confidence, correct, 0.0 if of_choice else 0.5)
+    shape = verdicts.n_cases, len(verdicts.cells)
+    return Forecasts(verdicts.case, verdicts.cell, shape, confidence, correct, 0.0 if of_choice else 0.5)
 
 
 def bin_of(f: Forecasts) -> IntArray:

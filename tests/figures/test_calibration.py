@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from mrb_lib.figures.confidence import calibration_error, overconfidence, reliability
+from mrb_lib.figures.confidence import calibration_error, calibration_shift, overconfidence, reliability
 
 HOSTILE = [
     "$\\alpha$ {x} <b>",
@@ -105,3 +105,14 @@ def test_errors_and_overconfidence_are_drawn_and_missing_ones_said() -> None:
         axes = figure.axes[0]
         assert sorted(drawn(axes, "values")[:, 0]) == sorted(summary[name].dropna())
         assert [text.get_text() for text in axes.texts if text.get_gid() == "not-available"] == ["n/a"]
+
+
+def test_shift_has_a_panel_a_probe() -> None:
+    rows = pd.DataFrame({"judge": ["a", "b"] * 2, "probe": ["blur"] * 2 + ["swap"] * 2})
+    rows["overconfidence_difference"] = [0.1, -0.05, 0.0, 0.2]
+    rows["overconfidence_difference_low"] = rows["overconfidence_difference"] - 0.02
+    rows["overconfidence_difference_high"] = rows["overconfidence_difference"] + 0.02
+    figure = calibration_shift(rows)
+    titles = [axes.get_title() for axes in figure.axes]
+    assert titles == ["Blur", "Swap"]
+    assert sorted(drawn(figure.axes[1], "values")[:, 0]) == [0.0, 0.2]

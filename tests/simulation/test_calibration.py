@@ -1,4 +1,4 @@
-"""Intervals of calibration cover. SIMULATED data of known truth.
+"""Intervals of calibration cover, a planted temperature and a planted shift are found. SIMULATED data of known truth.
 
 A judge sees the log-odds of each case, in each order with a bias of its own, and says them times a
 constant: 1 is calibrated, above it too sure, below it too modest. Truths are found from millions of cases.
@@ -7,13 +7,18 @@ Each simulated benchmark is a dimension of one call.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import special, stats
+from scipy import optimize, special, stats
 
+from mrb_lib.stats.analysis import Analysis
+from mrb_lib.stats.analyze import TABLES
+from mrb_lib.stats.estimation import Sampling
+from mrb_lib.stats.forecasts import FOLDS, folds
 from mrb_lib.stats.panel import ABSENT, Panel
 from tests.stats.small_tables import calibration
 
@@ -183,6 +188,71 @@ def test_clusters_of_cases_that_go_together_are_minded() -> None:
     names = ("brier", "accuracy", "overconfidence", "auroc", "log_loss", "ece")
     assert not within({name: coverage(rows, name, known[name]) for name in names}, sets, low=0.92, high=0.98)
     assert all(coverage(alone, name, known[name]) < 0.85 for name in names)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "slope"), [(100, 0.5), (100, 2.5), (1000, 2.5)])
+def test_a_planted_temperature_is_found(n: int, slope: float) -> None:
+    """Without a bias of order the log-odds said are `slope` times the true ones: the temperature is `slope`."""
+    rows = summaries(n, slope, 1)
+    found = rows[rows["temperature"].notna()]
+    assert len(found) > 0.99 * len(rows)
+    assert found["temperature"].median() == pytest.approx(slope, rel=0.06 if n == 100 else 0.02)
+    assert 0.93 <= coverage(found, "temperature", slope) <= 0.97
+    if n == 1000:
+        assert (rows["brier_temperature"] < rows["brier"]).mean() > 0.95
+        assert rows["ece_temperature"].mean() < 0.4 * rows["ece"].mean()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "sets"), [(100, 250)])
+def test_the_interval_after_recalibration_covers_what_the_maps_do_to_new_cases(n: int, sets: int) -> None:
+    """The maps of the five folds, fitted again here, on the whole population."""
+    panel, gold, cases = judged(n, sets, 2.5, 1, seed=3 * n)
+    table = calibration(panel, gold, cases)
+    rows = table[table["part"] == "summary"].reset_index(drop=True)
+    fold = folds(Sampling(np.arange(n), np.empty((0, n))), 0)
+    z = np.abs(stats.norm.ppf((np.arange(2000) + 0.5) / 2000)) * SPREAD
+    rate = special.expit(z)
+    p = panel.p_a[0, :, :, 0, 0]
+    up = gold["choice"].eq("A").to_numpy().reshape(sets, n)
+    confidence, right = np.maximum(p, 1 - p), ((p > 0.5) == up).astype(float)
+    known = np.zeros(sets)
+    for i in range(sets):
+        for held in range(FOLDS):
+            rest, share = fold != held, (fold == held).mean()
+            towards = special.logit(confidence[i, rest]) * (2 * right[i, rest] - 1)
+            slope = optimize.brentq(lambda s, t=towards: (t * special.expit(-s * t)).sum(), 1e-6, 50)
+            q = special.expit(slope * 2.5 * z)
+            known[i] += share * (rate * (1 - q) ** 2 + (1 - rate) * q**2).mean()
+    low, high = rows["brier_temperature_low"], rows["brier_temperature_high"]
+    assert not within({"brier_temperature": float(((low <= known) & (known <= high)).mean())}, sets)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [100, 1000])
+@pytest.mark.parametrize(("here", "there"), [(1.0, 2.5), (1.3, 1.3)])
+def test_a_planted_shift_is_found(n: int, here: float, there: float) -> None:
+    """A probe that adds noise to what the judge sees, and makes it say it more or as loudly."""
+    generator = np.random.default_rng(n)
+    z = generator.normal(0, SPREAD, (1000 if n == 100 else 400, n))
+    noise = generator.normal(0, 0.5, z.shape)
+    gold = generator.random(z.shape) < special.expit(z)
+    first, second = np.full((2, *z.shape, 2), np.nan)
+    first[..., 0] = special.expit(here * (z + noise))
+    second[..., 0] = special.expit(there * (z - noise))
+    panel, labels, cases = tables(first, gold)
+    analysis = Analysis.from_frames(cases, gold=labels, cluster="case_id")
+    probes = {"none": panel, "blur": panel_of(second)}
+    table = TABLES["calibration"].of(replace(analysis, probes=probes, dimensions=panel.dimensions))
+    rows = table[table["part"] == "shift"]
+    z, noise = generator.normal(0, SPREAD, 1_000_000), generator.normal(0, 0.5, 1_000_000)
+    gold = generator.random(z.shape) < special.expit(z)
+    known = 0.0
+    for sign, p in ((-1, special.expit(here * (z + noise))), (1, special.expit(there * (z - noise)))):
+        known += sign * float((np.maximum(p, 1 - p) - ((p > 0.5) == gold)).mean())
+    name = "overconfidence_difference"
+    assert not within({name: coverage(rows, name, known)}, len(rows))
 
 
 MODALITIES = [304, 220, 147, 118, 88, 48, 42, 37, 22]

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.analyze import TABLES
+from mrb_lib.stats.calibration_error import fitted, log_odds
 from mrb_lib.stats.columns import ALIKE, ONE_CLUSTER
 from mrb_lib.stats.estimation import Sampling, estimate, mean
 from mrb_lib.stats.intervals import percentiles
@@ -18,7 +19,7 @@ from tests.stats.small_tables import calibration
 
 SPEC = TABLES["calibration"]
 ENDS = [name for name in SPEC.columns if name in ("low", "high") or name.endswith(("_low", "_high"))]
-OF_SUMMARY = [name for name in ENDS if not name.startswith("risk")]
+OF_SUMMARY = [name for name in ENDS if "difference" not in name and not name.startswith("risk")]
 
 
 def verdicts_of(p: dict[str, np.ndarray], order: str = "AB", dimension: str = "overall") -> pd.DataFrame:
@@ -104,7 +105,7 @@ def test_judges_without_probabilities_are_null_with_a_reason() -> None:
     row = summary(table).set_index("judge").loc["mute"]
     assert row["n"] == 0
     assert row["reason"] == reasons.NO_PROBABILITIES
-    assert row[["ece", "brier", "accuracy", "auroc_low"]].isna().all()
+    assert row[["ece", "brier", "accuracy", "temperature", "ece_temperature", "auroc_low"]].isna().all()
     assert set(table[table["part"] == "bin"]["judge"]) == {"j"}
     by = calibration(verdicts, gold_of("ABAB"), cases_of(4, organ=["eye", "eye", "lung", "lung"]), by="organ")
     assert summary(by)["judge"].tolist() == ["j", "mute", "j", "j"]  # one row of a judge without probabilities
@@ -129,15 +130,15 @@ def test_a_zero_on_what_happened_makes_the_log_loss_infinite_which_is_said() -> 
 
 def test_undefined_values_say_why() -> None:
     row = summary(calibration(verdicts_of({"j": np.array([0.8, 0.7, 0.6])}), gold_of("AAA"), cases_of(3))).iloc[0]
-    assert row[["auroc", "wrong_at_high_confidence"]].isna().all()
-    for reason in (reasons.ONE_OUTCOME, reasons.NONE_HIGH):
+    assert row[["auroc", "wrong_at_high_confidence", "temperature"]].isna().all()
+    for reason in (reasons.ONE_OUTCOME, reasons.NONE_HIGH, reasons.NOT_BEST):
         assert reason in row["reason"]
     assert row["low"] == pytest.approx(3 / (3 + 1.959963984540054**2))  # Wilson, none wrong of 3
     assert row["high"] == 1
     one = cases_of(3, cluster="x")
     row = summary(calibration(verdicts_of({"j": np.array([0.8, 0.7, 0.6])}), gold_of("ABA"), one)).iloc[0]
     assert ONE_CLUSTER in row["reason"]
-    assert row[["brier_low", "ece_low", "high", "auroc_low"]].isna().all()
+    assert row[["brier_low", "ece_low", "high", "auroc_low", "temperature_low"]].isna().all()
 
 
 HARD = {
@@ -153,7 +154,7 @@ HARD = {
     "two cases": (np.array([0.95, 0.6]), "AB"),
     "plain": (np.random.default_rng(2).random(60), "AAB" * 20),
 }
-BOUNDS = {"overconfidence": (-0.5, 1), "log_loss": (0, np.inf)}
+BOUNDS = {"overconfidence": (-0.5, 1), "log_loss": (0, np.inf), "temperature": (0, np.inf)}
 
 
 @pytest.mark.parametrize("name", list(HARD))
@@ -172,7 +173,7 @@ def test_nothing_is_null_without_its_reason_and_no_interval_is_without_width_or_
             measure = "accuracy" if low == "low" else low.removesuffix("_low")
             value, ends = row[measure], (row[low], row[f"{low.removesuffix('low')}high"])
             if np.isnan(value):
-                assert measure in reason, measure
+                assert measure in reason or ("temperature" in measure and reasons.NOT_RECALIBRATED in reason), measure
             if np.isnan(value) or np.isnan(ends).any():
                 assert np.isnan(ends).all()
                 assert np.isnan(value) != (measure in named), measure
@@ -181,6 +182,25 @@ def test_nothing_is_null_without_its_reason_and_no_interval_is_without_width_or_
                 least, most = next((at for key, at in BOUNDS.items() if measure.startswith(key)), (0, 1))
                 assert least <= ends[0] < ends[1] <= most, measure
                 assert measure not in named
+
+
+def test_a_judge_worse_than_chance_is_not_called_calibrated_after_recalibration() -> None:
+    p = np.random.default_rng(3).random(80)
+    letters = "".join(np.where(p > 0.5, "B", "A"))
+    row = summary(calibration(verdicts_of({"j": p}), gold_of(letters), cases_of(80))).iloc[0]
+    assert row[["temperature", "ece_temperature", "brier_temperature"]].isna().all()
+    assert reasons.NOT_BEST in row["reason"]
+    assert reasons.NOT_RECALIBRATED in row["reason"]
+    assert row["ece"] > 0.5
+
+
+def test_a_temperature_whose_interval_has_no_upper_end_is_null_with_the_reason() -> None:
+    """Probabilities that are as often wrong as right; as few cases of a subfield may be."""
+    p = np.array([0.8, 0.2001, 0.7, 0.3])
+    assert fitted(log_odds(p)) > 0
+    row = summary(calibration(verdicts_of({"j": p}), gold_of("AAAA"), cases_of(4))).iloc[0]
+    assert np.isnan(row[["temperature", "temperature_low", "temperature_high"]].astype(float)).all()
+    assert reasons.NOT_BEST in row["reason"]
 
 
 def test_errors_add_up_in_every_subfield() -> None:
@@ -196,7 +216,8 @@ def test_a_subfield_is_measured_as_if_it_were_alone() -> None:
     kept = cases[cases["organ"] == "eye"].reset_index(drop=True)
     ids = set(kept["case_id"])
     alone = summary(calibration(verdicts[verdicts["case_id"].isin(ids)], gold[gold["case_id"].isin(ids)], kept))
-    same = [name for name in SPEC.columns if name not in ("subfield", "by", "reason")]
+    recalibrated = [f"{name}_temperature{end}" for name in ("ece", "brier") for end in ("", "_low", "_high")]
+    same = [name for name in SPEC.columns if name not in ("subfield", "by", "reason", *recalibrated)]
     pd.testing.assert_frame_equal(
         within[same].reset_index(drop=True).drop(columns="part"), alone[same].drop(columns="part"), check_exact=False
     )
@@ -243,8 +264,8 @@ def test_repeated_cases_in_one_cluster_widen_nothing() -> None:
     once = summary(calibration(verdicts_of({"j": p}), gold_of("".join(letters)), cases_of(50))).iloc[0]
     four = (verdicts_of({"j": np.repeat(p, 4)}), gold_of("".join(np.repeat(letters, 4))))
     again = summary(calibration(*four, cases_of(200, cluster=np.repeat(np.arange(50), 4)))).iloc[0]
-    names = [name for name in OF_SUMMARY if not np.isnan(once[name])]
-    assert len(names) >= 14
+    names = [name for name in OF_SUMMARY if not np.isnan(once[name]) and "_temperature" not in name]
+    assert len(names) >= 16
     np.testing.assert_allclose(again[names].astype(float), once[names].astype(float), atol=1e-9)
 
 
@@ -258,6 +279,54 @@ def test_bins_hold_all_forecasts_and_add_up_to_the_error() -> None:
         assert error == pytest.approx(summary(table).set_index("judge").loc[judge, "ece"], abs=1e-12)
         assert (found["low"] <= found["accuracy"]).all()
         assert (found["high"] >= found["accuracy"]).all()
+
+
+def test_shift_is_the_difference_over_what_both_probes_have() -> None:
+    verdicts, gold, cases = random_tables(100, 10)
+    blurred = verdicts[verdicts["case_id"] != "c5"].assign(probe="blur", p_a=lambda f: 0.5 + (f["p_a"] - 0.5) * 0.5)
+    table = calibration(pd.concat([verdicts, blurred]), gold, cases)
+    shift = table[table["part"] == "shift"].set_index("judge")
+    assert shift["probe"].eq("blur").all()
+    assert shift["n"].eq(198).all()
+    shared = verdicts[verdicts["case_id"] != "c5"]
+    here, there = (
+        summary(calibration(v.assign(probe="none"), gold, cases)).set_index("judge") for v in (shared, blurred)
+    )
+    change = there["overconfidence"] - here["overconfidence"]
+    np.testing.assert_allclose(shift["overconfidence_difference"], change, atol=1e-12)
+    assert (shift["overconfidence_difference_high"] < 0).all()
+
+
+def test_one_probe_has_no_shift_and_a_judge_without_the_probe_none_either() -> None:
+    verdicts, gold, cases = random_tables(20, 11)
+    assert not calibration(verdicts, gold, cases)["part"].eq("shift").any()
+    other = verdicts[verdicts["judge"] == "j1"].assign(probe="blur")
+    both = pd.concat([verdicts, other])
+    table = calibration(both, gold, cases)
+    assert table[table["part"] == "shift"]["judge"].tolist() == ["j1"]
+    turned = calibration(both, gold, cases, probe="blur")
+    assert turned[turned["part"] == "shift"]["probe"].tolist() == ["none"]
+
+
+def test_a_probe_that_changes_nothing_is_a_row_of_zeros() -> None:
+    verdicts, gold, cases = random_tables(40, 13)
+    both = [verdicts, verdicts.assign(probe="blur"), verdicts.assign(probe="noise", p_a=0.5)]
+    table = calibration(pd.concat(both), gold, cases)
+    shift = table[table["part"] == "shift"]
+    assert set(shift["probe"]) == {"blur", "noise"}
+    blur = shift[shift["probe"] == "blur"]
+    assert len(blur) == 2
+    assert blur["overconfidence_difference"].eq(0).all()
+    assert blur[["overconfidence_difference_low", "overconfidence_difference_high"]].isna().all(axis=None)
+    assert blur["reason"].str.contains("no interval of overconfidence_difference").all()
+
+
+def test_a_judge_whose_forecasts_no_probe_shares_says_so() -> None:
+    verdicts, gold, cases = random_tables(20, 14, judges=1)
+    other = verdicts.assign(probe="blur", p_a=np.nan)
+    table = calibration(pd.concat([verdicts, other]), gold, cases)
+    [row] = table[table["part"] == "shift"].to_dict("records")
+    assert (row["n"], row["reason"]) == (0, reasons.NOT_SHARED)
 
 
 def innocent(n: int, runs: int, seed: int, too_sure: float = 1.0) -> tuple[Panel, pd.DataFrame, pd.DataFrame]:

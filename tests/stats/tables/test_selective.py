@@ -176,15 +176,6 @@ def test_one_case_of_each_cluster_calibrates_and_all_are_answered() -> None:
     assert (part(alone, "guarantee")["n_calibration"] == 400).all()
 
 
-def test_folds_keep_clusters_together_and_are_of_equal_size() -> None:
-    codes = np.repeat(np.arange(53), 3)
-    first, other = (folds(Sampling(codes, np.empty((0, 53))), seed) for seed in (9, 10))
-    assert all(len(set(first[codes == c])) == 1 for c in range(53))
-    sizes = np.bincount(first[::3], minlength=FOLDS)
-    assert sizes.max() - sizes.min() <= 1
-    assert not np.array_equal(first, other)
-
-
 def test_both_orders_make_one_answer() -> None:
     first, gold, annotations, cases = tables(np.array([0.9, 0.3, 0.8]), np.array([True, False, True]))
     second = first.assign(order="BA", p_a=[0.6, 0.3, 0.1])
