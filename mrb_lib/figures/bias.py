@@ -1,4 +1,4 @@
-"""What sways a judge besides quality."""
+"""What sways a judge besides quality, and its accuracy with and without the help of length."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import FuncFormatter
 
-from mrb_lib.figures.intervals import ordered_rows, panels
+from mrb_lib.figures.intervals import draw_estimates, ordered_rows, panels
 from mrb_lib.figures.registry import figure
-from mrb_lib.figures.style import Paper
+from mrb_lib.figures.style import COLOURS, NOT_AVAILABLE, Paper, canvas, name_rows, percent_axis, rows_height, styled
 
 _ROW = 0.165
 _OFF_SCALE = 4.0
@@ -119,6 +119,48 @@ def _limits(values: np.ndarray) -> tuple[float, float]:
     values = values[np.isfinite(values)]
     reach = 1.08 * max(0.5, float(np.abs(values).max(initial=0.0)))
     return -reach, reach
+
+
+@figure(
+    "bias-length-controlled",
+    title="Accuracy at equal length",
+    caption=(
+        "Accuracy on cases with a decisive gold label, as the responses are and as it would be at equal length "
+        "(logistic regression on the length advantage of the better response); dimension {dimension}, 95% intervals."
+    ),
+    reading=(
+        "A dot left of its bar: length helped the judge. Right of it: length misled it. n/a: length alone decides, so "
+        "that nothing can be said about equal length."
+    ),
+    needs=("preferences", "verdicts"),
+)
+@styled
+def length_controlled(bias: pd.DataFrame, *, dimension: str) -> Paper:
+    """Draw each judge's accuracy at equal length, with its interval, beside that of the same cases as they are.
+
+    Parameters
+    ----------
+    bias : judge, dimension, subfield, bias, accuracy, equal_length_accuracy with `_low` and `_high`, as in the table
+        `bias`; the overall rows for length are drawn
+    """
+    here = _overall(bias, dimension)
+    here = here[here["bias"] == "length"].sort_values(
+        ["accuracy", "judge"], ascending=[False, True], na_position="last"
+    )
+    y = np.arange(len(here), dtype=float)
+    figure = canvas(_WIDTH, rows_height(len(here), _ROW, 0.75))
+    axes = figure.subplots()
+    axes.hlines(y, here["accuracy"], here["equal_length_accuracy"], color="#BBBBBB", linewidth=2.4, gid="shifts")
+    axes.plot(here["accuracy"], y, "|", color=COLOURS["cases"], markersize=7, markeredgewidth=1.4,
+              label="as the responses are", gid="uncontrolled")  # fmt: skip
+    draw_estimates(axes, here, y, value="equal_length_accuracy", label="at equal length", gid="controlled",
+                   missing=f"{NOT_AVAILABLE} at equal length", missing_x=1.01)  # fmt: skip
+    name_rows(axes, here["judge"], 28)
+    percent_axis(axes.xaxis)
+    axes.grid(axis="both")
+    axes.set_xlabel("accuracy (%)")
+    figure.legend(loc="outside lower right", ncols=2)
+    return figure
 
 
 def _overall(bias: pd.DataFrame, dimension: str) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.judges.roster.roster import entries
-from mrb_lib.stats.estimation import FloatArray
+from mrb_lib.stats.estimation import BoolArray, FloatArray
 
 NOT_MODELS = ("heuristic", "jury")
 # What must follow a family's name where the name alone is also that of others' models (GPT-J, GPT-NeoX, GPT4All).
@@ -90,35 +90,34 @@ def kinship(judges: Sequence[str], cases: pd.DataFrame) -> tuple[FloatArray, Flo
     followed by a version of three and above: "GPT 4" is of GPT; GPT-J, GPT-NeoX and GPT4All are others' models.
     Checked in `tests/stats/tables/bias/test_kinship.py`.
     """
+    own, family = (_same(told, judges, cases) for told in (_identity, family_of))
+    signed = [sides[0].astype(np.float64) - sides[1] for sides in (own, family)]
+    return signed[0], np.where(own.any(axis=0), 0.0, signed[1])
+
+
+def _same(told: Callable[[str], str | None], judges: Sequence[str], cases: pd.DataFrame) -> BoolArray:
+    """Tell whether the same is told of a judge and of the author of each response, shape (2, judges, cases)."""
     authors = cases.reindex(columns=["model_a", "model_b"])
-    sides = []
-    for told in (_identity, family_of):
-        mine = np.array([told(judge) for judge in judges], dtype=object)[:, None]
-        theirs = [authors[name].map(told, na_action="ignore").to_numpy(object) for name in authors]
-        sides.append([(mine == each) & pd.notna(mine) for each in theirs])
-    own, family = (first.astype(np.float64) - second for first, second in sides)
-    return own, np.where(np.any(sides[0], axis=0), 0.0, family)
-
-
-def family_of(name: str) -> str | None:
-    """Return the family of a model by its name; None where the roster knows of none."""
-    return _told(name)[1]
-
-
-def _identity(name: str) -> str | None:
-    return _told(name)[0] or None
+    mine = np.array([told(judge) for judge in judges], dtype=object)[:, None]
+    theirs = [authors[name].map(told, na_action="ignore").to_numpy(object) for name in authors]
+    return np.stack([(mine == each) & pd.notna(mine) for each in theirs])
 
 
 @cache
-def _told(name: str) -> tuple[str, str | None]:
-    """Return the roster's name of a model, or else the plain one, and its family."""
-    key, last = _plain(name), _last_part(name)
-    models = [entry for entry in entries() if entry.family not in (None, *NOT_MODELS)]
-    for entry in reversed(models):
-        if key in (_plain(entry.name), entry.model and _plain(entry.model)):
-            return entry.name, entry.family
-    fitting = [str(entry.family) for entry in models if re.match(_pattern(str(entry.family)), last)]
-    return key, max(fitting, key=len, default=None)
+def family_of(name: str) -> str | None:
+    """Return the family of a model by its name; None where the roster knows of none."""
+    names, families = _models()
+    key = _plain(name)
+    if key in names:
+        return names[key][1]
+    fitting = [family for family, pattern in families.items() if pattern.match(_last_part(name))]
+    return max(fitting, key=lambda family: len(_plain(family)), default=None)
+
+
+@cache
+def _identity(name: str) -> str | None:
+    key = _plain(name)
+    return _models()[0].get(key, (key, ""))[0] or None
 
 
 def _plain(name: str) -> str:
@@ -130,8 +129,21 @@ def _last_part(name: str) -> str:
     return re.split(r"[/:]", name.strip().lower())[-1].split("+")[0]
 
 
-def _pattern(family: str) -> str:
+@cache
+def _models() -> tuple[dict[str, tuple[str, str]], dict[str, re.Pattern[str]]]:
+    """Return the roster's models by plain name (name and family), and the patterns of its families' names."""
+    models = [entry for entry in entries() if entry.family not in (None, *NOT_MODELS)]
+    names = {
+        _plain(alias): (entry.name, str(entry.family))
+        for entry in models
+        for alias in (entry.model, entry.name)
+        if alias
+    }
+    return names, {family: _pattern(family) for family in {str(entry.family) for entry in models}}
+
+
+def _pattern(family: str) -> re.Pattern[str]:
     """Return a pattern of a family's name however it is spelled, and then no more of a word or of a version."""
     letters = re.sub(r"[\W_]+", "", family.lower())
     end = r"(?![^\W_]|[._]\d)" if letters[-1].isdigit() else r"(?![^\W\d_])"
-    return r"[\W_]*".join(map(re.escape, letters)) + _VERSIONS.get(family, end)
+    return re.compile(r"[\W_]*".join(map(re.escape, letters)) + _VERSIONS.get(family, end))

@@ -7,13 +7,14 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from mrb_lib.figures.bias import error_asymmetries, log_odds
+from mrb_lib.figures.bias import error_asymmetries, length_controlled, log_odds
 from mrb_lib.figures.lettering import label
 
 MARKERS = ("lists", "bold", "numbers")
 ENDS = {
     "estimate": ("low", "high"),
     "error_asymmetry": ("error_asymmetry_low", "error_asymmetry_high"),
+    "equal_length_accuracy": ("equal_length_accuracy_low", "equal_length_accuracy_high"),
 }
 HOSTILE = ["$x_1^2$", "nul\0l", "\u202eevil", "x" * 300, "", "<b>"]
 
@@ -27,7 +28,7 @@ def table(judges: list[str], seed: int = 0) -> pd.DataFrame:
         ("family_preference", None),
         *(("style", marker) for marker in MARKERS),
     ]
-    values = ("estimate", "error_asymmetry")
+    values = ("estimate", "error_asymmetry", "equal_length_accuracy")
     rows = [
         (judge, dimension, subfield, *kind, *generator.uniform(0.2, 0.8, len(values)))
         for kind in kinds
@@ -38,6 +39,7 @@ def table(judges: list[str], seed: int = 0) -> pd.DataFrame:
     out = pd.DataFrame(rows, columns=[*names, *values]).astype(dict.fromkeys(names, "str"))
     for name, (low, high) in ENDS.items():
         out[low], out[high] = out[name] - 0.05, out[name] + 0.05
+    out["accuracy"] = out["equal_length_accuracy"] + 0.02
     nobody = (out["bias"] == "family_preference") | (out["marker"] == "bold")
     numbers = [*values, *(end for ends in ENDS.values() for end in ends)]
     out.loc[nobody, numbers] = np.nan
@@ -82,9 +84,26 @@ def test_log_odds_leave_out_markers_nobody_has_and_write_what_is_off_the_scale()
     figure.png()
 
 
+@pytest.mark.parametrize("count", [1, 32])
+def test_accuracies_with_and_without_length(count: int) -> None:
+    frame = table([f"j{i}" for i in range(count)])
+    none = (frame["judge"] == "j0") & (frame["bias"] == "length")
+    frame.loc[none, ["equal_length_accuracy", *ENDS["equal_length_accuracy"]]] = np.nan
+    figure = length_controlled(frame, dimension="overall")
+    (axes,) = figure.axes
+    here = frame[(frame["dimension"] == "overall") & frame["subfield"].isna() & (frame["bias"] == "length")]
+    here = here.set_index("judge")
+    assert drawn(axes, axes, "uncontrolled") == here["accuracy"].to_dict()
+    assert drawn(axes, axes, "controlled") == here["equal_length_accuracy"].drop("j0").to_dict()
+    assert sum(text.get_gid() == "not-available" for text in axes.texts) == 1
+    heights = [y for _, y in points(axes, "uncontrolled")]
+    assert heights == sorted(heights)
+    figure.png()
+
+
 def test_hostile_names_are_drawn() -> None:
     frame = table(HOSTILE)
-    for plot in (error_asymmetries, log_odds):
+    for plot in (error_asymmetries, log_odds, length_controlled):
         figure = plot(frame, dimension="overall")
         figure.png()
         assert label("$x_1^2$") in [text.get_text() for text in figure.axes[0].get_yticklabels()]
@@ -92,8 +111,8 @@ def test_hostile_names_are_drawn() -> None:
 
 def test_nothing_known_is_drawn_as_such() -> None:
     frame = table(["a", "b"])
-    frame[[*ENDS, *(end for ends in ENDS.values() for end in ends)]] = np.nan
-    for plot in (error_asymmetries, log_odds):
+    frame[["accuracy", *ENDS, *(end for ends in ENDS.values() for end in ends)]] = np.nan
+    for plot in (error_asymmetries, log_odds, length_controlled):
         figure = plot(frame, dimension="overall")
         assert any(text.get_gid() == "not-available" for text in figure.axes[0].texts)
         figure.png()

@@ -15,7 +15,7 @@ from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.intervals import t
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.response_traits import length_difference, standardised
-from mrb_lib.stats.tables.bias import error_asymmetry, over_clusters, regression
+from mrb_lib.stats.tables.bias import at_equal_length, error_asymmetry, over_clusters, regression
 from tests.stats.small_tables import rows_of_panel
 
 from .shares import is_near
@@ -87,11 +87,25 @@ def test_planted_pulls_are_recovered(drawn) -> None:
 
 def test_a_judge_that_guesses_has_no_bias_though_gold_prefers_the_longer(drawn) -> None:
     """What errs at random chooses the longer less often than gold does; that is no liking for the short."""
-    _, cases, gold, _, generator = drawn
+    _, cases, gold, sign, generator = drawn
     guesses = verdicts(np.full((200, len(cases)), 0.5), [f"j{i:04d}" for i in range(200)], generator)
     rows = rows_of(bias(guesses, gold, cases), "length")
     assert abs(rows["error_asymmetry"].mean()) < 0.015
     assert abs(rows["association"].mean()) < 0.03
+    longer = length_difference(cases)
+    excess = 0.5 - ((np.sign(longer) * sign + 1) / 2).mean()
+    assert rows["excess_choice"].mean() == pytest.approx(excess, abs=0.01)
+
+
+def test_accuracy_at_equal_length(drawn) -> None:
+    _, cases, gold, sign, generator = drawn
+    longer = standardised(length_difference(cases))
+    judges = 200
+    names = [f"j{i:04d}" for i in range(judges)]
+    skill = np.tile(expit(sign + 0.8 * longer), (judges, 1))
+    rows = rows_of(bias(verdicts(skill, names, generator), gold, cases), "length")
+    assert rows["equal_length_accuracy"].mean() == pytest.approx(expit(1), abs=0.01)
+    assert rows["accuracy"].mean() != pytest.approx(expit(1), abs=0.01)
 
 
 class Drawn(NamedTuple):
@@ -156,10 +170,14 @@ def measure(name: str, at: Drawn) -> Ends:
             return log_odds(np.where(at.own == 0, at.y, np.nan), [*base, at.family])
         case "style":
             return log_odds(at.y, [*base, at.marker])
+        case "excess_choice" | "equal_length_accuracy":
+            score = np.where(at.gold > 0, at.y, 1 - at.y)
+            columns = at_equal_length(at.y, at.longer, at.gold, score, sampling)
         case _:
             side = {"verbosity": np.sign(at.longer), "own errors": at.own, "family errors": at.family}[name]
             columns = error_asymmetry(at.y, at.gold, side, sampling)
-    return Ends(columns["error_asymmetry_low"], columns["error_asymmetry_high"])
+            name = "error_asymmetry"
+    return Ends(columns[f"{name}_low"], columns[f"{name}_high"])
 
 
 NULLS = ("length", "verbosity", "self_preference", "family_preference", "style", "own errors", "family errors")
@@ -187,12 +205,15 @@ def truths(of_length: float) -> dict[str, float]:
     """What is planted, by a sum over the standard normal length difference."""
     at = np.linspace(0, 8, 8001)  # A is the longer; the other half is its mirror image
     weight = norm.pdf(at) / norm.pdf(at).sum()
-    longer, shorter = (1 - TIES) * expit(at), (1 - TIES) * expit(-at)
-    takes = {gold: expit(SKILL * gold + of_length * at) for gold in (1, -1)}
+    longer, shorter, tie = ((1 - TIES) * expit(at), (1 - TIES) * expit(-at), TIES)
+    takes = {gold: expit(SKILL * gold + of_length * at) for gold in (1, 0, -1)}
+    chosen = longer * takes[1] + shorter * takes[-1] + tie * takes[0]
     return {
         "length": of_length,
+        "excess_choice": float(weight @ (chosen - longer - tie / 2)),
         "verbosity": float(weight @ (shorter * takes[-1]) / (weight @ shorter))
         - float(weight @ (longer * (1 - takes[1])) / (weight @ longer)),
+        "equal_length_accuracy": float(expit(SKILL)),
     }
 
 
@@ -202,7 +223,7 @@ def test_intervals_cover_what_is_planted(n: int, rows: int, copies: int) -> None
     planted = {**truths(0.6), "self_preference": 0.9}
     covered: dict[str, list[np.ndarray]] = {name: [] for name in planted}
     for at in judges(rows, n, seed=n + copies, of_length=0.6, copies=copies):
-        for name in ("length", "verbosity"):
+        for name in ("length", "excess_choice", "verbosity", "equal_length_accuracy"):
             covered[name].append(_covers(measure(name, at), planted[name]))
     for at in judges(rows, n, seed=n + copies, of_own=0.9, copies=copies):
         covered["self_preference"].append(_covers(measure("self_preference", at), 0.9))

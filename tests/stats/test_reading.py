@@ -90,15 +90,15 @@ def test_bias_names_the_judge_with_the_largest_significant_pull_and_its_directio
         bias="length", dimension="overall", subfield=None, association=0.1,
     )  # fmt: skip
     said = TABLES["bias"].says
-    assert said(table) == (
-        "Of 3 judges, 1 is significantly biased overall towards longer responses beyond what quality explains, 1 "
-        "shorter ones. a has the largest bias: log odds -0.40 (95% interval -0.60 to -0.20). This assumes that "
-        "annotators err independently: an error that they share looks like a bias of the judge."
+    assert said(table).startswith(
+        "Overall, of 3 judges 1 favours longer responses and 1 favours shorter responses beyond what quality explains. "
+        "a does most: log odds -0.40 [-0.60, -0.20] towards shorter ones. This assumes that annotators err "
     )
     none = said(table.assign(p_adjusted=0.37))
-    assert none.startswith("Of 3 judges, none is significantly biased overall towards longer or shorter responses")
-    one = said(table.tail(1))
-    assert one.startswith("The only judge is not significantly biased overall towards longer or shorter responses")
+    assert none.startswith("Overall, no significant bias towards longer or shorter responses in 3 judges.")
+    assert said(table.tail(1)).startswith(
+        "Overall, no significant bias towards longer or shorter responses in 1 judge."
+    )
     unknown = said(table.assign(estimate=NAN, p_adjusted=NAN))
     assert unknown.startswith("Overall, cannot tell whether judges favour longer responses beyond their quality.")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -14,11 +15,21 @@ from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.annotators import encode_annotations
 from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
-from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, Sampling, average, by_influence, divide, estimate
+from mrb_lib.stats.estimation import (
+    BoolArray,
+    Estimate,
+    FloatArray,
+    Sampling,
+    average,
+    by_influence,
+    divide,
+    estimate,
+    mean,
+)
 from mrb_lib.stats.intervals import Interval, t
 from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.options import check_choice
-from mrb_lib.stats.phrases import interval, main_dimension, main_rows, of_judges_towards, on, opening
+from mrb_lib.stats.phrases import main_dimension, main_rows, opening
 from mrb_lib.stats.response_traits import MARKERS, kinship, length_difference, marker_differences, standardised
 from mrb_lib.stats.scoring import read_by
 from mrb_lib.stats.verdicts import TIE
@@ -32,6 +43,7 @@ NO_GOLD: Final = "no case with a verdict has a gold label"
 FEW_SHOW_IT: Final = "undefined: fewer than ten cases with a verdict show it"
 FEW: Final = "fewer clusters than ten for each predictor, or fewer than ten cases on one of the two sides"
 ONE_SIDE: Final = "error_asymmetry is undefined: gold does not prefer each of the two kinds of response in some case"
+LENGTH_DECIDES: Final = "equal_length_accuracy is undefined: verdicts are all right or wrong, or length alone decides"
 ONLY_ASSOCIATED: Final = "An association with length is no bias: longer responses may just be better."
 ASSUMPTION: Final = (
     "This assumes that annotators err independently: an error that they share looks like a bias of the judge."
@@ -50,21 +62,40 @@ _STEPS, _CLOSE, _LARGEST_STEP, _SINGULAR = 30, 1e-7, 4.0, 1e-9
 _NO_SPREAD = 1e-9
 
 
+class Property(NamedTuple):
+    """Something besides quality that may sway a judge.
+
+    Attributes
+    ----------
+    bias, marker : its names
+    more : shape (m, n), how much more of it response A has than B
+    judged : shape (m, n), the verdicts that tell of it: the share for response A, NaN where there is none
+    """
+
+    bias: str
+    marker: str | None
+    more: FloatArray
+    judged: FloatArray
+
+
 def who_favours_length(rows: pd.DataFrame) -> str:
     """Say how many judges favour longer or shorter responses beyond quality, and on which assumption."""
-    dimension, length = main_dimension(rows), main_rows(rows, bias=LENGTH)
+    where, length = opening(main_dimension(rows)), main_rows(rows, bias=LENGTH)
     tested = length.dropna(subset=["estimate", "p_adjusted"])
+    found = tested[tested["p_adjusted"] <= ALPHA]
+    count = f"{len(tested):,} judge{'s' if len(tested) > 1 else ''}"
     if tested.empty:
-        unclear = f"cannot tell whether judges favour longer responses beyond their quality. {ONLY_ASSOCIATED}"
-        return f"{opening(dimension)}, {unclear}"
-    found = tested[tested["p_adjusted"] <= ALPHA].sort_values("estimate", key=abs, kind="stable")
-    longer = int((found["estimate"] > 0).sum())
-    what = f"significantly biased {on(dimension)} towards {{}} responses beyond what quality explains"
-    said = f"{of_judges_towards(longer, len(found) - longer, len(tested), what)}."
-    for _, most in found.tail(1).iterrows():
-        ends = interval(most["low"], most["high"], scale=1, digits=2)
-        said += f" {most['judge']} has the largest bias: log odds {most['estimate']:+.2f}{ends}."
-    return f"{said} {ASSUMPTION}"
+        return f"{where}, cannot tell whether judges favour longer responses beyond their quality. {ONLY_ASSOCIATED}"
+    if found.empty:
+        return f"{where}, no significant bias towards longer or shorter responses in {count}. {ASSUMPTION}"
+    most = found.iloc[int(found["estimate"].abs().to_numpy().argmax())]
+    sides = found["estimate"].gt(0).map({True: "longer", False: "shorter"}).value_counts().sort_index()
+    favour = " and ".join(f"{n:,} favour{'s' if n == 1 else ''} {side} responses" for side, n in sides.items())
+    ends = f" [{most['low']:.2f}, {most['high']:.2f}]" if pd.notna(most["low"]) else ""
+    return (
+        f"{where}, of {count} {favour} beyond what quality explains. {most['judge']} does most: log odds "
+        f"{most['estimate']:+.2f}{ends} towards {'longer' if most['estimate'] > 0 else 'shorter'} ones. {ASSUMPTION}"
+    )
 
 
 @table(
@@ -82,6 +113,10 @@ def who_favours_length(rows: pd.DataFrame) -> str:
         estimated("association", "log odds of choosing it, given a fallible gold label", "number"),
         Column("n_decisive", "cases that show it and have a decisive gold label", "cases"),
         estimated("error_asymmetry", "errors towards it minus errors away", "difference", "Wataoka et al. 2024"),
+        estimated("excess_choice", "share choosing the longer response minus gold's share", "difference"),
+        Column("n_scored", "scored cases with a decisive gold label and two texts", "cases"),
+        Column("accuracy", "accuracy on these cases", "share 0-1"),
+        estimated("equal_length_accuracy", "the same if both responses were equally long"),
     ],
     sentence=who_favours_length,
     headline=("estimate", "low", "high", "p_adjusted", "association"),
@@ -100,9 +135,10 @@ def bias(analysis: Analysis) -> pd.DataFrame:
     Those of style and authorship are at equal length.
 
     `error_asymmetry`: share choosing the longer response where gold prefers the shorter, minus share choosing the
-    shorter where gold prefers the longer. A property that no response has gets no row. A tie, or verdicts that differ
-    between orders, is half a choice of each. p values are corrected over all tests of the table, those about subfields
-    apart.
+    shorter where gold prefers the longer. `equal_length_accuracy`: a logistic regression of the score on how much
+    longer the response is that gold prefers (the length term of Dubois et al. 2024, arXiv 2404.04475). A property that
+    no response has gets no row. A tie, or verdicts that differ between orders, is half a choice of each. p values are
+    corrected over all tests of the table, those about subfields apart.
     """
     verdicts, cases = analysis.verdicts, analysis.cases
     cells = verdicts.cells[["judge", "dimension"]]
@@ -110,49 +146,45 @@ def bias(analysis: Analysis) -> pd.DataFrame:
     read = read_by(verdicts, analysis.policy)
     for_a = (read.choice == 0) + 0.5 * (read.choice == TIE)
     preferred = divide(read.total(for_a), read.total(read.choice >= 0)).T
-    votes, longer = votes_of(analysis), standardised(length_difference(cases))
-    judged = np.where(np.isfinite(longer), preferred, np.nan)
-    own, family = kinship(list(cells["judge"]), cases)
-    properties = [
-        (LENGTH, None, longer, judged),
-        (SELF, None, own, judged),
-        (FAMILY, None, family, np.where(own == 0, judged, np.nan)),
-        *((STYLE, *each, judged) for each in zip(MARKERS, standardised(marker_differences(cases)), strict=True)),
-    ]
+    votes, score, longer = votes_of(analysis), analysis.scores.score.T, standardised(length_difference(cases))
+    properties = list(_properties(analysis, longer, preferred))
     frames = []
     for part in analysis.parts:
         at, sampling = part.cases, analysis.sampling.take(part.cases)
-        share, others = (each[:, :, at][verdicts.dimension] for each in (votes.share, votes.others))
-        seats = votes._replace(share=share, others=others)
-        for name, marker, of_cases, of_property in properties:
-            more = np.broadcast_to(of_cases, judged.shape)[:, at]
-            shows = (np.nan_to_num(more) != 0).any(axis=1) | (name == LENGTH)
+        own = Votes(votes.share[:, :, at][verdicts.dimension], votes.others[:, :, at][verdicts.dimension], votes.tables)
+        for each in properties:
+            here = each._replace(more=each.more[:, at], judged=each.judged[:, at])
+            shows = (np.nan_to_num(here.more) != 0).any(axis=1) | (each.bias == LENGTH)
             if shows.any():
-                columns = _columns(name, more, of_property[:, at], longer[at], gold[:, at], seats, sampling)
-                columns |= {"marker": marker, "n_excluded": len(at) - columns["n"], **part.label()}
-                frames.append(cells.assign(bias=name, **columns)[shows])
+                columns = _columns(here, longer[at], gold[:, at], score[:, at], own, sampling)
+                columns |= {"marker": each.marker, "n_excluded": len(at) - columns["n"], **part.label()}
+                frames.append(cells.assign(bias=each.bias, **columns)[shows])
     rows: pd.DataFrame = pd.concat(frames, ignore_index=True)
     rows = adjust_rows(rows, analysis, (), "by")
     claim = np.select([rows["estimate"].notna(), rows["association"].notna()], [BIAS, ASSOCIATION], "")
     return rows.assign(claim=pd.Series(claim).replace("", None))
 
 
-def _columns(
-    name: str, more: FloatArray, y: FloatArray, longer: FloatArray, gold: FloatArray, votes: Votes, sampling: Sampling
-) -> dict[str, Any]:
-    """Estimate the pull of a property beyond quality, and its associations with the verdicts and their errors.
+def _properties(analysis: Analysis, longer: FloatArray, preferred: FloatArray) -> Iterable[Property]:
+    y = np.where(np.isfinite(longer), preferred, np.nan)
+    yield Property(LENGTH, None, np.broadcast_to(longer, y.shape), y)
+    own, family = kinship(list(analysis.verdicts.cells["judge"]), analysis.cases)
+    yield Property(SELF, None, own, y)
+    yield Property(FAMILY, None, family, np.where(own == 0, y, np.nan))
+    for marker, more in zip(MARKERS, standardised(marker_differences(analysis.cases)), strict=True):
+        yield Property(STYLE, marker, np.broadcast_to(more, y.shape), y)
 
-    Parameters
-    ----------
-    more : shape (m, n), how much more of it response A has than B
-    y : shape (m, n), the verdicts that tell of it: the share for response A, NaN where there is none
-    """
-    predictors = [np.ones(gold.shape), np.broadcast_to(longer, gold.shape), *([more] if name != LENGTH else [])]
-    judged = np.isfinite(y)
-    labelled, shown = judged & np.isfinite(gold), judged & (np.nan_to_num(more) != 0)
+
+def _columns(
+    of: Property, longer: FloatArray, gold: FloatArray, score: FloatArray, votes: Votes, sampling: Sampling
+) -> dict[str, Any]:
+    """Estimate the pull of a property beyond quality, and its associations with the verdicts and their errors."""
+    predictors = [np.ones(gold.shape), np.broadcast_to(longer, gold.shape), *([of.more] if of.bias != LENGTH else [])]
+    judged = np.isfinite(of.judged)
+    labelled, shown = judged & np.isfinite(gold), judged & (np.nan_to_num(of.more) != 0)
     enough, told = (each.sum(axis=1) >= FEWEST for each in (shown, shown & labelled))
-    pull = beyond_quality(np.where(enough[:, None], y, np.nan), predictors, votes, sampling)
-    known = np.where(told[:, None] & labelled, y, np.nan)
+    pull = beyond_quality(np.where(enough[:, None], of.judged, np.nan), predictors, votes, sampling)
+    known = np.where(told[:, None] & labelled, of.judged, np.nan)
     given = regression([predictors[0], gold, *predictors[1:]], known, -1)
     e, association = (over_clusters(each, 1 + len(predictors), sampling) for each in (pull, given))
     ends, has = t(e, -np.inf, np.inf), np.isfinite(e.value)
@@ -171,9 +203,13 @@ def _columns(
         np.select([~labelled.any(axis=1), ~told], [NO_GOLD, FEW_SHOW_IT], given.flaw),
         np.select([no_texts, ~enough], [NO_TEXTS, FEW_SHOW_IT], pull.flaw),
     ]
-    if name != STYLE:
-        columns |= error_asymmetry(y, gold, np.sign(more), sampling)
+    if of.bias != STYLE:
+        columns |= error_asymmetry(of.judged, gold, np.sign(of.more), sampling)
         reasons.append(np.where(labelled.any(axis=1) & np.isnan(columns["error_asymmetry"]), ONE_SIDE, ""))
+    if of.bias == LENGTH:
+        columns |= at_equal_length(of.judged, of.more, gold, score, sampling)
+        unknown = (columns["n_scored"] > 0) & np.isnan(columns["equal_length_accuracy"])
+        reasons.append(np.where(unknown, LENGTH_DECIDES, ""))
     columns["reason"] = ["; ".join(dict.fromkeys(filter(None, texts))) for texts in zip(*reasons, strict=True)]
     return columns | {"lacks": FEW}
 
@@ -228,7 +264,8 @@ def fit(predictors: list[FloatArray], y: FloatArray) -> Fits:
         if converged.all():
             break
         step = (inverse @ (np.swapaxes(x, 1, 2) @ residual[:, :, None]))[:, :, 0]
-        step *= _LARGEST_STEP / np.abs(step).max(axis=1, keepdims=True).clip(min=_LARGEST_STEP)
+        largest = np.abs(step).max(axis=1, keepdims=True)
+        step *= np.minimum(1.0, _LARGEST_STEP / np.maximum(largest, _LARGEST_STEP))
         beta = beta + np.where(converged[:, None], 0.0, step)
     flaw = np.select([~varies, ~identified, ~converged], [ONE_CHOICE, COLLINEAR, SEPARATED], "")
     found = flaw == ""
@@ -369,6 +406,23 @@ def error_asymmetry(judged: FloatArray, gold: FloatArray, side: FloatArray, samp
     ends = t(replace(e, error=np.where(few, np.nan, e.error)))
     n = (np.isfinite(against) | np.isfinite(along)).sum(axis=1)
     return {"n_decisive": n, **_with_ends("error_asymmetry", e.value, ends)}
+
+
+def at_equal_length(
+    judged: FloatArray, more: FloatArray, gold: FloatArray, score: FloatArray, sampling: Sampling
+) -> dict[str, Any]:
+    """Compare choices of the longer response with gold's, and accuracy with that at equal length."""
+    excess = estimate(mean((np.where(more != 0, np.sign(more), np.nan) * (judged - (gold + 1) / 2)).T), sampling)
+    advantage = np.where(gold != 0, gold, np.nan) * more
+    scored = np.where(np.isfinite(advantage), score, np.nan)
+    at_equal = over_clusters(regression([np.ones(gold.shape), advantage], scored, 0), 2, sampling)
+    low, high, method = t(at_equal, -np.inf, np.inf)
+    return {
+        **_with_ends("excess_choice", excess.value, t(excess)),
+        "n_scored": np.isfinite(scored).sum(axis=1),
+        "accuracy": estimate(mean(scored.T), sampling).value,
+        **_with_ends("equal_length_accuracy", expit(at_equal.value), Interval(expit(low), expit(high), method)),
+    }
 
 
 def _with_ends(name: str, value: FloatArray, ends: Interval) -> dict[str, FloatArray]:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 from scipy.stats import t as student
-from scipy.stats import ttest_ind
+from scipy.stats import ttest_1samp, ttest_ind
 
 from mrb_lib.stats.response_traits import MARKERS, length_difference, marker_differences, standardised
 from mrb_lib.tables.schema import ORDERS
@@ -94,6 +94,20 @@ def test_associations_equal_statsmodels(tables, name: str, marker: str | None, p
     assert (row["claim"], np.isnan(row["p_value"])) == ("association", True)
 
 
+def test_excess_choice_is_a_paired_t_test_where_cases_are_the_clusters(tables) -> None:
+    verdicts, gold, cases = tables
+    row = pick(bias(verdicts, gold, cases, cluster="case_id"), "length")
+    data = wide(tables).dropna(subset=["y", "gold"])
+    data = data[data["longer"] != 0]
+    is_a = data["longer"] > 0
+    judge = data["y"].where(is_a, 1 - data["y"])
+    clinicians = ((data["gold"] + 1) / 2).where(is_a, (1 - data["gold"]) / 2)
+    expected = ttest_1samp(judge - clinicians, 0)
+    assert row["excess_choice"] == pytest.approx((judge - clinicians).mean())
+    ends = tuple(row[f"excess_choice_{end}"] for end in ("low", "high"))
+    assert ends == pytest.approx(tuple(expected.confidence_interval(0.95)))
+
+
 @pytest.mark.parametrize(("name", "side"), [("length", "longer"), ("self_preference", "own")])
 def test_error_asymmetry_is_the_difference_of_two_error_rates(tables, name: str, side: str) -> None:
     verdicts, gold, cases = tables
@@ -107,6 +121,24 @@ def test_error_asymmetry_is_the_difference_of_two_error_rates(tables, name: str,
     assert row["error_asymmetry"] == pytest.approx(wrongly.mean() - missed.mean())
     low, high = ttest_ind(wrongly, missed, equal_var=False).confidence_interval(0.95)
     assert (row["error_asymmetry_low"], row["error_asymmetry_high"]) == pytest.approx((low, high))
+
+
+def test_accuracy_at_equal_length_equals_statsmodels(tables) -> None:
+    data = wide(tables).dropna(subset=["y", "gold"])
+    data = data[data["gold"] != 0]
+    right = data["y"].where(data["gold"] > 0, 1 - data["y"])
+    answered = tables[0].assign(null=tables[0]["choice"].isna()).groupby("case_id")["null"].any()
+    right, data = right[~answered[right.index]], data[~answered[data.index]]
+    full = tables[0][~tables[0]["case_id"].isin(answered[answered].index)]
+    row = pick(bias(full, tables[1], tables[2]), "length")
+    x = sm.add_constant(data["longer"] * data["gold"])
+    expected = sm.GLM(right, x, family=sm.families.Binomial()).fit(
+        cov_type="cluster", cov_kwds={"groups": data["cluster"]}, tol=1e-12
+    )
+    assert row["accuracy"] == pytest.approx(right.mean())
+    assert row["equal_length_accuracy"] == pytest.approx(1 / (1 + np.exp(-expected.params.iloc[0])), abs=1e-8)
+    assert row["n_scored"] == len(right)
+    assert row["equal_length_accuracy_low"] < row["equal_length_accuracy"] < row["equal_length_accuracy_high"]
 
 
 def test_a_row_per_property_that_a_response_has(tables, table: pd.DataFrame) -> None:
@@ -166,7 +198,7 @@ def test_a_judge_that_only_counts_letters_is_said_to_be_separated() -> None:
     assert row["error_asymmetry"] == 1
 
 
-def test_a_coin_has_no_bias() -> None:
+def test_a_coin_has_an_excess_and_no_bias() -> None:
     """Gold is the longer in three cases of four: a coin chooses the longer less often, without any liking."""
     generator = np.random.default_rng(1)
     n = 400
@@ -174,6 +206,7 @@ def test_a_coin_has_no_bias() -> None:
     gold = gold_of("".join(generator.choice(list("AAAB"), n)))
     coin = verdicts_of({("j", order): "".join(generator.choice(list("AB"), n)) for order in ORDERS})
     row = pick(bias(coin, gold, cases), "length")
+    assert row["excess_choice_high"] < 0
     assert row["error_asymmetry_low"] < 0 < row["error_asymmetry_high"]
 
 
