@@ -15,6 +15,7 @@ from mrb_lib.figures.style import COLOURS, PAGE, SERIES, Paper, canvas, percent_
 
 NAMES = {
     "majority": "majority of all",
+    "weighted": "weighted jury of all",
     "dawid_skene": "Dawid\u2013Skene jury of all",
     "best_single": "best judge (chosen on other cases)",
 }
@@ -35,8 +36,8 @@ _COST_STYLE = {
         "at the right; 95% cluster-bootstrap intervals."
     ),
     reading=(
-        "Where the curve of random members is flat, more judges buy nothing: they err together. The "
-        "Dawid\u2013Skene jury above the majority says that the judges differ in skill."
+        "Where the curve of random members is flat, more judges buy nothing: they err together. A weighted jury above "
+        "the majority says that the judges differ in skill; one below it, that the weights are noise."
     ),
     needs=("preferences", "annotations", "verdicts", "judges"),
 )

@@ -18,7 +18,7 @@ def table(judges: int, *, costs: bool = True) -> pd.DataFrame:
         shapley = rng.uniform(0, 0.1)
         spread = {"shapley_low": shapley - 0.01, "shapley_high": shapley + 0.01}
         rows.append({"part": "member", "judge": f"judge $x_{i}$", "shapley": shapley, **spread})
-    for kind in ("majority", "dawid_skene", "best_single"):
+    for kind in ("majority", "weighted", "dawid_skene", "best_single"):
         size = 1 if kind == "best_single" else judges
         rows.append(
             {"part": "jury", "kind": kind, "size": size, "accuracy": rng.uniform(0.7, 0.9), "seconds": 50.0 * size}

@@ -25,7 +25,7 @@ from mrb_lib.stats.tables.accuracy import DECISIVE, decisive
 from mrb_lib.stats.verdicts import REFERENCE, Verdicts
 from mrb_lib.tables.schema import ORDERS
 
-JURIES = MAJORITY, DAWID_SKENE = "majority", "dawid_skene"
+JURIES = MAJORITY, WEIGHTED, DAWID_SKENE = "majority", "weighted", "dawid_skene"
 BEST_SINGLE = "best_single"
 FOLDS, EXACT_UP_TO, ORDERINGS = 5, 8, 64
 COMPARED = ("jury", "single")
@@ -74,7 +74,7 @@ def against_one(best: pd.Series, juries: pd.DataFrame) -> str:
     columns=[
         Column("part", "jury (of all judges), single, member or curve (accuracy by size)", "text"),
         shared("dimension", "policy"),
-        Column("kind", "majority, dawid_skene; best_single: of other folds", "text"),
+        Column("kind", "majority, weighted, dawid_skene; best_single: of other folds", "text"),
         shared("judge"),
         Column("size", "members", "count"),
         Column("rank", "place by decisive accuracy on cases that juries and judges share", "rank"),
@@ -102,14 +102,15 @@ def jury(analysis: Analysis) -> pd.DataFrame:
     A jury is a judge: its verdict in an order and repeat is that of its members, and it is scored as they are. All are
     read in the orders and repeats that every judge of the dimension has (in any, where none is common). A member
     without a choice abstains; where several choices have most votes the jury ties, of ratings it has none.
-    `dawid_skene` weighs the members by how they agree, without gold labels. Nothing is chosen on the cluster that is
-    scored: `best_single` comes from the other of five folds, which keep clusters whole (of two columns that cross,
-    those of the first). Best means first in the one ranking, by decisive accuracy on common cases.
+    Nothing is chosen or weighted on the cluster that is scored: `weighted` votes and `best_single` come from the other
+    of five folds, which keep clusters whole (of two columns that cross, those of the first). Weights are decisive, so
+    that a judge that always ties has none; where no vote has a weight, all count alike. Best means first in the one
+    ranking, by decisive accuracy on common cases.
     `shapley` is over all juries of up to eight judges, of more over 64 random orders, whose Monte-Carlo error widens
     the interval; values sum to the accuracy of the majority less that of a coin. The interval of accuracy is
     `intervals.share`, of decisive accuracy as in `accuracy`, of the others `intervals.difference`. Those of what was
-    chosen are about the choice that was made, not about making it anew. Coverage and Condorcet's accuracies:
-    tests/simulation/test_jury.py.
+    chosen or weighted are about the choice that was made, not about making it anew. Coverage and Condorcet's
+    accuracies: tests/simulation/test_jury.py.
     """
     whole, frames = replace(analysis, by=None), []
     for number, dimension in enumerate(whole.names):
@@ -137,7 +138,7 @@ def _compared(analysis: Analysis, members: Members) -> pd.DataFrame:
     rows, _ = grid(analysis, judges.cells, measures)
     kind = rows["kind"].replace(REFERENCE, BEST_SINGLE)
     is_single = kind == "single"
-    why = {DAWID_SKENE: TWO_JUDGES} if m > 1 else dict.fromkeys(JURIES, ONE_JUDGE)
+    why = {WEIGHTED: NO_OTHERS, DAWID_SKENE: TWO_JUDGES} if m > 1 else dict.fromkeys(JURIES, ONE_JUDGE)
     cost = costs(analysis, members)
     asked = chosen[fold[np.isfinite(values[:, -1])]]
     paid = np.vstack([cost, *[cost.sum(axis=0)] * len(JURIES), pd.DataFrame(cost[asked]).mean(skipna=False)])
@@ -229,7 +230,7 @@ class Members:
 
         Parameters
         ----------
-        who : shape (juries, members), whether each member is in the jury
+        who : shape (juries, members), the votes of each member: one if it is in the jury, or its weight
         """
         votes = np.stack([who.astype(float) @ (self.said == code) for code in range(len(self.verdicts.categories))])
         return largest(votes, who.astype(float) @ (self.said != ABSENT) > 0, self.verdicts.tie)
@@ -253,6 +254,29 @@ def folds(codes: IntArray, seed: int) -> IntArray:
     clusters, position = np.unique(codes, return_inverse=True)
     order = np.random.default_rng([seed, 2]).permutation(len(clusters))
     return np.asarray(order[position.reshape(-1)] % max(1, min(FOLDS, len(clusters))), dtype=np.int64)
+
+
+def weights(members: Members, gold: IntArray, fold: IntArray) -> FloatArray:
+    """Return log-odds weights of members from the other folds, shape (folds, members).
+
+    Independent members with probability p of the right one of K labels, errors spread evenly, are best weighted by
+    log(p (K - 1) / (1 - p)) (Nitzan and Paroush 1982, doi:10.2307/2526438, for K = 2). p is estimated with one success
+    more, and K more trials, than were seen; who is no better than chance has no weight. Of preferences p is decisive:
+    over cases whose gold is A or B, with half credit for a tie, so that every constant is at chance.
+
+    Parameters
+    ----------
+    gold : shape (cases,), codes of gold labels, -1 where there is none
+    fold : shape (cases,)
+    """
+    tie = members.verdicts.tie
+    label, own = gold[members.asked.case], fold[members.asked.case]
+    used = (members.said >= 0) & (label >= 0) & (label != tie)
+    right = used * ((members.said == label) + 0.5 * (members.said == tie) * (tie >= 0))
+    kinds = 2.0 if tie >= 0 else max(2.0, float(len(np.unique(gold[gold >= 0]))))
+    outside = (own[:, None] != np.arange(fold.max(initial=0) + 1)).astype(np.float64)
+    share = ((right @ outside + 1.0) / (used @ outside + kinds)).T
+    return np.asarray(np.maximum(np.log(share * (kinds - 1.0) / (1.0 - share)), 0.0))
 
 
 def dawid_skene(members: Members) -> Choices:
@@ -401,13 +425,17 @@ def juries_of(members: Members, labels: IntArray, policy: str, fold: IntArray) -
     verdicts : a cell each, of the kinds "single", those of juries and, of the best on other folds, "reference"
     chosen : shape (folds,), which member that is; -1 where the other folds have no labelled case
     """
-    m = len(members.said)
+    m, gold = len(members.said), labels[:, members.verdicts.dimension[0]]
     every = range(fold.max(initial=0) + 1)
     chosen = np.array([best_member(members, labels, policy, np.flatnonzero(fold != number)) for number in every])
     of_item, item = fold[members.asked.case], np.arange(len(members.asked.case))
     juries = dict.fromkeys(JURIES, np.full(len(item), ABSENT, dtype=np.int64))
     if m > 1:
         juries[MAJORITY] = members.majority(np.ones((1, m)))[0]
+        weight, labelled = weights(members, gold, fold), np.bincount(fold[gold >= 0], minlength=len(every))
+        has_weight = ((members.said >= 0) * weight[of_item].T).sum(axis=0) > 0
+        votes = np.where(has_weight, members.majority(weight)[of_item, item], juries[MAJORITY])
+        juries[WEIGHTED] = np.where((labelled < labelled.sum())[of_item], votes, ABSENT)
     if m > 2:
         juries[DAWID_SKENE] = dawid_skene(members)
     single = np.where(chosen[of_item] >= 0, members.said[chosen[of_item], item], ABSENT)

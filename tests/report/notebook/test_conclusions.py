@@ -233,7 +233,7 @@ def test_juries_says_whether_the_jury_is_better_than_the_best_judge() -> None:
     ends = {"crossfit_difference": 0.04, "crossfit_difference_low": 0.01, "crossfit_difference_high": 0.07}
     table = rows(
         {"kind": "majority", "accuracy": 0.8, "low": 0.7, "high": 0.9, "decisive_accuracy": 0.85, "rank": 1, **ends},
-        {"kind": "dawid_skene", "accuracy": 0.9, "low": 0.7, "high": 0.9, "decisive_accuracy": 0.5, "rank": 3, **ends},
+        {"kind": "weighted", "accuracy": 0.9, "low": 0.7, "high": 0.9, "decisive_accuracy": 0.5, "rank": 3, **ends},
         {"kind": "best_single", "accuracy": 0.76, "low": 0.7, "high": 0.8, "decisive_accuracy": 0.8},
         size=5, decisive_accuracy_low=0.6, decisive_accuracy_high=0.9,
     )  # fmt: skip

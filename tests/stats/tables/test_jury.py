@@ -17,6 +17,7 @@ from mrb_lib.stats.tables.jury import (
     joined,
     largest,
     orders_of,
+    weights,
 )
 from mrb_lib.stats.verdicts import Verdicts
 from mrb_lib.tables.schema import POLICIES
@@ -122,14 +123,14 @@ def test_a_jury_of_judges_that_guess_does_not_collapse_to_a_tie_and_is_not_named
     """Fault 13: for want of weights it tied everywhere and had .75 by `balanced`, .5 by `official`, the highest."""
     rows = jury(*coins_where_half_of_gold_is_a_tie(), policy=policy, resamples=50)
     juries = part(rows, "jury").set_index("kind")
-    assert juries.loc["dawid_skene", "accuracy"] <= juries.loc["majority", "accuracy"] + 0.05
+    assert juries.loc["weighted", "accuracy"] <= juries.loc["majority", "accuracy"] + 0.05
     said = best_jury(rows)
     assert "constant" in said
     assert "better than the one judge" not in said
 
 
-def test_a_judge_that_always_ties_does_not_make_the_jury_a_constant() -> None:
-    """Fault 13: where most gold labels are ties, a jury said what it says, and it was named the best."""
+def test_a_judge_that_always_ties_has_no_weight() -> None:
+    """Fault 13: where most gold labels are ties it had the largest weight, and the weighted jury said what it says."""
     generator = np.random.default_rng(1)
     letters = "".join(generator.choice(["A", "B"], 60)) + "T" * 140
     gold, cases = gold_of(letters), cases_of(200)
@@ -138,9 +139,14 @@ def test_a_judge_that_always_ties_does_not_make_the_jury_a_constant() -> None:
         wrong = {"A": "B", "B": "A", "T": "A"}
         right = generator.random(200) < 0.85
         said[name, "AB"] = "".join(c if ok else wrong[c] for c, ok in zip(letters, right, strict=True))
+    members = members_of(verdicts_of(said), 200)
+    labels = np.array([{"A": 0, "B": 1, "T": 2}[c] for c in letters])
+    weight = weights(members, labels, folds(np.arange(200), 0))
+    assert (weight[:, members.names.index("tie")] == 0).all()
+    assert (np.delete(weight, members.names.index("tie"), axis=1) > 0.5).all()
     found = part(jury(verdicts_of(said), gold, cases, resamples=0), "jury").set_index("kind")
-    assert found.loc["majority", "decisive_accuracy"] > 0.75
-    assert found.loc["majority", "best_judge"] != "tie"
+    assert found.loc["weighted", "decisive_accuracy"] > 0.75
+    assert found.loc["weighted", "best_judge"] != "tie"
 
 
 def test_no_jury_is_better_than_a_judge_that_decides_as_well() -> None:
@@ -303,9 +309,34 @@ def test_the_monte_carlo_error_of_each_member_is_the_spread_over_seeds() -> None
     assert (spread / claimed < 1.2).all()
 
 
-def test_the_cases_of_a_cluster_are_in_one_fold() -> None:
+def test_no_case_judges_its_own_weights() -> None:
+    """Turning round the gold labels of one fold leaves the weights that this fold uses as they are."""
+    generator = np.random.default_rng(3)
+    labels = generator.integers(0, 2, (1, 50))
+    said = {
+        (name, "AB"): "".join("AB"[label if generator.random() < 0.8 else 1 - label] for label in labels[0])
+        for name in "jkl"
+    }
+    members = members_of(verdicts_of(said), 50)
+    fold = folds(np.arange(50), 0)
+    turned = np.where(fold == 2, 1 - labels, labels)
+    before, after = weights(members, labels[0], fold), weights(members, turned[0], fold)
+    assert after[2] == pytest.approx(before[2])
+    assert not np.allclose(after[1], before[1])
     together = folds(np.repeat(np.arange(10), 5), 0).reshape(10, 5)
     assert (together == together[:, :1]).all() and len(np.unique(together)) == 5
+
+
+def test_the_weight_is_the_log_odds() -> None:
+    """j is right on 36 of 40 cases outside each fold, with 2 labels: log of 37/42 over 5/42; k is at chance."""
+    gold = "AB" * 25
+    fold = np.arange(50) % 5
+    wrong = {5 * i + i % 5 for i in range(5)}
+    j = "".join({"A": "B", "B": "A"}[c] if i in wrong else c for i, c in enumerate(gold))
+    members = members_of(verdicts_of({("j", "AB"): j, ("k", "AB"): "A" * 50}), 50)
+    found = weights(members, np.array([0, 1] * 25), fold)
+    assert found[:, 0] == pytest.approx(np.log(37 / 5))
+    assert found[:, 1] == pytest.approx(0.0)
 
 
 def test_largest_is_a_tie_where_counts_are_shared_and_null_where_there_are_none() -> None:
@@ -329,7 +360,7 @@ def test_one_judge_two_judges_and_none() -> None:
     verdicts, gold, cases = three()
     one = jury(verdicts[verdicts["judge"] == "j"], gold, cases, resamples=20)
     kinds = part(one, "jury").set_index("kind")
-    for kind in ("majority", "dawid_skene"):
+    for kind in ("majority", "weighted", "dawid_skene"):
         assert np.isnan(kinds.loc[kind, "accuracy"]) and "two judges" in kinds.loc[kind, "reason"]
     assert not len(part(one, "member")) and not len(part(one, "curve"))
     two = part(jury(verdicts[verdicts["judge"] != "j"], gold, cases, resamples=20), "jury").set_index("kind")
@@ -475,9 +506,9 @@ def test_where_all_cases_are_in_one_cluster_nothing_is_chosen() -> None:
     verdicts, gold, cases = three()
     rows = jury(verdicts, gold, cases.assign(cluster="one"), resamples=20)
     kinds = part(rows, "jury").set_index("kind")
-    chosen = kinds.loc["best_single"]
-    assert np.isnan(chosen["accuracy"]) and chosen["n"] == 0
-    assert "no other cluster" in chosen["reason"]
+    chosen = kinds.loc[["weighted", "best_single"]]
+    assert chosen["accuracy"].isna().all() and (chosen["n"] == 0).all()
+    assert chosen["reason"].str.contains("no other cluster").all()
     assert kinds.loc["majority", "accuracy"] == pytest.approx(5 / 8)
 
 
