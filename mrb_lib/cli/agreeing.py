@@ -12,7 +12,7 @@ from mrb_lib.cli.listing import count
 if TYPE_CHECKING:
     from mrb_lib.benchmarks.benchmark import Benchmark
     from mrb_lib.review.records.store import Store
-    from mrb_lib.stats.until import Target
+    from mrb_lib.stats.methods.until import Target
 
 
 def show_until(benchmark: Benchmark, store: Store, target: Target, *, as_json: bool = False) -> None:
@@ -20,7 +20,7 @@ def show_until(benchmark: Benchmark, store: Store, target: Target, *, as_json: b
     from mrb_lib.cli import render
     from mrb_lib.review.records.exchange import annotations_of
     from mrb_lib.stats.analyze import analyze
-    from mrb_lib.stats.until import until
+    from mrb_lib.stats.methods.until import until
 
     annotations, _ = annotations_of(benchmark, store)
     several = list(benchmark.meta.labels)

@@ -120,7 +120,7 @@ def annotate(
     from mrb_lib.review.records.database import database_url, without_password
     from mrb_lib.review.records.people import PEOPLE, add_people
     from mrb_lib.review.records.store import open_store
-    from mrb_lib.stats.until import read_target
+    from mrb_lib.stats.methods.until import read_target
     from mrb_lib.tables.errors import InputError
 
     modes = [name for name, chosen in (("--export", export), ("--agreement", agreement), ("--coordinator", coordinator),

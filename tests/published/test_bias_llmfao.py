@@ -13,7 +13,7 @@ from scipy.stats import t as student
 
 from mrb_lib.benchmarks.formats import llmfao
 from mrb_lib.benchmarks.votes import gold
-from mrb_lib.stats.response_traits import family_of
+from mrb_lib.stats.methods.response_traits import family_of
 from tests.stats.small_tables import bias
 
 

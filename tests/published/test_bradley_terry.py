@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.comparisons import bradley_terry
+from mrb_lib.stats.methods.comparisons import bradley_terry
 
 DATA = ["simple", "food", "llmfao"]
 

@@ -8,7 +8,7 @@ from statsmodels.genmod.cov_struct import Exchangeable, Independence
 from statsmodels.genmod.families import Binomial
 from statsmodels.genmod.generalized_estimating_equations import GEE
 
-from mrb_lib.stats.marginal import fit
+from mrb_lib.stats.methods.marginal import fit
 
 # Agresti, Categorical Data Analysis (3rd ed., 2013), table 13.3: whether abortion should be legal in three situations,
 # the number of people of each sex by their three answers (1 yes, 0 no). The counts are those of the author's

@@ -17,7 +17,7 @@ import pytest
 from mrb_lib.benchmarks.formats import llmbar
 from mrb_lib.benchmarks.formats.base import Imported
 from mrb_lib.stats.analyze import analyze
-from mrb_lib.stats.engines import agreement_between
+from mrb_lib.stats.methods.engines import agreement_between
 
 SUBSETS = ("Negation", "Normal")
 N_EVALUATORS = 24

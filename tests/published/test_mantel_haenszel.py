@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import chdtri, ndtri
 
-from mrb_lib.stats.mantel_haenszel import ETS_PER_LOG_ODDS, MantelHaenszel, ets_class, ets_tail, mantel_haenszel
+from mrb_lib.stats.methods.mantel_haenszel import ETS_PER_LOG_ODDS, MantelHaenszel, ets_class, ets_tail, mantel_haenszel
 
 # Agresti, An Introduction to Categorical Data Analysis (1996), table 3.3: smokers with and without lung cancer, then
 # non-smokers, in eight Chinese cities; statsmodels has them as `china_smoking`, with 280.138, 2.174, 1.984 and 2.383.

@@ -15,7 +15,7 @@ import pytest
 import mrb_lib
 from mrb_lib.benchmarks.formats import llmfao, pandalm
 from mrb_lib.benchmarks.formats.base import Imported
-from mrb_lib.stats.rank_agreement import Strengths, agreement
+from mrb_lib.stats.methods.rank_agreement import Strengths, agreement
 
 EXACT = 1e-6
 PANDALM = {

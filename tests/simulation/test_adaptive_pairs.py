@@ -16,7 +16,7 @@ import numpy as np
 
 from mrb_lib.build.construct.pairing.adaptive import adaptive_pairs, posterior
 from mrb_lib.build.construct.pairing.balance import NONE
-from mrb_lib.stats.comparisons import bradley_terry
+from mrb_lib.stats.methods.comparisons import bradley_terry
 
 R, TIES, BATCH, ALL, SEEDS, SPREAD = 12, 0.15, 66, 1056, 12, 1.5
 PAIRS = np.array(list(combinations(range(R), 2)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats.item_orders import choose
+from mrb_lib.stats.methods.item_orders import choose
 from mrb_lib.stats.tables.best_of_n import estimates
 
 from .shares import is_near

@@ -13,8 +13,8 @@ from scipy.stats import norm
 
 from mrb_lib.stats.estimation import Sampling
 from mrb_lib.stats.intervals import t
+from mrb_lib.stats.methods.response_traits import length_difference, standardised
 from mrb_lib.stats.panel import Panel
-from mrb_lib.stats.response_traits import length_difference, standardised
 from mrb_lib.stats.tables.bias import at_equal_length, error_asymmetry, over_clusters, regression
 from tests.stats.small_tables import rows_of_panel
 

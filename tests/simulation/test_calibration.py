@@ -18,7 +18,7 @@ from scipy import optimize, special, stats
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.estimation import Sampling
-from mrb_lib.stats.forecasts import FOLDS, folds
+from mrb_lib.stats.methods.forecasts import FOLDS, folds
 from mrb_lib.stats.panel import ABSENT, Panel
 from tests.stats.small_tables import calibration
 

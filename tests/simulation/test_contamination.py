@@ -9,7 +9,7 @@ from scipy import special
 from mrb_lib.stats import intervals
 from mrb_lib.stats.contrasts import t_test
 from mrb_lib.stats.estimation import Sampling
-from mrb_lib.stats.welch import unpaired
+from mrb_lib.stats.methods.welch import unpaired
 
 BENCHMARKS = 4000
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
+from mrb_lib.stats.methods.rasch import Rasch, agreement, fit, item_rest_correlation, trials, worth
 from mrb_lib.stats.panel import Panel
-from mrb_lib.stats.rasch import Rasch, agreement, fit, item_rest_correlation, trials, worth
 from tests.stats.rasch_trials import by_kind, plain
 from tests.stats.small_tables import rows_of_panel
 

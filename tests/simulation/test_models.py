@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from mrb_lib.stats.marginal import interaction
+from mrb_lib.stats.methods.marginal import interaction
 from mrb_lib.stats.panel import Panel
 from tests.stats.small_tables import rows_of_panel
 

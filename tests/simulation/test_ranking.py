@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mrb_lib.stats.comparisons import Fitted, Responders, fit
 from mrb_lib.stats.estimation import Sampling
-from mrb_lib.stats.rank_agreement import agreement, rank_interval
+from mrb_lib.stats.methods.comparisons import Fitted, Responders, fit
+from mrb_lib.stats.methods.rank_agreement import agreement, rank_interval
 
 BENCHMARKS = 240
 LOW, HIGH = 0.93, 0.97

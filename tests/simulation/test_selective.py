@@ -15,7 +15,7 @@ from scipy import special, stats
 
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.estimation import Sampling
-from mrb_lib.stats.forecasts import FOLDS, folds
+from mrb_lib.stats.methods.forecasts import FOLDS, folds
 from mrb_lib.stats.panel import ABSENT, Panel
 from mrb_lib.stats.tables.selective import GRID, NONE, at_or_above, fixed_sequence, grid_place, risk_p
 from mrb_lib.tables.schema import CHOICES

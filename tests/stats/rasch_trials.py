@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mrb_lib.stats.rasch import Shown, Trials
+from mrb_lib.stats.methods.rasch import Shown, Trials
 
 
 def plain(score: np.ndarray) -> Trials:

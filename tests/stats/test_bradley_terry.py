@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from mrb_lib.stats.comparisons import Fitted, Responders, bradley_terry, fit
 from mrb_lib.stats.estimation import Sampling
+from mrb_lib.stats.methods.comparisons import Fitted, Responders, bradley_terry, fit
 
 R = 5
 

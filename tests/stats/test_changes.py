@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.changes import accuracy_changes
+from mrb_lib.stats.methods.changes import accuracy_changes
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import DIMENSIONS, ORDERS, POLICIES
 from tests.stats.small_tables import significance

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.drift import NO_ANSWERS, NOT_SHARED, NOTHING_DECISIVE, drift
+from mrb_lib.stats.methods.drift import NO_ANSWERS, NOT_SHARED, NOTHING_DECISIVE, drift
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import annotations_of, annotator_pairs, cases_of
 

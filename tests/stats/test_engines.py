@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.engines import agreement_between
+from mrb_lib.stats.methods.engines import agreement_between
 from mrb_lib.tables.schema import CHOICES
 from tests.stats.small_tables import cases_of, random_verdicts, rows_of, verdicts_of
 

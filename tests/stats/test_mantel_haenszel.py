@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mrb_lib.stats import mantel_haenszel
-from mrb_lib.stats.mantel_haenszel import discriminations
+from mrb_lib.stats.methods import mantel_haenszel
+from mrb_lib.stats.methods.mantel_haenszel import discriminations
 
 
 def drawn(n: int, seed: int) -> np.ndarray:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from mrb_lib.stats.rank_agreement import RankAgreement, Strengths, agreement, rank_interval, ranks
+from mrb_lib.stats.methods.rank_agreement import RankAgreement, Strengths, agreement, rank_interval, ranks
 
 VALUES = st.lists(st.integers(-4, 4), min_size=4, max_size=9)
 

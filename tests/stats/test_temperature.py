@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 
-from mrb_lib.stats.calibration_error import fitted, log_odds, recalibrated, temperature
 from mrb_lib.stats.estimation import Sampling
-from mrb_lib.stats.forecasts import FOLDS, Forecasts, folds
+from mrb_lib.stats.methods.calibration_error import fitted, log_odds, recalibrated, temperature
+from mrb_lib.stats.methods.forecasts import FOLDS, Forecasts, folds
 
 
 def dealt(codes: np.ndarray, seed: int) -> np.ndarray:

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from mrb_lib.stats.engines import agreement_between
+from mrb_lib.stats.methods.engines import agreement_between
 from tests.stats.small_tables import accuracy, annotations_of, cases_of, ceiling, gold_of, jury, rows_of, verdicts_of
 
 GOLD = "AB" * 15

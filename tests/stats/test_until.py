@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.until import Target, annotators_for, read_target, spearman_brown, until
+from mrb_lib.stats.methods.until import Target, annotators_for, read_target, spearman_brown, until
 from mrb_lib.tables.errors import InputError
 
 

@@ -29,7 +29,7 @@ from mrb_lib.build.construct.pairing.design import Assumptions, design
 from mrb_lib.build.construct.record import RECORD
 from mrb_lib.build.construct.tables import ABOUT
 from mrb_lib.build.construct.work import Step, Work, begin, open_work
-from mrb_lib.stats.comparisons import from_labels, responders, tally
+from mrb_lib.stats.methods.comparisons import from_labels, responders, tally
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.verdicts import labels_of
 from mrb_lib.tables.errors import InputError

@@ -22,8 +22,8 @@ from mrb_lib.report.notebook.releases import (
 from mrb_lib.report.notebook.workspace import Workspace
 from mrb_lib.stats.analysis import ADJUDICATED, labels
 from mrb_lib.stats.annotators import adjudicated_gold
-from mrb_lib.stats.changes import accuracy_changes
 from mrb_lib.stats.contrasts import ALPHA
+from mrb_lib.stats.methods.changes import accuracy_changes
 from mrb_lib.stats.phrases import on, opening, some
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.basis import IN_REPORT, Basis, basis_of, read_basis

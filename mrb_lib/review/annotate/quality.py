@@ -9,7 +9,7 @@ from mrb_lib.review.annotate.tables import UNDEFINED, estimate, muted, quiet, re
 from mrb_lib.review.records.answer_log import COMMENT, counting_choices
 from mrb_lib.review.records.progress import pace
 from mrb_lib.review.text import isolated
-from mrb_lib.stats.drift import drift
+from mrb_lib.stats.methods.drift import drift
 from mrb_lib.stats.tables.agreement import PAIR, agreement_of
 
 _MOST_COMMENTS = 200
@@ -87,7 +87,7 @@ def pace_html(log: pd.DataFrame) -> str:
 
 
 def drift_html(benchmark: Benchmark, log: pd.DataFrame) -> str:
-    """The halves of each annotator; see `mrb_lib.stats.drift.drift`."""
+    """The halves of each annotator; see `mrb_lib.stats.methods.drift.drift`."""
     found = drift(counting_choices(log), benchmark.cases, categories=benchmark.meta.categories)
     if found.empty:
         return "<p>Nothing is answered yet.</p>"

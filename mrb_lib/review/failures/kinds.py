@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mrb_lib.stats.estimation import divide
-from mrb_lib.stats.forecasts import HIGH_CONFIDENCE
+from mrb_lib.stats.methods.forecasts import HIGH_CONFIDENCE
 from mrb_lib.stats.options import BoolArray, FloatArray, IntArray, check_choice
 from mrb_lib.stats.panel import ABSENT, NULL, Panel, as_panel
 from mrb_lib.stats.verdicts import labels_of

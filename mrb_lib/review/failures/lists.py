@@ -15,7 +15,7 @@ import pandas as pd
 
 from mrb_lib.benchmarks.votes import vote_columns
 from mrb_lib.review.failures.kinds import CLEAR_MAJORITY
-from mrb_lib.stats.forecasts import HIGH_CONFIDENCE, answers, labelled
+from mrb_lib.stats.methods.forecasts import HIGH_CONFIDENCE, answers, labelled
 from mrb_lib.stats.options import BoolArray, IntArray
 from mrb_lib.stats.panel import Panel, as_panel
 from mrb_lib.stats.scoring import correctness

@@ -11,10 +11,10 @@ from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.clusters import clusters_of
 from mrb_lib.stats.columns import Column, estimated, shared, table
-from mrb_lib.stats.comparisons import from_labels, from_verdicts, shares
 from mrb_lib.stats.contrasts import ALPHA, score_test
 from mrb_lib.stats.estimation import IntArray, Quantity, Sampling, divide, estimate, mean
-from mrb_lib.stats.item_orders import item_responses, picks
+from mrb_lib.stats.methods.comparisons import from_labels, from_verdicts, shares
+from mrb_lib.stats.methods.item_orders import item_responses, picks
 from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import main_dimension, main_rows, number, opening
 

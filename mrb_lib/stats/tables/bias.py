@@ -27,13 +27,13 @@ from mrb_lib.stats.estimation import (
     mean,
 )
 from mrb_lib.stats.intervals import Interval, t
+from mrb_lib.stats.methods.response_traits import MARKERS, kinship, length_difference, marker_differences, standardised
+from mrb_lib.stats.methods.welch import unpaired
 from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.options import check_choice
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening
-from mrb_lib.stats.response_traits import MARKERS, kinship, length_difference, marker_differences, standardised
 from mrb_lib.stats.scoring import read_by
 from mrb_lib.stats.verdicts import TIE
-from mrb_lib.stats.welch import unpaired
 from mrb_lib.tables.schema import CHOICES
 
 BIAS, ASSOCIATION = "bias", "association"

@@ -10,11 +10,19 @@ from scipy.stats import rankdata
 
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
-from mrb_lib.stats.calibration_error import debiased, expected_error, log_odds, recalibrated, temperature, true_error
 from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, corrected, t_test
 from mrb_lib.stats.estimation import FloatArray, IntArray, Quantity, by_influence, estimate
-from mrb_lib.stats.forecasts import (
+from mrb_lib.stats.grid import Measure, grid
+from mrb_lib.stats.methods.calibration_error import (
+    debiased,
+    expected_error,
+    log_odds,
+    recalibrated,
+    temperature,
+    true_error,
+)
+from mrb_lib.stats.methods.forecasts import (
     HIGH_CONFIDENCE,
     Forecasts,
     folds,
@@ -23,7 +31,6 @@ from mrb_lib.stats.forecasts import (
     reliability,
     risk_coverage,
 )
-from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
 from mrb_lib.stats.verdicts import Verdicts
 

@@ -14,9 +14,9 @@ from mrb_lib.stats.columns import TESTED, Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
 from mrb_lib.stats.estimation import mean
 from mrb_lib.stats.grid import Measure, grid
+from mrb_lib.stats.methods.welch import unpaired
 from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import main_dimension, main_rows, of_judges, on, points
-from mrb_lib.stats.welch import unpaired
 from mrb_lib.tables.dates import day_span
 
 NO_CUTOFF: Final = "the roster states no training cut-off"
@@ -80,7 +80,7 @@ def contamination(analysis: Analysis) -> pd.DataFrame:
     harder later cases do as well. The controls are therefore the judges with the latest cut-off of all: cases from
     before it are new to none of them. `excess` compares both gaps on these cases, and the test is of `excess`. A case
     from before a cut-off need not have been trained on. Errors and degrees of freedom are Welch's
-    (`mrb_lib.stats.welch.unpaired`).
+    (`stats.methods.welch.unpaired`).
     """
     cells, score = analysis.verdicts.cells, analysis.scores.score
     stated = analysis.judge_groups.drop_duplicates("judge").set_index("judge")

@@ -11,9 +11,9 @@ from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import NO_CASES, TESTED, Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, corrected, t_test
-from mrb_lib.stats.detection import weighted
 from mrb_lib.stats.estimation import FloatArray, mean
 from mrb_lib.stats.grid import Measure, grid
+from mrb_lib.stats.methods.detection import weighted
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, points
 from mrb_lib.stats.scoring import score
 from mrb_lib.tables.rubrics import counted, read_decisions, read_rubric

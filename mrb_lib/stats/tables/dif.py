@@ -14,7 +14,7 @@ from mrb_lib.stats.clusters import MOST_OF_ONE
 from mrb_lib.stats.columns import DOMINATED, Column, Option, shared, table
 from mrb_lib.stats.contrasts import ALPHA
 from mrb_lib.stats.estimation import FloatArray, average
-from mrb_lib.stats.mantel_haenszel import ETS_PER_LOG_ODDS, discriminations, ets_class, ets_tail, match
+from mrb_lib.stats.methods.mantel_haenszel import ETS_PER_LOG_ODDS, discriminations, ets_class, ets_tail, match
 from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import main_dimension, opening
 from mrb_lib.stats.subfields import columns_of, subfield_values
@@ -74,11 +74,11 @@ def dif(analysis: Analysis, *, every_dimension: float = 0) -> pd.DataFrame:
     Notes
     -----
     A judge is what educational testing calls an item, and a case what it calls a person. Cases are matched by how many
-    judges are right, each counted by its discrimination (`mrb_lib.stats.mantel_haenszel.discriminations`): of
+    judges are right, each counted by its discrimination (`stats.methods.mantel_haenszel.discriminations`): of
     judges counted alike a coin looks strong where cases are hard (a third of 1,000 cases harder by 1 in log odds: 80%
     of its tests reject; weighted, 5%). The number includes the judge in question: leaving it out finds differences
     where subfields differ in difficulty (Holland and Thayer 1988, in Wainer and Braun, Test Validity). Judges in class
-    B or C leave the matching of the others (`mrb_lib.stats.mantel_haenszel.match`): with one of eight weak by 1.2
+    B or C leave the matching of the others (`stats.methods.mantel_haenszel.match`): with one of eight weak by 1.2
     in log odds in 1,000 cases, 5% of the others have p below .05; with three, 8%. With fewer than about five judges a
     difference is only one between them. Scores between 0 and 1 are matched to the nearest half.
 

@@ -9,10 +9,10 @@ import pandas as pd
 from scipy.special import logit, ndtri
 
 from mrb_lib.benchmarks.votes import vote_columns
-from mrb_lib.stats import rasch
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.estimation import FloatArray, IntArray, average, divide
+from mrb_lib.stats.methods import rasch
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening
 from mrb_lib.stats.verdicts import Verdicts, votes_of
 
@@ -85,9 +85,9 @@ def difficulty(analysis: Analysis, *, prior: float = WRONG_GOLD_PRIOR) -> pd.Dat
     Notes
     -----
     A verdict is a trial, or as much of one as the judge's verdicts on a case vary independently
-    (`mrb_lib.stats.rasch.worth`); `strict` and `net` make one trial of all verdicts on a case. Priors: difficulties
+    (`stats.methods.rasch.worth`); `strict` and `net` make one trial of all verdicts on a case. Priors: difficulties
     normal, their mean and spread estimated; abilities normal about the mean difficulty with standard deviation 3,
-    effects of which response is shown first about 0 with 6 (`mrb_lib.stats.rasch.fit`). With few judges difficulties
+    effects of which response is shown first about 0 with 6 (`stats.methods.rasch.fit`). With few judges difficulties
     are drawn towards their mean and intervals are wide: six judges tell easy cases from hard ones, not one hard case
     from another. Intervals of cases are posterior and take the estimated abilities as known.
 

@@ -11,14 +11,15 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats import intervals, recipes
+from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import TESTED, Column, Option, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, Contrast, contrasts, corrected, pairs_of_cells
 from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, divide, mean
 from mrb_lib.stats.grid import Measure, grid
+from mrb_lib.stats.methods import recipes
+from mrb_lib.stats.methods.response_traits import length_difference
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent, points
-from mrb_lib.stats.response_traits import length_difference
 from mrb_lib.stats.scoring import read_by
 from mrb_lib.stats.subfields import subfield_values
 from mrb_lib.stats.tables.groups import contrast as crossed_contrast

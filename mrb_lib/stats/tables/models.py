@@ -17,12 +17,12 @@ from mrb_lib.stats.columns import DOMINATED, TESTED, Column, estimated, shared, 
 from mrb_lib.stats.contrasts import ALPHA, t_test
 from mrb_lib.stats.estimation import FloatArray, mean
 from mrb_lib.stats.grid import Measure, grid
-from mrb_lib.stats.marginal import Fit, derivative, fit, interaction, probabilities
+from mrb_lib.stats.methods.marginal import Fit, derivative, fit, interaction, probabilities
+from mrb_lib.stats.methods.response_traits import length_difference, standardised
+from mrb_lib.stats.methods.welch import unpaired
 from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import main_dimension, main_rows, of_judges, on, opening, points
-from mrb_lib.stats.response_traits import length_difference, standardised
 from mrb_lib.stats.subfields import columns_of, subfield_values
-from mrb_lib.stats.welch import unpaired
 from mrb_lib.tables.errors import InputError
 
 ALL, ONE, INTERACTION, KNOWLEDGE = "all judges", "one judge", "interaction", "knowledge"

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import Column, estimated, shared, table
-from mrb_lib.stats.comparisons import NO_RESPONDERS, Responders, from_labels, from_verdicts, responders, shares
 from mrb_lib.stats.contrasts import ALPHA, score_test
 from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, Quantity, Sampling, divide, estimate, mean
+from mrb_lib.stats.methods.comparisons import NO_RESPONDERS, Responders, from_labels, from_verdicts, responders, shares
 from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent
 

@@ -19,8 +19,8 @@ from mrb_lib.stats.columns import TESTED, Column, Option, estimated, shared, tab
 from mrb_lib.stats.contrasts import ALPHA, paired_tests
 from mrb_lib.stats.estimation import Estimate, FloatArray, divide, mean
 from mrb_lib.stats.grid import Measure, grid
+from mrb_lib.stats.methods.paired_verdicts import GAP, PROBE, TEMPLATE, compare, on_cells, prompt_pairs
 from mrb_lib.stats.multiplicity import adjust_families
-from mrb_lib.stats.paired_verdicts import GAP, PROBE, TEMPLATE, compare, on_cells, prompt_pairs
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, percent, points
 from mrb_lib.stats.verdicts import Verdicts
 from mrb_lib.tables.schema import NO_PROBE

@@ -8,17 +8,17 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.stats import comparisons as compared
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.clusters import clusters_of
 from mrb_lib.stats.columns import Column, estimated, shared, table
-from mrb_lib.stats.comparisons import NO_RESPONDERS, Fitted, Responders, fit
 from mrb_lib.stats.estimation import FloatArray, Sampling, divide, estimate, mean
-from mrb_lib.stats.item_orders import compare_orders, item_responses
+from mrb_lib.stats.methods import comparisons as compared
+from mrb_lib.stats.methods.comparisons import NO_RESPONDERS, Fitted, Responders, fit
+from mrb_lib.stats.methods.item_orders import compare_orders, item_responses
+from mrb_lib.stats.methods.rank_agreement import FEWEST_RANKED, LEAST_ERROR, agreement, rank_interval, ranks
 from mrb_lib.stats.options import with_ends
 from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
-from mrb_lib.stats.rank_agreement import FEWEST_RANKED, LEAST_ERROR, agreement, rank_interval, ranks
 
 STRENGTH, AGREEMENT, ITEMS = "strength", "agreement", "items"
 GOLD, ANNOTATIONS, JUDGE = "gold", "annotations", "judge"
@@ -113,7 +113,7 @@ def ranking(analysis: Analysis) -> pd.DataFrame:
     -----
     Strengths exist only where the graph of wins is strongly connected (Ford 1957). A rank correlation of estimates is
     too low on average, since both rankings hold noise, and too high where a judge errs as the gold does on the same
-    cases; its interval allows for both and need not be centred on the estimate (`mrb_lib.stats.rank_agreement`).
+    cases; its interval allows for both and need not be centred on the estimate (`stats.methods.rank_agreement`).
     Coverage: tests/simulation/test_ranking.py; published values: tests/published/test_ranking.py.
     """
     cells, judged, names = analysis.verdicts.cells, (analysis.verdicts.total() > 0).any(axis=0), analysis.names

@@ -10,14 +10,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mrb_lib.benchmarks.votes import voting
-from mrb_lib.stats import detection, intervals
+from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import ADJUDICATED, Analysis
 from mrb_lib.stats.columns import TESTED, Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
-from mrb_lib.stats.detection import ANNOTATORS, LABEL, RATIONALE, STEP
 from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, Quantity, divide, mean
 from mrb_lib.stats.grid import Measure, grid
 from mrb_lib.stats.intervals import Interval
+from mrb_lib.stats.methods import detection
+from mrb_lib.stats.methods.detection import ANNOTATORS, LABEL, RATIONALE, STEP
 from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import main_dimension, main_rows, number, opening, percent
 from mrb_lib.tables.errors import InputError
@@ -152,14 +153,14 @@ def ratings(analysis: Analysis) -> pd.DataFrame:
     acceptable category. Where votes give no label (equal votes), it is unacceptable if half or more of its annotators
     say so: `n_by_votes`. Under the rule unanimous, cases without a label do not count.
 
-    Part `label`: dimensions of several labels, see `mrb_lib.stats.detection.label_part`. Part `step`: cases that are
-    steps of a response, see `mrb_lib.stats.detection.step_part`. Part `rationale`: cases that are reasons of judges,
-    see `mrb_lib.stats.detection.rationale_part`.
+    Part `label`: dimensions of several labels, see `stats.methods.detection.label_part`. Part `step`: cases that are
+    steps of a response, see `stats.methods.detection.step_part`. Part `rationale`: cases that are reasons of judges,
+    see `stats.methods.detection.rationale_part`.
 
     Notes
     -----
     `p_value` is of no `mean_difference`. `with_best` is by `weighted_kappa`, of labels and steps by `f1`, see
-    `mrb_lib.stats.detection.with_best`. The clinicians' mean is more reliable than one annotator's number: `icc` says
+    `stats.methods.detection.with_best`. The clinicians' mean is more reliable than one annotator's number: `icc` says
     how well the judge matches that mean; the table `ceiling` compares judges with single annotators. Values are
     compared with scikit-learn, pingouin and scipy in `tests/stats/tables/test_ratings.py`, coverage in
     `tests/simulation/test_ratings.py`.

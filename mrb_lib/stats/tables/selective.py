@@ -19,7 +19,7 @@ from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.annotators import encode_annotations, leave_one_out
 from mrb_lib.stats.columns import Column, Option, estimated, shared, table
 from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, Sampling, divide, estimate, weighted_mean
-from mrb_lib.stats.forecasts import FOLDS, Forecasts, answers, folds, labelled, risk_coverage
+from mrb_lib.stats.methods.forecasts import FOLDS, Forecasts, answers, folds, labelled, risk_coverage
 from mrb_lib.stats.phrases import human_level, main_dimension, main_rows, opening, percent
 from mrb_lib.stats.tables.calibration import NO_PROBABILITIES
 

@@ -13,9 +13,9 @@ from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import TESTED, Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA
 from mrb_lib.stats.estimation import FloatArray, IntArray, Sampling, divide, estimate, mean, sums_by
+from mrb_lib.stats.methods.rank_agreement import kendall
 from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import interval, main_dimension, opening
-from mrb_lib.stats.rank_agreement import kendall
 from mrb_lib.stats.scoring import decisive_worth, ranking
 from mrb_lib.stats.subfields import columns_of, subfield_values
 from mrb_lib.tables.errors import InputError

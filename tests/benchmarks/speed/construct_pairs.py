@@ -32,7 +32,7 @@ from mrb_lib.build.construct.pairing.balance import NONE, balanced_pairs
 from mrb_lib.build.construct.pairing.design import Assumptions, design, meetings
 from mrb_lib.build.construct.release import Terms, release
 from mrb_lib.build.construct.work import Work, begin, create_work, open_work
-from mrb_lib.stats.comparisons import bradley_terry
+from mrb_lib.stats.methods.comparisons import bradley_terry
 from mrb_lib.tables.schema import DIMENSIONS
 from tests.stats.small_tables import rows_of
 

@@ -20,7 +20,7 @@ from mrb_lib.review.records.answer_log import answer_log
 from mrb_lib.review.records.exchange import annotations_of
 from mrb_lib.review.records.marks import AnnotatorAnswer
 from mrb_lib.review.records.store import Store, open_store
-from mrb_lib.stats.until import read_target
+from mrb_lib.stats.methods.until import read_target
 from mrb_lib.tables.errors import InputError
 from tests.rated import ERRORS, RISK, write_labels
 

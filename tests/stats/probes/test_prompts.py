@@ -11,8 +11,8 @@ import pytest
 
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.columns import table_named
+from mrb_lib.stats.methods.paired_verdicts import OTHER_SETTINGS, UNKNOWN_PROMPTS
 from mrb_lib.stats.multiplicity import adjust
-from mrb_lib.stats.paired_verdicts import OTHER_SETTINGS, UNKNOWN_PROMPTS
 from mrb_lib.stats.tables.probes import NO_NOISE, NO_PROBES
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.analyze import TABLES
-from mrb_lib.stats.item_orders import MOST_SUBSETS, subsets
+from mrb_lib.stats.methods.item_orders import MOST_SUBSETS, subsets
 from mrb_lib.stats.tables.best_of_n import NONE_COMPLETE, SCORE, WINS
 from tests.stats.small_tables import cases_of, gold_of, rows_of, verdicts_of
 

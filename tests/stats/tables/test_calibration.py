@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from mrb_lib.stats.analyze import TABLES
-from mrb_lib.stats.calibration_error import fitted, log_odds
 from mrb_lib.stats.columns import ALIKE, ONE_CLUSTER
 from mrb_lib.stats.estimation import Sampling, estimate, mean
 from mrb_lib.stats.intervals import percentiles
+from mrb_lib.stats.methods.calibration_error import fitted, log_odds
 from mrb_lib.stats.panel import ABSENT, Panel, as_panel
 from mrb_lib.stats.tables import calibration as reasons
 from mrb_lib.tables.errors import InputError

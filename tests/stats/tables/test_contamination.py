@@ -11,6 +11,7 @@ from scipy import stats
 
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.estimation import Sampling
+from mrb_lib.stats.methods.welch import unpaired
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.tables.contamination import (
     NO_CONTROL,
@@ -20,7 +21,6 @@ from mrb_lib.stats.tables.contamination import (
     OF_BASE,
     days,
 )
-from mrb_lib.stats.welch import unpaired
 from tests.stats.small_tables import accuracy, cases_of, gold_of, groups_of, random_verdicts, rows_of, verdicts_of
 
 N = 120

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from statsmodels.stats.contingency_tables import StratifiedTable
 
-from mrb_lib.stats.mantel_haenszel import discriminations, levels
+from mrb_lib.stats.methods.mantel_haenszel import discriminations, levels
 from mrb_lib.stats.multiplicity import adjust
 from mrb_lib.stats.tables.dif import CROSSED, NO_ODDS, NO_OTHERS, NO_SUBFIELDS, TOO_FEW, UNWEIGHTED
 from mrb_lib.tables.errors import InputError

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from mrb_lib.stats.rasch import fit, item_rest_correlation, summary, worth, wrong_gold
+from mrb_lib.stats.methods.rasch import fit, item_rest_correlation, summary, worth, wrong_gold
 from mrb_lib.stats.tables.difficulty import FEW_JUDGES, NO_OTHER, NO_SPREAD, NOT_CONVERGED
 from tests.stats.rasch_trials import by_kind, plain
 from tests.stats.small_tables import difficulty
@@ -145,7 +145,7 @@ def test_every_policy_has_a_scale(policy: str) -> None:
 
 def test_a_fit_that_fails_says_so_and_shows_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
     right = simulated()
-    monkeypatch.setattr("mrb_lib.stats.rasch._STEPS", 1)
+    monkeypatch.setattr("mrb_lib.stats.methods.rasch._STEPS", 1)
     frame = difficulty(*tables(right))
     assert frame[["difficulty", "suspicion", "ability", "discrimination"]].isna().all(axis=None)
     assert frame["reason"].str.startswith(NOT_CONVERGED).all()

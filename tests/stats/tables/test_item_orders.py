@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from mrb_lib.stats.columns import ONE_CLUSTER
-from mrb_lib.stats.item_orders import item_responses
+from mrb_lib.stats.methods.item_orders import item_responses
 from mrb_lib.stats.tables.ranking import NO_ORDERS, sentence
 from mrb_lib.tables.errors import InputError
 from tests.judges.item_cases import item_cases

@@ -11,7 +11,7 @@ import pytest
 
 from mrb_lib.build.training.recipe import Recipe
 from mrb_lib.stats.analyze import TABLES
-from mrb_lib.stats.recipes import recipe_contrasts, size_series
+from mrb_lib.stats.methods.recipes import recipe_contrasts, size_series
 from mrb_lib.stats.tables.gains import ONE_RUN, ONE_TRAINING
 from tests.stats.small_tables import cases_of, gains, gold_of, rows_of, significance, verdicts_of
 from tests.training_records import recipes_of

@@ -8,8 +8,8 @@ import pytest
 from statsmodels.api import Logit
 from statsmodels.stats.multitest import multipletests
 
-from mrb_lib.stats.marginal import SAME_EVERYWHERE, SEPARATED
-from mrb_lib.stats.response_traits import length_difference, standardised
+from mrb_lib.stats.methods.marginal import SAME_EVERYWHERE, SEPARATED
+from mrb_lib.stats.methods.response_traits import length_difference, standardised
 from mrb_lib.stats.tables.models import ALWAYS, CROSSED, FEW_CLUSTERS, NO_VERDICTS, UNSEEN
 from mrb_lib.tables.errors import InputError
 from tests.stats.small_tables import cases_of, gold_of, rows_of, verdicts_of

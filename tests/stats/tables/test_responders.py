@@ -8,7 +8,7 @@ import pytest
 
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.columns import NO_CASES
-from mrb_lib.stats.comparisons import from_verdicts
+from mrb_lib.stats.methods.comparisons import from_verdicts
 from mrb_lib.stats.panel import as_panel
 from mrb_lib.stats.tables.ranking import NO_AGREEMENT, NO_ERRORS, NO_STRENGTHS
 from mrb_lib.stats.verdicts import Verdicts

@@ -13,7 +13,7 @@ from scipy import stats
 
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.stats.estimation import Sampling
-from mrb_lib.stats.forecasts import FOLDS, folds
+from mrb_lib.stats.methods.forecasts import FOLDS, folds
 from mrb_lib.stats.phrases import human_level
 from mrb_lib.stats.tables import selective as module
 from mrb_lib.stats.tables.selective import GRID, NONE, at_or_above, fixed_sequence, grid_place, upper_bound

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
-from mrb_lib.stats import rasch
 from mrb_lib.stats.estimation import divide
 from mrb_lib.stats.intervals import equivalent_size, wilson
+from mrb_lib.stats.methods import rasch
 from mrb_lib.stats.options import BoolArray, FloatArray
 
 MEASURES: Final = (
@@ -97,7 +97,7 @@ def item_measures(tally: Tally) -> pd.DataFrame:
 
     Notes
     -----
-    The models are those of the table `difficulty`, see `mrb_lib.stats.rasch`. Several answers of a model to
+    The models are those of the table `difficulty`, see `mrb_lib.stats.methods.rasch`. Several answers of a model to
     an item count as independent trials, which they are not quite: difficulties order items, and are spread somewhat too
     wide. Beyond 5,000 items each of several equal parts, drawn evenly from all, is fitted by itself, so that memory
     does not grow. Planted difficulties are recovered in

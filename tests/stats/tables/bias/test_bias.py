@@ -9,7 +9,7 @@ import statsmodels.api as sm
 from scipy.stats import t as student
 from scipy.stats import ttest_1samp, ttest_ind
 
-from mrb_lib.stats.response_traits import MARKERS, length_difference, marker_differences, standardised
+from mrb_lib.stats.methods.response_traits import MARKERS, length_difference, marker_differences, standardised
 from mrb_lib.tables.schema import ORDERS
 from tests.stats.small_tables import bias, cases_of, gold_of, verdicts_of
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.response_traits import family_of, kinship
+from mrb_lib.stats.methods.response_traits import family_of, kinship
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from scipy.stats import t as student
 
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.stats.analysis import Analysis
+from mrb_lib.stats.methods.response_traits import length_difference, standardised
 from mrb_lib.stats.multiplicity import adjust
-from mrb_lib.stats.response_traits import length_difference, standardised
 from mrb_lib.stats.tables.bias import FEW, ONE_ANNOTATOR, UNANIMOUS, WEAK, votes_of
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import ORDERS

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.response_traits import MARKERS, length_difference, marker_differences, standardised
+from mrb_lib.stats.methods.response_traits import MARKERS, length_difference, marker_differences, standardised
 
 TEXT = """# Findings
 

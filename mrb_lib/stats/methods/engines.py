@@ -13,7 +13,7 @@ from mrb_lib.stats.coefficients import cohen_kappa
 from mrb_lib.stats.columns import Column, estimated, reasons
 from mrb_lib.stats.estimation import Quantity, divide, mean
 from mrb_lib.stats.grid import Measure, grid
-from mrb_lib.stats.paired_verdicts import aligned
+from mrb_lib.stats.methods.paired_verdicts import aligned
 
 NEVER_BOTH = "no case was answered by both"
 

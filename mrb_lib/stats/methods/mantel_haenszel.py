@@ -11,7 +11,7 @@ from scipy.special import chdtrc, expit
 from scipy.stats import t as student
 
 from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, divide
-from mrb_lib.stats.rasch import REACH, expectation
+from mrb_lib.stats.methods.rasch import REACH, expectation
 
 FEWEST_CLUSTERS, FEWEST_JUDGES = 5, 3
 ETS_PER_LOG_ODDS, ALPHA = 2.35, 0.05

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtr, stdtrit
 
 from mrb_lib.stats.estimation import Estimate, FloatArray, IntArray, Quantity, by_influence, divide
-from mrb_lib.stats.forecasts import BINS, FOLDS, Forecasts, bin_of
 from mrb_lib.stats.intervals import Interval
+from mrb_lib.stats.methods.forecasts import BINS, FOLDS, Forecasts, bin_of
 
 _CLOSE, _FAR, _NEXT_TO_NONE, _NO_SPREAD = 1e-10, 40.0, 1e-12, 1e-18
 _CERTAIN, _STEEPEST = 1e-6, 100.0
@@ -177,7 +177,7 @@ def recalibrated(f: Forecasts, odds: FloatArray, towards: FloatArray, fold: IntA
     Parameters
     ----------
     odds, towards : the log odds of the event, and those given to what happened
-    fold : shape (cases,), see `mrb_lib.stats.forecasts.folds`
+    fold : shape (cases,), see `stats.methods.forecasts.folds`
 
     Returns
     -------

@@ -11,7 +11,7 @@ import pandas as pd
 
 from mrb_lib.benchmarks.items import item_keys
 from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, divide, sums_by
-from mrb_lib.stats.rank_agreement import kendall
+from mrb_lib.stats.methods.rank_agreement import kendall
 
 MOST_SUBSETS: Final = 1000
 _ROUNDING: Final = 1e-9

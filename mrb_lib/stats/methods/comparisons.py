@@ -16,8 +16,8 @@ from scipy.special import expit, logit, stdtrit
 
 from mrb_lib.stats.annotators import encode_annotations
 from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, Sampling, divide, sums_by
+from mrb_lib.stats.methods.rank_agreement import LEAST_ERROR, Strengths
 from mrb_lib.stats.options import check_choice
-from mrb_lib.stats.rank_agreement import LEAST_ERROR, Strengths
 from mrb_lib.stats.scoring import BOTH_ORDERS, read_by
 from mrb_lib.stats.verdicts import TIE, Verdicts
 from mrb_lib.tables.schema import CHOICES, POLICIES
