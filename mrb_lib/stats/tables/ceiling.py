@@ -23,6 +23,7 @@ from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.phrases import human_level, interval, main_dimension, main_rows, opening, points
 from mrb_lib.stats.scoring import BINARY, BOTH_ORDERS, read_by, score
 from mrb_lib.stats.verdicts import TIE, Verdicts
+from mrb_lib.tables.schema import CHOICES
 
 ANNOTATOR, MEAN, IS_JUDGE = "annotator", "mean", "judge"
 ALT_TEST, AGAINST = "alt_test", "alt_test_annotator"
@@ -129,7 +130,8 @@ def ceiling(analysis: Analysis, *, epsilon: float = EPSILON) -> pd.DataFrame:
     unlabelled = [coded.absence(d) for d in range(len(people))]
     absence = np.select([people == 0, people < 3], [unlabelled, FEW_ANNOTATORS], NO_MAJORITY)
     others = np.where(people[:, None] >= 3, leave_one_out(labels, len(codes)), -1)
-    own = credit(labels, others, graded=analysis.policy not in BINARY)
+    has_ties = tuple(codes) == CHOICES
+    own = credit(labels, others, graded=has_ties and analysis.policy not in BINARY)
     frames = [_annotators(analysis, coded, labels, own, absence)]
     if len(analysis.verdicts.cells):
         numbers = pd.Series(scaled(analysis.categories, analysis.level), analysis.categories)

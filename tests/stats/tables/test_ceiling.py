@@ -4,7 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.stats.analyze import TABLES
+from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.benchmarks.meta import meta_from
+from mrb_lib.stats.analyze import TABLES, analyze
 from tests.stats.small_tables import annotations_of, cases_of, ceiling, random_verdicts, verdicts_of
 
 FAST = {"resamples": 200, "seed": 0}
@@ -21,6 +23,29 @@ def test_each_is_held_to_the_majority_of_the_others() -> None:
     assert exact.loc["mean", ["n", "n_excluded"]].tolist() == [4, 0]  # each case is scored for someone
     graded = ceiling(None, annotations, cases_of(4), **FAST).set_index("annotator")
     assert graded.loc["a", "accuracy"] == pytest.approx((1 + 0 + 0.5) / 3)
+
+
+def test_the_third_category_of_a_rating_is_no_tie() -> None:
+    meta = meta_from(
+        {
+            "name": "r",
+            "kind": "simulated",
+            "dimensions": ["overall"],
+            "categories": ["low", "medium", "high"],
+            "level": "ordinal",
+            "task": "rating",
+        },
+        "benchmark.toml",
+    )
+    said = {"a": "low low high", "b": "low high high", "c": "low high low"}
+    annotations = pd.DataFrame(
+        [(f"c{i}", who, "overall", choice) for who, text in said.items() for i, choice in enumerate(text.split())],
+        columns=["case_id", "annotator", "dimension", "choice"],
+    )
+    bench = Benchmark(meta, cases_of(3).assign(case_id=["c0", "c1", "c2"], response_b=""), annotations)
+    rows = analyze(bench, None, "ceiling", resamples=0).set_index("annotator")
+    # the others' majorities: a: low high -; b: low - -; c: low - high
+    assert rows.loc[["a", "b", "c"], "accuracy"].tolist() == [0.5, 1.0, 0.5]
 
 
 def test_one_other_is_no_majority() -> None:
