@@ -77,7 +77,8 @@ class Sampling:
         """Return the sampling of some cases, under the same draws."""
         clusters, codes = np.unique(self.codes[cases], return_inverse=True)
         crossed = None if self.crossed is None else np.unique(self.crossed[cases], return_inverse=True)[1]
-        return Sampling(codes, self.draws[:, clusters], crossed)
+        draws = self.draws if len(clusters) == self.draws.shape[1] else self.draws[:, clusters]
+        return Sampling(codes, draws, crossed)
 
     def sums(self, values: NDArray[Any]) -> FloatArray:
         """Sum over the cases of each cluster, from (n, ...) to (clusters, ...)."""
@@ -203,9 +204,12 @@ class Estimate:
     @cached_property
     def replicates(self) -> FloatArray:
         """The estimates of the cluster bootstrap, shape (resamples, m)."""
-        adds = self.sampling.sums(self.quantity.adds)
-        sums = self.sampling.draws @ adds.reshape(len(adds), prod(adds.shape[1:]))
-        return np.asarray(self.quantity.statistic(sums.reshape(len(sums), *adds.shape[1:])))
+        draws, adds = self.sampling.draws, np.moveaxis(self.sampling.sums(self.quantity.adds), 2, 0)
+        sums = np.empty((len(adds), len(draws), adds.shape[2]))
+        for total, own in zip(sums, adds, strict=True):
+            is_shared = (own == own[:, :1]).all()  # such as the counts of judges that all judged the same cases
+            total[:] = draws @ (own[:, :1] if is_shared else own)
+        return np.asarray(self.quantity.statistic(np.moveaxis(sums, 0, 2)))
 
 
 def estimate(quantity: Quantity, sampling: Sampling) -> Estimate:

@@ -153,8 +153,9 @@ def percentiles(e: Estimate, reach: FloatArray | float = _Z) -> tuple[FloatArray
         levels = np.broadcast_to(ndtr(-np.asarray(reach)), known.shape)
         for quantile, usable in ((np.quantile, known == 1), (np.nanquantile, (known >= 0.5) & (known < 1))):
             for level in np.unique(levels[usable]):
-                columns = np.flatnonzero(usable & (levels == level))
-                out[:, columns] = quantile(drawn[:, columns], [level, 1 - level], axis=0)
+                columns = usable & (levels == level)
+                own = drawn if columns.all() else drawn[:, columns]
+                out[:, columns] = quantile(own, [level, 1 - level], axis=0)
     return out[0], out[1]
 
 

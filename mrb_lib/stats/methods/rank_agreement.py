@@ -15,12 +15,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.linalg import eigh, helmert
+from scipy.linalg import helmert
 from scipy.special import stdtrit
 from scipy.stats import rankdata
 
@@ -115,9 +114,10 @@ def agreement(first: Strengths, second: Strengths, shared: FloatArray, *, seed: 
     """
     both = np.isfinite(first.value) & np.isfinite(second.value)
     x, y, r = first.of(both), second.of(both), int(both.sum())
-    one, other = (pd.Series(side.value).round(_DIGITS) for side in (x, y))
+    one, other = (side.value.round(_DIGITS) for side in (x, y))
     of_ranks = pd.Series(ranks(x.value)).corr(pd.Series(ranks(y.value)), min_periods=2)
-    estimates = [one.corr(other, "kendall", 2), one.rank().corr(other.rank(), min_periods=2)]
+    of_mid_ranks = pd.Series(one).rank().corr(pd.Series(other).rank(), min_periods=2)
+    estimates = [float(kendall(one, other)), of_mid_ranks]
     low = high = np.full(2, np.nan)
     if r >= FEWEST_RANKED and np.isfinite((x.errors + y.errors)[np.triu_indices(r, 1)]).all():
         own = shared[np.ix_(both, both)]
@@ -130,7 +130,7 @@ def agreement(first: Strengths, second: Strengths, shared: FloatArray, *, seed: 
 
 
 def kendall(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return Kendall's tau-b between columns of values, shape (r, m) both, as shape (m,).
+    """Return Kendall's tau-b between columns of values, shape (r, ...) both, as shape (...).
 
     Values that only rounding could tell apart are equal. NaN where a value is NaN, and where all of one side are equal.
     """
@@ -171,35 +171,36 @@ def posterior_draws(
     noise = (noise + noise.T) / 2
     swapped = np.roll(np.arange(2 * k), k)
     swap = np.eye(2 * k)[swapped]
-    weights, cells = [], []
-    for (one, of_one), (other, of_other) in product(_spreads(y[:k], noise[:k, :k]), _spreads(y[k:], noise[k:, k:])):
-        spread = np.repeat([one, other], k)
-        # In this basis noise and truth together are diagonal whatever the correlation, of which there are many.
-        shift, basis = eigh(swap * np.outer(spread, spread), noise + np.diag(spread**2))
-        scale = 1 + _CORRELATIONS[:, None] * shift
-        misfit = (np.log(scale) + (y @ basis) ** 2 / scale).sum(axis=1) / 2
-        weights.append(np.linalg.slogdet(basis)[1] - misfit - of_one - of_other)
-        cells.append((spread, basis, scale))
+    (one, of_one), (other, of_other) = (_spreads(y[at], noise[at, at]) for at in (slice(k), slice(k, None)))
+    cell = np.indices((_SPREADS, _SPREADS)).reshape(2, -1)
+    spread = np.repeat([one[cell[0]], other[cell[1]]], k, axis=0).T
+    # In this basis noise and truth together are diagonal whatever the correlation, of which there are many.
+    white = np.linalg.inv(np.linalg.cholesky(noise + spread[:, :, None] ** 2 * np.eye(2 * k)))
+    shift, turned = np.linalg.eigh(white @ (swap * spread[:, :, None] * spread[:, None]) @ white.mT)
+    basis = white.mT @ turned
+    scale = 1 + _CORRELATIONS[:, None] * shift[:, None]
+    misfit = (np.log(scale) + (y @ basis)[:, None] ** 2 / scale).sum(axis=2) / 2
+    known = np.log(np.diagonal(white, axis1=1, axis2=2)).sum(axis=1) - of_one[cell[0]] - of_other[cell[1]]
+    weights = known[:, None] - misfit
     # The arcsine density, where correlations are evenly spaced on Fisher's scale.
-    share = np.exp(weights - np.max(weights)) * np.sqrt(1 - _CORRELATIONS**2)
+    share = np.exp(weights - weights.max()) * np.sqrt(1 - _CORRELATIONS**2)
     position = np.searchsorted(share.cumsum() / share.sum(), (np.arange(DRAWS) + 0.5) / DRAWS)
     cell_of, rho_of = np.divmod(np.minimum(position, share.size - 1), len(_CORRELATIONS))
     normal, truth = np.random.default_rng([seed, r]).standard_normal((2, DRAWS, 2 * k))
     value, vectors = np.linalg.eigh(noise)
     error = normal @ (vectors * np.sqrt(np.maximum(value, 0.0))).T
-    for cell in np.unique(cell_of):
-        here = cell_of == cell
-        spread, basis, scale = cells[cell]
+    for i in np.unique(cell_of):
+        here = cell_of == i
         rho = _CORRELATIONS[rho_of[here], None]
         true = truth[here]
         true[:, k:] = rho * true[:, :k] + np.sqrt(1 - rho**2) * true[:, k:]
-        true *= spread
-        back = spread * ((y - true - error[here]) @ basis / scale[rho_of[here]] @ basis.T)
-        truth[here] = true + spread * (back + rho * back[:, swapped])
+        true *= spread[i]
+        back = spread[i] * ((y - true - error[here]) @ basis[i] / scale[i, rho_of[here]] @ basis[i].T)
+        truth[here] = true + spread[i] * (back + rho * back[:, swapped])
     return truth[:, :k] @ contrast, truth[:, k:] @ contrast
 
 
-def _spreads(y: FloatArray, noise: FloatArray) -> list[tuple[float, float]]:
+def _spreads(y: FloatArray, noise: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return equally probable spreads of the true values that `y` estimates, with the log likelihood of `y` at each."""
     value, vectors = np.linalg.eigh(noise)
     value, z = np.maximum(value, 0.0), vectors.T @ y
@@ -209,4 +210,4 @@ def _spreads(y: FloatArray, noise: FloatArray) -> list[tuple[float, float]]:
     share = np.exp(log_likelihood - log_likelihood.max()) * grid
     below = (np.cumsum(share) - share / 2) / share.sum()
     spread = np.interp((np.arange(_SPREADS) + 0.5) / _SPREADS, below, np.log(grid))
-    return list(zip(np.exp(spread), np.interp(spread, np.log(grid), log_likelihood), strict=True))
+    return np.exp(spread), np.interp(spread, np.log(grid), log_likelihood)
