@@ -52,6 +52,7 @@ def better_before(rows: pd.DataFrame) -> str:
         Column("cutoff", "end of the judge's training data, a month or a day", "text"),
         Column("cutoff_of", "roster entry that states the cut-off: the judge's or its base's", "text"),
         shared("n", "n_excluded", "clusters"),
+        Column("coverage", "share of the verdicts with a choice, mean over labelled cases", "share 0-1"),
         Column("n_undated", "scored cases without a date that tells their side", "cases"),
         Column("n_before", "scored cases that were public by the cut-off", "cases"),
         estimated("accuracy_before", "mean score over cases from before the cut-off", null=NONE_THERE.format("before")),
@@ -104,6 +105,7 @@ def contamination(analysis: Analysis) -> pd.DataFrame:
         "dated": Measure(mean(np.where(before | after, score, np.nan))),
         "accuracy_before": Measure(mean(np.where(before, score, np.nan)), intervals.proportion),
         "accuracy_after": Measure(mean(np.where(after, score, np.nan)), intervals.proportion),
+        "coverage": Measure(mean(analysis.scores.answered)),
     }
     tallies = {"n_before": before, "n_after": after, "n_undated": scored & ~before & ~after}
     tallies |= {"n_excluded": ~scored, "n_controlled": np.isfinite(less) & (before | after)}

@@ -73,6 +73,7 @@ def side_of(cutoff: str, which: str) -> np.ndarray:
 @pytest.mark.parametrize("policy", ["balanced", "official", "answered"])
 def test_the_accuracies_are_those_of_the_table_accuracy_on_either_side(policy: str) -> None:
     rows = contamination(THREE, policy=policy, by="organ").set_index(["judge", "subfield"])
+    every = accuracy(VERDICTS, GOLD, CASES, policy=policy, resamples=0).set_index("judge")
     for judge, cutoff in (("j0", "2023-12"), ("j1", "2024-05-17")):
         row = rows.loc[(judge, np.nan)]
         for name in ("before", "after"):
@@ -85,6 +86,7 @@ def test_the_accuracies_are_those_of_the_table_accuracy_on_either_side(policy: s
         assert row["low"] < row["difference"] < row["high"]
         assert row["n"] + row["n_undated"] + row["n_excluded"] == N
         assert row["n"] == rows.loc[judge, "n"].iloc[1:].sum()
+        assert row["coverage"] == pytest.approx(every.loc[judge, "coverage"])
 
 
 def test_the_controls_are_the_judges_with_the_latest_cutoff() -> None:
