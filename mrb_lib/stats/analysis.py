@@ -1,4 +1,4 @@
-"""What the tables are made from, under the names by which they ask for it."""
+"""The data and options that tables are made from."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ GivenVerdicts = pd.DataFrame | Mapping[str, Panel] | None
 
 @dataclass(frozen=True)
 class Analysis:
-    """What a table may ask for, by name; nothing is made before it is asked for.
+    """The data and options of a table; nothing is made before a table asks for it.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ class Analysis:
 
     @cached_property
     def scores(self) -> Scores:
-        """What the verdicts are worth by the policy."""
+        """The scores of the verdicts by the policy."""
         return score(self.verdicts, self.labels, self.policy)
 
     @cached_property
@@ -276,7 +276,7 @@ def labels(benchmark: Benchmark, rule: str = "majority") -> pd.DataFrame:
 
 
 def rule_in_words(benchmark: Benchmark, rule: str, dimension: str | None = None) -> str:
-    """What the gold labels are, for the head of an output; of the majority also how many labels it is of.
+    """Name the gold labels at the head of an output; of the majority also say how many labels it is of.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ _JUDGES: Final = ("judge", "judge_1", "judge_2", "base", "tuned")
 
 
 def unread(table: str, options: Iterable[str], *, has_marks: bool = False) -> list[str]:
-    """Those of some options of `analyze`, by name, that a table does not read, with marks or without."""
+    """Return the options, by name, that a table does not read, with marks or without."""
     spec = TABLES[table]
     reads = {*spec.parameters_read(has_marks=has_marks), *spec.options, "table", "where"}
     return [name for name in options if name not in reads]
@@ -188,7 +188,7 @@ def analyze(
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """What multiplies matrices, looked for once (3 ms and more), so that all of it has to be loaded by then."""
+    """Return the control of the BLAS libraries, found once (3 ms and more), when all of them are loaded."""
     import_module("scipy.linalg")
     return ThreadpoolController()
 

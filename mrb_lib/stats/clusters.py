@@ -1,4 +1,4 @@
-"""Which cases are not independent of each other, and so are drawn together: decided here and nowhere else."""
+"""Clusters of cases that depend on each other and are drawn together: decided here and nowhere else."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_OF_ONE: Final = 0.75
 
 
 class ResamplingUnit(NamedTuple):
-    """What is taken as independent: drawn with replacement, and summed over where a formula gives the interval.
+    """The units taken as independent: drawn with replacement, and summed over where a formula gives the interval.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class ResamplingUnit(NamedTuple):
 
 
 def resampling_unit(cases: pd.DataFrame, cluster: str | None = None) -> ResamplingUnit:
-    """What cases are resampled by, and why.
+    """Return the units by which cases are resampled, and why.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def resampling_unit(cases: pd.DataFrame, cluster: str | None = None) -> Resampli
 
 
 def _cross(first: IntArray, second: IntArray) -> bool:
-    """Whether clusters of the one hold cases of several clusters of the other, and the second are not nearly cases."""
+    """Tell if clusters of the one hold cases of several clusters of the other, and the second are not nearly cases."""
     pairs = len(np.unique(np.stack([first, second]), axis=1).T)
     return pairs > max(n_clusters(first), n_clusters(second)) and (np.bincount(second) ** 2).sum() >= 2 * len(second)
 

@@ -1,4 +1,4 @@
-"""What a table is: its name, question, columns, options, sentence, and the function that makes it.
+"""Tables: their name, question, columns, options, sentence, and the function that makes the rows.
 
 A column is declared once. Its place, type and meaning, and the reason why it may be null, follow from that.
 """
@@ -208,7 +208,7 @@ class Table:
         return (*verdicts, *self.uses)
 
     def parameters_read(self, *, has_marks: bool) -> tuple[str, ...]:
-        """Those that may change the table."""
+        """Return the parameters that may change the table."""
         return tuple(name for name in self.parameters if has_marks or name not in self.with_marks)
 
     def of(self, analysis: Analysis, **options: float | None) -> pd.DataFrame:

@@ -17,7 +17,7 @@ _LONGEST, _LEAST = 64.0, 0.1
 
 
 class Fit(NamedTuple):
-    """What EM estimates in each of `b` samples of the same items.
+    """Estimates of EM in each of `b` samples of the same items.
 
     Attributes
     ----------

@@ -49,7 +49,7 @@ def average(values: FloatArray, axis: int = 0) -> FloatArray:
 
 @dataclass(frozen=True)
 class Sampling:
-    """Which cases vary together, and how often each resample draws what varies.
+    """Clusters of cases that vary together, and how often each resample draws each cluster.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Sampling:
 
     @property
     def is_independent(self) -> bool:
-        """Whether every case is a cluster of its own."""
+        """True if every case is a cluster of its own."""
         return self.crossed is None and len(np.unique(self.codes)) == len(self.codes)
 
     def take(self, cases: IntArray | BoolArray) -> Sampling:
@@ -110,7 +110,7 @@ def sums_by(codes: IntArray, values: NDArray[Any]) -> FloatArray:
 
 @dataclass(frozen=True)
 class Quantity:
-    """What each of n cases adds to the k sums of each of m cells, and what the sums make.
+    """A function of sums: what each of n cases adds to the k sums of each of m cells, and what the sums make.
 
     Attributes
     ----------

@@ -93,22 +93,22 @@ class Panel:
 
     @property
     def present(self) -> BoolArray:
-        """Whether there is a verdict, with a choice or without, the shape of `choice`."""
+        """True where there is a verdict, with a choice or without, the shape of `choice`."""
         return np.asarray(self.choice != ABSENT, dtype=bool)
 
     def judged(self) -> BoolArray:
-        """Whether each judge has a verdict on each dimension and case, shape (judges, dimensions, cases)."""
+        """Return where each judge has a verdict, shape (judges, dimensions, cases)."""
         out = np.zeros(self.shape, dtype=bool)
         for order, repeat in np.ndindex(self.choice.shape[3:]):  # many times as quick as a reduction over short axes
             out |= self.choice[..., order, repeat] != ABSENT
         return out
 
     def takes_part(self) -> BoolArray:
-        """Whether each judge has a verdict on each dimension, be it on seen cases alone, shape (judges, dimensions)."""
+        """Return where each judge has a verdict, be it on seen cases alone, shape (judges, dimensions)."""
         return np.asarray((self.judged() | self.saw()).any(axis=2), dtype=bool)
 
     def saw(self) -> BoolArray:
-        """Whether a verdict is left out since the judge was trained on the case, shape (judges, dimensions, cases)."""
+        """Return where verdicts are left out of cases that a judge was trained on, shape (judges, dimensions, cases)."""
         if self.seen is None:
             return np.zeros(self.shape, dtype=bool)
         return np.asarray((self.seen != ABSENT).any(axis=(3, 4)), dtype=bool)
@@ -140,7 +140,7 @@ class Panel:
         return replace(self, choice=np.where(self.seen == ABSENT, self.choice, self.seen), seen=None)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        """Those of the arrays of `_NOTHING` that there are."""
+        """Return the arrays of `_NOTHING` that are not None."""
         return {name: getattr(self, name) for name in _NOTHING if getattr(self, name) is not None}
 
     def _part(self, axis: int, position: IntArray, **changes: Any) -> Panel:

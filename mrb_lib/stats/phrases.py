@@ -45,7 +45,7 @@ def percent(row: pd.Series, value: str, low: str = "", high: str = "") -> str:
 
 
 def _digits(low: float, high: float, digits: int = 0) -> int:
-    """How many digits show that an interval has a width, where it has one: 99.6 to 100, not 100 to 100."""
+    """Return the digits that show that an interval has a width: 99.6 to 100, not 100 to 100."""
     return next((d for d in range(digits, digits + 3) if f"{low:.{d}f}" != f"{high:.{d}f}"), digits)
 
 

@@ -24,7 +24,7 @@ FEWEST_OF_ALL: Final = 0.5
 
 @dataclass(frozen=True)
 class Scores:
-    """What verdicts are worth, each array of shape (cases, cells).
+    """Scores of verdicts, each array of shape (cases, cells).
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a filter may ask of a case beyond its own columns: gold labels, verdicts, reviewers and tags."""
+"""Filters of cases by more than their own columns: by gold labels, verdicts, reviewers and tags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often two judges, or one judge queried in two ways, make the same choice."""
+"""Agreement of two judges, or of one judge queried in two ways."""
 
 from __future__ import annotations
 

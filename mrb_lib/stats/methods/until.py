@@ -1,4 +1,4 @@
-"""Whether annotators agree as well as was asked for, and whether more annotators, or more cases, would help."""
+"""A goal for the agreement of annotators: is it met, and would more annotators or more cases help?"""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def unpaired(first: FloatArray, second: FloatArray, sampling: Sampling) -> Estim
 
 
 def _moves(values: FloatArray, e: Estimate) -> FloatArray:
-    """How far each cluster moves a mean, as its variance by CR2 counts it, shape (clusters, m)."""
+    """Return how far each cluster moves a mean, as its variance by CR2 counts it, shape (clusters, m)."""
     sums = e.sampling.sums(np.nan_to_num(divide(values - e.value, e.n)))
     share = np.nan_to_num(divide(e.sizes, e.n))
     return np.asarray(sums / np.sqrt(np.where(share < 1, 1 - share, 1.0)))
