@@ -108,7 +108,7 @@ class Panel:
         return np.asarray((self.judged() | self.saw()).any(axis=2), dtype=bool)
 
     def saw(self) -> BoolArray:
-        """Return where verdicts on cases are left out since the judge trained on them, shape (judges, dimensions, cases)."""
+        """Return where verdicts are left out since the judge trained on the case, shape (judges, dimensions, cases)."""
         if self.seen is None:
             return np.zeros(self.shape, dtype=bool)
         return np.asarray((self.seen != ABSENT).any(axis=(3, 4)), dtype=bool)
