@@ -139,6 +139,7 @@ def _of_sizes(rows: pd.DataFrame) -> list[str]:
     uses=(*TESTED, "groups", "training", "records", "pairs"),
     reads=("p_a",),
     why_no_ratings="",
+    nothing="no run says that a judge was trained (`mrb train`)",
     options={"margin": Option("gains and losses of accuracy below it count as none", least=0, below=1)},
 )
 def gains(analysis: Analysis, *, margin: float | None = None) -> pd.DataFrame:

@@ -70,6 +70,7 @@ def differences(rows: pd.DataFrame) -> str:
     headline=("difference", "low", "high", "p_adjusted", "n_families_1", "n_families_2"),
     uses=(*(name for name in TESTED if name not in ("resamples", "seed")), "groups"),
     why_no_ratings="",
+    nothing="the judges are not of two groups; `--groups FILE` states groups",
 )
 def groups(analysis: Analysis) -> pd.DataFrame:
     """Compare every two groups of judges, and medical models with their bases, on cases that are draws as well.

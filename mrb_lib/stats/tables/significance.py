@@ -62,6 +62,7 @@ def differ(rows: pd.DataFrame) -> str:
     headline=("difference", "p_adjusted"),
     uses=(*TESTED, "versus"),
     why_no_ratings="",
+    nothing="no judge has a verdict on a labelled case",
     options={"margin": Option("the largest difference of accuracy that does not matter, as a share", least=0, below=1)},
 )
 def significance(analysis: Analysis, *, margin: float | None = None) -> pd.DataFrame:
