@@ -54,6 +54,7 @@ FIRST: dict[str, dict[str, object]] = {
     "09_ceiling": {"cluster": "case_id"},
     "13_calibration": {"cluster": "case_id"},
     "08_judging": {"limit": 4},  # on two questions
+    "21_training": {"cluster": "case_id"},
     "22_transfer": {"cluster": "case_id"},
     "23_probes": {"cluster": "case_id"},
     "15_transfer": {"by": "organ"},  # domains, of which the benchmark's own one is too few
