@@ -74,7 +74,7 @@ def contrasts(
         doi:10.1007/BF01068419); None makes none
     together : the columns within whose values tests are corrected together, beside the subfield, under family
         "dimension"
-    of_values : the rule of intervals of `value_1` and `value_2`; None makes none
+    of_values : the rule of intervals of `value_1` and `value_2`; None leaves them out
     members : shape (rows, dimensions), the pairs of `contrast` that each row is the unweighted mean of, as its `names`
         say; such means are tested by t. None makes a row of each pair
 
@@ -90,11 +90,12 @@ def contrasts(
         on_both = mean(np.where(np.isnan(gain), np.nan, values))
         return on_both if members is None else averaged(on_both, members)
 
-    measures = {
-        "difference": Measure(of(gain), intervals.difference),
-        "value_1": Measure(of(contrast.first), of_values),
-        "value_2": Measure(of(contrast.second), of_values),
-    }
+    measures = {"difference": Measure(of(gain), intervals.difference)}
+    if of_values:
+        measures |= {
+            "value_1": Measure(of(contrast.first), of_values),
+            "value_2": Measure(of(contrast.second), of_values),
+        }
     seen = contrast.seen if members is None else np.asarray(contrast.seen[:, members].any(axis=2))
     rows, made = grid(analysis, contrast.names, measures, seen)
     if members is None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import Column, reasons
 from mrb_lib.stats.contrasts import contrasts, pairs_of_cells
@@ -45,7 +46,8 @@ def accuracy_changes(
     -------
     DataFrame
         One row per pair, dimension and subfield. `n` unchanged cases scored then and now; `n_unscored_then` and
-        `n_unscored_now` have a label and lack a score. `difference` is `accuracy_now` minus `accuracy_then`, with
+        `n_unscored_now` have a label and lack a score. `accuracy_now` and `accuracy_then` have their ends as in the
+        table `accuracy`. `difference` is `accuracy_now` minus `accuracy_then`, with
         interval, test and correction as in the table `significance`; `gained` and `lost` count the cases whose score
         is higher or lower now; `reason` says why a value is null.
 
@@ -70,12 +72,14 @@ def accuracy_changes(
         known = known.merge(cells.rename(columns={"judge": side, "cell": f"cell_{side}"}))
     pairs_of_sides = list(zip(known["cell_now"], known["cell_then"], strict=True))
     contrast = pairs_of_cells(analysis, analysis.scores.score, pairs_of_sides)
-    rows = contrasts(analysis, contrast._replace(names=known[[*_PAIR, "dimension"]]))
+    of_sides = contrast._replace(names=known[[*_PAIR, "dimension"]])
+    rows = contrasts(analysis, of_sides, of_values=intervals.share)
     is_labelled = analysis.labels[:, analysis.verdicts.dimension[known["cell_now"]]] >= 0
     for side, values in (("now", contrast.first), ("then", contrast.second)):
         lacks = is_labelled & np.isnan(values)
         rows[f"n_unscored_{side}"] = np.concatenate([lacks[part.cases].sum(axis=0) for part in analysis.parts])
-    renamed = {"value_1": "accuracy_now", "value_2": "accuracy_then", "only_1": "gained", "only_2": "lost"}
+    renamed = {"only_1": "gained", "only_2": "lost"}
+    rows.columns = rows.columns.str.replace("value_1", "accuracy_now").str.replace("value_2", "accuracy_then")
     rows = rows.rename(columns=renamed).assign(policy=analysis.policy)
     is_alike = (rows["gained"] + rows["lost"]).eq(0) & rows["n"].gt(0)
     tested = ["low", "high", "interval", "p_value", "p_adjusted"]
