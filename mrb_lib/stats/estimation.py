@@ -77,8 +77,7 @@ class Sampling:
         """Return the sampling of some cases, under the same draws."""
         clusters, codes = np.unique(self.codes[cases], return_inverse=True)
         crossed = None if self.crossed is None else np.unique(self.crossed[cases], return_inverse=True)[1]
-        draws = self.draws if len(clusters) == self.draws.shape[1] else self.draws[:, clusters]
-        return Sampling(codes, draws, crossed)
+        return Sampling(codes, self.draws.T[clusters].T, crossed)  # by rows, a tenth of the time
 
     def sums(self, values: NDArray[Any]) -> FloatArray:
         """Sum over the cases of each cluster, from (n, ...) to (clusters, ...)."""
@@ -96,8 +95,8 @@ def drawn(m: int, resamples: int, seed: int) -> FloatArray:
     if resamples < 0:
         raise InputError(f"resamples {resamples}: must not be negative; 2000 is the default, 0 gives no intervals.")
     of_resample = np.random.default_rng(seed).integers(0, max(m, 1), (resamples, m), dtype=np.uint32)
-    place = of_resample.astype(np.int64) + np.arange(resamples)[:, None] * m
-    return np.bincount(place.ravel(), minlength=resamples * m).reshape(resamples, m).astype(np.float64)
+    place = of_resample.astype(np.int64) * resamples + np.arange(resamples)[:, None]
+    return np.bincount(place.ravel(), minlength=resamples * m).reshape(m, resamples).astype(np.float64).T
 
 
 def sums_by(codes: IntArray, values: NDArray[Any]) -> FloatArray:
@@ -204,12 +203,13 @@ class Estimate:
     @cached_property
     def replicates(self) -> FloatArray:
         """The estimates of the cluster bootstrap, shape (resamples, m)."""
-        draws, adds = self.sampling.draws, np.moveaxis(self.sampling.sums(self.quantity.adds), 2, 0)
-        sums = np.empty((len(adds), len(draws), adds.shape[2]))
-        for total, own in zip(sums, adds, strict=True):
-            is_shared = (own == own[:, :1]).all()  # such as the counts of judges that all judged the same cases
-            total[:] = draws @ (own[:, :1] if is_shared else own)
-        return np.asarray(self.quantity.statistic(np.moveaxis(sums, 0, 2)))
+        adds = self.sampling.sums(self.quantity.adds)
+        rows = np.ascontiguousarray(adds.reshape(len(adds), prod(adds.shape[1:])).T)
+        # Rows that are equal are multiplied once: judges that judged the same cases share their counts.
+        place = pd.factorize(np.array([row.tobytes() for row in rows], dtype=object))[0]
+        first = np.unique(place, return_index=True)[1]
+        sums = (rows[first] @ self.sampling.draws.T)[place]
+        return np.asarray(self.quantity.statistic(np.moveaxis(sums.reshape(*adds.shape[1:], -1), 2, 0)))
 
 
 def estimate(quantity: Quantity, sampling: Sampling) -> Estimate:

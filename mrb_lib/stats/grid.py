@@ -47,6 +47,7 @@ def grid(
     The rows, groups in order, and for the first measure and those with an interval the estimates, one per group.
     """
     frames, kept = [], {name: list[Estimate]() for name in measures}
+    names = dict(cells.reset_index(drop=True).items())
     first = next(iter(measures))
     for part in analysis.parts:
         sampling = analysis.sampling.take(part.cases)
@@ -75,5 +76,5 @@ def grid(
                     columns |= {"low": low, "high": high, "interval": method.to_numpy()}
                 columns |= {f"{name}_low": low, f"{name}_high": high}
         columns |= {name: values[part.cases].sum(axis=0) for name, values in (tallies or {}).items()}
-        frames.append(cells.reset_index(drop=True).assign(**columns))
+        frames.append(pd.DataFrame(names | columns))
     return pd.concat(frames, ignore_index=True), kept

@@ -34,7 +34,7 @@ def share(e: Estimate) -> Interval:
     value = np.nan_to_num(e.value)
     rare = ~(np.minimum(value, 1 - value) * size >= _FEW_OUTCOMES - _NO_SPREAD) | (_lacks_df(e) & ~few)
     rare |= ~(e.variance > 1e-12)
-    by_t, drawn, rarely = t(e, 0.0), percentiles(e), wilson(e.value, size)
+    by_t, drawn, rarely = t(e, 0.0), percentiles(e, wanted=~(rare | few)), wilson(e.value, size)
     low, high = (np.where(rare, rarely[i], np.where(few, by_t[i], drawn[i])) for i in (0, 1))
     return Interval(low, high, np.select([rare, few], ["deff", "t"], "percentile"))
 
@@ -47,7 +47,8 @@ def rare_share(e: Estimate) -> Interval:
 
 def difference(e: Estimate) -> Interval:
     """Return the interval of a difference of shares: percentiles; Student's t where clusters are few."""
-    few, by_t, drawn = _few(e), t(e), percentiles(e)
+    few, by_t = _few(e), t(e)
+    drawn = percentiles(e, wanted=~few)
     low, high = (np.where(few, by_t[i], drawn[i]) for i in (0, 1))
     return Interval(low, high, np.where(few, "t", "percentile"))
 
@@ -141,22 +142,22 @@ def wilson(value: FloatArray, size: FloatArray, z2: FloatArray | float = _Z**2) 
     return np.clip((centre - half) / (1 + share), 0.0, 1.0), np.clip((centre + half) / (1 + share), 0.0, 1.0)
 
 
-def percentiles(e: Estimate, reach: FloatArray | float = _Z) -> tuple[FloatArray, FloatArray]:
-    """Return percentiles of the bootstrap that many standard deviations out; NaN where it is mostly undefined.
+def percentiles(e: Estimate, reach: FloatArray | float = _Z, wanted: BoolArray | bool = True) -> FloatArray:
+    """Return percentiles of the bootstrap that many standard deviations out, of the cells wanted, shape (2, m).
 
-    NaN as well where clusters cross, which the bootstrap of one of them does not show.
+    NaN where the bootstrap is mostly undefined, and where clusters cross, which that of one of them does not show.
     """
-    out = np.full((2, len(e.value)), np.nan)
-    if e.sampling.crossed is None and len(e.sampling.draws):
+    out, wanted = np.full((2, len(e.value)), np.nan), np.broadcast_to(wanted, e.value.shape)
+    if e.sampling.crossed is None and len(e.sampling.draws) and wanted.any():
         drawn = e.replicates
         known = np.isfinite(drawn).mean(axis=0)
         levels = np.broadcast_to(ndtr(-np.asarray(reach)), known.shape)
         for quantile, usable in ((np.quantile, known == 1), (np.nanquantile, (known >= 0.5) & (known < 1))):
-            for level in np.unique(levels[usable]):
-                columns = usable & (levels == level)
-                own = drawn if columns.all() else drawn[:, columns]
-                out[:, columns] = quantile(own, [level, 1 - level], axis=0)
-    return out[0], out[1]
+            for level in np.unique(levels[usable & wanted]):
+                columns = usable & wanted & (levels == level)
+                own = drawn.T if columns.all() else drawn.T[columns]
+                out[:, columns] = quantile(own, [level, 1 - level], axis=1)
+    return out
 
 
 def equivalent_size(value: FloatArray, variance: FloatArray, n: FloatArray) -> FloatArray:

@@ -17,8 +17,8 @@ from mrb_lib.tables.schema import CHOICES, ORDERS, split_labels
 
 JUDGE, REFERENCE = "judge", "reference"
 ANSWERS = ("no", "yes")
-_STATED = ("p_a", "is_bound", "score_a", "score_b")
-_PER_VERDICT = ("case", "cell", "order", "repeat", "choice", *_STATED)
+STATED = ("p_a", "is_bound", "score_a", "score_b")
+_PER_VERDICT = ("case", "cell", "order", "repeat", "choice", *STATED)
 
 
 def labels_of(
@@ -72,7 +72,7 @@ class Verdicts:
         of_judge, of_dimension = np.nonzero(panel.takes_part())
         d = len(panel.dimensions)
         cell = np.searchsorted(of_judge * d + of_dimension, judge * d + dimension)
-        arrays = {name: getattr(panel, name) for name in _STATED}
+        arrays = {name: getattr(panel, name) for name in STATED}
         stated: dict[str, Any] = {name: own[place] if own is not None else unknown for name, own in arrays.items()}
         names = {
             "judge": np.array(panel.judges, dtype=object)[of_judge],
@@ -147,7 +147,7 @@ class Verdicts:
             own = {"judge": name, "dimension": names, "kind": REFERENCE, "label": np.array(label, dtype=object)[kept]}
             cells.append(pd.DataFrame(own))
             for order in range(len(ORDERS)):
-                alike: dict[str, Any] = dict.fromkeys(_STATED, unknown) | {
+                alike: dict[str, Any] = dict.fromkeys(STATED, unknown) | {
                     "case": case,
                     "cell": sum(map(len, cells[:-1])) + place,
                     "order": np.full(len(case), order),

@@ -32,8 +32,8 @@ from mrb_lib.stats.scoring import (
     Ranking,
     balanced_mean,
     decisive_worth,
+    on_common_cases,
     places,
-    ranking,
     read_by,
     score,
     with_references,
@@ -139,7 +139,11 @@ def accuracy(analysis: Analysis, *, references: float = 1) -> pd.DataFrame:
     rows, made = grid(analysis, verdicts.cells, measures, verdicts.seen)
     rows = rows.join(_macro(analysis, made["accuracy"]))
     rows["group"] = np.repeat(np.arange(len(analysis.parts)), len(verdicts.cells))
-    ranks = [ranking(verdicts, labels, policy, part.cases) for part in analysis.parts]
+    scored, decisive_mean = means["accuracy"][0], means["decisive_accuracy"][0] if verdicts.tie >= 0 else None
+    ranks = [
+        on_common_cases(verdicts, scored.take(part.cases), decisive_mean and decisive_mean.take(part.cases))
+        for part in analysis.parts
+    ]
     rows["rank"] = np.concatenate([each.rank for each in ranks])
     rows["n_common"] = np.concatenate([each.n_common for each in ranks])
     rows["reason"] = np.where(np.concatenate([each.is_partial for each in ranks]), PARTIAL, "")
@@ -247,10 +251,11 @@ def _macro(analysis: Analysis, of_parts: list[Estimate]) -> pd.DataFrame:
         return pd.DataFrame()
     values, clusters = (np.stack([getattr(e, name) for e in subfields]) for name in ("value", "clusters"))
     scale = np.where(clusters < MANY_CLUSTERS, np.sqrt(clusters / np.maximum(clusters - 1, 1)), 1.0)
-    drawn = average(values[:, None] + scale[:, None] * (np.stack([e.replicates for e in subfields]) - values[:, None]))
+    moved = [e.value + wider * (e.replicates - e.value) for e, wider in zip(subfields, scale, strict=True)]
+    drawn = divide(np.asarray(sum(map(np.nan_to_num, moved))), np.asarray(sum(map(np.isfinite, moved))))
     ends = np.full((2, values.shape[1]), np.nan)
     if len(drawn) and analysis.sampling.crossed is None:
-        ends = np.nanquantile(drawn, [0.025, 0.975], axis=0)
+        ends = np.nanquantile(drawn.T, [0.025, 0.975], axis=1)
     ends[:, ((clusters < 2) & np.isfinite(values)).any(axis=0)] = np.nan
     low, high = ends
     return pd.DataFrame({"macro_accuracy": average(values), "macro_accuracy_low": low, "macro_accuracy_high": high})

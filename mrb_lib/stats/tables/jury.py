@@ -22,7 +22,7 @@ from mrb_lib.stats.panel import ABSENT, BATCH, COST_COLUMNS, COUNTS, NULL
 from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
 from mrb_lib.stats.scoring import BINARY, decisive_worth, on_common_cases, ranking, read_by, score
 from mrb_lib.stats.tables.accuracy import DECISIVE, decisive
-from mrb_lib.stats.verdicts import REFERENCE, Verdicts
+from mrb_lib.stats.verdicts import REFERENCE, STATED, Verdicts
 from mrb_lib.tables.schema import ORDERS
 
 JURIES = MAJORITY, WEIGHTED, DAWID_SKENE = "majority", "weighted", "dawid_skene"
@@ -213,16 +213,10 @@ class Members:
         cells : the columns `judge` and `kind`, one row each
         """
         of, item = np.nonzero(choice != ABSENT)
-        nothing = np.broadcast_to(np.nan, of.shape)
+        place: dict[str, Any] = {name: getattr(self.asked, name)[item] for name in ("case", "order", "repeat")}
         return replace(
             self.asked,
-            case=self.asked.case[item],
-            order=self.asked.order[item],
-            repeat=self.asked.repeat[item],
-            p_a=nothing,
-            is_bound=nothing,
-            score_a=nothing,
-            score_b=nothing,
+            **place | dict.fromkeys(STATED, np.broadcast_to(np.nan, of.shape)),
             cells=cells,
             dimension=np.repeat(self.verdicts.dimension[:1], len(choice)),
             seen=np.zeros((self.verdicts.n_cases, len(choice)), dtype=bool),
