@@ -209,7 +209,7 @@ class Estimate:
         place = pd.factorize(np.array([row.tobytes() for row in rows], dtype=object))[0]
         first = np.unique(place, return_index=True)[1]
         sums = (rows[first] @ self.sampling.draws.T)[place]
-        return np.asarray(self.quantity.statistic(np.moveaxis(sums.reshape(*adds.shape[1:], -1), 2, 0)))
+        return np.asarray(self.quantity.statistic(np.moveaxis(sums.reshape(*adds.shape[1:], sums.shape[1]), 2, 0)))
 
 
 def estimate(quantity: Quantity, sampling: Sampling) -> Estimate:
