@@ -1,4 +1,4 @@
 """Methods that one or two tables use: models, rankings, tests and comparisons that are no mean over cases.
 
-Each file is one method. Nothing below `tables` imports them, and they import only the estimator and what it rests on.
+Each file is one method. Tables and the packages above `stats` import them; the files of the estimator do not.
 """
