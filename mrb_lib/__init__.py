@@ -13,10 +13,15 @@ if TYPE_CHECKING:
     from mrb_lib.benchmarks.benchmark import Benchmark as Benchmark
     from mrb_lib.benchmarks.benchmark import load as load
     from mrb_lib.benchmarks.votes import gold as gold
+    from mrb_lib.report.study import Study as Study
+    from mrb_lib.report.study import open as open  # read as mrb.open
+    from mrb_lib.report.study import set_defaults as set_defaults
+    from mrb_lib.report.table import Table as Table
     from mrb_lib.stats.analyze import analyze as analyze
     from mrb_lib.stats.bootstrap import bootstrap as bootstrap
     from mrb_lib.tables.errors import InputError as InputError
     from mrb_lib.tables.errors import MrbError as MrbError
+    from mrb_lib.tables.errors import NotApplicable as NotApplicable
     from mrb_lib.tables.errors import RunError as RunError
     from mrb_lib.verdicts.store import load_verdicts as load_verdicts
 
@@ -28,6 +33,11 @@ _HOME = {
     "MrbError": "mrb_lib.tables.errors",
     "RunError": "mrb_lib.tables.errors",
     "load_verdicts": "mrb_lib.verdicts.store",
+    "NotApplicable": "mrb_lib.tables.errors",
+    "open": "mrb_lib.report.study",
+    "set_defaults": "mrb_lib.report.study",
+    "Study": "mrb_lib.report.study",
+    "Table": "mrb_lib.report.table",
     "analyze": "mrb_lib.stats.analyze",
     "bootstrap": "mrb_lib.stats.bootstrap",
 }

@@ -132,7 +132,7 @@ def test_no_module_needs_what_windows_lacks_to_be_imported() -> None:
         "for room in map(importlib.import_module, ('mrb_lib.tables', 'mrb_lib.benchmarks', 'mrb_lib.verdicts')):\n"
         "    for module in pkgutil.walk_packages(room.__path__, f'{room.__name__}.'):\n"
         "        importlib.import_module(module.name)\n"
-        "import mrb_lib.report.pipeline, mrb_lib.report.notebook.places, mrb_lib.cli.app\n"
+        "import mrb_lib.report.pipeline, mrb_lib.report.places, mrb_lib.cli.app\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

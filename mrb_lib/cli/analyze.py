@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from typer._click.core import Context  # the copy of click that Typer's own classes speak of
     from typer._click.formatting import HelpFormatter
 
-    from mrb_lib.stats.columns import Table
     from mrb_lib.verdicts.manifest import Manifest
 
 OWN_OPTIONS = "mrb_lib.analyze.own_options"
@@ -176,6 +174,7 @@ def analyze(
     from mrb_lib.cli.listing import line
     from mrb_lib.cli.overview import as_overview
     from mrb_lib.cli.progress import status_of
+    from mrb_lib.report.tabular import explained
     from mrb_lib.stats import analyze as tables
     from mrb_lib.stats.analysis import ADJUDICATED, rule_in_words
     from mrb_lib.stats.clusters import CASE, resampling_unit
@@ -300,27 +299,3 @@ def _marks(work: Path) -> pd.DataFrame:
     if not chunks:
         raise InputError(f"--work {work}: no model has answered its items; run `mrb construct filter {work}` first.")
     return pd.concat(chunks, ignore_index=True)
-
-
-def explained(spec: Table) -> str:
-    """What a table answers, what each of its columns and options means, and the notes on its method."""
-    lines = [f"{spec.name}: {spec.question}", "", *_meanings(spec, spec.columns)]
-    if spec.options:
-        lines += ["", "Options:"]
-    lines += [
-        f"{_flag(name)}: {option.help}; default {spec.default_text(name)}" for name, option in spec.options.items()
-    ]
-    _, _, notes = (inspect.getdoc(spec.make) or "").partition("\nNotes\n-----\n")
-    return "\n".join([*lines, *(["", notes] if notes else [])])
-
-
-def _meanings(spec: Table, columns: Sequence[str]) -> list[str]:
-    """A line a column: its name, its unit, its meaning and the source of the method."""
-    declared = [(name, spec.column(name)) for name in columns]
-    longest = max(len(name) for name in columns)
-    return [
-        f"{name:<{longest}}  {column.unit:<11}  {column.meaning}" + (f" ({column.source})" if column.source else "")
-        if column
-        else f"{name:<{longest}}  (the table does not say)"
-        for name, column in declared
-    ]

@@ -114,7 +114,7 @@ def annotate(
     from mrb_lib.build.construct.pair import annotation_blocks
     from mrb_lib.cli.agreeing import deal_disputed, show_until
     from mrb_lib.cli.servers import check_app, serve_app
-    from mrb_lib.report.notebook.places import locate
+    from mrb_lib.report.places import locate
     from mrb_lib.review.annotate.app import BENCH, RANKED, STORE
     from mrb_lib.review.annotate.forms import form_of
     from mrb_lib.review.records.database import database_url, without_password

@@ -66,7 +66,7 @@ def demo(
     cases = 1026 if cases is None else cases
     from mrb_lib.cli.progress import bars
     from mrb_lib.demo import write_demo
-    from mrb_lib.report.notebook.places import write_simulated_runs
+    from mrb_lib.report.places import write_simulated_runs
     from mrb_lib.tables.files import staged_folder
 
     with staged_folder(out, overwrite=overwrite) as folder, bars() as step:
@@ -85,7 +85,7 @@ def demo(
 def _write_ratings(out: Path, cases: int, seed: int, verdicts: bool, overwrite: bool) -> None:
     from mrb_lib.cli.progress import bars
     from mrb_lib.demo.ratings import write_rating_demo
-    from mrb_lib.report.notebook.places import write_simulated_ratings
+    from mrb_lib.report.places import write_simulated_ratings
     from mrb_lib.tables.files import staged_folder
 
     with staged_folder(out, overwrite=overwrite) as folder, bars() as step:

@@ -35,7 +35,7 @@ def lab(
     from mrb_lib.cli.findings import echo_stale_runs
     from mrb_lib.cli.servers import check_lab, serve_lab
     from mrb_lib.report.notebook.lab import prepare
-    from mrb_lib.report.notebook.places import DEMO, locate
+    from mrb_lib.report.places import DEMO, locate
 
     if not no_open:
         check_lab(host, port, allow_remote)

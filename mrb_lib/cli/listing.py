@@ -58,7 +58,7 @@ def terminal_width(otherwise: int | None) -> int | None:
 
 
 def _cell(value: object) -> str:
-    from mrb_lib.report.notebook.tabular import one_line
+    from mrb_lib.report.tabular import one_line
 
     if value is None:
         return _NOTHING

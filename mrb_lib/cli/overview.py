@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.cli.listing import aligned
-from mrb_lib.report.notebook.tabular import NOT_AVAILABLE, TableText, table_text
+from mrb_lib.report.tabular import NOT_AVAILABLE, TableText, table_text
 from mrb_lib.stats.columns import YES_OR_NO, Table
 from mrb_lib.stats.options import IntArray
 from mrb_lib.stats.phrases import main_dimension, main_rows

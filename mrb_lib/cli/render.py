@@ -7,7 +7,7 @@ import json
 import pandas as pd
 
 from mrb_lib.cli.listing import aligned
-from mrb_lib.report.notebook.tabular import table_text, to_latex
+from mrb_lib.report.tabular import table_text, to_latex
 
 MARK = "SIMULATED"
 

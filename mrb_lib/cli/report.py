@@ -56,8 +56,8 @@ def report(
         raise InputError(
             f"report: {', '.join(missing)} is not installed; pip install 'mrb-workbench[report]' brings it."
         )
-    from mrb_lib.report.notebook.places import locate
     from mrb_lib.report.pipeline import report as run
+    from mrb_lib.report.places import locate
 
     parameter_values = dict(_name_and_value(text) for text in parameters or ())
     if judges:

@@ -60,7 +60,7 @@ def review(
     from mrb_lib.cli.findings import echo_stale_runs
     from mrb_lib.cli.servers import check_app, serve_app
     from mrb_lib.probes.from_file import file_probes
-    from mrb_lib.report.notebook.places import locate
+    from mrb_lib.report.places import locate
     from mrb_lib.review.failures.query import from_fragment, to_fragment
 
     check_app(host, port, allow_remote)
@@ -94,7 +94,7 @@ def review(
 def _index(benchmark: Benchmark, folder: Path, runs: Path | None) -> Path:
     """The folder of the benchmark's index, made where it is missing or out of date."""
     from mrb_lib.cli.progress import bars
-    from mrb_lib.report.notebook.places import home
+    from mrb_lib.report.places import home
     from mrb_lib.review.failures.index import cached_index
 
     with bars() as step:

@@ -23,32 +23,12 @@ from mrb_lib.figures.style import (
 )
 
 _ROW = 0.2
-_NEEDS = ("preferences", "annotations", "verdicts", "judges")
 
 
-@figure(
-    "group-contrasts",
-    title="Differences between groups of judges",
-    caption=(
-        "Mean accuracy of the judges of one group less that of another's, in percentage points, with 95% intervals in "
-        "which judges and cases are both draws; beside each group its number of judges. Their bases: the models that "
-        "medical models were trained from. n/a: undefined."
-    ),
-    reading=(
-        "An interval that leaves out zero: other judges of the one group, too, can be expected to be more accurate "
-        "than other judges of the other. Few judges give long intervals, however many cases there are."
-    ),
-    needs=_NEEDS,
-)
+@figure("group-contrasts", table="groups", shows="difference", is_main=True)
 @styled
-def group_contrasts(table: pd.DataFrame, *, order_by: str | None = None) -> Paper:
-    """Draw the table `groups`: a row a contrast, a panel a dimension.
-
-    Parameters
-    ----------
-    table : part, group_1, group_2, n_judges_1, n_judges_2, dimension, difference, low, high; null where undefined
-    order_by : the dimension that orders the rows
-    """
+def group_contrasts(table: pd.DataFrame, *, dimension: str) -> Paper:
+    """Draw the table `groups`: a row per contrast, a panel per dimension; `dimension` orders the rows."""
     rows = overall(table)
     most = rows.groupby(["part", "group_1", "group_2"])[["n_judges_1", "n_judges_2"]].transform("max")
     descended = rows["part"].eq("descendants")
@@ -57,34 +37,15 @@ def group_contrasts(table: pd.DataFrame, *, order_by: str | None = None) -> Pape
     named = rows.assign(contrast=[" \u2212 ".join(pair) for pair in zip(*sides, strict=True)])
     return panels(
         named, value="difference", axis_label="difference of accuracy (percentage points)", rows="contrast",
-        order_by=order_by, line_at=0.0,
+        order_by=dimension, line_at=0.0,
     )  # fmt: skip
 
 
-@figure(
-    "gains",
-    title="Gains over the judge that was trained from",
-    caption=(
-        "Accuracy on {dimension} of judges that were trained further (filled) and of the judges they were trained from "
-        "(open), on the cases scored for both that neither was trained on; and the gain with its 95% paired interval, "
-        "filled where it is shown, adjusted for the number of pairs. n/a: undefined."
-    ),
-    reading=(
-        "Right of zero the training helped. A gain that holds zero is not established, nor is it shown to be none: the "
-        "table `gains` tests that against a margin."
-    ),
-    needs=_NEEDS,
-)
+@figure("gains", table="gains", parts=("accuracy",), shows="gain", is_main=True)
 @styled
-def gains(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
-    """Draw the table `gains` for one dimension: two accuracies a pair, and their difference beside it.
-
-    Parameters
-    ----------
-    table : base, tuned, dimension, accuracy_base, accuracy_tuned, gain, low, high, p_adjusted; null where undefined
-    """
+def gains(table: pd.DataFrame, *, dimension: str) -> Paper:
+    """Draw the part "accuracy" of the table `gains`: two accuracies per pair, and their difference beside them."""
     rows = overall(rows_of(table, dimension=dimension))
-    rows = rows[rows["part"] == "accuracy"] if "part" in rows else rows
     rows = rows.sort_values(["gain", "tuned", "base"], ascending=[False, True, True], na_position="last")
     figure = canvas(PAGE, rows_height(len(rows), _ROW, 0.85))
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=[3, 2])

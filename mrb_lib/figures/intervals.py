@@ -112,6 +112,7 @@ def panels(
     rows: str = "judge",
     panel: str = "dimension",
     order_by: str | None = None,
+    order: Sequence[str] = (),
     group: str | None = None,
     reference: pd.DataFrame | None = None,
     reference_label: str = "reference",
@@ -130,6 +131,7 @@ def panels(
         (a null interval draws the point alone, a null value the words n/a)
     value, low, high : columns of the frame; see `bounds_of` for the bounds that are not named
     order_by : the panel whose values order the rows; default the last one
+    order : the rows from top to bottom, within their groups; empty leaves it to `order_by`
     group : a column that groups the rows, drawn as headings
     reference : `panel`, `value`, `low`, `high`: a level to compare with, drawn as a line and a band in its panel
     below : rows as those of `frame`, drawn in grey under a line, in their own order; None or empty draws none
@@ -145,20 +147,24 @@ def panels(
     low, high = low or ends[0], high or ends[1]
     names = list(dict.fromkeys(frame[panel]))
     by = order_by if order_by is not None and order_by in names else names[-1]
-    order = ordered_rows(frame, rows=rows, value=value, panel=panel, by=by, group=group)
-    positions, headings = _positions(order, group)
+    table = ordered_rows(frame, rows=rows, value=value, panel=panel, by=by, group=group)
+    if len(order):
+        place = {name: i for i, name in enumerate(order)}
+        table = table.sort_values(rows, key=lambda names: names.map(place), kind="stable", ignore_index=True)
+        table = table if group is None else table.sort_values(group, kind="stable", ignore_index=True)
+    positions, headings = _positions(table, group)
     others = frame.head(0) if below is None else below
     apart = others[[rows]].drop_duplicates()
     line = max(positions, default=0) + 0.8
     lower = [line + 0.8 + i for i in range(len(apart))]
-    columns = min(len(names), _PANELS_A_ROW)
+    columns = ceil(len(names) / ceil(len(names) / _PANELS_A_ROW))
     height = ceil(len(names) / columns) * rows_height(ceil(max([*positions, *lower], default=0)) + 1, _ROW, 0.5) + 0.35
     figure = canvas(PAGE if columns > 2 else min(PAGE, 2.2 + 2.2 * columns), height)
     span = limits or _limits(pd.concat([frame, others]), reference, value, low, high, line_at)
     for axes, name in zip(panel_grid(figure, len(names), columns), names, strict=True):
-        here = order[[rows]].merge(frame[frame[panel] == name], on=rows, how="left")
+        here = table[[rows]].merge(frame[frame[panel] == name], on=rows, how="left")
         draw_estimates(axes, here, positions, value=value, low=low, high=high, size=2.3)
-        for row, height in zip(order[rows], positions, strict=True):
+        for row, height in zip(table[rows], positions, strict=True):
             figure.mark(axes, {rows: str(row), panel: str(name)}, (height - 0.5, height + 0.5))
         if lower:
             under = apart.merge(others[others[panel] == name], on=rows, how="left")
@@ -172,7 +178,7 @@ def panels(
         if line_at is not None:
             draw_zero(axes, line_at)
         axes.set_title(label(title_case(name), 18 if columns > 3 else 40), fontsize=6.5 if columns > 3 else 7.5)
-        _name_rows_and_headings(axes, [*positions, *lower], [*order[rows], *apart[rows]], headings)
+        _name_rows_and_headings(axes, [*positions, *lower], [*table[rows], *apart[rows]], headings)
         axes.set_xlim(*span)
         if in_percent:
             percent_axis(axes.xaxis, 4 if columns > 2 else 8)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
+from inspect import unwrap
+from pathlib import Path
 from string import Formatter
 from typing import Final, TypeVar
 
@@ -57,7 +61,14 @@ class FigureSpec:
     title, caption, reading : what it shows; on what data and how; how to read it. In the last two a name in braces, as
         `{dimension}`, is replaced by what the notebook says; `WORDS` lists them
     needs : what the data must have, see `absent.missing`; else the figure is absent, with a reason
-    draw : frame in, figure out; computes no statistics
+    draw : frame in, figure out; computes no statistics. Of its parameters, `judges` (all, in the order of the report),
+        `dimension`, `by` and the options of the table are filled in
+    table : the table of `mrb analyze` that it draws
+    by : whether it draws subfields
+    parts : the parts of the table whose rows it draws; empty for all
+    shows : the column that it draws; where that is null throughout, the figure does not apply
+    cases : the list of `mrb_lib.report.links` that its marks lead to; empty where they lead nowhere
+    is_main : whether `Table.plot` draws it where no figure is named
     """
 
     id: str
@@ -66,6 +77,12 @@ class FigureSpec:
     reading: str
     needs: tuple[str, ...]
     draw: Callable[..., Paper]
+    table: str = ""
+    by: bool = False
+    parts: tuple[str, ...] = ()
+    shows: str = ""
+    cases: str = ""
+    is_main: bool = False
 
     @property
     def words(self) -> frozenset[str]:
@@ -94,15 +111,41 @@ FIGURES: Final[Registry[FigureSpec]] = Registry("figure", "mrb_lib.figures")
 def figure(
     id: str,  # the name of the column in index.json
     *,
-    title: str,
-    caption: str,
-    reading: str,
+    title: str = "",
+    caption: str = "",
+    reading: str = "",
     needs: tuple[str, ...] = (),
+    table: str = "",
+    by: bool = False,
+    parts: tuple[str, ...] = (),
+    shows: str = "",
+    cases: str = "",
+    is_main: bool = False,
 ) -> Callable[[Draw], Draw]:
-    """Register the function below as what draws a figure; one function may draw several."""
+    """Register the function below as what draws a figure; one function may draw several.
+
+    Parameters
+    ----------
+    title, caption, reading : left out where `captions/MODULE.toml`, beside the module of the function, has them
+    others : see `FigureSpec`
+    """
 
     def register(draw: Draw) -> Draw:
-        FIGURES.add(id, FigureSpec(id, title, caption, reading, needs, draw))
+        texts: Mapping[str, str] = {"title": title, "caption": caption, "reading": reading}
+        if not title:
+            texts = _texts(unwrap(draw).__code__.co_filename)[id]
+        FIGURES.add(
+            id,
+            FigureSpec(id, **texts, needs=needs, draw=draw, table=table, by=by, parts=parts, shows=shows, cases=cases,
+                       is_main=is_main),
+        )  # fmt: skip
         return draw
 
     return register
+
+
+@cache
+def _texts(source: str) -> Mapping[str, Mapping[str, str]]:
+    """The texts of the figures of a module, by id."""
+    path = Path(source)
+    return tomllib.loads((path.parent / "captions" / f"{path.stem}.toml").read_text(encoding="utf-8"))

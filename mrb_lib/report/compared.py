@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from mrb_lib.report.notebook.comparison import check_shared, other_side, this_side
-from mrb_lib.report.notebook.places import DEMO, DataFolders
+from mrb_lib.report.places import DEMO, DataFolders
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.basis import IN_REPORT, write_basis
 

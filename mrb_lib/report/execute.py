@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -22,14 +23,14 @@ from mrb_lib.tables.errors import InputError
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-PARAMETERS = (
-    "benchmark", "runs", "judges", "dimension", "by", "policy", "gold", "cluster", "resamples", "seed", "out",
-)  # fmt: skip
-"""What every notebook takes, in this order; a notebook may take more."""
+PARAMETERS = ("benchmark",)
+"""What every notebook takes; a notebook may take more."""
 EXECUTED, RESULT, TASK = "executed.ipynb", "result.json", "task.json"
 Value = str | int | float
 ARTEFACTS = ("figures", "tables")
-_ADDED = {"injected-parameters", "papermill-error-cell-tag"}
+_ADDED = {"injected-parameters", "papermill-error-cell-tag", "options"}
+_NOT_APPLICABLE = "NotApplicable"
+_UNDEFINED = re.compile(r"name '(\w+)' is not defined")
 _EXCERPT_LINES = 12
 
 
@@ -91,8 +92,46 @@ def parameters_of(path: Path) -> dict[str, object]:
     InputError
         As in `read_notebook`.
     """
-    cell = next(cell for cell in read_notebook(path).cells if "parameters" in cell.metadata.get("tags", []))
-    return _assigned(cell.source)
+    return parameters_in(read_notebook(path))
+
+
+def parameters_in(notebook: NotebookNode) -> dict[str, object]:
+    """The parameters that a notebook takes, with their defaults."""
+    return _assigned(next(cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])).source)
+
+
+def _insert_options(notebook: NotebookNode, options: Mapping[str, Value]) -> None:
+    """Put a cell after the parameters that sets what `mrb_lib.open` takes in this report."""
+    import nbformat
+
+    given = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    cell = nbformat.v4.new_code_cell(f"import mrb_lib\n\nmrb_lib.set_defaults({given})")  # type: ignore[no-untyped-call]  # it has no hints
+    cell.metadata["tags"] = ["options"]
+    places = [i for i, own in enumerate(notebook.cells) if "parameters" in own.metadata.get("tags", [])]
+    notebook.cells.insert(places[0] + 1, cell)
+
+
+def _mend(cell: NotebookNode, lost: dict[str, str]) -> None:
+    """Turn an error that says that a table does not apply into that sentence; note the names the cell did not make.
+
+    Parameters
+    ----------
+    lost : the names that earlier cells did not make for that reason, with the reason; added to
+    """
+    for output in [each for each in cell.get("outputs", []) if each["output_type"] == "error"]:
+        undefined = _UNDEFINED.search(output["evalue"]) if output["ename"] == "NameError" else None
+        reason = lost.get(undefined[1]) if undefined else None
+        if output["ename"] == _NOT_APPLICABLE:
+            reason = output["evalue"]
+        if reason is None:
+            continue
+        lost.update(dict.fromkeys(_assigned(cell.source), reason))
+        if undefined:  # the cell before says why
+            cell.outputs = []
+            continue
+        text = {"text/plain": f"Not applicable: {reason}"}
+        cell.outputs = [{"output_type": "display_data", "data": text, "metadata": {}}]
+        cell.metadata.setdefault("mrb", {})["not_applicable"] = reason
 
 
 def _assigned(source: str) -> dict[str, object]:
@@ -120,16 +159,20 @@ def _literal(value: ast.expr) -> object:
         return None
 
 
-def execute(source: Path, folder: Path, parameters: Mapping[str, Value]) -> NotebookFailure | None:
+def execute(
+    source: Path, folder: Path, parameters: Mapping[str, Value], options: Mapping[str, Value] | None = None
+) -> NotebookFailure | None:
     """Run a notebook with papermill; its executed copy is `folder/executed.ipynb`.
 
     Each cell that published figures or tables carries their names in the copy, under
-    `metadata.mrb.published`.
+    `metadata.mrb.published`. A cell whose table does not apply to the data says so in its place, under
+    `metadata.mrb.not_applicable` too, and so does each cell that needs what it would have made; the others run.
 
     Parameters
     ----------
-    folder : given to the notebook as `out`; has to be the working folder
-    parameters : the report's parameters but `out`
+    folder : where figures and tables are published; has to be the working folder
+    parameters : values of the notebook's own parameters
+    options : what `mrb_lib.set_defaults` is given in a first cell, besides `out`
 
     Returns
     -------
@@ -148,25 +191,34 @@ def execute(source: Path, folder: Path, parameters: Mapping[str, Value]) -> Note
         def execute_managed_notebook(cls, nb_man: object, kernel_name: str, **options: object) -> object:
             complete = nb_man.cell_complete  # type: ignore[attr-defined]  # papermill has no type hints
             seen: set[str] = set()
+            lost: dict[str, str] = {}
 
             def note(cell: NotebookNode, cell_index: int | None = None, **more: object) -> None:
+                _mend(cell, lost)
                 published = _published(folder)
                 if published - seen:
-                    cell.metadata["mrb"] = {"published": sorted(published - seen)}
+                    cell.metadata.setdefault("mrb", {})["published"] = sorted(published - seen)
                     seen.update(published)
                 complete(cell, cell_index=cell_index, **more)
 
             nb_man.cell_complete = note  # type: ignore[attr-defined]  # papermill has no type hints
-            return super().execute_managed_notebook(nb_man, kernel_name, **options)
+            passing = [_NOT_APPLICABLE, "NameError"]
+            return super().execute_managed_notebook(nb_man, kernel_name, allow_error_names=passing, **options)
 
     papermill_engines.register("watching", WatchingEngine)
     executed = folder / EXECUTED
     try:
         notebook = read_notebook(source)
+        if "out" not in parameters_in(notebook):
+            _insert_options(notebook, {**(options or {}), "out": str(folder)})
+            own = parameters
+        else:
+            every = {**(options or {}), **parameters, "out": str(folder)}
+            own = {name: value for name, value in every.items() if name in parameters_in(notebook)}
         papermill.execute_notebook(
             notebook,
             EXECUTED,  # papermill takes braces in a path for parameters, so the path is kept relative
-            parameters={**parameters, "out": str(folder)},
+            parameters=dict(own),
             engine_name="watching",
             kernel_name="python3",
             language="python",
@@ -216,10 +268,10 @@ def use_own_kernel(folder: Path) -> None:
 
 
 def main(path: Path) -> None:
-    """Carry out one task: `{"notebook": ..., "parameters": {...}}`, in the folder that holds it."""
+    """Carry out one task: `{"notebook": ..., "parameters": {...}, "options": {...}}`, in the folder that holds it."""
     task = json.loads(path.read_text(encoding="utf-8"))
     use_own_kernel(path.parent / "jupyter")
-    failure = execute(Path(task["notebook"]), path.parent, task["parameters"])
+    failure = execute(Path(task["notebook"]), path.parent, task["parameters"], task["options"])
     content = json.dumps({"failure": None if failure is None else asdict(failure)})
     (path.parent / RESULT).write_text(content, encoding="utf-8")
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from filelock import FileLock, Timeout
 
@@ -23,14 +24,14 @@ from mrb_lib.report.html import pdf as printed
 from mrb_lib.report.html.assemble import assemble
 from mrb_lib.report.html.case_pages import CaseSource
 from mrb_lib.report.notebook.lab import own_notebooks
-from mrb_lib.report.notebook.places import locate
+from mrb_lib.report.places import locate
 from mrb_lib.report.provenance import Provenance, provenance
 from mrb_lib.report.records import CACHE, PageRecord, install, read_record
 from mrb_lib.report.workers import Finished, run_notebooks
 from mrb_lib.review.records.reviewed import stamp
 from mrb_lib.stats.analysis import ADJUDICATED
 from mrb_lib.stats.where import asks_for_reviews
-from mrb_lib.tables.errors import InputError, RunError
+from mrb_lib.tables.errors import InputError, RunError, nearest
 from mrb_lib.tables.files import sha256_of
 from mrb_lib.tables.schema import POLICIES
 from mrb_lib.verdicts.basis import IN_REPORT
@@ -60,6 +61,11 @@ _ELSEWHERE = _PLACES | {
     "policy": "it has an argument of its own",
     "seed": "it has an argument of its own",
 }
+
+OPTIONS: Final[Mapping[str, Value]] = {
+    "judges": "", "by": "", "where": "", "gold": "majority", "cluster": "", "resamples": 2000, "groups": "",
+}  # fmt: skip
+"""The options of `mrb_lib.open` that `mrb report -p` sets for all notebooks, with a value of their type."""
 
 Say = Callable[[str], None]
 
@@ -157,23 +163,28 @@ def report(
     compared = compared_with(compare, folders, Path(out), chosen)
     _check_files(files, folders.runs)
     given.update({name: str(file) for name, file in files.items()})
-    shared: dict[str, Value] = {
-        "benchmark": str(folders.benchmark.absolute()),
+    shared: dict[str, Value] = {"benchmark": str(folders.benchmark.absolute())}
+    if dimension != DEFAULT_DIMENSION:  # a notebook takes "overall", or the first dimension, by itself
+        shared["dimension"] = dimension
+    options: dict[str, Value] = {
         "runs": "" if folders.runs is None else str(folders.runs.absolute()),
-        "dimension": dimension,
         "policy": policy,
         "seed": seed,
+        **{name: _as_type(name, value, OPTIONS[name]) for name, value in given.items() if name in OPTIONS},
     }
-    parameters_of_notebook = {
-        source.stem: {**shared, **own, **(compared.parameters if compares(source) else {})}
-        for source, own in zip(chosen, _typed(chosen, given), strict=True)
-    }
+    parameters_of_notebook = {}
+    for path, own in zip(chosen, _typed(chosen, given), strict=True):
+        taken = parameters_of(path)
+        every = {**shared, **own, **(compared.parameters if compares(path) else {})}
+        parameters_of_notebook[path.stem] = {name: value for name, value in every.items() if name in taken}
     source = CaseSource(folders.benchmark, folders.runs, dimension, policy, cases)
     program = printed.browser() if pdf else ""
     out, mirror = Path(out).absolute(), None if figures is None else Path(figures).absolute()
     _refuse_foreign(out)
     keys = {
-        path.stem: _key(path, made_from, parameters_of_notebook[path.stem], folders.benchmark, compared.fingerprint)
+        path.stem: _key(
+            path, made_from, options | parameters_of_notebook[path.stem], folders.benchmark, compared.fingerprint
+        )
         for path in chosen
     }
     records = {} if force else _current(out, keys)
@@ -187,7 +198,8 @@ def report(
         names = FolderNames({**places, **{file: file.name for file in files.values()}})
         if todo or not (out / IN_REPORT).is_dir():
             keep_basis(folders, out)
-        for record in _run(todo, out, parameters_of_notebook, keys, dict(records), names, jobs, say):
+        tasks = {name: {"parameters": own, "options": options} for name, own in parameters_of_notebook.items()}
+        for record in _run(todo, out, tasks, keys, dict(records), names, jobs, say):
             records[record.notebook] = record
         ordered = [records[path.stem] for path in sources if path.stem in records]
         assemble(out, ordered, made_from, source, mirror=mirror, program=program)
@@ -233,7 +245,7 @@ def _sources(folder: Path) -> list[Path]:
 def _expected_work(notebook: Path) -> tuple[bool, int]:
     """What takes longest comes first, so that no process works on it alone at the end: models, then many figures."""
     source = notebook.read_bytes()
-    return any(name in source for name in _WORKS_WITH_MODELS), source.count(b"w.figure(")
+    return any(name in source for name in _WORKS_WITH_MODELS), source.count(b".plot(") + source.count(b"w.figure(")
 
 
 def _chosen(sources: Sequence[Path], only: Sequence[str]) -> list[Path]:
@@ -259,9 +271,13 @@ def _typed(sources: Sequence[Path], parameters: Mapping[str, str]) -> list[dict[
     for name in parameters:
         if name in _ELSEWHERE:
             raise InputError(f"parameter {name}: is not set so; {_ELSEWHERE[name]}.")
-        if not any(name in own for own in taken):
-            every = ", ".join(dict.fromkeys(each for own in taken for each in own if each not in _PLACES))
-            raise InputError(f"parameter {name!r}: no notebook that is run takes it; they take {every}.")
+        if name not in OPTIONS and not any(name in own for own in taken):
+            known = [
+                *OPTIONS,
+                *dict.fromkeys(each for own in taken for each in own if each not in {*_PLACES, *OPTIONS}),
+            ]
+            said = f"no notebook that is run takes it; they take {', '.join(known)}.{nearest(name, known)}"
+            raise InputError(f"parameter {name!r}: {said}")
     return [
         {name: _as_type(name, value, own[name]) for name, value in parameters.items() if name in own} for own in taken
     ]
@@ -377,7 +393,7 @@ def _folder_names(benchmark: Path, runs: Path | None, out: Path, sources: Sequen
 def _run(
     sources: Sequence[Path],
     out: Path,
-    parameters: Mapping[str, Mapping[str, Value]],
+    tasks: Mapping[str, Mapping[str, Mapping[str, Value]]],
     keys: Mapping[str, str],
     kept: Mapping[str, PageRecord],
     names: FolderNames,
@@ -394,7 +410,7 @@ def _run(
     commit = git_commit()
     try:
         say(f"Running {len(sources)} notebooks, {min(jobs, len(sources))} at a time ...")
-        for done in run_notebooks(sources, work, parameters, jobs):
+        for done in run_notebooks(sources, work, tasks, jobs):
             record = _record(done, keys[done.notebook.stem], commit, names)
             record = install(out, done.folder, record, names, taken)
             taken.update(dict.fromkeys(record.files, record.notebook))

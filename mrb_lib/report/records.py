@@ -135,6 +135,11 @@ def _gather(folder: Path, record: PageRecord, executed: Json, names: FolderNames
             sidecars[kind].append(sidecar)
         else:
             sidecars["not_applicable"].append(sidecar)
+    for place, cell in enumerate(cast(list[Json], executed.get("cells", []))):
+        reason = cast(Json, cast(Json, cell["metadata"]).get("mrb", {})).get("not_applicable")
+        if reason:
+            absent = {"id": f"{record.notebook}-{place}", "title": record.title, "reason": reason}
+            sidecars["not_applicable"].append(absent)
     record = replace(
         record, figures=sidecars["figures"], tables=sidecars["tables"], not_applicable=sidecars["not_applicable"]
     )
@@ -170,13 +175,9 @@ def _sidecars(folder: Path, executed: Json, names: FolderNames) -> Iterator[tupl
         try:
             sidecar = names.value(json.loads((folder / f"{name}.json").read_text(encoding="utf-8")))
         except (OSError, ValueError) as error:
-            raise RunError(
-                f"{name}.json: cannot be read ({error}); publish it with mrb_lib.report.notebook.publish."
-            ) from error
+            raise RunError(f"{name}.json: cannot be read ({error}); publish it with mrb_lib.report.publish.") from error
         if not isinstance(sidecar, dict) or sidecar.get("id") != identity or kind not in ARTEFACTS:
-            raise RunError(
-                f"{name}.json: does not describe {identity}; publish it with mrb_lib.report.notebook.publish."
-            )
+            raise RunError(f"{name}.json: does not describe {identity}; publish it with mrb_lib.report.publish.")
         yield kind, sidecar
 
 
@@ -184,9 +185,7 @@ def _artefacts(folder: Path, kind: str, sidecar: Json, names: FolderNames) -> It
     """The files of one figure or table: all of them there, and none naming a folder of this machine."""
     listed = cast(Json, sidecar["files"])
     if kind == "tables" and not _is_displayable(sidecar.get("shown")):
-        raise RunError(
-            f"tables/{sidecar['id']}: has no cells to show; publish it with mrb_lib.report.notebook.publish."
-        )
+        raise RunError(f"tables/{sidecar['id']}: has no cells to show; publish it with mrb_lib.report.publish.")
     missing = [suffix for suffix in FILES_OF[kind] if suffix not in listed]
     if missing:
         raise RunError(f"{kind}/{sidecar['id']}: has no {', '.join(missing)} file; publish it again.")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from mrb_lib.report.clean import without_colours
 from mrb_lib.report.execute import RESULT, TASK, NotebookFailure, Value
-from mrb_lib.report.notebook.places import home
+from mrb_lib.report.places import home
 from mrb_lib.report.preloaded import KERNEL, command, preloaded
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
@@ -22,8 +22,8 @@ _PATIENCE_S = 10
 _LOADED = (
     *KERNEL, "papermill", "nbclient", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg",
     "matplotlib.backends.backend_pdf", "seaborn", "scipy.stats", "scipy.optimize", "mrb_lib.report.notebook.opening",
-    "mrb_lib.report.notebook.workspace", "mrb_lib.report.notebook.live.figures", "mrb_lib.review.boards",
-    "mrb_lib.figures.style:draw_once",
+    "mrb_lib.report.notebook.workspace", "mrb_lib.report.study", "mrb_lib.report.notebook.live.figures",
+    "mrb_lib.review.boards", "mrb_lib.figures.style:draw_once",
 )  # fmt: skip
 
 
@@ -38,7 +38,7 @@ class Finished:
 
 
 def run_notebooks(
-    notebooks: Sequence[Path], folder: Path, parameters: Mapping[str, Mapping[str, Value]], jobs: int
+    notebooks: Sequence[Path], folder: Path, tasks: Mapping[str, Mapping[str, Mapping[str, Value]]], jobs: int
 ) -> Iterator[Finished]:
     """Run notebooks in parallel processes and yield each as it finishes.
 
@@ -46,7 +46,7 @@ def run_notebooks(
     ----------
     notebooks : their files
     folder : to work in; each notebook gets a folder of its name there
-    parameters : of each notebook by its name, all but `out`
+    tasks : `parameters` and `options` of each notebook by its name, see `mrb_lib.report.execute.execute`
     jobs : how many run at a time
 
     Notes
@@ -56,11 +56,11 @@ def run_notebooks(
     crew = _Crew()
     with preloaded(_environment(jobs), _LOADED) as environment, ThreadPoolExecutor(max_workers=jobs) as pool:
         try:
-            tasks = [
-                pool.submit(_run_one, notebook, folder / notebook.stem, parameters[notebook.stem], environment, crew)
+            started = [
+                pool.submit(_run_one, notebook, folder / notebook.stem, tasks[notebook.stem], environment, crew)
                 for notebook in notebooks
             ]
-            for task in as_completed(tasks):
+            for task in as_completed(started):
                 yield task.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -68,12 +68,12 @@ def run_notebooks(
 
 
 def _run_one(
-    notebook: Path, folder: Path, parameters: Mapping[str, Value], environment: Mapping[str, str], crew: _Crew
+    notebook: Path, folder: Path, own: Mapping[str, Mapping[str, Value]], environment: Mapping[str, str], crew: _Crew
 ) -> Finished:
     start = time.perf_counter()
     folder.mkdir(parents=True)
     task = folder / TASK
-    task.write_text(json.dumps({"notebook": str(notebook), "parameters": dict(parameters)}), encoding="utf-8")
+    task.write_text(json.dumps({"notebook": str(notebook), **own}), encoding="utf-8")
     log = folder / "log.txt"
     status = crew.run(command("mrb_lib.report.execute", str(task), environment=environment), folder, environment, log)
     failure: NotebookFailure | None

@@ -25,7 +25,7 @@ from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.scoring import BOTH_ORDERS
 from mrb_lib.stats.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.where import restricted
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.errors import InputError, NotApplicable
 from mrb_lib.tables.schema import ADJUDICATION_COLUMNS, KEYS, LEVELS, NO_PROBE, POLICIES
 from mrb_lib.verdicts.training import mark_seen
 
@@ -225,10 +225,10 @@ def _check_task(benchmark: Benchmark, table: str, policy: str, *, has_marks: boo
     if silent[table] and (meta.is_rating or meta.is_preference):
         has = "ratings of one response a case" if meta.is_rating else "preferences between two responses"
         fit = _either(name for name, why in silent.items() if not why)
-        raise InputError(f"table {table}: {silent[table]}, and benchmark {meta.name} has {has}; use {fit}.")
+        raise NotApplicable(f"table {table}: {silent[table]}, and benchmark {meta.name} has {has}; use {fit}.")
     if meta.is_rating and policy in BOTH_ORDERS and "policy" in spec.parameters_read(has_marks=has_marks):
         others = _either(name for name in POLICIES if name not in BOTH_ORDERS)
-        raise InputError(
+        raise NotApplicable(
             f"policy {policy}: asks for a verdict in both orders, and a rating of one response has one; use {others}."
         )
 
@@ -249,21 +249,21 @@ def _probes(
         return {}
     if not meta.is_judged:
         others = _either(n for n, each in TABLES.items() if not each.needs_verdicts and "gold" not in each.parameters)
-        raise InputError(
+        raise NotApplicable(
             f"table {table}: the labels of benchmark {meta.name} ({', '.join(meta.categories)}) are not preferences "
             f"between two responses, so that no verdict can be scored; use {others}."
         )
     if verdicts is None or not can_score:
-        raise InputError(
+        raise NotApplicable(
             f"table {table}: needs verdicts and there are none; name a folder of runs, or make one with "
             "`mrb judge BENCH RUNS --judge NAME`."
         )
     found = read_panels(benchmark, [verdicts]) if isinstance(verdicts, pd.DataFrame) else verdicts
     if probe not in found:
-        raise InputError(f"table {table}: no verdict is of probe {probe!r}; use one of {', '.join(sorted(found))}.")
+        raise NotApplicable(f"table {table}: no verdict is of probe {probe!r}; use one of {', '.join(sorted(found))}.")
     judged = [found[probe].dimensions[i] for i in np.flatnonzero(found[probe].takes_part().any(axis=0))]
     if len(dimensions) == 1 and dimensions[0] not in (*judged, *meta.labels):
-        raise InputError(
+        raise NotApplicable(
             f"table {table}: no verdict is on dimension {dimensions[0]!r}; use one of {', '.join(judged)}."
         )
     names = [name for name in dimensions if name not in meta.labels]

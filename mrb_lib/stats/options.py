@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.errors import InputError, nearest
 from mrb_lib.tables.schema import DIMENSIONS
 
 FloatArray = NDArray[np.float64]
@@ -24,7 +24,7 @@ def with_ends(*names: str) -> list[str]:
 def check_choice(what: str, value: str, allowed: Sequence[str]) -> None:
     """Raise `InputError` if the option `what` has a value that is not allowed."""
     if value not in allowed:
-        raise InputError(f"{what} {value!r} is unknown; use one of {', '.join(allowed)}.")
+        raise InputError(f"{what} {value!r} is unknown; use one of {', '.join(allowed)}.{nearest(value, allowed)}")
 
 
 def pick_dimensions(names: Iterable[str], wanted: Sequence[str] | None) -> list[str]:

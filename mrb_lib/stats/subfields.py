@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.options import IntArray
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.errors import InputError, NotApplicable, nearest
+from mrb_lib.tables.schema import SUBFIELDS
 
 MODEL_PAIR = "model_pair"
 By = str | Sequence[str] | None
@@ -55,20 +56,24 @@ def subfield_values(cases: pd.DataFrame, by: str) -> pd.Series:
     usable = [name for name in cases.columns if name not in _NOT_A_SUBFIELD]
     if by not in usable:
         offered = ", ".join([*usable, MODEL_PAIR] if {"model_a", "model_b"} <= set(usable) else usable)
-        raise InputError(f"by {by!r}: the cases have no such column to break down by; use one of {offered}.")
+        error = NotApplicable if by in SUBFIELDS else InputError
+        near = nearest(by, [*usable, MODEL_PAIR])
+        raise error(f"by {by!r}: the cases have no such column to break down by; use one of {offered}.{near}")
     values = cases[by].reset_index(drop=True)
     if values.isna().all():
-        raise InputError(f"by {by!r}: the column is empty in every case; fill it in, or choose another.")
+        raise NotApplicable(f"by {by!r}: the column is empty in every case; fill it in, or choose another.")
     return values.astype("str").where(values.notna())
 
 
 def _model_pair(cases: pd.DataFrame) -> pd.Series:
     if not {"model_a", "model_b"} <= set(cases.columns):
-        raise InputError(f"by {MODEL_PAIR!r}: the cases need the columns model_a and model_b; choose another column.")
+        raise NotApplicable(
+            f"by {MODEL_PAIR!r}: the cases need the columns model_a and model_b; choose another column."
+        )
     pair = cases[["model_a", "model_b"]].reset_index(drop=True)
     is_complete = pair.notna().all(axis=1)
     if not is_complete.any():
-        raise InputError(f"by {MODEL_PAIR!r}: model_a or model_b is empty in every case; choose another column.")
+        raise NotApplicable(f"by {MODEL_PAIR!r}: model_a or model_b is empty in every case; choose another column.")
     first, second = pair["model_a"].astype("str"), pair["model_b"].astype("str")
     low, high = first.where(first <= second, second), second.where(first <= second, first)
     return (low + " vs " + high).where(is_complete)

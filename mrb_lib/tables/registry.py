@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Final, TypeVar
 
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.errors import InputError, nearest
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ class Registry(Mapping[str, T]):
     def __getitem__(self, name: str) -> T:
         self._complete()
         if name not in self._features:
-            raise InputError(f"{self._kind} {name!r} is unknown; use one of {', '.join(self)}.")
+            raise InputError(f"{self._kind} {name!r} is unknown; use one of {', '.join(self)}.{nearest(name, self)}")
         return self._features[name]
 
     def __contains__(self, name: object) -> bool:

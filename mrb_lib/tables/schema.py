@@ -73,6 +73,9 @@ DEPARTMENTS = (
 )
 
 
+SUBFIELDS = ("organ", "department", "modality", "question_type", "dataset", "institution", "split")
+"""The optional columns of the cases that a table may be broken down by."""
+
 NO_LABEL = "none"
 """The choice, in a dimension of several labels, that none of them applies."""
 SEPARATOR = "; "

@@ -14,7 +14,7 @@ from mrb_lib.report.preloaded import ADDRESS, DATA, KERNEL, command
 
 APPS: Final = (
     *KERNEL, *DATA, "typer", "typer._adapters", "voila.app", "nbformat.validator:get_validator",
-    "mrb_lib.cli.app", "mrb_lib.report.notebook.places", "mrb_lib.runs.execute", "mrb_lib.stats.analyze",
+    "mrb_lib.cli.app", "mrb_lib.report.places", "mrb_lib.runs.execute", "mrb_lib.stats.analyze",
     "mrb_lib.review.explorer.app", "mrb_lib.review.annotate.app",
 )  # fmt: skip
 """What servers, their kernels and other commands import; the check of a notebook is compiled at its first call."""

@@ -10,7 +10,7 @@ import pytest
 
 from mrb_lib.demo import write_demo
 from mrb_lib.report import pipeline
-from mrb_lib.report.notebook.places import write_simulated_runs
+from mrb_lib.report.places import write_simulated_runs
 from tests.report.conftest import Lab, run_in_this_process
 
 N_CASES = 26

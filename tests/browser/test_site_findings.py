@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.demo import write_demo
-from mrb_lib.report.notebook.places import write_simulated_runs
+from mrb_lib.report.places import write_simulated_runs
 from mrb_lib.review.failures.lists import failing_cases
 from mrb_lib.verdicts.store import load_verdicts
 from tests.browser.axe import violations

@@ -16,7 +16,7 @@ import typer.main
 from mrb_lib.benchmarks.benchmark import load, save
 from mrb_lib.cli.main import main
 from mrb_lib.demo import build
-from mrb_lib.report.notebook.places import write_simulated_runs
+from mrb_lib.report.places import write_simulated_runs
 from tests.several_parts import several_parts
 
 

@@ -14,7 +14,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.cli import adjudications
 from mrb_lib.demo.build import write_demo
-from mrb_lib.report.notebook.places import write_simulated_runs
+from mrb_lib.report.places import write_simulated_runs
 from mrb_lib.review.records.marks import Adjudication, case_fingerprint
 from mrb_lib.review.records.store import open_store
 from mrb_lib.review.records.tags import CaseTag

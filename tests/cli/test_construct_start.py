@@ -12,7 +12,7 @@ from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.build.construct.work import begin, open_work
 from mrb_lib.demo import write_demo
-from mrb_lib.report.notebook.places import write_simulated_runs
+from mrb_lib.report.places import write_simulated_runs
 from mrb_lib.review.failures.kinds import failure_kinds
 from mrb_lib.verdicts.store import load_verdicts
 

@@ -16,7 +16,7 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.formats import READERS
-from mrb_lib.report.notebook.tabular import latex_text
+from mrb_lib.report.tabular import latex_text
 from mrb_lib.stats.analyze import TABLES
 from mrb_lib.verdicts.store import load_verdicts, save_imported
 from tests.stats.small_tables import OF_PREFERENCES
@@ -176,7 +176,7 @@ def test_every_table_compiles_with_hostile_names(
     ],
 )
 def test_the_check_of_the_structure_notices_what_is_not_escaped(right: str, wrong: str, flaw: str) -> None:
-    from mrb_lib.report.notebook.tabular import table_text, to_latex
+    from mrb_lib.report.tabular import table_text, to_latex
 
     tex = to_latex(table_text(pd.DataFrame({"judge": NAMES, "n": 1})), "A caption", "t")
     assert flaws(tex) == []

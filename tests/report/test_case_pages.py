@@ -13,7 +13,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.report.html.case_pages import LISTED, CaseSource, Chosen, case_pages, choose_failures, listed_cases
-from mrb_lib.report.notebook.places import home
+from mrb_lib.report.places import home
 from mrb_lib.report.records import PageRecord
 from mrb_lib.review.failures.index import build_index, open_index
 from mrb_lib.review.failures.kinds import failure_kinds

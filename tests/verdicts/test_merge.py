@@ -18,7 +18,7 @@ from mrb_lib.demo.build import write_demo
 from mrb_lib.judges.settings import Settings
 from mrb_lib.probes import PROBES as PROBES_THERE_ARE
 from mrb_lib.probes import ProbedImages, ProbeId, Probing
-from mrb_lib.report.notebook.places import write_simulated_runs
+from mrb_lib.report.places import write_simulated_runs
 from mrb_lib.runs.execute import judge
 from mrb_lib.runs.plan import ProbeOptions
 from mrb_lib.tables.errors import InputError

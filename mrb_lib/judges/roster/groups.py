@@ -33,7 +33,7 @@ from mrb_lib.judges.roster.entry import Entry
 from mrb_lib.judges.roster.group_file import GroupFile
 from mrb_lib.judges.roster.roster import FOLDER, SERVED, entries
 from mrb_lib.judges.roster.source import LOCAL
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.errors import InputError, nearest
 from mrb_lib.tables.schema import SIMULATED
 from mrb_lib.verdicts.manifest import Manifest
 
@@ -207,7 +207,9 @@ def chosen_judges(text: str, groups: pd.DataFrame) -> list[str]:
         if name in judges:
             chosen.add(name)
         elif group == name:
-            raise InputError(f"judge {name!r}: no run holds its verdicts; use some of {', '.join(judges)}.")
+            raise InputError(
+                f"judge {name!r}: no run holds its verdicts; use some of {', '.join(judges)}.{nearest(name, judges)}"
+            )
         elif group not in set(groups["group"]):
             there = ", ".join(sorted(set(groups["group"])))
             raise InputError(f"group {group!r}: no judge with verdicts is in it; use some of {there}.")

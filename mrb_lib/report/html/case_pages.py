@@ -12,7 +12,7 @@ import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.report.html.pages import rows_of
-from mrb_lib.report.notebook.places import home
+from mrb_lib.report.places import home
 from mrb_lib.report.records import PageRecord
 from mrb_lib.review.case import case_html
 from mrb_lib.review.failures.index import CaseIndex, build_index, open_index

@@ -69,8 +69,16 @@ def _code(cell: Json, source: str, published: Mapping[str, Json], absent: Mappin
         return
     # The defaults are left out: the cell papermill adds after them says what was used.
     if source.strip() and "parameters" not in tags:
-        yield {"kind": "code", "source": source, "failed": failed, "parameters": "injected-parameters" in tags}
+        yield {
+            "kind": "code",
+            "source": source,
+            "failed": failed,
+            "parameters": bool({"injected-parameters", "options"} & {*tags}),
+        }
     note = cast(Json, metadata.get("mrb", {}))
+    if "not_applicable" in note:
+        yield {"kind": "absent", "title": "", "reason": note["not_applicable"]}
+        return
     names = cast(list[str], note.get("published", []))
     for name in names:
         if name in published:

@@ -19,7 +19,7 @@ from mrb_lib.report.clean import Json
 from mrb_lib.report.html.behind import cells_of, figures_with_cases, page_name
 from mrb_lib.report.html.case_pages import FAILURES, CasePage
 from mrb_lib.report.html.figures import write_if_changed
-from mrb_lib.report.notebook.places import simulated_note
+from mrb_lib.report.places import simulated_note
 from mrb_lib.report.provenance import Provenance, template_hash
 from mrb_lib.report.records import CACHE, PageRecord
 from mrb_lib.review.bundle import csp_hash

@@ -13,8 +13,8 @@ import pandas as pd
 from mrb_lib.figures.agreement import pair_name
 from mrb_lib.figures.jury import NAMES
 from mrb_lib.figures.models import SUSPECT
+from mrb_lib.report.links import as_lists, counted, named, of_part, wrong_of
 from mrb_lib.report.notebook.absent import Absent, Frame
-from mrb_lib.report.notebook.behind import as_lists, counted, named, of_part, wrong_of
 from mrb_lib.report.notebook.workspace import Workspace
 from mrb_lib.review.failures.kinds import INCONSISTENT, SPLIT
 from mrb_lib.review.failures.lists import (

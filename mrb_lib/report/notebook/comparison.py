@@ -9,7 +9,6 @@ import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.report.notebook.absent import Absent, Frame, reason_of
-from mrb_lib.report.notebook.places import DEMO, locate
 from mrb_lib.report.notebook.releases import (
     ONLY_NOW,
     ONLY_THEN,
@@ -20,6 +19,7 @@ from mrb_lib.report.notebook.releases import (
     release_counts,
 )
 from mrb_lib.report.notebook.workspace import Workspace
+from mrb_lib.report.places import DEMO, locate
 from mrb_lib.stats.analysis import ADJUDICATED, labels
 from mrb_lib.stats.annotators import adjudicated_gold
 from mrb_lib.stats.contrasts import ALPHA

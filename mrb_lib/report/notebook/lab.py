@@ -26,7 +26,7 @@ The benchmark, its runs and the store of reviews are set below. Run all cells (*
 this notebook is yours to change."""
 _LOAD = """\
 from mrb_lib.report.notebook import open_workspace
-from mrb_lib.report.notebook.places import home, locate
+from mrb_lib.report.places import home, locate
 from mrb_lib.review.failures.index import cached_index
 from mrb_lib.review.boards import browse_heatmap, browse_leaderboard
 from mrb_lib.review.explorer import explore

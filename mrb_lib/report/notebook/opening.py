@@ -9,8 +9,8 @@ import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.judges.roster.group_file import read_group_file
-from mrb_lib.report.notebook.places import locate
 from mrb_lib.report.notebook.workspace import COLUMNS, Workspace
+from mrb_lib.report.places import locate
 from mrb_lib.review.records.reviewed import reviewed, tags_of
 from mrb_lib.stats.where import asks_for_tags, restricted
 from mrb_lib.tables.errors import InputError

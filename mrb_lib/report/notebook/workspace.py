@@ -18,12 +18,12 @@ from mrb_lib.figures.registry import FIGURES
 from mrb_lib.figures.style import Paper
 from mrb_lib.judges.roster.group_file import GroupFile
 from mrb_lib.judges.roster.groups import chosen_judges, group_notes, judge_groups
+from mrb_lib.report.links import cells_behind, with_queries
 from mrb_lib.report.notebook.absent import Absent, Frame, missing, reason_of
-from mrb_lib.report.notebook.behind import cells_behind, with_queries
 from mrb_lib.report.notebook.conclusions import Conclusion
-from mrb_lib.report.notebook.places import simulated_note
-from mrb_lib.report.notebook.publish import Counts, PublishedTable, Publisher, blind_judges, check_id, untimed
-from mrb_lib.report.notebook.tabular import Best, table_text
+from mrb_lib.report.places import simulated_note
+from mrb_lib.report.publish import Counts, PublishedTable, Publisher, blind_judges, check_id, untimed
+from mrb_lib.report.tabular import Best, table_text
 from mrb_lib.review.failures.lists import failing_cases
 from mrb_lib.review.records.reviewed import Reviewed, reviewed
 from mrb_lib.stats import analyze as tables
@@ -445,11 +445,11 @@ class Workspace:
         ----------
         id : lower-case words joined by hyphens, stable for ever
         data : its rows; a column `x` with `x_low` and `x_high` is shown as one, see
-            `mrb_lib.report.notebook.tabular.table_text`
+            `mrb_lib.report.tabular.table_text`
         best : for each column named, whether the largest or the smallest value is the best
         marked : for each column named, the values of the first column in whose rows it is marked as the best are
         reference_rows : values of the first column whose rows do not compete; below a line
-        parts, underline : as for `mrb_lib.report.notebook.tabular.table_text`
+        parts, underline : as for `mrb_lib.report.tabular.table_text`
         beside : a page with the cases that its rows name, of `mrb_lib.review.page`, which the report shows below it;
             empty for none
 

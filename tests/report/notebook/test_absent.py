@@ -8,7 +8,7 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.report.notebook.absent import Absent, missing, reason_of
-from mrb_lib.report.notebook.publish import untimed
+from mrb_lib.report.publish import untimed
 
 EMPTY = pd.DataFrame({name: pd.Series(dtype="str") for name in ("judge", "case_id", "order")})
 

@@ -17,8 +17,8 @@ from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.report.notebook.absent import Absent, reason_of
 from mrb_lib.report.notebook.live import figures
-from mrb_lib.report.notebook.publish import PublishedTable
 from mrb_lib.report.notebook.workspace import Workspace
+from mrb_lib.report.publish import PublishedTable
 from mrb_lib.tables.errors import InputError
 
 CASES = [f"c{i:02d}" for i in range(40)]

@@ -16,7 +16,7 @@ from mrb_lib.figures.jury import NAMES
 from mrb_lib.figures.style import Paper
 from mrb_lib.report.notebook import Workspace, case_lists, open_workspace
 from mrb_lib.report.notebook.absent import Absent, Frame
-from mrb_lib.report.notebook.places import write_simulated_runs
+from mrb_lib.report.places import write_simulated_runs
 from mrb_lib.review.failures.kinds import failure_kinds
 from mrb_lib.review.failures.query import from_fragment, select
 from mrb_lib.stats.where import cases_where

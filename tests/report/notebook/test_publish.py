@@ -18,8 +18,8 @@ from mrb_lib.figures.accuracy import leaderboard
 from mrb_lib.figures.style import Paper, write_mark
 from mrb_lib.report.html.pages import table_block
 from mrb_lib.report.notebook.absent import Absent
-from mrb_lib.report.notebook.publish import Publisher, blind_judges
-from mrb_lib.report.notebook.tabular import lengthen, spread, table_text
+from mrb_lib.report.publish import Publisher, blind_judges
+from mrb_lib.report.tabular import lengthen, spread, table_text
 from mrb_lib.review.page import CasesBeside
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mrb_lib.report.notebook.tabular import MOST_ROWS, latex_text, table_text, to_html, to_latex
+from mrb_lib.report.tabular import MOST_ROWS, latex_text, table_text, to_html, to_latex
 
 
 def test_undefined_is_not_a_number() -> None:

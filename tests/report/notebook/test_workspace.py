@@ -15,7 +15,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.demo.judges import JUDGES, REPEATS
 from mrb_lib.report.notebook import open_workspace, places
-from mrb_lib.report.notebook.places import DEMO_JUDGES, home, make_demo
+from mrb_lib.report.places import DEMO_JUDGES, home, make_demo
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS
 from tests.report.conftest import Lab

@@ -9,7 +9,7 @@ from scipy.special import comb
 from scipy.stats import binom
 from statsmodels.stats.power import TTestPower
 
-from mrb_lib.report.notebook.tabular import table_text
+from mrb_lib.report.tabular import table_text
 from mrb_lib.stats.contrasts import BY_T, CLUSTERED, MCNEMAR, PERMUTATION
 from mrb_lib.stats.tables.power import (
     Pairs,

@@ -7,8 +7,8 @@ from typing import Any
 
 from mrb_lib.report.notebook.absent import Absent, Frame
 from mrb_lib.report.notebook.opening import open_workspace
-from mrb_lib.report.notebook.places import DEMO, RATINGS, home
 from mrb_lib.report.notebook.workspace import Workspace
+from mrb_lib.report.places import DEMO, RATINGS, home
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import TABLES
 from mrb_lib.stats.tables.ratings import RATING, crossed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import inspect
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
@@ -14,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.report.notebook.absent import Absent, Frame
+from mrb_lib.stats.columns import Table
 
 Best = Literal["max", "min"]
 NOT_AVAILABLE = "n/a"
@@ -332,3 +334,28 @@ def lengthen(frame: Frame, index: Sequence[str], values: Mapping[str, str], colu
             named.insert(len(index), columns, shown)
             parts.append(named)
     return pd.concat(parts, ignore_index=True)
+
+
+def explained(spec: Table) -> str:
+    """Return what a table answers, what each of its columns and options means, and the notes on its method."""
+    lines = [f"{spec.name}: {spec.question}", "", *_meanings(spec, spec.columns)]
+    if spec.options:
+        lines += ["", "Options:"]
+    lines += [
+        f"--{name.replace('_', '-')}: {option.help}; default {spec.default_text(name)}"
+        for name, option in spec.options.items()
+    ]
+    _, _, notes = (inspect.getdoc(spec.make) or "").partition("\nNotes\n-----\n")
+    return "\n".join([*lines, *(["", notes] if notes else [])])
+
+
+def _meanings(spec: Table, columns: Sequence[str]) -> list[str]:
+    """Return a line per column: its name, its unit, its meaning and the source of the method."""
+    declared = [(name, spec.column(name)) for name in columns]
+    longest = max(len(name) for name in columns)
+    return [
+        f"{name:<{longest}}  {column.unit:<11}  {column.meaning}" + (f" ({column.source})" if column.source else "")
+        if column
+        else f"{name:<{longest}}  (the table does not say)"
+        for name, column in declared
+    ]

@@ -19,7 +19,7 @@ import pandas as pd
 from mrb_lib.figures.style import Paper, mark_simulated, write_mark
 from mrb_lib.judges.roster.roster import entries
 from mrb_lib.report.notebook.absent import Absent
-from mrb_lib.report.notebook.tabular import MOST_ROWS, TableText, to_html, to_latex
+from mrb_lib.report.tabular import MOST_ROWS, TableText, to_html, to_latex
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import write_atomic
 from mrb_lib.tables.schema import SIMULATED
@@ -41,7 +41,7 @@ class PublishedTable:
     caption: str
 
     def _repr_html_(self) -> str:
-        return to_html(self.text, f"{self.title}. {self.caption}")
+        return to_html(self.text, f"{self.title.removesuffix('?')}. {self.caption}")
 
     def __repr__(self) -> str:
         return f"{self.title}: {len(self.text.rows)} rows"
@@ -104,7 +104,7 @@ class Publisher:
         n : the number of cases it rests on, or several such numbers: the caption names the smallest and the largest,
             the sidecar the largest
         behind : gives the cases behind the parts of the finished figure, for the sidecar; see
-            `mrb_lib.report.notebook.behind.cells_behind`
+            `mrb_lib.report.links.cells_behind`
 
         Returns
         -------
@@ -116,7 +116,7 @@ class Publisher:
         InputError
             The id is not plain.
         """
-        check_id(id)
+        self._check(id, "figures")
         blind = self._blind_in(data)
         write_mark(drawn, shorten(blind, _LONGEST_MARK))
         if self.simulated:
@@ -159,7 +159,7 @@ class Publisher:
 
         `beside` is a page with the cases that it names, of `mrb_lib.review.page`, which the report shows below it.
         """
-        check_id(id)
+        self._check(id, "tables")
         blind = self._blind_in(frame)
         full = self._caption(f"{caption} {blind}." if blind else caption, policy, gold, n)
         if self.out:
@@ -196,6 +196,12 @@ class Publisher:
             folder = Path(self.out) / "figures"
             self._sidecar(folder, id, title=title, absent=True, reason=reason, simulated=self.simulated)
         return Absent(reason, title)
+
+    def _check(self, id: str, kind: str) -> None:  # id as above
+        """Raise `InputError` for an id that is not plain, or that this notebook published already."""
+        check_id(id)
+        if self.out and (Path(self.out) / kind / f"{id}.json").exists():
+            raise InputError(f"{kind}/{id}: is published already; give one of the two another id.")
 
     def _caption(self, caption: str, policy: str | None, gold: str | None, n: Counts) -> str:
         facts = [f"Benchmark: {self.name}"]

@@ -1,0 +1,466 @@
+"""A benchmark with the verdicts about it, opened once: its tables, figures and cases."""
+
+from __future__ import annotations
+
+import html
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.benchmarks.votes import vote_columns
+from mrb_lib.figures.registry import FIGURES
+from mrb_lib.figures.style import Paper
+from mrb_lib.judges.roster.group_file import read_group_file
+from mrb_lib.judges.roster.groups import chosen_judges, judge_groups
+from mrb_lib.report.places import locate, simulated_note
+from mrb_lib.report.publish import PublishedTable, Publisher, blind_judges
+from mrb_lib.report.table import Table, Text, draw
+from mrb_lib.report.tabular import table_text
+from mrb_lib.review.records.reviewed import Reviewed, reviewed, tags_of
+from mrb_lib.stats import analyze as tables
+from mrb_lib.stats.analysis import ADJUDICATED, RULES, labels, read_panels, rule_in_words
+from mrb_lib.stats.annotators import adjudicated_gold
+from mrb_lib.stats.bootstrap import Estimates, bootstrap
+from mrb_lib.stats.clusters import resampling_unit
+from mrb_lib.stats.columns import TABLES, table_named
+from mrb_lib.stats.options import check_choice
+from mrb_lib.stats.panel import Panel
+from mrb_lib.stats.scoring import correctness
+from mrb_lib.stats.subfields import By, columns_of, subfield_values
+from mrb_lib.stats.where import asks_for_tags, restricted
+from mrb_lib.tables.errors import InputError, NotApplicable, nearest
+from mrb_lib.tables.schema import CONSENSUS, NO_PROBE, POLICIES
+from mrb_lib.verdicts.manifest import Manifest, read_manifest
+from mrb_lib.verdicts.prompts import run_prompts
+from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS, empty_verdicts, load_verdicts, run_folders
+from mrb_lib.verdicts.training import mark_seen, training_cases, training_records
+
+_DEFAULTS: dict[str, Any] = {}
+_BELOW_HALF: Final = 0.5
+
+
+def set_defaults(**options: Any) -> None:
+    """Set what `open` takes where a notebook names nothing; `mrb report` does so in the first cell of each notebook.
+
+    Parameters
+    ----------
+    options : parameters of `open`, and `out`, the folder in which figures and tables are published
+    """
+    allowed = {*Options.__dataclass_fields__, "runs", "judges", "groups", "out"}
+    for name in options:
+        check_choice("option", name, sorted(allowed))
+    _DEFAULTS.update(options)
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options that all tables of a study share; see `open`."""
+
+    policy: str = "balanced"
+    gold: str = "majority"
+    by: By = None
+    cluster: str | None = None
+    where: str = ""
+    resamples: int = 2000
+    seed: int = 0
+
+
+def open(  # read as mrb.open
+    benchmark: str | Path,
+    runs: str | Path | None = None,
+    *,
+    policy: str | None = None,
+    gold: str | None = None,
+    by: By = None,
+    cluster: str | None = None,
+    where: str | None = None,
+    judges: str | Sequence[str] | None = None,
+    groups: str | Path | None = None,
+    resamples: int | None = None,
+    seed: int | None = None,
+) -> Study:
+    """Open a benchmark with its runs.
+
+    None takes what `set_defaults` says, or else the default named below.
+
+    Parameters
+    ----------
+    benchmark : a benchmark folder; "demo" and "demo-ratings" are the embedded (SIMULATED) benchmarks
+    runs : a folder of runs; default: `runs` inside the benchmark folder, or no verdicts where there is none
+    policy : the scoring policy; default: balanced
+    gold : the rule that makes gold labels of annotations; default: majority
+    by : the column, or columns, of the cases that tables are broken down by; default: none
+    cluster : the column whose values are resampled together; default: see `mrb_lib.stats.clusters.resampling_unit`
+    where : only the cases that this filter leaves, such as "organ == 'eye'"; default: all
+    judges : names, in a list or separated by commas, or `group:medical` for all of a group; default: all
+    groups : a file that states the groups of judges, see `mrb_lib.judges.roster.group_file`; default: none
+    resamples, seed : of the cluster bootstrap; default: 2000 and 0
+
+    Raises
+    ------
+    InputError
+        A folder is missing, a table breaks its contract, or an option names what is not there.
+    """
+    given = {"policy": policy, "gold": gold, "by": by, "cluster": cluster, "where": where, "judges": judges,
+             "runs": runs, "groups": groups, "resamples": resamples, "seed": seed}  # fmt: skip
+    chosen = _DEFAULTS | {name: value for name, value in given.items() if value is not None}
+    shared = Options(**{name: chosen[name] for name in Options.__dataclass_fields__ if name in chosen})
+    check_choice("policy", shared.policy, POLICIES)
+    check_choice("gold rule", shared.gold, (*RULES, ADJUDICATED))
+    folder, runs_folder = locate(str(benchmark), str(chosen.get("runs") or ""))
+    loaded = load(folder)
+    for column in columns_of(shared.by):
+        subfield_values(loaded.cases, column)
+    verdicts, manifests = empty_verdicts()[[*ANALYSIS_COLUMNS, *COSTS]], list[Manifest]()
+    if runs_folder is not None:
+        manifests = [read_manifest(path) for path in run_folders(runs_folder)]
+        verdicts = load_verdicts(runs_folder, loaded.cases, costs=True)
+    training = training_cases(manifests, loaded)
+    verdicts = mark_seen(verdicts, training)
+    if shared.where:
+        said = None
+        if "review" in shared.where:
+            said = reviewed(loaded, sorted(verdicts["judge"].unique()), seed=shared.seed).adjudications
+        loaded, kept = restricted(
+            loaded, verdicts, shared.where, policy=shared.policy, adjudications=said,
+            tags=tags_of(loaded) if asks_for_tags(shared.where) else None,
+        )  # fmt: skip
+        verdicts = pd.DataFrame(kept)
+    names = sorted(verdicts["judge"].unique())
+    runs_of = (name for m in manifests for name in (m.judge, f"{m.judge}@{m.run_id}"))
+    stated = read_group_file(Path(chosen["groups"])) if chosen.get("groups") else None
+    of_judges = judge_groups([*names, *runs_of], manifests, override=stated)
+    of_judges = of_judges[of_judges["judge"].isin(names)].reset_index(drop=True)
+    wanted = chosen.get("judges") or ""
+    if wanted := wanted if isinstance(wanted, str) else ",".join(wanted):
+        of_judges = of_judges[of_judges["judge"].isin(chosen_judges(wanted, of_judges))].reset_index(drop=True)
+        verdicts = verdicts[verdicts["judge"].isin(of_judges["judge"])].reset_index(drop=True)
+    return Study(loaded, verdicts, manifests, shared, of_judges, training, str(chosen.get("out") or ""))
+
+
+@dataclass(frozen=True, repr=False)
+class Study:
+    """A benchmark with the verdicts about it, and the options of all that is made of them; `open` makes one.
+
+    Attributes
+    ----------
+    benchmark : the cases that `where` leaves, their annotations and images
+    verdicts : the verdicts table of the judges shown, without replies; no rows where there are no runs
+    manifests : one per run, in the order of the runs' names
+    options : see `open`
+    groups : `judge`, `group` (such as open, proprietary or medical) and how it was told, one row per judge shown
+    training : the cases that judges were trained on; None where nobody knows
+    out : the folder to publish in; empty publishes nothing
+    """
+
+    benchmark: Benchmark
+    verdicts: pd.DataFrame
+    manifests: Sequence[Manifest]
+    options: Options
+    groups: pd.DataFrame
+    training: pd.DataFrame | None = None
+    out: str = ""
+    _made: dict[str, Table | NotApplicable] = field(default_factory=dict)
+
+    def table(self, name: str, **options: Any) -> Table:
+        """Make a table of `mrb analyze`.
+
+        Parameters
+        ----------
+        name : of the table; `mrb analyze --help` lists them with their questions
+        options : those of `mrb analyze --table NAME`, such as `dimension` or `by`; they go before those of the study
+
+        Raises
+        ------
+        NotApplicable
+            The data lack what the table is made from.
+        InputError
+            A name or an option is unknown.
+        """
+        key = f"{name} {sorted((key, repr(value)) for key, value in options.items())}"
+        if key not in self._made:
+            try:
+                self._made[key] = self._analyze(name, options)
+            except NotApplicable as reason:
+                self._made[key] = reason
+        made = self._made[key]
+        if isinstance(made, NotApplicable):
+            raise made
+        return made
+
+    __getitem__ = table
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(TABLES)
+
+    def _analyze(self, name: str, options: Mapping[str, Any]) -> Table:
+        spec, shared = table_named(name), self.options
+        has_marks = options.get("marks") is not None
+        reads = {*spec.parameters_read(has_marks=has_marks), *spec.options}
+        for option in options:
+            if option not in reads:
+                near = nearest(option, reads)
+                raise InputError(f"table {name} has no option {option!r}; it has {', '.join(sorted(reads))}.{near}")
+        chosen: dict[str, Any] = {"policy": shared.policy, "gold": shared.gold, "cluster": shared.cluster,
+                                  "resamples": shared.resamples, "seed": shared.seed, "by": shared.by}  # fmt: skip
+        more: dict[str, Callable[[], Any]] = {
+            "groups": lambda: self.groups,
+            "training": lambda: self.training,
+            "records": lambda: training_records(self.manifests),
+            "prompts": lambda: run_prompts(self.manifests),
+            "adjudications": lambda: self.reviews.adjudications,
+        }
+        chosen |= {each: make() for each, make in more.items() if each in reads} | dict(options)
+        if chosen["gold"] == ADJUDICATED:
+            chosen.setdefault("adjudications", self.reviews.adjudications)
+        frame = tables.analyze(self.benchmark, chosen.pop("verdicts", self._panels), name, **chosen)
+        nobody = frame.reindex(columns=["judge", "dimension"]).isna().all(axis=None)
+        if frame.empty or (len(frame) == 1 and nobody and "reason" in frame):
+            reason = spec.says(frame).removeprefix("There is nothing to show: ").rstrip(".")
+            raise NotApplicable(f"table {name}: {reason}.")
+        facts: dict[str, Any] = {each: chosen[each] for each in ("policy", "gold") if each in reads}
+        own = {each: options.get(each, spec.default(each)) for each in spec.options}
+        return Table(spec, frame, self, {**own, **options, **facts})
+
+    @cached_property
+    def _panels(self) -> pd.DataFrame | Mapping[str, Panel]:
+        """The verdicts as tables read them, laid out once."""
+        readable = self.benchmark.meta.is_judged and len(self.verdicts)
+        return read_panels(self.benchmark, [self.verdicts]) if readable else self.verdicts
+
+    @property
+    def judges(self) -> list[str]:
+        """The judges that are shown, by name."""
+        return sorted(self.verdicts["judge"].unique())
+
+    @property
+    def dimension(self) -> str:
+        """The main dimension: "overall", or the first."""
+        names = self.benchmark.meta.dimensions
+        return "overall" if "overall" in names else names[0]
+
+    @cached_property
+    def order(self) -> list[str]:
+        """The judges by rank on the main dimension: their order in every figure and table."""
+        try:
+            board = self.table("accuracy", dimension=self.dimension, by=None, resamples=0, references=0).frame
+        except NotApplicable:
+            return self.judges
+        return list(dict.fromkeys([*board["judge"], *self.judges]))
+
+    @cached_property
+    def reviews(self) -> Reviewed:
+        """What reviewers said of the benchmark."""
+        return reviewed(self.benchmark, self.judges, seed=self.options.seed)
+
+    @cached_property
+    def labels(self) -> pd.DataFrame:
+        """The gold labels by the rule of the study: `case_id`, `dimension`, `choice` (null without one), votes."""
+        if self.options.gold == ADJUDICATED:
+            return adjudicated_gold(labels(self.benchmark), self.reviews.adjudications)
+        return labels(self.benchmark, self.options.gold)
+
+    def scores(self, dimension: str | None = None) -> pd.DataFrame:
+        """Return what the verdicts on each case are worth by the policy of the study, for `bootstrap`.
+
+        Parameters
+        ----------
+        dimension : None is the main one
+
+        Returns
+        -------
+        DataFrame
+            One row per judge and case that is scored: `judge`, `case_id`, `score` (0 to 1), `gold`, `votes_gold` (how
+            many annotators chose it), `n_annotators`, and the columns of the cases.
+
+        Raises
+        ------
+        NotApplicable
+            No verdict can be scored.
+        """
+        dimension, meta = dimension or self.dimension, self.benchmark.meta
+        check_choice("dimension", dimension, meta.dimensions)
+        verdicts = self.verdicts[self.verdicts["dimension"].eq(dimension) & self.verdicts["probe"].eq(NO_PROBE)]
+        gold = self.labels[self.labels["dimension"].eq(dimension)].reset_index(drop=True)
+        if verdicts.empty or gold.empty or not meta.is_judged:
+            raise NotApplicable(f"{meta.name} has no verdict on {dimension} that can be scored.")
+        categories = meta.categories if meta.is_rating else ("A", "B", "tie")
+        scored = correctness(verdicts, gold, self.options.policy, categories).dropna(subset="score")
+        votes = vote_columns(meta.categories)
+        chosen: Any = [row.get(votes.get(row["choice"], "")) for row in gold.to_dict("records")]
+        stated = (
+            gold[["case_id", "choice", "n_annotators"]].assign(votes_gold=chosen).rename(columns={"choice": "gold"})
+        )
+        frame: pd.DataFrame = scored[["judge", "case_id", "score"]].merge(stated, on="case_id", validate="m:1")
+        return frame.merge(self.benchmark.cases, on="case_id")
+
+    def bootstrap(
+        self, frame: pd.DataFrame, statistic: Callable[[pd.DataFrame], Estimates], *, by: str | None = None
+    ) -> pd.DataFrame:
+        """Resample rows of cases with the clusters, resamples and seed of the study; see `mrb_lib.bootstrap`.
+
+        Parameters
+        ----------
+        frame : with `case_id`
+        statistic : from any rows of the frame to named numbers
+        by : a column of the frame or of the cases
+        """
+        shared, cases = self.options, self.benchmark.cases.set_index("case_id")
+        added = {name: frame["case_id"].map(cases[name]) for name in (by, shared.cluster) if name and name not in frame}
+        clusters: Any = shared.cluster or self.benchmark.cases_by_image
+        return bootstrap(
+            frame.assign(**added), statistic, by=by, cluster=clusters, resamples=shared.resamples, seed=shared.seed
+        )
+
+    def cases(
+        self, *, judge: str | None = None, dimension: str | None = None, wrong: bool | None = None
+    ) -> pd.DataFrame:
+        """Return the cases, or those that a judge gets wrong or right.
+
+        Parameters
+        ----------
+        judge : None is the mean of all judges
+        dimension : None is the main one
+        wrong : True keeps scores below 1/2, False the others, None all
+
+        Returns
+        -------
+        DataFrame
+            The cases with `score` and `gold`, the lowest scores first; without both where there are no verdicts.
+        """
+        if judge is None and wrong is None and self.verdicts.empty:
+            return self.benchmark.cases
+        scores = self.scores(dimension)
+        if judge is not None:
+            check_choice("judge", judge, self.judges)
+            scores = scores[scores["judge"].eq(judge)]
+        of_case = scores.groupby("case_id", as_index=False).agg(score=("score", "mean"), gold=("gold", "first"))
+        rows = of_case.merge(self.benchmark.cases, on="case_id").sort_values("score", kind="stable", ignore_index=True)
+        return rows if wrong is None else rows[rows["score"].lt(_BELOW_HALF) == wrong].reset_index(drop=True)
+
+    def figure(self, name: str, frame: pd.DataFrame, *, id: str = "", **options: Any) -> Paper:
+        """Draw a figure that is not of a table of `mrb analyze`, such as `case-failures`, and publish it in a report.
+
+        Parameters
+        ----------
+        name : of a figure that is registered in `mrb_lib.figures`
+        frame : what it is drawn from
+        id : the name of its files; empty for its own
+        options : of the function that draws it, and names in braces of its texts
+        """
+        spec = FIGURES[name]
+        context = {"dimension": self.dimension, "judges": self.order}
+        taken = inspect.signature(spec.draw).parameters
+        given = {key: value for key, value in options.items() if key in taken}
+        return draw(spec, frame, self.publisher, id=id or name, context={**context, **options}, options=given)
+
+    def tabulate(self, frame: pd.DataFrame, *, id: str, title: str, caption: str, **looks: Any) -> PublishedTable:
+        """Show any frame as a table; a report also publishes it as CSV and LaTeX.
+
+        Parameters
+        ----------
+        frame : a column `x` with `x_low` and `x_high` beside it is shown as one
+        id : the name of its files: lower-case words joined by hyphens
+        looks : see `mrb_lib.report.tabular.table_text`
+        """
+        return self.publisher.table(frame, table_text(frame, **looks), id, title=title, caption=caption)
+
+    def show(self, case_id: str) -> Text:
+        """Show one case in full: images, question, answers, labels and verdicts.
+
+        Raises
+        ------
+        InputError
+            There is no such case.
+        """
+        from mrb_lib.review.case import case_html  # pages are slow to import, and few notebooks show a case
+
+        cases = self.benchmark.cases
+        if case_id not in set(cases["case_id"]):
+            raise InputError(
+                f"case {case_id!r} is not in {self.benchmark.meta.name}.{nearest(case_id, cases['case_id'])}"
+            )
+        page = case_html(
+            cases[cases["case_id"] == case_id].iloc[0], images=self.benchmark.images, note=self.note,
+            annotations=self.benchmark.annotations, gold=self.labels, verdicts=self.verdicts,
+        )  # fmt: skip
+        return Text(f"case {case_id}", page)
+
+    def explore(self, what: str = "cases", **options: Any) -> object:
+        """Open an explorer in JupyterLab: of `cases`, of the `leaderboard`, or of a `heatmap` of subfields.
+
+        Where no page can answer, as in a report, it is a plain table.
+        """
+        from mrb_lib.review.boards import browse_heatmap, browse_leaderboard  # slow to import, seldom wanted
+        from mrb_lib.review.explorer import explore
+
+        check_choice("what to explore", what, ("cases", "leaderboard", "heatmap"))
+        if self.verdicts.empty:
+            raise NotApplicable(f"there are no verdicts about {self.benchmark.meta.name}.")
+        policy, seed = self.options.policy, self.options.seed
+        if what == "cases":
+            return explore(self.benchmark, self.verdicts, policy=policy, **options)
+        shared = {"policy": policy, "resamples": self.options.resamples, "seed": seed, **options}
+        if what == "leaderboard":
+            return browse_leaderboard(self.benchmark, self.verdicts, groups=self.groups, **shared)
+        return browse_heatmap(self.benchmark, self.verdicts, **shared)
+
+    def conclude(self, *names: str, **options: Any) -> Text:
+        """Return the conclusion of a notebook: the sentences of these tables, without those that do not apply.
+
+        Parameters
+        ----------
+        options : of all these tables that read them
+        """
+        said = []
+        for name in names:
+            reads = {*table_named(name).parameters, *table_named(name).options}
+            try:
+                made = self.table(name, **{each: value for each, value in options.items() if each in reads})
+            except NotApplicable:
+                continue
+            said.append(made.sentence)
+        text = " ".join(said) or "None of the tables of this notebook applies to these data."
+        only = f"Of the cases where {self.options.where}:" if self.options.where else ""
+        return Text(" ".join(filter(None, (self.note, only, text))), title="Conclusion")
+
+    @property
+    def note(self) -> str:
+        """The sentence to show with simulated data; empty for others."""
+        meta = self.benchmark.meta
+        return simulated_note(meta.name) if meta.kind == "simulated" else ""
+
+    @cached_property
+    def publisher(self) -> Publisher:
+        """Where figures and tables of the study go, and what is said with each."""
+        meta, where = self.benchmark.meta, self.options.where
+        name = f"{meta.name} where {where}" if where else meta.name
+        return Publisher(self.out, name, meta.kind, self.note, blind_judges(self.manifests))
+
+    def with_(self, **options: Any) -> Study:
+        """Return the same study with other options of `Options`, such as `policy` or `gold`."""
+        return replace(self, options=replace(self.options, **options), _made={})
+
+    def __repr__(self) -> str:
+        meta, shared, data = self.benchmark.meta, self.options, self.benchmark
+        people = data.annotations.loc[data.annotations["annotator"] != CONSENSUS, "annotator"].nunique()
+        is_simulated = " (SIMULATED)" if meta.kind == "simulated" and "SIMULATED" not in meta.name else ""
+        unit = resampling_unit(data.cases_by_image, shared.cluster).statement
+        by = f"; by {', '.join(columns_of(shared.by))}" if shared.by else ""
+        where = f"; where {shared.where}" if shared.where else ""
+        return (
+            f"{meta.name}{is_simulated}: {len(data.cases):,} cases, {people} annotators, {len(self.judges)} judges, "
+            f"{len(self.verdicts):,} verdicts.\n"
+            f"Policy {shared.policy}; gold: {rule_in_words(data, shared.gold)}; {unit}; "
+            f"{shared.resamples:,} resamples, seed {shared.seed}{by}{where}."
+        )
+
+    def _repr_html_(self) -> str:
+        first, second = html.escape(repr(self)).split("\n")
+        return f"<p><strong>{first}</strong><br>{second}</p>"

@@ -1,0 +1,255 @@
+"""A table of a study as a reader meets it: with its sentence, its figures, and what each column means."""
+
+from __future__ import annotations
+
+import html
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from mrb_lib.figures.registry import FIGURES, FigureSpec
+from mrb_lib.figures.style import Paper
+from mrb_lib.report.links import cells_behind, links_of
+from mrb_lib.report.publish import PublishedTable, Publisher
+from mrb_lib.report.tabular import Best, explained, table_text, to_html, to_latex
+from mrb_lib.stats.columns import Table as Spec
+from mrb_lib.stats.phrases import main_dimension
+from mrb_lib.tables.errors import InputError, NotApplicable, nearest
+
+if TYPE_CHECKING:
+    from mrb_lib.report.study import Study
+
+
+class Text(str):
+    """A text that a notebook shows as it is: a sentence, a conclusion, or a page of HTML that is escaped already."""
+
+    _page: str
+    _title: str
+
+    def __new__(cls, text: str, page: str = "", title: str = "") -> Text:
+        made = super().__new__(cls, text)
+        made._page, made._title = page, title
+        return made
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        title = f"<strong>{html.escape(self._title)}.</strong> " if self._title else ""
+        return self._page or f"<p>{title}{html.escape(self)}</p>"
+
+
+@dataclass(frozen=True, repr=False)
+class Table:
+    """A table of `mrb analyze`: a DataFrame with a sentence and figures.
+
+    What it does not have itself (`[...]`, `query`, `pivot`, ...) is that of `frame`; where that gives rows with all
+    columns of the table, they are a `Table` again, which can be drawn.
+
+    Attributes
+    ----------
+    spec : its name, question and columns
+    frame : its rows
+    study : what it was made from
+    options : those it was made by, `policy` and `gold` among them where it reads them
+    """
+
+    spec: Spec
+    frame: pd.DataFrame
+    study: Study
+    options: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The name of the table."""
+        return self.spec.name
+
+    @property
+    def sentence(self) -> Text:
+        """The main result, in a sentence or two."""
+        return Text(self.spec.says(self.frame))
+
+    @property
+    def by(self) -> str | None:
+        """The column of the cases that it is broken down by, the first of several; None without subfields."""
+        named = self.frame["by"].dropna().tolist() if "by" in self.frame else []
+        return str(named[0]) if named else None
+
+    @property
+    def dimension(self) -> str:
+        """The dimension that figures of one dimension show."""
+        return main_dimension(self.frame)
+
+    def explain(self) -> Text:
+        """Return what the table answers and what each column means."""
+        return Text(explained(self.spec))
+
+    def plot(self, figure: str = "", *, id: str = "", **options: Any) -> Paper:
+        """Draw a figure of the table; a report also publishes it with its caption, its numbers and its cases.
+
+        Parameters
+        ----------
+        figure : which one; empty for the first that fits, with subfields or without
+        id : the name of its files in a report; empty for that of the figure
+        options : of the function that draws it
+
+        Raises
+        ------
+        NotApplicable
+            The rows hold nothing that the figure shows.
+        InputError
+            The table has no such figure.
+        """
+        spec = self._figure(figure)
+        rows = self.frame[self.frame["part"].isin(spec.parts)] if spec.parts else self.frame
+        if spec.shows and not rows[spec.shows].notna().any():
+            reasons: list[str] = rows["reason"].dropna().tolist() if "reason" in rows else []
+            raise NotApplicable(next(iter(reasons), f"no row of the table {self.name} has {spec.shows}") + ".")
+        context = {"dimension": self.dimension, "by": self.by, "judges": self.study.order}
+        links = links_of(spec.cases, replace(self, frame=rows))
+        return draw(
+            spec,
+            rows,
+            self.study.publisher,
+            id=id or (f"{spec.id}-{self.by.replace('_', '-')}" if self.by and spec.by else spec.id),
+            context={**self.options, **context},
+            options=options,
+            behind=None if links is None else lambda paper: cells_behind(links, paper, self.dimension),
+            **self._facts,
+        )
+
+    def _figure(self, name: str) -> FigureSpec:
+        own = {each.id: each for each in FIGURES.values() if each.table == self.name}
+        fitting = [each for each in own.values() if each.by == (self.by is not None)] or list(own.values())
+        if (name and name not in own) or not own:
+            there = f"it has {', '.join(own)}" if own else "it has none"
+            raise InputError(f"table {self.name} has no figure {name!r}; {there}.{nearest(name, own)}")
+        return own[name] if name else min(fitting, key=lambda each: (not each.is_main, each.id))
+
+    def show(
+        self, *columns: str, best: Mapping[str, Best] | None = None, digits: int = 3, id: str = ""
+    ) -> PublishedTable:
+        """Show some columns as a table, intervals beside their values; a report also publishes it as CSV and LaTeX.
+
+        Parameters
+        ----------
+        columns : none for the headline of the table
+        best : for each column named, whether the largest or the smallest value is in bold
+        id : the name of its files; empty for the name of the table
+        """
+        frame = self._with_ends(columns or ("judge", "dimension", "n", *self.spec.headline))
+        references = self.frame.loc[self.frame["kind"].eq("reference"), "judge"] if "kind" in self.frame else ()
+        text = table_text(frame, best=best, reference_rows=set(references), digits=digits)
+        return self.study.publisher.table(
+            frame,
+            text,
+            id or (f"{self.name}-{self.by}" if self.by else self.name).replace("_", "-"),
+            title=f"{self.spec.question[0].upper()}{self.spec.question[1:]}?",
+            caption=self._caption(frame),
+            n=_counts(self.frame),
+            **self._facts,
+        )
+
+    @property
+    def _facts(self) -> dict[str, str]:
+        return {name: self.options[name] for name in ("policy", "gold") if name in self.options}
+
+    def _caption(self, frame: pd.DataFrame) -> str:
+        """What the columns of numbers mean, each in the words of the table."""
+        ends = {end for each in self.spec.declared for end in each.ends}
+        known = {str(name): self.spec.column(str(name)) for name in frame if name not in ends}
+        meant = {name: column.meaning for name, column in known.items() if column and column.unit != "text"}
+        said = "; ".join(f"{name.replace('_', ' ')}: {meaning}" for name, meaning in meant.items())
+        return f"{said}. 95% intervals in brackets." if ends & set(frame) else f"{said}."
+
+    def _with_ends(self, columns: Sequence[str]) -> pd.DataFrame:
+        """The rows in some columns, each followed by the ends of its interval."""
+        every = []
+        for name in columns:
+            if name not in self.frame:
+                raise InputError(f"table {self.name} has no column {name!r}.{nearest(name, self.frame)}")
+            declared = self.spec.column(name)
+            every += [name, *(end for end in (declared.ends if declared else ()) if end in self.frame)]
+        return self.frame[list(dict.fromkeys(every))]
+
+    def to_latex(self, *columns: str) -> str:
+        """Return the table, or some of its columns, as LaTeX (booktabs), all text escaped."""
+        frame = self._with_ends(columns or tuple(map(str, self.frame)))
+        return to_latex(table_text(frame), self._caption(frame), self.name)
+
+    def __getitem__(self, key: Any) -> Any:
+        try:
+            return self._again(self.frame[key])
+        except KeyError:
+            named = [key] if isinstance(key, str) else [each for each in key if each not in self.frame]
+            near = nearest(str(named[0]), self.frame)
+            raise InputError(f"table {self.name} has no column {named[0]!r}.{near}") from None
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or not hasattr(self.frame, name):
+            raise AttributeError(f"a table has no attribute {name!r}.{nearest(name, dir(self))}")
+        value = getattr(self.frame, name)
+        return (lambda *args, **options: self._again(value(*args, **options))) if callable(value) else value
+
+    def _again(self, made: Any) -> Any:
+        whole = isinstance(made, pd.DataFrame) and list(made.columns) == list(self.frame.columns)
+        return replace(self, frame=made) if whole else made
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.frame)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *(name for name in dir(self.frame) if not name.startswith("_"))})
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.frame.columns)
+
+    def __repr__(self) -> str:
+        return f"{self.sentence}\n\n{self.frame!r}"
+
+    def _repr_html_(self) -> str:
+        return to_html(table_text(self.frame), self.sentence)
+
+
+def draw(
+    spec: FigureSpec,
+    rows: pd.DataFrame,
+    publisher: Publisher,
+    *,
+    id: str,
+    context: Mapping[str, Any],
+    options: Mapping[str, Any],
+    **facts: Any,
+) -> Paper:
+    """Draw a registered figure and publish it with its texts.
+
+    Parameters
+    ----------
+    context : what fills the parameters of the function that draws, and the names in braces of its texts
+    options : the same, as the caller gave them
+    facts : `policy`, `gold` and `behind` of `Publisher.figure`
+    """
+    taken = inspect.signature(spec.draw).parameters
+    given = {name: value for name, value in context.items() if name in taken} | dict(options)
+    words = {**context, **given}
+    title, caption, reading = (
+        " ".join(text.format_map(words).split()) for text in (spec.title, spec.caption, spec.reading)
+    )
+    drawn = spec.draw(rows, **given)
+    return publisher.figure(
+        drawn, id, title=title, caption=caption, reading=reading, data=rows, n=_counts(rows), **facts
+    )
+
+
+def _counts(frame: pd.DataFrame) -> list[int] | None:
+    """The numbers of cases that the rows over all cases rest on; None where the table counts none."""
+    name = next((each for each in ("n", "n_cases") if each in frame), "")
+    whole = frame[frame["subfield"].isna()] if "subfield" in frame else frame
+    counts = whole[name].dropna().astype(int).tolist() if name else []
+    return [count for count in counts if count] or None
