@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
+from mrb_lib.figures.confidence import promised
 from mrb_lib.figures.style import Paper
 from mrb_lib.review.failures.kinds import INCONSISTENT, SPLIT
 from mrb_lib.review.failures.lists import (
@@ -214,10 +215,8 @@ def _surely_wrong(table: Table) -> pd.DataFrame:
 def _unsure(table: Table) -> pd.DataFrame:
     """The cases below the threshold of confidence above which the table `selective` lets a judge answer alone."""
     study, dimension = table.study, table.dimension
-    promised = table.frame[(table.frame["part"] == "guarantee") & (table.frame["delta"] == table.options.get("delta"))]
-    promised = promised[(promised["reference"] == study.options.gold) & promised["subfield"].isna()]
-    promised = promised[(promised["dimension"] == dimension) & promised["threshold"].notna()]
-    thresholds = dict(zip(promised["judge"], promised["threshold"], strict=True))
+    own = promised(table.frame[table.frame["dimension"] == dimension]).dropna(subset="threshold")
+    thresholds = dict(zip(own["judge"], own["threshold"], strict=True))
     made = unsure_cases(_plain(study), study.labels, study.benchmark.cases, thresholds, dimension=dimension)
     of = zip(made["judge"], made["listed"], made["n"], strict=True)
     stated = [f"{len(own):,} of {counted(n)} below a confidence of {thresholds[judge]:.3f}" for judge, own, n in of]

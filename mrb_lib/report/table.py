@@ -6,7 +6,7 @@ import html
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
@@ -21,6 +21,9 @@ from mrb_lib.tables.errors import InputError, NotApplicable, nearest
 
 if TYPE_CHECKING:
     from mrb_lib.report.study import Study
+
+
+_CASES: Final = ("n", "n_cases")
 
 
 class Text(str):
@@ -118,6 +121,7 @@ class Table:
             context={**self.options, **context},
             options=options,
             behind=None if links is None else lambda paper: cells_behind(links, paper, self.dimension),
+            n=self._counts(rows),
             **self._facts,
         )
 
@@ -149,13 +153,20 @@ class Table:
             id or (f"{self.name}-{self.by}" if self.by else self.name).replace("_", "-"),
             title=f"{self.spec.question[0].upper()}{self.spec.question[1:]}?",
             caption=self._caption(frame),
-            n=_counts(self.frame),
+            n=self._counts(self.frame),
             **self._facts,
         )
 
     @property
     def _facts(self) -> dict[str, str]:
         return {name: self.options[name] for name in ("policy", "gold") if name in self.options}
+
+    def _counts(self, frame: pd.DataFrame) -> list[int] | None:
+        """The numbers of cases that the rows over all cases rest on; None where the table counts none."""
+        name = next((each.name for each in self.spec.declared if each.unit == "cases" and each.name in _CASES), "")
+        whole = frame[frame["subfield"].isna()] if "subfield" in frame else frame
+        counts = whole[name].dropna().astype(int).tolist() if name else []
+        return [count for count in counts if count] or None
 
     def _caption(self, frame: pd.DataFrame) -> str:
         """What the columns of numbers mean, each in the words of the table."""
@@ -233,7 +244,7 @@ def draw(
     ----------
     context : what fills the parameters of the function that draws, and the names in braces of its texts
     options : the same, as the caller gave them
-    facts : `policy`, `gold` and `behind` of `Publisher.figure`
+    facts : `policy`, `gold`, `n` and `behind` of `Publisher.figure`
     """
     taken = inspect.signature(spec.draw).parameters
     given = {name: value for name, value in context.items() if name in taken} | dict(options)
@@ -242,14 +253,4 @@ def draw(
         " ".join(text.format_map(words).split()) for text in (spec.title, spec.caption, spec.reading)
     )
     drawn = spec.draw(rows, **given)
-    return publisher.figure(
-        drawn, id, title=title, caption=caption, reading=reading, data=rows, n=_counts(rows), **facts
-    )
-
-
-def _counts(frame: pd.DataFrame) -> list[int] | None:
-    """The numbers of cases that the rows over all cases rest on; None where the table counts none."""
-    name = next((each for each in ("n", "n_cases") if each in frame), "")
-    whole = frame[frame["subfield"].isna()] if "subfield" in frame else frame
-    counts = whole[name].dropna().astype(int).tolist() if name else []
-    return [count for count in counts if count] or None
+    return publisher.figure(drawn, id, title=title, caption=caption, reading=reading, data=rows, **facts)
