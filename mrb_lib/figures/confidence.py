@@ -59,9 +59,9 @@ def reliability(calibration: pd.DataFrame, *, dimension: str, judges: Sequence[s
     figure, panel_of = _panels(bins, judges, "confidence (%)", "right (%)")
     for judge, axes in panel_of.items():
         _diagram(axes, bins[bins["judge"] == judge])
-        n, error = summary.loc[judge, ["n", "ece_debiased"]]
+        n, error = (float(summary[name][judge]) for name in ("n", "ece_debiased"))
         said = "" if np.isnan(error) else f", ECE {100 * error:.1f}"
-        axes.set_title(f"{axes.get_title()}\nn {int(n):,}{said}", fontsize=6.5)
+        axes.set_title(f"{axes.get_title()}\nn {n:,.0f}{said}", fontsize=6.5)
     return figure
 
 
@@ -122,12 +122,13 @@ def risk_coverage(selective: pd.DataFrame, *, dimension: str, judges: Sequence[s
     rows = rows_of(selective, dimension=dimension)
     curve, promises = rows_of(rows, part="curve").sort_values("coverage"), promised(rows).set_index("judge")
     promises = promises.reindex(curve["judge"].unique())
-    least = np.nanmin([1 - curve["risk"].max(), promises["agreement"].min(), target])
+    least = float(np.nanmin([1 - curve["risk"].max(), promises["agreement"].min(), target]))
     figure, panel_of = _panels(curve, judges, "cases answered (%)", "agreement with the gold label (%)")
     for judge, axes in panel_of.items():
         _curve(axes, curve[curve["judge"] == judge])
         axes.axhline(target, color=COLOURS["human"], linewidth=1.0, zorder=1, gid="target")
-        coverage, agreement, low, high = promises.loc[judge, ["coverage", "agreement", "low", "high"]].astype(float)
+        names = ("coverage", "agreement", "low", "high")
+        coverage, agreement, low, high = (float(promises[name][judge]) for name in names)
         axes.vlines([coverage], [low], [high], color=COLOURS["gold"], linewidth=0.9, zorder=3, gid="promise-interval")
         axes.plot([coverage], [agreement], **_PROMISE, zorder=4, gid="promise")
         if np.isnan(agreement):

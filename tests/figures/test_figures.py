@@ -81,7 +81,7 @@ def make(frames, figure: str, count: int, dimensions: tuple[str, ...]) -> Paper:
         case "agreement-pairs":
             return agreement.pairs(frames.pairs(annotators, shown), annotators=annotators)
         case "failures-gallery":
-            return gallery.failures(frames.cards(min(count, 6), "x.png"), images={"x.png": picture()})
+            return gallery.cards(frames.cards(min(count, 6), "x.png"), images={"x.png": picture()})
         case "composition-organs":
             names = [*ORGANS, None] if count > 2 else ["lung"]
             return composition.bars(pd.DataFrame({"organ": names, "n_cases": range(1, len(names) + 1)}), by="organ")
@@ -225,7 +225,7 @@ def test_hostile_names_are_drawn_as_text(frames, flaws: Callable[[Figure], list[
         agreement.pairs(frames.pairs(few, ["$"]), annotators=few),
         agreement.coefficients(frames.agreement(HOSTILE)),
         composition.bars(pd.DataFrame({"dataset": HOSTILE, "n_cases": 3}), by="dataset"),
-        gallery.failures(
+        gallery.cards(
             frames.cards(1, "../../etc/passwd").assign(question=HOSTILE[1] + HOSTILE[0], case_id=HOSTILE[6]), images={}
         ),
     ]
