@@ -7,8 +7,10 @@ from typing import Any, Final
 
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.textpath import text_to_path
 
 from mrb_lib.benchmarks.images import thumbnail
 from mrb_lib.figures.lettering import label, paragraph, title_case
@@ -20,7 +22,8 @@ CHOICE_COLOURS = {"A": COLOURS["A"], "B": COLOURS["B"], "tie": COLOURS["tie"], "
 _NAMES = {"none": "no verdict"}
 _LINE = 0.099
 _PICTURE = 1.25
-_LETTERS = 118
+_ROOM = 0.93 * 72 * (PAGE - _PICTURE - 0.4)
+_SIZE = 6
 _MOST_LINES: Final = {"question": 3, "response_a": 7, "response_b": 7}
 _PIXELS = 200
 _RESOLUTION = 180
@@ -82,15 +85,22 @@ def cards(cases: pd.DataFrame, *, images: Mapping[str, bytes]) -> Paper:
 def _texts(row: Mapping[Any, Any]) -> list[tuple[str, str]]:
     """The texts of a card, each with the side it belongs to: the case, the question, both responses."""
     organ = "" if pd.isna(row.get("organ")) else f" \u00b7 {label(title_case(row['organ']), 40)}"
-    texts = {name: paragraph(row[name], _LETTERS, most) for name, most in _MOST_LINES.items()}
+    texts = {name: paragraph(row[name], _letters(row[name]), most) for name, most in _MOST_LINES.items()}
     return [("", label(row["case_id"], 60) + organ), *zip(("", "A", "B"), texts.values(), strict=True)]
+
+
+def _letters(text: object) -> int:
+    """How many letters of a text are as wide as a line."""
+    plain = label(text).replace(r"\$", "S")
+    width, _, _ = text_to_path.get_text_width_height_descent(plain, FontProperties(size=_SIZE), ismath=False)
+    return max(int(_ROOM / (width / len(plain))), 10)
 
 
 def _write(axes: Axes, texts: Sequence[tuple[str, str]]) -> float:
     """Write the texts of a card one below the other, and return the line below them."""
     y = 0.0
     for i, (side, text) in enumerate(texts):
-        style: dict[str, Any] = {"va": "top", "fontsize": 6, "linespacing": 1.05}
+        style: dict[str, Any] = {"va": "top", "fontsize": _SIZE, "linespacing": 1.05}
         axes.text(0, y, side, color=CHOICE_COLOURS.get(side, "black"), weight="bold", **style)
         axes.text(0.02 if side else 0, y, text, weight="normal" if i else "bold", **style)
         y += text.count("\n") + 1.4
@@ -114,9 +124,11 @@ def _draw_picture(axes: Axes, names: Sequence[str], images: Mapping[str, bytes])
         problem = "image unreadable"
     if problem:
         axes.set_facecolor(COLOURS["missing"])
-        axes.text(0.5, 0.5, problem, transform=axes.transAxes, ha="center", va="center", fontsize=6, color="#555555")
+        axes.text(
+            0.5, 0.5, problem, transform=axes.transAxes, ha="center", va="center", fontsize=_SIZE, color="#555555"
+        )
     elif len(names) > 1:
-        axes.set_xlabel(f"1 of {len(names)} images", fontsize=6)
+        axes.set_xlabel(f"1 of {len(names)} images", fontsize=_SIZE)
 
 
 def _draw_votes(axes: Axes, row: Mapping[Any, Any], shown: Sequence[str], y: float) -> None:
@@ -124,14 +136,14 @@ def _draw_votes(axes: Axes, row: Mapping[Any, Any], shown: Sequence[str], y: flo
     of, votes = row["n_annotators"], row["votes_gold"]
     people = "the only label" if of == 1 else f"{votes:.0f} of {of} annotators"
     said = f"gold label: {label(row['gold'])} ({people}); verdicts of {row['n_judges']} judges:"
-    axes.text(0, y, said, va="top", fontsize=6)
+    axes.text(0, y, said, va="top", fontsize=_SIZE)
     total, left = max(sum(row[name] for name in shown), 1), 0.0
     for name in shown:
         share = row[name] / total
         axes.barh(y + 1.8, share, left=left, height=1.1, color=CHOICE_COLOURS[name], edgecolor="white", linewidth=0.5)
         if share > 0.03:
             ink = "white" if name in ("A", "B") else "black"
-            axes.text(left + share / 2, y + 1.8, f"{row[name]:,}", ha="center", va="center", fontsize=6, color=ink)
+            axes.text(left + share / 2, y + 1.8, f"{row[name]:,}", ha="center", va="center", fontsize=_SIZE, color=ink)
         if name == row["gold"]:
             axes.plot([left, left + share], [y + 2.5, y + 2.5], color=COLOURS["gold"], linewidth=2.2, gid="gold")
         left += share
