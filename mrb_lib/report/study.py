@@ -23,6 +23,7 @@ from mrb_lib.report.publish import PublishedTable, Publisher, blind_judges
 from mrb_lib.report.table import Table, Text, draw
 from mrb_lib.report.tabular import table_text
 from mrb_lib.review.failures.lists import hardest_cases
+from mrb_lib.review.failures.query import Query
 from mrb_lib.review.records.reviewed import Reviewed, reviewed, tags_of
 from mrb_lib.stats import analyze as tables
 from mrb_lib.stats.analysis import ADJUDICATED, RULES, labels, read_panels, rule_in_words
@@ -225,6 +226,10 @@ class Study:
         if frame.empty or (len(frame) == 1 and nobody and "reason" in frame):
             reason = spec.says(frame).removeprefix("There is nothing to show: ").rstrip(".")
             raise NotApplicable(f"table {name}: {reason}.")
+        if "judge" in frame and name != "accuracy":  # which makes the order
+            place = {judge: i for i, judge in enumerate(self.order)}
+            ranks = frame["judge"].map(place).fillna(len(place)).where(frame["judge"].notna(), -1)
+            frame = frame.iloc[ranks.argsort(kind="stable")].reset_index(drop=True)
         facts: dict[str, Any] = {each: chosen[each] for each in ("policy", "gold") if each in reads}
         own = {each: options.get(each, spec.default(each)) for each in spec.options}
         return Table(spec, frame, self, {**own, **options, **facts})
@@ -411,6 +416,11 @@ class Study:
         """Open an explorer in JupyterLab: of `cases`, of the `leaderboard`, or of a `heatmap` of subfields.
 
         Where no page can answer, as in a report, it is a plain table.
+
+        Parameters
+        ----------
+        options : of cases the filters to begin with, such as `dimension` or `sort="difficulty"` (the hardest first);
+            they are the fields of `mrb_lib.review.failures.query.Query`
         """
         from mrb_lib.review.boards import browse_heatmap, browse_leaderboard  # slow to import, seldom wanted
         from mrb_lib.review.explorer import explore
@@ -420,7 +430,9 @@ class Study:
             raise NotApplicable(f"there are no verdicts about {self.benchmark.meta.name}.")
         policy, seed = self.options.policy, self.options.seed
         if what == "cases":
-            return explore(self.benchmark, self.verdicts, policy=policy, **options)
+            for name in options:
+                check_choice("filter", name, list(Query.__dataclass_fields__))
+            return explore(self.benchmark, self.verdicts, policy=policy, query=Query(**options))
         shared = {"policy": policy, "resamples": self.options.resamples, "seed": seed, **options}
         if what == "leaderboard":
             return browse_leaderboard(self.benchmark, self.verdicts, groups=self.groups, **shared)
