@@ -58,21 +58,22 @@ def reliability(calibration: pd.DataFrame, *, dimension: str, judges: Sequence[s
     bins, summary = rows_of(rows, part="bin"), rows_of(rows, part="summary").set_index("judge")
     figure, panel_of = _panels(bins, judges, "confidence (%)", "right (%)")
     for judge, axes in panel_of.items():
-        _diagram(axes, bins[bins["judge"] == judge])
+        _diagram(axes, bins[bins["judge"] == judge], min(bins["confidence"].min(), 0.5))
         n, error = (float(summary[name][judge]) for name in ("n", "ece_debiased"))
         said = "" if np.isnan(error) else f", ECE {100 * error:.1f}"
         axes.set_title(f"{axes.get_title()}\nn {n:,.0f}{said}", fontsize=6.5)
     return figure
 
 
-def _diagram(axes: Axes, rows: pd.DataFrame) -> None:
+def _diagram(axes: Axes, rows: pd.DataFrame, least: float) -> None:
+    """Bins against the line of a calibrated judge, from the least confidence of all judges on."""
     x, y, low, high, n = rows[["confidence", "accuracy", "low", "high", "n"]].to_numpy(dtype=float).T
-    axes.plot([0.5, 1], [0.5, 1], color="#888888", linewidth=0.6, linestyle=(0, (2, 2)), zorder=1, gid="calibrated")
+    axes.plot([least, 1], [least, 1], color="#888888", linewidth=0.6, linestyle=(0, (2, 2)), zorder=1, gid="calibrated")
     axes.bar(x, _SHARE_HEIGHT * n / n.sum(), width=0.025, color=COLOURS["cases"], alpha=0.45, linewidth=0, gid="shares")
     bounded = ~np.isnan(low)
     axes.vlines(x[bounded], low[bounded], high[bounded], color=COLOURS["judge"], linewidth=0.8, gid="intervals")
     axes.plot(x, y, "o", color=COLOURS["judge"], markersize=2.6, gid="values")
-    axes.set_xlim(0.47, 1.03)
+    axes.set_xlim(least - 0.03, 1.03)
     axes.set_ylim(0, 1.03)
 
 

@@ -27,6 +27,7 @@ from mrb_lib.review.failures.lists import (
     unsure_cases,
 )
 from mrb_lib.review.failures.query import PLACES, Query, to_fragment
+from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.subfields import subfield_values
 from mrb_lib.stats.tables.jury import missed_by_juries
 from mrb_lib.stats.where import WRONG
@@ -144,14 +145,18 @@ def cells_behind(frame: pd.DataFrame, drawn: Paper, dimension: str) -> dict[str,
 
 
 def links_of(name: str, table: Table) -> pd.DataFrame | None:
-    """Return the list frame of a figure, by the name that it gives as `cases`; None for no name or no verdicts."""
-    if not name or (table.study.verdicts.empty and name not in ("disputed", "disputed pairs", "all")):
+    """Return the list frame of a figure, by the name that it gives as `cases`; None without a name or the verdicts."""
+    study = table.study
+    lacks = study.verdicts.empty and name not in ("disputed", "disputed pairs", "all")
+    if not name or lacks or (name == "surely wrong" and study.benchmark.meta.is_rating):
         return None
     return LISTS[name](table)
 
 
-def _plain(study: Study) -> pd.DataFrame:
-    return study.verdicts[study.verdicts["probe"] == NO_PROBE]
+def _plain(study: Study) -> pd.DataFrame | Panel:
+    """The verdicts without probes, laid out by the categories of the benchmark."""
+    by_probe = study.panels if isinstance(study.panels, Mapping) else {}
+    return by_probe.get(NO_PROBE, study.verdicts[study.verdicts["probe"] == NO_PROBE])
 
 
 def _of_judges(rows: pd.DataFrame, dimension: str | None = None) -> pd.DataFrame:
@@ -229,7 +234,8 @@ def _unsure(table: Table) -> pd.DataFrame:
 
 def _suspect(table: Table) -> pd.DataFrame:
     """The cases whose gold label is more probably wrong than right, by the rows "case" of the table `difficulty`."""
-    cases, dimension = table.frame[table.frame["part"] == "case"], table.dimension
+    rows, dimension = table.frame, table.dimension
+    cases = rows[(rows["part"] == "case") & (rows["dimension"] == dimension)]
     listed = in_order(cases.loc[cases["suspicion"] >= 0.5, "case_id"].tolist(), table.study.benchmark.cases)
     row = {
         "row": "suspect",
@@ -280,9 +286,10 @@ def _disputed_pairs(table: Table) -> pd.DataFrame:
 def _missed(table: Table) -> pd.DataFrame:
     """The cases that the juries of all judges get wrong; a row is named by the kind of jury."""
     study, dimension, shared = table.study, table.dimension, table.study.options
+    plain = study.verdicts[study.verdicts["probe"] == NO_PROBE]
     made = missed_by_juries(
-        _plain(study), study.labels, study.benchmark.cases_by_image, dimension=dimension, policy=shared.policy,
-        cluster=shared.cluster, seed=shared.seed,
+        plain, study.labels, study.benchmark.cases_by_image, dimension=dimension, policy=shared.policy,
+        cluster=shared.cluster, seed=shared.seed, meta=study.benchmark.meta,
     )  # fmt: skip
     rows = [
         {

@@ -221,7 +221,7 @@ class Study:
         chosen |= {each: make() for each, make in more.items() if each in reads} | dict(options)
         if chosen["gold"] == ADJUDICATED:
             chosen.setdefault("adjudications", self.reviews.adjudications)
-        frame = tables.analyze(self.benchmark, chosen.pop("verdicts", self._panels), name, **chosen)
+        frame = tables.analyze(self.benchmark, chosen.pop("verdicts", self.panels), name, **chosen)
         nobody = frame.reindex(columns=["judge", "dimension"]).isna().all(axis=None)
         if frame.empty or (len(frame) == 1 and nobody and "reason" in frame):
             reason = spec.says(frame).removeprefix("There is nothing to show: ").rstrip(".")
@@ -235,7 +235,7 @@ class Study:
         return Table(spec, frame, self, {**own, **options, **facts})
 
     @cached_property
-    def _panels(self) -> pd.DataFrame | Mapping[str, Panel]:
+    def panels(self) -> pd.DataFrame | Mapping[str, Panel]:
         """The verdicts as tables read them, laid out once."""
         readable = self.benchmark.meta.is_judged and len(self.verdicts)
         return read_panels(self.benchmark, [self.verdicts]) if readable else self.verdicts
@@ -419,7 +419,7 @@ class Study:
 
         Parameters
         ----------
-        options : of cases the filters to begin with, such as `dimension` or `sort="difficulty"` (the hardest first);
+        options : of cases the filters to begin with, such as `dimension` or `kind=("wrong",)`;
             they are the fields of `mrb_lib.review.failures.query.Query`
         """
         from mrb_lib.review.boards import browse_heatmap, browse_leaderboard  # slow to import, seldom wanted

@@ -143,7 +143,14 @@ class Table:
         columns : none for the headline of the table
         best : for each column named, whether the largest or the smallest value is in bold
         id : the name of its files; empty for the name of the table
+
+        Raises
+        ------
+        NotApplicable
+            There is no row.
         """
+        if self.frame.empty:
+            raise NotApplicable(f"no row of the table {self.name} is left to show.")
         frame = self._with_ends(columns or ("judge", "dimension", "n", *self.spec.headline))
         references = self.frame.loc[self.frame["kind"].eq("reference"), "judge"] if "kind" in self.frame else ()
         text = table_text(frame, best=best, reference_rows=set(references), digits=digits)
