@@ -143,8 +143,13 @@ def cells_behind(frame: pd.DataFrame, drawn: Paper, dimension: str) -> dict[str,
 
 
 def links_of(name: str, table: Table) -> pd.DataFrame | None:
-    """Return the list frame of a figure, by the name that it gives as `cases`; None for no name or no verdicts."""
-    if not name or (table.study.verdicts.empty and name not in ("disputed", "disputed pairs", "all")):
+    """Return the list frame of a figure, by the name that it gives as `cases`.
+
+    None for no name, and for lists of verdicts where there are none, or where they are ratings.
+    """
+    about_verdicts = name not in ("disputed", "disputed pairs", "all")
+    has_preferences = len(table.study.verdicts) and table.study.benchmark.meta.is_preference
+    if not name or (about_verdicts and not has_preferences):
         return None
     return LISTS[name](table)
 

@@ -254,6 +254,13 @@ class Study:
             return self.judges
         return list(dict.fromkeys([*board["judge"], *self.judges]))
 
+    @property
+    def best_judge(self) -> str:
+        """The judge that ranks first on the main dimension; NotApplicable where nobody judged."""
+        if not self.order:
+            raise NotApplicable(f"there are no verdicts about {self.benchmark.meta.name}.")
+        return self.order[0]
+
     @cached_property
     def reviews(self) -> Reviewed:
         """What reviewers said of the benchmark."""
@@ -371,8 +378,12 @@ class Study:
         """
         return self.publisher.table(frame, table_text(frame, **looks), id, title=title, caption=caption)
 
-    def show(self, case_id: str) -> Text:
+    def show(self, case_id: str = "") -> Text:
         """Show one case in full: images, question, answers, labels and verdicts.
+
+        Parameters
+        ----------
+        case_id : empty shows the case with the lowest score
 
         Raises
         ------
@@ -382,6 +393,7 @@ class Study:
         from mrb_lib.review.case import case_html  # pages are slow to import, and few notebooks show a case
 
         cases = self.benchmark.cases
+        case_id = case_id or str(self.cases()["case_id"].iloc[0])
         if case_id not in set(cases["case_id"]):
             raise InputError(
                 f"case {case_id!r} is not in {self.benchmark.meta.name}.{nearest(case_id, cases['case_id'])}"
