@@ -413,8 +413,10 @@ class Study:
         from mrb_lib.review.explorer import explore
 
         check_choice("what to explore", what, ("cases", "leaderboard", "heatmap"))
-        if self.verdicts.empty:
-            raise NotApplicable(f"there are no verdicts about {self.benchmark.meta.name}.")
+        if self.verdicts.empty or not self.benchmark.meta.is_preference:
+            raise NotApplicable(
+                f"an explorer needs verdicts on two responses, and {self.benchmark.meta.name} has none."
+            )
         policy, seed = self.options.policy, self.options.seed
         if what == "cases":
             return explore(self.benchmark, self.verdicts, policy=policy, **options)
