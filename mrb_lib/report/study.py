@@ -18,6 +18,7 @@ from mrb_lib.figures.registry import FIGURES
 from mrb_lib.figures.style import Paper
 from mrb_lib.judges.roster.group_file import read_group_file
 from mrb_lib.judges.roster.groups import chosen_judges, judge_groups
+from mrb_lib.report.defaults import DEFAULTS, NAMES, Options
 from mrb_lib.report.places import locate, simulated_note
 from mrb_lib.report.publish import PublishedTable, Publisher, blind_judges
 from mrb_lib.report.table import Table, Text, draw
@@ -41,34 +42,7 @@ from mrb_lib.verdicts.prompts import run_prompts
 from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS, empty_verdicts, load_verdicts, run_folders
 from mrb_lib.verdicts.training import mark_seen, training_cases, training_records
 
-_DEFAULTS: dict[str, Any] = {}
 _BELOW_HALF: Final = 0.5
-
-
-def set_defaults(**options: Any) -> None:
-    """Set what `open` takes where a notebook names nothing; `mrb report` does so in the first cell of each notebook.
-
-    Parameters
-    ----------
-    options : parameters of `open`, and `out`, the folder in which figures and tables are published
-    """
-    allowed = {*Options.__dataclass_fields__, "runs", "judges", "groups", "out"}
-    for name in options:
-        check_choice("option", name, sorted(allowed))
-    _DEFAULTS.update(options)
-
-
-@dataclass(frozen=True)
-class Options:
-    """The options that all tables of a study share; see `open`."""
-
-    policy: str = "balanced"
-    gold: str = "majority"
-    by: By = None
-    cluster: str | None = None
-    where: str = ""
-    resamples: int = 2000
-    seed: int = 0
 
 
 def open(  # read as mrb.open
@@ -109,8 +83,8 @@ def open(  # read as mrb.open
     """
     given = {"policy": policy, "gold": gold, "by": by, "cluster": cluster, "where": where, "judges": judges,
              "runs": runs, "groups": groups, "resamples": resamples, "seed": seed}  # fmt: skip
-    chosen = _DEFAULTS | {name: value for name, value in given.items() if value is not None}
-    shared = Options(**{name: chosen[name] for name in Options.__dataclass_fields__ if name in chosen})
+    chosen = DEFAULTS | {name: value for name, value in given.items() if value is not None}
+    shared = Options(**{name: chosen[name] for name in NAMES if name in chosen})
     check_choice("policy", shared.policy, POLICIES)
     check_choice("gold rule", shared.gold, (*RULES, ADJUDICATED))
     folder, runs_folder = locate(str(benchmark), str(chosen.get("runs") or ""))

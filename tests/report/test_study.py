@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -14,6 +13,7 @@ from IPython.core.interactiveshell import InteractiveShell
 import mrb_lib as mrb
 from mrb_lib.figures.registry import FIGURES
 from mrb_lib.figures.style import Paper
+from mrb_lib.report import defaults as own
 from mrb_lib.report import study as module
 from mrb_lib.stats.columns import TABLES
 from mrb_lib.tables.errors import NotApplicable
@@ -30,9 +30,10 @@ def study(full: Path) -> mrb.Study:
 
 
 @pytest.fixture
-def defaults(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(module, "_DEFAULTS", {})
-    return
+def defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, object] = {}
+    for each in (own, module):
+        monkeypatch.setattr(each, "DEFAULTS", given)
 
 
 class TestOpened:
