@@ -13,6 +13,7 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.report import pipeline, provenance, workers
+from mrb_lib.report.defaults import DEFAULTS, set_defaults
 from mrb_lib.report.execute import EXECUTED, NotebookFailure, Value
 from mrb_lib.report.pipeline import ReportResult, report
 from mrb_lib.report.preloaded import ADDRESS, KERNEL, preloaded
@@ -23,22 +24,15 @@ from mrb_lib.verdicts.store import save_imported
 from tests.several_parts import several_parts
 
 PARAMETERS = """benchmark = "demo"
-runs = ""
-judges = ""
-dimension = "overall"
-by = ""
-policy = "balanced"
-gold = "majority"
-cluster = ""
-resamples = 2000
-seed = 0
-out = ""
+dimension = None
 """
 
 # What publish leaves, without the cost of drawing: one grey pixel stated to be at 300 dpi.
 PUBLISH = """
 import base64, json
 from pathlib import Path
+from mrb_lib.report.defaults import DEFAULTS
+out, runs, policy, seed = (DEFAULTS[name] for name in ("out", "runs", "policy", "seed"))
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACXBIWXMAAC4jAAAuIwF4pT92AAAACklEQVR4"
     "nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
@@ -187,20 +181,24 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run_in_this_process(
-    notebooks: Sequence[Path], folder: Path, parameters: Mapping[str, Mapping[str, Value]], jobs: int
+    notebooks: Sequence[Path], folder: Path, tasks: Mapping[str, Mapping[str, Mapping[str, Value]]], jobs: int
 ) -> Iterator[Finished]:
     """In place of `mrb_lib.report.workers.run_notebooks`: no kernel, no outputs, all else alike."""
     for path in notebooks:
         (folder / path.stem).mkdir(parents=True)
-        yield Finished(path, folder / path.stem, _run_here(path, folder / path.stem, parameters[path.stem]), 0.1)
+        yield Finished(path, folder / path.stem, _run_here(path, folder / path.stem, **tasks[path.stem]), 0.1)
 
 
-def _run_here(path: Path, folder: Path, parameters: Mapping[str, Value]) -> NotebookFailure | None:
+def _run_here(
+    path: Path, folder: Path, parameters: Mapping[str, Value], options: Mapping[str, Value]
+) -> NotebookFailure | None:
     content = json.loads(path.read_text(encoding="utf-8"))
     names: dict[str, object] = {}
     tagged = [cell for cell in content["cells"] if "parameters" in cell["metadata"].get("tags", [])]
     exec("".join(cell["source"] for cell in tagged), names)  # noqa: S102  # the tests' own cells
-    names.update({**parameters, "out": str(folder)})
+    names.update(parameters)
+    DEFAULTS.clear()
+    set_defaults(**options, out=str(folder))
     failure = None
     seen: set[str] = set()
     for number, cell in enumerate(content["cells"], start=1):

@@ -40,7 +40,7 @@ def test_figures_tables_pages_and_index_are_there(two: Any) -> None:
 def test_a_failure_names_its_cell_and_does_not_stop_the_others(lab: Any, publish: str, forked: None) -> None:
     lab.notebook("a_bad", publish + 'publish_figure("early")', "# Prose", FAILING, "never = 1")
     lab.notebook("b_good", publish + 'publish_figure("kept")')
-    lab.notebook("c_plain", "x = 1", parameters='benchmark = "demo"\nseed = 0')
+    lab.notebook("c_plain", "x = 1", parameters="seed = 0")
     result = lab.report()
     assert result.executed == ("b_good",)
     bad, plain = result.failed
@@ -49,7 +49,7 @@ def test_a_failure_names_its_cell_and_does_not_stop_the_others(lab: Any, publish
     assert bad.source == FAILING
     assert bad.value.endswith("no gold in bench for out")
     assert (plain.notebook, plain.cell, plain.error) == ("c_plain", None, "InputError")
-    assert "runs, judges, dimension, by, policy, gold, cluster, resamples, out" in plain.value
+    assert "does not set benchmark" in plain.value
     assert ids_of(lab.out / "figures") == ["kept"], "what a failed notebook published is not shown"
     assert (lab.out / "executed" / "a_bad.ipynb").is_file()
     index = (lab.out / "index.html").read_text()
@@ -216,3 +216,23 @@ def test_the_thread_count_shares_the_cores(lab: Any, forked: None) -> None:
     lab.notebook("one", "import os; print('threads', os.environ['OMP_NUM_THREADS'])")
     lab.report(jobs=1)
     assert f"threads {os.cpu_count()}" in (lab.out / "pages" / "one.html").read_text()
+
+
+def test_what_does_not_apply_is_said_in_its_place_and_the_notebook_goes_on(
+    lab: Any, publish: str, forked: None
+) -> None:
+    lab.notebook(
+        "one", publish, "import mrb_lib\ntable = mrb_lib.open(benchmark).table('calibration')", "table.plot()",
+        'publish_figure("after")',
+    )  # fmt: skip
+    lab.notebook("two", publish, "unheard_of + 1")
+    result = lab.report()
+    assert result.executed == ("one",)
+    assert [(each.notebook, each.error) for each in result.failed] == [("two", "NameError")]
+    [absent] = index_of(lab.out / "figures")["not_applicable"]
+    assert absent["notebook"] == "one"
+    assert "probabilit" in absent["reason"]
+    page = (lab.out / "pages" / "one.html").read_text()
+    assert page.count("<strong>Not applicable</strong>") == 1
+    assert "Traceback" not in page
+    assert ids_of(lab.out / "figures") == ["after"]
