@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from mrb_lib.figures import accuracy as accuracies
 from mrb_lib.figures import agreement, composition, consistency, gallery, significance
 from mrb_lib.figures.accuracy import leaderboard
-from mrb_lib.figures.style import SERIES
 from mrb_lib.tables.schema import ORDERS, POLICIES
 from tests.stats.small_tables import rows_of
 
@@ -35,42 +34,46 @@ def panel(figure: Figure, title: str) -> Axes:
     return next(axes for axes in figure.axes if axes.get_title() == title)
 
 
-def test_leaderboard_draws_every_value_and_interval(frames) -> None:
-    accuracy, ceiling = frames.accuracy(JUDGES, ["accuracy", "overall"]), frames.ceiling(["accuracy", "overall"])
-    figure = leaderboard(accuracy, ceiling=ceiling)
+def leading(accuracy: pd.DataFrame) -> pd.DataFrame:
+    """As the table `accuracy` has it: the ranking quantity beside the accuracy, judges and one reference."""
+    decisive = {f"decisive_accuracy{end}": accuracy[of] - 0.01 for end, of in
+                (("", "accuracy"), ("_low", "low"), ("_high", "high"))}  # fmt: skip
+    judged = accuracy.assign(kind="judge", **decisive)
+    return pd.concat([judged, judged.head(1).assign(judge="longer response", kind="reference")], ignore_index=True)
+
+
+def test_leaderboard_draws_every_value_and_interval_of_the_ranking_quantity(frames) -> None:
+    accuracy = leading(frames.accuracy(JUDGES, ["accuracy", "overall"]))
+    figure = leaderboard(accuracy, dimension="overall")
     for dimension in ("accuracy", "overall"):
         axes = panel(figure, dimension.title())
         place = dict(zip(rows(figure.axes[0]), axes.get_yticks(), strict=True))
-        expected = accuracy[accuracy["dimension"] == dimension]
         drawn = {y: x for x, y in points(axes)}
         spans = next(c for c in axes.collections if c.get_gid() == "intervals").get_segments()
         bars = {segment[0, 1]: (segment[0, 0], segment[1, 0]) for segment in spans}
-        for row in expected.itertuples():
-            assert drawn[place[row.judge]] == row.accuracy
-            assert bars[place[row.judge]] == (row.low, row.high)
-        reference = next(line for line in axes.lines if line.get_gid() == "reference")
-        assert reference.get_xdata()[0] == ceiling.set_index("dimension")["accuracy"][dimension]
+        for row in accuracy[(accuracy["dimension"] == dimension) & (accuracy["kind"] == "judge")].itertuples():
+            assert drawn[place[row.judge]] == row.decisive_accuracy
+            assert bars[place[row.judge]] == (row.decisive_accuracy_low, row.decisive_accuracy_high)
+        assert any(list(line.get_xdata()) == [0.5, 0.5] for line in axes.lines)
 
 
-def test_leaderboard_orders_by_group_then_value(frames) -> None:
-    accuracy = pd.DataFrame(
-        {
-            "judge": ["a", "b", "c", "d"],
-            "dimension": "overall",
-            "accuracy": [0.4, 0.9, np.nan, 0.6],
-            "low": np.nan,
-            "high": np.nan,
-            "group": ["open", "heuristic", "heuristic", "open"],
-        }
-    )
-    axes = leaderboard(accuracy, group="group").axes[0]
+def test_leaderboard_of_ratings_draws_accuracy_without_a_line(frames) -> None:
+    accuracy = leading(frames.accuracy(JUDGES, ["overall"])).assign(decisive_accuracy=np.nan)
+    axes = leaderboard(accuracy).axes[0]
+    assert sorted(points(axes)[:, 0]) == sorted(accuracy.loc[accuracy["kind"] == "judge", "accuracy"])
+    assert not any(list(line.get_xdata()) == [0.5, 0.5] for line in axes.lines)
+
+
+def test_leaderboard_keeps_the_order_of_the_report_and_references_below(frames) -> None:
+    accuracy = leading(frames.accuracy(JUDGES, ["overall"]))
+    axes = leaderboard(accuracy, judges=["gamma", "alpha", "beta"]).axes[0]
     shown = sorted(zip(axes.get_yticks(), rows(axes), strict=True))
-    assert [name for _, name in shown] == ["Heuristic", "b", "c", "Open", "d", "a"]
+    assert [name for _, name in shown] == ["gamma", "alpha", "beta", "longer response"]
 
 
 def test_a_missing_value_is_drawn_as_missing(frames) -> None:
-    accuracy = frames.accuracy(JUDGES, ["overall"])
-    accuracy.loc[1, ["accuracy", "low", "high"]] = np.nan
+    accuracy = leading(frames.accuracy(JUDGES, ["overall"]))
+    accuracy.loc[1, ["decisive_accuracy", "decisive_accuracy_low", "decisive_accuracy_high"]] = np.nan
     axes = leaderboard(accuracy).axes[0]
     assert len(points(axes)) == 2
     assert texts(axes, "not-available") == ["n/a"]
@@ -78,12 +81,14 @@ def test_a_missing_value_is_drawn_as_missing(frames) -> None:
 
 
 def test_a_judge_that_was_not_asked_about_a_dimension_is_missing_there(frames) -> None:
-    accuracy = frames.accuracy(JUDGES, ["accuracy", "overall"]).iloc[1:]
-    assert texts(panel(leaderboard(accuracy), "Accuracy"), "not-available") == ["n/a"]
+    accuracy = leading(frames.accuracy(JUDGES, ["accuracy", "overall"])).iloc[1:]
+    drawn = panel(leaderboard(accuracy[accuracy["kind"] == "judge"]), "Accuracy")
+    assert texts(drawn, "not-available") == ["n/a"]
 
 
 def test_a_value_without_interval_is_drawn_without_one(frames) -> None:
-    accuracy = frames.accuracy(JUDGES, ["overall"]).assign(low=np.nan, high=np.nan)
+    accuracy = leading(frames.accuracy(JUDGES, ["overall"]))
+    accuracy = accuracy.assign(decisive_accuracy_low=np.nan, decisive_accuracy_high=np.nan)
     axes = leaderboard(accuracy).axes[0]
     assert len(points(axes)) == 3
     assert not next(c for c in axes.collections if c.get_gid() == "intervals").get_segments()
@@ -113,7 +118,7 @@ def test_heatmap_cells_hold_the_values(frames) -> None:
     accuracy = frames.accuracy(JUDGES, ["overall"], organs)
     gone = (accuracy["judge"] == "beta") & (accuracy["subfield"] == "lung")
     accuracy.loc[gone, ["accuracy", "low", "high"]] = np.nan
-    axes = accuracies.heatmap(accuracy).axes[0]
+    axes = accuracies.subfields(accuracy, dimension="overall").axes[0]
     mesh = next(c for c in axes.collections if c.get_gid() == "cells")
     drawn = np.ma.filled(mesh.get_array().astype(float), np.nan).reshape(3, 3)
     expected = accuracy.pivot(index="judge", columns="subfield", values="accuracy").loc[best_first(accuracy), organs]
@@ -130,35 +135,9 @@ def test_heatmap_cells_hold_the_values(frames) -> None:
 def test_heatmap_says_where_judges_were_scored_on_different_numbers_of_cases(frames) -> None:
     accuracy = frames.accuracy(JUDGES, ["overall"], ["brain", "eye", "lung"])
     accuracy["n"] = [9, 5, np.nan, 7, 9, 5, np.nan, 8, 9, 5, np.nan, 6]
-    axes = accuracies.heatmap(accuracy).axes[0]
+    axes = accuracies.subfields(accuracy, dimension="overall").axes[0]
     heads = [label.get_text().split("\n")[1] for label in axes.get_xticklabels()]
     assert heads == ["n = 5", "n = 0", "n = 6\u20138"]
-
-
-def test_radar_breaks_where_a_value_is_missing(frames) -> None:
-    organs = ["brain", "eye", "foot", "lung"]
-    accuracy = frames.accuracy(JUDGES, ["overall"], organs)
-    accuracy.loc[(accuracy["judge"] == "alpha") & (accuracy["subfield"] == "eye"), "accuracy"] = np.nan
-    figure = accuracies.radar(accuracy)
-    radius = points(panel(figure, "alpha"))[:, 1]
-    expected = accuracy[(accuracy["judge"] == "alpha") & accuracy["subfield"].notna()]["accuracy"].to_numpy()
-    np.testing.assert_array_equal(radius, [*expected, expected[0]])
-    assert np.isnan(radius[1])
-    assert len(points(panel(figure, "alpha"), "not-available")) == 1
-    assert len(points(panel(figure, "beta"), "not-available")) == 0
-
-
-def test_radar_refuses_what_it_cannot_show(frames) -> None:
-    accuracy = frames.accuracy(JUDGES, ["overall"], ["brain", "lung"])
-    with pytest.raises(ValueError, match="needs 3 subfields"):
-        accuracies.radar(accuracy)
-
-
-def test_radar_shows_the_best_judges(frames) -> None:
-    many = frames.judges(len(SERIES) + 1)
-    accuracy = frames.accuracy(many, ["overall"], JUDGES)
-    shown = [axes.get_title() for axes in accuracies.radar(accuracy).axes]
-    assert shown == best_first(accuracy)[: len(SERIES)]
 
 
 def test_differences_change_sign_across_the_diagonal() -> None:

@@ -222,7 +222,7 @@ def test_what_does_not_apply_is_said_in_its_place_and_the_notebook_goes_on(
     lab: Any, publish: str, forked: None
 ) -> None:
     lab.notebook(
-        "one", publish, "import mrb_lib\ntable = mrb_lib.open(benchmark).table('calibration')", "table.plot()",
+        "one", publish, "import mrb_lib\ntable = mrb_lib.open(benchmark).table('criteria')", "table.plot()",
         'publish_figure("after")',
     )  # fmt: skip
     lab.notebook("two", publish, "unheard_of + 1")
@@ -231,7 +231,7 @@ def test_what_does_not_apply_is_said_in_its_place_and_the_notebook_goes_on(
     assert [(each.notebook, each.error) for each in result.failed] == [("two", "NameError")]
     [absent] = index_of(lab.out / "figures")["not_applicable"]
     assert absent["notebook"] == "one"
-    assert "probabilit" in absent["reason"]
+    assert "rubric" in absent["reason"]
     page = (lab.out / "pages" / "one.html").read_text()
     assert page.count("<strong>Not applicable</strong>") == 1
     assert "Traceback" not in page
