@@ -118,6 +118,8 @@ def _mend(cell: NotebookNode, lost: dict[str, str]) -> None:
     ----------
     lost : the names that earlier cells did not make for that reason, with the reason; added to
     """
+    import nbformat
+
     for output in [each for each in cell.get("outputs", []) if each["output_type"] == "error"]:
         undefined = _UNDEFINED.search(output["evalue"]) if output["ename"] == "NameError" else None
         reason = lost.get(undefined[1]) if undefined else None
@@ -130,7 +132,7 @@ def _mend(cell: NotebookNode, lost: dict[str, str]) -> None:
             cell.outputs = []
             continue
         text = {"text/plain": f"Not applicable: {reason}"}
-        cell.outputs = [{"output_type": "display_data", "data": text, "metadata": {}}]
+        cell.outputs = [nbformat.v4.new_output("display_data", text)]  # type: ignore[no-untyped-call]  # it has no hints
         cell.metadata.setdefault("mrb", {})["not_applicable"] = reason
 
 
