@@ -53,7 +53,11 @@ def publish_table(id, data, title="A table", caption="What it lists.", best=()):
     files = {suffix: f"{id}.{suffix}" for suffix in ("csv", "tex")}
     sidecar = dict(id=id, title=title, caption=caption, policy=policy, n=4, simulated=False, files=files)
     head, *rows = [line.split(",") for line in data.splitlines()]
-    sidecar["shown"] = dict(columns=head, rows=rows, best=list(best), numeric=[name != "judge" for name in head])
+    values = [[cell if cell.replace(".", "").isdigit() else "" for cell in row] for row in rows]
+    marks = dict(best=list(best), second=[], references=[], starts=[])
+    numeric = [name != "judge" for name in head]
+    sidecar["shown"] = dict(columns=head, rows=rows[:200], values=values[:200], numeric=numeric, **marks)
+    sidecar["n_rows"] = len(rows)
     folder.joinpath(f"{id}.json").write_text(json.dumps(sidecar))
 """
 
