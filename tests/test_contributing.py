@@ -17,8 +17,8 @@ from scipy.stats import norm
 from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
+from mrb_lib.cli.preloaded import KERNEL, command, preloaded
 from mrb_lib.probes import target
-from mrb_lib.report.preloaded import KERNEL, command, preloaded
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

@@ -19,7 +19,7 @@ from mrb_lib.judges.roster.groups import judge_groups
 from mrb_lib.report.clean import FolderNames
 from mrb_lib.report.compared import PARAMETERS as COMPARED_BY
 from mrb_lib.report.compared import compared_with, compares, keep_basis, only_useful
-from mrb_lib.report.execute import NotebookFailure, Value, parameters_of
+from mrb_lib.report.execute import NotebookFailure, Task, Value, parameters_of
 from mrb_lib.report.html import pdf as printed
 from mrb_lib.report.html.assemble import assemble
 from mrb_lib.report.html.case_pages import CaseSource
@@ -397,7 +397,7 @@ def _folder_names(benchmark: Path, runs: Path | None, out: Path, sources: Sequen
 def _run(
     sources: Sequence[Path],
     out: Path,
-    tasks: Mapping[str, Mapping[str, Mapping[str, Value]]],
+    tasks: Mapping[str, Task],
     keys: Mapping[str, str],
     kept: Mapping[str, PageRecord],
     names: FolderNames,

@@ -12,11 +12,10 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.report import pipeline, provenance, workers
+from mrb_lib.report import pipeline, provenance
 from mrb_lib.report.defaults import DEFAULTS, set_defaults
 from mrb_lib.report.execute import EXECUTED, NotebookFailure, Value
 from mrb_lib.report.pipeline import ReportResult, report
-from mrb_lib.report.preloaded import ADDRESS, KERNEL, preloaded
 from mrb_lib.report.workers import Finished
 from mrb_lib.tables.files import staged_folder
 from mrb_lib.tables.schema import Kind
@@ -164,18 +163,6 @@ def lab(tmp_path: Path) -> Lab:
 def steady_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """The library does not change while a test runs, even where somebody is at work on it."""
     monkeypatch.setattr(provenance, "code_hash", lambda: "the code")
-
-
-@pytest.fixture(scope="session")
-def _forking(own_home: Path) -> Iterator[str]:
-    with preloaded(workers._environment(1), (*KERNEL, "papermill", "nbclient")) as environment:
-        yield environment[ADDRESS]
-
-
-@pytest.fixture
-def forked(_forking: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the notebooks in processes and kernels forked from one of this session, not from one that a report starts."""
-    monkeypatch.setenv(ADDRESS, _forking)
 
 
 @pytest.fixture

@@ -105,7 +105,7 @@ def test_the_command_takes_parameters_notebooks_and_judges(lab_of_two: Any) -> N
         assert isinstance(refused.exception, InputError), refused.output  # which the console script makes exit 2
 
 
-def test_a_conclusion_is_on_the_page_and_on_the_index_as_text(lab: Any, forked: None) -> None:
+def test_a_conclusion_is_on_the_page_and_on_the_index_as_text(lab: Any) -> None:
     lab.notebook("one", "# A part\n\nWords.", "# Its heading", "x = 1")
     content = (lab.notebooks / "one.ipynb").read_text().replace('"tags": []', '"tags": ["conclusion"]')
     (lab.notebooks / "one.ipynb").write_text(content.replace('"x = 1"', "\"print('Three of <b> judges.')\""))
