@@ -69,6 +69,7 @@ class FigureSpec:
     shows : the column that it draws; where that is null throughout, the figure does not apply
     cases : the list of `mrb_lib.report.links` that its marks lead to; empty where they lead nowhere
     is_main : whether `Table.plot` draws it where no figure is named
+    n : the column that counts the cases behind a row, where that is neither `n` nor `n_cases`
     """
 
     id: str
@@ -83,6 +84,7 @@ class FigureSpec:
     shows: str = ""
     cases: str = ""
     is_main: bool = False
+    n: str = ""
 
     @property
     def words(self) -> frozenset[str]:
@@ -121,6 +123,7 @@ def figure(
     shows: str = "",
     cases: str = "",
     is_main: bool = False,
+    n: str = "",
 ) -> Callable[[Draw], Draw]:
     """Register the function below as what draws a figure; one function may draw several.
 
@@ -137,7 +140,7 @@ def figure(
         FIGURES.add(
             id,
             FigureSpec(id, **texts, needs=needs, draw=draw, table=table, by=by, parts=parts, shows=shows, cases=cases,
-                       is_main=is_main),
+                       is_main=is_main, n=n),
         )  # fmt: skip
         return draw
 
