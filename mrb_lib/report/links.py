@@ -339,7 +339,8 @@ def _all(table: Drawn) -> pd.DataFrame:
     """All cases of each value of a column."""
     study, rows = table.study, []
     cases = study.benchmark.cases
-    columns = [name for name in ("organ", "department", "modality") if name in cases and cases[name].notna().any()]
+    named = dict.fromkeys(("organ", "department", "modality", *([table.by] if table.by else ())))
+    columns = [name for name in named if name in cases and cases[name].notna().any()]
     for by in columns:
         for name, own in cases.groupby(subfield_values(cases, by)):
             query = of_part(Query(where=study.options.where), cases, by, str(name))

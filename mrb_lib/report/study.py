@@ -195,7 +195,7 @@ class Study:
             chosen.setdefault("adjudications", self.reviews.adjudications)
         frame = tables.analyze(self.benchmark, chosen.pop("verdicts", self._panels), name, **chosen)
         nobody = frame.reindex(columns=["judge", "dimension"]).isna().all(axis=None)
-        if frame.empty or (len(frame) == 1 and nobody and "reason" in frame):
+        if frame.empty or (len(frame) == 1 and nobody and "reason" in frame and frame["reason"].notna().all()):
             reason = spec.says(frame).removeprefix("There is nothing to show: ").rstrip(".")
             raise NotApplicable(f"table {name}: {reason}.")
         facts: dict[str, Any] = {each: chosen[each] for each in ("policy", "gold") if each in reads}

@@ -103,8 +103,7 @@ class Table:
         spec = self._figure(figure)
         rows = self.frame[self.frame["part"].isin(spec.parts)] if spec.parts else self.frame
         if spec.shows and not rows[spec.shows].notna().any():
-            reasons: list[str] = rows["reason"].dropna().tolist() if "reason" in rows else []
-            raise NotApplicable(next(iter(reasons), f"no row of the table {self.name} has {spec.shows}") + ".")
+            raise self._absent(rows, spec.shows)
         context = {"dimension": self.dimension, "by": self.by, "judges": self.study.order}
         links = links_of(spec.cases, replace(self, frame=rows))
         return draw(
@@ -118,6 +117,12 @@ class Table:
             **self._facts,
         )
 
+    def _absent(self, rows: pd.DataFrame, column: str) -> NotApplicable:
+        """Why these rows, or where there are none the whole table, have nothing in a column."""
+        known = rows if len(rows) else self.frame
+        reasons: list[str] = known["reason"].dropna().tolist() if "reason" in known else []
+        return NotApplicable(next(iter(reasons), f"no row of the table {self.name} has {column}") + ".")
+
     def _figure(self, name: str) -> FigureSpec:
         own = {each.id: each for each in FIGURES.values() if each.table == self.name}
         fitting = [each for each in own.values() if each.by == (self.by is not None)] or list(own.values())
@@ -127,7 +132,7 @@ class Table:
         return own[name] if name else min(fitting, key=lambda each: (not each.is_main, each.id))
 
     def show(
-        self, *columns: str, best: Mapping[str, Best] | None = None, digits: int = 3, id: str = ""
+        self, *columns: str, best: Mapping[str, Best] | None = None, digits: int = 3, id: str = "", title: str = ""
     ) -> PublishedTable:
         """Show some columns as a table, intervals beside their values; a report also publishes it as CSV and LaTeX.
 
@@ -136,15 +141,27 @@ class Table:
         columns : none for the headline of the table
         best : for each column named, whether the largest or the smallest value is in bold
         id : the name of its files; empty for the name of the table
+        title : empty for the question of the table
+
+        Raises
+        ------
+        NotApplicable
+            The columns hold no estimate.
+        InputError
+            The table has no such column.
         """
-        frame = self._with_ends(columns or ("judge", "dimension", "n", *self.spec.headline))
+        usual = [name for name in ("judge", "dimension", "n") if name in self.frame]
+        frame = self._with_ends(columns or (*usual, *self.spec.headline) or tuple(map(str, self.frame)))
+        estimates = [each.name for each in self.spec.declared if each.ends and each.name in frame]
+        if estimates and frame[estimates].isna().all(axis=None):
+            raise self._absent(self.frame, estimates[0])
         references = self.frame.loc[self.frame["kind"].eq("reference"), "judge"] if "kind" in self.frame else ()
         text = table_text(frame, best=best, reference_rows=set(references), digits=digits)
         return self.study.publisher.table(
             frame,
             text,
             id or (f"{self.name}-{self.by}" if self.by else self.name).replace("_", "-"),
-            title=f"{self.spec.question[0].upper()}{self.spec.question[1:]}?",
+            title=title or f"{self.spec.question[0].upper()}{self.spec.question[1:]}?",
             caption=self._caption(frame),
             n=_counts(self.frame),
             **self._facts,
@@ -240,13 +257,17 @@ def draw(
     )
     drawn = spec.draw(rows, **given)
     return publisher.figure(
-        drawn, id, title=title, caption=caption, reading=reading, data=rows, n=_counts(rows), **facts
+        drawn, id, title=title, caption=caption, reading=reading, data=rows, n=_counts(rows, spec.n), **facts
     )
 
 
-def _counts(frame: pd.DataFrame) -> list[int] | None:
-    """The numbers of cases that the rows over all cases rest on; None where the table counts none."""
-    name = next((each for each in ("n", "n_cases") if each in frame), "")
+def _counts(frame: pd.DataFrame, column: str = "") -> list[int] | None:
+    """The numbers of cases that the rows over all cases rest on; None where the table counts none.
+
+    Rows of no dimension and no judge are kinds of cases, of which each case is one.
+    """
+    name = next((each for each in (column, "n", "n_cases") if each in frame), "")
     whole = frame[frame["subfield"].isna()] if "subfield" in frame else frame
     counts = whole[name].dropna().astype(int).tolist() if name else []
+    counts = counts if {"dimension", "judge"} & set(frame) else [sum(counts)]
     return [count for count in counts if count] or None

@@ -26,7 +26,6 @@ from mrb_lib.figures.accuracy import leaderboard
 from mrb_lib.figures.style import COLOURS, PAGE, Paper, house_style, mark_simulated
 from mrb_lib.tables.schema import DIMENSIONS, ORGANS
 from tests.figures.conftest import Frames
-from tests.figures.test_engines import pairs
 from tests.figures.test_values import leading
 
 SIZES = {"two judges, one dimension": (2, ("overall",)), "six judges": (6, DIMENSIONS), "32 judges": (32, DIMENSIONS)}
@@ -53,7 +52,6 @@ def picture(side: int = 64) -> bytes:
 def make(frames, figure: str, count: int, dimensions: tuple[str, ...]) -> Paper:
     judges = frames.judges(count)
     annotators = [f"annotator_{i}" for i in range(3 if count < 32 else 20)]
-    shown = dimensions if count < 32 else ("overall",)
     match figure:
         case "leaderboard":
             return leaderboard(leading(frames.accuracy(judges, dimensions)))
@@ -77,17 +75,14 @@ def make(frames, figure: str, count: int, dimensions: tuple[str, ...]) -> Paper:
         case "agreement-dimensions":
             return agreement.coefficients(frames.agreement(dimensions))
         case "agreement-pairs":
-            return agreement.pairs(frames.pairs(annotators, shown), annotators=annotators)
+            return agreement.pairs(frames.pairs(annotators, dimensions), dimension="overall")
         case "failures-gallery":
             return gallery.failures(frames.cards(min(count, 6), "x.png"), images={"x.png": picture()})
-        case "composition-organs":
-            names = [*ORGANS, None] if count > 2 else ["lung"]
-            return composition.bars(pd.DataFrame({"organ": names, "n_cases": range(1, len(names) + 1)}), by="organ")
+        case "composition":
+            return composition.kinds(frames.composition([*ORGANS, None] if count > 2 else ["lung"]))
         case "composition-lengths":
             words = np.random.default_rng(0).integers(0, 90 * count, 200)
-            return composition.lengths(pd.DataFrame({"side": ["A", "B"] * 100, "words": words}))
-        case "engine-orders":
-            return consistency.order_probabilities(pairs(judges[:2], dimensions), dimensions=dimensions, mark="m")
+            return composition.lengths(pd.DataFrame({"side": ["response_a", "response_b"] * 100, "words": words}))
     raise AssertionError(figure)
 
 
@@ -102,7 +97,7 @@ FIGURES = (
     "agreement-dimensions",
     "agreement-pairs",
     "failures-gallery",
-    "composition-organs",
+    "composition",
     "composition-lengths",
 )
 
@@ -119,7 +114,7 @@ def test_text_is_inside_readable_and_apart(
 
 
 def test_the_check_for_flaws_finds_them(frames, flaws: Callable[[Figure], list[str]]) -> None:
-    drawn = make(frames, "composition-organs", 6, DIMENSIONS)
+    drawn = make(frames, "composition", 6, DIMENSIONS)
     drawn.text(0.5, 0.5, "over the top", fontsize=5)
     drawn.text(0.5, 0.5, "over the top", fontsize=7)
     drawn.text(0.99, 0.5, "cut off at the edge")
@@ -138,7 +133,7 @@ def digests(figure: str) -> str:
 
 def test_same_frame_same_bytes() -> None:
     """In two processes with different hash seeds, in every format."""
-    figures = ("significance-differences", "failures-gallery", "engine-orders")
+    figures = ("significance-differences", "failures-gallery", "agreement-pairs")
     program = f"from tests.figures.test_figures import digests\nfor name in {figures}: print(digests(name))"
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -217,9 +212,10 @@ def test_hostile_names_are_drawn_as_text(frames, flaws: Callable[[Figure], list[
         accuracies.subfields(frames.accuracy(HOSTILE, ["overall"], HOSTILE), dimension="overall"),
         significance.p_values(frames.significance(few), judges=few),
         significance.differences(frames.significance(few), judges=few),
-        agreement.pairs(frames.pairs(few, ["$"]), annotators=few),
+        agreement.pairs(frames.pairs(few, ["$"]), dimension="$"),
         agreement.coefficients(frames.agreement(HOSTILE)),
-        composition.bars(pd.DataFrame({"dataset": HOSTILE, "n_cases": 3}), by="dataset"),
+        composition.kinds(frames.composition(HOSTILE)),
+        composition.subfields(frames.composition(HOSTILE, by="dataset"), by="dataset"),
         gallery.failures(
             frames.cards(1, "../../etc/passwd").assign(question=HOSTILE[1] + HOSTILE[0], case_id=HOSTILE[6]), images={}
         ),

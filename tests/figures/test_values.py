@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mrb_lib.figures import accuracy as accuracies
-from mrb_lib.figures import agreement, composition, consistency, gallery, significance
+from mrb_lib.figures import gallery, significance
 from mrb_lib.figures.accuracy import leaderboard
 from mrb_lib.tables.schema import ORDERS, POLICIES
 from tests.stats.small_tables import rows_of
@@ -94,21 +94,6 @@ def test_a_value_without_interval_is_drawn_without_one(frames) -> None:
     assert not next(c for c in axes.collections if c.get_gid() == "intervals").get_segments()
 
 
-def test_position_bias_has_a_line_at_zero_and_signs_survive() -> None:
-    frame = pd.DataFrame(
-        {
-            "judge": ["x"],
-            "dimension": "overall",
-            "position_bias": -0.4,
-            "position_bias_low": -0.5,
-            "position_bias_high": -0.3,
-        }
-    )
-    axes = consistency.position_bias(frame).axes[0]
-    assert points(axes)[0, 0] == -0.4
-    assert any(list(line.get_xdata()) == [0.0, 0.0] for line in axes.lines)
-
-
 def best_first(accuracy: pd.DataFrame) -> list[str]:
     return accuracy[accuracy["subfield"].isna()].sort_values("accuracy", ascending=False)["judge"].tolist()
 
@@ -184,47 +169,6 @@ def test_p_values_are_written_and_undefined_ones_hatched() -> None:
     axes = significance.p_values(pairs, judges=["a", "b", "c"]).axes[0]
     assert texts(axes, "cell") == ["<.001", ".043", "n/a"]
     assert len([patch for patch in axes.patches if patch.get_gid() == "not-available"]) == 1
-
-
-def test_agreement_draws_each_coefficient_and_says_which_is_undefined(frames) -> None:
-    frame = frames.agreement(["accuracy", "overall"])
-    frame.loc[1, ["fleiss_kappa", "fleiss_kappa_low", "fleiss_kappa_high"]] = np.nan
-    axes = agreement.coefficients(frame).axes[0]
-    np.testing.assert_array_equal(points(axes, "gwet_ac1")[:, 0], frame["gwet_ac1"])
-    assert len(points(axes, "fleiss_kappa")) == 1
-    assert texts(axes, "not-available") == ["Fleiss\u2019 kappa: n/a"]
-
-
-def test_annotator_pairs_ignore_the_order_of_the_two() -> None:
-    frame = pd.DataFrame(
-        {
-            "dimension": "overall",
-            "annotator_1": ["c", "a"],
-            "annotator_2": ["a", "b"],
-            "n_cases": 10,
-            "cohen_kappa": [0.5, -0.25],
-            "cohen_kappa_low": [0.4, -0.5],
-            "cohen_kappa_high": [0.6, 0.0],
-        }
-    )
-    axes = agreement.pairs(frame, annotators=["a", "b", "c"]).axes[0]
-    assert texts(axes, "cell") == ["\u2212.25\n\u2212.50 to .00\nn = 10", ".50\n.40 to .60\nn = 10", "n/a"]
-
-
-def test_bars_keep_the_cases_that_state_nothing() -> None:
-    counts = pd.DataFrame({"organ": ["lung", None, "brain"], "n_cases": [3, 7, 5]})
-    axes = composition.bars(counts, by="organ").axes[0]
-    assert rows(axes) == ["Brain", "Lung", "not stated"]
-    assert [bar.get_width() for bar in axes.patches] == [5, 3, 7]
-    assert [bool(bar.get_hatch()) for bar in axes.patches] == [False, False, True]
-
-
-def test_lengths_reach_one_at_the_longest() -> None:
-    frame = pd.DataFrame({"side": ["A"] * 3 + ["B"], "words": [1, 5, 10, 4]})
-    axes = composition.lengths(frame).axes[0]
-    first = next(line for line in axes.lines if line.get_label() == "response A")
-    assert first.get_xdata()[-1] == 10
-    assert first.get_ydata()[-1] == 1
 
 
 def test_gallery_says_when_an_image_cannot_be_shown(frames) -> None:

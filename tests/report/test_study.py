@@ -180,6 +180,19 @@ class TestNotApplicable:
             study.table("accuracy", by="hospital")
         assert not isinstance(raised.value, NotApplicable)
 
+    def test_is_raised_for_columns_without_an_estimate_with_the_reason_of_the_rows(self, small: Path) -> None:
+        agreement = mrb.open(small, resamples=60).table("agreement")
+        assert agreement["reason"].notna().all()
+        for call in (agreement.show, lambda: agreement.plot("agreement-pairs")):
+            with pytest.raises(NotApplicable) as raised:
+                call()
+            assert str(raised.value).removesuffix(".") in set(agreement["reason"])
+
+    def test_one_kind_of_cases_is_a_table_of_one_row(self, small: Path) -> None:
+        kinds = mrb.open(small, resamples=60).table("composition")
+        assert len(kinds) == 1
+        assert "There is nothing to show" not in kinds.sentence
+
     def test_is_one_line_in_jupyterlab(self, capsys: pytest.CaptureFixture[str]) -> None:
         shell = InteractiveShell()
         shell.run_cell("import mrb_lib\nraise mrb_lib.NotApplicable('the cases name no responders.')")
@@ -233,6 +246,23 @@ class TestPublished:
         cell = next(each for each in sidecar["behind"]["cells"] if each["subfield"] == "CT")
         ids = reported.cases(judge=cell["row"], dimension=DIMENSION, wrong=True)
         assert set(cell["listed"]) == set(ids.loc[ids["modality"] == "CT", "case_id"])
+
+    @pytest.mark.parametrize(
+        ("table", "figure", "said"),
+        [("composition", "composition", "n = 60 cases"), ("consistency", "position-split", "n = 60 cases")],
+    )
+    def test_a_caption_counts_the_cases_behind_the_figure(
+        self, reported: mrb.Study, tmp_path: Path, table: str, figure: str, said: str
+    ) -> None:
+        reported.table(table).plot(figure)
+        sidecar = json.loads((tmp_path / "figures" / f"{figure}.json").read_text())
+        assert said in sidecar["caption"]
+
+    def test_a_bar_of_any_column_leads_to_its_cases(self, reported: mrb.Study, tmp_path: Path) -> None:
+        reported.table("composition", by="model_a").plot("composition-by")
+        sidecar = json.loads((tmp_path / "figures" / "composition-by-model-a.json").read_text())
+        listed = {cell["subfield"]: cell["n_listed"] for cell in sidecar["behind"]["cells"]}
+        assert listed == reported.benchmark.cases["model_a"].value_counts().to_dict()
 
     def test_a_table_is_csv_in_full_precision_and_latex(self, reported: mrb.Study, tmp_path: Path) -> None:
         board = reported.table("accuracy")
