@@ -40,7 +40,7 @@ from mrb_lib.tables.schema import CONSENSUS, NO_PROBE, POLICIES
 from mrb_lib.verdicts.manifest import Manifest, read_manifest
 from mrb_lib.verdicts.prompts import run_prompts
 from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS, empty_verdicts, load_verdicts, run_folders
-from mrb_lib.verdicts.training import mark_seen, training_cases, training_records
+from mrb_lib.verdicts.training import mark_seen, seen_notes, training_cases, training_records
 
 _BELOW_HALF: Final = 0.5
 
@@ -446,9 +446,17 @@ class Study:
             f"{meta.name}{is_simulated}: {len(data.cases):,} cases, {people} annotators, {len(self.judges)} judges, "
             f"{len(self.verdicts):,} verdicts.\n"
             f"Policy {shared.policy}; gold: {rule_in_words(data, shared.gold)}; {unit}; "
-            f"{shared.resamples:,} resamples, seed {shared.seed}{by}{where}."
+            f"{shared.resamples:,} resamples, seed {shared.seed}{by}{where}.{self._seen}"
         )
 
+    @property
+    def _seen(self) -> str:
+        """A line for each judge that was trained on cases shown here, which no table counts; mostly none."""
+        if self.training is None:
+            return ""
+        here = self.training[self.training["case_id"].isin(self.benchmark.cases["case_id"])]
+        return "".join(f"\n{note}." for note in seen_notes(here, self.judges, len(self.benchmark.cases)))
+
     def _repr_html_(self) -> str:
-        first, second = html.escape(repr(self)).split("\n")
-        return f"<p><strong>{first}</strong><br>{second}</p>"
+        first, *others = html.escape(repr(self)).split("\n")
+        return f"<p><strong>{first}</strong><br>{'<br>'.join(others)}</p>"
