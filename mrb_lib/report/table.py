@@ -246,7 +246,7 @@ def draw(
 
 def _counts(frame: pd.DataFrame) -> list[int] | None:
     """The numbers of cases that the rows over all cases rest on; None where the table counts none."""
-    name = next((each for each in ("n", "n_cases") if each in frame), "")
+    name = next((each for each in ("n_cases", "n") if each in frame and frame[each].notna().any()), "")
     whole = frame[frame["subfield"].isna()] if "subfield" in frame else frame
     counts = whole[name].dropna().astype(int).tolist() if name else []
     return [count for count in counts if count] or None
