@@ -103,8 +103,7 @@ class Table:
         spec = self._figure(figure)
         rows = self.frame[self.frame["part"].isin(spec.parts)] if spec.parts else self.frame
         if spec.shows and not rows[spec.shows].notna().any():
-            reasons: list[str] = rows["reason"].dropna().tolist() if "reason" in rows else []
-            raise NotApplicable(next(iter(reasons), f"no row of the table {self.name} has {spec.shows}") + ".")
+            raise NotApplicable(self._reason(rows) or f"the table {self.name} has no {spec.shows.replace('_', ' ')}.")
         context = {"dimension": self.dimension, "by": self.by, "judges": self.study.order}
         links = links_of(spec.cases, replace(self, frame=rows))
         return draw(
@@ -117,6 +116,13 @@ class Table:
             behind=None if links is None else lambda paper: cells_behind(links, paper, self.dimension),
             **self._facts,
         )
+
+    def _reason(self, rows: pd.DataFrame) -> str:
+        """Why these rows hold nothing: that nobody judged, or the first reason that they give; empty for none."""
+        if rows.empty and self.study.verdicts.empty:
+            return f"there are no verdicts about {self.study.benchmark.meta.name}."
+        reasons: list[str] = rows["reason"].dropna().tolist() if "reason" in rows else []
+        return f"{reasons[0]}." if reasons else ""
 
     def _figure(self, name: str) -> FigureSpec:
         own = {each.id: each for each in FIGURES.values() if each.table == self.name}
