@@ -25,22 +25,24 @@ from mrb_lib.figures.style import (
     rows_height,
     styled,
 )
+from mrb_lib.tables.errors import NotApplicable
 
 MOST_MATRICES = 8
 _PANELS_A_ROW = 4
 _WIDEST_WITH_INTERVALS = 3
 
 
-@figure("gold-confusion", table="gold_rules", parts=("confusion",), shows="probability")
+@figure("gold-confusion", table="gold_rules", parts=("annotator", "confusion"), shows="probability")
 @styled
 def confusions(table: pd.DataFrame, *, dimension: str) -> Paper:
     """Draw one matrix per annotator: how often each label is given where each label is true.
 
     Parameters
     ----------
-    table : of more than `MOST_MATRICES` annotators those with the most annotations are drawn
+    table : rows of the part "annotator" say why there are none; of more than `MOST_MATRICES` annotators those with the
+        most annotations are drawn
     """
-    rows = rows_of(table, dimension=dimension)
+    rows = rows_of(table, part="confusion", dimension=dimension)
     busiest = rows.drop_duplicates("annotator").nlargest(MOST_MATRICES, "n", keep="first")
     annotators, categories = sorted(busiest["annotator"]), list(dict.fromkeys(rows["gold"]))
     columns = min(len(annotators), _PANELS_A_ROW)
@@ -81,6 +83,8 @@ def ranks(table: pd.DataFrame, *, dimension: str, judges: Sequence[str] = ()) ->
     shown = rows_of(rows, part="rule")
     rules = list(dict.fromkeys(shown["rule"]))
     wide = shown.assign(rank=shown["rank"].astype("float64")).pivot(index="judge", columns="rule", values="rank")
+    if len(wide) < 2:
+        raise NotApplicable("one judge alone has no rank.")
     wide = wide[rules].sort_values("majority", kind="stable", na_position="last")
     wide = wide.loc[[judge for judge in judges if judge in wide.index] or wide.index]
     values = wide.to_numpy(dtype=float)

@@ -11,6 +11,7 @@ import pytest
 from mrb_lib.figures import gold as plots
 from mrb_lib.figures.lettering import labels
 from mrb_lib.figures.style import PAGE, Paper
+from mrb_lib.tables.errors import NotApplicable
 
 RULES = ("majority", "unanimous", "posterior", "leave_one_out", "soft_votes", "soft_posterior")
 HOSTILE = ["$x_1^2$", "<b>", "nul\0l", "x" * 300, "", "模型 😀"]
@@ -23,7 +24,9 @@ def confusion(people: list[str], categories: list[str]) -> pd.DataFrame:
     rows["n"] = 100 - pd.factorize(rows["annotator"])[0]
     rows = rows.assign(probability_low=rows["probability"] / 2, probability_high=rows["probability"])
     other = rows.assign(dimension="relevance", probability=0.5, n=1000)
-    return pd.concat([other, rows.assign(dimension="overall")]).assign(part="confusion").reset_index(drop=True)
+    cells = pd.concat([other, rows.assign(dimension="overall")]).assign(part="confusion")
+    right = pd.DataFrame({"annotator": people, "n": 10_000, "dimension": "overall", "part": "annotator"})
+    return pd.concat([right, cells], ignore_index=True)
 
 
 def by_rule(judges: list[str]) -> pd.DataFrame:
@@ -48,7 +51,7 @@ def cells(axes) -> list[str]:
 def test_confusions_are_the_frame(people: list[str]) -> None:
     table = confusion(people, ["A", "B", "tie"])
     first = sorted(people[: plots.MOST_MATRICES])[0]
-    of_first = (table["annotator"] == first) & (table["dimension"] == "overall")
+    of_first = (table["annotator"] == first) & (table["dimension"] == "overall") & table["gold"].notna()
     ends = ["probability", "probability_low", "probability_high"]
     table.loc[of_first & (table["gold"] == "tie"), ends] = np.nan
     figure = plots.confusions(table, dimension="overall")
@@ -96,3 +99,8 @@ def test_a_judge_without_a_rank_is_marked() -> None:
     table = by_rule(["a", "b"])
     table.loc[(table["judge"] == "a") & (table["rule"] == "posterior"), ["rank", "accuracy"]] = [pd.NA, np.nan]
     assert "n/a" in cells(plots.ranks(table, dimension="overall").axes[0])
+
+
+def test_one_judge_has_no_rank() -> None:
+    with pytest.raises(NotApplicable, match="one judge"):
+        plots.ranks(by_rule(["a"]), dimension="overall")

@@ -20,7 +20,7 @@ from mrb_lib.stats.intervals import Interval
 from mrb_lib.stats.methods import detection
 from mrb_lib.stats.methods.detection import ANNOTATORS, LABEL, RATIONALE, STEP
 from mrb_lib.stats.multiplicity import adjust_rows
-from mrb_lib.stats.phrases import main_dimension, main_rows, number, opening, percent
+from mrb_lib.stats.phrases import main_dimension, main_rows, number, of_judges, opening, percent
 from mrb_lib.tables.errors import NotApplicable
 from mrb_lib.tables.schema import category_numbers
 from mrb_lib.verdicts.formats.rationales import CATEGORIES
@@ -55,10 +55,9 @@ def sentence(rows: pd.DataFrame) -> str:
 def _of_ratings(rows: pd.DataFrame) -> str:
     shifted = rows.loc[rows["p_adjusted"] <= ALPHA, "mean_difference"]
     turned = rows.loc[rows["upside_down"].eq(True), "judge"]
-    said = (
-        f"{_best(rows, 'weighted_kappa', 'weighted kappa')}. Of {len(rows)} judges, {(shifted > 0).sum()} rate "
-        f"significantly higher than clinicians, {(shifted < 0).sum()} lower"
-    )
+    above = of_judges(int((shifted > 0).sum()), len(rows), "significantly above the clinicians' ratings")
+    below = f", {(shifted < 0).sum()} below" if (shifted < 0).any() else ""
+    said = f"{_best(rows, 'weighted_kappa', 'weighted kappa')}. {above}{below}"
     return f"{said}; with the scale upside down: {', '.join(turned)}" if len(turned) else said
 
 
