@@ -119,9 +119,11 @@ class Table:
 
     def _absent(self, rows: pd.DataFrame, column: str) -> NotApplicable:
         """Why these rows, or where there are none the whole table, have nothing in a column."""
+        if rows.empty and self.study.verdicts.empty:
+            return NotApplicable(f"there are no verdicts about {self.study.benchmark.meta.name}.")
         known = rows if len(rows) else self.frame
         reasons: list[str] = known["reason"].dropna().tolist() if "reason" in known else []
-        return NotApplicable(next(iter(reasons), f"no row of the table {self.name} has {column}") + ".")
+        return NotApplicable(f"{next(iter(reasons), f'no row of the table {self.name} has {column}')}.")
 
     def _figure(self, name: str) -> FigureSpec:
         own = {each.id: each for each in FIGURES.values() if each.table == self.name}
@@ -266,7 +268,7 @@ def _counts(frame: pd.DataFrame, column: str = "") -> list[int] | None:
 
     Rows of no dimension and no judge are kinds of cases, of which each case is one.
     """
-    name = next((each for each in (column, "n", "n_cases") if each in frame), "")
+    name = next((each for each in (column, "n_cases", "n") if each in frame and frame[each].notna().any()), "")
     whole = frame[frame["subfield"].isna()] if "subfield" in frame else frame
     counts = whole[name].dropna().astype(int).tolist() if name else []
     counts = counts if {"dimension", "judge"} & set(frame) else [sum(counts)]
