@@ -103,7 +103,7 @@ class Table:
         spec = self._figure(figure)
         rows = self.frame[self.frame["part"].isin(spec.parts)] if spec.parts else self.frame
         if spec.shows and not rows[spec.shows].notna().any():
-            reasons: list[str] = rows["reason"].dropna().tolist() if "reason" in rows else []
+            reasons: list[str] = [*rows["reason"].dropna(), *self.frame["reason"].dropna()] if "reason" in rows else []
             raise NotApplicable(next(iter(reasons), f"no row of the table {self.name} has {spec.shows}") + ".")
         context = {"dimension": self.dimension, "by": self.by, "judges": self.study.order}
         links = links_of(spec.cases, replace(self, frame=rows))
