@@ -104,7 +104,7 @@ class Table:
         rows = self.frame[self.frame["part"].isin(spec.parts)] if spec.parts else self.frame
         if spec.shows and not rows[spec.shows].notna().any():
             reasons: list[str] = [*rows["reason"].dropna(), *self.frame["reason"].dropna()] if "reason" in rows else []
-            raise NotApplicable(next(iter(reasons), f"no row of the table {self.name} has {spec.shows}") + ".")
+            raise NotApplicable(next(iter(reasons), f"the table {self.name} has no such rows with {spec.shows}") + ".")
         context = {"dimension": self.dimension, "by": self.by, "judges": self.study.order}
         links = links_of(spec.cases, replace(self, frame=rows))
         return draw(
@@ -136,8 +136,16 @@ class Table:
         columns : none for the headline of the table
         best : for each column named, whether the largest or the smallest value is in bold
         id : the name of its files; empty for the name of the table
+
+        Raises
+        ------
+        NotApplicable
+            There are no rows, or no row holds a number other than counts.
         """
         frame = self._with_ends(columns or ("judge", "dimension", "n", *self.spec.headline))
+        if frame.empty or (frame.dtypes.eq("float64").any() and frame.select_dtypes("float64").isna().all(axis=None)):
+            reasons: list[str] = self.frame["reason"].dropna().tolist() if "reason" in self.frame else []
+            raise NotApplicable(next(iter(reasons), f"the table {self.name} has no such rows") + ".")
         references = self.frame.loc[self.frame["kind"].eq("reference"), "judge"] if "kind" in self.frame else ()
         text = table_text(frame, best=best, reference_rows=set(references), digits=digits)
         return self.study.publisher.table(
