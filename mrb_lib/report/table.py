@@ -103,8 +103,7 @@ class Table:
         spec = self._figure(figure)
         rows = self.frame[self.frame["part"].isin(spec.parts)] if spec.parts else self.frame
         if spec.shows and not rows[spec.shows].notna().any():
-            reasons: list[str] = [*rows["reason"].dropna(), *self.frame["reason"].dropna()] if "reason" in rows else []
-            raise NotApplicable(next(iter(reasons), f"the table {self.name} has no such rows with {spec.shows}") + ".")
+            raise self._nothing(rows)
         context = {"dimension": self.dimension, "by": self.by, "judges": self.study.order}
         links = links_of(spec.cases, replace(self, frame=rows))
         return draw(
@@ -117,6 +116,11 @@ class Table:
             behind=None if links is None else lambda paper: cells_behind(links, paper, self.dimension),
             **self._facts,
         )
+
+    def _nothing(self, rows: pd.DataFrame) -> NotApplicable:
+        """Return why some rows, or all, hold nothing to show."""
+        said = [*rows["reason"].dropna(), *self.frame["reason"].dropna()] if "reason" in rows else []
+        return NotApplicable(f"{next(iter(said), f'the table {self.name} has no such rows for these data')}.")
 
     def _figure(self, name: str) -> FigureSpec:
         own = {each.id: each for each in FIGURES.values() if each.table == self.name}
@@ -144,8 +148,7 @@ class Table:
         """
         frame = self._with_ends(columns or ("judge", "dimension", "n", *self.spec.headline))
         if frame.empty or (frame.dtypes.eq("float64").any() and frame.select_dtypes("float64").isna().all(axis=None)):
-            reasons: list[str] = self.frame["reason"].dropna().tolist() if "reason" in self.frame else []
-            raise NotApplicable(next(iter(reasons), f"the table {self.name} has no such rows") + ".")
+            raise self._nothing(self.frame)
         references = self.frame.loc[self.frame["kind"].eq("reference"), "judge"] if "kind" in self.frame else ()
         text = table_text(frame, best=best, reference_rows=set(references), digits=digits)
         return self.study.publisher.table(
