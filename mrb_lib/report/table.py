@@ -118,11 +118,10 @@ class Table:
         )
 
     def _absent(self, rows: pd.DataFrame, column: str) -> NotApplicable:
-        """Why these rows, or where there are none the whole table, have nothing in a column."""
+        """Why these rows, or the whole table, have nothing in a column."""
         if rows.empty and self.study.verdicts.empty:
             return NotApplicable(f"there are no verdicts about {self.study.benchmark.meta.name}.")
-        known = rows if len(rows) else self.frame
-        reasons: list[str] = known["reason"].dropna().tolist() if "reason" in known else []
+        reasons: list[str] = [*rows["reason"].dropna(), *self.frame["reason"].dropna()] if "reason" in rows else []
         return NotApplicable(f"{next(iter(reasons), f'no row of the table {self.name} has {column}')}.")
 
     def _figure(self, name: str) -> FigureSpec:
