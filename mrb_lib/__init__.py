@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from mrb_lib.benchmarks.benchmark import Benchmark as Benchmark
     from mrb_lib.benchmarks.benchmark import load as load
     from mrb_lib.benchmarks.votes import gold as gold
+    from mrb_lib.report.defaults import set_defaults as set_defaults
     from mrb_lib.report.study import Study as Study
     from mrb_lib.report.study import open as open  # read as mrb.open
-    from mrb_lib.report.study import set_defaults as set_defaults
     from mrb_lib.report.table import Table as Table
     from mrb_lib.stats.analyze import analyze as analyze
     from mrb_lib.stats.bootstrap import bootstrap as bootstrap
@@ -35,7 +35,7 @@ _HOME = {
     "load_verdicts": "mrb_lib.verdicts.store",
     "NotApplicable": "mrb_lib.tables.errors",
     "open": "mrb_lib.report.study",
-    "set_defaults": "mrb_lib.report.study",
+    "set_defaults": "mrb_lib.report.defaults",
     "Study": "mrb_lib.report.study",
     "Table": "mrb_lib.report.table",
     "analyze": "mrb_lib.stats.analyze",

@@ -10,10 +10,7 @@ from functools import wraps
 import pandas as pd
 import pytest
 
-from mrb_lib.benchmarks.benchmark import Benchmark
-from mrb_lib.report.notebook import workspace
 from mrb_lib.stats import analyze as tables
-from mrb_lib.stats.panel import Panel
 
 
 @dataclass
@@ -21,7 +18,6 @@ class Made:
     """What was made, by what it was made of."""
 
     tables: dict[bytes, pd.DataFrame] = field(default_factory=dict)
-    panels: dict[bytes, dict[str, Panel]] = field(default_factory=dict)
 
 
 def make_tables_once(patch: pytest.MonkeyPatch, made: Made | None = None) -> None:
@@ -37,19 +33,6 @@ def make_tables_once(patch: pytest.MonkeyPatch, made: Made | None = None) -> Non
         return known[key].copy()
 
     patch.setattr(tables, "analyze", once)
-
-
-def make_panels_once(patch: pytest.MonkeyPatch, made: Made) -> None:
-    """Let a notebook take the panels that were made before of equal verdicts; nothing writes into a panel."""
-    read_panels = workspace.read_panels
-
-    def once(benchmark: Benchmark, frames: list[pd.DataFrame]) -> dict[str, Panel]:
-        key = _digest(benchmark.meta, benchmark.cases["case_id"].tolist(), frames)
-        if key not in made.panels:
-            made.panels[key] = read_panels(benchmark, frames)
-        return made.panels[key]
-
-    patch.setattr(workspace, "read_panels", once)
 
 
 def _digest(*arguments: object) -> bytes:

@@ -17,8 +17,8 @@ from scipy.stats import norm
 from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
+from mrb_lib.cli.preloaded import KERNEL, command, preloaded
 from mrb_lib.probes import target
-from mrb_lib.report.preloaded import KERNEL, command, preloaded
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -55,7 +55,7 @@ def mrb(plugins: Path) -> Iterator[Command]:
     paths = [str(plugins), os.environ.get("PYTHONPATH", "")]
     own = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "MRB_STATIC": "1"}
     loaded = (*KERNEL, "papermill", "mrb_lib.cli.app", "mrb_lib.runs.execute", "mrb_lib.stats.analyze",
-              "mrb_lib.report.notebook.workspace", "mrb_lib.report.pipeline")  # fmt: skip
+              "mrb_lib.report.study", "mrb_lib.report.pipeline")  # fmt: skip
     with preloaded(own, loaded) as environment:
 
         def run(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -111,19 +111,22 @@ def test_the_table_is_short_and_read_by_people(mrb: Command, plugins: Path, benc
     assert "share of ties among the verdicts on a case, mean over cases\n" in mrb("analyze", "--explain", "ties").stdout
 
 
-def test_the_table_passes_the_checks_of_the_library(plugins: Path) -> None:
+@pytest.mark.parametrize("name", MODULES.values())
+def test_each_example_passes_the_checks_of_the_library(plugins: Path, name: str) -> None:
     for check in (("ruff", "check"), ("ruff", "format", "--check"), ("mypy",)):
         line = [sys.executable, "-m", *check, "--config-file" if check[0] == "mypy" else "--config", "pyproject.toml"]
-        done = subprocess.run([*line, plugins / "toy" / "ties.py"], cwd=ROOT, capture_output=True, text=True)
+        done = subprocess.run([*line, plugins / "toy" / f"{name}.py"], cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_figure_is_drawn_by_a_notebook_of_a_report(mrb: Command, bench: Path, tmp_path: Path) -> None:
-    template = nbformat.read(ROOT / "notebooks" / "template.ipynb", as_version=4)
-    parameters, opened = [cell for cell in template.cells if cell.cell_type == "code"][:2]
-    cells = [parameters, opened, nbformat.v4.new_code_cell('w.figure("tie-rates", w.analyze("ties"))')]
+def test_the_figure_is_short_and_drawn_by_a_notebook_of_a_report(
+    mrb: Command, plugins: Path, bench: Path, tmp_path: Path
+) -> None:
+    assert len((plugins / "toy" / "tie_rates.py").read_text(encoding="utf-8").splitlines()) < 30
+    parameters = nbformat.v4.new_code_cell('benchmark = "demo"', metadata={"tags": ["parameters"]})
+    cell = nbformat.v4.new_code_cell('import mrb_lib as mrb\n\nmrb.open(benchmark).table("ties").plot()')
     (tmp_path / "notebooks").mkdir()
-    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "notebooks" / "ties.ipynb")
+    nbformat.write(nbformat.v4.new_notebook(cells=[parameters, cell]), tmp_path / "notebooks" / "ties.ipynb")
     mrb("report", bench, "--out", tmp_path / "report", "--notebooks", tmp_path / "notebooks")
     [entry] = json.loads((tmp_path / "report" / "figures" / "index.json").read_text())["figures"]
     assert (entry["id"], entry["title"]) == ("tie-rates", "How often judges call a tie")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mrb_lib.cli.main import main
-from mrb_lib.report.preloaded import ADDRESS, command, preloaded
+from mrb_lib.cli.preloaded import ADDRESS, command, preloaded
 from tests.browser.server import APPS
 
 ROOT = Path(__file__).parent.parent

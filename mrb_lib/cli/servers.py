@@ -27,7 +27,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 
-from mrb_lib.report.preloaded import DATA, KERNEL, command, preloaded, write_kernel
+from mrb_lib.cli.preloaded import DATA, KERNEL, command, preloaded, write_kernel
 from mrb_lib.tables.errors import InputError, RunError
 
 LOG = "MRB_SERVER_LOG"

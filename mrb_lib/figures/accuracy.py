@@ -24,10 +24,6 @@ from mrb_lib.figures.style import (
     rows_height,
     styled,
 )
-from mrb_lib.stats.scoring import BEST_CONSTANT
-
-_BASELINES = (BEST_CONSTANT, "longer response")
-"""The naive baselines that are drawn: any other constant has 50%, too."""
 
 
 @figure("leaderboard", table="accuracy", shows="accuracy", cases="wrong", is_main=True)
@@ -41,11 +37,11 @@ def leaderboard(accuracy: pd.DataFrame, *, judges: Sequence[str] = (), dimension
     judges : all judges from the first to the last; empty orders them by rank on `dimension`
     """
     rows = overall(accuracy)
-    references, decisive = rows_of(rows, kind="reference"), bool(rows["decisive_accuracy"].notna().any())
+    decisive = bool(rows["decisive_accuracy"].notna().any())
     return panels(
         rows_of(rows, kind="judge"),
         value="decisive_accuracy" if decisive else "accuracy",
-        below=references[references["judge"].isin(_BASELINES)] if decisive else references,
+        below=rows_of(rows, kind="reference"),
         axis_label="decisive accuracy (%)" if decisive else "accuracy (%)",
         order=judges,
         order_by=dimension,

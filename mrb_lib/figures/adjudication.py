@@ -1,7 +1,8 @@
-"""Adjudicated gold: how the leaderboard moves, how far reviewers agree, and why judges fail in their words."""
+"""Adjudicated gold: how the leaderboard moves, and why judges fail in the reviewers' words."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from mrb_lib.figures.intervals import draw_estimates, panels, rows_of, stacked
+from mrb_lib.figures.intervals import draw_estimates, rows_of
 from mrb_lib.figures.lettering import labels, percent, title_case
 from mrb_lib.figures.matrix import draw_matrix, scale_bar
 from mrb_lib.figures.registry import figure
@@ -26,41 +27,24 @@ from mrb_lib.figures.style import (
     rows_height,
     styled,
 )
+from mrb_lib.stats.analysis import ADJUDICATED
 
 MOST_REASONS = 12
-MEASURES = {
-    "percent_agreement": "Agreement of pairs",
-    "krippendorff_alpha": "Krippendorff's alpha",
-}
 
 
-@figure(
-    "adjudication-moves",
-    title="The leaderboard by the labels of annotators and of reviewers",
-    caption=(
-        "Accuracy on {dimension} by the annotators' labels and by the labels as reviewers left them, and the "
-        "difference with its 95% interval. Reviewers changed {n_changed} and removed {n_removed} of the "
-        "{n_adjudicated} labels that they reviewed. {note}"
-    ),
-    reading=(
-        "A judge right of zero gains from the corrections. If its interval includes zero, we cannot tell. The numbers "
-        "at the right are the ranks by decisive accuracy, with an arrow where they change."
-    ),
-    needs=("preferences", "annotations", "verdicts"),
-)
+@figure("adjudication-moves", table="gold_rules", parts=("rule",), shows="n_adjudicated", cases="wrong")
 @styled
-def moves(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
+def moves(table: pd.DataFrame, *, dimension: str, judges: Sequence[str] = ()) -> Paper:
     """Draw the accuracy of each judge by the annotators' labels and by the reviewers', and the difference.
 
     Parameters
     ----------
-    table : rows of the table `gold_rules` of the rule "adjudicated": judge, majority_accuracy, accuracy, difference,
-        difference_low, difference_high, majority_rank, rank
-    dimension : the one to draw; None where the table has one only
+    table : the rows of rule "adjudicated" are drawn; their labels that were reviewed, changed and removed are counted
+        above
+    judges : all judges from the first to the last
     """
-    rows = rows_of(table, part="rule", rule="adjudicated", dimension=dimension)
-    rows = rows.sort_values(["majority_rank", "judge"], na_position="last").reset_index(drop=True)
-    figure = canvas(PAGE, rows_height(len(rows), 0.175, 0.55) + 0.35)
+    rows = in_order(rows_of(table, rule=ADJUDICATED, dimension=dimension), judges)
+    figure = canvas(PAGE, rows_height(len(rows), 0.175, 0.55) + 0.55)
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(5, 4))
     y = np.arange(len(rows), dtype=float)
     left.hlines(y, rows["majority_accuracy"], rows["accuracy"], color=COLOURS["judge"], linewidth=0.8, gid="moves")
@@ -73,6 +57,10 @@ def moves(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
     draw_estimates(right, rows, y, value="difference")
     _write_ranks(right, rows, y)
     name_rows(left, rows["judge"], 28)
+    for i, judge in enumerate(rows["judge"]):
+        figure.mark(left, {"judge": str(judge)}, (i - 0.5, i + 0.5))
+    seen, changed, removed = (int(rows[f"n_{what}"].max()) for what in ("adjudicated", "changed", "removed"))
+    left.set_title(f"labels reviewed: {seen:,}, changed: {changed:,}, removed: {removed:,}")
     left.set_xlabel("accuracy (%)")
     right.set_xlabel("difference (percentage points)")
     right.tick_params(axis="y", length=0)
@@ -81,8 +69,14 @@ def moves(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
     right.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:+.3g}" if value else "0"))
     left.grid(axis="both")
     right.grid(axis="both")
-    figure.legend(loc="outside lower right", ncols=2)
+    figure.legend(loc="outside upper left", ncols=2)
     return figure
+
+
+def in_order(rows: pd.DataFrame, judges: Sequence[str]) -> pd.DataFrame:
+    """The rows in the order of the judges, those of others last."""
+    place = {name: i for i, name in enumerate(judges)}
+    return rows.sort_values("judge", key=lambda names: names.map(place), kind="stable", ignore_index=True)
 
 
 def _write_ranks(axes: Axes, rows: pd.DataFrame, y: np.ndarray) -> None:
@@ -95,78 +89,29 @@ def _write_ranks(axes: Axes, rows: pd.DataFrame, y: np.ndarray) -> None:
             axes.text(1.02, height, text, gid="rank", **style)
 
 
-@figure(
-    "adjudication-reviewers",
-    title="Agreement between reviewers",
-    caption=(
-        "How often two reviewers of a label say the same of it (right, wrong, ambiguous, image unusable), and "
-        "Krippendorff's alpha, both with 95% cluster-bootstrap intervals, on the cases that two or more reviewed. "
-        "Marks of a whole case are the row all. {note}"
-    ),
-    reading=(
-        "Most labels are found right, so that agreement is high by itself: alpha says how far it goes beyond chance. "
-        "Where alpha is near zero, the reviewers do not correct the same labels, and the corrected labels are no "
-        "better founded than the ones before."
-    ),
-    needs=("preferences", "annotations", "verdicts"),
-)
-def reviewers(table: pd.DataFrame) -> Paper:
-    """Draw how far reviewers agree on what is wrong with the labels, a row a dimension, a panel a measure.
-
-    Parameters
-    ----------
-    table : rows of `adjudication` of the part "reviewers": dimension, percent_agreement, krippendorff_alpha,
-        krippendorff_alpha_low, krippendorff_alpha_high
-    """
-    return panels(
-        stacked(rows_of(table, part="reviewers"), MEASURES, rows="dimension"),
-        value="value",
-        axis_label="agreement (%); alpha (100 = perfect, 0 = chance)",
-        rows="dimension",
-        panel="measure",
-        line_at=0.0,
-    )
-
-
-@figure(
-    "adjudication-reasons",
-    title="Reasons that reviewers give for a judge's failures",
-    caption=(
-        "Cases for which a reviewer gave the reason, over all dimensions, and their share of the cases reviewed for "
-        "that judge (in brackets); a case may have several reasons, and an adjudication without one counts by what it "
-        "found. The commonest reasons come first, at most twelve. {note}"
-    ),
-    reading=(
-        "A column that stands out in one row is that judge's own weakness; one that is bright all the way down is what "
-        "the cases make hard for every judge. With few cases reviewed, neighbouring shades do not differ."
-    ),
-    needs=("preferences", "annotations", "verdicts"),
-)
+@figure("adjudication-reasons", table="adjudication", parts=("reasons",), shows="share", is_main=True)
 @styled
-def reasons(table: pd.DataFrame) -> Paper:
+def reasons(table: pd.DataFrame, *, judges: Sequence[str] = ()) -> Paper:
     """Draw why judges fail: a row a judge, a column a reason; the share of the cases reviewed for that judge.
 
     Parameters
     ----------
-    table : rows of `adjudication` of the part "reasons": judge, reason_given, n, n_cases, share. The `MOST_REASONS`
-        commonest reasons are drawn.
+    table : the `MOST_REASONS` commonest reasons are drawn
+    judges : all judges from the first to the last
     """
-    table = rows_of(table, part="reasons")
-    total = table.groupby("reason_given", sort=False)["n"].sum()
+    rows = in_order(table, judges)
+    total = rows.groupby("reason_given", sort=False)["n"].sum()
     common = total.sort_values(ascending=False, kind="stable").index[:MOST_REASONS]
-    judges = list(dict.fromkeys(table["judge"]))
-    share = table.pivot(index="judge", columns="reason_given", values="share").reindex(index=judges, columns=common)
-    count = table.pivot(index="judge", columns="reason_given", values="n").reindex(index=judges, columns=common)
-    values = share.fillna(0.0).to_numpy(dtype=float)
-    texts = [[str(int(n)) for n in row] for row in count.fillna(0).to_numpy(dtype=float)]
-    reviewed = table.groupby("judge")["n_cases"].first()
-    down = [f"{name} ({reviewed[judge]})" for name, judge in zip(labels(judges, 24), judges, strict=True)]
-    figure = canvas(PAGE, max(rows_height(len(judges), 0.19, 1.5), 2.3))
+    wide = rows.astype({"n": "float64"}).pivot(index="judge", columns="reason_given", values=["share", "n"])
+    wide = wide.reindex(rows["judge"].unique()).fillna(0.0)
+    share, count = (wide[name][common].to_numpy(dtype=float) for name in ("share", "n"))
+    reviewed = rows.groupby("judge")["n_cases"].first()
+    down = [f"{name} ({reviewed[judge]})" for name, judge in zip(labels(wide.index, 24), wide.index, strict=True)]
+    figure = canvas(PAGE, max(rows_height(len(wide), 0.19, 1.5), 2.3))
     axes = figure.subplots()
-    top = float(values.max()) if values.size else 1.0
     mesh = draw_matrix(
-        axes, values, across=[title_case(name) for name in labels(common, 30)], down=down, colours=SEQUENTIAL,
-        norm=Normalize(0, top or 1.0), texts=texts,
+        axes, share, across=[title_case(name) for name in labels(common, 30)], down=down, colours=SEQUENTIAL,
+        norm=Normalize(0, share.max() or 1.0), texts=[[f"{n:.0f}" for n in row] for row in count],
     )  # fmt: skip
     axes.set_ylabel("judge (cases reviewed)")
     scale_bar(figure, mesh, axes, "share of the cases reviewed (%)", percent)

@@ -31,7 +31,7 @@ _PANELS_A_ROW = 6
 _ROW = 0.165
 _BELOW = "#777777"
 _OPEN: Mapping[str, Any] = {
-    "color": COLOURS["cases"], "markersize": 2.6, "markerfacecolor": "none", "markeredgewidth": 0.6,
+    "color": COLOURS["cases"], "markersize": 4.6, "markerfacecolor": "none", "markeredgewidth": 0.8,
 }  # fmt: skip
 
 
@@ -135,7 +135,7 @@ def panels(
     group : a column that groups the rows, drawn as headings
     reference : `panel`, `value`, `low`, `high`: a level to compare with, drawn as a line and a band in its panel
     below : rows as those of `frame`, drawn in grey under a line, in their own order; None or empty draws none
-    beside : a second column of the frames, drawn as open diamonds, with its name in the legend; None draws none
+    beside : a second column of the frames, drawn as rings, with its name in the legend; None draws none
     line_at : a vertical line in all panels, for a meaningful zero
     in_percent : the axis counts hundredths
 
@@ -159,6 +159,7 @@ def panels(
     lower = [line + 0.8 + i for i in range(len(apart))]
     columns = ceil(len(names) / ceil(len(names) / _PANELS_A_ROW))
     height = ceil(len(names) / columns) * rows_height(ceil(max([*positions, *lower], default=0)) + 1, _ROW, 0.5) + 0.35
+    height += 0.2 * (beside is not None or reference is not None)  # the legend
     figure = canvas(PAGE if columns > 2 else min(PAGE, 2.2 + 2.2 * columns), height)
     span = limits or _limits(pd.concat([frame, others]), reference, value, low, high, line_at)
     for axes, name in zip(panel_grid(figure, len(names), columns), names, strict=True):
@@ -172,7 +173,7 @@ def panels(
             axes.axhline(line, color=_BELOW, linewidth=0.6, gid="line-above-references")
         if beside is not None:
             second = pd.concat([here[beside], under[beside]]) if lower else here[beside]
-            axes.plot(second, [*positions, *lower], "D", **_OPEN, gid="beside")
+            axes.plot(second, [*positions, *lower], "o", **_OPEN, gid="beside")
         if reference is not None:
             _draw_reference(axes, reference[reference[panel] == name])
         if line_at is not None:
@@ -186,11 +187,11 @@ def panels(
     figure.supxlabel(axis_label, fontsize=7)
     handles = []
     if beside is not None:
-        handles.append(Line2D([], [], linestyle="", marker="D", label=beside_label, **_OPEN))
+        handles.append(Line2D([], [], linestyle="", marker="o", label=beside_label, **_OPEN))
     if reference is not None and reference["value"].notna().any():
         handles.append(Line2D([], [], color=COLOURS["human"], linewidth=1.2, label=reference_label))
     if handles:
-        figure.legend(handles=handles, loc="outside lower right", ncols=2)
+        figure.legend(handles=handles, loc="outside upper left", ncols=2)
     return figure
 
 

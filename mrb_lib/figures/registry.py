@@ -22,10 +22,8 @@ WORDS: Final = {
     "given": "what the pulls of `bias` hold fixed: quality or the gold label",
     "n_shown": "how many annotators, datasets or cases are drawn",
     "n_all": "how many of them there are",
-    "n_annotators": "how many annotators there are",
     "n_judges": "how many judges there are",
     "n_subfields": "how many subfields there are at most",
-    "n_pairs": "how many pairs of probabilities are drawn",
     "n_tests": "how many tests the p-values are adjusted over",
     "n_cases": "how many cases keep their labels",
     "n_undecided": "how many of them the annotators could not decide",
@@ -40,7 +38,6 @@ WORDS: Final = {
     "confidence": "how surely it is promised, as a percentage",
     "taus": "each gold rule with Kendall's tau between its ranking and the majority's",
     "rule": "by which rule the cases are chosen, as a sentence without a full stop",
-    "silent": "the judges without probabilities",
     "then": "what was compared with: the name of a benchmark and how many cases",
     "now": "the same of the benchmark at hand",
     "unacceptable": "the categories of a rating that are not acceptable, in words",
@@ -69,6 +66,7 @@ class FigureSpec:
     shows : the column that it draws; where that is null throughout, the figure does not apply
     cases : the list of `mrb_lib.report.links` that its marks lead to; empty where they lead nowhere
     is_main : whether `Table.plot` draws it where no figure is named
+    n : the column that counts the cases behind a row, where that is neither `n` nor `n_cases`
     """
 
     id: str
@@ -83,6 +81,7 @@ class FigureSpec:
     shows: str = ""
     cases: str = ""
     is_main: bool = False
+    n: str = ""
 
     @property
     def words(self) -> frozenset[str]:
@@ -121,6 +120,7 @@ def figure(
     shows: str = "",
     cases: str = "",
     is_main: bool = False,
+    n: str = "",
 ) -> Callable[[Draw], Draw]:
     """Register the function below as what draws a figure; one function may draw several.
 
@@ -137,7 +137,7 @@ def figure(
         FIGURES.add(
             id,
             FigureSpec(id, **texts, needs=needs, draw=draw, table=table, by=by, parts=parts, shows=shows, cases=cases,
-                       is_main=is_main),
+                       is_main=is_main, n=n),
         )  # fmt: skip
         return draw
 

@@ -1,23 +1,17 @@
-"""One notebook, run headless in a process of its own.
-
-`python -m mrb_lib.report.execute TASK.json` is what `pipeline` starts. The executed
-copy and `result.json` are left in the task's folder.
-"""
+"""One notebook, run headless by papermill."""
 
 from __future__ import annotations
 
 import ast
 import json
-import os
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mrb_lib.report.clean import without_colours
-from mrb_lib.report.preloaded import write_kernel
 from mrb_lib.tables.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,8 +19,10 @@ if TYPE_CHECKING:
 
 PARAMETERS = ("benchmark",)
 """What every notebook takes; a notebook may take more."""
-EXECUTED, RESULT, TASK = "executed.ipynb", "result.json", "task.json"
+EXECUTED = "executed.ipynb"
 Value = str | int | float
+Task = Mapping[str, Mapping[str, Value]]
+"""`parameters` and `options` of a notebook, see `execute`."""
 ARTEFACTS = ("figures", "tables")
 _ADDED = {"injected-parameters", "papermill-error-cell-tag", "options"}
 _NOT_APPLICABLE = "NotApplicable"
@@ -118,6 +114,8 @@ def _mend(cell: NotebookNode, lost: dict[str, str]) -> None:
     ----------
     lost : the names that earlier cells did not make for that reason, with the reason; added to
     """
+    import nbformat
+
     for output in [each for each in cell.get("outputs", []) if each["output_type"] == "error"]:
         undefined = _UNDEFINED.search(output["evalue"]) if output["ename"] == "NameError" else None
         reason = lost.get(undefined[1]) if undefined else None
@@ -130,7 +128,7 @@ def _mend(cell: NotebookNode, lost: dict[str, str]) -> None:
             cell.outputs = []
             continue
         text = {"text/plain": f"Not applicable: {reason}"}
-        cell.outputs = [{"output_type": "display_data", "data": text, "metadata": {}}]
+        cell.outputs = [nbformat.v4.new_output("display_data", text)]  # type: ignore[no-untyped-call]  # it has no hints
         cell.metadata.setdefault("mrb", {})["not_applicable"] = reason
 
 
@@ -254,27 +252,3 @@ def _excerpt(source: str | list[str]) -> str:
     lines = ("".join(source)).splitlines()
     more = [] if len(lines) <= _EXCERPT_LINES else [f"... ({len(lines) - _EXCERPT_LINES} more lines)"]
     return "\n".join([*lines[:_EXCERPT_LINES], *more])
-
-
-def use_own_kernel(folder: Path) -> None:
-    """Let `python3` be the interpreter that runs this process, whatever kernels the machine has registered.
-
-    Jupyter looks in JUPYTER_PATH first; nothing outside `folder` is written.
-    """
-    write_kernel(folder)
-    os.environ["JUPYTER_PATH"] = os.pathsep.join([str(folder), *filter(None, [os.environ.get("JUPYTER_PATH")])])
-    os.environ["IPYTHONDIR"] = str(folder / "ipython")
-    os.environ["JUPYTER_RUNTIME_DIR"] = str(folder / "runtime")
-
-
-def main(path: Path) -> None:
-    """Carry out one task: `{"notebook": ..., "parameters": {...}, "options": {...}}`, in the folder that holds it."""
-    task = json.loads(path.read_text(encoding="utf-8"))
-    use_own_kernel(path.parent / "jupyter")
-    failure = execute(Path(task["notebook"]), path.parent, task["parameters"], task["options"])
-    content = json.dumps({"failure": None if failure is None else asdict(failure)})
-    (path.parent / RESULT).write_text(content, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

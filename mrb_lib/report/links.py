@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 import pandas as pd
 
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.figures.confidence import promised
 from mrb_lib.figures.style import Paper
+from mrb_lib.report.defaults import Options
+from mrb_lib.report.publish import Publisher
 from mrb_lib.review.failures.kinds import INCONSISTENT, SPLIT
 from mrb_lib.review.failures.lists import (
     disputed_cases,
@@ -33,10 +36,6 @@ from mrb_lib.stats.tables.jury import missed_by_juries
 from mrb_lib.stats.where import WRONG
 from mrb_lib.tables.schema import NO_PROBE
 
-if TYPE_CHECKING:
-    from mrb_lib.report.study import Study
-    from mrb_lib.report.table import Table
-
 MOST_IDS: Final = 1000
 _LONGEST_WHERE = 1500
 REVIEWED_BY: Final = ("balanced", "majority")
@@ -44,6 +43,40 @@ ABOUT_FAILURES: Final = (
     "The cases that a judge gets wrong: those on which its score under the policy {policy} is below one half. A score "
     "of one half, as for calling a tie what is none, is counted beside."
 )
+
+
+class Source(Protocol):
+    """What a table was made from: a `mrb_lib.report.study.Study`."""
+
+    @property
+    def benchmark(self) -> Benchmark: ...
+    @property
+    def verdicts(self) -> pd.DataFrame: ...
+    @property
+    def panels(self) -> pd.DataFrame | Mapping[str, Panel]: ...
+    @property
+    def options(self) -> Options: ...
+    @property
+    def labels(self) -> pd.DataFrame: ...
+    @property
+    def order(self) -> list[str]: ...
+    @property
+    def publisher(self) -> Publisher: ...
+
+
+class Drawn(Protocol):
+    """The rows that a figure draws: a `mrb_lib.report.table.Table`."""
+
+    @property
+    def frame(self) -> pd.DataFrame: ...
+    @property
+    def study(self) -> Source: ...
+    @property
+    def options(self) -> Mapping[str, Any]: ...
+    @property
+    def by(self) -> str | None: ...
+    @property
+    def dimension(self) -> str: ...
 
 
 def as_lists(frame: pd.DataFrame, about: str, *, rows: str = "judge") -> pd.DataFrame:
@@ -144,8 +177,11 @@ def cells_behind(frame: pd.DataFrame, drawn: Paper, dimension: str) -> dict[str,
     return {"about": frame.attrs["about"], "rows": frame.attrs["rows"], "cells": made}
 
 
-def links_of(name: str, table: Table) -> pd.DataFrame | None:
-    """Return the list frame of a figure, by the name that it gives as `cases`; None without a name or the verdicts."""
+def links_of(name: str, table: Drawn) -> pd.DataFrame | None:
+    """Return the list frame of a figure, by the name that it gives as `cases`.
+
+    None for no name, and for lists of verdicts where there are none, or no probability of A.
+    """
     study = table.study
     lacks = study.verdicts.empty and name not in ("disputed", "disputed pairs", "all")
     if not name or lacks or (name == "surely wrong" and study.benchmark.meta.is_rating):
@@ -153,7 +189,7 @@ def links_of(name: str, table: Table) -> pd.DataFrame | None:
     return LISTS[name](table)
 
 
-def _plain(study: Study) -> pd.DataFrame | Panel:
+def _plain(study: Source) -> pd.DataFrame | Panel:
     """The verdicts without probes, laid out by the categories of the benchmark."""
     by_probe = study.panels if isinstance(study.panels, Mapping) else {}
     return by_probe.get(NO_PROBE, study.verdicts[study.verdicts["probe"] == NO_PROBE])
@@ -167,7 +203,7 @@ def _of_judges(rows: pd.DataFrame, dimension: str | None = None) -> pd.DataFrame
     return rows.assign(row=rows["judge"], dimension=own, query=queries)
 
 
-def _wrong(table: Table) -> pd.DataFrame:
+def _wrong(table: Drawn) -> pd.DataFrame:
     """The cases that each judge gets wrong, of each dimension of the table and each subfield."""
     study, shared = table.study, table.study.options
     dimensions = table.frame["dimension"].dropna().unique().tolist()
@@ -178,7 +214,7 @@ def _wrong(table: Table) -> pd.DataFrame:
     return with_queries(made, study.benchmark.cases, policy=shared.policy, gold=shared.gold, where=shared.where)
 
 
-def _turned(table: Table) -> pd.DataFrame:
+def _turned(table: Drawn) -> pd.DataFrame:
     """The cases whose verdict turns with the order, of each judge and dimension."""
     study = table.study
     made = turned_cases(_plain(study), study.benchmark.cases)
@@ -202,7 +238,7 @@ def _turned(table: Table) -> pd.DataFrame:
     return as_lists(pd.DataFrame(rows), about)
 
 
-def _surely_wrong(table: Table) -> pd.DataFrame:
+def _surely_wrong(table: Drawn) -> pd.DataFrame:
     """The cases of each judge and dimension on which it is wrong with a confidence of .9 or more."""
     made = surely_wrong(_plain(table.study), table.study.labels, table.study.benchmark.cases)
     rows = [
@@ -217,7 +253,7 @@ def _surely_wrong(table: Table) -> pd.DataFrame:
     return as_lists(_of_judges(made.assign(stated=pd.Series(rows, made.index, dtype="str"))), about)
 
 
-def _unsure(table: Table) -> pd.DataFrame:
+def _unsure(table: Drawn) -> pd.DataFrame:
     """The cases below the threshold of confidence above which the table `selective` lets a judge answer alone."""
     study, dimension = table.study, table.dimension
     own = promised(table.frame[table.frame["dimension"] == dimension]).dropna(subset="threshold")
@@ -232,7 +268,7 @@ def _unsure(table: Table) -> pd.DataFrame:
     return as_lists(_of_judges(made.assign(stated=pd.Series(stated, made.index, dtype="str")), dimension), about)
 
 
-def _suspect(table: Table) -> pd.DataFrame:
+def _suspect(table: Drawn) -> pd.DataFrame:
     """The cases whose gold label is more probably wrong than right, by the rows "case" of the table `difficulty`."""
     rows, dimension = table.frame, table.dimension
     cases = rows[(rows["part"] == "case") & (rows["dimension"] == dimension)]
@@ -248,7 +284,7 @@ def _suspect(table: Table) -> pd.DataFrame:
     return as_lists(pd.DataFrame([row]), about, rows="cases")
 
 
-def _disputed(table: Table) -> pd.DataFrame:
+def _disputed(table: Drawn) -> pd.DataFrame:
     """The cases on which annotators do not all choose the same, of each dimension."""
     study, rows = table.study, []
     made = disputed_cases(study.benchmark.annotations, study.benchmark.cases)
@@ -267,7 +303,7 @@ def _disputed(table: Table) -> pd.DataFrame:
     return as_lists(pd.DataFrame(rows), "The cases on which annotators do not all choose the same.", rows="list")
 
 
-def _disputed_pairs(table: Table) -> pd.DataFrame:
+def _disputed_pairs(table: Drawn) -> pd.DataFrame:
     """The cases on which two annotators choose differently, of each pair and dimension."""
     made = disputed_pairs(table.study.benchmark.annotations, table.study.benchmark.cases)
     rows = [
@@ -283,7 +319,7 @@ def _disputed_pairs(table: Table) -> pd.DataFrame:
     return as_lists(pd.DataFrame(rows), "The cases on which two annotators choose differently.", rows="annotators")
 
 
-def _missed(table: Table) -> pd.DataFrame:
+def _missed(table: Drawn) -> pd.DataFrame:
     """The cases that the juries of all judges get wrong; a row is named by the kind of jury."""
     study, dimension, shared = table.study, table.dimension, table.study.options
     plain = study.verdicts[study.verdicts["probe"] == NO_PROBE]
@@ -305,11 +341,12 @@ def _missed(table: Table) -> pd.DataFrame:
     return as_lists(pd.DataFrame(rows), about, rows="jury")
 
 
-def _all(table: Table) -> pd.DataFrame:
+def _all(table: Drawn) -> pd.DataFrame:
     """All cases of each value of a column."""
     study, rows = table.study, []
     cases = study.benchmark.cases
-    columns = [name for name in ("organ", "department", "modality") if name in cases and cases[name].notna().any()]
+    named = dict.fromkeys(("organ", "department", "modality", *([table.by] if table.by else ())))
+    columns = [name for name in named if name in cases and cases[name].notna().any()]
     for by in columns:
         for name, own in cases.groupby(subfield_values(cases, by)):
             query = of_part(Query(where=study.options.where), cases, by, str(name))
@@ -325,7 +362,7 @@ def _all(table: Table) -> pd.DataFrame:
     return as_lists(pd.DataFrame(rows), "All cases of the subfield.", rows="list")
 
 
-LISTS: Final[Mapping[str, Callable[[Table], pd.DataFrame]]] = {
+LISTS: Final[Mapping[str, Callable[[Drawn], pd.DataFrame]]] = {
     "wrong": _wrong,
     "turned": _turned,
     "surely wrong": _surely_wrong,

@@ -19,7 +19,7 @@ from mrb_lib.judges.roster.groups import judge_groups
 from mrb_lib.report.clean import FolderNames
 from mrb_lib.report.compared import PARAMETERS as COMPARED_BY
 from mrb_lib.report.compared import compared_with, compares, keep_basis, only_useful
-from mrb_lib.report.execute import NotebookFailure, Value, parameters_of
+from mrb_lib.report.execute import NotebookFailure, Task, Value, parameters_of
 from mrb_lib.report.html import pdf as printed
 from mrb_lib.report.html.assemble import assemble
 from mrb_lib.report.html.case_pages import CaseSource
@@ -174,7 +174,7 @@ def report(
     }
     parameters_of_notebook = {}
     for path, own in zip(chosen, _typed(chosen, given), strict=True):
-        taken = parameters_of(path)
+        taken = _taken_by(path)
         every = {**shared, **own, **(compared.parameters if compares(path) else {})}
         parameters_of_notebook[path.stem] = {name: value for name, value in every.items() if name in taken}
     source = CaseSource(folders.benchmark, folders.runs, dimension, policy, cases)
@@ -267,7 +267,7 @@ def _typed(sources: Sequence[Path], parameters: Mapping[str, str]) -> list[dict[
     """
     if not parameters:
         return [{} for _ in sources]
-    taken = [parameters_of(path) for path in sources]
+    taken = [_taken_by(path) for path in sources]
     for name in parameters:
         if name in _ELSEWHERE:
             raise InputError(f"parameter {name}: is not set so; {_ELSEWHERE[name]}.")
@@ -281,6 +281,14 @@ def _typed(sources: Sequence[Path], parameters: Mapping[str, str]) -> list[dict[
     return [
         {name: _as_type(name, value, own[name]) for name, value in parameters.items() if name in own} for own in taken
     ]
+
+
+def _taken_by(notebook: Path) -> dict[str, object]:
+    """The parameters of a notebook; none of one that cannot be read, which fails when it is run."""
+    try:
+        return parameters_of(notebook)
+    except InputError:
+        return {}
 
 
 def _as_type(name: str, value: str, default: object) -> Value:
@@ -343,11 +351,7 @@ def _key(
     for name, file in ((_GROUPS, ""), (_WORK, "funnel.parquet")):
         if own.get(name):
             everything[name] = sha256_of(Path(str(own[name])) / file)
-    if (
-        b"mrb_lib.review.records" in content
-        or own.get("gold") == ADJUDICATED
-        or asks_for_reviews(str(own.get("where", "")))
-    ):
+    if b"adjudication" in content or own.get("gold") == ADJUDICATED or asks_for_reviews(str(own.get("where", ""))):
         everything["reviews"] = stamp(load(benchmark))
     if compares(source):
         everything["compared"] = compared
@@ -393,7 +397,7 @@ def _folder_names(benchmark: Path, runs: Path | None, out: Path, sources: Sequen
 def _run(
     sources: Sequence[Path],
     out: Path,
-    tasks: Mapping[str, Mapping[str, Mapping[str, Value]]],
+    tasks: Mapping[str, Task],
     keys: Mapping[str, str],
     kept: Mapping[str, PageRecord],
     names: FolderNames,

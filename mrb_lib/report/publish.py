@@ -19,7 +19,7 @@ import pandas as pd
 from mrb_lib.figures.style import Paper, mark_simulated, write_mark
 from mrb_lib.judges.roster.roster import entries
 from mrb_lib.report.notebook.absent import Absent
-from mrb_lib.report.tabular import MOST_ROWS, TableText, to_html, to_latex
+from mrb_lib.report.tabular import TableText, to_html, to_latex
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import write_atomic
 from mrb_lib.tables.schema import SIMULATED
@@ -177,15 +177,8 @@ class Publisher:
                 n=_largest(n),
                 simulated=self.simulated,
                 files={suffix: f"{id}.{suffix}" for suffix in ("csv", "tex", *(["html"] if beside else []))},
-                shown={
-                    "columns": text.columns,
-                    "rows": text.rows[:MOST_ROWS],
-                    "best": sorted(text.best),
-                    "second": sorted(text.second),
-                    "starts": sorted(text.starts),
-                    "numeric": text.numeric,
-                    "references": sorted(text.references),
-                },
+                shown=text.as_json(),
+                n_rows=len(text.rows),
             )
         return PublishedTable(text, title, full)
 

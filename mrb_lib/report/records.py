@@ -14,6 +14,7 @@ from typing import cast
 
 from mrb_lib.report.clean import FolderNames, Json, clean_notebook
 from mrb_lib.report.execute import ARTEFACTS, EXECUTED, NotebookFailure
+from mrb_lib.report.tabular import TableText
 from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.files import inside, sha256_of, slug, write_atomic
 
@@ -207,10 +208,11 @@ def _artefacts(folder: Path, kind: str, sidecar: Json, names: FolderNames) -> It
 
 def _is_displayable(shown: object) -> bool:
     """Whether a table's sidecar holds its cells as text, every row as long as the head."""
-    if not isinstance(shown, dict) or not shown.keys() >= {"columns", "rows", "best", "numeric"}:
+    try:
+        TableText.from_json(cast(Json, shown)).grid()
+    except (TypeError, KeyError, ValueError, AttributeError):
         return False
-    widths = {len(shown["columns"]), len(shown["numeric"]), *map(len, shown["rows"])}
-    return len(widths) == 1
+    return True
 
 
 def _refuse_taken(files: Iterable[str], taken: Mapping[str, str]) -> None:

@@ -18,6 +18,7 @@ from mrb_lib.figures.registry import FIGURES
 from mrb_lib.figures.style import Paper
 from mrb_lib.judges.roster.group_file import read_group_file
 from mrb_lib.judges.roster.groups import chosen_judges, judge_groups
+from mrb_lib.report.defaults import DEFAULTS, NAMES, Options
 from mrb_lib.report.places import locate, simulated_note
 from mrb_lib.report.publish import PublishedTable, Publisher, blind_judges
 from mrb_lib.report.table import Table, Text, draw
@@ -41,36 +42,9 @@ from mrb_lib.tables.schema import CHOICES, CONSENSUS, NO_PROBE, POLICIES
 from mrb_lib.verdicts.manifest import Manifest, read_manifest
 from mrb_lib.verdicts.prompts import run_prompts
 from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS, empty_verdicts, load_verdicts, run_folders
-from mrb_lib.verdicts.training import mark_seen, training_cases, training_records
+from mrb_lib.verdicts.training import mark_seen, seen_notes, training_cases, training_records
 
-_DEFAULTS: dict[str, Any] = {}
 _BELOW_HALF: Final = 0.5
-
-
-def set_defaults(**options: Any) -> None:
-    """Set what `open` takes where a notebook names nothing; `mrb report` does so in the first cell of each notebook.
-
-    Parameters
-    ----------
-    options : parameters of `open`, and `out`, the folder in which figures and tables are published
-    """
-    allowed = {*Options.__dataclass_fields__, "runs", "judges", "groups", "out"}
-    for name in options:
-        check_choice("option", name, sorted(allowed))
-    _DEFAULTS.update(options)
-
-
-@dataclass(frozen=True)
-class Options:
-    """The options that all tables of a study share; see `open`."""
-
-    policy: str = "balanced"
-    gold: str = "majority"
-    by: By = None
-    cluster: str | None = None
-    where: str = ""
-    resamples: int = 2000
-    seed: int = 0
 
 
 def open(  # read as mrb.open
@@ -111,8 +85,8 @@ def open(  # read as mrb.open
     """
     given = {"policy": policy, "gold": gold, "by": by, "cluster": cluster, "where": where, "judges": judges,
              "runs": runs, "groups": groups, "resamples": resamples, "seed": seed}  # fmt: skip
-    chosen = _DEFAULTS | {name: value for name, value in given.items() if value is not None}
-    shared = Options(**{name: chosen[name] for name in Options.__dataclass_fields__ if name in chosen})
+    chosen = DEFAULTS | {name: value for name, value in given.items() if value is not None}
+    shared = Options(**{name: chosen[name] for name in NAMES if name in chosen})
     check_choice("policy", shared.policy, POLICIES)
     check_choice("gold rule", shared.gold, (*RULES, ADJUDICATED))
     folder, runs_folder = locate(str(benchmark), str(chosen.get("runs") or ""))
@@ -223,7 +197,7 @@ class Study:
             chosen.setdefault("adjudications", self.reviews.adjudications)
         frame = tables.analyze(self.benchmark, chosen.pop("verdicts", self.panels), name, **chosen)
         nobody = frame.reindex(columns=["judge", "dimension"]).isna().all(axis=None)
-        if frame.empty or (len(frame) == 1 and nobody and "reason" in frame):
+        if frame.empty or (len(frame) == 1 and nobody and "reason" in frame and frame["reason"].notna().all()):
             reason = spec.says(frame).removeprefix("There is nothing to show: ").rstrip(".")
             raise NotApplicable(f"table {name}: {reason}.")
         if "judge" in frame and name != "accuracy":  # which makes the order
@@ -231,6 +205,8 @@ class Study:
             ranks = frame["judge"].map(place).fillna(len(place)).where(frame["judge"].notna(), -1)
             frame = frame.iloc[ranks.argsort(kind="stable")].reset_index(drop=True)
         facts: dict[str, Any] = {each: chosen[each] for each in ("policy", "gold") if each in reads}
+        if "correction" in frame and frame["correction"].notna().any():
+            facts["correction"] = frame["correction"].dropna().iloc[0]
         own = {each: options.get(each, spec.default(each)) for each in spec.options}
         return Table(spec, frame, self, {**own, **options, **facts})
 
@@ -259,6 +235,13 @@ class Study:
         except NotApplicable:
             return self.judges
         return list(dict.fromkeys([*board["judge"], *self.judges]))
+
+    @property
+    def best_judge(self) -> str:
+        """The judge that ranks first on the main dimension; NotApplicable where nobody judged."""
+        if not self.order:
+            raise NotApplicable(f"there are no verdicts about {self.benchmark.meta.name}.")
+        return self.order[0]
 
     @cached_property
     def reviews(self) -> Reviewed:
@@ -391,8 +374,12 @@ class Study:
         """
         return self.publisher.table(frame, table_text(frame, **looks), id, title=title, caption=caption)
 
-    def show(self, case_id: str) -> Text:
+    def show(self, case_id: str = "") -> Text:
         """Show one case in full: images, question, answers, labels and verdicts.
+
+        Parameters
+        ----------
+        case_id : empty shows the case with the lowest score
 
         Raises
         ------
@@ -402,6 +389,7 @@ class Study:
         from mrb_lib.review.case import case_html  # pages are slow to import, and few notebooks show a case
 
         cases = self.benchmark.cases
+        case_id = case_id or str(self.cases()["case_id"].iloc[0])
         if case_id not in set(cases["case_id"]):
             raise InputError(
                 f"case {case_id!r} is not in {self.benchmark.meta.name}.{nearest(case_id, cases['case_id'])}"
@@ -426,8 +414,9 @@ class Study:
         from mrb_lib.review.explorer import explore
 
         check_choice("what to explore", what, ("cases", "leaderboard", "heatmap"))
-        if self.verdicts.empty:
-            raise NotApplicable(f"there are no verdicts about {self.benchmark.meta.name}.")
+        of_pairs = "" if what == "cases" else " on two responses"
+        if self.verdicts.empty or (of_pairs and not self.benchmark.meta.is_preference):
+            raise NotApplicable(f"this explorer needs verdicts{of_pairs}, and {self.benchmark.meta.name} has none.")
         policy, seed = self.options.policy, self.options.seed
         if what == "cases":
             for name in options:
@@ -485,9 +474,17 @@ class Study:
             f"{meta.name}{is_simulated}: {len(data.cases):,} cases, {people} annotators, {len(self.judges)} judges, "
             f"{len(self.verdicts):,} verdicts.\n"
             f"Policy {shared.policy}; gold: {rule_in_words(data, shared.gold)}; {unit}; "
-            f"{shared.resamples:,} resamples, seed {shared.seed}{by}{where}."
+            f"{shared.resamples:,} resamples, seed {shared.seed}{by}{where}.{self._seen}"
         )
 
+    @property
+    def _seen(self) -> str:
+        """A line for each judge that was trained on cases shown here, which no table counts; mostly none."""
+        if self.training is None:
+            return ""
+        here = self.training[self.training["case_id"].isin(self.benchmark.cases["case_id"])]
+        return "".join(f"\n{note}." for note in seen_notes(here, self.judges, len(self.benchmark.cases)))
+
     def _repr_html_(self) -> str:
-        first, second = html.escape(repr(self)).split("\n")
-        return f"<p><strong>{first}</strong><br>{second}</p>"
+        first, *others = html.escape(repr(self)).split("\n")
+        return f"<p><strong>{first}</strong><br>{'<br>'.join(others)}</p>"

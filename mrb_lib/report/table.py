@@ -6,24 +6,18 @@ import html
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
 import pandas as pd
 
 from mrb_lib.figures.registry import FIGURES, FigureSpec
 from mrb_lib.figures.style import Paper
-from mrb_lib.report.links import cells_behind, links_of
+from mrb_lib.report.links import Source, cells_behind, links_of
 from mrb_lib.report.publish import PublishedTable, Publisher
 from mrb_lib.report.tabular import Best, explained, table_text, to_html, to_latex
 from mrb_lib.stats.columns import Table as Spec
 from mrb_lib.stats.phrases import main_dimension
 from mrb_lib.tables.errors import InputError, NotApplicable, nearest
-
-if TYPE_CHECKING:
-    from mrb_lib.report.study import Study
-
-
-_CASES: Final = ("n", "n_cases")
 
 
 class Text(str):
@@ -62,7 +56,7 @@ class Table:
 
     spec: Spec
     frame: pd.DataFrame
-    study: Study
+    study: Source
     options: Mapping[str, Any]
 
     @property
@@ -109,8 +103,7 @@ class Table:
         spec = self._figure(figure)
         rows = self.frame[self.frame["part"].isin(spec.parts)] if spec.parts else self.frame
         if spec.shows and not rows[spec.shows].notna().any():
-            reasons: list[str] = rows["reason"].dropna().tolist() if "reason" in rows else []
-            raise NotApplicable(next(iter(reasons), f"no row of the table {self.name} has {spec.shows}") + ".")
+            raise self._absent(rows, spec.shows)
         context = {"dimension": self.dimension, "by": self.by, "judges": self.study.order}
         links = links_of(spec.cases, replace(self, frame=rows))
         return draw(
@@ -121,9 +114,16 @@ class Table:
             context={**self.options, **context},
             options=options,
             behind=None if links is None else lambda paper: cells_behind(links, paper, self.dimension),
-            n=self._counts(rows),
+            n=self._counts(rows, spec.n),
             **self._facts,
         )
+
+    def _absent(self, rows: pd.DataFrame, column: str) -> NotApplicable:
+        """Why these rows, or the whole table, have nothing in a column."""
+        if rows.empty and self.study.verdicts.empty:
+            return NotApplicable(f"there are no verdicts about {self.study.benchmark.meta.name}.")
+        reasons: list[str] = [*rows["reason"].dropna(), *self.frame["reason"].dropna()] if "reason" in rows else []
+        return NotApplicable(f"{next(iter(reasons), f'no row of the table {self.name} has {column}')}.")
 
     def _figure(self, name: str) -> FigureSpec:
         own = {each.id: each for each in FIGURES.values() if each.table == self.name}
@@ -134,7 +134,7 @@ class Table:
         return own[name] if name else min(fitting, key=lambda each: (not each.is_main, each.id))
 
     def show(
-        self, *columns: str, best: Mapping[str, Best] | None = None, digits: int = 3, id: str = ""
+        self, *columns: str, best: Mapping[str, Best] | None = None, digits: int = 3, id: str = "", title: str = ""
     ) -> PublishedTable:
         """Show some columns as a table, intervals beside their values; a report also publishes it as CSV and LaTeX.
 
@@ -143,22 +143,27 @@ class Table:
         columns : none for the headline of the table
         best : for each column named, whether the largest or the smallest value is in bold
         id : the name of its files; empty for the name of the table
+        title : empty for the question of the table
 
         Raises
         ------
         NotApplicable
-            There is no row.
+            The columns hold no estimate, or there is no row.
+        InputError
+            The table has no such column.
         """
-        if self.frame.empty:
-            raise NotApplicable(f"no row of the table {self.name} is left to show.")
-        frame = self._with_ends(columns or ("judge", "dimension", "n", *self.spec.headline))
+        usual = [name for name in ("judge", "dimension", "n") if name in self.frame]
+        frame = self._with_ends(columns or (*usual, *self.spec.headline) or tuple(map(str, self.frame)))
+        estimates = [each.name for each in self.spec.declared if each.ends and each.name in frame]
+        if self.frame.empty or (estimates and frame[estimates].isna().all(axis=None)):
+            raise self._absent(self.frame, [*estimates, *map(str, frame)][0])
         references = self.frame.loc[self.frame["kind"].eq("reference"), "judge"] if "kind" in self.frame else ()
         text = table_text(frame, best=best, reference_rows=set(references), digits=digits)
         return self.study.publisher.table(
             frame,
             text,
             id or (f"{self.name}-{self.by}" if self.by else self.name).replace("_", "-"),
-            title=f"{self.spec.question[0].upper()}{self.spec.question[1:]}?",
+            title=title or f"{self.spec.question[0].upper()}{self.spec.question[1:]}?",
             caption=self._caption(frame),
             n=self._counts(self.frame),
             **self._facts,
@@ -168,11 +173,17 @@ class Table:
     def _facts(self) -> dict[str, str]:
         return {name: self.options[name] for name in ("policy", "gold") if name in self.options}
 
-    def _counts(self, frame: pd.DataFrame) -> list[int] | None:
-        """The numbers of cases that the rows over all cases rest on; None where the table counts none."""
-        name = next((each.name for each in self.spec.declared if each.unit == "cases" and each.name in _CASES), "")
+    def _counts(self, frame: pd.DataFrame, column: str = "") -> list[int] | None:
+        """The numbers of cases that the rows over all cases rest on; None where the table counts none.
+
+        Rows of no dimension and no judge are kinds of cases, of which each case is one.
+        """
+        declared = {each.name: each.unit for each in self.spec.declared}
+        names = [column, *(each for each in ("n_cases", "n") if declared.get(each) == "cases")]
+        name = next((each for each in names if each in frame and frame[each].notna().any()), "")
         whole = frame[frame["subfield"].isna()] if "subfield" in frame else frame
         counts = whole[name].dropna().astype(int).tolist() if name else []
+        counts = counts if {"dimension", "judge"} & set(frame) else [sum(counts)]
         return [count for count in counts if count] or None
 
     def _caption(self, frame: pd.DataFrame) -> str:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import html
 import inspect
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Literal
+from dataclasses import dataclass, fields
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from mrb_lib.report.notebook.absent import Absent, Frame
 from mrb_lib.stats.columns import Table
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 Best = Literal["max", "min"]
 NOT_AVAILABLE = "n/a"
@@ -72,6 +75,7 @@ class TableText:
     references : the rows that do not compete; they stand below a line
     second : (row, column) of the cells to underline
     starts : the rows that begin a part of the table; a line stands above them
+    values : what each cell is sorted by: a number at full precision, empty for text and where there is none
     """
 
     columns: tuple[str, ...]
@@ -81,6 +85,42 @@ class TableText:
     references: frozenset[int] = frozenset()
     second: frozenset[tuple[int, int]] = frozenset()
     starts: frozenset[int] = frozenset()
+    values: tuple[tuple[str, ...], ...] = ()
+
+    def as_json(self) -> dict[str, object]:
+        """The first rows as JSON holds them; `from_json` reads them."""
+        made = {each.name: getattr(self, each.name) for each in fields(self)}
+        made = {name: sorted(value) if isinstance(value, frozenset) else value for name, value in made.items()}
+        return {**made, "rows": self.rows[:MOST_ROWS], "values": self.values[:MOST_ROWS]}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> TableText:
+        """Read what `as_json` gave."""
+        sets = {name: frozenset(content[name]) for name in ("references", "starts")}
+        marked = {name: frozenset(map(tuple, content[name])) for name in ("best", "second")}
+        return cls(**{**content, **sets, **marked})
+
+    def grid(self, cases: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """What the template of tables shows: `columns`, `rows`, and `references`, the rows that stand below a line.
+
+        Parameters
+        ----------
+        cases : the page of each case that has one, which cells of a column `case_id` lead to
+        """
+        links, made = cases or {}, []
+        for i, (row, values) in enumerate(zip(self.rows, self.values, strict=True)):
+            cells = []
+            for j, (text, value) in enumerate(zip(row, values, strict=True)):
+                estimate, bracket, rest = text.partition(" [") if value else (text, "", "")
+                link = links.get(text, "") if self.columns[j] == "case id" else ""
+                marks = {"best": (i, j) in self.best, "second": (i, j) in self.second, "case": link}
+                cells.append({"text": estimate, "interval": bracket.strip() + rest, "value": value, **marks})
+            made.append({"cells": cells, "starts": i in self.starts})
+        return {
+            "columns": list(zip(self.columns, self.numeric, strict=True)),
+            "rows": [row for i, row in enumerate(made) if i not in self.references],
+            "references": [row for i, row in enumerate(made) if i in self.references],
+        }
 
 
 def table_text(
@@ -135,7 +175,16 @@ def table_text(
         frozenset(map(int, np.flatnonzero(~competes))),
         frozenset(second),
         _starts(frame[parts], competes) if parts else frozenset(),
+        tuple(zip(*(_values(frame[name]) for name in names), strict=True)),
     )
+
+
+def _values(column: pd.Series) -> list[str]:
+    """The numbers of a column as text, empty where there is none."""
+    if not pd.api.types.is_numeric_dtype(column):
+        return [""] * len(column)
+    numbers = column.to_numpy(dtype=float, na_value=np.nan)
+    return [repr(float(value)) if np.isfinite(value) else "" for value in numbers]
 
 
 def _starts(values: pd.Series, competes: np.ndarray) -> frozenset[int]:
@@ -158,16 +207,15 @@ def _cells(frame: pd.DataFrame, name: str, bounds: tuple[str, str] | None, digit
     if not pd.api.types.is_numeric_dtype(values):
         return ["\u2013" if pd.isna(value) else one_line(str(value)) for value in values]
     numbers = values.to_numpy(dtype=float, na_value=np.nan)
-    whole = bool((numbers[~np.isnan(numbers)] % 1 == 0).all()) and bounds is None
+    ends = frame[list(bounds or ())].to_numpy(dtype=float, na_value=np.nan)
     probability = name.startswith("p_")
     if name.startswith("alpha"):
         return [NOT_AVAILABLE if np.isnan(value) else f"{value:.2g}" for value in numbers]
-    texts = [_number(value, 0 if whole and not probability else digits, probability) for value in numbers]
-    if bounds is None:
-        return texts
-    ends = frame[list(bounds)].to_numpy(dtype=float, na_value=np.nan)
+    shown = np.append(numbers, ends)
+    digits = 0 if (shown[~np.isnan(shown)] % 1 == 0).all() and not probability else digits
+    texts = [_number(value, digits, probability) for value in numbers]
     return [
-        text if np.isnan(pair).any() else f"{text} [{pair[0]:.{digits}f}, {pair[1]:.{digits}f}]"
+        text if bounds is None or np.isnan(pair).any() else f"{text} [{pair[0]:.{digits}f}, {pair[1]:.{digits}f}]"
         for text, pair in zip(texts, ends, strict=True)
     ]
 
@@ -211,33 +259,25 @@ def _latex_letter(letter: str) -> str:
 
 def to_html(shown: TableText, caption: str) -> str:
     """The table as HTML, all text escaped; at most `MOST_ROWS` rows."""
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in shown.columns)
-    lines = []
-    for i, row in enumerate(shown.rows[:MOST_ROWS]):
-        cells = (
-            _html_cell(text, bold=(i, j) in shown.best, under=(i, j) in shown.second, right=shown.numeric[j])
-            for j, text in enumerate(row)
-        )
-        line = ' style="border-top:2px solid"' if _is_below_line(shown, i) else ""
-        lines.append(f"<tr{line}>{''.join(cells)}</tr>")
-    more = len(shown.rows) - MOST_ROWS
-    note = f" ({more} more rows in the CSV)" if more > 0 else ""
-    return (
-        f"<table><caption>{html.escape(caption + note)}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{''.join(lines)}</tbody></table>"
-    )
+    first = TableText.from_json(shown.as_json())
+    more = len(shown.rows) - len(first.rows)
+    return _template().render(**first.grid(), caption=f"{caption} ({more} more rows in the CSV)" if more else caption)
+
+
+@cache
+def _template() -> Template:
+    """The one template of tables, which notebooks and the site share."""
+    from jinja2 import Environment, FileSystemLoader  # slow to import; most commands print text
+
+    folder = Path(__file__).parent / "html" / "templates"
+    found = Environment(loader=FileSystemLoader(folder), autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    return found.get_template("notebook_table.html.jinja")
 
 
 def _is_below_line(shown: TableText, row: int) -> bool:
     """Whether a row begins a part, or is the first of the references, where judges stand above them."""
     first_reference = row in shown.references and row > 0 and row - 1 not in shown.references
     return first_reference or row in shown.starts
-
-
-def _html_cell(text: str, *, bold: bool, under: bool, right: bool) -> str:
-    inner = f"<strong>{html.escape(text)}</strong>" if bold else html.escape(text)
-    inner = f"<u>{inner}</u>" if under else inner
-    return f'<td style="text-align:{"right" if right else "left"}">{inner}</td>'
 
 
 def to_latex(shown: TableText, caption: str, label: str) -> str:

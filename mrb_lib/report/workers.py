@@ -1,30 +1,26 @@
-"""Notebooks run several at a time, each in a process of its own, all of them stopped when we are."""
+"""Notebooks run several at a time, in a few processes that are stopped when we are."""
 
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
-import subprocess
-import threading
+import signal
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from mrb_lib.report.clean import without_colours
-from mrb_lib.report.execute import RESULT, TASK, NotebookFailure, Value
+from mrb_lib.report.execute import NotebookFailure, Task, execute
 from mrb_lib.report.places import home
-from mrb_lib.report.preloaded import KERNEL, command, preloaded
 
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-_PATIENCE_S = 10
-_LOADED = (
-    *KERNEL, "papermill", "nbclient", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg",
-    "matplotlib.backends.backend_pdf", "seaborn", "scipy.stats", "scipy.optimize", "mrb_lib.report.notebook.opening",
-    "mrb_lib.report.notebook.workspace", "mrb_lib.report.study", "mrb_lib.report.notebook.live.figures",
-    "mrb_lib.review.boards", "mrb_lib.figures.style:draw_once",
-)  # fmt: skip
+_THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+_OF_THE_USER: Final = ("MPLBACKEND", "MATPLOTLIBRC")
+_KERNEL: Final = "jupyter"
 
 
 @dataclass(frozen=True)
@@ -37,9 +33,7 @@ class Finished:
     seconds: float
 
 
-def run_notebooks(
-    notebooks: Sequence[Path], folder: Path, tasks: Mapping[str, Mapping[str, Mapping[str, Value]]], jobs: int
-) -> Iterator[Finished]:
+def run_notebooks(notebooks: Sequence[Path], folder: Path, tasks: Mapping[str, Task], jobs: int) -> Iterator[Finished]:
     """Run notebooks in parallel processes and yield each as it finishes.
 
     Parameters
@@ -53,94 +47,62 @@ def run_notebooks(
     -----
     When the caller stops early, or is interrupted, the running ones are stopped too.
     """
-    crew = _Crew()
-    with preloaded(_environment(jobs), _LOADED) as environment, ThreadPoolExecutor(max_workers=jobs) as pool:
-        try:
-            started = [
-                pool.submit(_run_one, notebook, folder / notebook.stem, tasks[notebook.stem], environment, crew)
-                for notebook in notebooks
-            ]
-            for task in as_completed(started):
-                yield task.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-            crew.dismiss()
+    folder.mkdir(parents=True, exist_ok=True)
+    pool = ProcessPoolExecutor(
+        jobs, multiprocessing.get_context("spawn"), initializer=_prepare, initargs=(_environment(jobs, folder),)
+    )
+    places = {path: folder / path.stem for path in notebooks}
+    try:
+        started = {pool.submit(_run_one, path, place, tasks[path.stem]): path for path, place in places.items()}
+        for done in as_completed(started):
+            path = started[done]
+            try:
+                yield done.result()
+            except BrokenProcessPool as error:
+                failure = NotebookFailure(path.stem, None, "", "ProcessDied", str(error))
+                yield Finished(path, places[path], failure, 0.0)
+    finally:
+        at_work = list((pool._processes or {}).values())  # no public name before Python 3.14
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in at_work:
+            process.terminate()
 
 
-def _run_one(
-    notebook: Path, folder: Path, own: Mapping[str, Mapping[str, Value]], environment: Mapping[str, str], crew: _Crew
-) -> Finished:
+def _run_one(notebook: Path, folder: Path, task: Task) -> Finished:
     start = time.perf_counter()
     folder.mkdir(parents=True)
-    task = folder / TASK
-    task.write_text(json.dumps({"notebook": str(notebook), **own}), encoding="utf-8")
-    log = folder / "log.txt"
-    status = crew.run(command("mrb_lib.report.execute", str(task), environment=environment), folder, environment, log)
-    failure: NotebookFailure | None
-    if (folder / RESULT).is_file():
-        raw = json.loads((folder / RESULT).read_text(encoding="utf-8"))["failure"]
-        failure = None if raw is None else NotebookFailure(**raw)
-    else:
-        last_lines = "\n".join(
-            without_colours(log.read_text(encoding="utf-8", errors="replace")).strip().splitlines()[-5:]
-        )
-        failure = NotebookFailure(notebook.stem, None, "", "ProcessDied", f"exit status {status}. {last_lines}".strip())
+    os.chdir(folder)
+    failure = execute(notebook, folder, task["parameters"], task["options"])
     return Finished(notebook, folder, failure, time.perf_counter() - start)
 
 
-class _Crew:
-    """The processes at work; once dismissed, none is started any more."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._at_work: set[subprocess.Popen[bytes]] = set()
-        self._dismissed = False
-
-    def run(self, command: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path) -> int:
-        with log.open("wb") as stream:
-            with self._lock:
-                if self._dismissed:
-                    return -1
-                # A session of its own: Ctrl-C reaches us alone, and we stop it in order.
-                process = subprocess.Popen(
-                    command,
-                    cwd=folder,
-                    env=environment,
-                    stdin=subprocess.DEVNULL,
-                    stdout=stream,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                )
-                self._at_work.add(process)
-            status = process.wait()
-        with self._lock:
-            self._at_work.discard(process)
-        return status
-
-    def dismiss(self) -> None:
-        with self._lock:
-            self._dismissed = True
-            leaving = list(self._at_work)
-        for process in leaving:
-            process.terminate()
-        for process in leaving:
-            try:
-                process.wait(timeout=_PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
+def _prepare(environment: Mapping[str, str]) -> None:
+    """Take over the environment of notebooks; Ctrl-C reaches the report alone, which then stops us."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ.clear()
+    os.environ.update(environment)
 
 
-def _environment(jobs: int) -> dict[str, str]:
-    """Ours, with the cores shared out, widgets plain, and no setting of the user's own that would change a figure."""
-    threads = str(max(1, (os.cpu_count() or 1) // jobs))
-    fonts = home() / "matplotlib"
-    fonts.mkdir(parents=True, exist_ok=True)
-    ours = {
-        **dict.fromkeys(_THREADS, threads),
+def _environment(jobs: int, folder: Path) -> dict[str, str]:
+    """Ours, with the cores shared out, widgets plain, and no setting of the user's own that would change a figure.
+
+    The kernel `python3` is the interpreter that runs the report, whatever kernels the machine has registered.
+    """
+    kernel, fonts = folder / _KERNEL / "kernels" / "python3", home() / "matplotlib"
+    for needed in (kernel, fonts):
+        needed.mkdir(parents=True, exist_ok=True)
+    argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    spec = {"argv": argv, "display_name": "Python 3", "language": "python"}
+    (kernel / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
+    paths = [str(folder / _KERNEL), os.environ.get("JUPYTER_PATH", "")]
+    return {
+        **{name: value for name, value in os.environ.items() if name not in _OF_THE_USER},
+        **dict.fromkeys(_THREADS, str(max(1, (os.cpu_count() or 1) // jobs))),
         "MPLCONFIGDIR": str(fonts),
         "PYTHONHASHSEED": "0",
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
         "MRB_STATIC": "1",
+        "JUPYTER_PATH": os.pathsep.join(filter(None, paths)),
+        "IPYTHONDIR": str(folder / _KERNEL / "ipython"),
+        "JUPYTER_RUNTIME_DIR": str(folder / _KERNEL / "runtime"),
     }
-    kept = {name: value for name, value in os.environ.items() if name not in ("MPLBACKEND", "MATPLOTLIBRC")}
-    return {**kept, **ours}

@@ -221,11 +221,10 @@ def _check_options(given: Analysis) -> None:
 def _check_task(benchmark: Benchmark, table: str, policy: str, *, has_marks: bool) -> None:
     """Raise `InputError` where a table or a policy says nothing about what the benchmark's labels are."""
     meta, spec = benchmark.meta, TABLES[table]
-    silent = {n: each.why_no_ratings if meta.is_rating else each.why_no_preferences for n, each in TABLES.items()}
-    if silent[table] and (meta.is_rating or meta.is_preference):
+    silent = spec.why_no_ratings if meta.is_rating else spec.why_no_preferences
+    if silent and (meta.is_rating or meta.is_preference):
         has = "ratings of one response a case" if meta.is_rating else "preferences between two responses"
-        fit = _either(name for name, why in silent.items() if not why)
-        raise NotApplicable(f"table {table}: {silent[table]}, and benchmark {meta.name} has {has}; use {fit}.")
+        raise NotApplicable(f"table {table}: {silent}, and benchmark {meta.name} has {has}.")
     if meta.is_rating and policy in BOTH_ORDERS and "policy" in spec.parameters_read(has_marks=has_marks):
         others = _either(name for name in POLICIES if name not in BOTH_ORDERS)
         raise NotApplicable(

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mrb_lib.stats.options import IntArray
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.errors import InputError, nearest
 
 CLUSTER: Final = "cluster"
 CASE: Final = "case_id"
@@ -70,7 +70,8 @@ def resampling_unit(cases: pd.DataFrame, cluster: str | None = None) -> Resampli
     n = len(cases)
     if cluster is not None and cluster not in cases.columns:
         names = ", ".join(cases.columns)
-        raise InputError(f"cluster {cluster!r}: the cases have no such column; use one of {names}.")
+        near = nearest(cluster, cases.columns)
+        raise InputError(f"cluster {cluster!r}: the cases have no such column; use one of {names}.{near}")
     if cluster is not None and len(cases) and cases[cluster].isna().all():
         raise InputError(f"cluster {cluster!r}: the column is empty in every case; fill it in, or choose another.")
     if cluster is not None:

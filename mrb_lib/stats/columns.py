@@ -235,7 +235,7 @@ class Table:
         if not len(frame):
             return f"There is nothing to show: {self.nothing}."
         is_about_nobody = frame.reindex(columns=["judge", "dimension"]).isna().all(axis=None)
-        if len(frame) == 1 and is_about_nobody and "reason" in frame:
+        if len(frame) == 1 and is_about_nobody and "reason" in frame and frame["reason"].notna().all():
             return f"There is nothing to show: {frame['reason'].iloc[0]}."
         return self.sentence(frame)
 

@@ -7,12 +7,7 @@ import pandas as pd
 
 UNKNOWN = "not known"
 WHOLE = "overall"
-_HUMAN_LEVELS = {
-    "agreement": "two annotators with each other",
-    "ceiling": "one annotator with the majority of the others",
-    "selective": "one annotator with the others on the cases that a judge answers",
-    "gold_rules": "one annotator with the label that a model of their errors infers",
-}
+_HUMAN_LEVELS = ("agreement", "ceiling", "gold_rules", "selective")
 
 
 def main_dimension(frame: pd.DataFrame) -> str:
@@ -103,12 +98,9 @@ def of_judges_towards(longer: int, shorter: int, total: int, what: str) -> str:
 
 
 def human_level(table: str) -> str:
-    """Say which agreement of people a table shows, and which tables show another."""
-    others = [f"{name} ({what})" for name, what in _HUMAN_LEVELS.items() if name != table]
-    return (
-        f"This compares {_HUMAN_LEVELS[table]}; other tables show other human levels: {', '.join(others[:-1])} and "
-        f"{others[-1]}."
-    )
+    """Say which tables measure annotators in another way than one of them."""
+    *first, last = (name for name in _HUMAN_LEVELS if name != table)
+    return f"The tables {', '.join(first)} and {last} measure annotators in other ways."
 
 
 def some(count: int, one: str, more: str, what: str = "") -> str:

@@ -21,8 +21,8 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from mrb_lib.cli.preloaded import ADDRESS, preloaded
 from mrb_lib.report.html.pdf import browser
-from mrb_lib.report.preloaded import ADDRESS, preloaded
 
 from .hand import WAYS, Hand
 from .server import APPS

@@ -93,7 +93,7 @@ def forking() -> int:
     return next(
         one
         for one in descendants(os.getpid())
-        if b"mrb_lib.report.preloaded\0" in Path(f"/proc/{one}/cmdline").read_bytes()
+        if b"mrb_lib.cli.preloaded\0" in Path(f"/proc/{one}/cmdline").read_bytes()
     )
 
 

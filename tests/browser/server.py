@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from mrb_lib.report.preloaded import ADDRESS, DATA, KERNEL, command
+from mrb_lib.cli.preloaded import ADDRESS, DATA, KERNEL, command
 
 APPS: Final = (
     *KERNEL, *DATA, "typer", "typer._adapters", "voila.app", "nbformat.validator:get_validator",

@@ -17,13 +17,14 @@ N_CASES = 26
 SCORES = {"ash": 0.9, "birch": 10.25, "cedar": -1.5, "dogwood": None, "elm": 2.0, "fir": 0.95, "gorse": 0.35}
 OPEN = """
 import pandas as pd
-from mrb_lib.figures.accuracy import leaderboard
-from mrb_lib.report.notebook import open_workspace
-w = open_workspace(benchmark, runs, policy=policy, out=out)
+import mrb_lib as mrb
+from mrb_lib.figures.intervals import panels
+study = mrb.open(benchmark)
 def draw(id, title, caption, names):
     frame = pd.DataFrame({"judge": names, "dimension": "overall", "accuracy": 0.5, "low": 0.4, "high": 0.6})
-    w._publisher.figure(leaderboard(frame), id, title=title, caption=caption, reading="Right is more.", data=frame,
-                        policy=policy, n=26)
+    drawn = panels(frame, value="accuracy", axis_label="accuracy (%)")
+    study.publisher.figure(drawn, id, title=title, caption=caption, reading="Right is more.", data=frame,
+                           policy=study.options.policy, n=26)
 """
 COMPOSITION = 'draw("composition-organs", "Cases by organ", "How many cases show which organ.", ["one", "two"])'
 LEADERBOARD = f"""
@@ -32,12 +33,11 @@ scores = {SCORES!r}
 frame = pd.DataFrame({{"judge": list(scores), "group": ["tree"] * 4 + ["shrub"] * 3}})
 frame["accuracy"] = list(scores.values())
 frame["accuracy_low"], frame["accuracy_high"] = frame["accuracy"] - 0.1, frame["accuracy"] + 0.1
-frame.attrs["policy"] = policy
-w.table("leaderboard", frame, title="Leaderboard", caption="Best in bold.", best={{"accuracy": "max"}})
+study.tabulate(frame, id="leaderboard", title="Leaderboard", caption="Best in bold.", best={{"accuracy": "max"}})
 """
 FAILURES = """
-rows = w.benchmark.cases[["case_id"]].iloc[[3, 8]]
-w.table("failures", rows, title="Cases with the lowest scores", caption="Two.")
+rows = study.benchmark.cases[["case_id"]].iloc[[3, 8]]
+study.tabulate(rows, id="failures", title="Cases with the lowest scores", caption="Two.")
 """
 
 

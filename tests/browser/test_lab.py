@@ -16,10 +16,10 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.cli.preloaded import command, write_kernel
 from mrb_lib.demo import write_demo
 from mrb_lib.report.notebook.lab import prepare
 from mrb_lib.report.places import write_simulated_runs
-from mrb_lib.report.preloaded import command, write_kernel
 from mrb_lib.review.boards import browse_heatmap, browse_leaderboard
 from mrb_lib.review.plain import PlainView
 from mrb_lib.stats.analyze import analyze

@@ -22,19 +22,16 @@ from tests.stats.small_tables import accuracy
 
 FINDING = "simulated-specialist is weak on eye, 67% [58, 75], n = 12."
 SHOWN = """
-from mrb_lib.report.notebook import open_workspace
-from mrb_lib.figures.accuracy import leaderboard
-w = open_workspace(benchmark, runs, policy=policy, out=out)
-accuracy = w.analyze("accuracy", resamples=50)
-judged = accuracy[(accuracy["kind"] == "judge")]
-w.figure("leaderboard", accuracy, behind=w.failing())
-organs = w.analyze("accuracy", by="organ", dimension="overall", references=0, resamples=50)
-w.figure("organs-heatmap", organs, words={"by": "organ"}, behind=w.failing("organ", dimension="overall"))
-table = accuracy[accuracy["dimension"] == "overall"][["judge", "accuracy", "low", "high"]]
+import mrb_lib as mrb
+study = mrb.open(benchmark, resamples=50)
+board = study.table("accuracy")
+board.plot()
+study.table("accuracy", by="organ", dimension="overall", references=0).plot()
+table = board.frame[board["dimension"] == "overall"][["judge", "accuracy", "low", "high"]]
 best = table["judge"].head(2).tolist()
-references = accuracy.loc[accuracy["kind"] == "reference", "judge"].unique()
-w.table("leaderboard", table, title="Leaderboard", caption="Some.", marked={"accuracy": best},
-        reference_rows=references)
+references = board.loc[board["kind"] == "reference", "judge"].unique()
+study.tabulate(table, id="leaderboard", title="Leaderboard", caption="Some.", marked={"accuracy": best},
+               reference_rows=references)
 """
 
 
@@ -96,7 +93,7 @@ def test_a_finding_is_shown_whole_on_the_index(page: Page, lab: Lab, width: int)
 
 def test_each_cell_leads_to_just_the_cases_that_the_judge_gets_wrong(page: Page, lab: Lab, cells: pd.DataFrame) -> None:
     organs = cells[(cells["dimension"] == "overall") & cells["subfield"].notna()]
-    page.goto(address(lab.out, "behind/organs-heatmap.html"))
+    page.goto(address(lab.out, "behind/subfields-organ.html"))
     for row in organs.itertuples():
         name = f"{row.judge}, {str(row.subfield).replace('_', ' ')}"
         part = page.get_by_role("region", name=name, exact=True)
@@ -112,7 +109,7 @@ def test_each_cell_leads_to_just_the_cases_that_the_judge_gets_wrong(page: Page,
 
 def test_a_click_on_a_cell_and_on_a_point_opens_its_list(page: Page, lab: Lab, cells: pd.DataFrame) -> None:
     page.goto(address(lab.out, "pages/03_leaderboard.html"))
-    heatmap = page.locator("#organs-heatmap .spot")
+    heatmap = page.locator("#subfields-organ .spot")
     n_parts = cells.loc[cells["subfield"].notna(), "subfield"].nunique()
     assert heatmap.count() == n_parts * cells["judge"].nunique()
     last = heatmap.last
@@ -126,9 +123,9 @@ def test_a_click_on_a_cell_and_on_a_point_opens_its_list(page: Page, lab: Lab, c
     spot.click()
     expect(page.locator(".behind:target")).to_be_visible()
     page.get_by_role("link", name="figure").click()
-    page.locator("#organs-heatmap").get_by_role("link", name="The cases behind it").focus()
+    page.locator("#subfields-organ").get_by_role("link", name="The cases behind it").focus()
     page.keyboard.press("Enter")
-    expect(page).to_have_url(address(lab.out, "behind/organs-heatmap.html"))
+    expect(page).to_have_url(address(lab.out, "behind/subfields-organ.html"))
 
 
 def test_a_case_that_has_a_page_is_led_to(page: Page, lab: Lab) -> None:
@@ -155,7 +152,7 @@ def test_references_stay_below_the_line_however_the_table_is_sorted(page: Page, 
 
 def test_the_lists_can_be_read_by_everyone_and_fit(new_page: Callable[..., Page], lab: Lab) -> None:
     page = new_page(viewport={"width": 400, "height": 800})
-    for name in ("behind/organs-heatmap.html", "pages/03_leaderboard.html"):
+    for name in ("behind/subfields-organ.html", "pages/03_leaderboard.html"):
         page.goto(address(lab.out, name))
         assert page.evaluate("document.documentElement.scrollWidth") <= 400, name
         assert violations(page) == [], name

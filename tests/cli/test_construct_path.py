@@ -158,7 +158,7 @@ def test_from_a_folder_of_images_to_a_released_benchmark(
     assert mrb("check", bench).code == 0
     assert mrb("judge", bench, bench / "runs", "--judge", "longer", "--judge", "first").code == 0
     assert mrb("annotate", bench, "--annotators", "dora", "--overlap", 1, "--assign-only").code == 0
-    report = mrb("report", bench, bench / "runs", "--out", tmp_path / "report", "--only", "01_composition")
+    report = mrb("report", bench, bench / "runs", "--out", tmp_path / "report", "--only", "01_data_and_annotators")
     assert report.code == 0, report.err
     assert mrb("export", "official", bench, bench / "runs", tmp_path / "official").code == 0
     assert mrb("merge", bench, work, tmp_path / "both").code == 0

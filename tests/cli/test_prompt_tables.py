@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import mrb_lib
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.report.notebook import open_workspace
 from mrb_lib.verdicts.manifest import Manifest, read_manifest, write_manifest
 from mrb_lib.verdicts.store import append_part, save_imported
 
@@ -82,7 +82,7 @@ def test_templates_are_told_from_the_manifests(mrb: Callable, bench: Path) -> No
 
 
 def test_a_workspace_knows_the_prompts(bench: Path) -> None:
-    table = open_workspace(bench, resamples=40).analyze("probes")
+    table = mrb_lib.open(bench, resamples=40).table("probes")
     assert table["prompt_1"].tolist() == ["plain"]
 
 

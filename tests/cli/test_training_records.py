@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import mrb_lib
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.report.notebook import open_workspace
 from mrb_lib.review.explorer.data import explorer_data
 from mrb_lib.review.failures.index import build_index, open_index
 from mrb_lib.stats.analyze import ALL_SEEN
@@ -149,17 +149,17 @@ def test_after_a_merge_the_same_cases_are_left_out(mrb: Callable, trained: Train
 
 def test_notebooks_explorer_and_case_pages_leave_them_out_and_mark_them(trained: Trained, tmp_path: Path) -> None:
     benchmark = load(trained.bench)
-    w = open_workspace(str(trained.bench), str(trained.runs), resamples=40)
-    assert NOTE.removeprefix("note: ").strip() in w.summary
-    accuracy = w.analyze("accuracy", references=0).set_index("judge")
+    study = mrb_lib.open(trained.bench, trained.runs, resamples=40)
+    assert NOTE.removeprefix("note: ").strip() in repr(study)
+    accuracy = study.table("accuracy", references=0).frame.set_index("judge")
     assert accuracy["n"].to_dict() == {"tuned": 24, "base": 60}
-    assert w.scores()["judge"].value_counts().to_dict() == {"base": 60, "tuned": 24}
-    wrong = w.failing().set_index("row")["listed"]
-    assert not set(wrong["tuned"]) & set(trained.cases)
-    assert set(wrong["base"]) & set(trained.cases)
+    assert study.scores()["judge"].value_counts().to_dict() == {"base": 60, "tuned": 24}
+    wrong = {judge: set(study.cases(judge=judge, wrong=True)["case_id"]) for judge in study.judges}
+    assert not wrong["tuned"] & set(trained.cases)
+    assert wrong["base"] & set(trained.cases)
     index = open_index(build_index(trained.runs, benchmark, tmp_path / "index"))
     seen_case = benchmark.cases["case_id"].tolist().index(trained.cases[3])
-    for data in (explorer_data(benchmark, index), explorer_data(benchmark, w.verdicts)):
+    for data in (explorer_data(benchmark, index), explorer_data(benchmark, study.verdicts)):
         tuned = data.judges.index("tuned")
         outcome = [OUTCOMES[code] for code in data.kinds.grid("outcome")[tuned, 0]]
         assert outcome.count("trained on") == 36

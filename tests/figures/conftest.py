@@ -43,6 +43,14 @@ class Frames:
             {"dimension": list(dimensions), "accuracy": values, "low": values - 0.02, "high": values + 0.02}
         )
 
+    def composition(self, kinds: Sequence[str | None], by: str | None = None) -> pd.DataFrame:
+        """As many cases as a kind is far in the list, of each organ or, with `by`, of each subfield."""
+        out = pd.DataFrame({"n_cases": range(1, len(kinds) + 1), "n_unassigned": 0, "by": by, "subfield": None})
+        out = out.assign(organ=None, department=None, modality=None)
+        out["subfield" if by else "organ"] = list(kinds)
+        texts = ("by", "subfield", "organ", "department", "modality")
+        return out.astype(dict.fromkeys(texts, "str"))
+
     def agreement(self, dimensions: Sequence[str]) -> pd.DataFrame:
         out = pd.DataFrame({"dimension": list(dimensions)})
         for name in ("percent_agreement", "cohen_kappa", "fleiss_kappa", "krippendorff_alpha", "gwet_ac1"):
@@ -81,7 +89,8 @@ class Frames:
             difference = float(self.rng.normal(0, 0.08))
             p = float(np.exp(-abs(difference) * 100))
             rows.append((first, second, difference, difference - 0.03, difference + 0.03, p))
-        return pd.DataFrame(rows, columns=["judge_1", "judge_2", "difference", "low", "high", "p_adjusted"])
+        columns = ["judge_1", "judge_2", "difference", "low", "high", "p_adjusted"]
+        return pd.DataFrame(rows, columns=columns).assign(equivalent=False)
 
     def cards(self, count: int, image: str) -> pd.DataFrame:
         return pd.DataFrame(

@@ -5,34 +5,26 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.axes import Axes
 
 from mrb_lib.figures import agreement
 
-ROWS = {
-    "percent_agreement": [0.85, 0.85, 0.9, 1.0],
-    "fleiss_kappa": [0.70, 0.31, 0.40, np.nan],
-    "gwet_ac1": [0.70, 0.81, 0.88, 1.0],
-    "prevalence_index": [0.05, 0.75, 0.6, 1.0],
-    "bias_index": [0.03, 0.05, 0.0, 0.0],
-}
+
+def texts(axes: Axes, gid: str) -> list[str]:
+    return [text.get_text() for text in axes.texts if text.get_gid() == gid]
 
 
-@pytest.fixture
-def frame() -> pd.DataFrame:
-    out = pd.DataFrame({"dimension": ["overall"] * 4, "subfield": [None, "eye", "lung", "$foot$"], **ROWS})
-    return out.astype({"subfield": "str"})
+def values(axes: Axes) -> dict[str, list[float]]:
+    return {line.get_gid(): list(line.get_xdata()) for line in axes.lines if line.get_gid()}
 
 
-@pytest.mark.parametrize(("panel", "index"), [(0, "prevalence_index"), (1, "bias_index")])
-def test_the_paradox_draws_each_row_that_has_both_coefficients(frame: pd.DataFrame, panel: int, index: str) -> None:
-    axes = agreement.paradox(frame).axes[panel]
-    for name in ("percent_agreement", "fleiss_kappa", "gwet_ac1"):
-        lines = [line for line in axes.lines if line.get_gid() == f"{name}-{index}"]
-        drawn = sorted(tuple(point) for line in lines for point in line.get_xydata().tolist())
-        expected = sorted(tuple(point) for point in frame.iloc[:3][[index, name]].to_numpy().tolist())
-        assert drawn == expected
-        assert [len(line.get_xdata()) for line in lines] == [2, 1]
-    assert axes.get_title() == "1 of 4 rows n/a"
+def test_each_coefficient_is_drawn_and_an_undefined_one_is_named(frames) -> None:
+    frame = frames.agreement(["accuracy", "overall"])
+    frame.loc[1, ["fleiss_kappa", "fleiss_kappa_low", "fleiss_kappa_high"]] = np.nan
+    axes = agreement.coefficients(frame).axes[0]
+    for name in agreement.COEFFICIENTS:
+        assert values(axes)[name] == frame[name].dropna().tolist()
+    assert texts(axes, "not-available") == ["Fleiss\u2019 kappa: n/a"]
 
 
 def test_coefficients_of_ordered_labels_are_drawn_where_there_are_any(frames) -> None:
@@ -40,27 +32,67 @@ def test_coefficients_of_ordered_labels_are_drawn_where_there_are_any(frames) ->
     for name in ("linear_kappa", "icc_2_1"):
         frame[f"{name}_low"], frame[f"{name}_high"] = frame[name] - 0.1, frame[name] + 0.1
     axes = agreement.coefficients(frame).axes[0]
-    drawn = {line.get_gid(): line.get_xdata().tolist() for line in axes.lines if line.get_gid()}
+    drawn = values(axes)
     assert drawn["linear_kappa"] == [0.5]
     assert "icc_2_1" not in drawn
     assert [text.get_text() for text in axes.texts] == ["linear kappa, mean of pairs: n/a"]
 
 
-@pytest.mark.parametrize("size", [1, 200])
-def test_the_text_of_the_figures_can_be_read(frames, flaws, frame: pd.DataFrame, size: int) -> None:
+def test_rows_of_subfields_are_not_drawn(frames) -> None:
+    whole, part = frames.agreement(["overall"]), frames.agreement(["overall"])
+    both = pd.concat([whole.assign(subfield=None), part.assign(subfield="lung")], ignore_index=True)
+    assert values(agreement.coefficients(both).axes[0])["gwet_ac1"] == whole["gwet_ac1"].tolist()
+    kappas = [frames.pairs(["a", "b"], ["overall"]).assign(subfield=part) for part in (None, "lung")]
+    drawn = texts(agreement.pairs(pd.concat(kappas, ignore_index=True)).axes[0], "cell")
+    assert drawn == texts(agreement.pairs(kappas[0]).axes[0], "cell")
+
+
+def test_annotator_pairs_ignore_the_order_of_the_two() -> None:
+    frame = pd.DataFrame(
+        {
+            "dimension": "overall",
+            "annotator_1": ["c", "a"],
+            "annotator_2": ["a", "b"],
+            "n_cases": 10,
+            "cohen_kappa": [0.5, -0.25],
+            "cohen_kappa_low": [0.4, -0.5],
+            "cohen_kappa_high": [0.6, 0.0],
+        }
+    )
+    figure = agreement.pairs(frame)
+    cells = ["\u2212.25\n\u2212.50 to .00\nn = 10", ".50\n.40 to .60\nn = 10", "n/a"]
+    assert texts(figure.axes[0], "cell") == cells
+    figure.png()
+    assert [names["row"] for names, _ in figure.boxes()] == ["a and b", "a and c", "b and c"]
+
+
+def test_of_many_annotators_those_who_share_most_are_drawn_on_one_dimension(frames) -> None:
+    people = [f"p{i:02d}" for i in range(14)]
+    frame = frames.pairs(people, ["accuracy", "overall"])
+    rare = frame[["annotator_1", "annotator_2"]].isin(people[2:6]).any(axis=1)
+    frame["n_cases"] = np.where(rare, 30, 60)
+    panel, _ = agreement.pairs(frame, dimension="overall").axes
+    assert panel.get_title() == "Overall"
+    assert [text.get_text() for text in panel.get_xticklabels()] == [*people[:2], *people[6:-1]]
+    some = frame[(frame["dimension"] == "overall") & ~rare]
+    assert sorted(text.split("\n")[0] for text in texts(panel, "cell")) == sorted(
+        f"{kappa:.2f}"[1:] for kappa in some["cohen_kappa"]
+    )
+
+
+@pytest.mark.parametrize("size", [1, 12])
+@pytest.mark.parametrize("ordered", [0, 3, 5])
+def test_the_text_of_the_figure_can_be_read(frames, flaws, size: int, ordered: int) -> None:
     generator = np.random.default_rng(0)
-    many = pd.concat([frame] * size, ignore_index=True)
-    many["prevalence_index"] = generator.random(len(many))
-    assert flaws(agreement.paradox(many)) == []
-    table = frames.agreement(["accuracy"] if size == 1 else [f"dimension {i}" for i in range(12)])
-    for name in agreement.ORDERED:
+    table = frames.agreement(["accuracy"] if size == 1 else [f"dimension {i}" for i in range(size)])
+    for name in list(agreement.ORDERED)[:ordered]:
         table[name] = generator.uniform(0.4, 0.9, len(table))
         table[f"{name}_low"], table[f"{name}_high"] = table[name] - 0.03, table[name] + 0.03
     assert flaws(agreement.coefficients(table)) == []
 
 
-def test_nothing_known_is_drawn_as_nothing(frame: pd.DataFrame, flaws) -> None:
-    empty = frame.assign(**dict.fromkeys(ROWS, np.nan))
-    figure = agreement.paradox(empty)
-    assert figure.axes[0].get_title() == "4 of 4 rows n/a"
+def test_nothing_known_is_drawn_as_nothing(frames, flaws) -> None:
+    frame = frames.agreement(["overall"])
+    figure = agreement.coefficients(frame.assign(**dict.fromkeys(frame.columns[1:], np.nan)))
+    assert len(texts(figure.axes[0], "not-available")) == len(agreement.COEFFICIENTS)
     assert flaws(figure) == []

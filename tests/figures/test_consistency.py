@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mrb_lib.figures import consistency
 from mrb_lib.figures.consistency import preference_and_noise
 
 
@@ -35,3 +36,39 @@ def test_two_parts_of_one_dimension(count: int, flaws) -> None:
         assert sum(text.get_gid() == "not-available" for text in axes.texts) == 1
     assert names[count - 1] == "j0"
     assert flaws(figure) == []
+
+
+def test_position_bias_has_a_line_at_zero_and_signs_survive() -> None:
+    frame = pd.DataFrame(
+        {
+            "judge": ["x"],
+            "dimension": "overall",
+            "position_bias": -0.4,
+            "position_bias_low": -0.5,
+            "position_bias_high": -0.3,
+        }
+    )
+    axes = consistency.position_bias(frame).axes[0]
+    values = next(line for line in axes.lines if line.get_gid() == "values")
+    assert list(values.get_xdata()) == [-0.4]
+    assert any(list(line.get_xdata()) == [0.0, 0.0] for line in axes.lines)
+
+
+@pytest.mark.parametrize(
+    ("draw", "column"),
+    [
+        (consistency.order_consistency, "consistency"),
+        (consistency.position_bias, "position_bias"),
+        (preference_and_noise, "position_preference"),
+    ],
+)
+def test_judges_are_in_the_order_of_the_report_and_subfields_are_not_drawn(draw, column: str) -> None:
+    whole = made(4, "consistency", "position_bias", "position_preference", "position_noise")
+    parts = whole.assign(subfield="lung", **{column: 0.9})
+    judges = ["j2", "j0", "j3", "j1"]
+    frame = pd.concat([whole.assign(subfield=None), parts], ignore_index=True)
+    axes = draw(frame, judges=judges, dimension="overall").axes[0]
+    assert [text.get_text() for text in axes.get_yticklabels()] == judges
+    values = next(line for line in axes.lines if line.get_gid() == "values")
+    own = whole[whole["dimension"] == "overall"].set_index("judge")[column].reindex(judges)
+    assert list(values.get_xdata()) == own.dropna().tolist()

@@ -24,9 +24,9 @@ from mrb_lib.figures import accuracy as accuracies
 from mrb_lib.figures import agreement, composition, consistency, gallery, significance
 from mrb_lib.figures.accuracy import leaderboard
 from mrb_lib.figures.style import COLOURS, PAGE, Paper, house_style, mark_simulated
-from mrb_lib.tables.schema import DEPARTMENTS, DIMENSIONS, ORGANS
+from mrb_lib.tables.schema import DIMENSIONS, ORGANS
 from tests.figures.conftest import Frames
-from tests.figures.test_engines import pairs
+from tests.figures.test_values import leading
 
 SIZES = {"two judges, one dimension": (2, ("overall",)), "six judges": (6, DIMENSIONS), "32 judges": (32, DIMENSIONS)}
 HOSTILE = [
@@ -49,47 +49,40 @@ def picture(side: int = 64) -> bytes:
     return stream.getvalue()
 
 
-def grouped(accuracy: pd.DataFrame) -> pd.DataFrame:
-    groups = dict(zip(accuracy["judge"].unique(), ["open", "closed", "heuristic"] * 11, strict=False))
-    return accuracy.assign(group=accuracy["judge"].map(groups))
-
-
 def make(frames, figure: str, count: int, dimensions: tuple[str, ...]) -> Paper:
     judges = frames.judges(count)
     annotators = [f"annotator_{i}" for i in range(3 if count < 32 else 20)]
-    shown = dimensions if count < 32 else ("overall",)
-    by = ORGANS if figure.startswith("organs") else DEPARTMENTS
     match figure:
         case "leaderboard":
-            return leaderboard(
-                grouped(frames.accuracy(judges, dimensions)), ceiling=frames.ceiling(dimensions), group="group"
-            )
+            return leaderboard(leading(frames.accuracy(judges, dimensions)))
         case "order-consistency":
             return consistency.order_consistency(frames.consistency(judges, dimensions))
         case "position-bias":
             return consistency.position_bias(frames.consistency(judges, dimensions))
-        case "organs-heatmap" | "departments-heatmap":
-            return accuracies.heatmap(frames.accuracy(judges, ["overall"], by))
-        case "organs-radar" | "departments-radar":
-            return accuracies.radar(frames.accuracy(judges, ["overall"], by))
+        case "subfields":
+            return accuracies.subfields(frames.accuracy(judges, ["overall"], ORGANS), dimension="overall")
+        case "subfields-mean":
+            by_organ = frames.accuracy(judges, ["overall"], ORGANS)
+            macro = {
+                f"macro_accuracy{end}": by_organ[of]
+                for end, of in (("", "accuracy"), ("_low", "low"), ("_high", "high"))
+            }
+            return accuracies.macro_micro(by_organ.assign(**macro), dimension="overall")
         case "significance-p":
-            return significance.p_values(frames.significance(judges), judges=judges)
+            return significance.p_values(frames.significance(judges), dimension="overall", judges=judges)
         case "significance-differences":
-            return significance.differences(frames.significance(judges), judges=judges)
+            return significance.differences(frames.significance(judges), dimension="overall", judges=judges)
         case "agreement-dimensions":
             return agreement.coefficients(frames.agreement(dimensions))
         case "agreement-pairs":
-            return agreement.pairs(frames.pairs(annotators, shown), annotators=annotators)
+            return agreement.pairs(frames.pairs(annotators, dimensions), dimension="overall")
         case "failures-gallery":
             return gallery.cards(frames.cards(min(count, 6), "x.png"), images={"x.png": picture()})
-        case "composition-organs":
-            names = [*ORGANS, None] if count > 2 else ["lung"]
-            return composition.bars(pd.DataFrame({"organ": names, "n_cases": range(1, len(names) + 1)}), by="organ")
+        case "composition":
+            return composition.kinds(frames.composition([*ORGANS, None] if count > 2 else ["lung"]))
         case "composition-lengths":
             words = np.random.default_rng(0).integers(0, 90 * count, 200)
-            return composition.lengths(pd.DataFrame({"side": ["A", "B"] * 100, "words": words}))
-        case "engine-orders":
-            return consistency.order_probabilities(pairs(judges[:2], dimensions), dimensions=dimensions, mark="m")
+            return composition.lengths(pd.DataFrame({"side": ["response_a", "response_b"] * 100, "words": words}))
     raise AssertionError(figure)
 
 
@@ -97,16 +90,14 @@ FIGURES = (
     "leaderboard",
     "order-consistency",
     "position-bias",
-    "organs-heatmap",
-    "organs-radar",
-    "departments-heatmap",
-    "departments-radar",
+    "subfields",
+    "subfields-mean",
     "significance-p",
     "significance-differences",
     "agreement-dimensions",
     "agreement-pairs",
     "failures-gallery",
-    "composition-organs",
+    "composition",
     "composition-lengths",
 )
 
@@ -123,7 +114,7 @@ def test_text_is_inside_readable_and_apart(
 
 
 def test_the_check_for_flaws_finds_them(frames, flaws: Callable[[Figure], list[str]]) -> None:
-    drawn = make(frames, "composition-organs", 6, DIMENSIONS)
+    drawn = make(frames, "composition", 6, DIMENSIONS)
     drawn.text(0.5, 0.5, "over the top", fontsize=5)
     drawn.text(0.5, 0.5, "over the top", fontsize=7)
     drawn.text(0.99, 0.5, "cut off at the edge")
@@ -142,7 +133,7 @@ def digests(figure: str) -> str:
 
 def test_same_frame_same_bytes() -> None:
     """In two processes with different hash seeds, in every format."""
-    figures = ("significance-differences", "failures-gallery", "engine-orders")
+    figures = ("significance-differences", "failures-gallery", "agreement-pairs")
     program = f"from tests.figures.test_figures import digests\nfor name in {figures}: print(digests(name))"
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -158,7 +149,7 @@ def large(figure: str) -> Paper:
     return drawn
 
 
-@pytest.mark.parametrize("figure", ["organs-heatmap", "significance-differences", "failures-gallery"])
+@pytest.mark.parametrize("figure", ["subfields", "significance-differences", "failures-gallery"])
 def test_files_stay_small_and_undated(figure: str) -> None:
     drawn = large(figure)
     assert len(drawn.png()) < 500_000
@@ -184,7 +175,7 @@ def test_letters_of_a_pdf_are_text_in_fonts_that_lay_nothing_out(frames) -> None
     assert fonts
 
 
-@pytest.mark.parametrize("figure", ["organs-heatmap", "failures-gallery"])
+@pytest.mark.parametrize("figure", ["subfields", "failures-gallery"])
 def test_few_colours_keep_what_a_colour_says(figure: str) -> None:
     """Of at most 256 colours: none is far from the one that was drawn, and paper stays white."""
     drawn = large(figure)
@@ -217,14 +208,14 @@ def test_simulated_is_marked_once_and_only_where_asked(frames) -> None:
 def test_hostile_names_are_drawn_as_text(frames, flaws: Callable[[Figure], list[str]]) -> None:
     few = HOSTILE[:6]
     parts = [
-        leaderboard(frames.accuracy(HOSTILE, ["overall", "$d$"])),
-        accuracies.heatmap(frames.accuracy(HOSTILE, ["overall"], HOSTILE)),
-        accuracies.radar(frames.accuracy(few, ["overall"], HOSTILE)),
-        significance.p_values(frames.significance(few), judges=few),
-        significance.differences(frames.significance(few), judges=few),
-        agreement.pairs(frames.pairs(few, ["$"]), annotators=few),
+        leaderboard(leading(frames.accuracy(HOSTILE, ["overall", "$d$"]))),
+        accuracies.subfields(frames.accuracy(HOSTILE, ["overall"], HOSTILE), dimension="overall"),
+        significance.p_values(frames.significance(few), dimension="overall", judges=few),
+        significance.differences(frames.significance(few), dimension="overall", judges=few),
+        agreement.pairs(frames.pairs(few, ["$"]), dimension="$"),
         agreement.coefficients(frames.agreement(HOSTILE)),
-        composition.bars(pd.DataFrame({"dataset": HOSTILE, "n_cases": 3}), by="dataset"),
+        composition.kinds(frames.composition(HOSTILE)),
+        composition.subfields(frames.composition(HOSTILE, by="dataset"), by="dataset"),
         gallery.cards(
             frames.cards(1, "../../etc/passwd").assign(question=HOSTILE[1] + HOSTILE[0], case_id=HOSTILE[6]), images={}
         ),
@@ -237,7 +228,7 @@ def test_hostile_names_are_drawn_as_text(frames, flaws: Callable[[Figure], list[
 
 
 def test_dollars_are_not_formulas(frames) -> None:
-    plain = leaderboard(frames.accuracy(["$x$"], ["overall"]))
+    plain = leaderboard(leading(frames.accuracy(["$x$"], ["overall"])))
     plain.draw_without_rendering()
     tick = plain.axes[0].get_yticklabels()[0]
     assert tick.get_text() == r"\$x\$"

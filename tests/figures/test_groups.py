@@ -49,7 +49,7 @@ def test_contrasts_are_readable_and_drawn_where_the_table_has_them(
     flaws: Callable[[Figure], list[str]], dimensions: tuple[str, ...]
 ) -> None:
     table = contrasts(dimensions)
-    drawn = group_contrasts(table, order_by=dimensions[-1])
+    drawn = group_contrasts(table, dimension=dimensions[-1])
     assert flaws(drawn) == []
     shown = [line for axes in drawn.axes for line in axes.get_lines() if line.get_gid() == "values"]
     values = np.concatenate([line.get_xdata() for line in shown])

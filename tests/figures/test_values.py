@@ -9,12 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mrb_lib.figures import accuracy as accuracies
-from mrb_lib.figures import agreement, composition, consistency, gallery, significance
+from mrb_lib.figures import gallery
 from mrb_lib.figures.accuracy import leaderboard
-from mrb_lib.figures.style import SERIES
 from mrb_lib.tables.errors import NotApplicable
-from mrb_lib.tables.schema import ORDERS, POLICIES
-from tests.stats.small_tables import rows_of
 
 JUDGES = ["alpha", "beta", "gamma"]
 
@@ -36,42 +33,46 @@ def panel(figure: Figure, title: str) -> Axes:
     return next(axes for axes in figure.axes if axes.get_title() == title)
 
 
-def test_leaderboard_draws_every_value_and_interval(frames) -> None:
-    accuracy, ceiling = frames.accuracy(JUDGES, ["accuracy", "overall"]), frames.ceiling(["accuracy", "overall"])
-    figure = leaderboard(accuracy, ceiling=ceiling)
+def leading(accuracy: pd.DataFrame) -> pd.DataFrame:
+    """As the table `accuracy` has it: the ranking quantity beside the accuracy, judges and one reference."""
+    decisive = {f"decisive_accuracy{end}": accuracy[of] - 0.01 for end, of in
+                (("", "accuracy"), ("_low", "low"), ("_high", "high"))}  # fmt: skip
+    judged = accuracy.assign(kind="judge", **decisive)
+    return pd.concat([judged, judged.head(1).assign(judge="longer response", kind="reference")], ignore_index=True)
+
+
+def test_leaderboard_draws_every_value_and_interval_of_the_ranking_quantity(frames) -> None:
+    accuracy = leading(frames.accuracy(JUDGES, ["accuracy", "overall"]))
+    figure = leaderboard(accuracy, dimension="overall")
     for dimension in ("accuracy", "overall"):
         axes = panel(figure, dimension.title())
         place = dict(zip(rows(figure.axes[0]), axes.get_yticks(), strict=True))
-        expected = accuracy[accuracy["dimension"] == dimension]
         drawn = {y: x for x, y in points(axes)}
         spans = next(c for c in axes.collections if c.get_gid() == "intervals").get_segments()
         bars = {segment[0, 1]: (segment[0, 0], segment[1, 0]) for segment in spans}
-        for row in expected.itertuples():
-            assert drawn[place[row.judge]] == row.accuracy
-            assert bars[place[row.judge]] == (row.low, row.high)
-        reference = next(line for line in axes.lines if line.get_gid() == "reference")
-        assert reference.get_xdata()[0] == ceiling.set_index("dimension")["accuracy"][dimension]
+        for row in accuracy[(accuracy["dimension"] == dimension) & (accuracy["kind"] == "judge")].itertuples():
+            assert drawn[place[row.judge]] == row.decisive_accuracy
+            assert bars[place[row.judge]] == (row.decisive_accuracy_low, row.decisive_accuracy_high)
+        assert any(list(line.get_xdata()) == [0.5, 0.5] for line in axes.lines)
 
 
-def test_leaderboard_orders_by_group_then_value(frames) -> None:
-    accuracy = pd.DataFrame(
-        {
-            "judge": ["a", "b", "c", "d"],
-            "dimension": "overall",
-            "accuracy": [0.4, 0.9, np.nan, 0.6],
-            "low": np.nan,
-            "high": np.nan,
-            "group": ["open", "heuristic", "heuristic", "open"],
-        }
-    )
-    axes = leaderboard(accuracy, group="group").axes[0]
+def test_leaderboard_of_ratings_draws_accuracy_without_a_line(frames) -> None:
+    accuracy = leading(frames.accuracy(JUDGES, ["overall"])).assign(decisive_accuracy=np.nan)
+    axes = leaderboard(accuracy).axes[0]
+    assert sorted(points(axes)[:, 0]) == sorted(accuracy.loc[accuracy["kind"] == "judge", "accuracy"])
+    assert not any(list(line.get_xdata()) == [0.5, 0.5] for line in axes.lines)
+
+
+def test_leaderboard_keeps_the_order_of_the_report_and_references_below(frames) -> None:
+    accuracy = leading(frames.accuracy(JUDGES, ["overall"]))
+    axes = leaderboard(accuracy, judges=["gamma", "alpha", "beta"]).axes[0]
     shown = sorted(zip(axes.get_yticks(), rows(axes), strict=True))
-    assert [name for _, name in shown] == ["Heuristic", "b", "c", "Open", "d", "a"]
+    assert [name for _, name in shown] == ["gamma", "alpha", "beta", "longer response"]
 
 
 def test_a_missing_value_is_drawn_as_missing(frames) -> None:
-    accuracy = frames.accuracy(JUDGES, ["overall"])
-    accuracy.loc[1, ["accuracy", "low", "high"]] = np.nan
+    accuracy = leading(frames.accuracy(JUDGES, ["overall"]))
+    accuracy.loc[1, ["decisive_accuracy", "decisive_accuracy_low", "decisive_accuracy_high"]] = np.nan
     axes = leaderboard(accuracy).axes[0]
     assert len(points(axes)) == 2
     assert texts(axes, "not-available") == ["n/a"]
@@ -79,30 +80,17 @@ def test_a_missing_value_is_drawn_as_missing(frames) -> None:
 
 
 def test_a_judge_that_was_not_asked_about_a_dimension_is_missing_there(frames) -> None:
-    accuracy = frames.accuracy(JUDGES, ["accuracy", "overall"]).iloc[1:]
-    assert texts(panel(leaderboard(accuracy), "Accuracy"), "not-available") == ["n/a"]
+    accuracy = leading(frames.accuracy(JUDGES, ["accuracy", "overall"])).iloc[1:]
+    drawn = panel(leaderboard(accuracy[accuracy["kind"] == "judge"]), "Accuracy")
+    assert texts(drawn, "not-available") == ["n/a"]
 
 
 def test_a_value_without_interval_is_drawn_without_one(frames) -> None:
-    accuracy = frames.accuracy(JUDGES, ["overall"]).assign(low=np.nan, high=np.nan)
+    accuracy = leading(frames.accuracy(JUDGES, ["overall"]))
+    accuracy = accuracy.assign(decisive_accuracy_low=np.nan, decisive_accuracy_high=np.nan)
     axes = leaderboard(accuracy).axes[0]
     assert len(points(axes)) == 3
     assert not next(c for c in axes.collections if c.get_gid() == "intervals").get_segments()
-
-
-def test_position_bias_has_a_line_at_zero_and_signs_survive() -> None:
-    frame = pd.DataFrame(
-        {
-            "judge": ["x"],
-            "dimension": "overall",
-            "position_bias": -0.4,
-            "position_bias_low": -0.5,
-            "position_bias_high": -0.3,
-        }
-    )
-    axes = consistency.position_bias(frame).axes[0]
-    assert points(axes)[0, 0] == -0.4
-    assert any(list(line.get_xdata()) == [0.0, 0.0] for line in axes.lines)
 
 
 def best_first(accuracy: pd.DataFrame) -> list[str]:
@@ -114,7 +102,7 @@ def test_heatmap_cells_hold_the_values(frames) -> None:
     accuracy = frames.accuracy(JUDGES, ["overall"], organs)
     gone = (accuracy["judge"] == "beta") & (accuracy["subfield"] == "lung")
     accuracy.loc[gone, ["accuracy", "low", "high"]] = np.nan
-    axes = accuracies.heatmap(accuracy).axes[0]
+    axes = accuracies.subfields(accuracy, dimension="overall").axes[0]
     mesh = next(c for c in axes.collections if c.get_gid() == "cells")
     drawn = np.ma.filled(mesh.get_array().astype(float), np.nan).reshape(3, 3)
     expected = accuracy.pivot(index="judge", columns="subfield", values="accuracy").loc[best_first(accuracy), organs]
@@ -131,122 +119,9 @@ def test_heatmap_cells_hold_the_values(frames) -> None:
 def test_heatmap_says_where_judges_were_scored_on_different_numbers_of_cases(frames) -> None:
     accuracy = frames.accuracy(JUDGES, ["overall"], ["brain", "eye", "lung"])
     accuracy["n"] = [9, 5, np.nan, 7, 9, 5, np.nan, 8, 9, 5, np.nan, 6]
-    axes = accuracies.heatmap(accuracy).axes[0]
+    axes = accuracies.subfields(accuracy, dimension="overall").axes[0]
     heads = [label.get_text().split("\n")[1] for label in axes.get_xticklabels()]
     assert heads == ["n = 5", "n = 0", "n = 6\u20138"]
-
-
-def test_radar_breaks_where_a_value_is_missing(frames) -> None:
-    organs = ["brain", "eye", "foot", "lung"]
-    accuracy = frames.accuracy(JUDGES, ["overall"], organs)
-    accuracy.loc[(accuracy["judge"] == "alpha") & (accuracy["subfield"] == "eye"), "accuracy"] = np.nan
-    figure = accuracies.radar(accuracy)
-    radius = points(panel(figure, "alpha"))[:, 1]
-    expected = accuracy[(accuracy["judge"] == "alpha") & accuracy["subfield"].notna()]["accuracy"].to_numpy()
-    np.testing.assert_array_equal(radius, [*expected, expected[0]])
-    assert np.isnan(radius[1])
-    assert len(points(panel(figure, "alpha"), "not-available")) == 1
-    assert len(points(panel(figure, "beta"), "not-available")) == 0
-
-
-def test_radar_refuses_what_it_cannot_show(frames) -> None:
-    accuracy = frames.accuracy(JUDGES, ["overall"], ["brain", "lung"])
-    with pytest.raises(ValueError, match="needs 3 subfields"):
-        accuracies.radar(accuracy)
-
-
-def test_radar_shows_the_best_judges(frames) -> None:
-    many = frames.judges(len(SERIES) + 1)
-    accuracy = frames.accuracy(many, ["overall"], JUDGES)
-    shown = [axes.get_title() for axes in accuracies.radar(accuracy).axes]
-    assert shown == best_first(accuracy)[: len(SERIES)]
-
-
-def test_differences_change_sign_across_the_diagonal() -> None:
-    pairs = pd.DataFrame(
-        {
-            "judge_1": ["alpha"],
-            "judge_2": ["beta"],
-            "difference": [0.12],
-            "low": [0.05],
-            "high": [0.2],
-            "p_adjusted": [0.03],
-        }
-    )
-    for judges, expected in ((["alpha", "beta"], ["+12\n5 to 20", "\u221212\n\u221220 to \u22125"]),
-                             (["beta", "alpha"], ["\u221212\n\u221220 to \u22125", "+12\n5 to 20"])):  # fmt: skip
-        axes = significance.differences(pairs, judges=judges).axes[0]
-        assert texts(axes, "cell") == expected
-
-
-def test_many_judges_get_a_dot_where_the_interval_leaves_out_zero() -> None:
-    judges = [f"j{i:02d}" for i in range(14)]
-    rows = [(a, b, 0.1, 0.05 if b == "j13" else -0.05, 0.2) for i, a in enumerate(judges) for b in judges[i + 1 :]]
-    pairs = pd.DataFrame(rows, columns=["judge_1", "judge_2", "difference", "low", "high"])
-    assert len(texts(significance.differences(pairs, judges=judges).axes[0], "cell")) == 2 * 13
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-def test_the_name_of_the_test_is_that_of_the_test_that_was_made(policy: str) -> None:
-    ids = ["c0", "c1", "c2"]
-    said = [
-        (judge, case, "overall", order, "AB"[i]) for i, judge in enumerate("xy") for case in ids for order in ORDERS
-    ]
-    verdicts = pd.DataFrame(said, columns=["judge", "case_id", "dimension", "order", "choice"])
-    gold = pd.DataFrame({"case_id": ids, "dimension": "overall", "choice": "A"})
-    made = rows_of("significance", pd.DataFrame({"case_id": ids}), verdicts, gold, policy=policy, resamples=0)["test"]
-    kind = "permutation tests of the mean difference" if policy in ("balanced", "answered") else "McNemar tests"
-    assert kind in significance.TESTS[made.iloc[0]]
-
-
-def test_p_values_are_written_and_undefined_ones_hatched() -> None:
-    pairs = pd.DataFrame(
-        {"judge_1": ["a", "a", "b"], "judge_2": ["b", "c", "c"], "p_adjusted": [0.00001, 0.043, np.nan]}
-    )
-    axes = significance.p_values(pairs, judges=["a", "b", "c"]).axes[0]
-    assert texts(axes, "cell") == ["<.001", ".043", "n/a"]
-    assert len([patch for patch in axes.patches if patch.get_gid() == "not-available"]) == 1
-
-
-def test_agreement_draws_each_coefficient_and_says_which_is_undefined(frames) -> None:
-    frame = frames.agreement(["accuracy", "overall"])
-    frame.loc[1, ["fleiss_kappa", "fleiss_kappa_low", "fleiss_kappa_high"]] = np.nan
-    axes = agreement.coefficients(frame).axes[0]
-    np.testing.assert_array_equal(points(axes, "gwet_ac1")[:, 0], frame["gwet_ac1"])
-    assert len(points(axes, "fleiss_kappa")) == 1
-    assert texts(axes, "not-available") == ["Fleiss\u2019 kappa: n/a"]
-
-
-def test_annotator_pairs_ignore_the_order_of_the_two() -> None:
-    frame = pd.DataFrame(
-        {
-            "dimension": "overall",
-            "annotator_1": ["c", "a"],
-            "annotator_2": ["a", "b"],
-            "n_cases": 10,
-            "cohen_kappa": [0.5, -0.25],
-            "cohen_kappa_low": [0.4, -0.5],
-            "cohen_kappa_high": [0.6, 0.0],
-        }
-    )
-    axes = agreement.pairs(frame, annotators=["a", "b", "c"]).axes[0]
-    assert texts(axes, "cell") == ["\u2212.25\n\u2212.50 to .00\nn = 10", ".50\n.40 to .60\nn = 10", "n/a"]
-
-
-def test_bars_keep_the_cases_that_state_nothing() -> None:
-    counts = pd.DataFrame({"organ": ["lung", None, "brain"], "n_cases": [3, 7, 5]})
-    axes = composition.bars(counts, by="organ").axes[0]
-    assert rows(axes) == ["Brain", "Lung", "not stated"]
-    assert [bar.get_width() for bar in axes.patches] == [5, 3, 7]
-    assert [bool(bar.get_hatch()) for bar in axes.patches] == [False, False, True]
-
-
-def test_lengths_reach_one_at_the_longest() -> None:
-    frame = pd.DataFrame({"side": ["A"] * 3 + ["B"], "words": [1, 5, 10, 4]})
-    axes = composition.lengths(frame).axes[0]
-    first = next(line for line in axes.lines if line.get_label() == "response A")
-    assert first.get_xdata()[-1] == 10
-    assert first.get_ydata()[-1] == 1
 
 
 def test_gallery_says_when_an_image_cannot_be_shown(frames) -> None:

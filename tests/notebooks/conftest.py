@@ -194,3 +194,19 @@ def trained(full: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def case_in(cases: pd.DataFrame, case: str) -> str:
     """The department of a case."""
     return str(cases.set_index("case_id")["department"][case])
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Thirty cases that one consensus labels, without organs, responders or images; one judge, asked once, no p_a."""
+    folder, rng = tmp_path_factory.mktemp("small"), np.random.default_rng(3)
+    ids = [f"c{i}" for i in range(30)]
+    cases = pd.DataFrame({"case_id": ids, "question": [f"Question {i}?" for i in range(30)]})
+    cases = cases.assign(response_a="yes", response_b="no it is not", images=[[] for _ in ids])
+    votes = pd.DataFrame({"case_id": ids, "annotator": "consensus", "dimension": "overall"})
+    votes["choice"] = rng.choice(["A", "B"], 30)
+    save(Benchmark(BenchmarkMeta("small", "general", ("overall",), ("A", "B")), cases, votes), folder)
+    said = votes.drop(columns="annotator").assign(judge="only", order="AB", repeat=0, probe="none")
+    said["choice"] = rng.choice(["A", "B"], 30)
+    save_imported(said, folder / "runs", benchmark="small", kind="general", source="test")
+    return folder

@@ -12,10 +12,10 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.report import pipeline, provenance, workers
+from mrb_lib.report import pipeline, provenance
+from mrb_lib.report.defaults import DEFAULTS, set_defaults
 from mrb_lib.report.execute import EXECUTED, NotebookFailure, Value
 from mrb_lib.report.pipeline import ReportResult, report
-from mrb_lib.report.preloaded import ADDRESS, KERNEL, preloaded
 from mrb_lib.report.workers import Finished
 from mrb_lib.tables.files import staged_folder
 from mrb_lib.tables.schema import Kind
@@ -23,22 +23,15 @@ from mrb_lib.verdicts.store import save_imported
 from tests.several_parts import several_parts
 
 PARAMETERS = """benchmark = "demo"
-runs = ""
-judges = ""
-dimension = "overall"
-by = ""
-policy = "balanced"
-gold = "majority"
-cluster = ""
-resamples = 2000
-seed = 0
-out = ""
+dimension = None
 """
 
 # What publish leaves, without the cost of drawing: one grey pixel stated to be at 300 dpi.
 PUBLISH = """
 import base64, json
 from pathlib import Path
+from mrb_lib.report.defaults import DEFAULTS
+out, runs, policy, seed = (DEFAULTS[name] for name in ("out", "runs", "policy", "seed"))
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACXBIWXMAAC4jAAAuIwF4pT92AAAACklEQVR4"
     "nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
@@ -59,7 +52,11 @@ def publish_table(id, data, title="A table", caption="What it lists.", best=()):
     files = {suffix: f"{id}.{suffix}" for suffix in ("csv", "tex")}
     sidecar = dict(id=id, title=title, caption=caption, policy=policy, n=4, simulated=False, files=files)
     head, *rows = [line.split(",") for line in data.splitlines()]
-    sidecar["shown"] = dict(columns=head, rows=rows, best=list(best), numeric=[name != "judge" for name in head])
+    values = [[cell if cell.replace(".", "").isdigit() else "" for cell in row] for row in rows]
+    marks = dict(best=list(best), second=[], references=[], starts=[])
+    numeric = [name != "judge" for name in head]
+    sidecar["shown"] = dict(columns=head, rows=rows[:200], values=values[:200], numeric=numeric, **marks)
+    sidecar["n_rows"] = len(rows)
     folder.joinpath(f"{id}.json").write_text(json.dumps(sidecar))
 """
 
@@ -168,18 +165,6 @@ def steady_code(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provenance, "code_hash", lambda: "the code")
 
 
-@pytest.fixture(scope="session")
-def _forking(own_home: Path) -> Iterator[str]:
-    with preloaded(workers._environment(1), (*KERNEL, "papermill", "nbclient")) as environment:
-        yield environment[ADDRESS]
-
-
-@pytest.fixture
-def forked(_forking: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the notebooks in processes and kernels forked from one of this session, not from one that a report starts."""
-    monkeypatch.setenv(ADDRESS, _forking)
-
-
 @pytest.fixture
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the notebooks in this process, for tests of what is run and what becomes of it."""
@@ -187,20 +172,24 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run_in_this_process(
-    notebooks: Sequence[Path], folder: Path, parameters: Mapping[str, Mapping[str, Value]], jobs: int
+    notebooks: Sequence[Path], folder: Path, tasks: Mapping[str, Mapping[str, Mapping[str, Value]]], jobs: int
 ) -> Iterator[Finished]:
     """In place of `mrb_lib.report.workers.run_notebooks`: no kernel, no outputs, all else alike."""
     for path in notebooks:
         (folder / path.stem).mkdir(parents=True)
-        yield Finished(path, folder / path.stem, _run_here(path, folder / path.stem, parameters[path.stem]), 0.1)
+        yield Finished(path, folder / path.stem, _run_here(path, folder / path.stem, **tasks[path.stem]), 0.1)
 
 
-def _run_here(path: Path, folder: Path, parameters: Mapping[str, Value]) -> NotebookFailure | None:
+def _run_here(
+    path: Path, folder: Path, parameters: Mapping[str, Value], options: Mapping[str, Value]
+) -> NotebookFailure | None:
     content = json.loads(path.read_text(encoding="utf-8"))
     names: dict[str, object] = {}
     tagged = [cell for cell in content["cells"] if "parameters" in cell["metadata"].get("tags", [])]
     exec("".join(cell["source"] for cell in tagged), names)  # noqa: S102  # the tests' own cells
-    names.update({**parameters, "out": str(folder)})
+    names.update(parameters)
+    DEFAULTS.clear()
+    set_defaults(**options, out=str(folder))
     failure = None
     seen: set[str] = set()
     for number, cell in enumerate(content["cells"], start=1):

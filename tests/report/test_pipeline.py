@@ -37,10 +37,10 @@ def test_figures_tables_pages_and_index_are_there(two: Any) -> None:
         assert all((two.out / "figures" / name).is_file() for name in entry["files"].values())
 
 
-def test_a_failure_names_its_cell_and_does_not_stop_the_others(lab: Any, publish: str, forked: None) -> None:
+def test_a_failure_names_its_cell_and_does_not_stop_the_others(lab: Any, publish: str) -> None:
     lab.notebook("a_bad", publish + 'publish_figure("early")', "# Prose", FAILING, "never = 1")
     lab.notebook("b_good", publish + 'publish_figure("kept")')
-    lab.notebook("c_plain", "x = 1", parameters='benchmark = "demo"\nseed = 0')
+    lab.notebook("c_plain", "x = 1", parameters="seed = 0")
     result = lab.report()
     assert result.executed == ("b_good",)
     bad, plain = result.failed
@@ -49,7 +49,7 @@ def test_a_failure_names_its_cell_and_does_not_stop_the_others(lab: Any, publish
     assert bad.source == FAILING
     assert bad.value.endswith("no gold in bench for out")
     assert (plain.notebook, plain.cell, plain.error) == ("c_plain", None, "InputError")
-    assert "runs, judges, dimension, by, policy, gold, cluster, resamples, out" in plain.value
+    assert "does not set benchmark" in plain.value
     assert ids_of(lab.out / "figures") == ["kept"], "what a failed notebook published is not shown"
     assert (lab.out / "executed" / "a_bad.ipynb").is_file()
     index = (lab.out / "index.html").read_text()
@@ -58,7 +58,7 @@ def test_a_failure_names_its_cell_and_does_not_stop_the_others(lab: Any, publish
     assert [failed["notebook"] for failed in index_of(lab.out / "figures")["failed"]] == ["a_bad", "c_plain"]
 
 
-def test_no_folder_of_this_machine_is_published(lab: Any, publish: str, forked: None) -> None:
+def test_no_folder_of_this_machine_is_published(lab: Any, publish: str) -> None:
     lab.benchmark(kind="simulated")
     lab.notebook(
         "one", publish + 'publish_figure("first")', "import sys, os; print(sys.executable, benchmark, runs, out)"
@@ -103,14 +103,14 @@ def test_a_figure_that_is_not_whole_fails_its_notebook(
     assert ids_of(lab.out / "figures") == []
 
 
-def test_a_kernel_that_dies_is_a_failure_of_its_cell(lab: Any, forked: None) -> None:
+def test_a_kernel_that_dies_is_a_failure_of_its_cell(lab: Any) -> None:
     lab.notebook("one", "x = 1", "import os; os._exit(3)")
     failure = lab.report().failed[0]
     assert (failure.cell, failure.error) == (4, "DeadKernelError")
 
 
 def test_the_kernel_is_this_interpreter_whatever_the_machine_has_registered(
-    lab: Any, forked: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lab: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernel = tmp_path / "jupyter" / "kernels" / "python3"
     kernel.mkdir(parents=True)
@@ -121,7 +121,7 @@ def test_the_kernel_is_this_interpreter_whatever_the_machine_has_registered(
     assert lab.report().failed == ()
 
 
-def test_what_is_not_a_notebook_fails_alone(lab: Any, publish: str, forked: None) -> None:
+def test_what_is_not_a_notebook_fails_alone(lab: Any, publish: str) -> None:
     (lab.notebooks / "broken.ipynb").write_text("{")
     lab.notebook("good", publish + 'publish_figure("kept")')
     result = lab.report()
@@ -212,7 +212,25 @@ def test_an_interrupted_report_leaves_no_process_and_resumes(lab: Any, publish: 
     assert (result.executed, result.skipped) == (("b_slow",), ("a_quick",))
 
 
-def test_the_thread_count_shares_the_cores(lab: Any, forked: None) -> None:
+def test_the_thread_count_shares_the_cores(lab: Any) -> None:
     lab.notebook("one", "import os; print('threads', os.environ['OMP_NUM_THREADS'])")
     lab.report(jobs=1)
     assert f"threads {os.cpu_count()}" in (lab.out / "pages" / "one.html").read_text()
+
+
+def test_what_does_not_apply_is_said_in_its_place_and_the_notebook_goes_on(lab: Any, publish: str) -> None:
+    lab.notebook(
+        "one", publish, "import mrb_lib\ntable = mrb_lib.open(benchmark).table('criteria')", "table.plot()",
+        'publish_figure("after")',
+    )  # fmt: skip
+    lab.notebook("two", publish, "unheard_of + 1")
+    result = lab.report()
+    assert result.executed == ("one",)
+    assert [(each.notebook, each.error) for each in result.failed] == [("two", "NameError")]
+    [absent] = index_of(lab.out / "figures")["not_applicable"]
+    assert absent["notebook"] == "one"
+    assert "rubric" in absent["reason"]
+    page = (lab.out / "pages" / "one.html").read_text()
+    assert page.count("<strong>Not applicable</strong>") == 1
+    assert "Traceback" not in page
+    assert ids_of(lab.out / "figures") == ["after"]

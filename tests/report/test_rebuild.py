@@ -13,7 +13,7 @@ from mrb_lib.review.records.store import open_store
 from mrb_lib.review.records.tags import CaseTag
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import sha256_of
-from tests.report.conftest import PARAMETERS, ids_of
+from tests.report.conftest import ids_of
 
 
 def test_nothing_changed_means_nothing_run_and_nothing_written(two: Any) -> None:
@@ -73,8 +73,9 @@ def test_everything_that_shapes_a_figure_is_part_of_the_key(two: Any, monkeypatc
     assert key() == keys[-1]
 
 
-def test_a_changed_parameter_reaches_the_notebook(lab: Any, forked: None) -> None:
-    lab.notebook("one", "print('policy', policy, 'dimension', dimension, 'seed', seed)")
+def test_a_changed_parameter_reaches_the_notebook(lab: Any) -> None:
+    lab.notebook("one", "from mrb_lib.report.defaults import DEFAULTS as given",
+                 "print('policy', given['policy'], 'dimension', dimension, 'seed', given['seed'])")  # fmt: skip
     lab.report()
     result = lab.report(policy="strict", dimension="clarity", seed=7)
     assert result.executed == ("one",)
@@ -126,8 +127,8 @@ def test_a_notebook_about_reviews_runs_again_when_someone_reviewed(
     lab: Any, publish: str, quickly: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("MRB_STORE", raising=False)
-    lab.notebook("one", publish, parameters=f'{PARAMETERS}where = ""\n')
-    lab.notebook("two", "from mrb_lib.review.records.reviewed import reviewed")
+    lab.notebook("one", publish)
+    lab.notebook("two", publish + "asked = 'adjudication'")
     lab.report()
     assert lab.report().skipped == ("one", "two")
     with open_store(lab.bench / "reviews.sqlite") as store:
@@ -135,11 +136,11 @@ def test_a_notebook_about_reviews_runs_again_when_someone_reviewed(
     assert lab.report().executed == ("two",)
     assert lab.report().skipped == ("one", "two")
     asking = {"parameters": {"where": "not tag == 'artefact'"}}
-    assert lab.report(**asking).executed == ("one",)
+    assert lab.report(**asking).executed == ("one", "two")
     assert lab.report(**asking).skipped == ("one", "two")
     with open_store(lab.bench / "reviews.sqlite") as store:
         store.tag(CaseTag("small", "c1", "artefact", "Dr A"))
     assert lab.report(**asking).executed == ("one", "two"), "what the filter of one asks for has changed"
-    assert lab.report().executed == ("one",)
+    assert lab.report().executed == ("one", "two")
     (lab.bench / "reviews.sqlite").write_text("no database at all")
     assert lab.report().executed == ("two",), "which says what is wrong with it"

@@ -282,12 +282,17 @@ def test_ceiling_says_how_many_judges_differ_significantly_and_for_how_many_nobo
     table = rows(human, *({"part": "judge", **judge} for judge in judges), **common)
     assert said(table).startswith(
         "Overall, an average annotator has an accuracy of 90% (95% interval 88 to 92) against the majority of the "
-        "others. Of 3 judges, 2 are significantly below and 0 above that level, and for 1 we cannot tell. This "
+        "others. Of 3 judges, 2 are significantly below an average annotator; for 1 we cannot tell. The best, a, is 1 "
+        "points below [-3, +1]. "
     )
     only = said(table.drop(index=[1, 3]))
-    assert "The only judge, b, is at -20 points [-23, -17] from that level, significantly below." in only
-    assert "significantly above." in said(table.drop(index=[1, 3]).assign(verdict="above"))
-    assert "cannot tell whether it differs" in said(table.drop(index=[2, 3]))
+    assert "The only judge, b, is 20 points below [-23, -17], a significant difference." in only
+    all_below = said(table.drop(index=1))
+    assert "All 2 judges are significantly below an average annotator. The closest, b, is 20 points below" in all_below
+    assert "none are significantly below an average annotator and 1 above; for 1 we cannot tell." in said(
+        table.drop(index=3).assign(verdict=[NAN, "cannot tell", "above"])
+    )
+    assert "cannot tell whether they differ" in said(table.drop(index=[2, 3]))
     assert "too few cases to compare judges with" in said(table.assign(representative=False))
     assert "it takes three annotators" in said(table.assign(accuracy=np.nan))
 

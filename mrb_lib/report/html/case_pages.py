@@ -11,7 +11,6 @@ from typing import Final
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
-from mrb_lib.report.html.pages import rows_of
 from mrb_lib.report.places import home
 from mrb_lib.report.records import PageRecord
 from mrb_lib.review.case import case_html
@@ -174,8 +173,8 @@ def listed_cases(out: Path, records: Sequence[PageRecord]) -> list[str]:
     """The cases in the table of failures that a notebook of the report published."""
     if not any(item["id"] == FAILURES for record in records for item in record.tables):
         return []
-    head, *rows = rows_of(out / "tables" / f"{FAILURES}.csv")
-    return [row["case_id"] for row in (dict(zip(head, row, strict=False)) for row in rows) if row.get("case_id")]
+    rows = pd.read_csv(out / "tables" / f"{FAILURES}.csv", dtype=str)
+    return rows["case_id"].dropna().tolist() if "case_id" in rows else []
 
 
 def case_pages(source: CaseSource, out: Path, listed: Sequence[str] = ()) -> list[CasePage]:

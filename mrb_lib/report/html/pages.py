@@ -6,8 +6,6 @@ plain text, figures, tables and cases are the files that were published.
 
 from __future__ import annotations
 
-import csv
-import math
 import re
 from collections.abc import Iterator, Mapping
 from itertools import zip_longest
@@ -20,11 +18,10 @@ from markupsafe import Markup
 
 from mrb_lib.report.clean import Json, without_colours
 from mrb_lib.report.records import PageRecord
+from mrb_lib.report.tabular import TableText
 from mrb_lib.review.page import body_of
 from mrb_lib.review.text import visible
 
-MAX_ROWS = 200
-LONGEST_CELL = 2**31 - 1
 _SILENT = re.compile(r"^<.*>$", re.DOTALL)
 
 
@@ -118,36 +115,11 @@ def _printed(output: Json, *, published: bool) -> str:
 
 
 def table_block(sidecar: Json, out: Path, cases: Mapping[str, str]) -> Json:
-    """A table as it is displayed: at most MAX_ROWS of its rows; the CSV has all of them at full precision.
-
-    Each cell has its text, an interval apart from it, the value to sort by, and the page of the case it names. The rows
-    of references are apart from the others.
-    """
-    head, *rows = rows_of(out / "tables" / Path(cast(dict[str, str], sidecar["files"])["csv"]).name)
-    shown = cast(dict[str, list[list[str]]], sidecar["shown"])
-    best: set[tuple[object, ...]] = {tuple(cell) for cell in shown["best"]}
-    second: set[tuple[object, ...]] = {tuple(cell) for cell in shown.get("second", ())}
-    column_of = {name.replace("_", " "): column for column, name in enumerate(head)}
-    columns = list(zip(cast(list[str], shown["columns"]), cast(list[bool], shown["numeric"]), strict=True))
-    cells = [
-        [
-            _cell(text, name, _value(rows, i, column_of.get(name)) if numeric else "", cases)
-            | {"best": (i, j) in best, "second": (i, j) in second}
-            for j, (text, (name, numeric)) in enumerate(zip(row, columns, strict=True))
-        ]
-        for i, row in enumerate(shown["rows"][:MAX_ROWS])
-    ]
-    references = set(cast(dict[str, list[int]], sidecar["shown"]).get("references", ()))
-    return {
-        **sidecar,
-        "kind": "table",
-        "columns": columns,
-        "rows": [row for i, row in enumerate(cells) if i not in references],
-        "references": [row for i, row in enumerate(cells) if i in references],
-        "more": len(rows) - len(cells),
-        "beside": _beside(sidecar, out),
-        "n_rows": len(rows),
-    }
+    """A table as it is displayed: the first of its rows; the CSV has all of them at full precision."""
+    shown = TableText.from_json(cast(Json, sidecar["shown"]))
+    n_rows = cast(int, sidecar["n_rows"])
+    more = {"more": n_rows - len(shown.rows), "n_rows": n_rows, "beside": _beside(sidecar, out)}
+    return {**sidecar, "kind": "table", **shown.grid(cases), **more}
 
 
 def _beside(sidecar: Json, out: Path) -> Markup:
@@ -157,29 +129,6 @@ def _beside(sidecar: Json, out: Path) -> Markup:
         return Markup()
     page = (out / "tables" / Path(name).name).read_text(encoding="utf-8")
     return Markup(body_of(page))  # noqa: S704  # all text in it is escaped
-
-
-def rows_of(path: Path) -> list[list[str]]:
-    """The rows of a CSV file, its head first, however long a cell is; one row without a cell where it is empty."""
-    csv.field_size_limit(LONGEST_CELL)
-    with path.open(encoding="utf-8", newline="") as stream:
-        return list(csv.reader(stream)) or [[]]
-
-
-def _cell(text: str, column: str, value: str, cases: Mapping[str, str]) -> Json:
-    estimate, bracket, rest = text.partition(" [") if value else (text, "", "")
-    page = cases.get(text, "") if column == "case id" else ""
-    return {"text": estimate, "interval": bracket.strip() + rest, "value": value, "case": page}
-
-
-def _value(rows: list[list[str]], row: int, column: int | None) -> str:
-    """A number of the CSV, to sort by; empty where there is none."""
-    if column is None or row >= len(rows) or column >= len(rows[row]):
-        return ""
-    try:
-        return rows[row][column] if math.isfinite(float(rows[row][column])) else ""
-    except ValueError:
-        return ""
 
 
 def without_title(source: str) -> str:

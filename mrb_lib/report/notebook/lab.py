@@ -40,9 +40,7 @@ needs = ["preferences", "annotations", "verdicts"]
 options = {"policy": policy, "dimension": w.dimension, "seed": seed, "needs": needs}
 print(w.summary, w.missing(*needs), sep="\\n")"""
 _COMPOSITION = """\
-counts = w.analyze("composition")
-organs = counts.groupby("organ", dropna=False, as_index=False)["n_cases"].sum()
-w.figure("composition-organs", organs, by="organ")"""
+w.figure("composition", w.analyze("composition"))"""
 _LEADERBOARD = """\
 w.apply(browse_leaderboard, w.benchmark, w.verdicts, groups=w.groups(), **options)"""
 _HEATMAP = """\
@@ -50,8 +48,8 @@ explorer = explore(w.benchmark, index, store=store)
 w.apply(browse_heatmap, w.benchmark, index, by="organ", explorer=explorer, **options)"""
 _SECTIONS: Final = (
     (
-        "## What the benchmark is made of\n\nCases by body region; a score over all cases is mostly a score on the "
-        "longest bars.",
+        "## What the benchmark is made of\n\nCases by organ, department and modality; a score over all cases is mostly "
+        "a score on the longest bars.",
         _COMPOSITION,
     ),
     (

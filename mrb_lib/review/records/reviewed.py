@@ -43,8 +43,8 @@ class Reviewed:
 def reviewed(benchmark: Benchmark, judges: Sequence[str], *, seed: int = 0) -> Reviewed:
     """The adjudications of a benchmark.
 
-    They are read from the store that MRB_STORE names, or from `reviews.sqlite` in the benchmark's folder. Only for
-    the embedded benchmark, where neither holds any, simulated ones, about `judges`, are made from `seed`.
+    They are read from the store that MRB_STORE names, or from `reviews.sqlite` in the benchmark's folder. Where neither
+    holds any, simulated ones, about `judges`, are made from `seed`, but only for the embedded benchmark of preferences.
 
     Raises
     ------
@@ -62,7 +62,8 @@ def reviewed(benchmark: Benchmark, judges: Sequence[str], *, seed: int = 0) -> R
         adjudications, reason = _read(where, name), f"nobody has reviewed {name}: its store holds nothing"
     if len(adjudications):
         return Reviewed(adjudications)
-    if not (benchmark.meta.kind == "simulated" and benchmark.path is not None and (benchmark.path / TRUTH).is_file()):
+    is_demo = benchmark.meta.kind == "simulated" and benchmark.meta.is_preference
+    if not (is_demo and benchmark.path is not None and (benchmark.path / TRUTH).is_file()):
         return Reviewed(adjudications, reason=reason)
     from mrb_lib.review.records.simulated import (
         simulated_adjudications,  # only where nobody reviewed the embedded benchmark

@@ -56,18 +56,26 @@ def reach(rows: pd.DataFrame) -> str:
     level = human.iloc[0]
     said = f"{where}, an average annotator has an accuracy of {level['accuracy']:.0%}"
     said += f"{interval(level['low'], level['high'])} against the majority of the others."
-    known = main_rows(rows, part=IS_JUDGE).dropna(subset="verdict")
+    known = main_rows(rows, part=IS_JUDGE).dropna(subset="verdict").sort_values("difference", ascending=False)
     if not level["representative"]:
         said += " That is of too few cases to compare judges with."
     elif len(known) == 1:
         row = known.iloc[0]
-        word = "; cannot tell whether it differs" if row["verdict"] == UNCLEAR else f", significantly {row['verdict']}"
-        said += f" The only judge, {row['judge']}, is at {points(row, 'difference')} from that level{word}."
-    elif len(known):
+        word = "; cannot tell whether they differ" if row["verdict"] == UNCLEAR else ", a significant difference"
+        said += f" The only judge, {_away(row)}{word}."
+    elif n := len(known):
         below, unclear, above = (int(known["verdict"].eq(each).sum()) for each in (BELOW, UNCLEAR, ABOVE))
-        said += f" Of {len(known)} judges, {below} are significantly below and {above} above that level, and for "
-        said += f"{unclear} we cannot tell."
+        who = f"All {n} judges" if below == n else f"Of {n} judges, {below or 'none'}"
+        said += f" {who} are significantly below an average annotator" + f" and {above} above" * (above > 0)
+        said += f"; for {unclear} we cannot tell" * (unclear > 0)
+        said += f". The {'closest' if below == n else 'best'}, {_away(known.iloc[0])}."
     return f"{said} {human_level('ceiling')}"
+
+
+def _away(row: pd.Series) -> str:
+    """Say how far a judge is from an average annotator: "j is 9 points below [-11, -8]"."""
+    value, ends = points(row, "difference").split(" points")
+    return f"{row['judge']}, is {value.lstrip('+-')} points {'below' if value[0] == '-' else 'above'}{ends}"
 
 
 @table(

@@ -63,13 +63,6 @@ def lengths(cases: pd.DataFrame) -> pd.DataFrame:
     return sides.astype({"case_id": "str", "side": "str", "words": "int64"})
 
 
-def sources(cases: pd.DataFrame) -> pd.DataFrame:
-    """Count the cases of each source data set: `dataset` (null where not stated), `n_cases`, `share`; most first."""
-    counts = cases.reindex(columns=["dataset"]).astype("str").value_counts(dropna=False).reset_index(name="n_cases")
-    counts = counts.sort_values(["n_cases", "dataset"], ascending=[False, True], ignore_index=True)
-    return counts.assign(share=counts["n_cases"] / max(1, len(cases)))
-
-
 def counts_by(cases: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     """Count the cases of each value of some columns: `column`, `value`, `n_cases`, `share`; one column after another.
 

@@ -45,7 +45,8 @@ def sentence(rows: pd.DataFrame) -> str:
 def _extremes(known: pd.DataFrame, name: str, what: str) -> str:
     """Say of which judge a share is the largest, and of which it is the smallest."""
     most, least = known.nlargest(1, name).iloc[0], known.nsmallest(1, name).iloc[0]
-    said = f"{most['judge']} {what} {percent(most, name)} of {int(most['n']):,} cases"
+    # n counts cases answered in both orders; there are none where judges saw one
+    said = f"{most['judge']} {what} {percent(most, name)} of {int(most['n']):,} cases".replace(" 0 cases", " cases")
     if most[name] == least[name]:
         return f"{said}, as do all {len(known)} judges" if len(known) > 1 else said
     return f"{said}, and {least['judge']} on {percent(least, name)}, the most and the least of {len(known)} judges"

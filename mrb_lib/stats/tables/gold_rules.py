@@ -68,9 +68,11 @@ def _people(rows: pd.DataFrame) -> str:
     if len(apart):
         some = ", ".join(apart[:3]) + (" and others" if len(apart) > 3 else "")
         found = f"Agreement with the others is significantly less than theirs with each other for {some}."
+    wrong = main_rows(rows, part=RULE, rule=MAJORITY)["label_error"].median()
+    majority = "" if np.isnan(wrong) else f", and the majority is wrong on {wrong:.0%}"
     return (
         f"If annotators err independently, the median of {len(known)} annotators is right on "
-        f"{known['probability'].median():.0%} of the cases. {found} {human_level('gold_rules')}"
+        f"{known['probability'].median():.0%} of the cases{majority}. {found} {human_level('gold_rules')}"
     )
 
 

@@ -20,8 +20,8 @@ from mrb_lib.stats.intervals import Interval
 from mrb_lib.stats.methods import detection
 from mrb_lib.stats.methods.detection import ANNOTATORS, LABEL, RATIONALE, STEP
 from mrb_lib.stats.multiplicity import adjust_rows
-from mrb_lib.stats.phrases import main_dimension, main_rows, number, opening, percent
-from mrb_lib.tables.errors import InputError
+from mrb_lib.stats.phrases import main_dimension, main_rows, number, of_judges, opening, percent
+from mrb_lib.tables.errors import NotApplicable
 from mrb_lib.tables.schema import category_numbers
 from mrb_lib.verdicts.formats.rationales import CATEGORIES
 
@@ -55,10 +55,9 @@ def sentence(rows: pd.DataFrame) -> str:
 def _of_ratings(rows: pd.DataFrame) -> str:
     shifted = rows.loc[rows["p_adjusted"] <= ALPHA, "mean_difference"]
     turned = rows.loc[rows["upside_down"].eq(True), "judge"]
-    said = (
-        f"{_best(rows, 'weighted_kappa', 'weighted kappa')}. Judges that rate significantly higher than clinicians: "
-        f"{(shifted > 0).sum()} of {len(rows)}; lower: {(shifted < 0).sum()}"
-    )
+    above = of_judges(int((shifted > 0).sum()), len(rows), "significantly above the clinicians' ratings")
+    below = f", {(shifted < 0).sum()} below" if (shifted < 0).any() else ""
+    said = f"{_best(rows, 'weighted_kappa', 'weighted kappa')}. {above}{below}"
     return f"{said}; with the scale upside down: {', '.join(turned)}" if len(turned) else said
 
 
@@ -141,7 +140,7 @@ def _best(rows: pd.DataFrame, name: str, what: str) -> str:
     needs_verdicts=False,
     label_sets=True,
     why_no_ratings="",
-    why_no_preferences="it is about single responses (`mrb export steps` and `mrb export rationales` make some)",
+    why_no_preferences="it is about single responses",
 )
 def ratings(analysis: Analysis) -> pd.DataFrame:
     """Compare each judge with the clinicians on single responses, in as many parts as the benchmark has data for.
@@ -168,12 +167,12 @@ def ratings(analysis: Analysis) -> pd.DataFrame:
     makers = (rating_part, detection.label_part, detection.step_part, detection.rationale_part)
     parts = [rows for make in makers if len(rows := make(analysis))]
     if not parts and not analysis.probes:
-        raise InputError(
+        raise NotApplicable(
             "table ratings: needs verdicts and there are none; name a folder of runs, or make one with "
             "`mrb judge BENCH RUNS --judge NAME`."
         )
     if not parts and analysis.names:
-        raise InputError(
+        raise NotApplicable(
             "table ratings: the categories are nominal; add --level ordinal if they stand in order from the lowest, "
             "name those of steps without error as acceptable in benchmark.toml, or use --table accuracy."
         )
@@ -307,24 +306,3 @@ def _at_least_minus_one(e: Estimate) -> Interval:
 def _of_difference(e: Estimate) -> Interval:
     """As of a coefficient, without bounds where clusters cross."""
     return intervals.coefficient(e) if e.sampling.crossed is None else intervals.t(e, -np.inf, np.inf)
-
-
-def crossed(analysis: Analysis) -> pd.DataFrame:
-    """Return the shares of a judge's categories by the clinicians' label; a case counts once, repeats share it.
-
-    Returns
-    -------
-    DataFrame
-        `judge, dimension, label, choice, n` (cases with the label that the judge answered) and `share` of `choice`
-        among its answers; null where n is 0. Rows in the order of the categories.
-    """
-    verdicts, names = analysis.verdicts, list(analysis.verdicts.categories)
-    label = verdicts.gold(analysis.labels)
-    counted = (verdicts.choice >= 0) & (label >= 0)
-    weight = divide(np.ones(len(label)), verdicts.total(counted)[verdicts.case, verdicts.cell])
-    table = np.zeros((len(verdicts.cells), len(names), len(names)))
-    np.add.at(table, tuple(each[counted] for each in (verdicts.cell, label, verdicts.choice)), weight[counted])
-    n = table.sum(axis=2, keepdims=True)
-    rows = verdicts.cells[["judge", "dimension"]].merge(pd.DataFrame({"label": names}), how="cross")
-    rows = rows.merge(pd.DataFrame({"choice": names}), how="cross")
-    return rows.assign(n=np.rint(n).astype(int).repeat(len(names)), share=divide(table, n).ravel())

@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import mrb_lib
 from mrb_lib.demo.build import write_demo
-from mrb_lib.report.notebook import Workspace, open_workspace
 from mrb_lib.review.records.marks import Adjudication
 from mrb_lib.review.records.reviewed import TRUTH, reviewed, stamp
 from mrb_lib.review.records.store import open_store
@@ -17,19 +17,19 @@ from mrb_lib.tables.files import REVIEWS
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> mrb_lib.Study:
     monkeypatch.delenv("MRB_STORE", raising=False)
     write_demo(tmp_path / "demo", cases=18, seed=1)
-    return open_workspace(str(tmp_path / "demo"))
+    return mrb_lib.open(tmp_path / "demo")
 
 
-def adjudicate(workspace: Workspace, path: Path, reviewer: str = "Dr A") -> None:
+def adjudicate(workspace: mrb_lib.Study, path: Path, reviewer: str = "Dr A") -> None:
     with open_store(path) as store:
         name, case = workspace.benchmark.meta.name, str(workspace.benchmark.cases["case_id"].iloc[0])
         store.adjudicate(Adjudication(name, case, reviewer, "ambiguous"))
 
 
-def test_without_a_store_simulated_reviewers_stand_in_and_say_so(workspace: Workspace) -> None:
+def test_without_a_store_simulated_reviewers_stand_in_and_say_so(workspace: mrb_lib.Study) -> None:
     found = reviewed(workspace.benchmark, workspace.judges)
     assert "SIMULATED" in found.note
     assert found.reason == ""
@@ -37,7 +37,7 @@ def test_without_a_store_simulated_reviewers_stand_in_and_say_so(workspace: Work
     assert stamp(workspace.benchmark) == ""
 
 
-def test_an_empty_store_changes_nothing(workspace: Workspace) -> None:
+def test_an_empty_store_changes_nothing(workspace: mrb_lib.Study) -> None:
     """To open the explorer makes a store: the report on the embedded benchmark lost its page on adjudication."""
     assert workspace.benchmark.path is not None
     before = reviewed(workspace.benchmark, workspace.judges)
@@ -49,7 +49,7 @@ def test_an_empty_store_changes_nothing(workspace: Workspace) -> None:
     assert "its store holds nothing" in reviewed(workspace.benchmark, workspace.judges).reason
 
 
-def test_nobody_stands_in_where_there_is_no_truth(workspace: Workspace) -> None:
+def test_nobody_stands_in_where_there_is_no_truth(workspace: mrb_lib.Study) -> None:
     assert workspace.benchmark.path is not None
     (workspace.benchmark.path / TRUTH).unlink()
     found = reviewed(workspace.benchmark, workspace.judges)
@@ -58,7 +58,7 @@ def test_nobody_stands_in_where_there_is_no_truth(workspace: Workspace) -> None:
     assert found.note == ""
 
 
-def test_what_people_said_is_read_and_nobody_stands_in(workspace: Workspace) -> None:
+def test_what_people_said_is_read_and_nobody_stands_in(workspace: mrb_lib.Study) -> None:
     assert workspace.benchmark.path is not None
     own = workspace.benchmark.path / REVIEWS
     open_store(own).close()
@@ -74,7 +74,7 @@ def test_what_people_said_is_read_and_nobody_stands_in(workspace: Workspace) -> 
 
 
 def test_a_store_that_is_named_goes_before(
-    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: mrb_lib.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     adjudicate(workspace, tmp_path / "team.sqlite", "Dr T")
     monkeypatch.setenv("MRB_STORE", str(tmp_path / "team.sqlite"))

@@ -162,7 +162,7 @@ def test_an_annotator_apart_is_named_and_others_are_not() -> None:
     assert rows["p_adjusted"].idxmin() == "apart"
     said = TABLES["gold_rules"].says(table)
     assert "Agreement with the others is significantly less than theirs with each other for apart." in said
-    assert "other human levels: agreement" in said
+    assert "The tables agreement, ceiling and selective measure annotators in other ways." in said
 
 
 def test_no_one_is_called_worst_without_a_test() -> None:

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from mrb_lib.stats.tables.composition import lengths, sources
+from mrb_lib.stats.columns import TABLES
+from mrb_lib.stats.tables.composition import lengths
 from tests.stats.small_tables import cases_of, rows_of
 
 
@@ -14,6 +15,12 @@ def test_every_case_is_in_one_row() -> None:
     assert rows["department"].isna().all()
     assert rows.loc[(rows["organ"] == "lung") & (rows["modality"] == "CT"), "n_cases"].tolist() == [2]
     assert rows["organ"].isna().sum() == 1
+
+
+def test_cases_of_one_kind_are_one_row_with_a_sentence() -> None:
+    assert TABLES["composition"].says(rows_of("composition", cases_of(3))) == (
+        "The benchmark has 3 cases, whose organ, department and modality are not stated."
+    )
 
 
 def test_shares_are_within_the_subfield() -> None:
@@ -31,10 +38,3 @@ def test_lengths_count_words() -> None:
         ["c0", "B", 1],
         ["c1", "B", 1],
     ]
-
-
-def test_sources_are_by_size_and_may_be_unknown() -> None:
-    rows = sources(cases_of(4, dataset=["y", "x", "x", None]))
-    assert rows["dataset"].tolist()[:2] == ["x", "y"]
-    assert rows["n_cases"].tolist() == [2, 1, 1]
-    assert sources(cases_of(2))["n_cases"].tolist() == [2]

@@ -65,8 +65,11 @@ def test_repeats_are_compared_within_an_order_and_averaged_over_cases() -> None:
 
 def test_repeats_with_any_numbers_are_repeats() -> None:
     shown = {("j", "AB", 7): "AB", ("j", "AB", 9): "AA"}
-    row = consistency(verdicts_of(shown), cases_of(2)).iloc[0]
-    assert row["repeat_agreement"] == 0.5
+    rows = consistency(verdicts_of(shown), cases_of(2))
+    assert rows["repeat_agreement"].tolist() == [0.5]
+    said = TABLES["consistency"].says(rows)
+    assert "makes the same choice when asked again on 50%" in said
+    assert said.endswith("of cases.")
 
 
 def test_what_one_order_cannot_tell_is_null_with_its_reason() -> None:

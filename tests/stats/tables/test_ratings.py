@@ -13,7 +13,6 @@ from sklearn.metrics import cohen_kappa_score, f1_score, recall_score
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.demo.ratings import RatingJudge
-from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.analyze import analyze
 from mrb_lib.stats.columns import ALIKE, NO_CASES
 from mrb_lib.stats.tables import ratings as ratings_table
@@ -169,17 +168,6 @@ def test_cases_without_a_majority_are_in_sensitivity(people: int) -> None:
     assert row["specificity"] == 1
     strict = analyze(benchmark(votes, acceptable=SCALE[:2]), said, "ratings", gold="unanimous", resamples=0).iloc[0]
     assert (strict["n_by_votes"], strict["sensitivity"]) == (0, 1)
-
-
-def test_shares_of_categories_by_label_add_up_to_one() -> None:
-    made = benchmark({"a": ["low", "low", "high", "none"]})
-    said = verdicts({("j", 0): ["low", "none", "high", None], ("j", 1): ["low", "low", "low", None]})
-    analysis = Analysis.from_frames(made.cases, said, gold(made), meta=made.meta)
-    rows = ratings_table.crossed(analysis).set_index(["label", "choice"])
-    assert rows.loc["low", "n"].tolist() == [2] * 4
-    assert rows.loc["low", "share"].tolist() == [0.25, 0.75, 0, 0]
-    assert rows.loc["high", "share"].tolist() == [0, 0.5, 0, 0.5]
-    assert rows.loc["none", "share"].isna().all()
 
 
 def test_what_is_undefined_is_null_with_its_reason() -> None:

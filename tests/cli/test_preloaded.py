@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mrb_lib.report.preloaded import ADDRESS, command, preloaded
+from mrb_lib.cli.preloaded import ADDRESS, command, preloaded
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
 SHOW = "import os, sys; print(sys.argv[-1], os.getcwd(), os.environ['OWN'], hash('a'), __name__, flush=True); "

@@ -1,7 +1,7 @@
 """Processes that import nothing: each is forked from one that has loaded what all of them use.
 
 A report takes a process and a kernel for each notebook, an app a kernel for each visitor, and importing is most of what
-they do at their start. `python -m mrb_lib.report.preloaded ADDRESS MODULE...` listens on a socket, loads, and forks
+they do at their start. `python -m mrb_lib.cli.preloaded ADDRESS MODULE...` listens on a socket, loads, and forks
 for every client.
 """
 

@@ -1,0 +1,92 @@
+"""The figures of what a benchmark is made of draw every case once."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.container import BarContainer
+
+from mrb_lib.figures import composition
+from mrb_lib.tables.errors import NotApplicable
+
+
+def bars(axes: Axes) -> dict[str, float]:
+    drawn = next(each for each in axes.containers if isinstance(each, BarContainer))
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    return dict(zip(names, [bar.get_width() for bar in drawn], strict=True))
+
+
+def table(rows: list[tuple[object, ...]]) -> pd.DataFrame:
+    columns = ["organ", "department", "modality", "subfield", "by", "n_cases", "n_unassigned"]
+    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(columns[:5], "str"))
+
+
+COUNTS = table(
+    [
+        ("lung", None, "CT", None, None, 2, 0),
+        ("lung", None, "X-ray", None, None, 1, 0),
+        (None, None, "CT", None, None, 7, 0),
+        ("brain", None, "CT", None, None, 5, 0),
+        ("lung", None, "CT", "first", "dataset", 2, 4),
+        ("brain", None, "CT", "second", "dataset", 4, 4),
+        ("lung", None, "X-ray", "second", "dataset", 1, 4),
+        ("lung", None, "CT", "x", "split", 3, 0),
+    ]
+)
+
+
+def test_each_column_that_states_something_is_a_panel_of_its_own() -> None:
+    figure = composition.kinds(COUNTS)
+    assert [axes.get_title() for axes in figure.axes] == ["Organ", "Modality"]
+    organs, modalities = figure.axes
+    assert list(bars(organs).items()) == [("Brain", 5), ("Lung", 3), ("not stated", 7)]
+    assert list(bars(modalities).items()) == [("CT", 14), ("X-ray", 1)]
+    assert [bool(bar.get_hatch()) for bar in organs.patches] == [False, False, True]
+    assert organs.get_xlim() == modalities.get_xlim()
+    figure.png()
+    marked = [names for names, _ in figure.boxes()]
+    assert marked == [{"row": "cases", "subfield": name} for name in ("brain", "lung", "CT", "X-ray")]
+
+
+def test_one_column_is_drawn_with_the_cases_that_do_not_state_it() -> None:
+    (axes,) = composition.subfields(COUNTS, by="dataset").axes
+    assert axes.get_title() == "Dataset"
+    assert list(bars(axes).items()) == [("Second", 5), ("First", 2), ("not stated", 4)]
+
+
+@pytest.mark.parametrize("unstated", [0, 3])
+def test_of_many_kinds_the_most_frequent_are_drawn(frames, flaws, unstated: int) -> None:
+    many = frames.composition([f"kind {i:03d}" for i in range(100)], by="dataset").assign(n_unassigned=unstated)
+    figure = composition.subfields(many, by="dataset")
+    drawn = list(bars(figure.axes[0]).items())
+    assert len(drawn) == composition.MOST_BARS
+    assert drawn[0] == ("Kind 099", 100)
+    assert (drawn[-1] == ("not stated", 3)) == bool(unstated)
+    assert flaws(figure) == []
+
+
+def test_cases_that_state_nothing_have_no_figure() -> None:
+    with pytest.raises(NotApplicable, match="no organ, no department and no modality"):
+        composition.kinds(COUNTS.assign(organ=None, modality=None))
+
+
+def lines(frame: pd.DataFrame) -> dict[str, list[float]]:
+    axes = composition.lengths(frame).axes[0]
+    return {str(line.get_label()): list(line.get_xdata()) for line in axes.lines if "response" in str(line.get_label())}
+
+
+def test_lengths_reach_one_at_the_longest() -> None:
+    frame = pd.DataFrame({"side": ["response_a"] * 3 + ["response_b"], "words": [1, 5, 10, 4]})
+    axes = composition.lengths(frame).axes[0]
+    first = next(line for line in axes.lines if line.get_label() == "response A")
+    assert first.get_xdata()[-1] == 10
+    assert first.get_ydata()[-1] == 1
+    assert lines(frame)["response B"][-1] == 4
+
+
+@pytest.mark.parametrize("absent", [0, None])
+def test_a_side_without_words_is_not_drawn(absent: int | None, flaws) -> None:
+    frame = pd.DataFrame({"side": ["response_a", "response_b"] * 2, "words": [700, absent, 20, absent]})
+    assert set(lines(frame)) == {"response A"}
+    assert flaws(composition.lengths(frame)) == []

@@ -1,0 +1,280 @@
+"""What a user holds: a study, tables that draw and explain themselves, and reasons where none apply."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+import mrb_lib as mrb
+from mrb_lib.figures.registry import FIGURES
+from mrb_lib.figures.style import Paper
+from mrb_lib.report import defaults as own
+from mrb_lib.report import study as module
+from mrb_lib.stats.columns import TABLES
+from mrb_lib.tables.errors import NotApplicable
+from tests.notebooks.conftest import full as full
+from tests.notebooks.conftest import rated as rated
+from tests.notebooks.conftest import small as small
+
+DIMENSION = "creativity"
+
+
+@pytest.fixture(scope="module")
+def study(full: Path) -> mrb.Study:
+    return mrb.open(full, resamples=100)
+
+
+@pytest.fixture
+def defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, object] = {}
+    for each in (own, module):
+        monkeypatch.setattr(each, "DEFAULTS", given)
+
+
+class TestOpened:
+    def test_says_in_two_lines_what_is_loaded_and_which_options_hold(self, study: mrb.Study, full: Path) -> None:
+        first, second = repr(study).splitlines()
+        assert first == "full (SIMULATED): 60 cases, 3 annotators, 7 judges, 6,720 verdicts."
+        assert second.startswith("Policy balanced; gold: majority of 3 annotators' labels; ")
+        assert second.endswith("100 resamples, seed 0.")
+        other = repr(mrb.open(full, policy="official", by="organ", where="length > 20", seed=4))
+        assert all(said in other for said in ("Policy official", "by organ", "where length > 20", "seed 4"))
+
+    def test_is_html_in_jupyterlab_with_names_as_text(self, study: mrb.Study) -> None:
+        renamed = module.replace(study, benchmark=module.replace(
+            study.benchmark, meta=module.replace(study.benchmark.meta, name="<b>x</b>")))  # fmt: skip
+        assert "&lt;b&gt;x" in renamed._repr_html_()
+
+    def test_offers_the_tables_when_completed(self, study: mrb.Study) -> None:
+        assert study._ipython_key_completions_() == list(TABLES)
+        assert study["composition"].name == "composition"
+
+    def test_takes_judges_by_name_in_a_list_or_by_group(self, full: Path) -> None:
+        assert mrb.open(full, judges=["judge_1", "judge_0"]).judges == ["judge_0", "judge_1"]
+        assert mrb.open(full, judges="judge_1, judge_0").judges == ["judge_0", "judge_1"]
+        assert mrb.open(full, judges="group:medical").judges == ["medvlm-r1"]
+
+    @pytest.mark.parametrize(
+        ("options", "meant"),
+        [
+            ({"policy": "balancd"}, "balanced"),
+            ({"gold": "majorty"}, "majority"),
+            ({"by": "orgn"}, "organ"),
+            ({"cluster": "modalty"}, "modality"),
+            ({"judges": "medvlm-r"}, "medvlm-r1"),
+        ],
+    )
+    def test_a_mistyped_name_gets_the_nearest(self, full: Path, options: dict[str, str], meant: str) -> None:
+        with pytest.raises(mrb.InputError, match=f"Did you mean {meant}"):
+            mrb.open(full, **options).table("accuracy")
+
+    @pytest.mark.parametrize(
+        ("call", "meant"),
+        [
+            (lambda study: study.table("accurcy"), "accuracy"),
+            (lambda study: study.table("accuracy", by="orgn"), "organ"),
+            (lambda study: study.table("accuracy", dimension="overal"), "overall"),
+            (lambda study: study.table("accuracy", dimnsion="overall"), "dimension"),
+            (lambda study: study.table("significance", versus="judge_9"), "judge_"),
+            (lambda study: study.table("accuracy")["acuracy"], "accuracy"),
+            (lambda study: study.table("accuracy").show("rnk"), "rank"),
+            (lambda study: study.table("accuracy").plot("leadrboard"), "leaderboard"),
+            (lambda study: study.show("case_07"), "case-07"),
+            (lambda study: study.cases(judge="judg_1"), "judge_1"),
+            (lambda study: study.explore("leaderbord"), "leaderboard"),
+        ],
+    )
+    def test_so_does_each_name_in_a_call(self, study: mrb.Study, call: object, meant: str) -> None:
+        with pytest.raises(mrb.InputError, match=f"Did you mean {meant}"):
+            call(study)  # type: ignore[operator]  # a function, above
+
+    def test_takes_what_a_report_sets_unless_the_notebook_says_otherwise(self, full: Path, defaults: None) -> None:
+        mrb.set_defaults(policy="official", seed=7)
+        assert (mrb.open(full).options.policy, mrb.open(full).options.seed) == ("official", 7)
+        assert mrb.open(full, policy="strict").options.policy == "strict"
+        with pytest.raises(mrb.InputError, match="Did you mean policy"):
+            mrb.set_defaults(polcy="official")
+
+
+class TestTable:
+    def test_is_its_frame_with_a_sentence(self, study: mrb.Study) -> None:
+        board = study.table("accuracy")
+        same = mrb.analyze(study.benchmark, study.verdicts, "accuracy", resamples=100)
+        pd.testing.assert_frame_equal(board.frame, same)
+        assert board.sentence == TABLES["accuracy"].says(same)
+        assert len(board) == len(same)
+        assert board["judge"].equals(same["judge"])
+        assert board.pivot_table("accuracy", "judge", "dimension").shape[1] == 3
+
+    @pytest.mark.parametrize(
+        ("option", "value"),
+        [("policy", "official"), ("gold", "unanimous"), ("by", "model_a"), ("cluster", "organ"), ("seed", 1),
+         ("resamples", 60), ("where", "length > 60"), ("judges", "judge_0,judge_4")],
+    )  # fmt: skip
+    def test_follows_every_option_of_the_study(self, full: Path, study: mrb.Study, option: str, value: object) -> None:
+        first = {"cluster": "case_id", "resamples": 100}  # clusters enough for percentiles
+        made = [mrb.open(full, **each).table("accuracy").frame for each in (first, {**first, option: value})]  # type: ignore[arg-type]  # options of several types
+        assert not made[0].equals(made[1])
+
+    def test_rows_of_it_can_be_drawn_and_columns_are_plain(self, study: mrb.Study) -> None:
+        board = study.table("accuracy", by="organ")
+        part = board.query(f"dimension == '{DIMENSION}'")
+        assert isinstance(part, mrb.Table)
+        assert isinstance(board[["judge", "accuracy"]], pd.DataFrame)
+        assert isinstance(part.plot(), Paper)
+
+    def test_explains_its_columns_and_becomes_latex(self, study: mrb.Study) -> None:
+        board = study.table("accuracy")
+        assert "decisive_accuracy" in board.explain()
+        text = board.to_latex("judge", "accuracy")
+        assert text.count(r"\\") == len(board) + 1
+        assert "judge\\_0" in text
+
+    def test_completes_columns_and_methods(self, study: mrb.Study) -> None:
+        board = study.table("accuracy")
+        assert {"plot", "show", "query", "pivot"} <= set(dir(board))
+        assert "decisive_accuracy" in board._ipython_key_completions_()
+
+    def test_shows_ends_beside_values_and_escapes_names(self, study: mrb.Study) -> None:
+        hostile = study.table("accuracy")
+        hostile = module.replace(hostile, frame=hostile.frame.assign(judge="<script>"))
+        page = hostile.show("judge", "accuracy")._repr_html_()
+        assert "&lt;script&gt;" in page
+        assert "<script>" not in page
+        assert "95% intervals in brackets" in page
+
+    def test_every_table_with_a_figure_draws_it_with_and_without_subfields(self, full: Path) -> None:
+        study, drawn = mrb.open(full, resamples=60, judges="judge_0,judge_1,judge_4,medvlm-r1,qwen2-vl-2b"), 0
+        for name in sorted({spec.table for spec in FIGURES.values()} - {""}):
+            for by in (None, "modality"):
+                options = {"by": by} if "by" in TABLES[name].parameters else {}
+                try:
+                    figure = study.table(name, **options).plot()
+                except NotApplicable as reason:
+                    assert str(reason).endswith(".")
+                    continue
+                assert figure.png()[:4] == b"\x89PNG"
+                drawn += 1
+        assert drawn > 20
+
+
+class TestNotApplicable:
+    def test_is_raised_with_one_sentence(self, full: Path, small: Path, rated: Path) -> None:
+        for bench, table in ((full, "criteria"), (full, "ratings"), (small, "agreement"), (small, "calibration"),
+                             (small, "ranking"), (rated, "significance")):  # fmt: skip
+            with pytest.raises(NotApplicable) as raised:
+                mrb.open(bench, resamples=60).table(table).plot()
+            assert str(raised.value).endswith(".")
+            assert "\n" not in str(raised.value)
+
+    def test_standard_columns_that_are_missing_do_not_apply_and_others_are_typing_errors(self, small: Path) -> None:
+        study = mrb.open(small, resamples=60)
+        with pytest.raises(NotApplicable):
+            study.table("accuracy", by="organ")
+        with pytest.raises(mrb.InputError) as raised:
+            study.table("accuracy", by="hospital")
+        assert not isinstance(raised.value, NotApplicable)
+
+    def test_is_raised_for_columns_without_an_estimate_with_the_reason_of_the_rows(self, small: Path) -> None:
+        agreement = mrb.open(small, resamples=60).table("agreement")
+        assert agreement["reason"].notna().all()
+        for call in (agreement.show, lambda: agreement.plot("agreement-pairs")):
+            with pytest.raises(NotApplicable) as raised:
+                call()
+            assert str(raised.value).removesuffix(".") in set(agreement["reason"])
+
+    def test_one_kind_of_cases_is_a_table_of_one_row(self, small: Path) -> None:
+        kinds = mrb.open(small, resamples=60).table("composition")
+        assert len(kinds) == 1
+        assert "There is nothing to show" not in kinds.sentence
+
+    def test_is_one_line_in_jupyterlab(self, capsys: pytest.CaptureFixture[str]) -> None:
+        shell = InteractiveShell()
+        shell.run_cell("import mrb_lib\nraise mrb_lib.NotApplicable('the cases name no responders.')")
+        shown = capsys.readouterr()
+        assert (shown.out + shown.err).strip().endswith("Not applicable: the cases name no responders.")
+        assert "Traceback" not in shown.out + shown.err
+
+    def test_the_conclusion_leaves_it_out(self, study: mrb.Study) -> None:
+        said = study.conclude("accuracy", "criteria", dimension=DIMENSION)
+        assert study.table("accuracy", dimension=DIMENSION).sentence in said
+        assert said.startswith("SIMULATED data")
+        assert "None of the tables" in study.conclude("criteria")
+
+
+class TestCases:
+    def test_lists_those_that_a_judge_gets_wrong(self, study: mrb.Study) -> None:
+        wrong = study.cases(judge="judge_0", dimension=DIMENSION, wrong=True)
+        scores = study.scores(DIMENSION).query("judge == 'judge_0'").set_index("case_id")["score"]
+        assert set(wrong["case_id"]) == set(scores.index[scores < 0.5])
+        assert wrong["score"].is_monotonic_increasing
+        right = study.cases(judge="judge_0", dimension=DIMENSION, wrong=False)
+        assert len(right) + len(wrong) == len(scores)
+
+    def test_shows_one_with_its_texts_as_text(self, study: mrb.Study) -> None:
+        page = study.show("case-07")._repr_html_()
+        assert "&lt;b&gt;bold&lt;/b&gt;" in page
+        assert "SIMULATED" in page
+
+    def test_bootstraps_any_statistic_of_their_scores(self, study: mrb.Study) -> None:
+        wide = study.scores("overall").pivot(index="case_id", columns="judge", values="score").reset_index()
+        made = study.bootstrap(wide, lambda rows: rows[study.judges].mean())
+        board = study.table("accuracy", dimension="overall").query("kind == 'judge'").set_index("judge")["accuracy"]
+        assert dict(zip(made["quantity"], made["estimate"], strict=True)) == pytest.approx(board.to_dict())
+
+
+class TestPublished:
+    @pytest.fixture
+    def reported(self, full: Path, tmp_path: Path, defaults: None) -> mrb.Study:
+        mrb.set_defaults(out=str(tmp_path), resamples=60)
+        return mrb.open(full)
+
+    def test_a_figure_has_its_numbers_caption_and_cases(self, reported: mrb.Study, tmp_path: Path) -> None:
+        board = reported.table("accuracy", by="modality", dimension=DIMENSION)
+        board.plot()
+        sidecar = json.loads((tmp_path / "figures" / "subfields-modality.json").read_text())
+        assert sidecar["title"] == "Accuracy by modality"
+        assert sidecar["caption"].startswith("SIMULATED data")
+        assert "policy: balanced; n = " in sidecar["caption"]
+        numbers = pd.read_csv(io.StringIO((tmp_path / "figures" / "subfields-modality.csv").read_text()))
+        assert numbers["accuracy"].tolist() == pytest.approx(board["accuracy"].tolist())
+        cell = next(each for each in sidecar["behind"]["cells"] if each["subfield"] == "CT")
+        ids = reported.cases(judge=cell["row"], dimension=DIMENSION, wrong=True)
+        assert set(cell["listed"]) == set(ids.loc[ids["modality"] == "CT", "case_id"])
+
+    @pytest.mark.parametrize(
+        ("table", "figure", "said"),
+        [("composition", "composition", "n = 60 cases"), ("consistency", "position-split", "n = 60 cases")],
+    )
+    def test_a_caption_counts_the_cases_behind_the_figure(
+        self, reported: mrb.Study, tmp_path: Path, table: str, figure: str, said: str
+    ) -> None:
+        reported.table(table).plot(figure)
+        sidecar = json.loads((tmp_path / "figures" / f"{figure}.json").read_text())
+        assert said in sidecar["caption"]
+
+    def test_a_bar_of_any_column_leads_to_its_cases(self, reported: mrb.Study, tmp_path: Path) -> None:
+        reported.table("composition", by="model_a").plot("composition-by")
+        sidecar = json.loads((tmp_path / "figures" / "composition-by-model-a.json").read_text())
+        listed = {cell["subfield"]: cell["n_listed"] for cell in sidecar["behind"]["cells"]}
+        assert listed == reported.benchmark.cases["model_a"].value_counts().to_dict()
+
+    def test_a_table_is_csv_in_full_precision_and_latex(self, reported: mrb.Study, tmp_path: Path) -> None:
+        board = reported.table("accuracy")
+        board.show("judge", "dimension", "accuracy")
+        numbers = pd.read_csv(tmp_path / "tables" / "accuracy.csv")
+        assert list(numbers) == ["data_kind", "judge", "dimension", "accuracy", "low", "high"]
+        assert numbers["accuracy"].tolist() == pytest.approx(board["accuracy"].tolist(), abs=1e-15)
+        assert "\\toprule" in (tmp_path / "tables" / "accuracy.tex").read_text()
+
+    def test_a_second_figure_of_the_same_name_is_refused(self, reported: mrb.Study) -> None:
+        board = reported.table("accuracy")
+        board.plot()
+        with pytest.raises(mrb.InputError, match="published already"):
+            board.plot()
+        board.plot(id="another-leaderboard")
