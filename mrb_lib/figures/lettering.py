@@ -54,7 +54,7 @@ def labels(names: Iterable[object], width: int) -> list[str]:
 def paragraph(text: object, width: int, lines: int) -> str:
     """Text of unknown origin wrapped to at most `lines` lines of `width` characters, safe to draw."""
     plain = label(text).replace(r"\$", "$")
-    wrapped = textwrap.wrap(plain, width, max_lines=lines, placeholder="\u2026", break_long_words=True)
+    wrapped = textwrap.wrap(plain, width, max_lines=lines, placeholder=" [...]", break_long_words=True)
     return "\n".join(wrapped).replace("$", r"\$")
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import Benchmark
+from mrb_lib.figures.confidence import promised
 from mrb_lib.figures.style import Paper
 from mrb_lib.report.defaults import Options
 from mrb_lib.report.publish import Publisher
@@ -29,6 +30,7 @@ from mrb_lib.review.failures.lists import (
     unsure_cases,
 )
 from mrb_lib.review.failures.query import PLACES, Query, to_fragment
+from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.subfields import subfield_values
 from mrb_lib.stats.tables.jury import missed_by_juries
 from mrb_lib.stats.where import WRONG
@@ -50,6 +52,8 @@ class Source(Protocol):
     def benchmark(self) -> Benchmark: ...
     @property
     def verdicts(self) -> pd.DataFrame: ...
+    @property
+    def panels(self) -> pd.DataFrame | Mapping[str, Panel]: ...
     @property
     def options(self) -> Options: ...
     @property
@@ -176,17 +180,19 @@ def cells_behind(frame: pd.DataFrame, drawn: Paper, dimension: str) -> dict[str,
 def links_of(name: str, table: Drawn) -> pd.DataFrame | None:
     """Return the list frame of a figure, by the name that it gives as `cases`.
 
-    None for no name, and for lists of verdicts where there are none, or where they are ratings.
+    None for no name, for lists of verdicts where there are none, and of confidence where they are ratings.
     """
-    about_verdicts = name not in ("disputed", "disputed pairs", "all")
-    has_preferences = len(table.study.verdicts) and table.study.benchmark.meta.is_preference
-    if not name or (about_verdicts and not has_preferences):
+    study = table.study
+    lacks = study.verdicts.empty and name not in ("disputed", "disputed pairs", "all")
+    if not name or lacks or (name == "surely wrong" and study.benchmark.meta.is_rating):
         return None
     return LISTS[name](table)
 
 
-def _plain(study: Source) -> pd.DataFrame:
-    return study.verdicts[study.verdicts["probe"] == NO_PROBE]
+def _plain(study: Source) -> pd.DataFrame | Panel:
+    """The verdicts without probes, laid out by the categories of the benchmark."""
+    by_probe = study.panels if isinstance(study.panels, Mapping) else {}
+    return by_probe.get(NO_PROBE, study.verdicts[study.verdicts["probe"] == NO_PROBE])
 
 
 def _of_judges(rows: pd.DataFrame, dimension: str | None = None) -> pd.DataFrame:
@@ -250,10 +256,8 @@ def _surely_wrong(table: Drawn) -> pd.DataFrame:
 def _unsure(table: Drawn) -> pd.DataFrame:
     """The cases below the threshold of confidence above which the table `selective` lets a judge answer alone."""
     study, dimension = table.study, table.dimension
-    promised = table.frame[(table.frame["part"] == "guarantee") & (table.frame["delta"] == table.options.get("delta"))]
-    promised = promised[(promised["reference"] == study.options.gold) & promised["subfield"].isna()]
-    promised = promised[(promised["dimension"] == dimension) & promised["threshold"].notna()]
-    thresholds = dict(zip(promised["judge"], promised["threshold"], strict=True))
+    own = promised(table.frame[table.frame["dimension"] == dimension]).dropna(subset="threshold")
+    thresholds = dict(zip(own["judge"], own["threshold"], strict=True))
     made = unsure_cases(_plain(study), study.labels, study.benchmark.cases, thresholds, dimension=dimension)
     of = zip(made["judge"], made["listed"], made["n"], strict=True)
     stated = [f"{len(own):,} of {counted(n)} below a confidence of {thresholds[judge]:.3f}" for judge, own, n in of]
@@ -266,7 +270,8 @@ def _unsure(table: Drawn) -> pd.DataFrame:
 
 def _suspect(table: Drawn) -> pd.DataFrame:
     """The cases whose gold label is more probably wrong than right, by the rows "case" of the table `difficulty`."""
-    cases, dimension = table.frame[table.frame["part"] == "case"], table.dimension
+    rows, dimension = table.frame, table.dimension
+    cases = rows[(rows["part"] == "case") & (rows["dimension"] == dimension)]
     listed = in_order(cases.loc[cases["suspicion"] >= 0.5, "case_id"].tolist(), table.study.benchmark.cases)
     row = {
         "row": "suspect",
@@ -317,9 +322,10 @@ def _disputed_pairs(table: Drawn) -> pd.DataFrame:
 def _missed(table: Drawn) -> pd.DataFrame:
     """The cases that the juries of all judges get wrong; a row is named by the kind of jury."""
     study, dimension, shared = table.study, table.dimension, table.study.options
+    plain = study.verdicts[study.verdicts["probe"] == NO_PROBE]
     made = missed_by_juries(
-        _plain(study), study.labels, study.benchmark.cases_by_image, dimension=dimension, policy=shared.policy,
-        cluster=shared.cluster, seed=shared.seed,
+        plain, study.labels, study.benchmark.cases_by_image, dimension=dimension, policy=shared.policy,
+        cluster=shared.cluster, seed=shared.seed, meta=study.benchmark.meta,
     )  # fmt: skip
     rows = [
         {

@@ -23,6 +23,8 @@ from mrb_lib.report.places import locate, simulated_note
 from mrb_lib.report.publish import PublishedTable, Publisher, blind_judges
 from mrb_lib.report.table import Table, Text, draw
 from mrb_lib.report.tabular import table_text
+from mrb_lib.review.failures.lists import hardest_cases
+from mrb_lib.review.failures.query import Query
 from mrb_lib.review.records.reviewed import Reviewed, reviewed, tags_of
 from mrb_lib.stats import analyze as tables
 from mrb_lib.stats.analysis import ADJUDICATED, RULES, labels, read_panels, rule_in_words
@@ -36,7 +38,7 @@ from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.where import asks_for_tags, restricted
 from mrb_lib.tables.errors import InputError, NotApplicable, nearest
-from mrb_lib.tables.schema import CONSENSUS, NO_PROBE, POLICIES
+from mrb_lib.tables.schema import CHOICES, CONSENSUS, NO_PROBE, POLICIES
 from mrb_lib.verdicts.manifest import Manifest, read_manifest
 from mrb_lib.verdicts.prompts import run_prompts
 from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS, empty_verdicts, load_verdicts, run_folders
@@ -193,11 +195,15 @@ class Study:
         chosen |= {each: make() for each, make in more.items() if each in reads} | dict(options)
         if chosen["gold"] == ADJUDICATED:
             chosen.setdefault("adjudications", self.reviews.adjudications)
-        frame = tables.analyze(self.benchmark, chosen.pop("verdicts", self._panels), name, **chosen)
+        frame = tables.analyze(self.benchmark, chosen.pop("verdicts", self.panels), name, **chosen)
         nobody = frame.reindex(columns=["judge", "dimension"]).isna().all(axis=None)
         if frame.empty or (len(frame) == 1 and nobody and "reason" in frame and frame["reason"].notna().all()):
             reason = spec.says(frame).removeprefix("There is nothing to show: ").rstrip(".")
             raise NotApplicable(f"table {name}: {reason}.")
+        if "judge" in frame and name != "accuracy":  # which makes the order
+            place = {judge: i for i, judge in enumerate(self.order)}
+            ranks = frame["judge"].map(place).fillna(len(place)).where(frame["judge"].notna(), -1)
+            frame = frame.iloc[ranks.argsort(kind="stable")].reset_index(drop=True)
         facts: dict[str, Any] = {each: chosen[each] for each in ("policy", "gold") if each in reads}
         if "correction" in frame and frame["correction"].notna().any():
             facts["correction"] = frame["correction"].dropna().iloc[0]
@@ -205,7 +211,7 @@ class Study:
         return Table(spec, frame, self, {**own, **options, **facts})
 
     @cached_property
-    def _panels(self) -> pd.DataFrame | Mapping[str, Panel]:
+    def panels(self) -> pd.DataFrame | Mapping[str, Panel]:
         """The verdicts as tables read them, laid out once."""
         readable = self.benchmark.meta.is_judged and len(self.verdicts)
         return read_panels(self.benchmark, [self.verdicts]) if readable else self.verdicts
@@ -267,44 +273,55 @@ class Study:
         NotApplicable
             No verdict can be scored.
         """
+        verdicts, gold, categories = self._of(dimension)
+        scored = correctness(verdicts, gold, self.options.policy, categories).dropna(subset="score")
+        frame: pd.DataFrame = scored[["judge", "case_id", "score"]].merge(self._stated(gold), on="case_id")
+        return frame.merge(self.benchmark.cases, on="case_id")
+
+    def _of(self, dimension: str | None) -> tuple[pd.DataFrame, pd.DataFrame, tuple[str, ...]]:
+        """The verdicts on a dimension without probes, its gold labels, and what a verdict may choose."""
         dimension, meta = dimension or self.dimension, self.benchmark.meta
         check_choice("dimension", dimension, meta.dimensions)
         verdicts = self.verdicts[self.verdicts["dimension"].eq(dimension) & self.verdicts["probe"].eq(NO_PROBE)]
         gold = self.labels[self.labels["dimension"].eq(dimension)].reset_index(drop=True)
         if verdicts.empty or gold.empty or not meta.is_judged:
             raise NotApplicable(f"{meta.name} has no verdict on {dimension} that can be scored.")
-        categories = meta.categories if meta.is_rating else ("A", "B", "tie")
-        scored = correctness(verdicts, gold, self.options.policy, categories).dropna(subset="score")
-        votes = vote_columns(meta.categories)
+        return verdicts, gold, meta.categories if meta.is_rating else CHOICES
+
+    def _stated(self, gold: pd.DataFrame) -> pd.DataFrame:
+        """What people said of each case: `gold`, `votes_gold` and `n_annotators`."""
+        votes = vote_columns(self.benchmark.meta.categories)
         chosen: Any = [row.get(votes.get(row["choice"], "")) for row in gold.to_dict("records")]
-        stated = (
-            gold[["case_id", "choice", "n_annotators"]].assign(votes_gold=chosen).rename(columns={"choice": "gold"})
-        )
-        frame: pd.DataFrame = scored[["judge", "case_id", "score"]].merge(stated, on="case_id", validate="m:1")
-        return frame.merge(self.benchmark.cases, on="case_id")
+        stated = gold[["case_id", "choice", "n_annotators"]].rename(columns={"choice": "gold"})
+        return stated.assign(votes_gold=chosen)
 
     def bootstrap(
-        self, frame: pd.DataFrame, statistic: Callable[[pd.DataFrame], Estimates], *, by: str | None = None
+        self,
+        frame: pd.DataFrame,
+        statistic: Sequence[str] | Callable[[pd.DataFrame], Estimates],
+        *,
+        by: str | None = None,
     ) -> pd.DataFrame:
         """Resample rows of cases with the clusters, resamples and seed of the study; see `mrb_lib.bootstrap`.
 
         Parameters
         ----------
         frame : with `case_id`
-        statistic : from any rows of the frame to named numbers
+        statistic : from any rows of the frame to named numbers, or the columns of which to take means
         by : a column of the frame or of the cases
         """
+        of_rows = statistic if callable(statistic) else lambda rows: rows[[*statistic]].mean()
         shared, cases = self.options, self.benchmark.cases.set_index("case_id")
         added = {name: frame["case_id"].map(cases[name]) for name in (by, shared.cluster) if name and name not in frame}
         clusters: Any = shared.cluster or self.benchmark.cases_by_image
         return bootstrap(
-            frame.assign(**added), statistic, by=by, cluster=clusters, resamples=shared.resamples, seed=shared.seed
+            frame.assign(**added), of_rows, by=by, cluster=clusters, resamples=shared.resamples, seed=shared.seed
         )
 
     def cases(
         self, *, judge: str | None = None, dimension: str | None = None, wrong: bool | None = None
     ) -> pd.DataFrame:
-        """Return the cases, or those that a judge gets wrong or right.
+        """Return the cases from the lowest score to the highest, or those that a judge gets wrong or right.
 
         Parameters
         ----------
@@ -315,16 +332,19 @@ class Study:
         Returns
         -------
         DataFrame
-            The cases with `score` and `gold`, the lowest scores first; without both where there are no verdicts.
+            The cases with `score`, `n_judges`, `gold`, `votes_gold` (how many annotators chose it), `n_annotators`, and
+            how many verdicts chose each category, or `none`. Equal scores are in random order, by the seed. Without
+            verdicts, the cases alone.
         """
         if judge is None and wrong is None and self.verdicts.empty:
             return self.benchmark.cases
-        scores = self.scores(dimension)
+        verdicts, gold, categories = self._of(dimension)
         if judge is not None:
             check_choice("judge", judge, self.judges)
-            scores = scores[scores["judge"].eq(judge)]
-        of_case = scores.groupby("case_id", as_index=False).agg(score=("score", "mean"), gold=("gold", "first"))
-        rows = of_case.merge(self.benchmark.cases, on="case_id").sort_values("score", kind="stable", ignore_index=True)
+            verdicts = verdicts[verdicts["judge"].eq(judge)]
+        shared = self.options
+        ranked = hardest_cases(verdicts, gold, policy=shared.policy, seed=shared.seed, categories=categories)
+        rows = ranked.merge(self._stated(gold), on="case_id").merge(self.benchmark.cases, on="case_id")
         return rows if wrong is None else rows[rows["score"].lt(_BELOW_HALF) == wrong].reset_index(drop=True)
 
     def figure(self, name: str, frame: pd.DataFrame, *, id: str = "", **options: Any) -> Paper:
@@ -338,7 +358,7 @@ class Study:
         options : of the function that draws it, and names in braces of its texts
         """
         spec = FIGURES[name]
-        context = {"dimension": self.dimension, "judges": self.order}
+        context = {"dimension": self.dimension, "judges": self.order, "images": self.benchmark.images}
         taken = inspect.signature(spec.draw).parameters
         given = {key: value for key, value in options.items() if key in taken}
         return draw(spec, frame, self.publisher, id=id or name, context={**context, **options}, options=given)
@@ -384,6 +404,11 @@ class Study:
         """Open an explorer in JupyterLab: of `cases`, of the `leaderboard`, or of a `heatmap` of subfields.
 
         Where no page can answer, as in a report, it is a plain table.
+
+        Parameters
+        ----------
+        options : of cases the filters to begin with, such as `dimension` or `kind=("wrong",)`;
+            they are the fields of `mrb_lib.review.failures.query.Query`
         """
         from mrb_lib.review.boards import browse_heatmap, browse_leaderboard  # slow to import, seldom wanted
         from mrb_lib.review.explorer import explore
@@ -395,7 +420,9 @@ class Study:
             )
         policy, seed = self.options.policy, self.options.seed
         if what == "cases":
-            return explore(self.benchmark, self.verdicts, policy=policy, **options)
+            for name in options:
+                check_choice("filter", name, list(Query.__dataclass_fields__))
+            return explore(self.benchmark, self.verdicts, policy=policy, query=Query(**options))
         shared = {"policy": policy, "resamples": self.options.resamples, "seed": seed, **options}
         if what == "leaderboard":
             return browse_leaderboard(self.benchmark, self.verdicts, groups=self.groups, **shared)

@@ -6,7 +6,7 @@ import html
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
 
@@ -18,6 +18,8 @@ from mrb_lib.report.tabular import Best, explained, table_text, to_html, to_late
 from mrb_lib.stats.columns import Table as Spec
 from mrb_lib.stats.phrases import main_dimension
 from mrb_lib.tables.errors import InputError, NotApplicable, nearest
+
+_CASES: Final = ("n_cases", "n")
 
 
 class Text(str):
@@ -114,6 +116,7 @@ class Table:
             context={**self.options, **context},
             options=options,
             behind=None if links is None else lambda paper: cells_behind(links, paper, self.dimension),
+            n=self._counts(rows, spec.n),
             **self._facts,
         )
 
@@ -164,13 +167,25 @@ class Table:
             id or (f"{self.name}-{self.by}" if self.by else self.name).replace("_", "-"),
             title=title or f"{self.spec.question[0].upper()}{self.spec.question[1:]}?",
             caption=self._caption(frame),
-            n=_counts(self.frame),
+            n=self._counts(self.frame),
             **self._facts,
         )
 
     @property
     def _facts(self) -> dict[str, str]:
         return {name: self.options[name] for name in ("policy", "gold") if name in self.options}
+
+    def _counts(self, frame: pd.DataFrame, column: str = "") -> list[int] | None:
+        """The numbers of cases that the rows over all cases rest on; None where the table counts none.
+
+        Rows of no dimension and no judge are kinds of cases, of which each case is one.
+        """
+        declared = {each.name for each in self.spec.declared if each.unit == "cases"} & {*_CASES} | {column}
+        name = next((each for each in (column, *_CASES) if each in declared and each in frame), "")
+        whole = frame[frame["subfield"].isna()] if "subfield" in frame else frame
+        counts = whole[name].dropna().astype(int).tolist() if name else []
+        counts = counts if {"dimension", "judge"} & set(frame) else [sum(counts)]
+        return [count for count in counts if count] or None
 
     def _caption(self, frame: pd.DataFrame) -> str:
         """What the columns of numbers mean, each in the words of the table."""
@@ -248,7 +263,7 @@ def draw(
     ----------
     context : what fills the parameters of the function that draws, and the names in braces of its texts
     options : the same, as the caller gave them
-    facts : `policy`, `gold` and `behind` of `Publisher.figure`
+    facts : `policy`, `gold`, `n` and `behind` of `Publisher.figure`
     """
     taken = inspect.signature(spec.draw).parameters
     given = {name: value for name, value in context.items() if name in taken} | dict(options)
@@ -257,18 +272,4 @@ def draw(
         " ".join(text.format_map(words).split()) for text in (spec.title, spec.caption, spec.reading)
     )
     drawn = spec.draw(rows, **given)
-    return publisher.figure(
-        drawn, id, title=title, caption=caption, reading=reading, data=rows, n=_counts(rows, spec.n), **facts
-    )
-
-
-def _counts(frame: pd.DataFrame, column: str = "") -> list[int] | None:
-    """The numbers of cases that the rows over all cases rest on; None where the table counts none.
-
-    Rows of no dimension and no judge are kinds of cases, of which each case is one.
-    """
-    name = next((each for each in (column, "n_cases", "n") if each in frame and frame[each].notna().any()), "")
-    whole = frame[frame["subfield"].isna()] if "subfield" in frame else frame
-    counts = whole[name].dropna().astype(int).tolist() if name else []
-    counts = counts if {"dimension", "judge"} & set(frame) else [sum(counts)]
-    return [count for count in counts if count] or None
+    return publisher.figure(drawn, id, title=title, caption=caption, reading=reading, data=rows, **facts)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from mrb_lib.figures.confidence import calibration_error, calibration_shift, overconfidence, reliability
+from mrb_lib.figures.confidence import calibration_shift, overconfidence, reliability
 
 HOSTILE = [
     "$\\alpha$ {x} <b>",
@@ -67,7 +67,10 @@ def test_every_bin_and_interval_is_drawn_against_the_diagonal() -> None:
     bins.loc[bins.index[0], ["low", "high"]] = np.nan
     figure = reliability(table(bins, summary), dimension="overall")
     titles = [axes.get_title().split("\n")[0] for axes in figure.axes]
-    assert titles == summary.sort_values("ece_debiased")["judge"].tolist()
+    assert titles == ["alpha", "beta"]
+    turned = reliability(table(bins, summary), dimension="overall", judges=["beta", "gamma", "alpha"])
+    assert [axes.get_title().split("\n")[0] for axes in turned.axes] == ["beta", "alpha"]
+    assert [names for names, _ in turned.boxes()] == [{"judge": "beta"}, {"judge": "alpha"}]
     for judge in ("alpha", "beta"):
         axes = next(axes for axes in figure.axes if axes.get_title().startswith(judge))
         rows = bins[bins["judge"] == judge]
@@ -84,12 +87,18 @@ def test_every_bin_and_interval_is_drawn_against_the_diagonal() -> None:
         assert axes.get_title().endswith(f"n 500, ECE {100 * error:.1f}")
 
 
-def test_a_judge_without_bins_has_no_panel_and_none_at_all_is_an_empty_figure() -> None:
+def test_a_judge_without_bins_has_no_panel() -> None:
     bins, summary = frames(["alpha", "beta"])
     figure = reliability(table(bins[bins["judge"] == "beta"], summary), dimension="overall")
     assert [axes.get_title().split("\n")[0] for axes in figure.axes if axes.axison] == ["beta"]
-    nothing = reliability(table(bins.iloc[:0], summary), dimension="overall")
-    assert not [axes for axes in nothing.axes if axes.axison]
+
+
+def test_bins_of_a_subfield_are_not_drawn() -> None:
+    bins, summary = frames(["alpha"])
+    whole = table(bins, summary)
+    eyes = whole.assign(subfield="eye", accuracy=0.0)
+    figure = reliability(pd.concat([whole.assign(subfield=None), eyes]), dimension="overall")
+    np.testing.assert_array_equal(drawn(figure.axes[0], "values"), bins[["confidence", "accuracy"]])
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 32])
@@ -98,13 +107,17 @@ def test_text_is_legible(count: int, flaws) -> None:
     assert flaws(reliability(table(*frames(names)), dimension="overall")) == []
 
 
-def test_errors_and_overconfidence_are_drawn_and_missing_ones_said() -> None:
+def test_overconfidence_is_drawn_and_a_missing_one_said() -> None:
     _, summary = frames(["alpha", "beta", "gamma"])
-    summary.loc[2, ["ece_debiased", "ece_low", "ece_high", "overconfidence"]] = np.nan
-    for figure, name in ((calibration_error(summary), "ece_debiased"), (overconfidence(summary), "overconfidence")):
-        axes = figure.axes[0]
-        assert sorted(drawn(axes, "values")[:, 0]) == sorted(summary[name].dropna())
-        assert [text.get_text() for text in axes.texts if text.get_gid() == "not-available"] == ["n/a"]
+    other = summary.assign(dimension="accuracy", overconfidence=[0.1, 0.2, np.nan])
+    silent = summary.head(1).assign(judge="silent", overconfidence=np.nan)
+    figure = overconfidence(pd.concat([other, summary, silent]), judges=["gamma", "alpha", "silent", "beta"])
+    left, right = figure.axes
+    assert drawn(left, "values")[:, 0].tolist() == [0.1, 0.2]
+    np.testing.assert_array_equal(drawn(right, "values")[:, 0], summary["overconfidence"].iloc[[2, 0, 1]])
+    assert [text.get_text() for text in left.get_yticklabels()] == ["gamma", "alpha", "beta"]
+    assert [text.get_text() for text in left.texts if text.get_gid() == "not-available"] == ["n/a"]
+    assert not [text for text in right.texts if text.get_gid() == "not-available"]
 
 
 def test_shift_has_a_panel_a_probe() -> None:
@@ -112,7 +125,8 @@ def test_shift_has_a_panel_a_probe() -> None:
     rows["overconfidence_difference"] = [0.1, -0.05, 0.0, 0.2]
     rows["overconfidence_difference_low"] = rows["overconfidence_difference"] - 0.02
     rows["overconfidence_difference_high"] = rows["overconfidence_difference"] + 0.02
-    figure = calibration_shift(rows)
+    rows = pd.concat([rows.assign(dimension="overall"), rows.assign(dimension="accuracy", probe="dim")])
+    figure = calibration_shift(rows, dimension="overall")
     titles = [axes.get_title() for axes in figure.axes]
     assert titles == ["Blur", "Swap"]
     assert sorted(drawn(figure.axes[1], "values")[:, 0]) == [0.0, 0.2]

@@ -77,7 +77,7 @@ def make(frames, figure: str, count: int, dimensions: tuple[str, ...]) -> Paper:
         case "agreement-pairs":
             return agreement.pairs(frames.pairs(annotators, dimensions), dimension="overall")
         case "failures-gallery":
-            return gallery.failures(frames.cards(min(count, 6), "x.png"), images={"x.png": picture()})
+            return gallery.cards(frames.cards(min(count, 6), "x.png"), images={"x.png": picture()})
         case "composition":
             return composition.kinds(frames.composition([*ORGANS, None] if count > 2 else ["lung"]))
         case "composition-lengths":
@@ -216,7 +216,7 @@ def test_hostile_names_are_drawn_as_text(frames, flaws: Callable[[Figure], list[
         agreement.coefficients(frames.agreement(HOSTILE)),
         composition.kinds(frames.composition(HOSTILE)),
         composition.subfields(frames.composition(HOSTILE, by="dataset"), by="dataset"),
-        gallery.failures(
+        gallery.cards(
             frames.cards(1, "../../etc/passwd").assign(question=HOSTILE[1] + HOSTILE[0], case_id=HOSTILE[6]), images={}
         ),
     ]

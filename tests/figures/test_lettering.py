@@ -32,7 +32,7 @@ def test_letters_the_font_lacks_become_boxes() -> None:
     assert label("模x") == "\u25a1x"
 
 
-@given(st.text(), st.integers(5, 60), st.integers(1, 5))
+@given(st.text(), st.integers(8, 60), st.integers(1, 5))
 def test_a_paragraph_keeps_to_its_room(text: str, width: int, lines: int) -> None:
     shown = paragraph(text, width, lines).replace(r"\$", "$").split("\n")
     assert len(shown) <= lines

@@ -14,10 +14,10 @@ def effects(judges: list[str]) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     terms = [("judge", name) for name in judges] + [("subfield", "eye"), ("subfield", "oral_cavity")]
     terms += [("order", "BA"), ("gold_first", "yes"), ("length_difference", None), ("intercept", None)]
-    frame = pd.DataFrame(terms, columns=["term", "level"])
+    frame = pd.DataFrame(terms, columns=["term", "level"]).assign(dimension="overall")
     value = rng.normal(0, 0.1, len(frame))
     frame = frame.assign(marginal_effect=value, marginal_effect_low=value - 0.05, marginal_effect_high=value + 0.05)
-    frame.loc[frame["term"] == "intercept", frame.columns[2:]] = np.nan
+    frame.loc[frame["term"] == "intercept", frame.columns[3:]] = np.nan
     return frame
 
 
@@ -26,6 +26,7 @@ def cells(judges: list[str], subfields: list[str]) -> pd.DataFrame:
     frame = pd.MultiIndex.from_product([judges, subfields], names=["judge", "subfield"]).to_frame(index=False)
     frame["ets_delta"] = rng.normal(0, 1, len(frame))
     frame["ets_class"] = np.where(frame["ets_delta"].abs() > 1.5, "C", "A")
+    frame = frame.assign(dimension="overall")
     return frame.assign(p_adjusted=np.where(frame["ets_delta"].abs() > 2, 0.01, 0.5))
 
 
@@ -41,42 +42,42 @@ def test_every_effect_and_interval_is_drawn() -> None:
     assert [text.get_text() for text in axes.texts if text.get_gid() == "not-available"] == ["n/a"]
     names = [text.get_text() for text in axes.get_yticklabels()]
     assert {"Judge", "Subfield", "alpha", "beta", "Oral cavity", "gold response shown first"} <= set(names)
+    turned = marginal_effects(frame, judges=["beta", "alpha"]).axes[0]
+    names = [text.get_text() for text in turned.get_yticklabels()]
+    assert names.index("beta") == names.index("alpha") - 1
 
 
 def test_a_cell_holds_delta_class_and_significance() -> None:
     frame = cells(["a", "b"], ["eye", "lung"])
     frame["ets_delta"], frame["ets_class"] = [-2.3, 0.04, np.nan, 1.2], ["C", "A", None, "B"]
     frame["p_adjusted"] = [0.01, 0.9, np.nan, 0.2]
-    axes = dif_matrix(frame).axes[0]
+    other = frame.assign(dimension="accuracy", ets_delta=9.0)
+    axes = dif_matrix(pd.concat([frame, other]), dimension="overall").axes[0]
     drawn = [text for text in axes.texts if text.get_gid() == "cell"]
     texts = [text.get_text() for text in sorted(drawn, key=lambda text: text.get_position()[::-1])]
     assert texts == ["\u22122.3\nC*", "0.0", "n/a", "+1.2\nB"]
     mesh = next(c for c in axes.collections if c.get_gid() == "cells")
     assert mesh.norm.vcenter == 0
     assert mesh.norm.vmax == -mesh.norm.vmin >= 2.3
+    assert mesh.norm.vmax < 9
+    turned = dif_matrix(frame, dimension="overall", judges=["b", "z", "a"]).axes[0]
+    assert [text.get_text() for text in turned.get_yticklabels()] == ["b", "a"]
 
 
 @pytest.mark.parametrize("count", [1, 2, 32])
 def test_any_size_can_be_read(frames, organs, flaws, count: int) -> None:
     judges = frames.judges(count)
     assert not flaws(marginal_effects(effects(judges)))
-    assert not flaws(dif_matrix(cells(judges, list(organs))))
+    assert not flaws(dif_matrix(cells(judges, list(organs)), dimension="overall"))
 
 
 def test_hostile_names_are_drawn_as_text(flaws) -> None:
     names = ["$\\frac{1}{0}$", "a" * 90, "<b>", "\u202e\x00evil"]
     figure = marginal_effects(effects(names))
     figure.png()
-    assert set(labels(names, 30)) <= {text.get_text() for text in figure.axes[0].get_yticklabels()}
+    assert set(labels(names, 28)) <= {text.get_text() for text in figure.axes[0].get_yticklabels()}
     assert not flaws(figure)
-    other = dif_matrix(cells(names, ["$x$", "y\n" * 9]))
+    other = dif_matrix(cells(names, ["$x$", "y\n" * 9]), dimension="overall")
     other.png()
     assert [text.get_text() for text in other.axes[0].get_yticklabels()] == labels(sorted(names), 28)
     assert not flaws(other)
-
-
-def test_nothing_to_draw_is_an_empty_figure() -> None:
-    figure = marginal_effects(effects([]).iloc[:0])
-    assert not figure.legends
-    assert not figure.axes[0].get_yticklabels()
-    figure.png()

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from mrb_lib.figures.confidence import risk_coverage
+from mrb_lib.figures.confidence import promised, risk_coverage
 
 HOSTILE = [
     "$\\alpha$ {x} <b>",
@@ -35,12 +35,14 @@ def rows_and_promises(judges: list[str], seed: int = 0) -> tuple[pd.DataFrame, p
 
 def table(curve: pd.DataFrame, guarantee: pd.DataFrame) -> pd.DataFrame:
     """The table `selective` of these rows, with other promises that are not to be drawn."""
-    other = guarantee.assign(part="guarantee", delta=0.1, agreement=0.1, coverage=0.1)
+    level = 0.1 / guarantee["judge"].nunique()
+    other = guarantee.assign(part="guarantee", n=9, delta=level, agreement=0.1, coverage=0.1)
     parts = [
         curve.assign(part="curve", dimension="overall"),
-        other.assign(delta=0.05),
+        other.assign(delta=0.05 if level == 0.1 else 0.1),
         other.assign(subfield="eye"),
-        guarantee.assign(part="guarantee", delta=0.1),
+        other.assign(dimension="accuracy"),
+        guarantee.assign(part="guarantee", n=9, delta=level),
     ]
     return pd.concat(parts, ignore_index=True)
 
@@ -65,14 +67,23 @@ def test_curve_band_target_and_promise_are_drawn() -> None:
     assert (span[0, 1], span[1, 1]) == (0.9, 0.95)
     band = next(c for c in alpha.collections if c.get_gid() == "band").get_paths()[0].vertices
     assert band[:, 1].min() == pytest.approx(1 - rows["risk_high"].max())
-    assert not [line for line in beta.lines if line.get_gid() == "promise"]
-    assert [text.get_text() for text in beta.texts] == ["promise: n/a"]
+    assert np.isnan(drawn(beta, "promise")).all()
+    assert [text.get_text() for text in beta.texts] == ["nothing promised"]
+    turned = risk_coverage(table(curve, guarantee), dimension="overall", judges=["beta", "alpha"])
+    assert [axes.get_title() for axes in turned.axes] == ["beta", "alpha"]
+
+
+@pytest.mark.parametrize("judges", [["alpha"], ["alpha", "beta", "gamma"]])
+def test_a_promise_holds_for_all_judges_together(judges: list[str]) -> None:
+    rows = promised(table(*rows_and_promises(judges)))
+    assert rows["delta"].unique().tolist() == [0.1 / len(judges)]
+    assert rows.loc[rows["dimension"] == "overall", "judge"].tolist() == judges
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 32])
 def test_text_is_legible(count: int, flaws) -> None:
     names = (HOSTILE + [f"judge-{i}" for i in range(32)])[:count]
-    assert flaws(risk_coverage(table(*rows_and_promises(names)), target=0.9)) == []
+    assert flaws(risk_coverage(table(*rows_and_promises(names)), dimension="overall", target=0.9)) == []
 
 
 def test_nothing_promised_anywhere_and_intervals_left_out_still_draw() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mrb_lib.figures import accuracy as accuracies
 from mrb_lib.figures import gallery
 from mrb_lib.figures.accuracy import leaderboard
+from mrb_lib.tables.errors import NotApplicable
 
 JUDGES = ["alpha", "beta", "gamma"]
 
@@ -125,6 +127,42 @@ def test_heatmap_says_where_judges_were_scored_on_different_numbers_of_cases(fra
 def test_gallery_says_when_an_image_cannot_be_shown(frames) -> None:
     cards = frames.cards(3, "x.png")
     cards["images"] = [["gone.png"], ["broken.png"], []]
-    figure = gallery.failures(cards, images={"broken.png": b"not an image"})
+    figure = gallery.cards(cards, images={"broken.png": b"not an image"})
     said = [text.get_text() for axes in figure.axes for text in axes.texts]
     assert {"image file missing", "image unreadable", "no image"} <= set(said)
+
+
+def test_gallery_draws_the_verdicts_and_the_gold_label(frames) -> None:
+    cards = frames.cards(2, "x.png").assign(tie=0, images=[[], []], organ=None)
+    figure = gallery.cards(cards, images={})
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert legend == ["A", "B", "gold label"]  # no tie, and no verdict without a choice
+    for (_, card), axes in zip(cards.iterrows(), figure.axes[1::2], strict=True):
+        shares = [card[name] / (card["A"] + card["B"]) for name in ("A", "B")]
+        assert [bar.get_width() for bar in axes.patches] == pytest.approx(shares)
+        gold = next(line for line in axes.lines if line.get_gid() == "gold").get_xdata()
+        assert list(gold) == pytest.approx([0, shares[0]] if card["gold"] == "A" else [shares[0], 1])
+        assert any(f"gold label: {card['gold']} (2 of 3 annotators)" in text.get_text() for text in axes.texts)
+    only = gallery.cards(cards.assign(n_annotators=1, votes_gold=1), images={})
+    assert any("(the only label)" in text.get_text() for text in only.axes[1].texts)
+
+
+def test_gallery_cuts_a_text_visibly_or_not_at_all(frames, flaws) -> None:
+    cards = frames.cards(2, "x.png").assign(
+        response_a=["A short answer.", "Many words " * 200], response_b="WIDE CAPITALS MMM " * 40
+    )
+    figure = gallery.cards(cards, images={})
+    first, second = (" ".join(text.get_text() for text in axes.texts[:6]) for axes in figure.axes[1::2])
+    assert not flaws(figure)
+    assert "A short answer." in first
+    assert "[...]" not in first
+    assert "Many words [...]" in " ".join(second.split())
+
+
+@pytest.mark.parametrize("lacking", ["response_b", "A"])
+def test_gallery_of_cases_that_are_no_pairs_does_not_apply(frames, lacking: str) -> None:
+    cards = frames.cards(2, "x.png")
+    with pytest.raises(NotApplicable, match="two responses"):
+        gallery.cards(cards.drop(columns=lacking), images={})
+    with pytest.raises(NotApplicable, match="two responses"):
+        gallery.cards(cards.head(0), images={})

@@ -164,35 +164,35 @@ def disputed_pairs(annotations: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFra
 
 
 def hardest_cases(
-    verdicts: pd.DataFrame, gold: pd.DataFrame, *, dimension: str, policy: str = "balanced", seed: int = 0
-) -> pd.DataFrame:
-    """Order the cases of one dimension from the lowest mean score to the highest.
+    verdicts: pd.DataFrame, gold: pd.DataFrame, *, policy: str = "balanced", seed: int = 0,
+    categories: Sequence[str] = CHOICES,
+) -> pd.DataFrame:  # fmt: skip
+    """Order the cases from the lowest mean score to the highest.
 
     Parameters
     ----------
-    verdicts, gold, policy : as in `mrb_lib.stats.scoring.correctness`
+    verdicts, gold, policy, categories : of one dimension, as in `mrb_lib.stats.scoring.correctness`
     seed : of the random order of cases with equal means
 
     Returns
     -------
     DataFrame
-        One row per case with a score: `case_id`; `mean_score` over the `n_judges` that have one; the number of verdicts
-        that chose `A`, `B`, `tie`, or `none` of these, over all judges, orders and repeats.
+        One row per case with a score: `case_id`; `score`, the mean over the `n_judges` that have one; the number of
+        verdicts that chose each category, or `none`, over all judges, orders and repeats.
 
     Notes
     -----
     Some of many means are low by chance, or because the gold label is wrong, so these cases are examples and estimate
     nothing. Validated by tests/review/failures/test_lists.py.
     """
-    verdicts = verdicts[verdicts["dimension"] == dimension]
     if "seen" in verdicts:
         verdicts = verdicts[~verdicts["seen"].eq(True)]
-    scored = correctness(verdicts, gold[gold["dimension"] == dimension], policy).dropna(subset="score")
-    means = scored.groupby("case_id")["score"].agg(mean_score="mean", n_judges="size").reset_index()
+    scored = correctness(verdicts, gold, policy, categories).dropna(subset="score")
+    means = scored.groupby("case_id")["score"].agg(score="mean", n_judges="size").reset_index()
     shuffled = means.iloc[np.random.default_rng(seed).permutation(len(means))]
-    ranked = shuffled.iloc[shuffled["mean_score"].round(12).argsort(kind="stable")]
+    ranked = shuffled.iloc[shuffled["score"].round(12).argsort(kind="stable")]
     counts = pd.crosstab(verdicts["case_id"], verdicts["choice"].fillna(NO_CHOICE))
-    counts = counts.reindex(columns=[*CHOICES, NO_CHOICE], fill_value=0).reset_index()
+    counts = counts.reindex(columns=[*categories, NO_CHOICE], fill_value=0).reset_index()
     return ranked.merge(counts, on="case_id", how="left", validate="1:1").astype({"case_id": "str"})
 
 
@@ -226,8 +226,8 @@ def case_studies(
     unanimous = here[(most == here["n_annotators"]) & (here["choice"] != TIE)].rename(columns={"choice": "gold"})
     if policy == "official":  # uses these verdicts only
         verdicts = verdicts[(verdicts["order"] == "AB") & (verdicts["repeat"] == 0)]
-    ranked = hardest_cases(verdicts, here, dimension=dimension, policy=policy)
-    ranked["mean_score"] = ranked["mean_score"].round(12)
+    ranked = hardest_cases(verdicts[verdicts["dimension"] == dimension], here, policy=policy)
+    ranked["mean_score"] = ranked.pop("score").round(12)
     rows = ranked.merge(unanimous[["case_id", "gold"]], on="case_id")
     rows = rows.merge(cases[["case_id", by]].dropna(subset=by), on="case_id")
     chosen = []
