@@ -208,7 +208,7 @@ class Study:
         readable = self.benchmark.meta.is_judged and len(self.verdicts)
         return read_panels(self.benchmark, [self.verdicts]) if readable else self.verdicts
 
-    @property
+    @cached_property
     def judges(self) -> list[str]:
         """The judges that are shown, by name."""
         return sorted(self.verdicts["judge"].unique())
@@ -399,11 +399,12 @@ class Study:
             return browse_leaderboard(self.benchmark, self.verdicts, groups=self.groups, **shared)
         return browse_heatmap(self.benchmark, self.verdicts, **shared)
 
-    def conclude(self, *names: str, **options: Any) -> Text:
+    def conclude(self, *names: str, text: str = "", **options: Any) -> Text:
         """Return the conclusion of a notebook: the sentences of these tables, without those that do not apply.
 
         Parameters
         ----------
+        text : a sentence of your own, after those of the tables
         options : of all these tables that read them
         """
         said = []
@@ -414,9 +415,9 @@ class Study:
             except NotApplicable:
                 continue
             said.append(made.sentence)
-        text = " ".join(said) or "None of the tables of this notebook applies to these data."
+        found = " ".join(filter(None, [*said, text])) or "None of the tables of this notebook applies to these data."
         only = f"Of the cases where {self.options.where}:" if self.options.where else ""
-        return Text(" ".join(filter(None, (self.note, only, text))), title="Conclusion")
+        return Text(" ".join(filter(None, (self.note, only, found))), title="Conclusion")
 
     @property
     def note(self) -> str:
