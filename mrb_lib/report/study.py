@@ -23,7 +23,7 @@ from mrb_lib.report.places import locate, simulated_note
 from mrb_lib.report.publish import PublishedTable, Publisher, blind_judges
 from mrb_lib.report.table import Table, Text, draw
 from mrb_lib.report.tabular import table_text
-from mrb_lib.review.records.reviewed import Reviewed, reviewed, tags_of
+from mrb_lib.review.records.reviewed import Reviewed, reviewed, store_of, tags_of
 from mrb_lib.stats import analyze as tables
 from mrb_lib.stats.analysis import ADJUDICATED, RULES, labels, read_panels, rule_in_words
 from mrb_lib.stats.annotators import adjudicated_gold
@@ -36,6 +36,7 @@ from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.where import asks_for_tags, restricted
 from mrb_lib.tables.errors import InputError, NotApplicable, nearest
+from mrb_lib.tables.files import REVIEWS
 from mrb_lib.tables.schema import CONSENSUS, NO_PROBE, POLICIES
 from mrb_lib.verdicts.manifest import Manifest, read_manifest
 from mrb_lib.verdicts.prompts import run_prompts
@@ -381,7 +382,8 @@ class Study:
     def explore(self, what: str = "cases", **options: Any) -> object:
         """Open an explorer in JupyterLab: of `cases`, of the `leaderboard`, or of a `heatmap` of subfields.
 
-        Where no page can answer, as in a report, it is a plain table.
+        Where no page can answer, as in a report, it is a plain table. Reviews are kept in the store that MRB_STORE
+        names, else in `reviews.sqlite` in the benchmark's folder.
         """
         from mrb_lib.review.boards import browse_heatmap, browse_leaderboard  # slow to import, seldom wanted
         from mrb_lib.review.explorer import explore
@@ -393,7 +395,9 @@ class Study:
             )
         policy, seed = self.options.policy, self.options.seed
         if what == "cases":
-            return explore(self.benchmark, self.verdicts, policy=policy, **options)
+            path = self.benchmark.path
+            own = store_of(self.benchmark) or (None if path is None else path / REVIEWS)
+            return explore(self.benchmark, self.verdicts, **{"policy": policy, "store": own, **options})
         shared = {"policy": policy, "resamples": self.options.resamples, "seed": seed, **options}
         if what == "leaderboard":
             return browse_leaderboard(self.benchmark, self.verdicts, groups=self.groups, **shared)
