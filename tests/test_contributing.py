@@ -55,7 +55,7 @@ def mrb(plugins: Path) -> Iterator[Command]:
     paths = [str(plugins), os.environ.get("PYTHONPATH", "")]
     own = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "MRB_STATIC": "1"}
     loaded = (*KERNEL, "papermill", "mrb_lib.cli.app", "mrb_lib.runs.execute", "mrb_lib.stats.analyze",
-              "mrb_lib.report.notebook.workspace", "mrb_lib.report.pipeline")  # fmt: skip
+              "mrb_lib.report.study", "mrb_lib.report.pipeline")  # fmt: skip
     with preloaded(own, loaded) as environment:
 
         def run(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -119,9 +119,9 @@ def test_the_table_passes_the_checks_of_the_library(plugins: Path) -> None:
 
 
 def test_the_figure_is_drawn_by_a_notebook_of_a_report(mrb: Command, bench: Path, tmp_path: Path) -> None:
-    template = nbformat.read(ROOT / "notebooks" / "template.ipynb", as_version=4)
-    parameters, opened = [cell for cell in template.cells if cell.cell_type == "code"][:2]
-    cells = [parameters, opened, nbformat.v4.new_code_cell('w.figure("tie-rates", w.analyze("ties"))')]
+    own = nbformat.read(ROOT / "notebooks" / "your_question.ipynb", as_version=4)
+    parameters, opened = [cell for cell in own.cells if cell.cell_type == "code"][:2]
+    cells = [parameters, opened, nbformat.v4.new_code_cell('study.figure("tie-rates", study.table("ties").frame)')]
     (tmp_path / "notebooks").mkdir()
     nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "notebooks" / "ties.ipynb")
     mrb("report", bench, "--out", tmp_path / "report", "--notebooks", tmp_path / "notebooks")

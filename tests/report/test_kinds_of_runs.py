@@ -13,9 +13,8 @@ from mrb_lib.cli.main import main
 from tests.several_parts import JUDGES, KINDS, write_kinds
 
 OPENS_THE_RUNS = """
-from mrb_lib.report.notebook import open_workspace
-w = open_workspace(benchmark, runs)
-counts = w.verdicts["judge"].value_counts()
+import mrb_lib as mrb
+counts = mrb.open(benchmark, runs or None).verdicts["judge"].value_counts()
 publish_table("judges", "judge,n\\n" + "".join(f"{judge},{n}\\n" for judge, n in counts.items()))
 """
 
@@ -25,7 +24,7 @@ def test_the_report_shows_the_judges_and_their_failures(
     kind: str, written_once: Callable[..., Path], lab: Any, publish: str, quickly: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = written_once("kinds", write_kinds)
-    lab.notebook("00_verdict", publish + OPENS_THE_RUNS)
+    lab.notebook("00_start", publish + OPENS_THE_RUNS)
     words = ["report", folder / "bench", folder / kind, "--out", lab.out, "--notebooks", lab.notebooks, "--cases", 2]
     monkeypatch.setattr(sys, "argv", ["mrb", *map(str, words)])
     with pytest.raises(SystemExit) as stop:
