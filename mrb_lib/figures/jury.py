@@ -75,7 +75,7 @@ def cost(table: pd.DataFrame, *, dimension: str) -> Paper:
     rows = rows_of(table, dimension=dimension).dropna(subset=["seconds", "accuracy"])
     rows = rows[rows["kind"] != "best_single"].sort_values(["seconds", "accuracy"], ascending=[True, False])
     if not rows["part"].eq("jury").any():
-        raise NotApplicable("the time of a jury is unknown where that of a member is.")
+        raise NotApplicable("time is not recorded for every judge, so that of a jury is unknown.")
     figure = canvas(PAGE * 0.78, 3.1)
     axes = figure.subplots()
     styles = {"single": (COLOURS["judge"], "o"), **_STYLE}

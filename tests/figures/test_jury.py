@@ -84,7 +84,7 @@ def test_cost_joins_the_most_accurate_for_the_time(judges: int, flaws) -> None:
 def test_a_jury_of_unknown_time_is_not_drawn() -> None:
     rows = table(6)
     rows["seconds"] = rows["seconds"].mask(rows["part"] == "jury")
-    with pytest.raises(NotApplicable, match="time of a jury is unknown"):
+    with pytest.raises(NotApplicable, match="time is not recorded for every judge"):
         jury.cost(rows, dimension="overall")
 
 
