@@ -397,7 +397,7 @@ class Study:
         if what == "cases":
             path = self.benchmark.path
             own = store_of(self.benchmark) or (None if path is None else path / REVIEWS)
-            return explore(self.benchmark, self.verdicts, **{"policy": policy, "store": own, **options})
+            return explore(self.benchmark, self.verdicts, policy=policy, store=own, **options)
         shared = {"policy": policy, "resamples": self.options.resamples, "seed": seed, **options}
         if what == "leaderboard":
             return browse_leaderboard(self.benchmark, self.verdicts, groups=self.groups, **shared)
