@@ -18,8 +18,8 @@ from mrb_lib.tables.registry import Registry
 WORDS: Final = {
     "dimension": "the dimension that is drawn, or that orders the rows",
     "by": "what the subfields or domains are: organ, department, dataset, ...",
+    "what": "what was estimated, with its unit, by a function of the user",
     "note": "what is to be said of the data first or last, as that a judge has random weights; may be empty",
-    "given": "what the pulls of `bias` hold fixed: quality or the gold label",
     "n_shown": "how many annotators, datasets or cases are drawn",
     "n_all": "how many of them there are",
     "n_judges": "how many judges there are",
@@ -41,7 +41,6 @@ WORDS: Final = {
     "then": "what was compared with: the name of a benchmark and how many cases",
     "now": "the same of the benchmark at hand",
     "unacceptable": "the categories of a rating that are not acceptable, in words",
-    "cost": "what the cost of a jury is measured in, see `mrb_lib.figures.jury.UNITS`",
 }
 """The names in braces that the texts of figures may hold, and what a notebook replaces them by."""
 

@@ -25,7 +25,7 @@ from mrb_lib.report.table import Table, Text, draw
 from mrb_lib.report.tabular import table_text
 from mrb_lib.review.failures.lists import hardest_cases
 from mrb_lib.review.failures.query import Query
-from mrb_lib.review.records.reviewed import Reviewed, reviewed, tags_of
+from mrb_lib.review.records.reviewed import Reviewed, reviewed, store_of, tags_of
 from mrb_lib.stats import analyze as tables
 from mrb_lib.stats.analysis import ADJUDICATED, RULES, labels, read_panels, rule_in_words
 from mrb_lib.stats.annotators import adjudicated_gold
@@ -38,6 +38,7 @@ from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.where import asks_for_tags, restricted
 from mrb_lib.tables.errors import InputError, NotApplicable, nearest
+from mrb_lib.tables.files import REVIEWS
 from mrb_lib.tables.schema import CHOICES, CONSENSUS, NO_PROBE, POLICIES
 from mrb_lib.verdicts.manifest import Manifest, read_manifest
 from mrb_lib.verdicts.prompts import run_prompts
@@ -216,7 +217,7 @@ class Study:
         readable = self.benchmark.meta.is_judged and len(self.verdicts)
         return read_panels(self.benchmark, [self.verdicts]) if readable else self.verdicts
 
-    @property
+    @cached_property
     def judges(self) -> list[str]:
         """The judges that are shown, by name."""
         return sorted(self.verdicts["judge"].unique())
@@ -403,7 +404,8 @@ class Study:
     def explore(self, what: str = "cases", **options: Any) -> object:
         """Open an explorer in JupyterLab: of `cases`, of the `leaderboard`, or of a `heatmap` of subfields.
 
-        Where no page can answer, as in a report, it is a plain table.
+        Where no page can answer, as in a report, it is a plain table. Reviews are kept in the store that MRB_STORE
+        names, else in `reviews.sqlite` in the benchmark's folder.
 
         Parameters
         ----------
@@ -422,17 +424,20 @@ class Study:
         if what == "cases":
             for name in options:
                 check_choice("filter", name, list(Query.__dataclass_fields__))
-            return explore(self.benchmark, self.verdicts, policy=policy, query=Query(**options))
+            path = self.benchmark.path
+            own = store_of(self.benchmark) or (None if path is None else path / REVIEWS)
+            return explore(self.benchmark, self.verdicts, policy=policy, store=own, query=Query(**options))
         shared = {"policy": policy, "resamples": self.options.resamples, "seed": seed, **options}
         if what == "leaderboard":
             return browse_leaderboard(self.benchmark, self.verdicts, groups=self.groups, **shared)
         return browse_heatmap(self.benchmark, self.verdicts, **shared)
 
-    def conclude(self, *names: str, **options: Any) -> Text:
+    def conclude(self, *names: str, text: str = "", **options: Any) -> Text:
         """Return the conclusion of a notebook: the sentences of these tables, without those that do not apply.
 
         Parameters
         ----------
+        text : a sentence of your own, after those of the tables
         options : of all these tables that read them
         """
         said = []
@@ -443,9 +448,9 @@ class Study:
             except NotApplicable:
                 continue
             said.append(made.sentence)
-        text = " ".join(said) or "None of the tables of this notebook applies to these data."
+        found = " ".join(filter(None, [*said, text])) or "None of the tables of this notebook applies to these data."
         only = f"Of the cases where {self.options.where}:" if self.options.where else ""
-        return Text(" ".join(filter(None, (self.note, only, text))), title="Conclusion")
+        return Text(" ".join(filter(None, (self.note, only, found))), title="Conclusion")
 
     @property
     def note(self) -> str:

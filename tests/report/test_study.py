@@ -205,6 +205,7 @@ class TestNotApplicable:
         assert study.table("accuracy", dimension=DIMENSION).sentence in said
         assert said.startswith("SIMULATED data")
         assert "None of the tables" in study.conclude("criteria")
+        assert study.conclude("criteria", text="Found 2.").endswith("models. Found 2.")
 
 
 class TestCases:
