@@ -17,7 +17,7 @@ from mrb_lib.benchmarks.votes import vote_columns
 from mrb_lib.figures.registry import FIGURES
 from mrb_lib.figures.style import Paper
 from mrb_lib.judges.roster.group_file import read_group_file
-from mrb_lib.judges.roster.groups import chosen_judges, judge_groups
+from mrb_lib.judges.roster.groups import JURY, MODEL_GROUPS, TUNED, chosen_judges, judge_groups
 from mrb_lib.report.defaults import DEFAULTS, NAMES, Options
 from mrb_lib.report.places import locate, simulated_note
 from mrb_lib.report.publish import PublishedTable, Publisher, blind_judges
@@ -236,6 +236,14 @@ class Study:
         return self.order[0]
 
     @cached_property
+    def group_of(self) -> dict[str, str]:
+        """The group of each judge, in the one order of groups; a judge tuned from another by its name is "tuned"."""
+        rows = self.groups.assign(group=self.groups["group"].mask(self.groups["how"] == TUNED, "tuned"))
+        place = [*MODEL_GROUPS, "tuned", *sorted(set(rows["group"]) - {*MODEL_GROUPS, "tuned", JURY}), JURY]
+        rows = rows.sort_values("group", key=lambda names: names.map(place.index), kind="stable")
+        return dict(zip(rows["judge"], rows["group"], strict=True))
+
+    @cached_property
     def reviews(self) -> Reviewed:
         """What reviewers said of the benchmark."""
         return reviewed(self.benchmark, self.judges, seed=self.options.seed)
@@ -336,7 +344,7 @@ class Study:
         options : of the function that draws it, and names in braces of its texts
         """
         spec = FIGURES[name]
-        context = {"dimension": self.dimension, "judges": self.order}
+        context = {"dimension": self.dimension, "judges": self.order, "groups": self.group_of}
         taken = inspect.signature(spec.draw).parameters
         given = {key: value for key, value in options.items() if key in taken}
         return draw(spec, frame, self.publisher, id=id or name, context={**context, **options}, options=given)

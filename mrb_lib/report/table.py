@@ -105,7 +105,12 @@ class Table:
         if spec.shows and not rows[spec.shows].notna().any():
             reasons: list[str] = rows["reason"].dropna().tolist() if "reason" in rows else []
             raise NotApplicable(next(iter(reasons), f"no row of the table {self.name} has {spec.shows}") + ".")
-        context = {"dimension": self.dimension, "by": self.by, "judges": self.study.order}
+        context = {
+            "dimension": self.dimension,
+            "by": self.by,
+            "judges": self.study.order,
+            "groups": self.study.group_of,
+        }
         links = links_of(spec.cases, replace(self, frame=rows))
         return draw(
             spec,
