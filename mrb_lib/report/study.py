@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
@@ -41,6 +41,10 @@ from mrb_lib.verdicts.manifest import Manifest, read_manifest
 from mrb_lib.verdicts.prompts import run_prompts
 from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS, empty_verdicts, load_verdicts, run_folders
 from mrb_lib.verdicts.training import mark_seen, training_cases, training_records
+
+if TYPE_CHECKING:
+    from mrb_lib.report.comparison import Comparison
+    from mrb_lib.report.paper import PaperPages
 
 _BELOW_HALF: Final = 0.5
 
@@ -407,11 +411,12 @@ class Study:
             return browse_leaderboard(self.benchmark, self.verdicts, groups=self.groups, **shared)
         return browse_heatmap(self.benchmark, self.verdicts, **shared)
 
-    def conclude(self, *names: str, **options: Any) -> Text:
+    def conclude(self, *names: str, text: str = "", **options: Any) -> Text:
         """Return the conclusion of a notebook: the sentences of these tables, without those that do not apply.
 
         Parameters
         ----------
+        text : a sentence of your own, after those of the tables
         options : of all these tables that read them
         """
         said = []
@@ -422,9 +427,21 @@ class Study:
             except NotApplicable:
                 continue
             said.append(made.sentence)
-        text = " ".join(said) or "None of the tables of this notebook applies to these data."
+        found = " ".join(filter(None, [*said, text])) or "None of the tables of this notebook applies to these data."
         only = f"Of the cases where {self.options.where}:" if self.options.where else ""
-        return Text(" ".join(filter(None, (self.note, only, text))), title="Conclusion")
+        return Text(" ".join(filter(None, (self.note, only, found))), title="Conclusion")
+
+    def compare(self, other: str) -> Comparison:
+        """Return this study beside an earlier report, another benchmark with its runs, or other runs of this one."""
+        from mrb_lib.report.comparison import compare  # few reports compare
+
+        return compare(self, other)
+
+    def paper(self, dimension: str | None = None) -> PaperPages:
+        """Return what only a paper prints; `notebooks/paper` shows it."""
+        from mrb_lib.report.paper import PaperPages  # few notebooks print one
+
+        return PaperPages(self, dimension or self.dimension)
 
     @property
     def note(self) -> str:

@@ -287,7 +287,7 @@ def _width(shown: TableText) -> int:
     return sum(2 + max(len(text) for text in column) for column in cells)
 
 
-def spread(frame: Frame, index: Sequence[str], *, columns: str, value: str) -> Frame:
+def spread(frame: pd.DataFrame, index: Sequence[str], *, columns: str, value: str) -> pd.DataFrame:
     """Lay the values of a long frame side by side, each with its interval.
 
     Parameters
@@ -298,10 +298,8 @@ def spread(frame: Frame, index: Sequence[str], *, columns: str, value: str) -> F
     Returns
     -------
     DataFrame
-        One row a combination of `index`, in order of first appearance; `Absent` where `frame` is.
+        One row per combination of `index`, in order of first appearance.
     """
-    if isinstance(frame, Absent):
-        return frame
     rows: pd.DataFrame = frame[list(index)].drop_duplicates().reset_index(drop=True)
     for name, part in frame.groupby(columns, sort=False):
         ends = {value: name, "low": f"{name}_low", "high": f"{name}_high"}
