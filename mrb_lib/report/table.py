@@ -105,19 +105,14 @@ class Table:
         if spec.shows and not rows[spec.shows].notna().any():
             reasons: list[str] = rows["reason"].dropna().tolist() if "reason" in rows else []
             raise NotApplicable(next(iter(reasons), f"no row of the table {self.name} has {spec.shows}") + ".")
-        context = {
-            "dimension": self.dimension,
-            "by": self.by,
-            "judges": self.study.order,
-            "groups": self.study.group_of,
-        }
+        context = {"dimension": self.dimension, "by": self.by, "judges": self.study.order}
         links = links_of(spec.cases, replace(self, frame=rows))
         return draw(
             spec,
             rows,
             self.study.publisher,
             id=id or (f"{spec.id}-{self.by.replace('_', '-')}" if self.by and spec.by else spec.id),
-            context={**self.options, **context},
+            context={**self.options, **context, "groups": self.study.group_of},
             options=options,
             behind=None if links is None else lambda paper: cells_behind(links, paper, self.dimension),
             **self._facts,
