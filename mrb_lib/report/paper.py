@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr
 
-from mrb_lib.benchmarks.votes import vote_columns
 from mrb_lib.figures.registry import FIGURES
 from mrb_lib.figures.style import Paper
 from mrb_lib.judges.prompt_files import load_prompt
@@ -23,7 +22,7 @@ from mrb_lib.report.places import simulated_note
 from mrb_lib.report.publish import PublishedTable
 from mrb_lib.report.table import Text, draw
 from mrb_lib.report.tabular import spread, table_text
-from mrb_lib.review.failures.lists import FAILURE, RULE, SUCCESS, case_studies
+from mrb_lib.review.failures.lists import FAILURE, SUCCESS, case_studies
 from mrb_lib.stats import intervals
 from mrb_lib.stats.contrasts import ALPHA
 from mrb_lib.stats.estimation import FloatArray, Quantity, Sampling, divide, estimate, mean, ratio
@@ -32,13 +31,14 @@ from mrb_lib.stats.phrases import opening, percent, points
 from mrb_lib.stats.subfields import Group, groups
 from mrb_lib.stats.tables.accuracy import AVERAGE
 from mrb_lib.tables.errors import NotApplicable
-from mrb_lib.tables.schema import ORDERS
+from mrb_lib.tables.schema import NO_PROBE, ORDERS
 
 if TYPE_CHECKING:
     from mrb_lib.report.study import Study
 
 EVERY: Final = "all judges"
 _PROMPT: Final = "official-form"
+_KINDS: Final = {"successes": SUCCESS, "failures": FAILURE}
 _FACTS: Final = ("name", "size", "modality", "medical", "form", "annotators", "source")
 
 
@@ -215,28 +215,22 @@ class PaperPages:
         return Findings(rows, contrasts, by, self, self._coin(self.dimension))
 
     def cases(self, kind: str, by: str = "organ") -> Paper:
-        """Draw cases that judges get right ("successes") or wrong ("failures"), chosen by a rule, not by hand."""
-        study, only = self.study, {"successes": SUCCESS, "failures": FAILURE}[kind]
+        """Draw "successes" or "failures": of the cases on which annotators agree, that of the highest or lowest mean score
+        in each subfield, and of these the four most extreme.
+        """
+        study = self.study
         study.table("accuracy", by=by)
-        plain = study.verdicts[study.verdicts["probe"] == "none"]
+        plain = study.verdicts[study.verdicts["probe"] == NO_PROBE]
         chosen = case_studies(
             plain, study.labels, study.benchmark.cases, dimension=self.dimension, by=by, policy=study.options.policy
         )
-        chosen = chosen[chosen["kind"] == only]
+        chosen = chosen[chosen["kind"].eq(_KINDS[kind])].drop(columns=by)
         if chosen.empty:
-            raise NotApplicable("no case has a label on which all annotators agree.")
-        cast = vote_columns(study.benchmark.meta.categories)
-        gold = study.labels[study.labels["dimension"] == self.dimension][["case_id", *cast.values()]]
-        own = study.benchmark.cases.columns.difference([*chosen.columns.drop("case_id")])
-        cards = chosen.merge(gold, on="case_id").merge(study.benchmark.cases[own], on="case_id")
-        votes = [
-            ", ".join(f"{name} {row[column]}" for name, column in cast.items()) for row in cards.to_dict("records")
-        ]
-        rule = RULE.format(by=by, n=4)
-        return study.figure(
-            f"case-{kind}", cards.assign(votes=pd.Series(votes, cards.index, dtype="str")),
-            images=study.benchmark.images, n_judges=len(study.judges), rule=rule,
-        )  # fmt: skip
+            raise NotApplicable("there is no case on which all annotators choose the same response.")
+        people = study.labels.loc[study.labels["dimension"] == self.dimension, ["case_id", "n_annotators"]]
+        rows = chosen.merge(people, on="case_id").merge(study.benchmark.cases, on="case_id")
+        rows = rows.assign(votes_gold=rows["n_annotators"])
+        return study.figure(f"case-{kind}", rows, images=study.benchmark.images, dimension=self.dimension)
 
     def prompts(self) -> Text:
         """Return what judges were asked about the first case in order AB, each prompt once with its judges.
