@@ -88,6 +88,17 @@ class Findings:
             )
         return Text(said)
 
+    def show(self) -> PublishedTable:
+        """Show how each subfield differs from the others."""
+        whole = self.groups[self.groups["group"] == EVERY].drop(columns=["group", "n_judges", "low", "high"])
+        frame = whole.merge(self.contrasts, on="subfield").sort_values("difference", ascending=False)
+        scaled = frame.assign(**{name: 100 * frame[name] for name in ("accuracy", "difference", "low", "high")})
+        return self.pages.study.publisher.table(
+            frame, table_text(scaled, digits=1), f"findings-{self.by}", title=f"Strong and weak: {self.by}", n=frame["n"],
+            caption=f"Mean accuracy (%) of all judges on {self.pages.dimension}, its difference from the other cases "
+            "(percentage points) with a 95% interval, and Holm-adjusted p.", policy=self.pages.study.options.policy,
+        )  # fmt: skip
+
     def plot(self) -> Paper:
         """Draw the accuracy of each group in each subfield."""
         return self.pages.study.figure(
@@ -215,8 +226,10 @@ class PaperPages:
         return Findings(rows, contrasts, by, self, self._coin(self.dimension))
 
     def cases(self, kind: str, by: str = "organ") -> Paper:
-        """Draw "successes" or "failures": of the cases on which annotators agree, that of the highest or lowest mean score
-        in each subfield, and of these the four most extreme.
+        """Draw "successes" or "failures", chosen by a rule.
+
+        Of the cases on which annotators agree, it is the one with the highest or lowest mean score in each subfield, and of
+        these the four most extreme.
         """
         study = self.study
         study.table("accuracy", by=by)

@@ -127,25 +127,32 @@ class Table:
         return own[name] if name else min(fitting, key=lambda each: (not each.is_main, each.id))
 
     def show(
-        self, *columns: str, best: Mapping[str, Best] | None = None, digits: int = 3, id: str = ""
-    ) -> PublishedTable:
+        self, *columns: str, best: Mapping[str, Best] | None = None, digits: int | None = None,
+        percent: bool = False, id: str = "",
+    ) -> PublishedTable:  # fmt: skip
         """Show some columns as a table, intervals beside their values; a report also publishes it as CSV and LaTeX.
 
         Parameters
         ----------
         columns : none for the headline of the table
         best : for each column named, whether the largest or the smallest value is in bold
+        digits : decimals; None for 3, or 1 of percentages
+        percent : whether shares and differences are shown as percentages and percentage points
         id : the name of its files; empty for the name of the table
         """
         frame = self._with_ends(columns or ("judge", "dimension", "n", *self.spec.headline))
         references = self.frame.loc[self.frame["kind"].eq("reference"), "judge"] if "kind" in self.frame else ()
-        text = table_text(frame, best=best, reference_rows=set(references), digits=digits)
+        shares = [name for name in frame if percent and self._unit(str(name)) in ("share 0-1", "difference")]
+        text = table_text(
+            frame.assign(**{name: 100 * frame[name] for name in shares}), best=best, reference_rows=set(references),
+            digits=(1 if percent else 3) if digits is None else digits,
+        )  # fmt: skip
         return self.study.publisher.table(
             frame,
             text,
             id or (f"{self.name}-{self.by}" if self.by else self.name).replace("_", "-"),
             title=f"{self.spec.question[0].upper()}{self.spec.question[1:]}?",
-            caption=self._caption(frame),
+            caption=self._caption(frame) + (" Shares in %." if shares else ""),
             n=_counts(self.frame),
             **self._facts,
         )
@@ -161,6 +168,10 @@ class Table:
         meant = {name: column.meaning for name, column in known.items() if column and column.unit != "text"}
         said = "; ".join(f"{name.replace('_', ' ')}: {meaning}" for name, meaning in meant.items())
         return f"{said}. 95% intervals in brackets." if ends & set(frame) else f"{said}."
+
+    def _unit(self, name: str) -> str:
+        """The unit of a column, or of the column that it is an end of the interval of."""
+        return next((each.unit for each in self.spec.declared if name in (each.name, *each.ends)), "")
 
     def _with_ends(self, columns: Sequence[str]) -> pd.DataFrame:
         """The rows in some columns, each followed by the ends of its interval."""
