@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr
 
+from mrb_lib.figures.lettering import title_case
 from mrb_lib.figures.registry import FIGURES
 from mrb_lib.figures.style import Paper
 from mrb_lib.judges.prompt_files import load_prompt
@@ -20,14 +21,14 @@ from mrb_lib.judges.roster.groups import JURY
 from mrb_lib.judges.sent import sent, shown_case
 from mrb_lib.report.places import simulated_note
 from mrb_lib.report.publish import PublishedTable
-from mrb_lib.report.table import Text, draw
+from mrb_lib.report.table import DERIVED, Text, draw
 from mrb_lib.report.tabular import spread, table_text
 from mrb_lib.review.failures.lists import FAILURE, SUCCESS, case_studies
 from mrb_lib.stats import intervals
 from mrb_lib.stats.contrasts import ALPHA
 from mrb_lib.stats.estimation import FloatArray, Quantity, Sampling, divide, estimate, mean, ratio
 from mrb_lib.stats.multiplicity import adjust
-from mrb_lib.stats.phrases import opening, percent, points
+from mrb_lib.stats.phrases import on, opening, percent, points
 from mrb_lib.stats.subfields import Group, groups
 from mrb_lib.stats.tables.accuracy import AVERAGE
 from mrb_lib.tables.errors import NotApplicable
@@ -69,7 +70,7 @@ class Findings:
         if len(known):
             ends = {"weakest": known.iloc[0], "strongest": known.iloc[-1]}
             told = [
-                f"{how} on {row['subfield']} ({percent(accuracy.loc[row['subfield']], 'accuracy', 'low', 'high')}, "
+                f"{how} on {row['subfield'].replace('_', ' ')} ({percent(accuracy.loc[row['subfield']], 'accuracy', 'low', 'high')}, "
                 f"{points(row, 'difference')} against the other cases)"
                 for how, row in ends.items() if (row["difference"] > 0) == (how == "strongest")
             ]  # fmt: skip
@@ -86,17 +87,23 @@ class Findings:
             said += f" A coin scores {self.coin:.0%}; " + (
                 f"no better than a coin: {', '.join(near)}." if near else "every group is significantly better."
             )
+        if self.by == "department" and self.pages.study.derives_departments:
+            said += f" {DERIVED}"
         return Text(said)
 
     def show(self) -> PublishedTable:
         """Show how each subfield differs from the others."""
         whole = self.groups[self.groups["group"] == EVERY].drop(columns=["group", "n_judges", "low", "high"])
         frame = whole.merge(self.contrasts, on="subfield").sort_values("difference", ascending=False)
-        scaled = frame.assign(**{name: 100 * frame[name] for name in ("accuracy", "difference", "low", "high")})
+        scaled = frame.assign(
+            subfield=frame["subfield"].map(title_case),
+            **{name: 100 * frame[name] for name in ("accuracy", "difference", "low", "high")},
+        )
         return self.pages.study.publisher.table(
-            frame, table_text(scaled, digits=1), f"findings-{self.by}", title=f"Strong and weak: {self.by}", n=frame["n"],
-            caption=f"Mean accuracy (%) of all judges on {self.pages.dimension}, its difference from the other cases "
-            "(percentage points) with a 95% interval, and Holm-adjusted p.", policy=self.pages.study.options.policy,
+            frame, table_text(scaled, digits=1), f"findings-{self.by}", title=f"Strong and weak: {self.by}",
+            n=frame["n"],
+            caption=f"Mean accuracy (%) of all judges {on(self.pages.dimension)}, its difference from the other cases in "
+            "percentage points with a 95% interval, and Holm-adjusted p.", policy=self.pages.study.options.policy,
         )  # fmt: skip
 
     def plot(self) -> Paper:
@@ -228,8 +235,8 @@ class PaperPages:
     def cases(self, kind: str, by: str = "organ") -> Paper:
         """Draw "successes" or "failures", chosen by a rule.
 
-        Of the cases on which annotators agree, it is the one with the highest or lowest mean score in each subfield, and of
-        these the four most extreme.
+        Of the cases on which annotators agree: in each subfield the one with the highest or lowest mean score, and of these
+        the four most extreme.
         """
         study = self.study
         study.table("accuracy", by=by)

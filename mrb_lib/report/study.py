@@ -36,7 +36,7 @@ from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.where import asks_for_tags, restricted
 from mrb_lib.tables.errors import InputError, NotApplicable, nearest
-from mrb_lib.tables.schema import CONSENSUS, NO_PROBE, POLICIES
+from mrb_lib.tables.schema import CONSENSUS, NO_PROBE, ORGAN_DEPARTMENT, POLICIES
 from mrb_lib.verdicts.manifest import Manifest, read_manifest
 from mrb_lib.verdicts.prompts import run_prompts
 from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS, empty_verdicts, load_verdicts, run_folders
@@ -115,6 +115,7 @@ def open(  # read as mrb.open
     stated = read_group_file(Path(chosen["groups"])) if chosen.get("groups") else None
     of_judges = judge_groups([*names, *runs_of], manifests, override=stated)
     of_judges = of_judges[of_judges["judge"].isin(names)].reset_index(drop=True)
+    of_judges = of_judges.assign(stated_base=of_judges["judge"].map(stated.bases if stated else {}).astype("str"))
     wanted = chosen.get("judges") or ""
     if wanted := wanted if isinstance(wanted, str) else ",".join(wanted):
         of_judges = of_judges[of_judges["judge"].isin(chosen_judges(wanted, of_judges))].reset_index(drop=True)
@@ -193,6 +194,7 @@ class Study:
             "records": lambda: training_records(self.manifests),
             "prompts": lambda: run_prompts(self.manifests),
             "adjudications": lambda: self.reviews.adjudications,
+            "pairs": lambda: self.pairs,
         }
         chosen |= {each: make() for each, make in more.items() if each in reads} | dict(options)
         if chosen["gold"] == ADJUDICATED:
@@ -238,6 +240,21 @@ class Study:
         if not self.order:
             raise NotApplicable(f"there are no verdicts about {self.benchmark.meta.name}.")
         return self.order[0]
+
+    @property
+    def pairs(self) -> list[tuple[str, str]] | None:
+        """The pairs (base, tuned) that the file of groups states; None where it states none."""
+        rows = self.groups.reindex(columns=["stated_base", "judge"])
+        rows = rows[rows["stated_base"].isin(self.judges)]
+        return list(zip(rows["stated_base"], rows["judge"], strict=True)) or None
+
+    @property
+    def derives_departments(self) -> bool:
+        """Whether every department is that of the organ of its case, so that nobody need have stated it."""
+        cases = self.benchmark.cases
+        if not {"organ", "department"} <= set(cases):
+            return False
+        return bool(cases["department"].eq(cases["organ"].map(ORGAN_DEPARTMENT)).all())
 
     @cached_property
     def group_of(self) -> dict[str, str]:

@@ -6,7 +6,7 @@ import html
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
 
@@ -18,6 +18,8 @@ from mrb_lib.report.tabular import Best, explained, table_text, to_html, to_late
 from mrb_lib.stats.columns import Table as Spec
 from mrb_lib.stats.phrases import main_dimension
 from mrb_lib.tables.errors import InputError, NotApplicable, nearest
+
+DERIVED: Final = "Departments follow from the organs."
 
 
 class Text(str):
@@ -115,6 +117,7 @@ class Table:
             context={**self.options, **context, "groups": self.study.group_of},
             options=options,
             behind=None if links is None else lambda paper: cells_behind(links, paper, self.dimension),
+            remark=DERIVED if self.by == "department" and self.study.derives_departments else "",
             **self._facts,
         )
 
@@ -142,7 +145,7 @@ class Table:
         """
         frame = self._with_ends(columns or ("judge", "dimension", "n", *self.spec.headline))
         references = self.frame.loc[self.frame["kind"].eq("reference"), "judge"] if "kind" in self.frame else ()
-        shares = [name for name in frame if percent and self._unit(str(name)) in ("share 0-1", "difference")]
+        shares = [str(name) for name in frame if percent and self._unit(str(name)) in ("share 0-1", "difference")]
         text = table_text(
             frame.assign(**{name: 100 * frame[name] for name in shares}), best=best, reference_rows=set(references),
             digits=(1 if percent else 3) if digits is None else digits,
@@ -233,6 +236,7 @@ def draw(
     id: str,
     context: Mapping[str, Any],
     options: Mapping[str, Any],
+    remark: str = "",
     **facts: Any,
 ) -> Paper:
     """Draw a registered figure and publish it with its texts.
@@ -241,6 +245,7 @@ def draw(
     ----------
     context : what fills the parameters of the function that draws, and the names in braces of its texts
     options : the same, as the caller gave them
+    remark : a sentence after the caption
     facts : `policy`, `gold` and `behind` of `Publisher.figure`
     """
     taken = inspect.signature(spec.draw).parameters
@@ -249,7 +254,7 @@ def draw(
     title, caption, reading = (
         " ".join(text.format_map(words).split()) for text in (spec.title, spec.caption, spec.reading)
     )
-    drawn = spec.draw(rows, **given)
+    drawn, caption = spec.draw(rows, **given), f"{caption} {remark}".strip()
     return publisher.figure(
         drawn, id, title=title, caption=caption, reading=reading, data=rows, n=_counts(rows), **facts
     )

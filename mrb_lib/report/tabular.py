@@ -162,7 +162,8 @@ def _cells(frame: pd.DataFrame, name: str, bounds: tuple[str, str] | None, digit
     probability = name.startswith("p_")
     if name.startswith("alpha"):
         return [NOT_AVAILABLE if np.isnan(value) else f"{value:.2g}" for value in numbers]
-    texts = [_number(value, 0 if whole and not probability else digits, probability) for value in numbers]
+    decimals = max(digits, 3) if probability else 0 if whole else digits
+    texts = [_number(value, decimals, probability) for value in numbers]
     if bounds is None:
         return texts
     ends = frame[list(bounds)].to_numpy(dtype=float, na_value=np.nan)
