@@ -63,18 +63,17 @@ class Findings:
     @property
     def sentence(self) -> Text:
         """The strongest and the weakest subfield, and each group beside a coin."""
-        where = opening(self.pages.dimension)
+        where, compared = opening(self.pages.dimension), len(self.contrasts)
         known = self.contrasts[self.contrasts["p_adjusted"] <= ALPHA].sort_values("difference")
         accuracy = self.groups[self.groups["group"] == EVERY].set_index("subfield")
-        said = f"{where}, no {self.by} differs significantly from the others ({len(self.contrasts)} compared)."
-        if len(known):
-            ends = {"weakest": known.iloc[0], "strongest": known.iloc[-1]}
-            told = [
-                f"{how} on {row['subfield'].replace('_', ' ')} ({percent(accuracy.loc[row['subfield']], 'accuracy', 'low', 'high')}, "
-                f"{points(row, 'difference')} against the other cases)"
-                for how, row in ends.items() if (row["difference"] > 0) == (how == "strongest")
-            ]  # fmt: skip
-            said = f"{where}, by {self.by}, judges are {' and '.join(told)}; p adjusted over {len(self.contrasts)}."
+        told = []
+        for how, row in (("weakest", known.head(1)), ("strongest", known.tail(1))):
+            for _, one in row[row["difference"].gt(0) == (how == "strongest")].iterrows():
+                level = percent(accuracy.loc[one["subfield"]], "accuracy", "low", "high")
+                told.append(f"{how} on {one['subfield'].replace('_', ' ')} ({level}, {points(one, 'difference')})")
+        said = f"{where}, no {self.by} differs significantly from the other cases ({compared} compared)."
+        if told:
+            said = f"{where}, judges are {' and '.join(told)}, against the other cases; p adjusted for {compared}."
         whole = self.groups[self.groups["subfield"].isna()]
         whole = whole[whole["group"] != EVERY] if len(whole) > 1 else whole
         means = [
@@ -95,15 +94,12 @@ class Findings:
         """Show how each subfield differs from the others."""
         whole = self.groups[self.groups["group"] == EVERY].drop(columns=["group", "n_judges", "low", "high"])
         frame = whole.merge(self.contrasts, on="subfield").sort_values("difference", ascending=False)
-        scaled = frame.assign(
-            subfield=frame["subfield"].map(title_case),
-            **{name: 100 * frame[name] for name in ("accuracy", "difference", "low", "high")},
-        )
+        shares = {name: 100 * frame[name] for name in ("accuracy", "difference", "low", "high")}
+        text = table_text(frame.assign(subfield=frame["subfield"].map(title_case), **shares), digits=1)
         return self.pages.study.publisher.table(
-            frame, table_text(scaled, digits=1), f"findings-{self.by}", title=f"Strong and weak: {self.by}",
-            n=frame["n"],
-            caption=f"Mean accuracy (%) of all judges {on(self.pages.dimension)}, its difference from the other cases in "
-            "percentage points with a 95% interval, and Holm-adjusted p.", policy=self.pages.study.options.policy,
+            frame, text, f"findings-{self.by}", title=f"Strong and weak: {self.by}", n=frame["n"],
+            caption=f"Mean accuracy (%) of all judges {on(self.pages.dimension)}, its difference from the other cases "
+            "(percentage points, 95% interval), and Holm-adjusted p.", policy=self.pages.study.options.policy,
         )  # fmt: skip
 
     def plot(self) -> Paper:
@@ -235,7 +231,7 @@ class PaperPages:
     def cases(self, kind: str, by: str = "organ") -> Paper:
         """Draw "successes" or "failures", chosen by a rule.
 
-        Of the cases on which annotators agree: in each subfield the one with the highest or lowest mean score, and of these
+        Of the cases on which annotators agree, in each subfield that with the highest or lowest mean score, and of these
         the four most extreme.
         """
         study = self.study

@@ -14,7 +14,7 @@ LONGEST_GROUP: Final = 40
 
 
 class GroupFile(NamedTuple):
-    """Groups that a user states: the file, the group of each judge it names, and the judges that some were tuned from."""
+    """Groups that a user states: the file, the group of each judge it names, and the base of those that were tuned."""
 
     path: str
     groups: Mapping[str, str]
