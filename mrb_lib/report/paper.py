@@ -231,7 +231,7 @@ class PaperPages:
     def cases(self, kind: str, by: str = "organ") -> Paper:
         """Draw "successes" or "failures", chosen by a rule.
 
-        Of the cases on which annotators agree, in each subfield that with the highest or lowest mean score, and of these
+        Of the cases on which annotators agree, in each subfield that with the highest or lowest mean score; of these
         the four most extreme.
         """
         study = self.study
