@@ -116,7 +116,7 @@ def table_text(
     bold: set[tuple[int, int]] = set()
     second: set[tuple[int, int]] = set()
     for j, name in enumerate(names):
-        columns.append(_cells(frame, name, bounds.get(name), digits))
+        columns.append(_cells(frame, name, bounds.get(name), max(digits, 3) if name.startswith("p_") else digits))
         if best and name in best:
             values = frame[name].to_numpy(dtype=float, na_value=np.nan)
             first_rows = _best(values, best[name], competes)
@@ -162,8 +162,7 @@ def _cells(frame: pd.DataFrame, name: str, bounds: tuple[str, str] | None, digit
     probability = name.startswith("p_")
     if name.startswith("alpha"):
         return [NOT_AVAILABLE if np.isnan(value) else f"{value:.2g}" for value in numbers]
-    decimals = max(digits, 3) if probability else 0 if whole else digits
-    texts = [_number(value, decimals, probability) for value in numbers]
+    texts = [_number(value, 0 if whole and not probability else digits, probability) for value in numbers]
     if bounds is None:
         return texts
     ends = frame[list(bounds)].to_numpy(dtype=float, na_value=np.nan)
