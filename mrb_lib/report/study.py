@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
@@ -17,7 +17,7 @@ from mrb_lib.benchmarks.votes import vote_columns
 from mrb_lib.figures.registry import FIGURES
 from mrb_lib.figures.style import Paper
 from mrb_lib.judges.roster.group_file import read_group_file
-from mrb_lib.judges.roster.groups import chosen_judges, judge_groups
+from mrb_lib.judges.roster.groups import JURY, MODEL_GROUPS, TUNED, chosen_judges, judge_groups
 from mrb_lib.report.defaults import DEFAULTS, NAMES, Options
 from mrb_lib.report.places import locate, simulated_note
 from mrb_lib.report.publish import PublishedTable, Publisher, blind_judges
@@ -40,11 +40,15 @@ from mrb_lib.stats.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.where import asks_for_tags, restricted
 from mrb_lib.tables.errors import InputError, NotApplicable, nearest
 from mrb_lib.tables.files import REVIEWS
-from mrb_lib.tables.schema import CHOICES, CONSENSUS, NO_PROBE, POLICIES
+from mrb_lib.tables.schema import CHOICES, CONSENSUS, NO_PROBE, ORGAN_DEPARTMENT, POLICIES
 from mrb_lib.verdicts.manifest import Manifest, read_manifest
 from mrb_lib.verdicts.prompts import run_prompts
 from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS, empty_verdicts, load_verdicts, run_folders
 from mrb_lib.verdicts.training import mark_seen, seen_notes, training_cases, training_curves, training_records
+
+if TYPE_CHECKING:
+    from mrb_lib.report.comparison import Comparison
+    from mrb_lib.report.paper import PaperPages
 
 _BELOW_HALF: Final = 0.5
 
@@ -115,6 +119,7 @@ def open(  # read as mrb.open
     stated = read_group_file(Path(chosen["groups"])) if chosen.get("groups") else None
     of_judges = judge_groups([*names, *runs_of], manifests, override=stated)
     of_judges = of_judges[of_judges["judge"].isin(names)].reset_index(drop=True)
+    of_judges = of_judges.assign(stated_base=of_judges["judge"].map(stated.bases if stated else {}).astype("str"))
     wanted = chosen.get("judges") or ""
     if wanted := wanted if isinstance(wanted, str) else ",".join(wanted):
         of_judges = of_judges[of_judges["judge"].isin(chosen_judges(wanted, of_judges))].reset_index(drop=True)
@@ -195,6 +200,7 @@ class Study:
             "records": lambda: training_records(self.manifests),
             "prompts": lambda: run_prompts(self.manifests),
             "adjudications": lambda: self.reviews.adjudications,
+            "pairs": lambda: self.pairs,
         }
         chosen |= {each: make() for each, make in more.items() if each in reads} | dict(options)
         if chosen["gold"] == ADJUDICATED:
@@ -246,6 +252,29 @@ class Study:
         if not self.order:
             raise NotApplicable(f"there are no verdicts about {self.benchmark.meta.name}.")
         return self.order[0]
+
+    @property
+    def pairs(self) -> list[tuple[str, str]] | None:
+        """The pairs (base, tuned) that the file of groups states; None where it states none."""
+        rows = self.groups.reindex(columns=["stated_base", "judge"])
+        rows = rows[rows["stated_base"].isin(self.judges)]
+        return list(zip(rows["stated_base"], rows["judge"], strict=True)) or None
+
+    @property
+    def derives_departments(self) -> bool:
+        """Whether every department is that of the organ of its case, so that nobody need have stated it."""
+        cases = self.benchmark.cases
+        if not {"organ", "department"} <= set(cases):
+            return False
+        return bool(cases["department"].eq(cases["organ"].map(ORGAN_DEPARTMENT)).all())
+
+    @cached_property
+    def group_of(self) -> dict[str, str]:
+        """The group of each judge, in the one order of groups; a judge tuned from another by its name is "tuned"."""
+        rows = self.groups.assign(group=self.groups["group"].mask(self.groups["how"] == TUNED, "tuned"))
+        place = [*MODEL_GROUPS, "tuned", *sorted(set(rows["group"]) - {*MODEL_GROUPS, "tuned", JURY}), JURY]
+        rows = rows.sort_values("group", key=lambda names: names.map(place.index), kind="stable")
+        return dict(zip(rows["judge"], rows["group"], strict=True))
 
     @cached_property
     def reviews(self) -> Reviewed:
@@ -362,7 +391,8 @@ class Study:
         options : of the function that draws it, and names in braces of its texts
         """
         spec = FIGURES[name]
-        context = {"dimension": self.dimension, "judges": self.order, "images": self.benchmark.images}
+        own = {"dimension": self.dimension, "judges": self.order, "groups": self.group_of}
+        context = {**own, "images": self.benchmark.images}
         taken = inspect.signature(spec.draw).parameters
         given = {key: value for key, value in options.items() if key in taken}
         return draw(spec, frame, self.publisher, id=id or name, context={**context, **options}, options=given)
@@ -544,6 +574,18 @@ class Study:
         found = " ".join(filter(None, [*said, text])) or "None of the tables of this notebook applies to these data."
         only = f"Of the cases where {self.options.where}:" if self.options.where else ""
         return Text(" ".join(filter(None, (self.note, only, found))), title="Conclusion")
+
+    def compare(self, other: str) -> Comparison:
+        """Return this study beside an earlier report, another benchmark with its runs, or other runs of this one."""
+        from mrb_lib.report.comparison import compare  # few reports compare
+
+        return compare(self, other)
+
+    def paper(self, dimension: str | None = None) -> PaperPages:
+        """Return what only a paper prints; `notebooks/paper` shows it."""
+        from mrb_lib.report.paper import PaperPages  # few notebooks print one
+
+        return PaperPages(self, dimension or self.dimension)
 
     @property
     def note(self) -> str:

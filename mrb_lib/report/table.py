@@ -20,6 +20,7 @@ from mrb_lib.stats.phrases import main_dimension
 from mrb_lib.tables.errors import InputError, NotApplicable, nearest
 
 _CASES: Final = ("n_cases", "n")
+DERIVED: Final = "Departments follow from the organs."
 
 
 class Text(str):
@@ -114,9 +115,10 @@ class Table:
             rows,
             self.study.publisher,
             id=id or (f"{spec.id}-{own.by.replace('_', '-')}" if own.by and spec.by else spec.id),
-            context={**self.options, **context},
+            context={**self.options, **context, "groups": self.study.group_of},
             options=options,
             behind=None if links is None else lambda paper: cells_behind(links, paper, self.dimension),
+            remark=DERIVED if self.by == "department" and self.study.derives_departments else "",
             n=self._counts(rows, spec.n),
             **self._facts,
         )
@@ -137,14 +139,17 @@ class Table:
         return own[name] if name else min(fitting, key=lambda each: (not each.is_main, each.id))
 
     def show(
-        self, *columns: str, best: Mapping[str, Best] | None = None, digits: int = 3, id: str = "", title: str = ""
-    ) -> PublishedTable:
+        self, *columns: str, best: Mapping[str, Best] | None = None, digits: int | None = None,
+        percent: bool = False, id: str = "", title: str = "",
+    ) -> PublishedTable:  # fmt: skip
         """Show some columns as a table, intervals beside their values; a report also publishes it as CSV and LaTeX.
 
         Parameters
         ----------
         columns : none for the headline of the table
         best : for each column named, whether the largest or the smallest value is in bold
+        digits : decimals; None for 3, or 1 of percentages
+        percent : whether shares and differences are shown as percentages and percentage points
         id : the name of its files; empty for the name of the table
         title : empty for the question of the table
 
@@ -161,13 +166,17 @@ class Table:
         if estimates and frame[estimates].isna().all(axis=None):
             raise self._absent(self.frame, estimates[0])
         references = self.frame.loc[self.frame["kind"].eq("reference"), "judge"] if "kind" in self.frame else ()
-        text = table_text(frame, best=best, reference_rows=set(references), digits=digits)
+        shares = [str(name) for name in frame if percent and self._unit(str(name)) in ("share 0-1", "difference")]
+        text = table_text(
+            frame.assign(**{name: 100 * frame[name] for name in shares}), best=best, reference_rows=set(references),
+            digits=(1 if percent else 3) if digits is None else digits,
+        )  # fmt: skip
         return self.study.publisher.table(
             frame,
             text,
             id or (f"{self.name}-{self.by}" if self.by else self.name).replace("_", "-"),
             title=title or f"{self.spec.question[0].upper()}{self.spec.question[1:]}?",
-            caption=self._caption(frame),
+            caption=self._caption(frame) + (" Shares in %." if shares else ""),
             n=self._counts(self.frame),
             **self._facts,
         )
@@ -195,6 +204,10 @@ class Table:
         meant = {name: column.meaning for name, column in known.items() if column and column.unit != "text"}
         said = "; ".join(f"{name.replace('_', ' ')}: {meaning}" for name, meaning in meant.items())
         return f"{said}. 95% intervals in brackets." if ends & set(frame) else f"{said}."
+
+    def _unit(self, name: str) -> str:
+        """The unit of a column, or of the column that it is an end of the interval of."""
+        return next((each.unit for each in self.spec.declared if name in (each.name, *each.ends)), "")
 
     def _with_ends(self, columns: Sequence[str]) -> pd.DataFrame:
         """The rows in some columns, each followed by the ends of its interval."""
@@ -256,6 +269,7 @@ def draw(
     id: str,
     context: Mapping[str, Any],
     options: Mapping[str, Any],
+    remark: str = "",
     **facts: Any,
 ) -> Paper:
     """Draw a registered figure and publish it with its texts.
@@ -264,6 +278,7 @@ def draw(
     ----------
     context : what fills the parameters of the function that draws, and the names in braces of its texts
     options : the same, as the caller gave them
+    remark : a sentence after the caption
     facts : `policy`, `gold`, `n` and `behind` of `Publisher.figure`
     """
     taken = inspect.signature(spec.draw).parameters
@@ -272,5 +287,5 @@ def draw(
     title, caption, reading = (
         " ".join(text.format_map(words).split()) for text in (spec.title, spec.caption, spec.reading)
     )
-    drawn = spec.draw(rows, **given)
+    drawn, caption = spec.draw(rows, **given), f"{caption} {remark}".strip()
     return publisher.figure(drawn, id, title=title, caption=caption, reading=reading, data=rows, **facts)

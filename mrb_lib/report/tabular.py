@@ -156,7 +156,7 @@ def table_text(
     bold: set[tuple[int, int]] = set()
     second: set[tuple[int, int]] = set()
     for j, name in enumerate(names):
-        columns.append(_cells(frame, name, bounds.get(name), digits))
+        columns.append(_cells(frame, name, bounds.get(name), max(digits, 3) if name.startswith("p_") else digits))
         if best and name in best:
             values = frame[name].to_numpy(dtype=float, na_value=np.nan)
             first_rows = _best(values, best[name], competes)
@@ -327,7 +327,7 @@ def _width(shown: TableText) -> int:
     return sum(2 + max(len(text) for text in column) for column in cells)
 
 
-def spread(frame: Frame, index: Sequence[str], *, columns: str, value: str) -> Frame:
+def spread(frame: pd.DataFrame, index: Sequence[str], *, columns: str, value: str) -> pd.DataFrame:
     """Lay the values of a long frame side by side, each with its interval.
 
     Parameters
@@ -338,10 +338,8 @@ def spread(frame: Frame, index: Sequence[str], *, columns: str, value: str) -> F
     Returns
     -------
     DataFrame
-        One row a combination of `index`, in order of first appearance; `Absent` where `frame` is.
+        One row per combination of `index`, in order of first appearance.
     """
-    if isinstance(frame, Absent):
-        return frame
     rows: pd.DataFrame = frame[list(index)].drop_duplicates().reset_index(drop=True)
     for name, part in frame.groupby(columns, sort=False):
         ends = {value: name, "low": f"{name}_low", "high": f"{name}_high"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.report.notebook.releases import CHANGES, case_changes, release_counts
+from mrb_lib.report.releases import CHANGES, case_changes, release_counts
 
 
 def digests(**texts: str) -> pd.DataFrame:
