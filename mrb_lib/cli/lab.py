@@ -34,7 +34,7 @@ def lab(
     from mrb_lib.benchmarks.benchmark import load
     from mrb_lib.cli.findings import echo_stale_runs
     from mrb_lib.cli.servers import check_lab, serve_lab
-    from mrb_lib.report.notebook.lab import prepare
+    from mrb_lib.report.lab import prepare
     from mrb_lib.report.places import DEMO, RATINGS, locate
 
     if not no_open:

@@ -23,7 +23,7 @@ from mrb_lib.report.execute import NotebookFailure, Task, Value, parameters_of
 from mrb_lib.report.html import pdf as printed
 from mrb_lib.report.html.assemble import assemble
 from mrb_lib.report.html.case_pages import CaseSource
-from mrb_lib.report.notebook.lab import own_notebooks
+from mrb_lib.report.lab import own_notebooks
 from mrb_lib.report.places import locate
 from mrb_lib.report.provenance import Provenance, provenance
 from mrb_lib.report.records import CACHE, PageRecord, install, read_record

@@ -18,7 +18,6 @@ import pandas as pd
 
 from mrb_lib.figures.style import Paper, mark_simulated, write_mark
 from mrb_lib.judges.roster.roster import entries
-from mrb_lib.report.notebook.absent import Absent
 from mrb_lib.report.tabular import TableText, to_html, to_latex
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import write_atomic
@@ -181,14 +180,6 @@ class Publisher:
                 n_rows=len(text.rows),
             )
         return PublishedTable(text, title, full)
-
-    def absent(self, id: str, *, title: str, reason: str) -> Absent:  # id as above
-        """Write that a figure does not apply to these data, and why, so that it is not missed silently."""
-        check_id(id)
-        if self.out:
-            folder = Path(self.out) / "figures"
-            self._sidecar(folder, id, title=title, absent=True, reason=reason, simulated=self.simulated)
-        return Absent(reason, title)
 
     def _check(self, id: str, kind: str) -> None:  # id as above
         """Raise `InputError` for an id that is not plain, or that this notebook published already."""

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from mrb_lib.report.notebook.absent import Absent, Frame
 from mrb_lib.stats.columns import Table
 
 if TYPE_CHECKING:
@@ -346,32 +345,6 @@ def spread(frame: pd.DataFrame, index: Sequence[str], *, columns: str, value: st
         rows = rows.merge(part[[*index, *ends]].rename(columns=ends), on=list(index), how="left", validate="1:1")
     rows.attrs = frame.attrs
     return rows
-
-
-def lengthen(frame: Frame, index: Sequence[str], values: Mapping[str, str], columns: str, ends: Sequence[str]) -> Frame:
-    """Set quantities that stand side by side, each with its intervals, below each other.
-
-    Parameters
-    ----------
-    values : the column of each quantity, and the name to show for it; one that is null throughout is left out
-    columns : the new column that holds these names; the quantity's value is in `value`
-    ends : what follows an underscore in the names of a quantity's bounds
-
-    Returns
-    -------
-    DataFrame
-        `index`, `columns`, `value`, `ends`; `Absent` where `frame` is.
-    """
-    if isinstance(frame, Absent):
-        return frame
-    parts = []
-    for name, shown in values.items():
-        if frame[name].notna().any():
-            part = frame[[*index, name, *(f"{name}_{end}" for end in ends)]]
-            named = part.rename(columns={name: "value", **{f"{name}_{end}": end for end in ends}})
-            named.insert(len(index), columns, shown)
-            parts.append(named)
-    return pd.concat(parts, ignore_index=True)
 
 
 def explained(spec: Table) -> str:

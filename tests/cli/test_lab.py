@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.cli.app import app
-from mrb_lib.report.notebook.lab import own_notebooks
+from mrb_lib.report.lab import own_notebooks
 from mrb_lib.tables.errors import InputError
 
 

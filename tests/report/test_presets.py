@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from mrb_lib.cli.app import app
 from mrb_lib.judges.prompt_files import builtin_ids
-from mrb_lib.report.notebook.lab import own_notebooks
+from mrb_lib.report.lab import own_notebooks
 from mrb_lib.report.presets import Command, preset, presets
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES

@@ -1,4 +1,4 @@
-"""What a notebook opens, and the embedded benchmark that is made when it is first asked for."""
+"""What a name opens, and the embedded benchmark that is made when it is first asked for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import mrb_lib
 from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.demo.judges import JUDGES, REPEATS
-from mrb_lib.report.notebook import open_workspace, places
+from mrb_lib.report import places
 from mrb_lib.report.places import DEMO_JUDGES, home, make_demo
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS
@@ -26,8 +26,8 @@ from pathlib import Path
 import pandas as pd
 from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.report.notebook import places
-from mrb_lib.report.notebook import open_workspace
+from mrb_lib.report import places
+from mrb_lib.report.study import open as open_study
 
 def write(folder, cases, seed):
     with open(os.environ["MADE"], "a") as stream:
@@ -40,7 +40,7 @@ def write(folder, cases, seed):
     truth.to_parquet(Path(folder, "truth.parquet"))
 
 places._write_benchmark = write
-opened = open_workspace("demo")
+opened = open_study("demo")
 print(len(opened.verdicts), len(opened.manifests))
 """
 
@@ -79,65 +79,47 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_a_benchmark_without_runs_has_no_verdicts_but_their_columns(tmp_path: Path) -> None:
     (tmp_path / "bench").mkdir()
     _stand_in(tmp_path / "bench", 2, 0)
-    opened = open_workspace(str(tmp_path / "bench"))
+    opened = mrb_lib.open(tmp_path / "bench")
     assert opened.verdicts.empty
     assert list(opened.verdicts.columns) == [*ANALYSIS_COLUMNS, *COSTS]
     assert opened.manifests == []
 
 
 def test_the_runs_inside_the_benchmark_are_the_default(lab: Lab) -> None:
-    opened = open_workspace(str(lab.bench))
+    opened = mrb_lib.open(lab.bench)
     assert len(opened.verdicts) == 4
     assert [manifest.judge for manifest in opened.manifests] == ["first"]
 
 
 def test_only_simulated_data_carry_the_note(lab: Lab) -> None:
-    assert not open_workspace(str(lab.bench)).simulated
-    assert open_workspace(str(lab.bench)).note == ""
-    opened = open_workspace(str(lab.benchmark(kind="simulated")))
-    assert opened.simulated
+    assert mrb_lib.open(lab.bench).note == ""
+    opened = mrb_lib.open(lab.benchmark(kind="simulated"))
     assert opened.note.startswith("SIMULATED")
-
-
-def test_the_default_dimension_becomes_the_last_where_it_is_lacking(lab: Lab) -> None:
-    assert open_workspace(str(lab.bench), dimension="clarity").dimension == "clarity"
-    assert open_workspace(str(lab.bench)).dimension == "overall"
-
-
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [("dimension", "creativity"), ("policy", "best"), ("by", "orgn"), ("judges", "first,nobody")],
-)
-def test_an_option_that_names_what_is_not_there_is_refused_with_what_there_is(
-    lab: Lab, option: str, value: str
-) -> None:
-    with pytest.raises(InputError, match="use "):
-        open_workspace(str(lab.bench), **{option: value})
 
 
 def test_a_filter_leaves_its_cases_and_is_said_wherever_they_are_shown(lab: Lab, tmp_path: Path) -> None:
     where = "gold == 'A' and outcome['first'] == 'right'"
-    opened = open_workspace(str(lab.bench), where=where, out=str(tmp_path / "out"), resamples=0)
+    opened = mrb_lib.open(lab.bench, where=where, resamples=0)
     assert opened.benchmark.cases["case_id"].tolist() == ["c1", "c3"]
     assert set(opened.benchmark.annotations["case_id"]) == set(opened.verdicts["case_id"]) == {"c1", "c3"}
-    assert f"2 cases where {where}" in opened.summary
-    shown = opened.table("some", opened.analyze("composition"), title="Some", caption="What there is.", n=2)
+    assert f"where {where}" in repr(opened)
+    shown = opened.table("composition").show()
     assert f"where {where}" in shown.caption
-    assert where in str(opened.conclude("There are {n}.", n=2))
-    assert "where" not in open_workspace(str(lab.bench)).summary
+    assert where in opened.conclude("composition")
+    assert "where" not in repr(mrb_lib.open(lab.bench))
     with pytest.raises(InputError, match="leaves none of 4 cases"):
-        open_workspace(str(lab.bench), where="gold == 'B' and outcome['first'] == 'right'")
+        mrb_lib.open(lab.bench, where="gold == 'B' and outcome['first'] == 'right'")
 
 
 def test_only_the_judges_that_are_named_are_shown(lab: Lab) -> None:
-    assert open_workspace(str(lab.bench), judges="first").judges == ["first"]
+    assert mrb_lib.open(lab.bench, judges="first").judges == ["first"]
 
 
 @pytest.mark.parametrize(("benchmark", "runs"), [("", ""), ("nowhere", ""), ("bench", "nowhere")])
 def test_what_is_not_there_is_bad_input(benchmark: str, runs: str, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(lab.folder)
     with pytest.raises(InputError):
-        open_workspace(benchmark, runs)
+        mrb_lib.open(benchmark, runs)
 
 
 def test_home_follows_the_users_choice_then_xdg(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -154,13 +136,13 @@ def test_home_follows_the_users_choice_then_xdg(monkeypatch: pytest.MonkeyPatch,
 def test_the_demo_is_made_once_and_judged_by_every_weightless_judge(
     made: list[int], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first = open_workspace("demo")
-    assert first.simulated
+    first = mrb_lib.open("demo")
+    assert first.note.startswith("SIMULATED")
     simulated = {judge.name for judge in JUDGES}
     assert {manifest.judge for manifest in first.manifests} == {*DEMO_JUDGES, *simulated}
     assert {manifest.judge for manifest in first.manifests if manifest.source == "SIMULATED"} == simulated
     assert set(first.verdicts["order"]) == {"AB", "BA"}
-    open_workspace("demo")
+    mrb_lib.open("demo")
     assert made == [0]
     assert len(capsys.readouterr().err.splitlines()) == 2, "what takes long is said, and only when it is done"
 
@@ -201,10 +183,6 @@ def test_every_file_that_a_demo_is_made_from_is_in_its_stamp(
     with (tmp_path / changed).open("a") as stream:
         stream.write("# changed")
     assert places._code_hash(getattr(places, patterns)) != before
-
-
-def test_the_table_ratings_is_not_applicable_to_preferences(lab: Lab) -> None:
-    assert "compares two responses" in str(open_workspace(str(lab.bench)).analyze("ratings"))
 
 
 def test_a_change_to_the_judges_makes_the_runs_again_but_not_the_benchmark(
