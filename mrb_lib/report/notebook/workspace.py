@@ -22,7 +22,7 @@ from mrb_lib.report.links import cells_behind, with_queries
 from mrb_lib.report.notebook.absent import Absent, Frame, missing, reason_of
 from mrb_lib.report.notebook.conclusions import Conclusion
 from mrb_lib.report.places import simulated_note
-from mrb_lib.report.publish import Counts, PublishedTable, Publisher, blind_judges, check_id, untimed
+from mrb_lib.report.publish import Counts, PublishedTable, Publisher, blind_judges, check_id
 from mrb_lib.report.tabular import Best, table_text
 from mrb_lib.review.failures.lists import failing_cases
 from mrb_lib.review.records.reviewed import Reviewed, reviewed
@@ -237,10 +237,6 @@ class Workspace:
         counts = lengths(self.benchmark.cases).pivot(index="case_id", columns="side", values="words")
         side = np.select([counts["A"] > counts["B"], counts["A"] < counts["B"]], ["A", "B"], "tie")
         return pd.Series(side, counts.index, dtype="str", name="longer")
-
-    def untimed(self) -> list[str]:
-        """The columns of the table `jury` that are not to be published, see `publish.untimed`."""
-        return untimed(self.judges)
 
     def on(self, verdicts: Frame) -> Workspace:
         """The same workspace with other verdicts; those of `Absent` verdicts has none."""

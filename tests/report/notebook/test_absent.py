@@ -8,7 +8,6 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark, empty_annotations
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.report.notebook.absent import Absent, missing, reason_of
-from mrb_lib.report.publish import untimed
 
 EMPTY = pd.DataFrame({name: pd.Series(dtype="str") for name in ("judge", "case_id", "order")})
 
@@ -60,12 +59,6 @@ def test_nothing_missing_says_nothing() -> None:
 
 def test_the_first_thing_missing_is_the_one_named() -> None:
     assert missing(*data(), "preferences", "verdicts", "organ").startswith("there are no verdicts")
-
-
-def test_time_is_published_of_judges_with_weights_only() -> None:
-    assert untimed(["some-model+packed", "gpt@run3"]) == []
-    for name in ("longer", "longer@longer-1", "consensus-of:first,longer"):
-        assert "seconds" in untimed(["some-model+packed", name])
 
 
 def test_whatever_is_made_of_what_is_absent_is_absent_for_the_same_reason() -> None:
