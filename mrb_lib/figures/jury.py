@@ -21,6 +21,7 @@ NAMES = {
 }
 _STYLE = dict(zip((*NAMES, "random"), SERIES, strict=False))
 _FEW, _SPREAD = 3, 20.0
+_TWO = "a jury takes two judges with verdicts on the same cases."
 
 
 @figure("jury-sizes", table="jury", parts=("jury", "curve"), shows="accuracy", cases="missed", is_main=True)
@@ -35,7 +36,7 @@ def sizes(table: pd.DataFrame, *, dimension: str) -> Paper:
     rows = rows_of(table, dimension=dimension)
     curve = rows_of(rows, part="curve").dropna(subset="accuracy").sort_values("size")
     if curve.empty:
-        raise NotApplicable("a jury takes two judges with verdicts on the same cases.")
+        raise NotApplicable(_TWO)
     figure = canvas(PAGE * 0.72, 2.9)
     axes = figure.subplots()
     members = curve["size"].astype(float)
@@ -63,7 +64,7 @@ def sizes(table: pd.DataFrame, *, dimension: str) -> Paper:
     return figure
 
 
-@figure("jury-cost", table="jury", parts=("jury", "single"), shows="seconds")
+@figure("jury-cost", table="jury", parts=("jury", "single"))
 @styled
 def cost(table: pd.DataFrame, *, dimension: str) -> Paper:
     """Draw accuracy against time; a line joins those to which nothing faster is equal.
@@ -101,7 +102,7 @@ def cost(table: pd.DataFrame, *, dimension: str) -> Paper:
     return figure
 
 
-@figure("jury-members", table="jury", parts=("member",), shows="shapley")
+@figure("jury-members", table="jury", parts=("member",))
 def members(table: pd.DataFrame, *, dimension: str, judges: Sequence[str] = ()) -> Paper:
     """Draw what each member adds to the majority of all.
 
@@ -110,8 +111,11 @@ def members(table: pd.DataFrame, *, dimension: str, judges: Sequence[str] = ()) 
     table : rows of part "member" of the table `jury`; other dimensions are not drawn
     judges : all judges from the first to the last; empty orders them by what they add
     """
+    rows = rows_of(table, part="member", dimension=dimension)
+    if rows["shapley"].isna().all():
+        raise NotApplicable(_TWO)
     return panels(
-        rows_of(table, part="member", dimension=dimension),
+        rows,
         value="shapley",
         order=judges,
         axis_label="added to the accuracy of the majority (percentage points)",

@@ -23,8 +23,8 @@ class FigureSpec:
     Attributes
     ----------
     id : lower-case words joined by hyphens, stable for ever: the name of its files
-    title, caption, reading : what it shows; on what data and how; how to read it. A name in braces, as `{dimension}`, is
-        replaced as a parameter of `draw` is filled in
+    title, caption, reading : what it shows; on what data and how; how to read it. A name in braces, as `{dimension}`,
+        is replaced as a parameter of `draw` is filled in
     draw : frame in, figure out; computes no statistics. Of its parameters, `judges` (all, in the order of the report),
         `dimension`, `by` and the options of the table are filled in
     table : the table of `mrb analyze` that it draws

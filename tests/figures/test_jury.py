@@ -60,7 +60,9 @@ def test_sizes_draw_the_curve_and_every_jury(judges: int, flaws) -> None:
 def test_one_judge_is_no_jury() -> None:
     rows = table(1)
     with pytest.raises(NotApplicable, match="two judges"):
-        jury.sizes(rows[rows["part"] != "curve"], dimension="overall")
+        jury.sizes(rows[rows["part"] == "jury"], dimension="overall")
+    with pytest.raises(NotApplicable, match="two judges"):
+        jury.members(rows[rows["part"] == "jury"], dimension="overall")
 
 
 @pytest.mark.parametrize("judges", [2, 32])

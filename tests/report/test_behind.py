@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from mrb_lib.report.notebook.absent import Absent
+from mrb_lib.report.notebook.workspace import Workspace
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.report.links import REVIEWED_BY
-from mrb_lib.report.notebook.absent import Absent
-from mrb_lib.report.notebook.workspace import Workspace
 from mrb_lib.review.failures.index import POLICY
 from mrb_lib.review.failures.kinds import failure_kinds
 from mrb_lib.review.failures.query import from_fragment, select

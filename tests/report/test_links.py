@@ -12,8 +12,6 @@ import pytest
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.demo import write_demo
 from mrb_lib.figures.style import Paper
-from mrb_lib.report.defaults import DEFAULTS
-from mrb_lib.report.links import LISTS
 from mrb_lib.report.places import write_simulated_runs
 from mrb_lib.review.failures.kinds import failure_kinds
 from mrb_lib.review.failures.query import from_fragment, select

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from mrb_lib.report.notebook.absent import Absent
 from PIL import Image
 from pypdf import PdfReader
 
 from mrb_lib.figures.accuracy import leaderboard
 from mrb_lib.figures.style import Paper, write_mark
 from mrb_lib.report.html.pages import table_block
-from mrb_lib.report.notebook.absent import Absent
 from mrb_lib.report.publish import Publisher, blind_judges
 from mrb_lib.report.tabular import lengthen, spread, table_text
 from mrb_lib.review.page import CasesBeside
