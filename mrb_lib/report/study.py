@@ -199,6 +199,8 @@ class Study:
             reason = spec.says(frame).removeprefix("There is nothing to show: ").rstrip(".")
             raise NotApplicable(f"table {name}: {reason}.")
         facts: dict[str, Any] = {each: chosen[each] for each in ("policy", "gold") if each in reads}
+        if "correction" in frame and frame["correction"].notna().any():
+            facts["correction"] = frame["correction"].dropna().iloc[0]
         own = {each: options.get(each, spec.default(each)) for each in spec.options}
         return Table(spec, frame, self, {**own, **options, **facts})
 
