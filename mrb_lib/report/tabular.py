@@ -207,16 +207,15 @@ def _cells(frame: pd.DataFrame, name: str, bounds: tuple[str, str] | None, digit
     if not pd.api.types.is_numeric_dtype(values):
         return ["\u2013" if pd.isna(value) else one_line(str(value)) for value in values]
     numbers = values.to_numpy(dtype=float, na_value=np.nan)
-    whole = bool((numbers[~np.isnan(numbers)] % 1 == 0).all()) and bounds is None
+    ends = frame[list(bounds or ())].to_numpy(dtype=float, na_value=np.nan)
     probability = name.startswith("p_")
     if name.startswith("alpha"):
         return [NOT_AVAILABLE if np.isnan(value) else f"{value:.2g}" for value in numbers]
-    texts = [_number(value, 0 if whole and not probability else digits, probability) for value in numbers]
-    if bounds is None:
-        return texts
-    ends = frame[list(bounds)].to_numpy(dtype=float, na_value=np.nan)
+    shown = np.append(numbers, ends)
+    digits = 0 if (shown[~np.isnan(shown)] % 1 == 0).all() and not probability else digits
+    texts = [_number(value, digits, probability) for value in numbers]
     return [
-        text if np.isnan(pair).any() else f"{text} [{pair[0]:.{digits}f}, {pair[1]:.{digits}f}]"
+        text if bounds is None or np.isnan(pair).any() else f"{text} [{pair[0]:.{digits}f}, {pair[1]:.{digits}f}]"
         for text, pair in zip(texts, ends, strict=True)
     ]
 
