@@ -64,7 +64,7 @@ def differences(table: pd.DataFrame, *, dimension: str, judges: Sequence[str]) -
     widest = max(float(np.nanmax(np.abs(values), initial=0.0)), 0.01)
     return _draw(
         values, judges, texts=texts, colours=DIVERGING, norm=Normalize(-widest, widest), write=signed_percent,
-        bar="column minus row (percentage points)",
+        bar="column minus row (points)",
     )  # fmt: skip
 
 

@@ -89,7 +89,8 @@ class Frames:
             difference = float(self.rng.normal(0, 0.08))
             p = float(np.exp(-abs(difference) * 100))
             rows.append((first, second, difference, difference - 0.03, difference + 0.03, p))
-        return pd.DataFrame(rows, columns=["judge_1", "judge_2", "difference", "low", "high", "p_adjusted"])
+        columns = ["judge_1", "judge_2", "difference", "low", "high", "p_adjusted"]
+        return pd.DataFrame(rows, columns=columns).assign(equivalent=False)
 
     def cards(self, count: int, image: str) -> pd.DataFrame:
         return pd.DataFrame(

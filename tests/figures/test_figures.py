@@ -69,9 +69,9 @@ def make(frames, figure: str, count: int, dimensions: tuple[str, ...]) -> Paper:
             }
             return accuracies.macro_micro(by_organ.assign(**macro), dimension="overall")
         case "significance-p":
-            return significance.p_values(frames.significance(judges), judges=judges)
+            return significance.p_values(frames.significance(judges), dimension="overall", judges=judges)
         case "significance-differences":
-            return significance.differences(frames.significance(judges), judges=judges)
+            return significance.differences(frames.significance(judges), dimension="overall", judges=judges)
         case "agreement-dimensions":
             return agreement.coefficients(frames.agreement(dimensions))
         case "agreement-pairs":
@@ -210,8 +210,8 @@ def test_hostile_names_are_drawn_as_text(frames, flaws: Callable[[Figure], list[
     parts = [
         leaderboard(leading(frames.accuracy(HOSTILE, ["overall", "$d$"]))),
         accuracies.subfields(frames.accuracy(HOSTILE, ["overall"], HOSTILE), dimension="overall"),
-        significance.p_values(frames.significance(few), judges=few),
-        significance.differences(frames.significance(few), judges=few),
+        significance.p_values(frames.significance(few), dimension="overall", judges=few),
+        significance.differences(frames.significance(few), dimension="overall", judges=few),
         agreement.pairs(frames.pairs(few, ["$"]), dimension="$"),
         agreement.coefficients(frames.agreement(HOSTILE)),
         composition.kinds(frames.composition(HOSTILE)),

@@ -29,31 +29,33 @@ def line(axes, gid: str) -> np.ndarray:
     return np.column_stack([found.get_xdata(), found.get_ydata()]).astype(float)
 
 
-@pytest.mark.parametrize("count", [1, 6])
-def test_curves_have_a_panel_a_dimension(count: int, flaws) -> None:
-    names = ["accuracy", "relevance", "comprehensiveness", "creativity", "responsiveness", "overall"][:count]
-    rows = table(names, [])
-    figure = power.curves(rows)
-    for axes, name in zip(figure.axes, names, strict=False):
-        own = rows[(rows["dimension"] == name) & (rows["part"] == "curve")]
-        assert line(axes, "power") == pytest.approx(own[["difference", "power"]].to_numpy())
-        assert line(axes, "detectable")[:, 0].tolist() == [1 / np.sqrt(1026)] * 2
+@pytest.mark.parametrize("count", [0, 13])
+def test_the_curve_and_the_smallest_difference_are_drawn(count: int, flaws) -> None:
+    rows = table(["accuracy", "overall"], [f"organ_{i}" for i in range(count)])
+    figure = power.power(rows, dimension="overall")
+    own = rows[(rows["dimension"] == "overall") & (rows["part"] == "curve")]
+    assert line(figure.axes[0], "power") == pytest.approx(own[["difference", "power"]].to_numpy())
+    smallest = 1 / np.sqrt(1026)
+    assert line(figure.axes[0], "detectable").tolist() == [[0, 0.8], [smallest, 0.8], [smallest, 0]]
+    assert figure.axes[0].texts[0].get_text() == f"{100 * smallest:.1f} points\nn = 1,026"
+    assert len(figure.axes) == 1 + (count > 0)
     assert flaws(figure) == []
 
 
 def test_a_dimension_without_a_curve_is_named() -> None:
-    rows = table(["overall"], [])
-    figure = power.curves(rows[rows["part"] == "summary"])
+    rows = table(["overall"], []).assign(minimum_detectable_difference=np.nan)
+    figure = power.power(rows[rows["part"] == "summary"], dimension="overall")
     assert [text.get_gid() for text in figure.axes[0].texts] == ["not-available"]
 
 
 def test_detectable_has_a_row_a_subfield(flaws) -> None:
     rows = table(["overall"], [f"organ_{i}" for i in range(13)])
     rows.loc[rows["subfield"] == "organ_3", "minimum_detectable_difference"] = np.nan
-    figure = power.detectable(rows)
-    axes = figure.axes[0]
+    figure = power.power(rows, dimension="overall")
+    axes = figure.axes[1]
     assert axes.get_yticklabels()[0].get_text() == "all cases (n = 1,026)"
-    found = line(axes, "median")[:, 0]
+    assert axes.get_yticklabels()[1].get_text() == "Organ 12 (n = 160)"
+    found = line(axes, "smallest")[:, 0]
     expected = rows.loc[rows["part"] == "summary", "minimum_detectable_difference"]
     assert sorted(found[~np.isnan(found)]) == sorted(expected.dropna())
     assert [text.get_gid() for text in axes.texts] == ["not-available"]

@@ -17,7 +17,7 @@ def rates(judges: list[str], responders: list[str]) -> pd.DataFrame:
     generator = np.random.default_rng(2)
     """The rows of single responders, and those of all together, by which earlier judges save more labels."""
     pairs = [(judge, responder) for judge in judges for responder in [*responders, None]]
-    out = pd.DataFrame(pairs, columns=["judge", "responder"]).assign(part="what_if")
+    out = pd.DataFrame(pairs, columns=["judge", "responder"]).assign(part="what_if", dimension="overall")
     out["expected_label_saving"] = 0.5 - 0.1 * out["judge"].map({judge: i for i, judge in enumerate(judges)})
     for name in ("estimate", "classical_estimate", "full_estimate"):
         out[name] = generator.uniform(0.3, 0.7, len(out))
@@ -34,7 +34,8 @@ def drawn(axes: Axes, gid: str) -> np.ndarray:
 def test_both_intervals_and_the_truth_are_drawn() -> None:
     rows = rates(["j", "k"], ["p", "q"])
     rows.loc[0, ["classical_low", "classical_high"]] = 0.1, 0.9
-    figure = plots.win_rates(rows, responders=["q", "p"])
+    rows["full_estimate"] = rows["responder"].map({"p": 0.4, "q": 0.6})
+    figure = plots.win_rates(rows, dimension="overall")
     assert [axes.get_title() for axes in figure.axes] == ["j", "k"]
     axes, own = figure.axes[0], rows[(rows["judge"] == "j") & rows["responder"].notna()]
     assert [text.get_text() for text in axes.get_yticklabels()] == ["q", "p"]
@@ -49,7 +50,7 @@ def test_the_two_judges_that_help_most_are_drawn_and_responders_ordered_by_all_l
     rows = rates(["worst", "k", "j"][::-1], ["p", "q", "r"])
     rows["full_estimate"] = rows["responder"].map({"p": 0.2, "q": 0.9, "r": np.nan})
     other = rows.assign(part="estimate", expected_label_saving=1 - rows["expected_label_saving"])
-    figure = plots.win_rates(pd.concat([other, rows]))
+    figure = plots.win_rates(pd.concat([other, rows]), dimension="overall")
     assert [axes.get_title() for axes in figure.axes] == ["j", "k"]
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["q", "p", "r"]
 
@@ -57,14 +58,16 @@ def test_the_two_judges_that_help_most_are_drawn_and_responders_ordered_by_all_l
 def test_an_unknown_rate_is_said_to_be() -> None:
     rows = rates(["j"], ["p", "q"])
     rows.loc[0, ["estimate", "low", "high"]] = np.nan
-    axes = plots.win_rates(rows, responders=["p", "q"]).axes[0]
+    axes = plots.win_rates(rows, dimension="overall").axes[0]
     assert len([text for text in axes.texts if text.get_gid() == "not-available"]) == 1
     assert len(drawn(axes, "estimates")) == 1
 
 
 @pytest.mark.parametrize("names", [HOSTILE, ["one"]])
 def test_names_of_any_kind(names: list[str]) -> None:
-    figure = plots.win_rates(rates(names, names), responders=names)
+    rates_of_all = {name: 1 - i / 9 for i, name in enumerate(names)}
+    rows = rates(names, names)
+    figure = plots.win_rates(rows.assign(full_estimate=rows["responder"].map(rates_of_all)), dimension="overall")
     figure.draw_without_rendering()
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == labels(names, 28)
     assert [axes.get_title() for axes in figure.axes] == [label(name, 30) for name in names[:2]]

@@ -26,7 +26,7 @@ def frame(judges: list[str], responders: list[str]) -> pd.DataFrame:
     strengths = pd.DataFrame(rows).assign(part="strength")
     kendall = np.linspace(1, -1, len(judges))
     agreed = pd.DataFrame({"part": "agreement", "source": "gold", "judge": judges, "kendall": kendall})
-    return pd.concat([strengths, agreed], ignore_index=True)
+    return pd.concat([strengths, agreed], ignore_index=True).assign(dimension="overall")
 
 
 def drawn(axes: Axes, gid: str) -> np.ndarray:
@@ -36,7 +36,7 @@ def drawn(axes: Axes, gid: str) -> np.ndarray:
 
 def test_every_strength_and_interval_is_drawn_beside_the_annotators() -> None:
     rows = frame(["k", "j"], ["p", "q", "r"])
-    figure = plots.strengths(rows)
+    figure = plots.strengths(rows, dimension="overall", judges=["k", "unseen", "j"])
     rows = rows[rows["part"] == "strength"]
     gold = rows[rows["source"] == "gold"].sort_values("strength", ascending=False)
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == gold["responder"].tolist()
@@ -55,7 +55,7 @@ def test_every_strength_and_interval_is_drawn_beside_the_annotators() -> None:
 def test_what_is_undefined_is_said_to_be() -> None:
     rows = frame(["j"], ["p", "q"])
     rows.loc[rows["judge"] == "j", ["strength", "low", "high"]] = np.nan
-    axes = plots.strengths(rows).axes[0]
+    axes = plots.strengths(rows, dimension="overall", judges=["j"]).axes[0]
     assert len([text for text in axes.texts if text.get_gid() == "not-available"]) == 2
     assert len(drawn(axes, "judge")) == 0
     assert len(drawn(axes, "annotators")) == 2
@@ -64,7 +64,8 @@ def test_what_is_undefined_is_said_to_be() -> None:
 @pytest.mark.parametrize(("n_judges", "n_responders"), [(0, 2), (1, 2), (2, 59), (32, 12)])
 def test_any_number_of_judges_and_responders(n_judges: int, n_responders: int) -> None:
     judges = [f"judge-{i}" for i in range(n_judges)]
-    figure = plots.strengths(frame(judges, [f"r{i}" for i in range(n_responders)]))
+    rows = frame(judges, [f"r{i}" for i in range(n_responders)])
+    figure = plots.strengths(rows, dimension="overall", judges=judges)
     titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
     assert titles == judges
     for axes in figure.axes[:n_judges]:
@@ -74,7 +75,7 @@ def test_any_number_of_judges_and_responders(n_judges: int, n_responders: int) -
 
 def test_hostile_names() -> None:
     rows = frame(HOSTILE, HOSTILE)
-    figure = plots.strengths(rows)
+    figure = plots.strengths(rows, dimension="overall", judges=HOSTILE)
     figure.draw_without_rendering()
     best_first = rows[(rows["source"] == "gold") & (rows["part"] == "strength")].sort_values(
         "strength", ascending=False
@@ -92,7 +93,8 @@ def test_rank_agreement_draws_kendall() -> None:
             "kendall_high": [0.7, np.nan],
         }
     )
-    axes = plots.rank_agreement(rows).axes[0]
+    axes = plots.rank_agreement(rows, judges=["k", "j"]).axes[0]
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["k", "j"]
     points = drawn(axes, "values")
     assert sorted(points[:, 0]) == [-0.2, 0.4]
     spans = next(item for item in axes.collections if item.get_gid() == "intervals").get_segments()

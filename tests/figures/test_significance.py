@@ -1,4 +1,4 @@
-"""Figures of comparisons draw what the frame says, small and large, and hostile names as text."""
+"""Figures of pairs of judges draw what the frame says, small and large, and hostile names as text."""
 
 from __future__ import annotations
 
@@ -10,47 +10,42 @@ import pytest
 from matplotlib.colors import to_hex
 
 from mrb_lib.figures.accuracy import macro_micro
-from mrb_lib.figures.significance import OUTCOMES, judge_order, outcomes, split_letters
+from mrb_lib.figures.significance import differences, p_values
 from mrb_lib.figures.style import PAGE, Paper, mark_simulated
 
 HOSTILE = ["$x_1^2$", "<script>alert(1)</script>", "nul\0l", "\u202eevil", "x" * 300, ""]
-
-
-def letters_of(count: int) -> pd.DataFrame:
-    value = np.linspace(0.83, 0.41, count)
-    signs = ["abcdefghijklmnopqrstuvwxyzABCDEFGHIJ"[i : i + 2] for i in range(count)]
-    names = [f"judge-{i}-of-a-longer-name" for i in range(count)]
-    ends = {"low": value - 0.03, "high": value + 0.02}
-    return pd.DataFrame({"judge": names, "accuracy": value, **ends, "letters": signs})
+DRAW = {"significance-p": p_values, "significance-differences": differences}
 
 
 def pairs_of(judges: list[str]) -> pd.DataFrame:
+    """Pairs of judges; every fourth is better, worse, equivalent, or neither."""
     rows = []
     for number, (first, second) in enumerate(combinations(judges, 2)):
         kind = number % 4
-        difference, p = (0.1, 0.001) if kind == 0 else (-0.1, 0.02) if kind == 1 else (0.01, 0.6)
-        rows.append((first, second, difference, p, kind == 2))
-    frame = pd.DataFrame(rows, columns=["judge_1", "judge_2", "difference", "p_adjusted", "equivalent"])
-    return frame.astype({"equivalent": "boolean"})
+        difference, p = (0.1, 0.0001) if kind == 0 else (-0.1, 0.02) if kind == 1 else (0.01, 0.6)
+        rows.append((first, second, difference, difference - 0.04, difference + 0.03, p, kind == 2))
+    columns = ["judge_1", "judge_2", "difference", "low", "high", "p_adjusted", "equivalent"]
+    frame = pd.DataFrame(rows, columns=columns).astype({"equivalent": "boolean"})
+    return frame.assign(part="pair", dimension="overall", subfield=pd.Series(pd.NA, frame.index, dtype="str"))
 
 
 def accuracy_of(judges: list[str]) -> pd.DataFrame:
     value = np.linspace(0.8, 0.4, len(judges))
-    out = pd.DataFrame({"judge": judges, "accuracy": value, "low": value - 0.03, "high": value + 0.03})
-    return out.assign(macro_accuracy=value - 0.02, macro_accuracy_low=value - 0.06, macro_accuracy_high=value + 0.02)
+    out = pd.DataFrame({"judge": judges, "dimension": "overall", "accuracy": value})
+    out = out.assign(low=value - 0.03, high=value + 0.03, macro_accuracy=value - 0.02)
+    return out.assign(macro_accuracy_low=value - 0.06, macro_accuracy_high=value + 0.02)
 
 
-def make(figure: str, count: int) -> Paper:
-    judges = letters_of(count)["judge"].tolist()
-    if figure == "judge-order":
-        return judge_order(letters_of(count))
-    return outcomes(pairs_of(judges), judges=judges) if figure == "outcomes" else macro_micro(accuracy_of(judges))
+def make(figure: str, judges: list[str]) -> Paper:
+    if figure == "subfields-mean":
+        return macro_micro(accuracy_of(judges), dimension="overall")
+    return DRAW[figure](pairs_of(judges), dimension="overall", judges=judges)
 
 
-@pytest.mark.parametrize("count", [2, 6, 32])
-@pytest.mark.parametrize("figure", ["judge-order", "outcomes", "macro-micro"])
+@pytest.mark.parametrize("count", [2, 6, 11, 45])
+@pytest.mark.parametrize("figure", [*DRAW, "subfields-mean"])
 def test_text_is_inside_readable_and_apart(flaws, figure: str, count: int) -> None:
-    drawn = make(figure, count)
+    drawn = make(figure, [f"judge-{i}-of-a-longer-name" for i in range(count)])
     mark_simulated(drawn)
     assert flaws(drawn) == []
     assert drawn.get_figwidth() <= PAGE
@@ -60,55 +55,77 @@ def texts(drawn: Paper, gid: str) -> list[str]:
     return [text.get_text() for text in drawn.findobj(lambda artist: artist.get_gid() == gid)]
 
 
-def test_accuracies_intervals_and_letters_are_the_frames() -> None:
-    frame = pd.DataFrame(
-        {
-            "judge": ["a", "b", "c", "d"],
-            "accuracy": [0.8, 0.75, 0.6, np.nan],
-            "low": [0.7, np.nan, 0.5, np.nan],
-            "high": [0.9, np.nan, 0.65, np.nan],
-            "letters": ["a", "ab", "b", None],
-        }
-    )
-    drawn = judge_order(frame)
-    (line,) = drawn.findobj(lambda artist: artist.get_gid() == "values")
-    shown = line.get_xydata()
-    assert shown[np.isfinite(shown).all(axis=1)].tolist() == [[0.8, 0], [0.75, 1], [0.6, 2]]
-    (bars,) = drawn.findobj(lambda artist: artist.get_gid() == "intervals")
-    ends = [segment.tolist() for segment in bars.get_segments() if np.isfinite(segment).all() and len(segment)]
-    assert ends == [[[0.7, 0], [0.9, 0]], [[0.5, 2], [0.65, 2]]]
-    assert texts(drawn, "letter") == ["a", "a", "b", "b"]
-    assert texts(drawn, "not-available") == ["n/a", "n/a"]
-    assert [label.get_text() for label in drawn.axes[0].get_yticklabels()] == ["a", "b", "c", "d"]
-
-
-def test_a_number_in_parentheses_is_one_letter() -> None:
-    assert split_letters("zA\u03c9(77)(78)") == ["z", "A", "\u03c9", "(77)", "(78)"]
-
-
-def test_an_outcome_is_what_the_tests_show() -> None:
-    judges = ["a", "b", "c", "d"]
-    frame = pairs_of(judges)
-    frame.loc[5, ["p_adjusted", "equivalent"]] = [np.nan, pd.NA]
-    drawn = outcomes(frame, judges=judges)
+def cells(drawn: Paper, judges: list[str]) -> dict[tuple[str, str], float]:
+    """The values of the cells by the judges of the column and of the row, NaN where hatched."""
     (mesh,) = drawn.findobj(lambda artist: artist.get_gid() == "cells")
-    code = np.ma.filled(mesh.get_array().reshape(4, 4).astype(float), np.nan)
-    kinds = list(OUTCOMES)
-    shown = {(judges[i], judges[j]): kinds[int(code[i, j])] for i, j in np.argwhere(~np.isnan(code))}
-    assert shown[("a", "b")] == "better"
-    assert shown[("b", "a")] == "worse"
-    assert shown[("a", "c")] == "worse"
-    assert shown[("a", "d")] == shown[("d", "a")] == "equivalent"
-    assert shown[("b", "c")] == "open"
-    assert shown[("b", "d")] == "better"  # the sign is the mean's, which is what is tested
-    assert ("c", "d") not in shown
-    assert len({to_hex(patch.get_facecolor()) for patch in drawn.legends[0].get_patches()}) == 4
+    values = np.ma.filled(mesh.get_array().reshape(len(judges) - 1, -1).astype(float), np.nan)
+    return {(judges[j], judges[i + 1]): values[i, j] for i, j in np.ndindex(values.shape) if j <= i}
+
+
+def test_a_pair_has_one_cell_with_the_value_of_the_judge_ranked_higher_less_the_other() -> None:
+    frame, judges = pairs_of(["a", "b", "c", "d"]), ["d", "b", "a", "c"]
+    found = cells(differences(frame, dimension="overall", judges=judges), judges)
+    assert len(found) == 6
+    for one, other, value in frame[["judge_1", "judge_2", "difference"]].to_numpy():
+        expected = {(one, other): value, (other, one): -value}
+        ((pair, shown),) = ((pair, found[pair]) for pair in expected if pair in found)
+        assert shown == expected[pair]
+    p = cells(p_values(frame, dimension="overall", judges=judges), judges)
+    assert sorted(p.values()) == sorted(frame["p_adjusted"])
+
+
+def test_a_star_stands_where_the_matrix_of_tests_says_significant() -> None:
+    """Not where the interval of one pair leaves out 0, which is not corrected for the number of pairs."""
+    frame = pairs_of(["a", "b", "c"]).assign(low=0.01, high=0.2, p_adjusted=[0.05, 0.06, np.nan])
+    drawn = differences(frame, dimension="overall", judges=["a", "b", "c"])
+    assert texts(drawn, "cell") == ["+10*\n1 to 20", "\u221210\n1 to 20", "+1\n1 to 20"]
+    many = [f"j{i:02d}" for i in range(14)]
+    frame = pairs_of(many).assign(low=0.01, high=0.2)
+    drawn = differences(frame, dimension="overall", judges=many)
+    assert texts(drawn, "cell") == ["\u25cf"] * int(frame["p_adjusted"].le(0.05).sum())
+    (mesh,) = p_values(frame, dimension="overall", judges=many).findobj(lambda artist: artist.get_gid() == "cells")
+    pale = "#f4f4f4"
+    coloured = [to_hex(mesh.cmap(mesh.norm(p))) != pale for p in mesh.get_array().compressed()]
+    assert sum(coloured) == len(texts(drawn, "cell"))
+
+
+def test_a_difference_changes_sign_with_the_order_of_judges_and_an_undefined_one_is_hatched() -> None:
+    frame = pairs_of(["a", "b", "c"]).assign(low=[0.05, -0.2, np.nan], high=[0.2, -0.05, np.nan])
+    frame.loc[2, ["difference", "p_adjusted"]] = np.nan
+    for judges, first in ((["a", "b", "c"], 0.1), (["c", "b", "a"], np.nan)):
+        drawn = differences(frame, dimension="overall", judges=judges)
+        assert cells(drawn, judges)[judges[0], judges[1]] == pytest.approx(first, nan_ok=True)
+        assert texts(drawn, "cell") == ["+10*\n5 to 20", "\u221210*\n\u221220 to \u22125", "n/a"]
+        assert len(texts(p_values(frame, dimension="overall", judges=judges), "cell")) == 3
+        assert len([patch for patch in drawn.axes[0].patches if patch.get_gid() == "not-available"]) == 1
+
+
+def test_equivalence_is_marked_with_and_without_text() -> None:
+    frame = pairs_of(["a", "b", "c"])
+    assert texts(p_values(frame, dimension="overall", judges=["a", "b", "c"]), "cell") == ["<.001", ".020", ".600 ="]
+    untested = frame.assign(equivalent=pd.array([pd.NA] * 3, dtype="boolean"))
+    drawn = p_values(untested, dimension="overall", judges=["a", "b", "c"])
+    assert texts(drawn, "cell") == ["<.001", ".020", ".600"]
+    many = [f"j{i:02d}" for i in range(14)]
+    drawn = p_values(pairs_of(many), dimension="overall", judges=many)
+    assert {text.strip() for text in texts(drawn, "cell")} == {"="}
+
+
+def test_only_all_cases_of_one_dimension_are_drawn_and_only_judges_with_pairs() -> None:
+    frame, judges = pairs_of(["a", "b"]), ["unseen", "b", "a"]
+    others = frame.assign(difference=0.5, p_adjusted=1.0)
+    every = pd.concat([frame, others.assign(dimension="relevance"), others.assign(subfield="lung")])
+    for draw in DRAW.values():
+        axes = draw(every, dimension="overall", judges=judges).axes[0]
+        assert [label.get_text() for label in axes.get_xticklabels()] == ["b"]
+        assert [label.get_text() for label in axes.get_yticklabels()] == ["a"]
+    assert cells(differences(every, dimension="overall", judges=judges), ["b", "a"]) == {("b", "a"): -0.1}
 
 
 def test_macro_stands_beside_micro() -> None:
     frame = accuracy_of(["a", "b", "c"])
     frame.loc[1, ["macro_accuracy", "macro_accuracy_low", "macro_accuracy_high"]] = np.nan
-    drawn = macro_micro(frame)
+    drawn = macro_micro(frame, dimension="overall")
     for name in ("accuracy", "macro_accuracy"):
         (line,) = drawn.findobj(lambda artist, name=name: artist.get_gid() == name)
         assert line.get_xdata() == pytest.approx(frame[name].dropna().to_numpy())
@@ -117,12 +134,8 @@ def test_macro_stands_beside_micro() -> None:
 
 @pytest.mark.filterwarnings("error")
 def test_hostile_names_are_drawn_as_text(flaws) -> None:
-    parts = [
-        judge_order(letters_of(6).assign(judge=HOSTILE)),
-        outcomes(pairs_of(HOSTILE), judges=HOSTILE),
-        macro_micro(accuracy_of(HOSTILE)),
-    ]
-    for drawn in parts:
+    for figure in (*DRAW, "subfields-mean"):
+        drawn = make(figure, HOSTILE)
         assert drawn.png()
         assert b"\0" not in drawn.svg()
         assert not [flaw for flaw in flaws(drawn) if "leaves the canvas" in flaw]

@@ -8,6 +8,7 @@ import pytest
 from matplotlib.axes import Axes
 
 from mrb_lib.figures import transfer
+from mrb_lib.figures.lettering import labels
 
 
 def table(judges: list[str], domains: list[str]) -> pd.DataFrame:
@@ -25,7 +26,7 @@ def table(judges: list[str], domains: list[str]) -> pd.DataFrame:
     for domain in domains:
         expected = {"expected_low": 0.7, "expected_high": 0.9, "p_value": 0.2}
         rows.append({"part": "ranking", "subfield": domain, "kendall_tau": rng.uniform(0.5, 0.9), **expected})
-    return pd.DataFrame(rows).reindex(columns=[*dict.fromkeys(key for row in rows for key in row)])
+    return pd.DataFrame(rows).assign(dimension="overall").astype({"n": "Int64"})
 
 
 def drawn(axes: Axes, gid: str) -> np.ndarray:
@@ -33,31 +34,30 @@ def drawn(axes: Axes, gid: str) -> np.ndarray:
     return np.column_stack([line.get_xdata(), line.get_ydata()]).astype(float)
 
 
-@pytest.mark.parametrize("count", [1, 2, 6])
-def test_the_forest_draws_domains_summary_and_prediction(count: int, flaws) -> None:
+@pytest.mark.parametrize("count", [1, 2, 9])
+def test_the_forest_draws_domains_with_their_cases(count: int, flaws) -> None:
     judges = [f"judge-{i}" for i in range(count)]
     rows = table(judges, ["north", "south_east", "west"])
-    figure = transfer.forest(rows, judges=judges)
-    for axes, judge in zip(figure.axes, judges, strict=False):
-        own = rows[rows["judge"] == judge]
-        points = next(item for item in axes.collections if item.get_gid() == "values").get_offsets()
-        assert points[:, 0].tolist() == own.loc[own["part"] == "domain", "accuracy"].tolist()
-        band = next(item for item in axes.collections if item.get_gid() == "prediction").get_segments()[0]
-        summary = own[own["part"] == "summary"].iloc[0]
-        assert band[:, 0].tolist() == [summary["prediction_low"], summary["prediction_high"]]
-        diamond = next(item for item in axes.patches if item.get_gid() == "summary").get_xy()
-        assert diamond[:3, 0].tolist() == [summary["low"], summary["accuracy"], summary["high"]]
+    rows.loc[rows["subfield"].eq("west") & rows["judge"].eq("judge-1"), "n"] = 1080
+    figure = transfer.forest(rows, dimension="overall", judges=judges[::-1])
+    shown = judges[::-1][: transfer.MOST_FORESTS]
+    assert [axes.get_title() for axes in figure.axes if axes.get_title()] == shown
+    for axes, judge in zip(figure.axes, shown, strict=False):
+        own = rows[(rows["judge"] == judge) & (rows["part"] == "domain")]
+        assert drawn(axes, "values")[:, 0].tolist() == own["accuracy"].tolist()
+        spans = next(item for item in axes.collections if item.get_gid() == "intervals").get_segments()
+        assert [span[:, 0].tolist() for span in spans] == own[["low", "high"]].to_numpy().tolist()
+    names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    west = "80\u20131,080" if count == 2 else "80"
+    assert names == ["North (n = 80)", "South east (n = 80)", f"West (n = {west})"]
     assert flaws(figure) == []
 
 
-def test_a_forest_of_many_judges_is_refused_and_undefined_values_are_named() -> None:
-    judges = [f"j{i}" for i in range(7)]
-    rows = table(judges, ["a", "b"])
-    with pytest.raises(ValueError, match="at most 6"):
-        transfer.forest(rows, judges=judges)
-    rows.loc[rows["judge"] == "j0", ["accuracy", "low", "high", "weight", "i2", "prediction_low"]] = np.nan
-    axes = transfer.forest(rows, judges=["j0"]).axes[0]
-    assert [text.get_gid() for text in axes.texts].count("not-available") == 3
+def test_an_unknown_accuracy_of_a_domain_is_said_to_be() -> None:
+    rows = table(["j0"], ["a", "b"])
+    rows.loc[rows["subfield"].eq("a") & rows["part"].eq("domain"), ["accuracy", "low", "high"]] = np.nan
+    axes = transfer.forest(rows, dimension="overall", judges=["j0"]).axes[0]
+    assert [text.get_gid() for text in axes.texts] == ["not-available"]
 
 
 @pytest.mark.parametrize("count", [1, 2, 32])
@@ -65,19 +65,23 @@ def test_predictions_have_a_row_a_judge(count: int, flaws) -> None:
     judges = [f"judge $x_{i}$ <b>" for i in range(count)]
     rows = table(judges, ["a", "b", "c"])
     rows.loc[(rows["judge"] == judges[0]) & (rows["part"] == "summary"), ["accuracy", "low", "prediction_low"]] = np.nan
-    figure = transfer.predictions(rows)
+    figure = transfer.predictions(rows, dimension="overall", judges=judges[::-1])
     axes = figure.axes[0]
     summary = rows[rows["part"] == "summary"]
     found = drawn(axes, "summary")[:, 0]
     assert sorted(found[~np.isnan(found)]) == sorted(summary["accuracy"].dropna())
     assert len(drawn(axes, "values")) == 3 * count
+    assert [text.get_text() for text in axes.get_yticklabels()] == labels(judges[::-1], 34)
+    bands = next(item for item in axes.collections if item.get_gid() == "prediction").get_segments()
+    expected = summary.dropna(subset="prediction_low").iloc[::-1][["prediction_low", "prediction_high"]]
+    assert [band[:, 0].tolist() for band in bands] == expected.to_numpy().tolist()
     assert [text.get_gid() for text in axes.texts].count("not-available") == 1
     assert flaws(figure) == []
 
 
 def test_rankings_have_a_row_a_domain(flaws) -> None:
     rows = table(["j"], [f"domain_{i:02d}" for i in range(13)])
-    figure = transfer.rankings(rows)
+    figure = transfer.rankings(rows, dimension="overall")
     axes = figure.axes[0]
     ranking = rows[rows["part"] == "ranking"]
     assert drawn(axes, "values").tolist() == [[tau, i] for i, tau in enumerate(ranking["kendall_tau"])]

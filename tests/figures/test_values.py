@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mrb_lib.figures import accuracy as accuracies
-from mrb_lib.figures import gallery, significance
+from mrb_lib.figures import gallery
 from mrb_lib.figures.accuracy import leaderboard
-from mrb_lib.tables.schema import ORDERS, POLICIES
-from tests.stats.small_tables import rows_of
 
 JUDGES = ["alpha", "beta", "gamma"]
 
@@ -123,52 +120,6 @@ def test_heatmap_says_where_judges_were_scored_on_different_numbers_of_cases(fra
     axes = accuracies.subfields(accuracy, dimension="overall").axes[0]
     heads = [label.get_text().split("\n")[1] for label in axes.get_xticklabels()]
     assert heads == ["n = 5", "n = 0", "n = 6\u20138"]
-
-
-def test_differences_change_sign_across_the_diagonal() -> None:
-    pairs = pd.DataFrame(
-        {
-            "judge_1": ["alpha"],
-            "judge_2": ["beta"],
-            "difference": [0.12],
-            "low": [0.05],
-            "high": [0.2],
-            "p_adjusted": [0.03],
-        }
-    )
-    for judges, expected in ((["alpha", "beta"], ["+12\n5 to 20", "\u221212\n\u221220 to \u22125"]),
-                             (["beta", "alpha"], ["\u221212\n\u221220 to \u22125", "+12\n5 to 20"])):  # fmt: skip
-        axes = significance.differences(pairs, judges=judges).axes[0]
-        assert texts(axes, "cell") == expected
-
-
-def test_many_judges_get_a_dot_where_the_interval_leaves_out_zero() -> None:
-    judges = [f"j{i:02d}" for i in range(14)]
-    rows = [(a, b, 0.1, 0.05 if b == "j13" else -0.05, 0.2) for i, a in enumerate(judges) for b in judges[i + 1 :]]
-    pairs = pd.DataFrame(rows, columns=["judge_1", "judge_2", "difference", "low", "high"])
-    assert len(texts(significance.differences(pairs, judges=judges).axes[0], "cell")) == 2 * 13
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-def test_the_name_of_the_test_is_that_of_the_test_that_was_made(policy: str) -> None:
-    ids = ["c0", "c1", "c2"]
-    said = [
-        (judge, case, "overall", order, "AB"[i]) for i, judge in enumerate("xy") for case in ids for order in ORDERS
-    ]
-    verdicts = pd.DataFrame(said, columns=["judge", "case_id", "dimension", "order", "choice"])
-    gold = pd.DataFrame({"case_id": ids, "dimension": "overall", "choice": "A"})
-    made = rows_of("significance", pd.DataFrame({"case_id": ids}), verdicts, gold, policy=policy, resamples=0)["test"]
-    kind = "permutation tests of the mean difference" if policy in ("balanced", "answered") else "McNemar tests"
-    assert kind in significance.TESTS[made.iloc[0]]
-
-
-def test_p_values_are_written_and_undefined_ones_hatched() -> None:
-    pairs = pd.DataFrame(
-        {"judge_1": ["a", "a", "b"], "judge_2": ["b", "c", "c"], "p_adjusted": [0.00001, 0.043, np.nan]}
-    )
-    axes = significance.p_values(pairs, judges=["a", "b", "c"]).axes[0]
-    assert texts(axes, "cell") == ["<.001", ".043", "n/a"]
-    assert len([patch for patch in axes.patches if patch.get_gid() == "not-available"]) == 1
 
 
 def test_gallery_says_when_an_image_cannot_be_shown(frames) -> None:
