@@ -18,7 +18,7 @@ from mrb_lib.stats.multiplicity import adjust_rows
 from mrb_lib.stats.phrases import interval, main_dimension, opening
 from mrb_lib.stats.scoring import decisive_worth, ranking
 from mrb_lib.stats.subfields import columns_of, subfield_values
-from mrb_lib.tables.errors import InputError
+from mrb_lib.tables.errors import NotApplicable
 
 DOMAIN, SUMMARY, RANKING = "domain", "summary", "ranking"
 MEANS: Final = (DOMAIN, SUMMARY)
@@ -41,12 +41,12 @@ def default_domain(cases: pd.DataFrame) -> str:
 
     Raises
     ------
-    InputError
+    NotApplicable
         There is none.
     """
     filled = [name for name in DOMAINS if name in cases.columns and cases[name].notna().any()]
     if not filled:
-        raise InputError(f"transfer: the cases state none of {', '.join(DOMAINS)}; name another column with `by`.")
+        raise NotApplicable(f"transfer: the cases state none of {', '.join(DOMAINS)}; name another column with `by`.")
     return next((name for name in filled if cases[name].nunique() > 1), filled[0])
 
 
