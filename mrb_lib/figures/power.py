@@ -50,8 +50,7 @@ def _draw_curve(axes: Axes, curve: pd.DataFrame, summary: pd.DataFrame) -> None:
     axes.plot(curve["difference"], curve["power"], color=COLOURS["judge"], gid="power")
     for n, smallest in summary[["n", _LEAST]].dropna().to_numpy(dtype=float):
         axes.plot([0, smallest, smallest], [_POWER, _POWER, 0], color=COLOURS["gold"], gid="detectable")
-        text = f"{100 * smallest:.1f} points\nn = {int(n):,}"
-        axes.text(0.97, 0.06, text, transform=axes.transAxes, ha="right", va="bottom", fontsize=6.5)
+        axes.set_title(f"power {_POWER:.0%} at {100 * smallest:.1f} points, n = {int(n):,}")
     write_missing(axes, [0.5] if curve.empty else [])
     axes.set_ylim(0, 1.02)
     axes.set_xlim(left=0)

@@ -37,7 +37,7 @@ def test_the_curve_and_the_smallest_difference_are_drawn(count: int, flaws) -> N
     assert line(figure.axes[0], "power") == pytest.approx(own[["difference", "power"]].to_numpy())
     smallest = 1 / np.sqrt(1026)
     assert line(figure.axes[0], "detectable").tolist() == [[0, 0.8], [smallest, 0.8], [smallest, 0]]
-    assert figure.axes[0].texts[0].get_text() == f"{100 * smallest:.1f} points\nn = 1,026"
+    assert figure.axes[0].get_title() == f"power 80% at {100 * smallest:.1f} points, n = 1,026"
     assert len(figure.axes) == 1 + (count > 0)
     assert flaws(figure) == []
 
