@@ -118,10 +118,10 @@ class Table:
         )
 
     def _absent(self, rows: pd.DataFrame, column: str) -> NotApplicable:
-        """Why these rows, or where there are none the whole table, have nothing in a column."""
-        known = rows if len(rows) else self.frame
-        reasons: list[str] = known["reason"].dropna().tolist() if "reason" in known else []
-        return NotApplicable(next(iter(reasons), f"no row of the table {self.name} has {column}") + ".")
+        """Why these rows, or else the whole table, have nothing in a column."""
+        reasons: list[str] = [*rows["reason"].dropna(), *self.frame["reason"].dropna()] if "reason" in rows else []
+        lacks = f"has {column}" if len(self.frame) else "is of that kind in these data"
+        return NotApplicable(next(iter(reasons), f"no row of the table {self.name} {lacks}") + ".")
 
     def _figure(self, name: str) -> FigureSpec:
         own = {each.id: each for each in FIGURES.values() if each.table == self.name}
