@@ -124,11 +124,12 @@ class Table:
         )
 
     def _absent(self, rows: pd.DataFrame, column: str) -> NotApplicable:
-        """Why these rows, or the whole table, have nothing in a column."""
+        """Why these rows, or else the whole table, have nothing in a column."""
         if rows.empty and self.study.verdicts.empty:
             return NotApplicable(f"there are no verdicts about {self.study.benchmark.meta.name}.")
         reasons: list[str] = [*rows["reason"].dropna(), *self.frame["reason"].dropna()] if "reason" in rows else []
-        return NotApplicable(f"{next(iter(reasons), f'no row of the table {self.name} has {column}')}.")
+        lacks = f"has {column}" if len(self.frame) else "is of that kind in these data"
+        return NotApplicable(next(iter(reasons), f"no row of the table {self.name} {lacks}") + ".")
 
     def _figure(self, name: str) -> FigureSpec:
         own = {each.id: each for each in FIGURES.values() if each.table == self.name}
@@ -163,8 +164,9 @@ class Table:
         usual = [name for name in ("judge", "dimension", "n") if name in self.frame]
         frame = self._with_ends(columns or (*usual, *self.spec.headline) or tuple(map(str, self.frame)))
         estimates = [each.name for each in self.spec.declared if each.ends and each.name in frame]
-        if estimates and frame[estimates].isna().all(axis=None):
-            raise self._absent(self.frame, estimates[0])
+        estimates = estimates or list(frame.select_dtypes("float64"))
+        if frame.empty or (estimates and frame[estimates].isna().all(axis=None)):
+            raise self._absent(self.frame, estimates[0] if estimates else str(frame.columns[0]))
         references = self.frame.loc[self.frame["kind"].eq("reference"), "judge"] if "kind" in self.frame else ()
         shares = [str(name) for name in frame if percent and self._unit(str(name)) in ("share 0-1", "difference")]
         text = table_text(
