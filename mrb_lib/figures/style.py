@@ -385,7 +385,7 @@ def name_rows(axes: Axes, names: Iterable[object], width: int, *, upwards: bool 
 
 def percent_axis(axis: Axis, ticks: int = 8, *, signed: bool = False) -> None:
     """Write fractions as whole percentages at about so many ticks; `signed` puts a plus before what is above zero."""
-    axis.set_major_locator(MaxNLocator(nbins=ticks, steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_locator(MaxNLocator(nbins=ticks, steps=[1, 2, 5, 10]))
     axis.set_major_formatter(FuncFormatter(lambda value, _: (signed_percent if signed else percent)(value)))
 
 
