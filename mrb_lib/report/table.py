@@ -104,13 +104,14 @@ class Table:
         rows = self.frame[self.frame["part"].isin(spec.parts)] if spec.parts else self.frame
         if spec.shows and not rows[spec.shows].notna().any():
             raise self._absent(rows, spec.shows)
-        context = {"dimension": self.dimension, "by": self.by, "judges": self.study.order}
-        links = links_of(spec.cases, replace(self, frame=rows))
+        own = replace(self, frame=rows)
+        context = {"dimension": self.dimension, "by": own.by, "judges": self.study.order}
+        links = links_of(spec.cases, own)
         return draw(
             spec,
             rows,
             self.study.publisher,
-            id=id or (f"{spec.id}-{self.by.replace('_', '-')}" if self.by and spec.by else spec.id),
+            id=id or (f"{spec.id}-{own.by.replace('_', '-')}" if own.by and spec.by else spec.id),
             context={**self.options, **context},
             options=options,
             behind=None if links is None else lambda paper: cells_behind(links, paper, self.dimension),
