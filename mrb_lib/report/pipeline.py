@@ -48,7 +48,7 @@ _MARK_TEXT = """Signature: 8a477f597d28d172789f06886806bc55
 DEFAULT_CASES = 12
 KEEP_RUNS = "keep_runs"
 """The parameter of a notebook that judges, and keeps what it made there."""
-_WORKS_WITH_MODELS = (b"run_trial", b"live_training")
+_WORKS_WITH_MODELS = (b"study.judge(", b".with_probes(")
 # Parameters that the report sets itself.
 _PLACES = {
     "benchmark": "name it as the first argument",

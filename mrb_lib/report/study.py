@@ -23,6 +23,7 @@ from mrb_lib.report.places import locate, simulated_note
 from mrb_lib.report.publish import PublishedTable, Publisher, blind_judges
 from mrb_lib.report.table import Table, Text, draw
 from mrb_lib.report.tabular import table_text
+from mrb_lib.review.case.probed import probe_seed
 from mrb_lib.review.records.reviewed import Reviewed, reviewed, tags_of
 from mrb_lib.stats import analyze as tables
 from mrb_lib.stats.analysis import ADJUDICATED, RULES, labels, read_panels, rule_in_words
@@ -40,7 +41,7 @@ from mrb_lib.tables.schema import CONSENSUS, NO_PROBE, POLICIES
 from mrb_lib.verdicts.manifest import Manifest, read_manifest
 from mrb_lib.verdicts.prompts import run_prompts
 from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS, empty_verdicts, load_verdicts, run_folders
-from mrb_lib.verdicts.training import mark_seen, seen_notes, training_cases, training_records
+from mrb_lib.verdicts.training import mark_seen, seen_notes, training_cases, training_curves, training_records
 
 _BELOW_HALF: Final = 0.5
 
@@ -131,6 +132,7 @@ class Study:
     groups : `judge`, `group` (such as open, proprietary or medical) and how it was told, one row per judge shown
     training : the cases that judges were trained on; None where nobody knows
     out : the folder to publish in; empty publishes nothing
+    remark : a sentence to show with everything, such as that a judge has random weights; may be empty
     """
 
     benchmark: Benchmark
@@ -140,6 +142,7 @@ class Study:
     groups: pd.DataFrame
     training: pd.DataFrame | None = None
     out: str = ""
+    remark: str = ""
     _made: dict[str, Table | NotApplicable] = field(default_factory=dict)
 
     def table(self, name: str, **options: Any) -> Table:
@@ -401,6 +404,97 @@ class Study:
             return browse_leaderboard(self.benchmark, self.verdicts, groups=self.groups, **shared)
         return browse_heatmap(self.benchmark, self.verdicts, **shared)
 
+    def judge(
+        self, names: str | Sequence[str] = "", *, limit: int = 12, keep: str | Path = "", **settings: Any
+    ) -> Study:
+        """Run judges on the first cases, here and now, and show how they proceed; `mrb judge` runs them on all cases.
+
+        Parameters
+        ----------
+        names : of the roster, or `path:DIR`, in a list or separated by commas; none runs a very small model with RANDOM
+            WEIGHTS, whose verdicts are noise
+        limit : how many cases
+        keep : a folder of runs to keep the verdicts in, where a run that was begun goes on; empty keeps none
+        settings : of `mrb_lib.judges.settings.Settings`, such as `device="cuda:1"` or `batch_size=4`
+
+        Returns
+        -------
+        Study
+            Of these cases and judges alone; its verdicts have a `reply`.
+
+        Raises
+        ------
+        NotApplicable
+            No judge is named, and the libraries that a model needs are not installed.
+        InputError
+            There is no such judge or setting.
+        """
+        from mrb_lib.report.trial import tried  # slow to import, and few notebooks run judges
+
+        wanted = [each.strip() for each in names.split(",")] if isinstance(names, str) else list(names)
+        settings = {"seed": self.options.seed, **settings}
+        made = tried(self.benchmark, list(filter(None, wanted)), limit=limit, keep=str(keep), settings=settings)
+        return replace(self, benchmark=made.benchmark)._judged(made.verdicts, made.manifests, made.remark)
+
+    def _judged(self, verdicts: pd.DataFrame, manifests: Sequence[Manifest], remark: str) -> Study:
+        """The study with the verdicts of other judges."""
+        training = training_cases(manifests, self.benchmark)
+        return replace(
+            self, verdicts=mark_seen(verdicts, training), manifests=manifests, training=training, remark=remark,
+            groups=judge_groups(sorted(verdicts["judge"].unique()), manifests), _made={},
+        )  # fmt: skip
+
+    def with_probes(self) -> Study:
+        """Return the study with verdicts on probed cases; where the embedded benchmark has none they are SIMULATED."""
+        from mrb_lib.report.probed import REMARK, simulated_on_probes  # few notebooks show probes
+
+        if self.verdicts["probe"].ne(NO_PROBE).any():
+            return self
+        made = simulated_on_probes(self.benchmark, seed=self.options.seed)
+        return self if made is None else self._judged(made, [], REMARK)
+
+    def probe_cases(self, probes: Table, *, n: int = 3) -> object:
+        """Show the cases that illustrate best what judges get wrong, plain and probed; a report publishes them.
+
+        Parameters
+        ----------
+        probes : the table `probes`, or some of its rows, such as those of one judge
+        n : how many cases at most, one per probe
+
+        Raises
+        ------
+        NotApplicable
+            No judge significantly breaks what a probe expects, or no case shows it.
+        """
+        from mrb_lib.report.probed import CAPTION, illustrative_cases, probed_pages
+
+        dimension, rows = probes.dimension, probes.frame
+        rows = rows[rows["part"].eq("probe") & rows["dimension"].eq(dimension) & rows["subfield"].isna()]
+        cases = illustrative_cases(self.verdicts, self.labels, rows, dimension=dimension, n=n)
+        seeds = dict.fromkeys(self.judges, self.options.seed) | {run.judge: probe_seed(run) for run in self.manifests}
+        shown = self.verdicts[self.verdicts["dimension"] == dimension]
+        pages = probed_pages(cases, self.benchmark, shown, self.labels, seeds=seeds, note=self.note)
+        self.publisher.table(
+            cases, table_text(cases), "probe-cases", title=pages.title, caption=CAPTION.format(dimension=dimension),
+            beside=pages.document,
+        )  # fmt: skip
+        return pages
+
+    @property
+    def training_curves(self) -> pd.DataFrame:
+        """What was measured while judges were trained: `judge`, `stage`, `step`, `loss`, `accuracy`, `consistency`.
+
+        Raises
+        ------
+        NotApplicable
+            No record of a training holds a curve.
+        """
+        curves = training_curves(self.manifests).drop(columns=["epoch", "seconds"])  # no two machines take as long
+        curves = curves[curves["judge"].isin(self.judges)].reset_index(drop=True)
+        if curves.empty:
+            raise NotApplicable("no record of a judge's training (`mrb train`) holds a curve.")
+        return curves
+
     def conclude(self, *names: str, **options: Any) -> Text:
         """Return the conclusion of a notebook: the sentences of these tables, without those that do not apply.
 
@@ -422,9 +516,9 @@ class Study:
 
     @property
     def note(self) -> str:
-        """The sentence to show with simulated data; empty for others."""
+        """What to show with simulated data and with judges that stand in for others; empty for others."""
         meta = self.benchmark.meta
-        return simulated_note(meta.name) if meta.kind == "simulated" else ""
+        return f"{simulated_note(meta.name) if meta.kind == 'simulated' else ''} {self.remark}".strip()
 
     @cached_property
     def publisher(self) -> Publisher:
@@ -448,7 +542,7 @@ class Study:
             f"{meta.name}{is_simulated}: {len(data.cases):,} cases, {people} annotators, {len(self.judges)} judges, "
             f"{len(self.verdicts):,} verdicts.\n"
             f"Policy {shared.policy}; gold: {rule_in_words(data, shared.gold)}; {unit}; "
-            f"{shared.resamples:,} resamples, seed {shared.seed}{by}{where}.{self._seen}"
+            f"{shared.resamples:,} resamples, seed {shared.seed}{by}{where}.{self._seen}" + f"\n{self.remark}".rstrip()
         )
 
     @property
