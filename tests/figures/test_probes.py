@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from mrb_lib.figures.probes import probe_profile, probe_severity
+from mrb_lib.tables.errors import NotApplicable
 
 
 def rows() -> pd.DataFrame:
@@ -19,21 +21,30 @@ def rows() -> pd.DataFrame:
         for step in range(1, steps + 1)
     ]  # fmt: skip
     unknown = {**out[0], "probe": "their/own", "severity": None, "expected": None, "kept_expectation": None}
-    table = pd.DataFrame([*out, unknown, {**out[0], "part": "slope"}, {**out[0], "dimension": "relevance"}])
+    of_eyes = {**out[0], "subfield": "eye", "changed": 0.9}
+    table = pd.DataFrame([*out, unknown, of_eyes, {**out[0], "dimension": "relevance"}])
     return table.astype({"severity": "Int64", "kept_expectation": "boolean", "expected": "str"})
 
 
 def test_the_profile_shows_the_highest_severity_and_frames_what_is_not_kept() -> None:
-    figure = probe_profile(rows(), dimension="overall", mark="SIMULATED")
+    figure = probe_profile(rows(), dimension="overall")
     axes = figure.axes[0]
     assert [text.get_text() for text in axes.get_yticklabels()] == [
         "image/blur (same)", "image/removed (worse)", "their/own (?)",
     ]  # fmt: skip
     written = [text.get_text() for text in axes.texts]
-    assert written[:2] == ["50\n45 to 55"] * 2
+    assert written[:2] == ["50\n45\u201355"] * 2
     assert written.count("n/a") == 1
     framed = {tuple(np.floor(patch.get_xy())) for patch in axes.patches if patch.get_gid() == "broken"}
     assert framed == {(0.0, 0.0), (0.0, 1.0)}
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["j1", "j2"]
+
+
+def test_the_judges_of_the_profile_are_in_the_order_of_the_report() -> None:
+    axes = probe_profile(rows(), dimension="overall", judges=["not-probed", "j2", "j1"]).axes[0]
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["j2", "j1"]
+    framed = {tuple(np.floor(patch.get_xy())) for patch in axes.patches if patch.get_gid() == "broken"}
+    assert framed == {(1.0, 0.0), (1.0, 1.0)}
 
 
 def test_severities_are_drawn_as_a_line_a_judge() -> None:
@@ -43,7 +54,8 @@ def test_severities_are_drawn_as_a_line_a_judge() -> None:
     assert len(drawn) == 2
     for line in drawn:
         np.testing.assert_allclose(line.get_ydata(), [0.1, 0.2, 0.3, 0.4, 0.5])
-    assert probe_severity(rows().query("probe == 'image/removed'"), dimension="overall").axes
+    with pytest.raises(NotApplicable, match="no probe of these verdicts has several steps"):
+        probe_severity(rows().query("probe == 'image/removed'"), dimension="overall")
 
 
 def test_groups_are_no_steps_and_the_judges_that_follow_severity_most_are_in_colour() -> None:
