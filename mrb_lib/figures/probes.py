@@ -31,6 +31,7 @@ from mrb_lib.figures.style import (
 from mrb_lib.tables.errors import NotApplicable
 
 _EXPECTED: Final = ("same", "worse", "flips")
+_JUDGES_ACROSS: Final = 12
 _PANELS_A_ROW: Final = 4
 _SPREAD: Final = 0.4
 _GREY: Final = ("#AAAAAA", ".")
@@ -39,7 +40,7 @@ _GREY: Final = ("#AAAAAA", ".")
 @figure("probe-profile", table="probes", parts=("probe",), shows="changed", is_main=True)
 @styled
 def probe_profile(table: pd.DataFrame, *, dimension: str | None = None, judges: Sequence[str] = ()) -> Paper:
-    """Draw the share of changed verdicts, a row per probe and a column per judge.
+    """Draw the share of changed verdicts, a row per probe and a column per judge; of many judges a row per judge.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ def probe_profile(table: pd.DataFrame, *, dimension: str | None = None, judges: 
     rows = rows[rows["severity"].eq(rows.groupby("probe")["severity"].transform("max")) | rows["severity"].isna()]
     place = pd.Categorical(rows["expected"], _EXPECTED).codes % (len(_EXPECTED) + 1)  # the last: nothing is expected
     kinds = rows.assign(place=place).drop_duplicates("probe").sort_values(["place", "probe"])
-    down = kinds["probe"].map(lambda name: label(name, 30)) + " (" + kinds["expected"].fillna("?") + ")"
+    probes = kinds["probe"].map(lambda name: label(name, 30)) + " (" + kinds["expected"].fillna("?") + ")"
     names = [judge for judge in judges or sorted(rows["judge"].unique()) if judge in set(rows["judge"])]
     values, low, high, kept = (
         rows.pivot(index="probe", columns="judge", values=column)
@@ -59,23 +60,23 @@ def probe_profile(table: pd.DataFrame, *, dimension: str | None = None, judges: 
         .to_numpy(dtype=float, na_value=np.nan)
         for column in ("changed", "changed_low", "changed_high", "kept_expectation")
     )
-    figure = canvas(PAGE, rows_height(len(kinds), 0.3, 1.7))
+    sides = [("probe (expected)", probes.tolist()), ("judge", labels(names, 24))]
+    if len(names) > max(len(kinds), _JUDGES_ACROSS):
+        sides.reverse()
+        values, low, high, kept = values.T, low.T, high.T, kept.T
+    (of_rows, down), (of_columns, across) = sides
+    figure = canvas(PAGE, rows_height(len(down), 0.22, 1.7))
     axes = figure.subplots()
     mesh = draw_matrix(
-        axes,
-        values,
-        across=labels(names, 24),
-        down=down.tolist(),
-        colours=SEQUENTIAL,
-        norm=Normalize(0, 1),
+        axes, values, across=across, down=down, colours=SEQUENTIAL, norm=Normalize(0, 1),
         texts=cell_texts(values, low, high, between="\u2013"),
-    )
+    )  # fmt: skip
     for i, j in np.argwhere(kept == 0):
         for colour, width in (("white", 2.2), (COLOURS["judge"], 1.0)):
             frame: dict[str, Any] = {"fill": False, "linewidth": width, "edgecolor": colour, "gid": "broken"}
             axes.add_patch(Rectangle((j + 0.06, i + 0.06), 0.88, 0.88, **frame))
-    axes.set_ylabel("probe (what a sound judge does)")
-    axes.set_xlabel("judge")
+    axes.set_ylabel(of_rows)
+    axes.set_xlabel(of_columns)
     scale_bar(figure, mesh, axes, "changed verdicts (%)", percent)
     return figure
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from mrb_lib.figures.probes import probe_profile, probe_severity
 from mrb_lib.tables.errors import NotApplicable
@@ -45,6 +48,20 @@ def test_the_judges_of_the_profile_are_in_the_order_of_the_report() -> None:
     assert [text.get_text() for text in axes.get_xticklabels()] == ["j2", "j1"]
     framed = {tuple(np.floor(patch.get_xy())) for patch in axes.patches if patch.get_gid() == "broken"}
     assert framed == {(1.0, 0.0), (1.0, 1.0)}
+
+
+@pytest.mark.parametrize("n", [2, 12, 45])
+def test_many_judges_have_a_row_each(flaws: Callable[[Figure], list[str]], n: int) -> None:
+    known = rows().query("judge == 'j1'")
+    table = pd.concat([known.assign(judge=f"judge {i} with a long name", changed=i / 50) for i in range(n)])
+    figure = probe_profile(table, dimension="overall")
+    assert flaws(figure) == []
+    axes = figure.axes[0]
+    assert axes.get_ylabel().startswith("judge" if n > 12 else "probe")
+    named = axes.get_yticklabels() if n > 12 else axes.get_xticklabels()
+    assert len(named) == n
+    shown = figure.axes[0].collections[0].get_array()
+    assert sorted(np.ma.compressed(shown)) == pytest.approx(sorted([i / 50 for i in range(n)] * 3))
 
 
 def test_severities_are_drawn_as_a_line_a_judge() -> None:
