@@ -65,7 +65,7 @@ def probe_profile(table: pd.DataFrame, *, dimension: str | None = None, judges: 
         sides.reverse()
         values, low, high, kept = values.T, low.T, high.T, kept.T
     (of_rows, down), (of_columns, across) = sides
-    figure = canvas(PAGE, rows_height(len(down), 0.22, 1.7))
+    figure = canvas(PAGE, rows_height(max(len(down), 5), 0.22, 1.7))
     axes = figure.subplots()
     mesh = draw_matrix(
         axes, values, across=across, down=down, colours=SEQUENTIAL, norm=Normalize(0, 1),
