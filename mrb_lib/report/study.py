@@ -498,11 +498,12 @@ class Study:
         return replace(self, benchmark=made.benchmark)._judged(made.verdicts, made.manifests, made.remark)
 
     def _judged(self, verdicts: pd.DataFrame, manifests: Sequence[Manifest], remark: str) -> Study:
-        """The study with other verdicts, of judges that have seen no case."""
-        groups = judge_groups(sorted(verdicts["judge"].unique()), manifests)
+        """The study with the verdicts of other judges."""
+        training = training_cases(manifests, self.benchmark)
         return replace(
-            self, verdicts=verdicts, manifests=manifests, groups=groups, training=None, remark=remark, _made={}
-        )
+            self, verdicts=mark_seen(verdicts, training), manifests=manifests, training=training, remark=remark,
+            groups=judge_groups(sorted(verdicts["judge"].unique()), manifests), _made={},
+        )  # fmt: skip
 
     def with_probes(self) -> Study:
         """Return the study with verdicts on probed cases; where the embedded benchmark has none they are SIMULATED."""

@@ -10,13 +10,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from mrb_lib.report.notebook.absent import Absent
-from mrb_lib.report.notebook.workspace import Workspace
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
 from mrb_lib.report.links import REVIEWED_BY
+from mrb_lib.report.study import Study
 from mrb_lib.review.failures.index import POLICY
 from mrb_lib.review.failures.kinds import failure_kinds
 from mrb_lib.review.failures.query import from_fragment, select
@@ -27,7 +26,7 @@ JUDGE = "a \"judge\" & 'more' #1"
 
 
 @pytest.fixture(scope="module")
-def workspace() -> Workspace:
+def study() -> Study:
     rng = np.random.default_rng(4)
     cases = pd.DataFrame({"case_id": CASES, "question": "q", "response_a": "a b", "response_b": "a"}).assign(
         images=[[] for _ in CASES], organ=["lung", "eye", None] * 20, dataset=["it's \"one\"", "two"] * 30,
@@ -39,14 +38,20 @@ def workspace() -> Workspace:
     verdicts = pd.DataFrame(keys, columns=["judge", "case_id", "order"])
     verdicts = verdicts.assign(dimension="overall", repeat=0, probe="none", p_a=np.nan)
     verdicts["choice"] = rng.choice(np.array(["A", "B", "tie", None], dtype=object), len(verdicts))
-    return Workspace(Benchmark(BenchmarkMeta("bench", "clinical", ("overall",)), cases, votes), verdicts, [], "overall")
+    benchmark = Benchmark(BenchmarkMeta("bench", "clinical", ("overall",)), cases, votes)
+    groups = pd.DataFrame({"judge": [JUDGE, "two"], "group": "open"})
+    return Study(benchmark, verdicts, [], Options(resamples=50), groups)
+
+
+def failing(study: Study, by: str | None) -> pd.DataFrame:
+    return LISTS["wrong"](study.table("accuracy", by=by, references=0))
 
 
 def test_the_reviewers_app_scores_by_what_is_said_here() -> None:
     assert REVIEWED_BY[0] == POLICY
 
 
-def opened(w: Workspace, fragment: str) -> list[str]:
+def opened(w: Study, fragment: str) -> list[str]:
     """The cases that `mrb review` lists for a query: by the policy balanced and the majority."""
     query, _ = from_fragment(fragment)
     labels, cases = gold(w.benchmark), w.benchmark.cases
@@ -62,12 +67,9 @@ def opened(w: Workspace, fragment: str) -> list[str]:
 @pytest.mark.parametrize("by", [None, "organ", "dataset", "year"])
 @pytest.mark.parametrize("policy", ["balanced", "strict", "official", "answered"])
 @pytest.mark.parametrize("rule", ["majority", "unanimous"])
-def test_the_query_of_every_cell_opens_just_its_failures(
-    workspace: Workspace, by: str | None, policy: str, rule: str
-) -> None:
-    w = replace(workspace, policy=policy, gold=rule)
-    frame = w.failing(by)
-    assert isinstance(frame, pd.DataFrame)
+def test_the_query_of_every_cell_opens_just_its_failures(study: Study, by: str | None, policy: str, rule: str) -> None:
+    w = study.with_(policy=policy, gold=rule)
+    frame = failing(w, by)
     n_wrong = frame["listed"].str.len()
     assert n_wrong.sum() > 0
     assert not frame.loc[n_wrong == 0, "query"].any()
@@ -77,29 +79,27 @@ def test_the_query_of_every_cell_opens_just_its_failures(
         assert opened(w, str(row.query)) == list(row.listed)
 
 
-def test_a_filter_of_the_report_is_part_of_the_query(workspace: Workspace) -> None:
+def test_a_filter_of_the_report_is_part_of_the_query(study: Study) -> None:
     where = "year == 2001 or organ == 'eye'"
-    kept = (workspace.benchmark.cases["year"] == 2001) | (workspace.benchmark.cases["organ"] == "eye")
-    ids = workspace.benchmark.cases.loc[kept, "case_id"]
+    kept = (study.benchmark.cases["year"] == 2001) | (study.benchmark.cases["organ"] == "eye")
+    ids = study.benchmark.cases.loc[kept, "case_id"]
     smaller = replace(
-        workspace.benchmark,
-        cases=workspace.benchmark.cases[kept].reset_index(drop=True),
-        annotations=workspace.benchmark.annotations[workspace.benchmark.annotations["case_id"].isin(ids)],
+        study.benchmark,
+        cases=study.benchmark.cases[kept].reset_index(drop=True),
+        annotations=study.benchmark.annotations[study.benchmark.annotations["case_id"].isin(ids)],
     )
-    verdicts = workspace.verdicts[workspace.verdicts["case_id"].isin(ids)]
-    w = replace(workspace, benchmark=smaller, verdicts=verdicts, where=where)
+    verdicts = study.verdicts[study.verdicts["case_id"].isin(ids)]
+    w = replace(study.with_(where=where), benchmark=smaller, verdicts=verdicts, _made={})
     for by in (None, "organ", "dataset"):
-        frame = w.failing(by)
-        assert isinstance(frame, pd.DataFrame)
+        frame = failing(w, by)
         for row in frame[frame["listed"].str.len() > 0].itertuples():
-            assert opened(workspace, str(row.query)) == list(row.listed)
+            assert opened(study, str(row.query)) == list(row.listed)
 
 
-def test_a_figure_says_where_each_cell_lies_and_which_cases_are_behind_it(workspace: Workspace, tmp_path: Path) -> None:
-    w = replace(workspace, out=str(tmp_path), resamples=50)
-    table = w.analyze("accuracy", by="organ", references=0)
-    w.figure("organs-heatmap", table, words={"by": "organ"}, behind=w.failing("organ", dimension="overall"))
-    cells = json.loads((tmp_path / "figures" / "organs-heatmap.json").read_text())["behind"]["cells"]
+def test_a_figure_says_where_each_cell_lies_and_which_cases_are_behind_it(study: Study, tmp_path: Path) -> None:
+    table = replace(study, out=str(tmp_path), _made={}).table("accuracy", by="organ", references=0)
+    table.plot()
+    cells = json.loads((tmp_path / "figures" / "subfields-organ.json").read_text())["behind"]["cells"]
     assert [(cell["row"], cell["subfield"]) for cell in cells] == [
         (judge, part) for judge in dict.fromkeys(table["judge"]) for part in ("eye", "lung")
     ]
@@ -113,8 +113,3 @@ def test_a_figure_says_where_each_cell_lies_and_which_cases_are_behind_it(worksp
         assert cell["stated"].endswith(f" of {row['n']} cases scored")
     first, second = cells[0]["box"], cells[1]["box"]
     assert second[0] == pytest.approx(first[0] + first[2], abs=1e-3), "the second cell begins where the first ends"
-
-
-def test_without_verdicts_there_is_nothing_behind(workspace: Workspace) -> None:
-    assert isinstance(replace(workspace, verdicts=workspace.verdicts.head(0)).failing(), Absent)
-    assert isinstance(workspace.failing("department"), Absent)
