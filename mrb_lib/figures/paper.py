@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,18 +19,22 @@ from mrb_lib.figures.registry import figure
 from mrb_lib.figures.style import PAGE, SEQUENTIAL, SMALLEST_TYPE, Paper, canvas, ink_on, rows_height, styled
 
 AVERAGE = "average"
-_ROW, _TALLEST, _BAR = 0.165, 7.4, 0.09  # inches: of a judge, of all judges on a page, of the colour scale
+_ROW, _TALLEST = 0.165, 6.6  # inches: of a judge, and of all judges on a page
+_NAMES, _BAR = 2.1, 0.09  # inches: of the names above and below, and of the colour scale
 _LARGE = 5.0  # how much wider the panel with numbers is than one without
 
 
 @figure("every-dimension", table="accuracy", by=True, shows="accuracy", cases="wrong")
 @styled
-def every_dimension(accuracy: pd.DataFrame, *, judges: Sequence[str] = (), groups: Mapping[str, str] = {}) -> Paper:
+def every_dimension(
+    accuracy: pd.DataFrame, *, by: str = "", judges: Sequence[str] = (), groups: Mapping[str, str] = {}
+) -> Paper:
     """Draw a large panel of the average over dimensions, and a small one per dimension, with the same rows and columns.
 
     Parameters
     ----------
     accuracy : the table `accuracy` by a column of the cases, with its dimension `average`; references are not drawn
+    by : what the subfields are
     judges : all judges, from the first to the last
     groups : the group of each judge; rows are parted by group where there are several
     """
@@ -42,7 +47,7 @@ def every_dimension(accuracy: pd.DataFrame, *, judges: Sequence[str] = (), group
     large = AVERAGE if AVERAGE in dimensions else dimensions[0]
     small = [name for name in dimensions if name != large]
     subfields = sorted(cells["subfield"].unique())
-    figure = canvas(PAGE, rows_height(len(names), min(_ROW, _TALLEST / len(names)), 1.3))
+    figure = canvas(PAGE, rows_height(len(names), min(_ROW, _TALLEST / len(names)), _NAMES))
     grid = figure.subplots(1, 1 + len(small), squeeze=False, width_ratios=[_LARGE, *[1] * len(small)])[0]
     norm = colour_range(cells["accuracy"].to_numpy(dtype=float))
     norm.vmin, norm.vmax = min(norm.vmin or 0, 0.5), max(norm.vmax or 1, 0.5)
@@ -63,17 +68,14 @@ def every_dimension(accuracy: pd.DataFrame, *, judges: Sequence[str] = (), group
         )  # fmt: skip
         mesh.set_linewidth(0.5 if is_large else 0.1)
         meshes.append((axes, mesh, values))
-        axes.set_title(
-            label(title_case(name), 18),
-            loc="left",
-            fontsize=7 if is_large else SMALLEST_TYPE,
-            rotation=0 if is_large else 45,
-        )
+        how: dict[str, Any] = {} if is_large else {"fontsize": SMALLEST_TYPE, "rotation": 90}
+        axes.set_title(label(title_case(name), 20), loc="left", **how)
         axes.tick_params(labelsize=SMALLEST_TYPE)
         for y, judge in enumerate(names):
             for x, subfield in enumerate(subfields):
                 figure.mark(axes, {"judge": judge, "subfield": subfield, "dimension": name}, (y, y + 1), (x, x + 1))
         _part_groups(axes, [groups.get(judge, "") for judge in names], is_named=axes is grid[-1])
+    grid[0].set_xlabel(f"{title_case(by or 'subfield')} (cases)", fontsize=SMALLEST_TYPE)
     _write(*meshes[0])  # last: seaborn draws the whole figure for every matrix
     _scale(figure, meshes[0][1], grid)
     return figure
@@ -84,8 +86,8 @@ def _scale(figure: Paper, mesh: QuadMesh, grid: Sequence[Axes]) -> None:
     if len(grid) == 1:
         scale_bar(figure, mesh, grid, "accuracy (%)", percent)
         return
-    height = _BAR / (figure.get_figheight() - 1.3)
-    below = grid[1].inset_axes((0, -4 * height, len(grid) - 1 + 0.2 * (len(grid) - 2), height))
+    height = _BAR / (figure.get_figheight() - _NAMES)
+    below = grid[1].inset_axes((0, -2.5 * height, len(grid) - 1.2 + 0.2 * (len(grid) - 2), height))
     below.set_in_layout(False)
     bar = figure.colorbar(mesh, cax=below, orientation="horizontal", format=lambda value, _: percent(value))
     bar.set_label("accuracy (%), marked at 50%", fontsize=SMALLEST_TYPE)
