@@ -164,7 +164,7 @@ class Table:
         usual = [name for name in ("judge", "dimension", "n") if name in self.frame]
         frame = self._with_ends(columns or (*usual, *self.spec.headline) or tuple(map(str, self.frame)))
         estimates = [each.name for each in self.spec.declared if each.ends and each.name in frame]
-        estimates = estimates or list(frame.select_dtypes("float64"))
+        estimates = estimates or list(map(str, frame.select_dtypes("float64")))
         if frame.empty or (estimates and frame[estimates].isna().all(axis=None)):
             raise self._absent(self.frame, estimates[0] if estimates else str(frame.columns[0]))
         references = self.frame.loc[self.frame["kind"].eq("reference"), "judge"] if "kind" in self.frame else ()
