@@ -42,7 +42,8 @@ def merge(benchmarks: Mapping[str, Benchmark]) -> Benchmark:
     Returns
     -------
     Benchmark
-        Ids are `NAME-ID`, annotators `NAME-ANNOTATOR` ("consensus" stays); `dataset` is NAME where a case states none.
+        Ids are `NAME-ID`, annotators `NAME-ANNOTATOR` ("consensus" stays). The column `benchmark` tells the sources
+        apart and is the domain of the table `transfer`; `dataset` is NAME where a case states none.
         `original_id` is the id in the first benchmark that had the case: probes draw by it.
         A column that only some have is null in the others. It is SIMULATED if one of them is, else clinical if one is.
         `merged` in `benchmark.toml` lists the sources; a rule of a split is not carried along, the splits are.
@@ -93,7 +94,8 @@ def _cases(name: str, cases: pd.DataFrame) -> pd.DataFrame:
     dataset = cases["dataset"].fillna(name) if "dataset" in cases else name
     images = cases["images"].map(lambda names: [f"{name}/{image}" for image in names])
     ids = cases["original_id"].fillna(cases["case_id"]) if "original_id" in cases else cases["case_id"]
-    return cases.assign(**own, dataset=dataset, images=images, original_id=ids)
+    source = cases["benchmark"].fillna(name) if "benchmark" in cases else name
+    return cases.assign(**own, benchmark=source, dataset=dataset, images=images, original_id=ids)
 
 
 def _annotations(name: str, annotations: pd.DataFrame) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""`mrb lab`: JupyterLab on a benchmark and its runs, with a first notebook that has everything set."""
+"""`mrb lab`: JupyterLab on a benchmark and its runs, with the library's notebooks set to them."""
 
 from __future__ import annotations
 
@@ -30,33 +30,28 @@ def lab(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
     no_open: Annotated[bool, typer.Option("--prepare", help="Write the notebooks; start nothing.")] = False,
 ) -> None:
-    """Open JupyterLab on a notebook with benchmark, runs and reviews set, and on the library's notebooks."""
+    """Open JupyterLab on the library's notebooks, with benchmark, runs and reviews set."""
     from mrb_lib.benchmarks.benchmark import load
     from mrb_lib.cli.findings import echo_stale_runs
     from mrb_lib.cli.servers import check_lab, serve_lab
-    from mrb_lib.report.notebook.lab import prepare
-    from mrb_lib.report.places import DEMO, locate
+    from mrb_lib.report.lab import prepare
+    from mrb_lib.report.places import DEMO, RATINGS, locate
 
     if not no_open:
         check_lab(host, port, allow_remote)
     folders = locate(bench, "" if runs is None else str(runs))
     echo_stale_runs(folders.runs, load(folders.benchmark))
-    benchmark = DEMO if bench == DEMO else str(folders.benchmark.absolute())
-    judged = "" if folders.runs is None or (bench == DEMO and runs is None) else str(folders.runs.absolute())
-    name = bench if bench == DEMO else folders.benchmark.absolute().name
-    start, others = prepare(folder or Path("mrb-lab") / name, benchmark, judged)
-    written = [*others, start]
-    kept = sum(made.kept for made in written)
+    is_embedded = bench in (DEMO, RATINGS)
+    name = bench if is_embedded else folders.benchmark.absolute().name
+    benchmark = bench if is_embedded else str(folders.benchmark.absolute())
+    written = prepare(folder or Path("mrb-lab") / name, benchmark, "" if runs is None else str(runs.absolute()))
+    start, kept = written[0].path, sum(made.kept for made in written)
     made = len(written) - kept
-    typer.echo(
-        f"{start.path.parent}: {made} notebooks written" + (f", {kept} kept as they were" if kept else ""), err=True
-    )
+    typer.echo(f"{start.parent}: {made} notebooks written" + (f", {kept} kept as they were" if kept else ""), err=True)
     if no_open:
-        typer.echo(str(start.path))
+        typer.echo(str(start))
         return
-    serve_lab(
-        start.path, host=host, port=port, allow_remote=allow_remote, browse=browser, environment=_environment(store)
-    )
+    serve_lab(start, host=host, port=port, allow_remote=allow_remote, browse=browser, environment=_environment(store))
 
 
 def _environment(store: str | None) -> dict[str, str]:

@@ -37,7 +37,9 @@ def report(
     ] = None,
     preset: Annotated[
         str,
-        typer.Option(metavar="NAME", help="paper: policy official and 19_paper alone; what else you set goes before."),
+        typer.Option(
+            metavar="NAME", help="paper: policy official and the notebook paper alone; what else you set goes before."
+        ),
     ] = "",
     jobs: Annotated[int, typer.Option(min=1, help="Notebooks at a time.")] = 2,
     cases: Annotated[int, typer.Option("--cases", min=0, metavar="N", help="Failures to show as pages, at most.")] = 12,

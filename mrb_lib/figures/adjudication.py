@@ -27,7 +27,6 @@ from mrb_lib.figures.style import (
     rows_height,
     styled,
 )
-from mrb_lib.stats.analysis import ADJUDICATED
 
 MOST_REASONS = 12
 
@@ -43,7 +42,7 @@ def moves(table: pd.DataFrame, *, dimension: str, judges: Sequence[str] = ()) ->
         above
     judges : all judges from the first to the last
     """
-    rows = in_order(rows_of(table, rule=ADJUDICATED, dimension=dimension), judges)
+    rows = in_order(rows_of(table, rule="adjudicated", dimension=dimension), judges)
     figure = canvas(PAGE, rows_height(len(rows), 0.175, 0.55) + 0.55)
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(5, 4))
     y = np.arange(len(rows), dtype=float)

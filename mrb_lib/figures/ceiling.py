@@ -9,7 +9,6 @@ import pandas as pd
 from mrb_lib.figures.intervals import overall, panels
 from mrb_lib.figures.registry import figure
 from mrb_lib.figures.style import Paper
-from mrb_lib.stats.tables.ceiling import MEAN, UNCLEAR
 
 MOST_ANNOTATORS = 10
 
@@ -24,7 +23,7 @@ def annotators(table: pd.DataFrame, *, dimension: str = "") -> Paper:
     dimension : the one that orders the annotators
     """
     rows = overall(table)
-    is_mean = rows["annotator"] == MEAN
+    is_mean = rows["annotator"] == "mean"
     busiest = rows[~is_mean].groupby("annotator")["n"].sum().nlargest(MOST_ANNOTATORS, keep="first").index
     return panels(
         rows[rows["annotator"].isin(busiest)],
@@ -45,7 +44,7 @@ def distances(table: pd.DataFrame, *, dimension: str = "", judges: Sequence[str]
     ----------
     dimension, judges : what orders the judges
     """
-    unclear = table["difference"].where(table["verdict"] == UNCLEAR)
+    unclear = table["difference"].where(table["verdict"] == "cannot tell")
     return panels(
         overall(table.assign(unclear=unclear)),
         value="difference",

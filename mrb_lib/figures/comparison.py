@@ -4,39 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from mrb_lib.figures.intervals import draw_estimates
 from mrb_lib.figures.registry import figure
 from mrb_lib.figures.style import COLOURS, PAGE, Paper, canvas, draw_zero, name_rows, percent_axis, rows_height, styled
 
 
-@figure(
-    "comparison",
-    title="Accuracy then and now, on the cases that stayed the same",
-    caption=(
-        "Accuracy of each judge on {dimension} then (ring) and now (dot), over the cases that are the same and have "
-        "the same gold label, and the difference, now less then, with its 95% interval, paired by case and by "
-        "clusters; * marks a Holm-adjusted p of at most .05. Then: {then}; now: {now}."
-    ),
-    reading=(
-        "A judge right of zero became more accurate. Read the interval of the difference, not the distance of the "
-        "marks alone: one that holds zero is not shown to have moved. What the benchmark gained or lost moves nothing "
-        "here, since only shared cases count. No interval stands where every case has the score it had."
-    ),
-    needs=("preferences", "annotations", "verdicts"),
-)
+@figure("comparison")
 @styled
 def then_and_now(table: pd.DataFrame) -> Paper:
-    """Draw two accuracies a judge, joined, and beside them their difference with its interval.
+    """Draw two accuracies per judge, joined, and beside them their difference with its interval.
 
     Parameters
     ----------
-    table : judge, judge_now, accuracy_then, accuracy_now, difference, low, high, p_adjusted, of one dimension, a row a
-        judge from top to bottom; a null difference is drawn as n/a, a null interval leaves the point alone
+    table : judge, judge_now, accuracy_then, accuracy_now, difference, low, high, p_adjusted, of one dimension, a row
+        per judge from top to bottom; a null difference is drawn as n/a, a null interval leaves the point alone
     """
     rows = table.reset_index(drop=True)
-    drawn = canvas(PAGE, rows_height(len(rows), 0.19, 0.55) + 0.35)
+    drawn = canvas(PAGE, rows_height(len(rows), 0.165, 0.9))
     left, right = drawn.subplots(1, 2, sharey=True, width_ratios=(5, 4))
     y = np.arange(len(rows), dtype=float)
     left.hlines(y, rows["accuracy_then"], rows["accuracy_now"], color=COLOURS["judge"], linewidth=0.8, gid="moves")
@@ -53,12 +38,12 @@ def then_and_now(table: pd.DataFrame) -> Paper:
             )
     name_rows(left, rows["judge"], 32)
     left.set_xlabel("accuracy (%)")
-    right.set_xlabel("now less then (percentage points)")
+    right.set_xlabel("now minus then (percentage points)")
     right.tick_params(axis="y", length=0)
     percent_axis(left.xaxis, 6)
-    right.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
-    right.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:+.3g}" if value else "0"))
-    left.grid(axis="both")
-    right.grid(axis="both")
+    percent_axis(right.xaxis, 6)
+    right.xaxis.set_major_formatter(lambda value, _: f"{100 * value:+.3g}" if value else "0")
+    for axes in (left, right):
+        axes.grid(axis="both")
     drawn.legend(loc="outside lower right", ncols=2)
     return drawn

@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from mrb_lib.figures.lettering import label, labels, title_case
+from mrb_lib.figures.registry import figure
 from mrb_lib.figures.style import (
     COLOURS,
     NOT_AVAILABLE,
@@ -193,6 +194,25 @@ def panels(
     if handles:
         figure.legend(handles=handles, loc="outside upper left", ncols=2)
     return figure
+
+
+@figure("estimates")
+def estimates(
+    frame: pd.DataFrame, *, what: str, judges: Sequence[str] = (), line_at: float | None = None, in_percent: bool = True
+) -> Paper:
+    """Draw what `Study.bootstrap` returns: a row per quantity, a panel per subfield.
+
+    Parameters
+    ----------
+    what : the title of the axis, with its unit
+    judges : the order of quantities that are judges
+    line_at, in_percent : see `panels`
+    """
+    rows = frame.assign(quantity=frame["quantity"].fillna("estimate"), subfield=frame["subfield"].fillna("all cases"))
+    return panels(
+        rows, value="estimate", rows="quantity", panel="subfield", order=judges, order_by="all cases", axis_label=what,
+        line_at=line_at, in_percent=in_percent,
+    )  # fmt: skip
 
 
 def _positions(order: pd.DataFrame, group: str | None) -> tuple[list[float], list[tuple[float, str]]]:

@@ -30,7 +30,7 @@ from matplotlib.transforms import Bbox
 from numpy.typing import ArrayLike
 from PIL import Image
 
-from mrb_lib.figures.lettering import label, labels, percent, signed_percent
+from mrb_lib.figures.lettering import label, labels
 
 P = ParamSpec("P")
 
@@ -384,9 +384,14 @@ def name_rows(axes: Axes, names: Iterable[object], width: int, *, upwards: bool 
 
 
 def percent_axis(axis: Axis, ticks: int = 8, *, signed: bool = False) -> None:
-    """Write fractions as whole percentages at about so many ticks; `signed` puts a plus before what is above zero."""
-    axis.set_major_locator(MaxNLocator(nbins=ticks, steps=[1, 2, 2.5, 5, 10]))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: (signed_percent if signed else percent)(value)))
+    """Write fractions as percentages at about so many ticks; `signed` puts a plus before what is above zero."""
+
+    def text(value: float, _: int) -> str:
+        number = round(100 * value, 6) + 0.0
+        return f"{number:{'+' if signed and number else ''}.3g}".replace("-", "\u2212")
+
+    axis.set_major_locator(MaxNLocator(nbins=ticks, steps=[1, 2, 5, 10]))
+    axis.set_major_formatter(FuncFormatter(text))
 
 
 def draw_zero(axes: Axes, x: float = 0.0) -> None:

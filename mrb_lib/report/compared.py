@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from mrb_lib.report.notebook.comparison import check_shared, other_side, this_side
+from mrb_lib.report.comparison import NOTEBOOK, check_shared, other_side, this_side
 from mrb_lib.report.places import DEMO, DataFolders
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.basis import IN_REPORT, write_basis
 
-PARAMETERS: Final = ("other_benchmark", "other_runs")
-"""The parameters of a notebook that compares."""
+PARAMETER: Final = "other_benchmark"
+"""The parameter of a notebook that compares."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Compared:
 
     Attributes
     ----------
-    parameters : for the notebooks that compare
+    parameters : for the notebook that compares
     folders : the name to show for its folder
     fingerprint : of all that is compared with
     """
@@ -34,16 +34,17 @@ class Compared:
 
 def compares(notebook: Path) -> bool:
     """Whether a notebook takes something to compare with."""
-    return PARAMETERS[0].encode() in notebook.read_bytes()
+    return PARAMETER.encode() in notebook.read_bytes()
 
 
-def only_useful(sources: Sequence[Path], only: Sequence[str], old: str | Path | None) -> list[Path]:
-    """The notebooks without those that compare, where there is nothing to compare with and nobody names them."""
-    named = {name.removesuffix(".ipynb") for name in only}
-    return [path for path in sources if old is not None or path.stem in named or not compares(path)]
+def with_comparison(sources: Sequence[Path], old: str | Path | None) -> list[Path]:
+    """The notebooks without those that compare, or, where something is to be compared with, with one that does."""
+    if old is None:
+        return [path for path in sources if not compares(path)]
+    return [*sources] if any(map(compares, sources)) else [*sources, NOTEBOOK]
 
 
-def compared_with(old: str | Path | None, folders: DataFolders, out: Path, chosen: Sequence[Path]) -> Compared:
+def compared_with(old: str | Path | None, folders: DataFolders, out: Path) -> Compared:
     """Find what to compare with.
 
     Parameters
@@ -52,28 +53,20 @@ def compared_with(old: str | Path | None, folders: DataFolders, out: Path, chose
         nothing
     folders : of now
     out : the folder of the report
-    chosen : the notebooks that are run
 
     Raises
     ------
     InputError
-        It cannot be read, shares no case with the benchmark, is the folder that is written to, or no notebook that is
-        run compares.
+        It cannot be read, shares no case with the benchmark, or is the folder that is written to.
     """
     if old is None:
         return Compared()
-    if not any(map(compares, chosen)):
-        raise InputError(
-            f"--compare {old}: no notebook that is run compares; leave it out, or add 24_comparison to them."
-        )
     if Path(old).resolve() == out.resolve():
         raise InputError(f"--compare {old}: is the folder that is written to; name another one with --out.")
     place = DEMO if str(old) == DEMO else str(Path(old).absolute())
-    then = other_side(str(folders.benchmark), place, "")
+    then = other_side(str(folders.benchmark), place)
     check_shared(then, this_side(str(folders.benchmark), str(folders.runs or "")), f"--compare {old}")
-    return Compared(
-        dict(zip(PARAMETERS, (place, ""), strict=True)), {Path(place): Path(place).name}, then.fingerprint()
-    )
+    return Compared({PARAMETER: place}, {Path(place): Path(place).name}, then.fingerprint())
 
 
 def keep_basis(folders: DataFolders, out: Path) -> None:

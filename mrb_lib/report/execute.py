@@ -207,16 +207,11 @@ def execute(
     executed = folder / EXECUTED
     try:
         notebook = read_notebook(source)
-        if "out" not in parameters_in(notebook):
-            _insert_options(notebook, {**(options or {}), "out": str(folder)})
-            own = parameters
-        else:
-            every = {**(options or {}), **parameters, "out": str(folder)}
-            own = {name: value for name, value in every.items() if name in parameters_in(notebook)}
+        _insert_options(notebook, {**(options or {}), "out": str(folder)})
         papermill.execute_notebook(
             notebook,
             EXECUTED,  # papermill takes braces in a path for parameters, so the path is kept relative
-            parameters=dict(own),
+            parameters=dict(parameters),
             engine_name="watching",
             kernel_name="python3",
             language="python",

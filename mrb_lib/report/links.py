@@ -61,6 +61,10 @@ class Source(Protocol):
     @property
     def order(self) -> list[str]: ...
     @property
+    def group_of(self) -> dict[str, str]: ...
+    @property
+    def derives_departments(self) -> bool: ...
+    @property
     def publisher(self) -> Publisher: ...
 
 
@@ -180,7 +184,7 @@ def cells_behind(frame: pd.DataFrame, drawn: Paper, dimension: str) -> dict[str,
 def links_of(name: str, table: Drawn) -> pd.DataFrame | None:
     """Return the list frame of a figure, by the name that it gives as `cases`.
 
-    None for no name, and for lists of verdicts where there are none, or no probability of A.
+    None for no name, for lists of verdicts where there are none, and of confidence where they are ratings.
     """
     study = table.study
     lacks = study.verdicts.empty and name not in ("disputed", "disputed pairs", "all")

@@ -17,13 +17,13 @@ from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.judges.roster.group_file import read_group_file
 from mrb_lib.judges.roster.groups import judge_groups
 from mrb_lib.report.clean import FolderNames
-from mrb_lib.report.compared import PARAMETERS as COMPARED_BY
-from mrb_lib.report.compared import compared_with, compares, keep_basis, only_useful
+from mrb_lib.report.compared import PARAMETER as COMPARED_BY
+from mrb_lib.report.compared import compared_with, compares, keep_basis, with_comparison
 from mrb_lib.report.execute import NotebookFailure, Task, Value, parameters_of
 from mrb_lib.report.html import pdf as printed
 from mrb_lib.report.html.assemble import assemble
 from mrb_lib.report.html.case_pages import CaseSource
-from mrb_lib.report.notebook.lab import own_notebooks
+from mrb_lib.report.lab import own_notebooks
 from mrb_lib.report.places import locate
 from mrb_lib.report.provenance import Provenance, provenance
 from mrb_lib.report.records import CACHE, PageRecord, install, read_record
@@ -48,13 +48,13 @@ _MARK_TEXT = """Signature: 8a477f597d28d172789f06886806bc55
 DEFAULT_CASES = 12
 KEEP_RUNS = "keep_runs"
 """The parameter of a notebook that judges, and keeps what it made there."""
-_WORKS_WITH_MODELS = (b"run_trial", b"live_training")
+_WORKS_WITH_MODELS = (b"study.judge(", b".with_probes(")
 # Parameters that the report sets itself.
 _PLACES = {
     "benchmark": "name it as the first argument",
     "runs": "name it as the second argument",
     "out": "name the folder of the site (--out)",
-    **dict.fromkeys(COMPARED_BY, "name what to compare with (--compare)"),
+    COMPARED_BY: "name what to compare with (--compare)",
 }
 _ELSEWHERE = _PLACES | {
     "dimension": "it has an argument of its own",
@@ -127,8 +127,8 @@ def report(
     only : the notebooks to run, by name; those of others that an earlier report left stay as they are. Empty runs all
     policy, dimension, seed : given to every notebook
     parameters : others, as text, given to the notebooks that take them, in the type of the notebook's own value
-    compare : an earlier report, another benchmark, or other runs of this one; None leaves out notebooks that compare,
-        unless `only` names them
+    compare : an earlier report, another benchmark, or other runs of this one, for a page of what changed; None makes
+        none
     jobs : notebooks at a time
     cases : how many failures have a page of their own, at most
     pdf : also print it all as `report.pdf`, which takes a Chromium on this machine; one that an earlier
@@ -150,7 +150,7 @@ def report(
     say = progress or (lambda line: None)
     folders = locate(str(benchmark), "" if runs is None else str(runs), progress=say)
     given, kept = _with_kept_runs(parameters or {}, folders.runs, Path(out))
-    sources = only_useful(_sources(notebooks or own_notebooks()), only, compare)
+    sources = with_comparison(_sources(notebooks or own_notebooks()), compare)
     chosen = _chosen(sources, only)
     if only and figures is not None:
         raise InputError("only and figures: the copy of the figures would lose those of all other notebooks; use one.")
@@ -160,7 +160,7 @@ def report(
         parameters={name: kept.get(Path(value), value) for name, value in given.items()}
         | {name: file.name for name, file in files.items()},
     )  # fmt: skip
-    compared = compared_with(compare, folders, Path(out), chosen)
+    compared = compared_with(compare, folders, Path(out))
     _check_files(files, folders.runs)
     given.update({name: str(file) for name, file in files.items()})
     shared: dict[str, Value] = {"benchmark": str(folders.benchmark.absolute())}
@@ -254,7 +254,7 @@ def _chosen(sources: Sequence[Path], only: Sequence[str]) -> list[Path]:
     unknown = [name for name in wanted if name not in names]
     if unknown:
         raise InputError(f"only {unknown[0]!r}: there is no such notebook; use some of {', '.join(names)}.")
-    return [path for path in sources if not wanted or path.stem in wanted]
+    return [path for path in sources if not wanted or path.stem in wanted or compares(path)]
 
 
 def _typed(sources: Sequence[Path], parameters: Mapping[str, str]) -> list[dict[str, Value]]:
@@ -328,9 +328,10 @@ def _check_files(files: Mapping[str, Path], runs: Path | None) -> None:
         stated = read_group_file(files[_GROUPS])
         judge_groups([manifest.judge for manifest in manifests], manifests, override=stated)
     if _WORK in files:
-        from mrb_lib.report.notebook.paper import funnel  # draws, which few reports need
+        from mrb_lib.build.construct.work import open_work  # few reports need it
 
-        funnel(str(files[_WORK]))
+        if open_work(files[_WORK]).funnel().empty:
+            raise InputError(f"{files[_WORK]}: no step of `mrb construct` is finished there; name another work folder.")
 
 
 def _refuse_foreign(out: Path) -> None:
@@ -346,7 +347,7 @@ def _key(
 ) -> str:
     """What a notebook is made from; where it shows or asks for them, what reviewers said or the other side, too."""
     content = source.read_bytes()
-    own = {name: value for name, value in parameters.items() if name not in ("benchmark", "runs", *COMPARED_BY)}
+    own = {name: value for name, value in parameters.items() if name not in ("benchmark", "runs", COMPARED_BY)}
     everything = {"notebook": hashlib.sha256(content).hexdigest(), **made_from.key(), "parameters": own}
     for name, file in ((_GROUPS, ""), (_WORK, "funnel.parquet")):
         if own.get(name):

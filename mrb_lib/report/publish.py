@@ -17,8 +17,6 @@ from textwrap import shorten
 import pandas as pd
 
 from mrb_lib.figures.style import Paper, mark_simulated, write_mark
-from mrb_lib.judges.roster.roster import entries
-from mrb_lib.report.notebook.absent import Absent
 from mrb_lib.report.tabular import TableText, to_html, to_latex
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import write_atomic
@@ -27,7 +25,6 @@ from mrb_lib.verdicts.manifest import Manifest
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LONGEST_MARK = 90
-_TIMES = ("seconds",)
 Counts = int | Iterable[int] | None
 """How many cases: a number, or several."""
 
@@ -182,14 +179,6 @@ class Publisher:
             )
         return PublishedTable(text, title, full)
 
-    def absent(self, id: str, *, title: str, reason: str) -> Absent:  # id as above
-        """Write that a figure does not apply to these data, and why, so that it is not missed silently."""
-        check_id(id)
-        if self.out:
-            folder = Path(self.out) / "figures"
-            self._sidecar(folder, id, title=title, absent=True, reason=reason, simulated=self.simulated)
-        return Absent(reason, title)
-
     def _check(self, id: str, kind: str) -> None:  # id as above
         """Raise `InputError` for an id that is not plain, or that this notebook published already."""
         check_id(id)
@@ -243,13 +232,3 @@ def _counts(n: Counts) -> list[int]:
     if n is None:
         return []
     return [int(count) for count in n] if isinstance(n, Iterable) else [int(n)]
-
-
-def untimed(judges: Iterable[str]) -> list[str]:
-    """The columns of time in the table `jury` that are not to be published: all where a judge is built in.
-
-    The seconds of such a judge are those of this machine's Python; they differ from run to run and compare with no
-    model's.
-    """
-    built_in = {entry.name for entry in entries() if entry.access == "built in"}
-    return list(_TIMES) if built_in & {name.split(":")[0].split("@")[0] for name in judges} else []

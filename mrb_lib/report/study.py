@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
@@ -17,15 +17,16 @@ from mrb_lib.benchmarks.votes import vote_columns
 from mrb_lib.figures.registry import FIGURES
 from mrb_lib.figures.style import Paper
 from mrb_lib.judges.roster.group_file import read_group_file
-from mrb_lib.judges.roster.groups import chosen_judges, judge_groups
+from mrb_lib.judges.roster.groups import JURY, MODEL_GROUPS, TUNED, chosen_judges, judge_groups
 from mrb_lib.report.defaults import DEFAULTS, NAMES, Options
 from mrb_lib.report.places import locate, simulated_note
 from mrb_lib.report.publish import PublishedTable, Publisher, blind_judges
 from mrb_lib.report.table import Table, Text, draw
 from mrb_lib.report.tabular import table_text
+from mrb_lib.review.case.probed import probe_seed
 from mrb_lib.review.failures.lists import hardest_cases
 from mrb_lib.review.failures.query import Query
-from mrb_lib.review.records.reviewed import Reviewed, reviewed, tags_of
+from mrb_lib.review.records.reviewed import Reviewed, reviewed, store_of, tags_of
 from mrb_lib.stats import analyze as tables
 from mrb_lib.stats.analysis import ADJUDICATED, RULES, labels, read_panels, rule_in_words
 from mrb_lib.stats.annotators import adjudicated_gold
@@ -38,11 +39,16 @@ from mrb_lib.stats.scoring import correctness
 from mrb_lib.stats.subfields import By, columns_of, subfield_values
 from mrb_lib.stats.where import asks_for_tags, restricted
 from mrb_lib.tables.errors import InputError, NotApplicable, nearest
-from mrb_lib.tables.schema import CHOICES, CONSENSUS, NO_PROBE, POLICIES
+from mrb_lib.tables.files import REVIEWS
+from mrb_lib.tables.schema import CHOICES, CONSENSUS, NO_PROBE, ORGAN_DEPARTMENT, POLICIES
 from mrb_lib.verdicts.manifest import Manifest, read_manifest
 from mrb_lib.verdicts.prompts import run_prompts
 from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS, empty_verdicts, load_verdicts, run_folders
-from mrb_lib.verdicts.training import mark_seen, seen_notes, training_cases, training_records
+from mrb_lib.verdicts.training import mark_seen, seen_notes, training_cases, training_curves, training_records
+
+if TYPE_CHECKING:
+    from mrb_lib.report.comparison import Comparison
+    from mrb_lib.report.paper import PaperPages
 
 _BELOW_HALF: Final = 0.5
 
@@ -113,6 +119,7 @@ def open(  # read as mrb.open
     stated = read_group_file(Path(chosen["groups"])) if chosen.get("groups") else None
     of_judges = judge_groups([*names, *runs_of], manifests, override=stated)
     of_judges = of_judges[of_judges["judge"].isin(names)].reset_index(drop=True)
+    of_judges = of_judges.assign(stated_base=of_judges["judge"].map(stated.bases if stated else {}).astype("str"))
     wanted = chosen.get("judges") or ""
     if wanted := wanted if isinstance(wanted, str) else ",".join(wanted):
         of_judges = of_judges[of_judges["judge"].isin(chosen_judges(wanted, of_judges))].reset_index(drop=True)
@@ -133,6 +140,7 @@ class Study:
     groups : `judge`, `group` (such as open, proprietary or medical) and how it was told, one row per judge shown
     training : the cases that judges were trained on; None where nobody knows
     out : the folder to publish in; empty publishes nothing
+    remark : a sentence to show with everything, such as that a judge has random weights; may be empty
     """
 
     benchmark: Benchmark
@@ -142,6 +150,7 @@ class Study:
     groups: pd.DataFrame
     training: pd.DataFrame | None = None
     out: str = ""
+    remark: str = ""
     _made: dict[str, Table | NotApplicable] = field(default_factory=dict)
 
     def table(self, name: str, **options: Any) -> Table:
@@ -191,6 +200,7 @@ class Study:
             "records": lambda: training_records(self.manifests),
             "prompts": lambda: run_prompts(self.manifests),
             "adjudications": lambda: self.reviews.adjudications,
+            "pairs": lambda: self.pairs,
         }
         chosen |= {each: make() for each, make in more.items() if each in reads} | dict(options)
         if chosen["gold"] == ADJUDICATED:
@@ -216,7 +226,7 @@ class Study:
         readable = self.benchmark.meta.is_judged and len(self.verdicts)
         return read_panels(self.benchmark, [self.verdicts]) if readable else self.verdicts
 
-    @property
+    @cached_property
     def judges(self) -> list[str]:
         """The judges that are shown, by name."""
         return sorted(self.verdicts["judge"].unique())
@@ -242,6 +252,29 @@ class Study:
         if not self.order:
             raise NotApplicable(f"there are no verdicts about {self.benchmark.meta.name}.")
         return self.order[0]
+
+    @property
+    def pairs(self) -> list[tuple[str, str]] | None:
+        """The pairs (base, tuned) that the file of groups states; None where it states none."""
+        rows = self.groups.reindex(columns=["stated_base", "judge"])
+        rows = rows[rows["stated_base"].isin(self.judges)]
+        return list(zip(rows["stated_base"], rows["judge"], strict=True)) or None
+
+    @property
+    def derives_departments(self) -> bool:
+        """Whether every department is that of the organ of its case, so that nobody need have stated it."""
+        cases = self.benchmark.cases
+        if not {"organ", "department"} <= set(cases):
+            return False
+        return bool(cases["department"].eq(cases["organ"].map(ORGAN_DEPARTMENT)).all())
+
+    @cached_property
+    def group_of(self) -> dict[str, str]:
+        """The group of each judge, in the one order of groups; a judge tuned from another by its name is "tuned"."""
+        rows = self.groups.assign(group=self.groups["group"].mask(self.groups["how"] == TUNED, "tuned"))
+        place = [*MODEL_GROUPS, "tuned", *sorted(set(rows["group"]) - {*MODEL_GROUPS, "tuned", JURY}), JURY]
+        rows = rows.sort_values("group", key=lambda names: names.map(place.index), kind="stable")
+        return dict(zip(rows["judge"], rows["group"], strict=True))
 
     @cached_property
     def reviews(self) -> Reviewed:
@@ -358,7 +391,8 @@ class Study:
         options : of the function that draws it, and names in braces of its texts
         """
         spec = FIGURES[name]
-        context = {"dimension": self.dimension, "judges": self.order, "images": self.benchmark.images}
+        own = {"dimension": self.dimension, "judges": self.order, "groups": self.group_of}
+        context = {**own, "images": self.benchmark.images}
         taken = inspect.signature(spec.draw).parameters
         given = {key: value for key, value in options.items() if key in taken}
         return draw(spec, frame, self.publisher, id=id or name, context={**context, **options}, options=given)
@@ -403,7 +437,8 @@ class Study:
     def explore(self, what: str = "cases", **options: Any) -> object:
         """Open an explorer in JupyterLab: of `cases`, of the `leaderboard`, or of a `heatmap` of subfields.
 
-        Where no page can answer, as in a report, it is a plain table.
+        Where no page can answer, as in a report, it is a plain table. Reviews are kept in the store that MRB_STORE
+        names, else in `reviews.sqlite` in the benchmark's folder.
 
         Parameters
         ----------
@@ -421,17 +456,111 @@ class Study:
         if what == "cases":
             for name in options:
                 check_choice("filter", name, list(Query.__dataclass_fields__))
-            return explore(self.benchmark, self.verdicts, policy=policy, query=Query(**options))
+            path = self.benchmark.path
+            own = store_of(self.benchmark) or (None if path is None else path / REVIEWS)
+            return explore(self.benchmark, self.verdicts, policy=policy, store=own, query=Query(**options))
         shared = {"policy": policy, "resamples": self.options.resamples, "seed": seed, **options}
         if what == "leaderboard":
             return browse_leaderboard(self.benchmark, self.verdicts, groups=self.groups, **shared)
         return browse_heatmap(self.benchmark, self.verdicts, **shared)
 
-    def conclude(self, *names: str, **options: Any) -> Text:
+    def judge(
+        self, names: str | Sequence[str] = "", *, limit: int = 12, keep: str | Path = "", **settings: Any
+    ) -> Study:
+        """Run judges on the first cases, here and now, and show how they proceed; `mrb judge` runs them on all cases.
+
+        Parameters
+        ----------
+        names : of the roster, or `path:DIR`, in a list or separated by commas; none runs a very small model with RANDOM
+            WEIGHTS, whose verdicts are noise
+        limit : how many cases
+        keep : a folder of runs to keep the verdicts in, where a run that was begun goes on; empty keeps none
+        settings : of `mrb_lib.judges.settings.Settings`, such as `device="cuda:1"` or `batch_size=4`
+
+        Returns
+        -------
+        Study
+            Of these cases and judges alone; its verdicts have a `reply`.
+
+        Raises
+        ------
+        NotApplicable
+            No judge is named, and the libraries that a model needs are not installed.
+        InputError
+            There is no such judge or setting.
+        """
+        from mrb_lib.report.trial import tried  # slow to import, and few notebooks run judges
+
+        wanted = [each.strip() for each in names.split(",")] if isinstance(names, str) else list(names)
+        settings = {"seed": self.options.seed, **settings}
+        made = tried(self.benchmark, list(filter(None, wanted)), limit=limit, keep=str(keep), settings=settings)
+        return replace(self, benchmark=made.benchmark)._judged(made.verdicts, made.manifests, made.remark)
+
+    def _judged(self, verdicts: pd.DataFrame, manifests: Sequence[Manifest], remark: str) -> Study:
+        """The study with the verdicts of other judges."""
+        training = training_cases(manifests, self.benchmark)
+        return replace(
+            self, verdicts=mark_seen(verdicts, training), manifests=manifests, training=training, remark=remark,
+            groups=judge_groups(sorted(verdicts["judge"].unique()), manifests), _made={},
+        )  # fmt: skip
+
+    def with_probes(self) -> Study:
+        """Return the study with verdicts on probed cases; where the embedded benchmark has none they are SIMULATED."""
+        from mrb_lib.report.probed import REMARK, simulated_on_probes  # few notebooks show probes
+
+        if self.verdicts["probe"].ne(NO_PROBE).any():
+            return self
+        made = simulated_on_probes(self.benchmark, seed=self.options.seed)
+        return self if made is None else self._judged(made, [], REMARK)
+
+    def probe_cases(self, probes: Table, *, n: int = 3) -> object:
+        """Show the cases that illustrate best what judges get wrong, plain and probed; a report publishes them.
+
+        Parameters
+        ----------
+        probes : the table `probes`, or some of its rows, such as those of one judge
+        n : how many cases at most, one per probe
+
+        Raises
+        ------
+        NotApplicable
+            No judge significantly breaks what a probe expects, or no case shows it.
+        """
+        from mrb_lib.report.probed import CAPTION, illustrative_cases, probed_pages
+
+        dimension, rows = probes.dimension, probes.frame
+        rows = rows[rows["part"].eq("probe") & rows["dimension"].eq(dimension) & rows["subfield"].isna()]
+        cases = illustrative_cases(self.verdicts, self.labels, rows, dimension=dimension, n=n)
+        seeds = dict.fromkeys(self.judges, self.options.seed) | {run.judge: probe_seed(run) for run in self.manifests}
+        shown = self.verdicts[self.verdicts["dimension"] == dimension]
+        pages = probed_pages(cases, self.benchmark, shown, self.labels, seeds=seeds, note=self.note)
+        self.publisher.table(
+            cases, table_text(cases), "probe-cases", title=pages.title, caption=CAPTION.format(dimension=dimension),
+            beside=pages.document,
+        )  # fmt: skip
+        return pages
+
+    @property
+    def training_curves(self) -> pd.DataFrame:
+        """What was measured while judges were trained: `judge`, `stage`, `step`, `loss`, `accuracy`, `consistency`.
+
+        Raises
+        ------
+        NotApplicable
+            No record of a training holds a curve.
+        """
+        curves = training_curves(self.manifests).drop(columns=["epoch", "seconds"])  # no two machines take as long
+        curves = curves[curves["judge"].isin(self.judges)].reset_index(drop=True)
+        if curves.empty:
+            raise NotApplicable("no record of a judge's training (`mrb train`) holds a curve.")
+        return curves
+
+    def conclude(self, *names: str, text: str = "", **options: Any) -> Text:
         """Return the conclusion of a notebook: the sentences of these tables, without those that do not apply.
 
         Parameters
         ----------
+        text : a sentence of your own, after those of the tables
         options : of all these tables that read them
         """
         said = []
@@ -442,15 +571,27 @@ class Study:
             except NotApplicable:
                 continue
             said.append(made.sentence)
-        text = " ".join(said) or "None of the tables of this notebook applies to these data."
+        found = " ".join(filter(None, [*said, text])) or "None of the tables of this notebook applies to these data."
         only = f"Of the cases where {self.options.where}:" if self.options.where else ""
-        return Text(" ".join(filter(None, (self.note, only, text))), title="Conclusion")
+        return Text(" ".join(filter(None, (self.note, only, found))), title="Conclusion")
+
+    def compare(self, other: str) -> Comparison:
+        """Return this study beside an earlier report, another benchmark with its runs, or other runs of this one."""
+        from mrb_lib.report.comparison import compare  # few reports compare
+
+        return compare(self, other)
+
+    def paper(self, dimension: str | None = None) -> PaperPages:
+        """Return what only a paper prints; `notebooks/paper` shows it."""
+        from mrb_lib.report.paper import PaperPages  # few notebooks print one
+
+        return PaperPages(self, dimension or self.dimension)
 
     @property
     def note(self) -> str:
-        """The sentence to show with simulated data; empty for others."""
+        """What to show with simulated data and with judges that stand in for others; empty for others."""
         meta = self.benchmark.meta
-        return simulated_note(meta.name) if meta.kind == "simulated" else ""
+        return f"{simulated_note(meta.name) if meta.kind == 'simulated' else ''} {self.remark}".strip()
 
     @cached_property
     def publisher(self) -> Publisher:
@@ -474,7 +615,7 @@ class Study:
             f"{meta.name}{is_simulated}: {len(data.cases):,} cases, {people} annotators, {len(self.judges)} judges, "
             f"{len(self.verdicts):,} verdicts.\n"
             f"Policy {shared.policy}; gold: {rule_in_words(data, shared.gold)}; {unit}; "
-            f"{shared.resamples:,} resamples, seed {shared.seed}{by}{where}.{self._seen}"
+            f"{shared.resamples:,} resamples, seed {shared.seed}{by}{where}.{self._seen}" + f"\n{self.remark}".rstrip()
         )
 
     @property

@@ -6,7 +6,7 @@ import html
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
 
@@ -18,6 +18,9 @@ from mrb_lib.report.tabular import Best, explained, table_text, to_html, to_late
 from mrb_lib.stats.columns import Table as Spec
 from mrb_lib.stats.phrases import main_dimension
 from mrb_lib.tables.errors import InputError, NotApplicable, nearest
+
+_CASES: Final = ("n_cases", "n")
+DERIVED: Final = "Departments follow from the organs."
 
 
 class Text(str):
@@ -104,26 +107,29 @@ class Table:
         rows = self.frame[self.frame["part"].isin(spec.parts)] if spec.parts else self.frame
         if spec.shows and not rows[spec.shows].notna().any():
             raise self._absent(rows, spec.shows)
-        context = {"dimension": self.dimension, "by": self.by, "judges": self.study.order}
-        links = links_of(spec.cases, replace(self, frame=rows))
+        own = replace(self, frame=rows)
+        context = {"dimension": self.dimension, "by": own.by, "judges": self.study.order}
+        links = links_of(spec.cases, own)
         return draw(
             spec,
             rows,
             self.study.publisher,
-            id=id or (f"{spec.id}-{self.by.replace('_', '-')}" if self.by and spec.by else spec.id),
-            context={**self.options, **context},
+            id=id or (f"{spec.id}-{own.by.replace('_', '-')}" if own.by and spec.by else spec.id),
+            context={**self.options, **context, "groups": self.study.group_of},
             options=options,
             behind=None if links is None else lambda paper: cells_behind(links, paper, self.dimension),
+            remark=DERIVED if self.by == "department" and self.study.derives_departments else "",
             n=self._counts(rows, spec.n),
             **self._facts,
         )
 
     def _absent(self, rows: pd.DataFrame, column: str) -> NotApplicable:
-        """Why these rows, or the whole table, have nothing in a column."""
+        """Why these rows, or else the whole table, have nothing in a column."""
         if rows.empty and self.study.verdicts.empty:
             return NotApplicable(f"there are no verdicts about {self.study.benchmark.meta.name}.")
         reasons: list[str] = [*rows["reason"].dropna(), *self.frame["reason"].dropna()] if "reason" in rows else []
-        return NotApplicable(f"{next(iter(reasons), f'no row of the table {self.name} has {column}')}.")
+        lacks = f"has {column}" if len(self.frame) else "is of that kind in these data"
+        return NotApplicable(next(iter(reasons), f"no row of the table {self.name} {lacks}") + ".")
 
     def _figure(self, name: str) -> FigureSpec:
         own = {each.id: each for each in FIGURES.values() if each.table == self.name}
@@ -134,37 +140,45 @@ class Table:
         return own[name] if name else min(fitting, key=lambda each: (not each.is_main, each.id))
 
     def show(
-        self, *columns: str, best: Mapping[str, Best] | None = None, digits: int = 3, id: str = "", title: str = ""
-    ) -> PublishedTable:
+        self, *columns: str, best: Mapping[str, Best] | None = None, digits: int | None = None,
+        percent: bool = False, id: str = "", title: str = "",
+    ) -> PublishedTable:  # fmt: skip
         """Show some columns as a table, intervals beside their values; a report also publishes it as CSV and LaTeX.
 
         Parameters
         ----------
         columns : none for the headline of the table
         best : for each column named, whether the largest or the smallest value is in bold
+        digits : decimals; None for 3, or 1 of percentages
+        percent : whether shares and differences are shown as percentages and percentage points
         id : the name of its files; empty for the name of the table
         title : empty for the question of the table
 
         Raises
         ------
         NotApplicable
-            The columns hold no estimate, or there is no row.
+            The columns hold no estimate.
         InputError
             The table has no such column.
         """
         usual = [name for name in ("judge", "dimension", "n") if name in self.frame]
         frame = self._with_ends(columns or (*usual, *self.spec.headline) or tuple(map(str, self.frame)))
         estimates = [each.name for each in self.spec.declared if each.ends and each.name in frame]
-        if self.frame.empty or (estimates and frame[estimates].isna().all(axis=None)):
-            raise self._absent(self.frame, [*estimates, *map(str, frame)][0])
+        estimates = estimates or list(map(str, frame.select_dtypes("float64")))
+        if frame.empty or (estimates and frame[estimates].isna().all(axis=None)):
+            raise self._absent(self.frame, estimates[0] if estimates else str(frame.columns[0]))
         references = self.frame.loc[self.frame["kind"].eq("reference"), "judge"] if "kind" in self.frame else ()
-        text = table_text(frame, best=best, reference_rows=set(references), digits=digits)
+        shares = [str(name) for name in frame if percent and self._unit(str(name)) in ("share 0-1", "difference")]
+        text = table_text(
+            frame.assign(**{name: 100 * frame[name] for name in shares}), best=best, reference_rows=set(references),
+            digits=(1 if percent else 3) if digits is None else digits,
+        )  # fmt: skip
         return self.study.publisher.table(
             frame,
             text,
             id or (f"{self.name}-{self.by}" if self.by else self.name).replace("_", "-"),
             title=title or f"{self.spec.question[0].upper()}{self.spec.question[1:]}?",
-            caption=self._caption(frame),
+            caption=self._caption(frame) + (" Shares in %." if shares else ""),
             n=self._counts(self.frame),
             **self._facts,
         )
@@ -178,9 +192,8 @@ class Table:
 
         Rows of no dimension and no judge are kinds of cases, of which each case is one.
         """
-        declared = {each.name: each.unit for each in self.spec.declared}
-        names = [column, *(each for each in ("n_cases", "n") if declared.get(each) == "cases")]
-        name = next((each for each in names if each in frame and frame[each].notna().any()), "")
+        declared = {each.name for each in self.spec.declared if each.unit == "cases"} & {*_CASES} | {column}
+        name = next((each for each in (column, *_CASES) if each in declared and each in frame), "")
         whole = frame[frame["subfield"].isna()] if "subfield" in frame else frame
         counts = whole[name].dropna().astype(int).tolist() if name else []
         counts = counts if {"dimension", "judge"} & set(frame) else [sum(counts)]
@@ -193,6 +206,10 @@ class Table:
         meant = {name: column.meaning for name, column in known.items() if column and column.unit != "text"}
         said = "; ".join(f"{name.replace('_', ' ')}: {meaning}" for name, meaning in meant.items())
         return f"{said}. 95% intervals in brackets." if ends & set(frame) else f"{said}."
+
+    def _unit(self, name: str) -> str:
+        """The unit of a column, or of the column that it is an end of the interval of."""
+        return next((each.unit for each in self.spec.declared if name in (each.name, *each.ends)), "")
 
     def _with_ends(self, columns: Sequence[str]) -> pd.DataFrame:
         """The rows in some columns, each followed by the ends of its interval."""
@@ -254,6 +271,7 @@ def draw(
     id: str,
     context: Mapping[str, Any],
     options: Mapping[str, Any],
+    remark: str = "",
     **facts: Any,
 ) -> Paper:
     """Draw a registered figure and publish it with its texts.
@@ -262,6 +280,7 @@ def draw(
     ----------
     context : what fills the parameters of the function that draws, and the names in braces of its texts
     options : the same, as the caller gave them
+    remark : a sentence after the caption
     facts : `policy`, `gold`, `n` and `behind` of `Publisher.figure`
     """
     taken = inspect.signature(spec.draw).parameters
@@ -270,5 +289,5 @@ def draw(
     title, caption, reading = (
         " ".join(text.format_map(words).split()) for text in (spec.title, spec.caption, spec.reading)
     )
-    drawn = spec.draw(rows, **given)
+    drawn, caption = spec.draw(rows, **given), f"{caption} {remark}".strip()
     return publisher.figure(drawn, id, title=title, caption=caption, reading=reading, data=rows, **facts)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from mrb_lib.report.notebook.absent import Absent, Frame
 from mrb_lib.stats.columns import Table
 
 if TYPE_CHECKING:
@@ -156,7 +155,7 @@ def table_text(
     bold: set[tuple[int, int]] = set()
     second: set[tuple[int, int]] = set()
     for j, name in enumerate(names):
-        columns.append(_cells(frame, name, bounds.get(name), digits))
+        columns.append(_cells(frame, name, bounds.get(name), max(digits, 3) if name.startswith("p_") else digits))
         if best and name in best:
             values = frame[name].to_numpy(dtype=float, na_value=np.nan)
             first_rows = _best(values, best[name], competes)
@@ -327,7 +326,7 @@ def _width(shown: TableText) -> int:
     return sum(2 + max(len(text) for text in column) for column in cells)
 
 
-def spread(frame: Frame, index: Sequence[str], *, columns: str, value: str) -> Frame:
+def spread(frame: pd.DataFrame, index: Sequence[str], *, columns: str, value: str) -> pd.DataFrame:
     """Lay the values of a long frame side by side, each with its interval.
 
     Parameters
@@ -338,42 +337,14 @@ def spread(frame: Frame, index: Sequence[str], *, columns: str, value: str) -> F
     Returns
     -------
     DataFrame
-        One row a combination of `index`, in order of first appearance; `Absent` where `frame` is.
+        One row per combination of `index`, in order of first appearance.
     """
-    if isinstance(frame, Absent):
-        return frame
     rows: pd.DataFrame = frame[list(index)].drop_duplicates().reset_index(drop=True)
     for name, part in frame.groupby(columns, sort=False):
         ends = {value: name, "low": f"{name}_low", "high": f"{name}_high"}
         rows = rows.merge(part[[*index, *ends]].rename(columns=ends), on=list(index), how="left", validate="1:1")
     rows.attrs = frame.attrs
     return rows
-
-
-def lengthen(frame: Frame, index: Sequence[str], values: Mapping[str, str], columns: str, ends: Sequence[str]) -> Frame:
-    """Set quantities that stand side by side, each with its intervals, below each other.
-
-    Parameters
-    ----------
-    values : the column of each quantity, and the name to show for it; one that is null throughout is left out
-    columns : the new column that holds these names; the quantity's value is in `value`
-    ends : what follows an underscore in the names of a quantity's bounds
-
-    Returns
-    -------
-    DataFrame
-        `index`, `columns`, `value`, `ends`; `Absent` where `frame` is.
-    """
-    if isinstance(frame, Absent):
-        return frame
-    parts = []
-    for name, shown in values.items():
-        if frame[name].notna().any():
-            part = frame[[*index, name, *(f"{name}_{end}" for end in ends)]]
-            named = part.rename(columns={name: "value", **{f"{name}_{end}": end for end in ends}})
-            named.insert(len(index), columns, shown)
-            parts.append(named)
-    return pd.concat(parts, ignore_index=True)
 
 
 def explained(spec: Table) -> str:

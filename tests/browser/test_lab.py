@@ -1,4 +1,4 @@
-"""JupyterLab as `mrb lab` opens it: the first notebook run, its widgets used, and nothing else touched."""
+"""JupyterLab as `mrb lab` opens it: the views of a study shown in a notebook, used, and nothing else touched."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import nbformat
@@ -18,7 +18,6 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.cli.preloaded import command, write_kernel
 from mrb_lib.demo import write_demo
-from mrb_lib.report.notebook.lab import prepare
 from mrb_lib.report.places import write_simulated_runs
 from mrb_lib.review.boards import browse_heatmap, browse_leaderboard
 from mrb_lib.review.plain import PlainView
@@ -46,6 +45,12 @@ STATE = """async place => {
 LIGHT, DARK = (
     f"() => {{ window.jupyterapp.commands.execute('apputils:change-theme', {{theme: 'JupyterLab {name}'}}); }}"
     for name in ("Light", "Dark")
+)
+VIEWS = (
+    "import mrb_lib as mrb\nstudy = mrb.open(BENCH)",
+    'study.explore("leaderboard")',
+    'explorer = study.explore()\nstudy.explore("heatmap", by="organ", explorer=explorer)',
+    "explorer",
 )
 _EXPLORER = """\
 from pathlib import Path
@@ -75,11 +80,19 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def write_notebook(path: Path, cells: Sequence[str], bench: Path) -> None:
+    """A notebook of cells of code in which BENCH stands for the benchmark."""
+    made = [nbformat.v4.new_code_cell(text.replace("BENCH", repr(str(bench)))) for text in cells]
+    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    nbformat.write(nbformat.v4.new_notebook(cells=made, metadata=kernel), path)
+
+
 @pytest.fixture(scope="module")
 def address(bench: Path) -> Iterator[str]:
-    """The address that `mrb lab` prints; the tests' own settings let scripts reach the app of JupyterLab.
+    """The address that `mrb lab` prints, with the notebook of the views in place of the first of the library's.
 
-    Its kernels are forked from the process of these tests.
+    The tests' own settings let scripts reach the app of JupyterLab. Its kernels are forked from the process of these
+    tests.
     """
     work = bench.parent
     settings = work / "config"
@@ -100,18 +113,19 @@ def address(bench: Path) -> Iterator[str]:
     assert server.stdout is not None
     with server.stdout:
         line = server.stdout.readline().strip()
-        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/lab/tree/start\.ipynb\?token=\S{43}", line), line + (
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/lab/tree/00_start\.ipynb\?token=\S{43}", line), line + (
             work / "log.txt"
         ).read_text(encoding="utf-8")
         assert "Warning" not in (work / "log.txt").read_text(encoding="utf-8")
-        yield line
+        write_notebook(work / "mine" / "views.ipynb", VIEWS, bench)
+        yield line.replace("00_start.ipynb", "views.ipynb")
         server.send_signal(signal.SIGTERM)
         assert server.wait(60) == 0
 
 
 @pytest.fixture(scope="module")
 def lab(chromium: Browser, address: str) -> Iterator[Page]:
-    """One page with the first notebook for all who use it; what it complains about fails the last of them."""
+    """One page with the notebook for all who use it; what it complains about fails the last of them."""
     watched = Watched(chromium.new_context(viewport={"width": 1280, "height": 860}))
     page = watched.context.new_page()
     page.goto(f"{address}&reset", wait_until="domcontentloaded")
@@ -123,7 +137,7 @@ def lab(chromium: Browser, address: str) -> Iterator[Page]:
 
 @pytest.fixture
 def opened(lab: Page, monkeypatch: pytest.MonkeyPatch) -> Page:
-    """The first notebook with every cell run anew."""
+    """The notebook with every cell run anew."""
     unhurried(lab, monkeypatch)
     lab.wait_for_function(READY, timeout=90_000)
     lab.evaluate("() => window.jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
@@ -133,7 +147,7 @@ def opened(lab: Page, monkeypatch: pytest.MonkeyPatch) -> Page:
 
 @pytest.fixture
 def shown(lab: Page, monkeypatch: pytest.MonkeyPatch) -> Page:
-    """The first notebook as the test before left it, in light colours."""
+    """The notebook as the test before left it, in light colours."""
     unhurried(lab, monkeypatch)
     lab.wait_for_function(READY, timeout=90_000)
     lab.evaluate(LIGHT)
@@ -174,7 +188,7 @@ def settled(widget: Locator) -> None:
     expect(widget).not_to_have_attribute("aria-busy", "true", timeout=30_000)
 
 
-def test_the_first_notebook_answers_and_no_key_edits_it(opened: Page, bench: Path) -> None:
+def test_the_views_answer_and_no_key_edits_the_notebook(opened: Page, bench: Path) -> None:
     expect(
         opened.locator(".jp-RenderedText[data-mime-type*=stderr], .jp-OutputArea [data-mime-type*=error]")
     ).to_have_count(0)
@@ -304,13 +318,9 @@ def test_a_kernel_that_was_restarted_answers_nothing_and_the_views_say_so(opened
 def test_no_key_pressed_in_the_explorer_or_in_a_plain_case_edits_the_notebook(
     new_page: Callable[..., Page], address: str, bench: Path
 ) -> None:
-    cells = [
-        nbformat.v4.new_code_cell(text) for text in ("1", _EXPLORER.replace("BENCH", repr(str(bench))), _CASE, "2")
-    ]
-    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), bench.parent / "mine" / "keys.ipynb")
+    write_notebook(bench.parent / "mine" / "keys.ipynb", ("1", _EXPLORER, _CASE, "2"), bench)
     page = new_page(hasty=True)
-    page.goto(f"{address.replace('start.ipynb', 'keys.ipynb')}&reset", wait_until="domcontentloaded")
+    page.goto(f"{address.replace('views.ipynb', 'keys.ipynb')}&reset", wait_until="domcontentloaded")
     page.wait_for_function(READY, timeout=90_000)
     page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }")
     explorer, case = page.locator(".mrb-explorer"), page.locator(".mrb-case:not(.mrb-explorer .mrb-case)")
@@ -331,9 +341,9 @@ def test_hostile_text_in_every_field_does_nothing(
     new_page: Callable[..., Page], address: str, tmp_path: Path, bench: Path
 ) -> None:
     hostile = write_hostile(tmp_path, long=20_000)
-    start, _ = prepare(bench.parent / "mine", str(hostile), str(hostile / "runs"))
+    write_notebook(bench.parent / "mine" / "hostile.ipynb", VIEWS, hostile)
     page = new_page()
-    page.goto(f"{address.replace('start.ipynb', start.path.name)}&reset", wait_until="domcontentloaded")
+    page.goto(f"{address.replace('views.ipynb', 'hostile.ipynb')}&reset", wait_until="domcontentloaded")
     run_all(page)
     heat = page.locator(".mrb-heatmap")
     settled(heat)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.cli.app import app
-from mrb_lib.report.notebook.lab import own_notebooks
+from mrb_lib.report.lab import own_notebooks
 from mrb_lib.tables.errors import InputError
 
 
@@ -36,20 +36,33 @@ def run(*arguments: str) -> str:
     return result.output
 
 
+def code_of(notebook: Path) -> str:
+    return "\n".join("".join(cell["source"]) for cell in json.loads(notebook.read_text())["cells"])
+
+
 def test_it_opens_the_first_notebook_in_a_folder_named_after_the_benchmark(
     bench: Path, served: list[tuple[Path, Mapping[str, Any]]]
 ) -> None:
     said = run("bench", "--no-browser", "--port", "9321")
     [(where, options)] = served
-    assert where.resolve() == bench.parent / "mrb-lab" / "bench" / "start.ipynb"
+    assert where.resolve() == bench.parent / "mrb-lab" / "bench" / "00_start.ipynb"
     assert (options["port"], options["browse"], options["host"]) == (9321, False, "127.0.0.1")
     assert options["allow_remote"] is False
     assert "MRB_STORE" not in options["environment"]
-    n = 1 + len(list(own_notebooks().glob("*.ipynb")))
+    n = len(list(own_notebooks().glob("*.ipynb")))
     assert f"{n} notebooks written" in said
-    code = "".join(cell["source"] for cell in json.loads(where.read_text())["cells"])
-    assert f"benchmark = {str(bench)!r}" in code
+    assert f"benchmark = {str(bench)!r}" in code_of(where)
+    assert "set_defaults" not in code_of(where)
     assert f"0 notebooks written, {n} kept as they were" in run("bench", "--no-browser")
+
+
+def test_runs_that_are_elsewhere_are_set_in_the_notebook(
+    bench: Path, served: list[tuple[Path, Mapping[str, Any]]]
+) -> None:
+    (bench.parent / "judged").mkdir()
+    run("bench", "judged", "--no-browser")
+    [(where, _)] = served
+    assert f"mrb_lib.set_defaults(runs={str(bench.parent / 'judged')!r})" in code_of(where)
 
 
 def test_the_store_goes_by_the_environment_and_into_no_notebook(

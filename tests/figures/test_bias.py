@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from mrb_lib.figures.bias import error_asymmetries, length_controlled, log_odds
+from mrb_lib.figures.bias import error_asymmetries, log_odds
 from mrb_lib.figures.lettering import label
 
 MARKERS = ("lists", "bold", "numbers")
 ENDS = {
     "estimate": ("low", "high"),
     "error_asymmetry": ("error_asymmetry_low", "error_asymmetry_high"),
-    "equal_length_accuracy": ("equal_length_accuracy_low", "equal_length_accuracy_high"),
+    "association": ("association_low", "association_high"),
 }
 HOSTILE = ["$x_1^2$", "nul\0l", "\u202eevil", "x" * 300, "", "<b>"]
 
@@ -28,7 +28,7 @@ def table(judges: list[str], seed: int = 0) -> pd.DataFrame:
         ("family_preference", None),
         *(("style", marker) for marker in MARKERS),
     ]
-    values = ("estimate", "error_asymmetry", "equal_length_accuracy")
+    values = tuple(ENDS)
     rows = [
         (judge, dimension, subfield, *kind, *generator.uniform(0.2, 0.8, len(values)))
         for kind in kinds
@@ -39,7 +39,6 @@ def table(judges: list[str], seed: int = 0) -> pd.DataFrame:
     out = pd.DataFrame(rows, columns=[*names, *values]).astype(dict.fromkeys(names, "str"))
     for name, (low, high) in ENDS.items():
         out[low], out[high] = out[name] - 0.05, out[name] + 0.05
-    out["accuracy"] = out["equal_length_accuracy"] + 0.02
     nobody = (out["bias"] == "family_preference") | (out["marker"] == "bold")
     numbers = [*values, *(end for ends in ENDS.values() for end in ends)]
     out.loc[nobody, numbers] = np.nan
@@ -68,42 +67,45 @@ def test_error_asymmetries_are_those_of_the_dimension_as_a_whole(count: int) -> 
     figure.png()
 
 
-def test_log_odds_leave_out_markers_nobody_has_and_write_what_is_off_the_scale() -> None:
+def of_length(frame: pd.DataFrame) -> pd.DataFrame:
+    here = frame[(frame["dimension"] == "overall") & frame["subfield"].isna() & (frame["bias"] == "length")]
+    return here.set_index("judge")
+
+
+def test_log_odds_leave_out_markers_nobody_has_and_draw_the_largest() -> None:
     frame = table(["a", "b", "c"])
     first = (frame["bias"] == "length") & (frame["judge"] == "b")
     frame.loc[first, ["estimate", "low", "high"]] = -17.25, -20.0, -14.5
     figure = log_odds(frame, dimension="overall")
     assert [axes.get_title() for axes in figure.axes] == ["Length", "Lists", "Numbers"]
-    off = [text for text in figure.axes[0].texts if text.get_gid() == "off-scale"]
-    assert [text.get_text() for text in off] == ["\u25c0 \u221217.2"]
-    names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
-    assert names[int(off[0].get_position()[1])] == "b"
-    assert figure.axes[0].get_xlim()[1] < 1
+    assert drawn(figure.axes[0], figure.axes[0]) == of_length(frame)["estimate"].to_dict()
+    assert figure.axes[0].get_xlim()[0] < -20
+    assert [axes.get_xscale() for axes in figure.axes] == ["symlog"] * 3
+    assert "logarithmic" in figure.get_supxlabel()
     here = frame[(frame["dimension"] == "overall") & frame["subfield"].isna() & (frame["marker"] == "lists")]
     assert drawn(figure.axes[1], figure.axes[0]) == here.set_index("judge")["estimate"].to_dict()
     figure.png()
 
 
-@pytest.mark.parametrize("count", [1, 32])
-def test_accuracies_with_and_without_length(count: int) -> None:
-    frame = table([f"j{i}" for i in range(count)])
-    none = (frame["judge"] == "j0") & (frame["bias"] == "length")
-    frame.loc[none, ["equal_length_accuracy", *ENDS["equal_length_accuracy"]]] = np.nan
-    figure = length_controlled(frame, dimension="overall")
-    (axes,) = figure.axes
-    here = frame[(frame["dimension"] == "overall") & frame["subfield"].isna() & (frame["bias"] == "length")]
-    here = here.set_index("judge")
-    assert drawn(axes, axes, "uncontrolled") == here["accuracy"].to_dict()
-    assert drawn(axes, axes, "controlled") == here["equal_length_accuracy"].drop("j0").to_dict()
-    assert sum(text.get_gid() == "not-available" for text in axes.texts) == 1
-    heights = [y for _, y in points(axes, "uncontrolled")]
-    assert heights == sorted(heights)
-    figure.png()
+def test_associations_are_drawn_and_named_where_no_judge_has_an_estimate() -> None:
+    frame = table(["a", "b"])
+    assert "beyond quality" in log_odds(frame, dimension="overall").get_supxlabel()
+    frame[["estimate", "low", "high"]] = np.nan
+    figure = log_odds(frame, dimension="overall")
+    assert "given the gold label" in figure.get_supxlabel()
+    assert figure.axes[0].get_xscale() == "linear"
+    assert drawn(figure.axes[0], figure.axes[0]) == of_length(frame)["association"].to_dict()
+
+
+def test_judges_stand_in_the_order_of_the_report() -> None:
+    for plot in (error_asymmetries, log_odds):
+        figure = plot(table(["a", "b", "c"]), dimension="overall", judges=["c", "a", "b"])
+        assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["c", "a", "b"]
 
 
 def test_hostile_names_are_drawn() -> None:
     frame = table(HOSTILE)
-    for plot in (error_asymmetries, log_odds, length_controlled):
+    for plot in (error_asymmetries, log_odds):
         figure = plot(frame, dimension="overall")
         figure.png()
         assert label("$x_1^2$") in [text.get_text() for text in figure.axes[0].get_yticklabels()]
@@ -111,8 +113,8 @@ def test_hostile_names_are_drawn() -> None:
 
 def test_nothing_known_is_drawn_as_such() -> None:
     frame = table(["a", "b"])
-    frame[["accuracy", *ENDS, *(end for ends in ENDS.values() for end in ends)]] = np.nan
-    for plot in (error_asymmetries, log_odds, length_controlled):
+    frame[[*ENDS, *(end for ends in ENDS.values() for end in ends)]] = np.nan
+    for plot in (error_asymmetries, log_odds):
         figure = plot(frame, dimension="overall")
         assert any(text.get_gid() == "not-available" for text in figure.axes[0].texts)
         figure.png()

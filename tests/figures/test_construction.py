@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -20,17 +19,19 @@ def test_the_funnel_says_what_went_in_what_was_kept_and_why_not_the_rest(flaws: 
     steps = pd.DataFrame(
         [
             ("start", 5000, 4800, "duplicate", 150.0),
-            ("start", 5000, 4800, "unreadable image", 50.0),
+            ("start", 5000, 4800, "unreadable image", 30.0),
+            ("start", 5000, 4800, "an image that shows more than one patient", 11.0),
+            ("start", 5000, 4800, "other", 9.0),
             ("filter", 4800, 2000, "too easy", 2800.0),
             ("release", 2000, 2000, None, np.nan),
         ],
-        columns=["step", "n_in", "n_out", "reason", "n"],
+        columns=["step", "n_in", "n_out", "reason", "n_items"],
     )
     drawn = construction.funnel(steps)
     [axes] = drawn.axes
     texts = [text.get_text() for text in axes.texts]
     assert "5,000 \u2192 4,800" in texts
-    assert "duplicate: 150; unreadable image: 50" in texts
+    assert "duplicate: 150; unreadable image: 30; 20 for other reasons" in texts
     assert [bar.get_width() for bar in axes.patches if bar.get_gid() == "n_out"] == [4800, 2000, 2000]
     mark_simulated(drawn)
     assert flaws(drawn) == []
@@ -40,7 +41,7 @@ def test_every_count_of_what_is_left_is_written(flaws: Flaws) -> None:
     steps = ("items", "start", "filter", "screen")
     rows = [(organ, step, 40 - 3 * i - j, (40 - 3 * i - j) / 40) for j, organ in enumerate(ORGANS)
             for i, step in enumerate(steps)]  # fmt: skip
-    drawn = construction.counts(pd.DataFrame(rows, columns=["value", "step", "n", "share"]))
+    drawn = construction.items_left(pd.DataFrame(rows, columns=["value", "step", "n_items", "share"]))
     written = [int(text.get_text()) for text in drawn.axes[0].texts if text.get_gid() == "cell"]
     assert sorted(written) == sorted(n for _, _, n, _ in rows)
     mark_simulated(drawn)
@@ -50,7 +51,7 @@ def test_every_count_of_what_is_left_is_written(flaws: Flaws) -> None:
 def test_bars_of_difficulty_are_as_high_as_there_are_items_and_stand_on_each_other(flaws: Flaws) -> None:
     edges = np.linspace(0, 1, 11)
     bins = pd.DataFrame({"low": edges[:-1], "high": edges[1:], "kept": range(10), "left_out": range(10, 0, -1)})
-    drawn = construction.difficulty(bins, chance=0.25, mark="SIMULATED")
+    drawn = construction.difficulty(bins, chance=0.25)
     [axes] = drawn.axes
     kept = [bar.get_height() for bar in axes.patches if bar.get_gid() == "kept"]
     stacked = [(bar.get_y(), bar.get_height()) for bar in axes.patches if bar.get_gid() == "left_out"]
@@ -60,26 +61,3 @@ def test_bars_of_difficulty_are_as_high_as_there_are_items_and_stand_on_each_oth
     assert line.get_xdata()[0] == 0.25
     assert flaws(drawn) == []
     assert not construction.difficulty(bins).axes[0].lines, "nothing is known of guessing"
-
-
-def test_responses_are_split_into_those_without_a_flag_and_each_flag_that_occurs(flaws: Flaws) -> None:
-    counted = pd.DataFrame({"model": [f"responder-{i}" for i in range(12)], "n": 60, "usable": 58})
-    counted = counted.assign(refused=2, truncated=range(12), error=0)
-    drawn = construction.responses(counted)
-    widths = {
-        name: [bar.get_width() for bar in drawn.axes[0].patches if bar.get_gid() == name]
-        for name in ("without a flag", "refused", "truncated", "error")
-    }
-    assert widths["without a flag"] == [58 - i for i in range(12)]
-    assert (widths["refused"], widths["truncated"], widths["error"]) == ([2] * 12, list(range(12)), [])
-    assert flaws(drawn) == []
-
-
-def test_every_two_responders_have_one_cell_with_their_meetings(flaws: Flaws) -> None:
-    names = [f"responder-{i:02d}" for i in range(8)]
-    met = pd.DataFrame(combinations(names, 2), columns=["model_1", "model_2"])
-    met = met.assign(n=[3 + i % 2 for i in range(len(met))])
-    drawn = construction.meetings(met)
-    written = [int(text.get_text()) for text in drawn.axes[0].texts if text.get_gid() == "cell"]
-    assert sorted(written) == sorted(met["n"])
-    assert flaws(drawn) == []

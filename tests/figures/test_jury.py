@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from mrb_lib.figures import jury
+from mrb_lib.tables.errors import NotApplicable
 
 
-def table(judges: int, *, costs: bool = True) -> pd.DataFrame:
+def table(judges: int) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     rows = []
     for i in range(judges):
@@ -28,10 +29,8 @@ def table(judges: int, *, costs: bool = True) -> pd.DataFrame:
         rows.append({**row, "seconds": 20.0 * size})
     out = pd.DataFrame(rows)
     out["low"], out["high"] = out["accuracy"] - 0.02, out["accuracy"] + 0.02
-    if not costs:
-        out["seconds"] = np.nan
-    out["tokens"] = np.nan
-    return out
+    out["dimension"] = "overall"
+    return pd.concat([out, out.assign(dimension="accuracy", accuracy=0.1, seconds=1e-9, shapley=0.9)])
 
 
 def line(axes, gid: str) -> np.ndarray:
@@ -39,49 +38,63 @@ def line(axes, gid: str) -> np.ndarray:
     return np.column_stack([found.get_xdata(), found.get_ydata()]).astype(float)
 
 
+def of(rows: pd.DataFrame, *parts: str) -> pd.DataFrame:
+    return rows[rows["part"].isin(parts) & (rows["dimension"] == "overall")]
+
+
 @pytest.mark.parametrize("judges", [2, 32])
 def test_sizes_draw_the_curve_and_every_jury(judges: int, flaws) -> None:
     rows = table(judges)
-    figure = jury.sizes(rows)
+    figure = jury.sizes(rows, dimension="overall")
     axes = figure.axes[0]
-    expected = rows.loc[rows["part"] == "curve", ["size", "accuracy"]].to_numpy(dtype=float)
+    expected = of(rows, "curve")[["size", "accuracy"]].to_numpy(dtype=float)
     assert line(axes, "random") == pytest.approx(expected)
     for kind in jury.NAMES:
-        assert line(axes, kind)[0, 1] == rows.loc[rows["kind"] == kind, "accuracy"].iloc[0]
+        own = of(rows, "jury")
+        assert line(axes, kind)[0, 1] == own.loc[own["kind"] == kind, "accuracy"].iloc[0]
+    assert axes.get_xticks().max() <= judges
+    assert [names["row"] for names, _ in figure.boxes()] == list(jury.NAMES)
     assert flaws(figure) == []
 
 
+def test_one_judge_is_no_jury() -> None:
+    rows = table(1)
+    with pytest.raises(NotApplicable, match="two judges"):
+        jury.sizes(rows[rows["part"] == "jury"], dimension="overall")
+    with pytest.raises(NotApplicable, match="two judges"):
+        jury.members(rows[rows["part"] == "jury"], dimension="overall")
+
+
 @pytest.mark.parametrize("judges", [2, 32])
-def test_cost_joins_what_is_not_beaten(judges: int, flaws) -> None:
+def test_cost_joins_the_most_accurate_for_the_time(judges: int, flaws) -> None:
     rows = table(judges)
-    figure = jury.cost(rows)
-    points = next(item for item in figure.axes[0].collections if item.get_gid() == "values")
-    shown = rows[rows["part"].isin(["single", "jury"])]
+    figure = jury.cost(rows[rows["part"].isin(["single", "jury"])], dimension="overall")
+    axes = figure.axes[0]
+    shown = of(rows, "single", "jury")
     shown = shown[shown["kind"] != "best_single"]
     expected = shown[["seconds", "accuracy"]].sort_values(["seconds", "accuracy"]).to_numpy(dtype=float)
     beaten = [any(a <= seconds and b > value for a, b in expected) for seconds, value in expected]
-    assert line(figure.axes[0], "pareto") == pytest.approx(expected[~np.array(beaten)])
-    drawn = np.asarray(points.get_offsets(), dtype=float)
+    assert line(axes, "best") == pytest.approx(expected[~np.array(beaten)])
+    drawn = np.concatenate([line(axes, kind) for kind in ("single", "majority", "weighted", "dawid_skene")])
     assert drawn[np.lexsort(drawn.T[::-1])] == pytest.approx(expected)
     names = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert names[:2] == ["single judge", "majority of all"]
-    assert names[-1] == "not beaten in both"
+    assert set(names) == {"one judge", "most accurate for the time", *list(jury.NAMES.values())[:3]}
     if judges == 2:
         assert flaws(figure) == []
 
 
-def test_without_costs_the_members_are_counted(flaws) -> None:
-    figure = jury.cost(table(6, costs=False))
-    assert figure.axes[0].get_xlabel() == "members"
-    assert not [item for item in figure.axes[0].lines if item.get_gid() == "pareto"]
-    assert flaws(figure) == []
+def test_a_jury_of_unknown_time_is_not_drawn() -> None:
+    rows = table(6)
+    rows["seconds"] = rows["seconds"].mask(rows["part"] == "jury")
+    with pytest.raises(NotApplicable, match="time is not recorded for every judge"):
+        jury.cost(rows, dimension="overall")
 
 
 @pytest.mark.parametrize("judges", [2, 32])
 def test_members_are_drawn_with_what_they_add(judges: int, flaws) -> None:
     rows = table(judges)
-    rows = rows[rows["part"] == "member"]
-    figure = jury.members(rows)
+    names = of(rows, "member")["judge"].tolist()[::-1]
+    figure = jury.members(rows, dimension="overall", judges=names)
     [axes] = figure.axes
-    assert sorted(line(axes, "values")[:, 0]) == sorted(rows["shapley"])
+    assert line(axes, "values")[:, 0] == pytest.approx(of(rows, "member")["shapley"].to_numpy()[::-1])
     assert flaws(figure) == []

@@ -24,8 +24,11 @@ def test_labels_tell_names_apart(names: list[str]) -> None:
     assert len(set(shown)) == len(names)
 
 
-def test_long_names_keep_both_ends() -> None:
-    assert label("Qwen2.5-VL-72B-Instruct-sft", 16) == "Qwen2.5-VL\u2026t-sft"
+def test_long_names_keep_both_ends_and_are_cut_between_words() -> None:
+    assert label("Qwen2.5-VL-72B-Instruct-sft", 16) == "Qwen2.5-VL\u2026-sft"
+    assert label("an-owner/Qwen2.5-VL-72B", 16) == "Qwen2.5-VL-72B"
+    alike = [f"Invented-Vision-{i}-235B-Instruct-preview" for i in range(2)]
+    assert labels(alike, 24) == ["Invented-Vision-0-235B-\u2026", "Invented-Vision-1-235B-\u2026"]
 
 
 def test_letters_the_font_lacks_become_boxes() -> None:

@@ -1,4 +1,4 @@
-"""The figures of a paper: readable for two judges and for thirty-two, and every number drawn is the frame's."""
+"""The figures of a paper: readable for two judges and for forty-five, and every number drawn is the frame's."""
 
 from __future__ import annotations
 
@@ -18,73 +18,89 @@ GROUPS = ("open", "proprietary", "medical", "critic")
 
 
 def cells_of(n_judges: int, subfields: tuple[str, ...], dimensions: tuple[str, ...] = DIMENSIONS) -> pd.DataFrame:
+    """The table `accuracy` by a column, with its dimension `average`, rows over all cases and a reference."""
     rng = np.random.default_rng(n_judges)
     rows = [
-        (f"judge-with-a-name-{i}", GROUPS[4 * i // n_judges], dimension, subfield, 40)
-        for i in range(n_judges)
+        (judge, kind, dimension, subfield, 40)
+        for judge, kind in [*((f"an-owner/judge-with-a-long-name-{i}", "judge") for i in range(n_judges)),
+                            ("always A", "reference")]
         for dimension in (*dimensions, paper.AVERAGE)
-        for subfield in subfields
-    ]
-    frame = pd.DataFrame(rows, columns=["judge", "group", "dimension", "subfield", "n"])
+        for subfield in (None, *subfields)
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["judge", "kind", "dimension", "subfield", "n"])
     value = rng.uniform(0.3, 0.9, len(frame))
-    return frame.assign(accuracy=value, low=value - 0.1, high=value + 0.1)
+    return frame.assign(accuracy=value, low=value - 0.1, high=value + 0.1).astype({"subfield": "str"})
 
 
-@pytest.mark.parametrize("n_judges", [1, 2, 6, 32])
-@pytest.mark.parametrize("draw", [paper.sheets, paper.profiles])
-def test_text_is_inside_readable_and_apart(
-    draw: Callable[..., Figure], n_judges: int, flaws: Callable[[Figure], list[str]]
-) -> None:
+def judges_in(cells: pd.DataFrame) -> list[str]:
+    return cells.loc[cells["kind"] == "judge", "judge"].drop_duplicates().tolist()
+
+
+@pytest.mark.parametrize("n_judges", [1, 2, 6, 32, 45])
+def test_text_is_inside_readable_and_apart_on_one_page(n_judges: int, flaws: Callable[[Figure], list[str]]) -> None:
     for subfields in (ORGANS, DEPARTMENTS) if n_judges > 2 else (ORGANS[:2],):
         cells = cells_of(n_judges, tuple(subfields))
-        drawn = draw(cells, judges=cells["judge"].drop_duplicates().tolist())
+        groups = {judge: GROUPS[4 * i // n_judges] for i, judge in enumerate(judges_in(cells))}
+        drawn = paper.every_dimension(cells, judges=judges_in(cells), groups=groups)
         mark_simulated(drawn)
         assert flaws(drawn) == []
         assert drawn.get_figwidth() <= PAGE
+        assert drawn.get_figheight() <= 9
 
 
-def test_a_sheet_writes_every_value_and_hatches_what_is_missing() -> None:
-    cells = cells_of(5, ("eye", "lung", "brain"))
-    gone = (cells["judge"] == "judge-with-a-name-2") & (cells["subfield"] == "eye") & (cells["dimension"] == "overall")
-    judges = cells["judge"].drop_duplicates().tolist()
-    drawn = paper.sheets(cells[~gone], judges=judges)
-    panels = [axes for axes in drawn.axes if axes.get_title(loc="left")]
-    assert [axes.get_title(loc="left").lower() for axes in panels] == [*DIMENSIONS, paper.AVERAGE]
-    for axes, name in zip(panels, [*DIMENSIONS, paper.AVERAGE], strict=True):
-        part = cells[~gone & (cells["dimension"] == name)].set_index(["judge", "subfield"])["accuracy"]
-        written = {
-            (judges[int(t.get_position()[1])], ("brain", "eye", "lung")[int(t.get_position()[0])]): t.get_text()
-            for t in axes.texts if t.get_gid() == "cell"
-        }  # fmt: skip
-        assert written == {key: percent(value) for key, value in part.items()}
-        assert sum(patch.get_gid() == "not-available" for patch in axes.patches) == (name == "overall")
+def test_the_average_has_every_value_written_and_each_dimension_every_colour() -> None:
+    subfields = ("brain", "eye", "lung")
+    cells = cells_of(5, subfields)
+    judges = judges_in(cells)
+    gone = (cells["judge"] == judges[2]) & (cells["subfield"] == "eye") & (cells["dimension"] == paper.AVERAGE)
+    drawn = paper.every_dimension(cells[~gone], judges=judges[::-1])
+    panels = {axes.get_title(loc="left").lower(): axes for axes in drawn.axes if axes.get_title(loc="left")}
+    assert [*panels] == [paper.AVERAGE, *DIMENSIONS]
+    expected = cells[~gone & cells["subfield"].notna() & cells["kind"].eq("judge")]
+    written = {
+        (judges[::-1][int(t.get_position()[1])], subfields[int(t.get_position()[0])]): t.get_text()
+        for t in panels[paper.AVERAGE].texts if t.get_gid() == "cell"
+    }  # fmt: skip
+    part = expected[expected["dimension"] == paper.AVERAGE].set_index(["judge", "subfield"])["accuracy"]
+    assert written == {key: percent(value) for key, value in part.items()}
+    for name, axes in panels.items():
+        wide = expected[expected["dimension"] == name].pivot(index="judge", columns="subfield", values="accuracy")
+        values = np.ma.filled(axes.collections[0].get_array(), np.nan).reshape(len(judges), -1)
+        np.testing.assert_array_equal(values, wide.reindex(judges[::-1]).to_numpy())
+        assert sum(patch.get_gid() == "not-available" for patch in axes.patches) == (name == paper.AVERAGE)
+    [mark] = [line for axes in drawn.findobj() for line in getattr(axes, "lines", []) if line.get_gid() == "half"][:1]
+    assert mark.get_xdata()[0] == 0.5
 
 
-def test_a_profile_draws_the_average_and_breaks_where_it_is_missing() -> None:
-    cells = cells_of(3, ("eye", "lung", "brain"))
-    judges = cells["judge"].drop_duplicates().tolist()
-    gone = (cells["judge"] == judges[1]) & (cells["subfield"] == "lung")
-    drawn = paper.profiles(cells[~gone], judges=judges)
-    for axes, judge in zip(drawn.axes, judges, strict=True):
-        [line] = [line for line in axes.lines if line.get_gid() == "average"]
-        part = cells[~gone & (cells["judge"] == judge) & (cells["dimension"] == paper.AVERAGE)]
-        expected = part.set_index("subfield")["accuracy"].reindex(["brain", "eye", "lung"])
-        np.testing.assert_array_equal(np.asarray(line.get_ydata()), expected.to_numpy())
-        assert len(axes.lines) == 7
-
-
-def test_kinds_draw_every_count_and_say_how_many_values_are_not_shown(flaws: Callable[[Figure], list[str]]) -> None:
-    counts = pd.DataFrame(
-        {
-            "column": ["organ"] * 3 + ["dataset"] * 20,
-            "value": ["eye", "lung", None, *(f"source_{i:02d}" for i in range(20))],
-            "n_cases": [50, 20, 5, *range(40, 20, -1)],
-        }
+def test_rows_are_by_group_and_in_the_order_of_the_report_within_it() -> None:
+    cells = cells_of(4, ("brain", "eye"))
+    judges = judges_in(cells)
+    groups = dict(
+        zip([judges[3], judges[0], judges[1], judges[2]], ["open", "open", "medical", "medical"], strict=True)
     )
-    drawn = paper.kinds(counts)
-    first, second = drawn.axes
-    assert [label.get_text() for label in first.get_yticklabels()] == ["Eye", "Lung", "not stated"]
-    assert [bar.get_width() for bar in first.patches] == [50, 20, 5]
-    assert second.get_title(loc="left") == "Source (the first 14 of 20)"
+    drawn = paper.every_dimension(cells, judges=judges[::-1], groups=groups)
+    shown = [text.get_text()[-1] for text in drawn.axes[0].get_yticklabels()]
+    assert shown == ["3", "0", "2", "1"]
+    assert [text.get_text() for text in drawn.axes[len(DIMENSIONS)].texts] == ["open", "medical"]
+
+
+def test_one_dimension_is_drawn_with_its_numbers(flaws: Callable[[Figure], list[str]]) -> None:
+    cells = cells_of(3, ("brain", "eye"), ("accuracy",))
+    drawn = paper.every_dimension(cells[cells["dimension"] == "accuracy"], judges=judges_in(cells))
+    assert sum(text.get_gid() == "cell" for text in drawn.axes[0].texts) == 6
+    assert flaws(drawn) == []
+
+
+def test_groups_are_drawn_with_their_intervals_and_what_a_coin_scores(flaws: Callable[[Figure], list[str]]) -> None:
+    rng = np.random.default_rng(0)
+    rows = [(group, subfield) for group in ("all judges", *GROUPS) for subfield in (None, *ORGANS)]
+    value = rng.uniform(0.4, 0.9, len(rows))
+    frame = pd.DataFrame(rows, columns=["group", "subfield"]).astype({"subfield": "str"})
+    frame = frame.assign(n=40, accuracy=value, low=value - 0.1, high=value + 0.1)
+    drawn = paper.group_subfields(frame, chance=0.5)
+    for axes, (_, own) in zip(drawn.axes, frame.groupby("group", sort=False), strict=True):
+        [points] = [line for line in axes.lines if line.get_gid() == "values"]
+        np.testing.assert_allclose(np.asarray(points.get_xdata()), own["accuracy"])
+        np.testing.assert_array_equal(np.asarray(points.get_ydata()), np.arange(len(own)))
     mark_simulated(drawn)
     assert flaws(drawn) == []

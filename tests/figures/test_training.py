@@ -10,9 +10,9 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mrb_lib.figures.style import mark_simulated
 from mrb_lib.figures.training import (
-    before_and_after,
+    QUANTITIES,
+    changes,
     domain_losses,
     gains_by_dimension,
     ingredients,
@@ -44,20 +44,19 @@ def curves(judges: int = 2, stages: int = 1) -> pd.DataFrame:
 
 
 def gains(pairs: int) -> pd.DataFrame:
-    values = {"accuracy": (0.6, 0.75), "consistency": (0.55, 0.9), "first_rate": (0.72, 0.51), "brier": (0.3, 0.18),
-              "longer_rate": (0.5, 0.62)}  # fmt: skip
+    """Two dimensions and a subfield; the Brier score of the last pair is undefined."""
+    values = {"accuracy": 0.15, "consistency": 0.35, "first_rate": -0.21, "brier": -0.12, "longer_rate": 0.12}
     rows = [
-        {"part": part, "base": f"base-{i}", "tuned": LONG if i == 0 else f"tuned-{i}", "dimension": "overall",
-         "subfield": None, "value_base": base - 0.01 * i, "value_base_low": base - 0.05 - 0.01 * i,
-         "value_base_high": base + 0.05 - 0.01 * i, "value_tuned": tuned - 0.01 * i, "gain": tuned - base + 0.01 * i,
-         "value_tuned_low": tuned - 0.04 - 0.01 * i, "value_tuned_high": tuned + 0.04 - 0.01 * i}
+        {"part": part, "quantity": part, "base": f"base-{i}", "tuned": LONG if i == 0 else f"tuned-{i}",
+         "dimension": dimension, "subfield": subfield, "gain": gain + 0.01 * i + shift}
+        for dimension, subfield, shift in (("overall", None, 0.0), ("overall", "eye", 0.5), ("relevance", None, 0.1))
         for i in range(pairs)
-        for part, (base, tuned) in values.items()
+        for part, gain in values.items()
     ]  # fmt: skip
     table = pd.DataFrame(rows)
     undefined = (table["part"] == "brier") & (table["base"] == f"base-{pairs - 1}")
-    table.loc[undefined, [name for name in table if name.startswith("value")]] = np.nan
-    return pd.concat([table, table.assign(dimension="relevance", value_base=0.1)], ignore_index=True)
+    table["gain"] = table["gain"].mask(undefined)
+    return table.assign(low=table["gain"] - 0.05, high=table["gain"] + 0.05)
 
 
 def learned(*, recipes: int = 1) -> pd.DataFrame:
@@ -124,19 +123,15 @@ def test_a_curve_without_validation_is_the_loss_alone(flaws: Flaws) -> None:
 
 
 @pytest.mark.parametrize("pairs", [1, 3, 12])
-def test_before_and_after_has_a_panel_a_quantity_with_both_values_and_intervals(flaws: Flaws, pairs: int) -> None:
+def test_changes_have_a_panel_a_quantity_with_the_difference_of_each_pair(flaws: Flaws, pairs: int) -> None:
     table = gains(pairs)
-    drawn = before_and_after(table, dimension="overall")
+    drawn = changes(table.sample(frac=1, random_state=0), dimension="overall")
     assert flaws(drawn) == []
-    assert [axes.get_title() for axes in drawn.axes] == [
-        "Accuracy", "Order consistency", "Chose the first", "Brier score", "Chose the longer",
-    ]  # fmt: skip
-    here = table[table["dimension"] == "overall"]
-    for axes, part in zip(drawn.axes, ("accuracy", "consistency", "first_rate", "brier", "longer_rate"), strict=True):
-        own = here[here["part"] == part]
-        for side in ("base", "tuned"):
-            shown = np.concatenate([line.get_xdata() for line in axes.get_lines() if line.get_gid() == side])
-            assert sorted(shown) == pytest.approx(sorted(own[f"value_{side}"].dropna()))
+    assert [axes.get_title() for axes in drawn.axes] == list(QUANTITIES.values())
+    here = table[(table["dimension"] == "overall") & table["subfield"].isna()]
+    for axes, part in zip(drawn.axes, QUANTITIES, strict=True):
+        shown = np.concatenate([line.get_xdata() for line in axes.get_lines() if line.get_gid() == "values"])
+        assert sorted(shown) == pytest.approx(sorted(here.loc[here["part"] == part, "gain"].dropna()))
 
 
 def test_ingredients_have_a_row_a_pair_and_name_judges_only_where_the_ingredient_does_not_tell(flaws: Flaws) -> None:
@@ -157,6 +152,7 @@ def test_a_learning_curve_draws_its_judges_and_joins_the_means_of_a_size(flaws: 
     assert flaws(drawn) == []
     (axes,) = drawn.axes
     assert sorted(np.concatenate(lines(axes, "values"))) == pytest.approx(sorted(table["value_tuned"]))
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["50", "100", "200", "400"]
     joined = lines(axes, "means")
     assert len(joined) == min(recipes, 2)
     assert joined[0].tolist() == pytest.approx(
@@ -174,12 +170,12 @@ def test_the_matrix_frames_what_was_left_out_of_training(flaws: Flaws, values: i
 
 @pytest.mark.parametrize("pairs", [1, 12])
 def test_gains_have_a_panel_a_dimension_and_name_bases_only_where_a_judge_has_several(flaws: Flaws, pairs: int) -> None:
-    table = gains(pairs).assign(low=lambda rows: rows["gain"] - 0.05, high=lambda rows: rows["gain"] + 0.05)
-    drawn = gains_by_dimension(table, order_by="overall")
+    table = gains(pairs).query("part == 'accuracy'")
+    drawn = gains_by_dimension(table, dimension="overall")
     assert flaws(drawn) == []
     assert [axes.get_title() for axes in drawn.axes] == ["Overall", "Relevance"]
     for axes, dimension in zip(drawn.axes, ("overall", "relevance"), strict=True):
-        own = table[(table["dimension"] == dimension) & (table["part"] == "accuracy")]
+        own = table[(table["dimension"] == dimension) & table["subfield"].isna()]
         shown = np.concatenate([line.get_xdata() for line in axes.get_lines() if line.get_gid() == "values"])
         assert sorted(shown) == pytest.approx(sorted(own["gain"]))
     twice = pd.concat([table, table.assign(base="another")])
@@ -194,31 +190,9 @@ def test_losses_have_a_row_a_domain_and_all_of_them_below_a_line(flaws: Flaws) -
         for dimension in ("accuracy", "overall")
         for i, name in enumerate([None, "Neurology", "oral_cavity"])
     ]  # fmt: skip
-    drawn = domain_losses(pd.DataFrame(rows), order_by="overall")
+    other = {"by": "organ", "dimension": "overall", "subfield": "eye", "gain": 0.5, "low": 0.4, "high": 0.6}
+    table = pd.concat([pd.DataFrame(rows).assign(by="department"), pd.DataFrame([other])], ignore_index=True)
+    drawn = domain_losses(table, dimension="overall", by="department")
     assert flaws(drawn) == []
     names = [text.get_text() for text in drawn.axes[0].get_yticklabels()]
     assert names == ["oral_cavity", "Neurology", "all left out"]
-
-
-@pytest.mark.parametrize("simulated", [False, True])
-def test_a_mark_is_on_the_face_of_every_figure_and_takes_one_strip_with_the_other(
-    flaws: Flaws, simulated: bool
-) -> None:
-    spans = gains(2).assign(low=0.0, high=0.1)
-    lost = pd.DataFrame({"part": "out_of_domain", "dimension": "overall", "subfield": ["Neurology", None],
-                         "gain": 0.1, "low": 0.0, "high": 0.2})  # fmt: skip
-    mark = "RANDOM WEIGHTS BEFORE TRAINING"
-    for drawn in (
-        training_curves(curves(), mark=mark), gains_by_dimension(spans, mark=mark), domain_losses(lost, mark=mark),
-        before_and_after(gains(3), dimension="overall", mark=mark), learning_curve(learned(), mark=mark),
-        ingredients(compared(), dimension="overall", mark=mark), trained_and_tested(matrix(), mark=mark),
-    ):  # fmt: skip
-        before = drawn.get_figheight()
-        if simulated:
-            mark_simulated(drawn)
-        assert flaws(drawn) == []
-        assert drawn.get_suptitle() == mark
-        heights = {
-            round(text.get_window_extent().y1) for text in drawn.texts if text.get_gid() in ("mark", "simulated")
-        }
-        assert max(heights) - min(heights) <= 3 and drawn.get_figheight() - before < 0.21

@@ -13,16 +13,18 @@ from typer.testing import CliRunner
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.cli.app import app
+from mrb_lib.report.compared import compares, with_comparison
+from mrb_lib.report.comparison import NOTEBOOK
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import staged_folder
 from mrb_lib.verdicts.basis import IN_REPORT, read_basis
 from mrb_lib.verdicts.store import save_imported
 from tests.report.conftest import PARAMETERS, ids_of
 
-TAKES = PARAMETERS + 'other_benchmark = ""\nother_runs = ""\n'
+TAKES = PARAMETERS + 'other_benchmark = ""\n'
 SHOWS = """
-from mrb_lib.report.notebook.comparison import other_side
-then = other_side(benchmark, other_benchmark, other_runs) if other_benchmark else None
+from mrb_lib.report.comparison import other_side
+then = other_side(benchmark, other_benchmark) if other_benchmark else None
 drawn = then is not None and then.benchmark.meta.kind == "simulated"
 publish_figure("sides", data=f"n\\n{0 if then is None else len(then.verdicts)}\\n", simulated=drawn)
 """
@@ -53,8 +55,6 @@ def compared(lab: Any) -> str:
 def test_a_notebook_that_compares_is_left_out_where_there_is_nothing_to_compare_with(lab_of_three: Any) -> None:
     assert lab_of_three.report().executed == ("one", "two")
     assert not (lab_of_three.out / "pages" / "three.html").exists()
-    assert lab_of_three.report(only=["three"]).executed == ("three",), "it says why it is empty where it is named"
-    assert compared(lab_of_three) == "0"
 
 
 def test_an_earlier_report_is_compared_by_what_it_kept(lab_of_three: Any, earlier: Path) -> None:
@@ -115,9 +115,11 @@ def test_a_report_is_not_compared_with_itself_nor_with_what_shares_no_case(lab_o
     assert lab_of_three.states() == before, "nothing was written"
 
 
-def test_comparing_takes_a_notebook_that_compares(lab_of_three: Any, earlier: Path) -> None:
-    with pytest.raises(InputError, match="no notebook that is run compares"):
-        lab_of_three.report(compare=earlier, only=["one"])
+def test_a_page_that_compares_is_added_whatever_else_is_run(lab_of_three: Any, earlier: Path) -> None:
+    assert lab_of_three.report(compare=earlier, only=["one"]).executed == ("one", "three")
+    plain = [lab_of_three.notebooks / "one.ipynb"]
+    assert with_comparison(plain, earlier) == [*plain, NOTEBOOK]
+    assert compares(NOTEBOOK)
     with pytest.raises(InputError, match=r"parameter other_benchmark: is not set so; name what to compare .*--compare"):
         lab_of_three.report(parameters={"other_benchmark": "x"})
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from mrb_lib.cli.app import app
 from mrb_lib.judges.prompt_files import builtin_ids
-from mrb_lib.report.notebook.lab import own_notebooks
+from mrb_lib.report.lab import own_notebooks
 from mrb_lib.report.presets import Command, preset, presets
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES
@@ -30,14 +30,14 @@ def test_it_sets_options_that_the_commands_have(name: str) -> None:
 
 def test_that_of_a_paper_is_the_published_rule() -> None:
     own = preset("paper")
-    assert own.report == {"policy": "official", "only": ["19_paper"]}
+    assert own.report == {"policy": "official", "only": ["paper"]}
     assert own.judge == {"orders": "AB", "prompt": "official-form", "temperature": 0.1}
 
 
 def test_what_the_user_sets_goes_before_and_is_told() -> None:
     options, said = preset("paper").options("report", {"policy", "seed"})
-    assert options == {"only": ["19_paper"]}
-    assert said == "preset paper: notebooks 19_paper; you set policy, which goes before its policy official"
+    assert options == {"only": ["paper"]}
+    assert said == "preset paper: notebooks paper; you set policy, which goes before its policy official"
 
 
 def test_an_unknown_one_is_refused_with_the_names() -> None:
@@ -61,9 +61,9 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("arguments", "policy", "only", "said"),
     [
-        (["--preset", "paper"], "official", ["19_paper"], "preset paper: policy official, notebooks 19_paper"),
-        (["--preset", "paper", "--policy", "balanced"], "balanced", ["19_paper"], "you set policy"),
-        (["--preset", "paper", "-p", "policy=net"], "net", ["19_paper"], "you set policy"),
+        (["--preset", "paper"], "official", ["paper"], "preset paper: policy official, notebooks paper"),
+        (["--preset", "paper", "--policy", "balanced"], "balanced", ["paper"], "you set policy"),
+        (["--preset", "paper", "-p", "policy=net"], "net", ["paper"], "you set policy"),
         (["--preset", "paper", "--only", "05_subfields"], "official", ["05_subfields"], "you set only"),
         ([], "balanced", (), ""),
     ],

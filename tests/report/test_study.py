@@ -205,6 +205,7 @@ class TestNotApplicable:
         assert study.table("accuracy", dimension=DIMENSION).sentence in said
         assert said.startswith("SIMULATED data")
         assert "None of the tables" in study.conclude("criteria")
+        assert study.conclude("criteria", text="Found 2.").endswith("models. Found 2.")
 
 
 class TestCases:
@@ -220,6 +221,13 @@ class TestCases:
         page = study.show("case-07")._repr_html_()
         assert "&lt;b&gt;bold&lt;/b&gt;" in page
         assert "SIMULATED" in page
+
+    def test_reviews_of_them_are_kept_in_the_folder_or_the_store_that_is_named(
+        self, study: mrb.Study, full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert str(study.explore().answers.reviews.where) == str(full / "reviews.sqlite")
+        monkeypatch.setenv("MRB_STORE", str(tmp_path / "other.sqlite"))
+        assert study.explore().answers.reviews.where == str(tmp_path / "other.sqlite")
 
     def test_bootstraps_any_statistic_of_their_scores(self, study: mrb.Study) -> None:
         wide = study.scores("overall").pivot(index="case_id", columns="judge", values="score").reset_index()

@@ -14,14 +14,17 @@ LONGEST_GROUP: Final = 40
 
 
 class GroupFile(NamedTuple):
-    """Groups that a user states: the file they are from, and the group of each judge it names."""
+    """Groups that a user states: the file, the group of each judge it names, and the base of those that were tuned."""
 
     path: str
     groups: Mapping[str, str]
+    bases: Mapping[str, str] = {}
 
 
 def read_group_file(path: Path) -> GroupFile:
     """Read a file that states groups: CSV with the columns `judge` and `group`, or TOML lines `"judge" = "group"`.
+
+    In a CSV a column `base` names the judge that a judge was tuned from.
 
     Raises
     ------
@@ -32,14 +35,14 @@ def read_group_file(path: Path) -> GroupFile:
         raise InputError(f"{path}: is not a file of groups; name a *.csv or *.toml file.")
     try:
         text = path.read_text(encoding="utf-8-sig")
-        pairs: list[tuple[str, object]] = (
-            list(tomllib.loads(text).items()) if path.suffix == ".toml" else _csv_rows(path, text)
+        rows: list[tuple[str, object, str]] = (
+            [(*item, "") for item in tomllib.loads(text).items()] if path.suffix == ".toml" else _csv_rows(path, text)
         )
     except (OSError, ValueError, csv.Error) as error:
         reason = " ".join(str(getattr(error, "strerror", None) or error).split())
         raise InputError(f"{path}: cannot be read as a file of groups ({reason}); correct it.") from error
     groups: dict[str, str] = {}
-    for judge, group in pairs:
+    for judge, group, _ in rows:
         if not isinstance(group, str) or not 0 < len(group.strip()) <= LONGEST_GROUP or not group.isprintable():
             raise InputError(
                 f"{path}, judge {judge!r}: its group must be text of at most {LONGEST_GROUP} characters; correct it."
@@ -47,12 +50,12 @@ def read_group_file(path: Path) -> GroupFile:
         if judge in groups:
             raise InputError(f"{path}: names {judge!r} twice; remove one of the two.")
         groups[judge] = group.strip()
-    return GroupFile(str(path), groups)
+    return GroupFile(str(path), groups, {judge: base for judge, _, base in rows if base})
 
 
-def _csv_rows(path: Path, text: str) -> list[tuple[str, object]]:
+def _csv_rows(path: Path, text: str) -> list[tuple[str, object, str]]:
     reader = csv.DictReader(text.splitlines())
     for column in ("judge", "group"):
         if column not in (reader.fieldnames or ()):
             raise InputError(f"{path}: has no column {column!r}; the first line is judge,group.")
-    return [(row["judge"].strip(), row["group"]) for row in reader]
+    return [(row["judge"].strip(), row["group"], (row.get("base") or "").strip()) for row in reader]

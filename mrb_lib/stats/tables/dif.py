@@ -34,11 +34,11 @@ def weakest(rows: pd.DataFrame) -> str:
     main, where = rows[rows["dimension"].eq(main_dimension(rows))], opening(main_dimension(rows))
     known = main.dropna(subset=["excess", "p_adjusted"])
     weak = known[(known["p_adjusted"] <= ALPHA) & (known["excess"] < 0)]
-    said = f"{where}, {len(weak):,} of {len(known):,} combinations of judge and subfield are significantly weaker"
+    said = f"{where}, in {len(weak):,} of {len(known):,} pairs of judge and subfield the judge is significantly weaker"
     if weak.empty:
-        return f"{said} than their difficulty explains; cannot tell."
+        return f"{said} than the cases' difficulty explains; cannot tell."
     worst = weak.nsmallest(1, "excess").iloc[0]
-    return f"{said} than their difficulty explains, most of all {worst['judge']} in {worst['subfield']}."
+    return f"{said} than the cases' difficulty explains, most of all {worst['judge']} in {worst['subfield']}."
 
 
 @table(

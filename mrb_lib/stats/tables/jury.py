@@ -42,7 +42,7 @@ def best_jury(rows: pd.DataFrame) -> str:
     where, known = opening(main_dimension(rows)), main_rows(rows, part="jury").dropna(subset="accuracy")
     ranked = known[known["kind"] != BEST_SINGLE].dropna(subset="rank").sort_values("rank", kind="stable")
     if ranked.empty:
-        return f"{where}, no jury can be compared with a constant, which takes gold labels for either side."
+        return f"{where}, no jury can be compared with a constant: it takes two judges and gold labels for either side."
     best = ranked.iloc[0]
     size, by_decisive = int(best["size"]), pd.notna(best["decisive_accuracy"])
     if by_decisive and not best["decisive_accuracy_low"] > 0.5:
@@ -62,11 +62,11 @@ def against_one(best: pd.Series, juries: pd.DataFrame) -> str:
     ----------
     juries : the rows of part `jury` of the dimension
     """
-    one = juries.loc[juries["kind"] == BEST_SINGLE, "decisive_accuracy"]
-    ahead = best["decisive_accuracy"] - (float(one.iloc[0]) if len(one) else np.nan)
+    ahead = best["decisive_accuracy"] - juries.loc[juries["kind"] == BEST_SINGLE, "decisive_accuracy"].max()
     if best["crossfit_difference_low"] > 0 and not ahead <= 0:
         return "better than"
-    return "worse than" if best["crossfit_difference_high"] < 0 and not ahead >= 0 else "not shown to differ from"
+    is_worse = best["crossfit_difference_high"] < 0 and not ahead >= 0
+    return "worse than" if is_worse else "not significantly different from"
 
 
 @table(

@@ -66,10 +66,11 @@ def expectations_broken(rows: pd.DataFrame) -> str:
     if len(expected):
         broken = expected[expected["kept_expectation"].eq(False).fillna(False).astype(bool)]
         kept = expected["kept_expectation"].sum()
+        unclear = len(expected) - len(broken) - kept
         said.append(
             f"{where}, judges significantly break what a probe expects in {len(broken)} of {len(expected):,} pairs of "
-            f"judge and probe (corrected over all of them). They keep it within the margin in {kept}; for the other "
-            f"{len(expected) - len(broken) - kept} we cannot tell."
+            f"judge and probe (corrected over all of them). They keep it within the margin in {kept}"
+            f"{f'; for the other {unclear} we cannot tell' if unclear else ''}."
         )
         for _, most in broken[broken["expected"].eq("same")].nlargest(1, "changed").iterrows():
             said.append(f"{most['probe']} changes {percent(most, 'changed')} of the verdicts of {most['judge']}.")

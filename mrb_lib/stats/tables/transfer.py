@@ -22,7 +22,7 @@ from mrb_lib.tables.errors import NotApplicable
 
 DOMAIN, SUMMARY, RANKING = "domain", "summary", "ranking"
 MEANS: Final = (DOMAIN, SUMMARY)
-DOMAINS: Final = ("institution", "dataset", "department")
+DOMAINS: Final = ("benchmark", "institution", "dataset", "department")
 BINOMIAL: Final = "no domain varies: sampling error is taken as binomial"
 SHARED: Final = "clusters lie in several domains, which are taken as independent: the p value may be too small"
 NO_ERROR: Final = "every domain is one cluster, or has the same score throughout"

@@ -1,0 +1,232 @@
+"""A study beside another one: an earlier report, another release of the benchmark, or other runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pandas as pd
+
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.figures.registry import FIGURES
+from mrb_lib.figures.style import Paper
+from mrb_lib.report.links import cells_behind, links_of
+from mrb_lib.report.places import DEMO, locate, simulated_note
+from mrb_lib.report.publish import PublishedTable, Publisher
+from mrb_lib.report.releases import OTHER_PROMPT, SAME, case_changes, judge_pairs, release_counts
+from mrb_lib.report.table import Text, draw
+from mrb_lib.report.tabular import table_text
+from mrb_lib.stats.analysis import ADJUDICATED, labels
+from mrb_lib.stats.contrasts import ALPHA
+from mrb_lib.stats.methods.changes import accuracy_changes
+from mrb_lib.stats.phrases import opening, points
+from mrb_lib.tables.errors import InputError, NotApplicable
+from mrb_lib.tables.schema import NO_PROBE
+from mrb_lib.verdicts.basis import IN_REPORT, RUN_COLUMNS, VERDICT_COLUMNS, Basis, basis_of, digests_of, read_basis
+from mrb_lib.verdicts.store import run_folders
+
+if TYPE_CHECKING:
+    from mrb_lib.report.study import Study
+
+NOTEBOOK: Final = Path(__file__).parent / "comparison.ipynb"
+"""The page that `mrb report --compare` adds."""
+_COLUMNS: Final = [
+    "judge",
+    "n",
+    "accuracy_then",
+    "accuracy_now",
+    "difference",
+    "low",
+    "high",
+    "gained",
+    "lost",
+    "p_adjusted",
+]
+
+
+def this_side(benchmark: str, runs: str = "") -> Basis:
+    """The basis of a benchmark and its runs."""
+    folders = locate(benchmark, runs)
+    return basis_of(load(folders.benchmark), folders.runs)
+
+
+def other_side(benchmark: str, other: str) -> Basis:
+    """The basis of what is compared with.
+
+    Parameters
+    ----------
+    benchmark : the one of now
+    other : the folder of an earlier report; a benchmark folder, or "demo"; or a folder of runs of `benchmark`
+
+    Raises
+    ------
+    InputError
+        It is none of these, or cannot be read.
+    """
+    folder = Path(other)
+    if other == DEMO or (folder / "benchmark.toml").is_file():
+        return this_side(other)
+    if (folder / IN_REPORT).is_dir():
+        return read_basis(folder / IN_REPORT)
+    if folder.is_dir() and run_folders(folder):
+        return this_side(benchmark, other)
+    if (folder / IN_REPORT.parent).is_dir():
+        raise InputError(f"{folder}: this report does not hold what it was made from; make it again, then compare.")
+    raise InputError(f"{folder}: is neither an earlier report nor a benchmark nor a folder of runs; name one of these.")
+
+
+def check_shared(then: Basis, now: Basis, named: str) -> None:
+    """Raise `InputError` where no case has the same id, texts and images on both sides; `named` is what was named."""
+    if len(then.digests.merge(now.digests)):
+        return
+    ids = int(then.digests["case_id"].isin(now.digests["case_id"]).sum())
+    other = f"; {ids:,} ids occur in both, with other texts or images" if ids else ""
+    raise InputError(
+        f"{named}: shares no case with {now.benchmark.meta.name} ({len(then.digests):,} cases of "
+        f"{then.benchmark.meta.name} there, {len(now.digests):,} here{other}); compare reports of the same cases."
+    )
+
+
+def compare(study: Study, other: str) -> Comparison:
+    """Put a study beside what `other` names, see `other_side`; see `mrb_lib.report.study.Study.compare`."""
+    if not other:
+        raise NotApplicable("nothing to compare with is named; `mrb report --compare OLD` names it.")
+    named = [(run.judge if run.judge in study.judges else f"{run.judge}@{run.run_id}", run) for run in study.manifests]
+    runs = [
+        (judge, run.judge, run.run_id, run.prompt_id, run.prompt_hash) for judge, run in named if judge in study.judges
+    ]
+    plain = study.verdicts.loc[study.verdicts["probe"] == NO_PROBE, VERDICT_COLUMNS]
+    now = Basis(
+        study.benchmark, digests_of(study.benchmark), plain, pd.DataFrame(runs, columns=RUN_COLUMNS, dtype="str")
+    )
+    then = other_side(str(study.benchmark.path or ""), other)
+    if study.options.where:  # what the filter asks of a case is known of those of now only
+        then = replace(then, digests=then.digests[then.digests["case_id"].isin(now.digests["case_id"])])
+    check_shared(then, now, other)
+    return Comparison(study, then, now)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two sides, then and now, and what changed between them on the main dimension of the study.
+
+    Attributes
+    ----------
+    study : of now
+    then, now : what each side rests on
+    """
+
+    study: Study
+    then: Basis
+    now: Basis
+
+    @cached_property
+    def pairs(self) -> pd.DataFrame:
+        """The judges of either side; see `judge_pairs`."""
+        return judge_pairs(self.then.runs, self.now.runs)
+
+    @cached_property
+    def counts(self) -> pd.DataFrame:
+        """How many cases are the same, and what became of the others; see `release_counts`."""
+        return release_counts(self._changes).drop(columns="dimension")
+
+    @cached_property
+    def _changes(self) -> pd.DataFrame:
+        study, rule = self.study, "majority" if self.study.options.gold == ADJUDICATED else self.study.options.gold
+        dimension = study.dimension
+        if dimension not in self.then.benchmark.meta.dimensions:
+            raise NotApplicable(f"{self.then.benchmark.meta.name} has no dimension {dimension}.")
+        before = labels(self.then.benchmark, rule)
+        return case_changes(self.then.digests, self.now.digests, before, study.labels, dimensions=[dimension])
+
+    def moves(self, by: str | None = None) -> pd.DataFrame:
+        """Return how the accuracy of each judge changed on the cases that are the same; see `accuracy_changes`."""
+        study, shared = self.study, self.study.options
+        if self.pairs.dropna(subset=["judge_then", "judge_now"]).empty:
+            raise NotApplicable("no judge is on both sides.")
+        same = self._changes.loc[self._changes["change"] == SAME, ["case_id", "dimension"]]
+        frame = accuracy_changes(
+            self.then.verdicts.assign(probe=NO_PROBE), study.verdicts, self.pairs,
+            study.labels.merge(same, on=["case_id", "dimension"]), study.benchmark.cases_by_image, policy=shared.policy,
+            by=by, dimensions=[study.dimension], cluster=shared.cluster, resamples=shared.resamples, seed=shared.seed,
+        )  # fmt: skip
+        return frame.sort_values(["accuracy_now", "judge"], ascending=[False, True], kind="stable", ignore_index=True)
+
+    @property
+    def _publisher(self) -> Publisher:
+        """That of the study; what is shown is SIMULATED where either side is."""
+        meta, publisher = self.then.benchmark.meta, self.study.publisher
+        if meta.kind != "simulated" or publisher.simulated:
+            return publisher
+        return replace(publisher, kind="simulated", note=simulated_note(meta.name))
+
+    def _table(self, frame: pd.DataFrame, name: str, title: str, caption: str) -> PublishedTable:
+        return self._publisher.table(frame, table_text(frame), f"comparison-{name}", title=title, caption=caption)
+
+    def sides(self) -> PublishedTable:
+        """Show what is compared: a row per property, `then` and `now`."""
+        both = (self.then, self.now)
+        rows = [
+            ("benchmark", *(side.benchmark.meta.name for side in both)),
+            ("kind", *(side.benchmark.meta.kind for side in both)),
+            *((name, *(f"{len(getattr(side, name)):,}" for side in both)) for name in ("digests", "runs", "verdicts")),
+        ]
+        frame = pd.DataFrame(rows, columns=["side", "then", "now"]).replace({"digests": "cases", "runs": "judges"})
+        return self._table(frame, "sides", "What is compared", "The benchmark and the verdicts about it, then and now.")
+
+    def cases(self) -> PublishedTable:
+        """Show how many cases are the same, and how many changed and in what."""
+        caption = (
+            f"Cases that are the same on {self.study.dimension}, and those that changed; the first three ids of each."
+        )
+        return self._table(self.counts, "cases", "What became of the cases", caption)
+
+    def judges(self) -> PublishedTable:
+        """Show every judge of either side with its prompts."""
+        caption = "Whether a judge was asked with the same prompt then and now; n/a where it is on one side only."
+        return self._table(
+            self.pairs.drop(columns=["judge_then", "judge_now"]), "judges", "Judges and prompts", caption
+        )
+
+    def plot(self) -> Paper:
+        """Draw the accuracy of each judge then and now on the same cases, and the difference."""
+        frame, table = self.moves(), self.study.table("accuracy", by=None, dimension=self.study.dimension)
+        links, spec = links_of("wrong", table), FIGURES["comparison"]
+        words = {
+            side: f"{basis.benchmark.meta.name}, {len(basis.digests):,} cases"
+            for side, basis in (("then", self.then), ("now", self.now))
+        }
+        return draw(
+            spec, frame[frame["subfield"].isna()], self._publisher, id=spec.id, options={},
+            context={"dimension": self.study.dimension, **words}, policy=self.study.options.policy,
+            behind=None if links is None else lambda drawn: cells_behind(links, drawn, self.study.dimension),
+        )  # fmt: skip
+
+    def moved(self, by: str = "") -> PublishedTable:
+        """Show accuracies then and now on the same cases, over all of them or by a column."""
+        frame = self.moves(by or None)
+        frame, columns = frame[frame["subfield"].notna() == bool(by)], [*_COLUMNS]
+        columns[1:1] = ["subfield"] if by else []
+        caption = (
+            f"Accuracy on {self.study.dimension} over the n same cases, the difference with its 95% interval, cases "
+            "whose score rose or fell, and Holm-adjusted p."
+        )
+        return self._table(frame[columns], by or "moved", f"Accuracy then and now{f' by {by}' if by else ''}", caption)
+
+    @property
+    def sentence(self) -> Text:
+        """Which judges changed significantly, and how far the cases and the prompts are the same."""
+        n = dict(zip(self.counts["change"], self.counts["n"], strict=True))
+        changed = ", ".join(f"{count:,} {change}" for change, count in n.items() if count and change != SAME)
+        cases = f"{n[SAME]:,} cases are the same with the same gold label" + (
+            f" (others: {changed})." if changed else "."
+        )
+        moves = self.moves()
+        beyond = moves[moves["p_adjusted"] <= ALPHA]
+        who = "; ".join(f"{row['judge']} {points(row, 'difference')}" for _, row in beyond.iterrows())
+        said = f"{opening(self.study.dimension)}, {len(beyond):,} of {len(moves):,} judges changed significantly"
+        prompts = int((self.pairs["prompt"] == OTHER_PROMPT).sum())
+        asked = f" {prompts:,} judges were asked with another prompt." if prompts else ""
+        return Text(f"{said}{f' (Holm-adjusted): {who}' if who else ''}. {cases}{asked}")

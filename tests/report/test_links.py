@@ -1,0 +1,211 @@
+"""What marks of figures lead to: each list has as many cases as the table of the figure states."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import mrb_lib as mrb
+from mrb_lib.benchmarks.votes import gold
+from mrb_lib.demo import write_demo
+from mrb_lib.figures.style import Paper
+from mrb_lib.report.links import LISTS
+from mrb_lib.report.places import write_simulated_runs
+from mrb_lib.review.failures.kinds import failure_kinds
+from mrb_lib.review.failures.query import from_fragment, select
+from mrb_lib.stats.where import cases_where
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> mrb.Study:
+    folder = tmp_path_factory.mktemp("lists")
+    write_demo(folder / "bench", cases=90, seed=2)
+    write_simulated_runs(folder / "bench", folder / "bench" / "runs", seed=2)
+    return replace(mrb.open(folder / "bench", resamples=50), out=str(folder / "out"))
+
+
+def frame(name: str, table: mrb.Table) -> pd.DataFrame:
+    made = LISTS[name](table)
+    assert made.attrs["about"].endswith(".")
+    return made
+
+
+def lists(made: pd.DataFrame) -> dict[tuple[str, str], tuple[str, ...]]:
+    return dict(zip(zip(made["row"], made["dimension"], strict=True), made["listed"], strict=True))
+
+
+def opened(study: mrb.Study, fragment: str) -> list[str]:
+    """The cases that `mrb review` lists for a query."""
+    query, _ = from_fragment(fragment)
+    labels, cases = gold(study.benchmark), study.benchmark.cases
+    kinds = failure_kinds(study.verdicts[study.verdicts["probe"] == "none"], labels, cases)
+    within = None
+    if query.where:
+        within = cases_where(query.where, cases, gold=labels, outcomes=lambda: kinds.outcomes, reviewers=dict,
+                             dimensions=study.benchmark.meta.dimensions)  # fmt: skip
+    return [str(cases["case_id"].iloc[i]) for i in select(kinds, cases, query, within=within)]
+
+
+def check_queries(study: mrb.Study, made: pd.DataFrame, least: int = 1) -> None:
+    """Every query opens its list; `least` says how many rows have one."""
+    asked = made[made["query"] != ""]
+    assert len(asked) >= least
+    for row in asked.head(12).itertuples():
+        assert opened(study, str(row.query)) == list(row.listed), row.stated
+
+
+def test_turned_cases_are_those_that_consistency_counts(study: mrb.Study) -> None:
+    table = study.table("consistency")
+    turned = frame("turned", table)
+    made = lists(turned)
+    assert len(made) == len(table)
+    for row in table.itertuples():
+        listed = made[row.judge, row.dimension]
+        assert len(listed) >= row.n * (1 - row.consistency) - 1e-9
+        own = study.verdicts[(study.verdicts["judge"] == row.judge) & (study.verdicts["dimension"] == row.dimension)]
+        for case, said in own[own["case_id"].isin(listed)].groupby("case_id"):
+            sides = said.pivot(index="repeat", columns="order", values="choice").dropna()
+            assert (sides["AB"] != sides["BA"]).any(), case
+    once = replace(study, verdicts=study.verdicts[study.verdicts["repeat"] == 0], _made={}).table("consistency")
+    made = lists(frame("turned", once))
+    for row in once.itertuples():
+        assert len(made[row.judge, row.dimension]) == round(row.n * (1 - row.consistency))
+    check_queries(study, turned, 12)
+
+
+def test_surely_wrong_cases_are_those_of_the_verdicts_that_calibration_counts(study: mrb.Study) -> None:
+    table = study.table("calibration")
+    rows = table.frame[(table["part"] == "summary") & (table["n_high_confidence"] > 0)]
+    made = frame("surely wrong", table)
+    of_cell = made.set_index(["row", "dimension"])
+    assert len(made) == len(rows) > 6
+    labels = gold(study.benchmark).set_index(["case_id", "dimension"])["choice"]
+    for row in rows.itertuples():
+        stated = of_cell.loc[(row.judge, row.dimension)]
+        n_wrong = round(row.wrong_at_high_confidence * row.n_high_confidence)
+        assert f"with {n_wrong:,} wrong of {row.n_high_confidence:,} verdict" in stated["stated"]
+        own = study.verdicts[(study.verdicts["judge"] == row.judge) & (study.verdicts["dimension"] == row.dimension)]
+        label = own["case_id"].map(labels.xs(row.dimension, level=1))
+        against = own["p_a"].where(label == "B", 1 - own["p_a"]).round(12)
+        sure = own[(against >= 0.9) & label.isin(["A", "B"])]
+        assert len(sure) == n_wrong
+        assert set(stated["listed"]) == set(sure["case_id"])
+    check_queries(study, made)
+
+
+def test_unsure_cases_are_all_but_those_answered_at_the_threshold(study: mrb.Study) -> None:
+    table = study.table("selective", target=0.75, dimension="overall")
+    made, rows = frame("unsure", table), table.frame
+    assert made["listed"].str.len().min() > 0
+    own = rows[(rows["reference"] == "majority") & (rows["delta"].isna() | (rows["delta"] == 0.1))]
+    promised = own[(own["part"] == "guarantee") & own["threshold"].notna()].set_index("judge")["threshold"]
+    assert set(made["row"]) == set(promised.index)
+    for row in made.itertuples():
+        here = (study.verdicts["judge"] == row.row) & (study.verdicts["dimension"] == "overall")
+        p_a = study.verdicts[here].groupby("case_id")["p_a"].mean().round(12)
+        sure = p_a.where(p_a > 0.5, 1 - p_a).round(12)
+        assert set(row.listed) == set(sure.index[sure < promised[row.row]])
+        n_answered = len(sure) - len(row.listed)
+        curve = own[(own["part"] == "curve") & (own["judge"] == row.row)]
+        assert curve.loc[curve["threshold"] >= promised[row.row], "n_answered"].max() <= n_answered
+        assert curve.loc[curve["threshold"] <= promised[row.row], "n_answered"].min() >= n_answered
+    check_queries(study, made)
+
+
+def test_suspect_cases_are_those_more_probably_mislabelled_than_not(study: mrb.Study) -> None:
+    table = study.table("difficulty", dimension="overall")
+    cases, made = table.frame[table["part"] == "case"], frame("suspect", table)
+    [row] = made.to_dict("records")
+    assert set(row["listed"]) == set(cases.loc[cases["suspicion"] >= 0.5, "case_id"])
+    assert row["listed"]
+    check_queries(study, made)
+
+
+def test_disputed_cases_are_those_of_the_tables_of_agreement(study: mrb.Study) -> None:
+    table = study.table("agreement")
+    made, pairs = frame("disputed", table), frame("disputed pairs", table)
+    of_dimension = made.set_index("dimension")
+    clear = gold(study.benchmark, "unanimous").dropna(subset="choice")["dimension"].value_counts()
+    for row in table.frame[table["part"] == "all"].itertuples():
+        listed = of_dimension.loc[row.dimension]
+        assert listed["stated"] == f"{len(listed['listed'])} of {row.n_cases} cases with several annotators"
+        assert row.n_cases - len(listed["listed"]) == clear[row.dimension]
+    check_queries(study, made, 6)
+    rows, of_pair = table.frame[table["part"] == "pair"], lists(pairs)
+    assert len(of_pair) == len(rows)
+    for row in rows.itertuples():
+        names = {row.annotator_1, row.annotator_2}
+        [listed] = [own for (pair, at), own in of_pair.items() if names <= set(pair.split()) and at == row.dimension]
+        assert len(listed) == round(row.n_cases * (1 - row.percent_agreement))
+    check_queries(study, pairs)
+
+
+@pytest.mark.parametrize("policy", ["balanced", "strict"])
+def test_cases_missed_by_juries_make_up_what_their_accuracy_lacks(study: mrb.Study, policy: str) -> None:
+    table = study.with_(policy=policy).table("jury", dimension="overall")
+    rows = table.frame[(table["part"] == "jury") & (table["kind"] != "best_single")].set_index("kind")
+    missed = frame("missed", table)
+    assert len(missed) == len(rows) == 3
+    for (_, row), (_, made) in zip(rows.sort_index().iterrows(), missed.sort_values("row").iterrows(), strict=True):
+        n_wrong, half, stated = len(made["listed"]), 0, made["stated"]
+        if "half right" in stated:
+            half = int(stated.split(" and ")[1].split()[0])
+        assert stated.endswith(f" of {row['n']} cases scored")
+        # A jury asked twice may score a quarter or three quarters of a case.
+        assert n_wrong / 2 <= row["n"] * (1 - row["accuracy"]) <= n_wrong + half / 2 + (row["n"] - n_wrong - half) / 2
+        if policy == "strict":
+            assert row["n"] * (1 - row["accuracy"]) == pytest.approx(n_wrong)
+    check_queries(study, missed)
+
+
+def test_bars_of_the_composition_lead_to_their_cases(study: mrb.Study) -> None:
+    made = frame("all", study.table("composition"))
+    for by in ("organ", "department", "modality"):
+        own = made[made["by"] == by].set_index("subfield")["listed"]
+        assert own.str.len().to_dict() == study.benchmark.cases[by].value_counts().to_dict()
+    check_queries(study, made, 12)
+
+
+def test_cells_of_dif_lead_to_the_cases_that_its_counts_hold(study: mrb.Study) -> None:
+    table = study.table("dif", by="department", dimension="overall")
+    made = frame("wrong", table)
+    parts = made[made["subfield"].notna()].set_index(["row", "subfield"])
+    for row in table.frame[table["subfield"].notna()].itertuples():
+        assert parts.loc[(row.judge, row.subfield), "stated"].endswith(f" of {row.n_inside} cases scored")
+
+
+FIGURES = (
+    ("order-consistency", "consistency", {}), ("agreement-dimensions", "agreement", {}),
+    ("agreement-pairs", "agreement", {}), ("models-suspicion", "difficulty", {"dimension": "overall"}),
+    ("reliability", "calibration", {"dimension": "overall"}),
+    ("risk-coverage", "selective", {"dimension": "overall", "target": 0.75}),
+    ("jury-sizes", "jury", {"dimension": "overall"}), ("composition", "composition", {}),
+    ("subfields", "accuracy", {"dimension": "overall", "by": "organ"}), ("leaderboard", "accuracy", {}),
+    ("models-dif", "dif", {"dimension": "overall", "by": "department"}),
+    ("ceiling-distances", "ceiling", {}), ("gold-ranks", "gold_rules", {}),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("figure", "name", "options"), FIGURES, ids=[each[0] for each in FIGURES])
+def test_marks_of_a_figure_find_their_lists(
+    study: mrb.Study,
+    figure: str,
+    name: str,
+    options: dict[str, object],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of figures that are laid out and not saved: a mark lies where the layout puts it."""
+    for each in ("_quantized", "svg", "pdf"):
+        monkeypatch.setattr(Paper, each, lambda _drawn: b"")
+    replace(study, out=str(tmp_path), _made={}).table(name, **options).plot(figure, id="drawn")
+    cells = json.loads((tmp_path / "figures" / "drawn.json").read_text(encoding="utf-8"))["behind"]["cells"]
+    assert len(cells) >= 1
+    for cell in cells:
+        left, top, width, height = cell["box"]
+        assert 0 <= left < left + width <= 1.001, cell["box"]
+        assert 0 <= top < top + height <= 1.001, cell["box"]

@@ -1,0 +1,224 @@
+"""What a name opens, and the embedded benchmark that is made when it is first asked for."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import mrb_lib
+from mrb_lib.benchmarks.benchmark import Benchmark, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.demo.judges import JUDGES, REPEATS
+from mrb_lib.report import places
+from mrb_lib.report.places import DEMO_JUDGES, home, make_demo
+from mrb_lib.tables.errors import InputError
+from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS
+from tests.report.conftest import Lab
+
+WRITE_DEMO = """
+import os, sys, time
+from pathlib import Path
+import pandas as pd
+from mrb_lib.benchmarks.benchmark import Benchmark, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.report import places
+from mrb_lib.report.study import open as open_study
+
+def write(folder, cases, seed):
+    with open(os.environ["MADE"], "a") as stream:
+        stream.write("x")
+    shared = {"department": "Neurology", "model_a": "m", "model_b": "n"}
+    cases = pd.DataFrame({"case_id": ["c"], "question": "Q", "response_a": "l", "response_b": "r", **shared})
+    votes = pd.DataFrame({"case_id": ["c"], "annotator": "r", "dimension": "overall", "choice": "A"})
+    save(Benchmark(BenchmarkMeta("demo", "simulated", ("overall",)), cases, votes), folder)
+    truth = pd.DataFrame({"case_id": ["c"], "dimension": "overall", "quality_a": 0.4, "quality_b": 0.1})
+    truth.to_parquet(Path(folder, "truth.parquet"))
+
+places._write_benchmark = write
+opened = open_study("demo")
+print(len(opened.verdicts), len(opened.manifests))
+"""
+
+
+def _stand_in(folder: Path, cases: int, seed: int) -> None:
+    ids = [f"c{i}" for i in range(cases)]
+    frame = pd.DataFrame({"case_id": ids, "question": "Q?", "response_a": "left", "response_b": "right"})
+    frame = frame.assign(department="Neurology", model_a="one", model_b="other")
+    votes = pd.DataFrame({"case_id": ids, "annotator": "r1", "dimension": "overall", "choice": "A"})
+    save(Benchmark(BenchmarkMeta("demo", "simulated", ("overall",)), frame, votes), folder)
+    truth = pd.DataFrame({"case_id": ids, "dimension": "overall", "quality_a": 0.4, "quality_b": 0.1})
+    truth.to_parquet(folder / "truth.parquet")
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    lab = Lab(tmp_path)
+    lab.benchmark()
+    return lab
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A home of one's own, and a generator that notes each time it is called."""
+    calls: list[int] = []
+
+    def write(folder: Path, cases: int, seed: int) -> None:
+        calls.append(seed)
+        _stand_in(folder, cases, seed)
+
+    monkeypatch.setenv("MRB_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(places, "_write_benchmark", write)
+    return calls
+
+
+def test_a_benchmark_without_runs_has_no_verdicts_but_their_columns(tmp_path: Path) -> None:
+    (tmp_path / "bench").mkdir()
+    _stand_in(tmp_path / "bench", 2, 0)
+    opened = mrb_lib.open(tmp_path / "bench")
+    assert opened.verdicts.empty
+    assert list(opened.verdicts.columns) == [*ANALYSIS_COLUMNS, *COSTS]
+    assert opened.manifests == []
+
+
+def test_the_runs_inside_the_benchmark_are_the_default(lab: Lab) -> None:
+    opened = mrb_lib.open(lab.bench)
+    assert len(opened.verdicts) == 4
+    assert [manifest.judge for manifest in opened.manifests] == ["first"]
+
+
+def test_only_simulated_data_carry_the_note(lab: Lab) -> None:
+    assert mrb_lib.open(lab.bench).note == ""
+    opened = mrb_lib.open(lab.benchmark(kind="simulated"))
+    assert opened.note.startswith("SIMULATED")
+
+
+def test_a_filter_leaves_its_cases_and_is_said_wherever_they_are_shown(lab: Lab, tmp_path: Path) -> None:
+    where = "gold == 'A' and outcome['first'] == 'right'"
+    opened = mrb_lib.open(lab.bench, where=where, resamples=0)
+    assert opened.benchmark.cases["case_id"].tolist() == ["c1", "c3"]
+    assert set(opened.benchmark.annotations["case_id"]) == set(opened.verdicts["case_id"]) == {"c1", "c3"}
+    assert f"where {where}" in repr(opened)
+    shown = opened.table("composition").show()
+    assert f"where {where}" in shown.caption
+    assert where in opened.conclude("composition")
+    assert "where" not in repr(mrb_lib.open(lab.bench))
+    with pytest.raises(InputError, match="leaves none of 4 cases"):
+        mrb_lib.open(lab.bench, where="gold == 'B' and outcome['first'] == 'right'")
+
+
+def test_only_the_judges_that_are_named_are_shown(lab: Lab) -> None:
+    assert mrb_lib.open(lab.bench, judges="first").judges == ["first"]
+
+
+@pytest.mark.parametrize(("benchmark", "runs"), [("", ""), ("nowhere", ""), ("bench", "nowhere")])
+def test_what_is_not_there_is_bad_input(benchmark: str, runs: str, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(lab.folder)
+    with pytest.raises(InputError):
+        mrb_lib.open(benchmark, runs)
+
+
+def test_home_follows_the_users_choice_then_xdg(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MRB_HOME", str(tmp_path / "chosen"))
+    assert home() == tmp_path / "chosen"
+    monkeypatch.delenv("MRB_HOME")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert home() == tmp_path / "cache" / "mrb"
+    monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert home() == tmp_path / ".cache" / "mrb"
+
+
+def test_the_demo_is_made_once_and_judged_by_every_weightless_judge(
+    made: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = mrb_lib.open("demo")
+    assert first.note.startswith("SIMULATED")
+    simulated = {judge.name for judge in JUDGES}
+    assert {manifest.judge for manifest in first.manifests} == {*DEMO_JUDGES, *simulated}
+    assert {manifest.judge for manifest in first.manifests if manifest.source == "SIMULATED"} == simulated
+    assert set(first.verdicts["order"]) == {"AB", "BA"}
+    mrb_lib.open("demo")
+    assert made == [0]
+    assert len(capsys.readouterr().err.splitlines()) == 2, "what takes long is said, and only when it is done"
+
+
+def test_the_demo_is_made_again_when_its_code_or_a_parameter_changes(
+    made: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_demo(cases=3, progress=lambda line: None)
+    make_demo(cases=4, progress=lambda line: None)
+    assert len(made) == 2
+    real = places._code_hash
+    monkeypatch.setattr(places, "_code_hash", lambda patterns: "changed" + real(patterns))
+    make_demo(cases=4, progress=lambda line: None)
+    assert len(made) == 3
+
+
+@pytest.mark.parametrize(
+    ("patterns", "changed"),
+    [
+        ("_BENCHMARK_CODE", "demo/catalogue.toml"),
+        ("_BENCHMARK_CODE", "demo/phrases.toml"),
+        ("_BENCHMARK_CODE", "demo/outlines.toml"),
+        ("_BENCHMARK_CODE", "demo/scenes.py"),
+        ("_RUNS_CODE", "judges/roster/roster.toml"),
+    ],
+)
+def test_every_file_that_a_demo_is_made_from_is_in_its_stamp(
+    patterns: str, changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = Path(mrb_lib.__file__).parent
+    for source in package.rglob("*.*"):
+        if source.suffix in {".py", ".toml"}:
+            copy = tmp_path / source.relative_to(package)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(source.read_bytes())
+    monkeypatch.setattr(places.mrb_lib, "__file__", str(tmp_path / "__init__.py"))
+    before = places._code_hash(getattr(places, patterns))
+    with (tmp_path / changed).open("a") as stream:
+        stream.write("# changed")
+    assert places._code_hash(getattr(places, patterns)) != before
+
+
+def test_a_change_to_the_judges_makes_the_runs_again_but_not_the_benchmark(
+    made: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    benchmark, runs = make_demo(cases=3, progress=lambda line: None)
+    drawn, judged = (benchmark / "benchmark.toml").stat().st_ino, (runs / "stamp.json").stat().st_ino
+    make_demo(cases=3, judges=("first", "longer"), progress=lambda line: None)
+    assert made == [0]
+    assert (benchmark / "benchmark.toml").stat().st_ino == drawn
+    assert (runs / "stamp.json").stat().st_ino != judged
+    assert len(list(runs.glob("*/manifest.json"))) == 2 + len(JUDGES)
+
+
+def test_a_demo_that_was_interrupted_is_made_again(made: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(folder: Path, cases: int, seed: int) -> None:
+        (folder / "benchmark.toml").write_text("half")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(places, "_write_benchmark", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            make_demo(cases=3, progress=lambda line: None)
+    assert not (home() / "demo" / "benchmark").exists()
+    benchmark, _ = make_demo(cases=3, progress=lambda line: None)
+    assert json.loads((benchmark / "stamp.json").read_text())["cases"] == 3
+    assert not list(benchmark.parent.glob(".benchmark.*"))
+
+
+def test_processes_that_start_together_make_the_demo_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MRB_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("MADE", str(tmp_path / "made"))
+    command = [sys.executable, "-c", WRITE_DEMO]
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    said = [process.communicate(timeout=60)[0].strip() for process in started]
+    assert [process.returncode for process in started] == [0, 0, 0]
+    assert (tmp_path / "made").read_text() == "x"
+    verdicts = 2 * (len(DEMO_JUDGES) + REPEATS * len(JUDGES))
+    assert set(said) == {f"{verdicts} {len(DEMO_JUDGES) + len(JUDGES)}"}
