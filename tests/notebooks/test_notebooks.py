@@ -197,5 +197,6 @@ OTHER: dict[str, object] = {
     "margin": 0.2,
     "correction": "bonferroni",
     "limit": 2,
+    "n_cards": 2,
 }
 """Another value of each parameter of a notebook."""
