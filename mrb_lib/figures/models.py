@@ -27,7 +27,6 @@ from mrb_lib.figures.style import (
     styled,
 )
 
-SUSPECT = "suspect"
 _TERMS = {
     "order": "shown BA, not AB",
     "gold_first": "gold response shown first",
@@ -151,6 +150,6 @@ def suspicion(difficulty: pd.DataFrame, *, dimension: str) -> Paper:
     axes.set_xlabel("accuracy of the judges on the case (%)")
     axes.set_ylabel("discrimination (item-rest correlation)")
     axes.grid(axis="both")
-    figure.mark(axes, {"row": SUSPECT})
+    figure.mark(axes, {"row": "suspect"})
     scale_bar(figure, ScalarMappable(norm, SEQUENTIAL), axes, "probability that the gold label is wrong")
     return figure

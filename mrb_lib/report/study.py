@@ -449,10 +449,9 @@ class Study:
         from mrb_lib.review.explorer import explore
 
         check_choice("what to explore", what, ("cases", "leaderboard", "heatmap"))
-        if self.verdicts.empty or not self.benchmark.meta.is_preference:
-            raise NotApplicable(
-                f"an explorer needs verdicts on two responses, and {self.benchmark.meta.name} has none."
-            )
+        of_pairs = "" if what == "cases" else " on two responses"
+        if self.verdicts.empty or (of_pairs and not self.benchmark.meta.is_preference):
+            raise NotApplicable(f"this explorer needs verdicts{of_pairs}, and {self.benchmark.meta.name} has none.")
         policy, seed = self.options.policy, self.options.seed
         if what == "cases":
             for name in options:
