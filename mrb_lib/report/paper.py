@@ -177,7 +177,10 @@ class PaperPages:
         )
         counts = rows.groupby("dimension")["n"].max()
         last = ("n cases", "", *(f"{int(counts[name]):,}" for name in dimensions))
-        text = replace(text, rows=(*text.rows, last), references=text.references | {len(text.rows)})
+        text = replace(
+            text, rows=(*text.rows, last), values=(*text.values, ("",) * len(last)),
+            references=text.references | {len(text.rows)},
+        )  # fmt: skip
         return study.publisher.table(
             rows.dropna(axis="columns", how="all"), text, "judges-dimensions", title="Every judge on every dimension",
             caption="Accuracy (%) with 95% intervals, and its unweighted mean over the dimensions; bold: best judge, "
