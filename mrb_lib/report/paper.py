@@ -163,7 +163,7 @@ class PaperPages:
         coin = {name: self._coin(name) for name in dimensions if name != AVERAGE}
         coin[AVERAGE] = float(np.mean(list(coin.values())))
         flip = pd.DataFrame([{"judge": "coin", "group": "baseline", **{name: coin[name] for name in dimensions}}])
-        wide = pd.concat([wide[~is_again], flip], ignore_index=True)
+        wide = pd.concat([wide[~is_again], flip.dropna()], ignore_index=True)
         numbers = wide.columns.difference(["judge", "group"])
         shown = wide.assign(**{name: 100 * wide[name].astype("float64") for name in numbers})
         apart = wide.loc[wide["group"].isin(["baseline", JURY]), "judge"]
@@ -239,6 +239,8 @@ class PaperPages:
         """
         study = self.study
         study.table("accuracy", by=by)
+        if not study.benchmark.meta.is_preference:
+            raise NotApplicable("the cases have one response each, and none to compare it with.")
         plain = study.verdicts[study.verdicts["probe"] == NO_PROBE]
         chosen = case_studies(
             plain, study.labels, study.benchmark.cases, dimension=self.dimension, by=by, policy=study.options.policy
@@ -266,7 +268,7 @@ class PaperPages:
             f"{', '.join(dict.fromkeys(judges))}: {note}.\n\n{text}".rstrip()
             for (text, note), judges in sorted(asked.items(), key=lambda item: not item[0][0])
         ]
-        if not any(text for text, _ in asked):
+        if self.study.benchmark.meta.is_preference and not any(text for text, _ in asked):
             meta, first = self.study.benchmark.meta, shown["AB"]
             form = load_prompt(_PROMPT).render(
                 str(case["question"]), [str(first["first"]), str(first["second"])], meta.dimensions,
