@@ -94,8 +94,8 @@ class Findings:
         """Show how each subfield differs from the others."""
         whole = self.groups[self.groups["group"] == EVERY].drop(columns=["group", "n_judges", "low", "high"])
         frame = whole.merge(self.contrasts, on="subfield").sort_values("difference", ascending=False)
-        shares = {name: 100 * frame[name] for name in ("accuracy", "difference", "low", "high")}
-        text = table_text(frame.assign(subfield=frame["subfield"].map(title_case), **shares), digits=1)
+        named = frame.assign(subfield=frame["subfield"].map(title_case))
+        text = table_text(named, in_percent=("accuracy", "difference"))
         return self.pages.study.publisher.table(
             frame, text, f"findings-{self.by}", title=f"Strong and weak: {self.by}", n=frame["n"],
             caption=f"Mean accuracy (%) of all judges {on(self.pages.dimension)}, its difference from the other cases "
@@ -164,17 +164,11 @@ class PaperPages:
         coin[AVERAGE] = float(np.mean(list(coin.values())))
         flip = pd.DataFrame([{"judge": "coin", "group": "baseline", **{name: coin[name] for name in dimensions}}])
         wide = pd.concat([wide[~is_again], flip.dropna()], ignore_index=True)
-        numbers = wide.columns.difference(["judge", "group"])
-        shown = wide.assign(**{name: 100 * wide[name].astype("float64") for name in numbers})
         apart = wide.loc[wide["group"].isin(["baseline", JURY]), "judge"]
         text = table_text(
-            shown,
-            best=dict.fromkeys(dimensions, "max"),
-            underline=True,
-            parts="group",
-            reference_rows=set(apart),
-            digits=1,
-        )
+            wide, best=dict.fromkeys(dimensions, "max"), underline=True, parts="group", reference_rows=set(apart),
+            in_percent=list(dimensions),
+        )  # fmt: skip
         counts = rows.groupby("dimension")["n"].max()
         last = ("n cases", "", *(f"{int(counts[name]):,}" for name in dimensions))
         text = replace(
