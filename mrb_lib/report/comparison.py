@@ -21,7 +21,7 @@ from mrb_lib.report.tabular import table_text
 from mrb_lib.stats.analysis import ADJUDICATED, labels
 from mrb_lib.stats.contrasts import ALPHA
 from mrb_lib.stats.methods.changes import accuracy_changes
-from mrb_lib.stats.phrases import on, opening, points
+from mrb_lib.stats.phrases import on, opening, points, some
 from mrb_lib.tables.errors import InputError, NotApplicable
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.basis import IN_REPORT, RUN_COLUMNS, VERDICT_COLUMNS, Basis, basis_of, digests_of, read_basis
@@ -230,5 +230,5 @@ class Comparison:
         who = "; ".join(f"{row['judge']} {points(row, 'difference')}" for _, row in beyond.iterrows())
         said = f"{opening(self.study.dimension)}, {len(beyond):,} of {len(moves):,} judges changed significantly"
         prompts = int((self.pairs["prompt"] == OTHER_PROMPT).sum())
-        asked = f" {prompts:,} judges were asked with another prompt." if prompts else ""
+        asked = f" {some(prompts, 'judge', 'judges')} asked with another prompt." if prompts else ""
         return Text(f"{said}{f' (Holm-adjusted): {who}' if who else ''}. {cases}{asked}")

@@ -113,7 +113,7 @@ def test_two_prompts_of_one_judge_are_compared_by_naming_its_runs(now: Path, tmp
         "m": "another",
         "n": "only now",
     }
-    assert "1 judges were asked with another prompt." in compared.sentence
+    assert "1 judge is asked with another prompt." in compared.sentence
 
 
 def test_everything_says_simulated_where_either_side_is(now: Path, then: Path, tmp_path: Path) -> None:
