@@ -21,7 +21,7 @@ from mrb_lib.report.tabular import table_text
 from mrb_lib.stats.analysis import ADJUDICATED, labels
 from mrb_lib.stats.contrasts import ALPHA
 from mrb_lib.stats.methods.changes import accuracy_changes
-from mrb_lib.stats.phrases import opening, points
+from mrb_lib.stats.phrases import on, opening, points, some
 from mrb_lib.tables.errors import InputError, NotApplicable
 from mrb_lib.tables.schema import NO_PROBE
 from mrb_lib.verdicts.basis import IN_REPORT, RUN_COLUMNS, VERDICT_COLUMNS, Basis, basis_of, digests_of, read_basis
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 NOTEBOOK: Final = Path(__file__).parent / "comparison.ipynb"
 """The page that `mrb report --compare` adds."""
+_SHARES: Final = ("accuracy_then", "accuracy_now", "difference")
 _COLUMNS: Final = [
     "judge",
     "n",
@@ -163,7 +164,8 @@ class Comparison:
         return replace(publisher, kind="simulated", note=simulated_note(meta.name))
 
     def _table(self, frame: pd.DataFrame, name: str, title: str, caption: str) -> PublishedTable:
-        return self._publisher.table(frame, table_text(frame), f"comparison-{name}", title=title, caption=caption)
+        text = table_text(frame, in_percent=[each for each in _SHARES if each in frame])
+        return self._publisher.table(frame, text, f"comparison-{name}", title=title, caption=caption)
 
     def sides(self) -> PublishedTable:
         """Show what is compared: a row per property, `then` and `now`."""
@@ -210,8 +212,8 @@ class Comparison:
         frame, columns = frame[frame["subfield"].notna() == bool(by)], [*_COLUMNS]
         columns[1:1] = ["subfield"] if by else []
         caption = (
-            f"Accuracy on {self.study.dimension} over the n same cases, the difference with its 95% interval, cases "
-            "whose score rose or fell, and Holm-adjusted p."
+            f"Accuracy (%) {on(self.study.dimension)} over the n same cases, the difference with its 95% interval, "
+            "cases whose score rose or fell, and Holm-adjusted p."
         )
         return self._table(frame[columns], by or "moved", f"Accuracy then and now{f' by {by}' if by else ''}", caption)
 
@@ -228,5 +230,5 @@ class Comparison:
         who = "; ".join(f"{row['judge']} {points(row, 'difference')}" for _, row in beyond.iterrows())
         said = f"{opening(self.study.dimension)}, {len(beyond):,} of {len(moves):,} judges changed significantly"
         prompts = int((self.pairs["prompt"] == OTHER_PROMPT).sum())
-        asked = f" {prompts:,} judges were asked with another prompt." if prompts else ""
+        asked = f" {some(prompts, 'judge', 'judges')} asked with another prompt." if prompts else ""
         return Text(f"{said}{f' (Holm-adjusted): {who}' if who else ''}. {cases}{asked}")

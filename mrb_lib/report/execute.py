@@ -124,11 +124,12 @@ def _mend(cell: NotebookNode, lost: dict[str, str]) -> None:
         if reason is None:
             continue
         lost.update(dict.fromkeys(_assigned(cell.source), reason))
+        shown = [each for each in cell.outputs if each is not output]
         if undefined:  # the cell before says why
-            cell.outputs = []
+            cell.outputs = shown
             continue
         text = {"text/plain": f"Not applicable: {reason}"}
-        cell.outputs = [nbformat.v4.new_output("display_data", text)]  # type: ignore[no-untyped-call]  # it has no hints
+        cell.outputs = [*shown, nbformat.v4.new_output("display_data", text)]  # type: ignore[no-untyped-call]  # it has no hints
         cell.metadata.setdefault("mrb", {})["not_applicable"] = reason
 
 

@@ -94,8 +94,8 @@ class Findings:
         """Show how each subfield differs from the others."""
         whole = self.groups[self.groups["group"] == EVERY].drop(columns=["group", "n_judges", "low", "high"])
         frame = whole.merge(self.contrasts, on="subfield").sort_values("difference", ascending=False)
-        shares = {name: 100 * frame[name] for name in ("accuracy", "difference", "low", "high")}
-        text = table_text(frame.assign(subfield=frame["subfield"].map(title_case), **shares), digits=1)
+        named = frame.assign(subfield=frame["subfield"].map(title_case))
+        text = table_text(named, in_percent=("accuracy", "difference"))
         return self.pages.study.publisher.table(
             frame, text, f"findings-{self.by}", title=f"Strong and weak: {self.by}", n=frame["n"],
             caption=f"Mean accuracy (%) of all judges {on(self.pages.dimension)}, its difference from the other cases "
@@ -163,21 +163,18 @@ class PaperPages:
         coin = {name: self._coin(name) for name in dimensions if name != AVERAGE}
         coin[AVERAGE] = float(np.mean(list(coin.values())))
         flip = pd.DataFrame([{"judge": "coin", "group": "baseline", **{name: coin[name] for name in dimensions}}])
-        wide = pd.concat([wide[~is_again], flip], ignore_index=True)
-        numbers = wide.columns.difference(["judge", "group"])
-        shown = wide.assign(**{name: 100 * wide[name].astype("float64") for name in numbers})
+        wide = pd.concat([wide[~is_again], flip.dropna()], ignore_index=True)
         apart = wide.loc[wide["group"].isin(["baseline", JURY]), "judge"]
         text = table_text(
-            shown,
-            best=dict.fromkeys(dimensions, "max"),
-            underline=True,
-            parts="group",
-            reference_rows=set(apart),
-            digits=1,
-        )
+            wide, best=dict.fromkeys(dimensions, "max"), underline=True, parts="group", reference_rows=set(apart),
+            in_percent=list(dimensions),
+        )  # fmt: skip
         counts = rows.groupby("dimension")["n"].max()
         last = ("n cases", "", *(f"{int(counts[name]):,}" for name in dimensions))
-        text = replace(text, rows=(*text.rows, last), references=text.references | {len(text.rows)})
+        text = replace(
+            text, rows=(*text.rows, last), values=(*text.values, ("",) * len(last)),
+            references=text.references | {len(text.rows)},
+        )  # fmt: skip
         return study.publisher.table(
             rows.dropna(axis="columns", how="all"), text, "judges-dimensions", title="Every judge on every dimension",
             caption="Accuracy (%) with 95% intervals, and its unweighted mean over the dimensions; bold: best judge, "
@@ -236,6 +233,8 @@ class PaperPages:
         """
         study = self.study
         study.table("accuracy", by=by)
+        if not study.benchmark.meta.is_preference:
+            raise NotApplicable("the cases have one response each, and none to compare it with.")
         plain = study.verdicts[study.verdicts["probe"] == NO_PROBE]
         chosen = case_studies(
             plain, study.labels, study.benchmark.cases, dimension=self.dimension, by=by, policy=study.options.policy
@@ -263,7 +262,7 @@ class PaperPages:
             f"{', '.join(dict.fromkeys(judges))}: {note}.\n\n{text}".rstrip()
             for (text, note), judges in sorted(asked.items(), key=lambda item: not item[0][0])
         ]
-        if not any(text for text, _ in asked):
+        if self.study.benchmark.meta.is_preference and not any(text for text, _ in asked):
             meta, first = self.study.benchmark.meta, shown["AB"]
             form = load_prompt(_PROMPT).render(
                 str(case["question"]), [str(first["first"]), str(first["second"])], meta.dimensions,

@@ -140,8 +140,8 @@ class Table:
         return own[name] if name else min(fitting, key=lambda each: (not each.is_main, each.id))
 
     def show(
-        self, *columns: str, best: Mapping[str, Best] | None = None, digits: int | None = None,
-        percent: bool = False, id: str = "", title: str = "",
+        self, *columns: str, best: Mapping[str, Best] | None = None, digits: int = 3, percent: bool = False,
+        id: str = "", title: str = "",
     ) -> PublishedTable:  # fmt: skip
         """Show some columns as a table, intervals beside their values; a report also publishes it as CSV and LaTeX.
 
@@ -149,7 +149,7 @@ class Table:
         ----------
         columns : none for the headline of the table
         best : for each column named, whether the largest or the smallest value is in bold
-        digits : decimals; None for 3, or 1 of percentages
+        digits : decimals
         percent : whether shares and differences are shown as percentages and percentage points
         id : the name of its files; empty for the name of the table
         title : empty for the question of the table
@@ -168,11 +168,9 @@ class Table:
         if frame.empty or (estimates and frame[estimates].isna().all(axis=None)):
             raise self._absent(self.frame, estimates[0] if estimates else str(frame.columns[0]))
         references = self.frame.loc[self.frame["kind"].eq("reference"), "judge"] if "kind" in self.frame else ()
-        shares = [str(name) for name in frame if percent and self._unit(str(name)) in ("share 0-1", "difference")]
-        text = table_text(
-            frame.assign(**{name: 100 * frame[name] for name in shares}), best=best, reference_rows=set(references),
-            digits=(1 if percent else 3) if digits is None else digits,
-        )  # fmt: skip
+        units = {each.name: each.unit for each in self.spec.declared if percent}
+        shares = [str(name) for name in frame if units.get(str(name)) in ("share 0-1", "difference")]
+        text = table_text(frame, best=best, reference_rows=set(references), digits=digits, in_percent=shares)
         return self.study.publisher.table(
             frame,
             text,
@@ -206,10 +204,6 @@ class Table:
         meant = {name: column.meaning for name, column in known.items() if column and column.unit != "text"}
         said = "; ".join(f"{name.replace('_', ' ')}: {meaning}" for name, meaning in meant.items())
         return f"{said}. 95% intervals in brackets." if ends & set(frame) else f"{said}."
-
-    def _unit(self, name: str) -> str:
-        """The unit of a column, or of the column that it is an end of the interval of."""
-        return next((each.unit for each in self.spec.declared if name in (each.name, *each.ends)), "")
 
     def _with_ends(self, columns: Sequence[str]) -> pd.DataFrame:
         """The rows in some columns, each followed by the ends of its interval."""

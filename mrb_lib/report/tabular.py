@@ -131,6 +131,7 @@ def table_text(
     parts: str = "",
     underline: bool = False,
     digits: int = 3,
+    in_percent: Collection[str] = (),
 ) -> TableText:
     """Turn a frame into the text of a table.
 
@@ -144,9 +145,12 @@ def table_text(
     parts : a column that divides the rows into parts, with a line where its value changes; empty for none
     underline : also mark the next best value of each column in `best`; equal values are all marked, and are second
         however many are first
-    digits : decimals of numbers that are not whole
+    digits : decimals of numbers that are not whole; p-values have at least three
+    in_percent : columns of shares that are shown as percentages, with one decimal
     """
     bounds = _bounds(frame)
+    scaled = [each for name in in_percent for each in (name, *bounds.get(name, ()))]
+    frame = frame.assign(**{name: 100 * frame[name].astype("float64") for name in scaled})
     hidden = {name for pair in bounds.values() for name in pair}
     names = [name for name in frame.columns if name not in hidden]
     first = frame[names[0]].astype("str") if names else pd.Series(dtype="str")
@@ -155,7 +159,8 @@ def table_text(
     bold: set[tuple[int, int]] = set()
     second: set[tuple[int, int]] = set()
     for j, name in enumerate(names):
-        columns.append(_cells(frame, name, bounds.get(name), max(digits, 3) if name.startswith("p_") else digits))
+        own = 1 if name in in_percent else max(digits, 3) if name.startswith("p_") else digits
+        columns.append(_cells(frame, name, bounds.get(name), own))
         if best and name in best:
             values = frame[name].to_numpy(dtype=float, na_value=np.nan)
             first_rows = _best(values, best[name], competes)

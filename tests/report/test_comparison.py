@@ -1,0 +1,140 @@
+"""Two sides of a study: what is named is found, what is shared is compared, and either side's mark is on all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mrb_lib as mrb
+from mrb_lib.benchmarks.benchmark import Benchmark, load, save
+from mrb_lib.benchmarks.meta import BenchmarkMeta
+from mrb_lib.report.comparison import Comparison
+from mrb_lib.verdicts.basis import IN_REPORT, basis_of, write_basis
+from mrb_lib.verdicts.manifest import read_manifest, write_manifest
+from mrb_lib.verdicts.store import load_verdicts, save_imported
+
+IDS = [f"c{i:02d}" for i in range(40)]
+
+
+def write(
+    folder: Path, *, ids: list[str] = IDS, kind: str = "clinical", name: str = "small", skill: float = 0.6
+) -> Path:
+    """A benchmark whose gold is A, with the judges `m` and `n`; `m` is right with a probability `skill`."""
+    rng = np.random.default_rng(len(ids))
+    cases = pd.DataFrame({"case_id": ids, "question": ids, "response_a": "one", "response_b": "two"})
+    cases["organ"] = np.where(np.arange(len(ids)) % 2, "eye", "chest")
+    votes = pd.DataFrame({"case_id": ids, "annotator": "r", "dimension": "overall", "choice": "A"})
+    meta = BenchmarkMeta(name, kind, ("overall",))  # type: ignore[arg-type]  # one of the kinds
+    save(Benchmark(meta, cases, votes), folder)
+    rows = [
+        (judge, case, order, "A" if rng.random() < chance else "B")
+        for judge, chance in (("m", skill), ("n", 0.5)) for case in ids for order in ("AB", "BA")
+    ]  # fmt: skip
+    said = pd.DataFrame(rows, columns=["judge", "case_id", "order", "choice"]).assign(dimension="overall")
+    save_imported(said, folder / "runs", benchmark=name, kind=kind, source="test")
+    return folder
+
+
+def beside(now: Path, then: Path | str, **options: object) -> Comparison:
+    return mrb.open(now, resamples=100, **options).compare(str(then))  # type: ignore[arg-type]  # of `open`
+
+
+@pytest.fixture
+def now(tmp_path: Path) -> Path:
+    return write(tmp_path / "now")
+
+
+@pytest.fixture
+def then(tmp_path: Path) -> Path:
+    """Five cases less, one more, one with another text; `m` was worse."""
+    folder = write(tmp_path / "then", ids=[*IDS[:35], "gone"], skill=0.2, name="before")
+    cases = pd.read_parquet(folder / "cases.parquet")
+    cases.loc[cases["case_id"] == "c03", "response_a"] = "another one"
+    cases.to_parquet(folder / "cases.parquet")
+    return folder
+
+
+def test_cases_judges_and_changes_are_side_by_side(now: Path, then: Path) -> None:
+    compared = beside(now, then)
+    n = dict(zip(compared.counts["change"], compared.counts["n"], strict=True))
+    assert n == {"same": 34, "unlabelled": 0, "gold": 0, "text": 1, "images": 0, "added": 5, "removed": 1}
+    moves = compared.moves()
+    assert moves["n"].tolist() == [34, 34]
+    better = moves[moves["judge"] == "m"].iloc[0]
+    shared = [case for case in IDS[:35] if case != "c03"]
+    for side, column in ((now, "accuracy_now"), (then, "accuracy_then")):
+        said = load_verdicts(side / "runs")
+        own = said[(said["judge"] == "m") & said["case_id"].isin(shared)]
+        assert better[column] == pytest.approx((own["choice"] == "A").mean())
+    assert better["low"] > 0
+    assert "1 of 2 judges changed significantly (Holm-adjusted): m +" in compared.sentence
+    assert "34 cases are the same with the same gold label (others: 1 text, 5 added, 1 removed)." in compared.sentence
+
+
+def test_the_page_shows_all_of_it_in_percent(now: Path, then: Path) -> None:
+    compared = beside(now, then)
+    rows = {row[0]: row[1:] for row in compared.sides().text.rows}
+    assert rows == {
+        "benchmark": ("before", "small"), "kind": ("clinical", "clinical"), "cases": ("36", "40"),
+        "judges": ("2", "2"), "verdicts": ("144", "160"),
+    }  # fmt: skip
+    assert [row[0] for row in compared.judges().text.rows] == ["m", "n"]
+    first = compared.moves().iloc[0]
+    assert compared.moved().text.rows[0][2:4] == (
+        f"{100 * first['accuracy_then']:.1f}",
+        f"{100 * first['accuracy_now']:.1f}",
+    )
+    assert {row[1] for row in compared.moved("organ").text.rows} == {"eye", "chest"}
+    assert [names for names, _ in compared.plot().boxes()] == [{"judge": name} for name in compared.moves()["judge"]]
+
+
+def test_a_report_stands_for_what_it_was_made_from(now: Path, then: Path, tmp_path: Path) -> None:
+    write_basis(basis_of(load(then), then / "runs"), tmp_path / "report" / IN_REPORT)
+    from_report, from_folder = beside(now, tmp_path / "report"), beside(now, then)
+    pd.testing.assert_frame_equal(from_report.moves("organ"), from_folder.moves("organ"))
+    pd.testing.assert_frame_equal(from_report.counts, from_folder.counts)
+    pd.testing.assert_frame_equal(from_report.pairs, from_folder.pairs)
+
+
+def test_two_prompts_of_one_judge_are_compared_by_naming_its_runs(now: Path, tmp_path: Path) -> None:
+    said = load_verdicts(now / "runs", load(now).cases)
+    one = said[said["judge"] == "m"].assign(choice="A")
+    save_imported(one, tmp_path / "strict", benchmark="small", kind="clinical", source="test")
+    for folder, prompt in ((now / "runs" / "m", "plain"), (tmp_path / "strict" / "m", "strict")):
+        write_manifest(folder, replace(read_manifest(folder), prompt_id=prompt, prompt_hash=prompt * 4))
+    compared = beside(now, tmp_path / "strict")
+    assert compared.moves()["judge"].tolist() == ["m"]
+    assert compared.moves()["accuracy_then"].tolist() == [1.0]
+    assert dict(zip(compared.pairs["judge"], compared.pairs["prompt"], strict=True)) == {
+        "m": "another",
+        "n": "only now",
+    }
+    assert "1 judge is asked with another prompt." in compared.sentence
+
+
+def test_everything_says_simulated_where_either_side_is(now: Path, then: Path, tmp_path: Path) -> None:
+    invented = write(tmp_path / "invented", kind="simulated", name="made-up")
+    for one, other in ((now, invented), (invented, now)):
+        shown = beside(one, other).sides()
+        assert "SIMULATED data: the cases, responses and annotations of made-up" in shown.caption
+    assert "SIMULATED" not in beside(now, then).sides().caption
+
+
+def test_a_filter_and_chosen_judges_leave_the_others_out(now: Path, then: Path) -> None:
+    compared = beside(now, then, where="organ == 'eye'", judges="m")
+    assert compared.moves()["judge"].tolist() == ["m"]
+    counts = compared.counts.set_index("change")["n"]
+    assert counts["same"] + counts["text"] + counts["added"] == 20
+    assert counts["removed"] == 0, "whether a case that is gone met the filter is not known"
+
+
+def test_what_cannot_be_compared_is_said_in_one_line(now: Path, tmp_path: Path) -> None:
+    with pytest.raises(mrb.NotApplicable, match="nothing to compare with"):
+        beside(now, "")
+    strange = write(tmp_path / "strange", ids=["x1", "x2"], name="strange")
+    with pytest.raises(mrb.InputError, match=r"shares no case with small \(2 cases of strange there, 40 here\)"):
+        beside(now, strange)
