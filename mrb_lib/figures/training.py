@@ -71,11 +71,7 @@ def training_curves(curves: pd.DataFrame) -> Paper:
         if name != "loss":
             percent_axis(axes.yaxis, 6)
             axes.set_ylim(top=min(axes.get_ylim()[1], 1.01))
-    starts, ends = zip(*(axes.get_xlim() for axes in figure.axes), strict=True)
-    for axes in figure.axes:
-        axes.set_xlim(min(starts), max(ends))
-    handles, names = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=min(4, len(names)))
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=min(4, len(judges)))
     return figure
 
 
