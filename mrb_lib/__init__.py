@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from mrb_lib.benchmarks.benchmark import Benchmark as Benchmark
     from mrb_lib.benchmarks.benchmark import load as load
     from mrb_lib.benchmarks.votes import gold as gold
+    from mrb_lib.report.comparison import compare as compare
     from mrb_lib.report.defaults import set_defaults as set_defaults
+    from mrb_lib.report.paper import paper as paper
     from mrb_lib.report.study import Study as Study
     from mrb_lib.report.study import open as open  # read as mrb.open
     from mrb_lib.report.table import Table as Table
@@ -34,7 +36,9 @@ _HOME = {
     "RunError": "mrb_lib.tables.errors",
     "load_verdicts": "mrb_lib.verdicts.store",
     "NotApplicable": "mrb_lib.tables.errors",
+    "compare": "mrb_lib.report.comparison",
     "open": "mrb_lib.report.study",
+    "paper": "mrb_lib.report.paper",
     "set_defaults": "mrb_lib.report.defaults",
     "Study": "mrb_lib.report.study",
     "Table": "mrb_lib.report.table",

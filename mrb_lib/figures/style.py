@@ -88,7 +88,7 @@ RC: dict[str, object] = {
     "figure.facecolor": "white",
     "savefig.dpi": RESOLUTION,
     "savefig.facecolor": "white",
-    "svg.fonttype": "path",
+    "svg.fonttype": "none",
     "svg.hashsalt": "mrb",
     "pdf.fonttype": 42,
     "image.interpolation": "antialiased",
@@ -254,7 +254,7 @@ class Paper(Figure):
         return stream.getvalue()
 
     def svg(self) -> bytes:
-        """The figure as SVG with letters as outlines, the same bytes for the same figure; finishes it."""
+        """The figure as SVG with its letters as text, the same bytes for the same figure; finishes it."""
         self.png()
         return self._saved("svg", {"Date": None, "Creator": None}, 150)
 

@@ -91,7 +91,15 @@ def check_shared(then: Basis, now: Basis, named: str) -> None:
 
 
 def compare(study: Study, other: str) -> Comparison:
-    """Put a study beside what `other` names, see `other_side`; see `mrb_lib.report.study.Study.compare`."""
+    """Return a study beside an earlier report, another benchmark with its runs, or other runs; see `other_side`.
+
+    Raises
+    ------
+    NotApplicable
+        Nothing is named.
+    InputError
+        It cannot be read, or shares no case with the study.
+    """
     if not other:
         raise NotApplicable("nothing to compare with is named; `mrb report --compare OLD` names it.")
     named = [(run.judge if run.judge in study.judges else f"{run.judge}@{run.run_id}", run) for run in study.manifests]

@@ -43,6 +43,16 @@ _KINDS: Final = {"successes": SUCCESS, "failures": FAILURE}
 _FACTS: Final = ("name", "size", "modality", "medical", "form", "annotators", "source")
 
 
+def paper(study: Study, dimension: str | None = None) -> PaperPages:
+    """Return what only a paper prints; `notebooks/paper` shows it.
+
+    Parameters
+    ----------
+    dimension : the one of findings and cases; None is the main one
+    """
+    return PaperPages(study, dimension or study.dimension)
+
+
 @dataclass(frozen=True)
 class Findings:
     """Where judges are strong and weak, and which groups of judges are better than a coin.
@@ -112,7 +122,7 @@ class Findings:
 
 @dataclass(frozen=True)
 class PaperPages:
-    """The pages of a paper about a study; see `mrb_lib.report.study.Study.paper`.
+    """The pages of a paper about a study; `paper` makes them.
 
     Attributes
     ----------

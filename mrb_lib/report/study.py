@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pandas as pd
 
@@ -45,10 +45,6 @@ from mrb_lib.verdicts.manifest import Manifest, read_manifest
 from mrb_lib.verdicts.prompts import run_prompts
 from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS, empty_verdicts, load_verdicts, run_folders
 from mrb_lib.verdicts.training import mark_seen, seen_notes, training_cases, training_curves, training_records
-
-if TYPE_CHECKING:
-    from mrb_lib.report.comparison import Comparison
-    from mrb_lib.report.paper import PaperPages
 
 _BELOW_HALF: Final = 0.5
 
@@ -574,18 +570,6 @@ class Study:
         found = " ".join(filter(None, [*said, text])) or "None of the tables of this notebook applies to these data."
         only = f"Of the cases where {self.options.where}:" if self.options.where else ""
         return Text(" ".join(filter(None, (self.note, only, found))), title="Conclusion")
-
-    def compare(self, other: str) -> Comparison:
-        """Return this study beside an earlier report, another benchmark with its runs, or other runs of this one."""
-        from mrb_lib.report.comparison import compare  # few reports compare
-
-        return compare(self, other)
-
-    def paper(self, dimension: str | None = None) -> PaperPages:
-        """Return what only a paper prints; `notebooks/paper` shows it."""
-        from mrb_lib.report.paper import PaperPages  # few notebooks print one
-
-        return PaperPages(self, dimension or self.dimension)
 
     @property
     def note(self) -> str:

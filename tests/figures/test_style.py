@@ -28,3 +28,9 @@ def test_ticks_of_percentages_are_written_as_they_stand(
     low, high = limits
     ticks = [tick for tick in axes.get_xticks() if low <= tick <= high]
     assert [axes.xaxis.get_major_formatter()(tick) for tick in ticks] == texts
+
+
+def test_the_letters_of_an_svg_are_text() -> None:
+    drawn = canvas(2, 1)
+    drawn.text(0.5, 0.5, "accuracy of judge & annotator")
+    assert "accuracy of judge &amp; annotator" in drawn.svg().decode("utf-8")

@@ -40,7 +40,7 @@ def write(
 
 
 def beside(now: Path, then: Path | str, **options: object) -> Comparison:
-    return mrb.open(now, resamples=100, **options).compare(str(then))  # type: ignore[arg-type]  # of `open`
+    return mrb.compare(mrb.open(now, resamples=100, **options), str(then))  # type: ignore[arg-type]  # of `open`
 
 
 @pytest.fixture

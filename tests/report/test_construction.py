@@ -54,7 +54,7 @@ def test_the_gold_labels_of_a_benchmark_that_was_made_of_it_are_a_step(work: Wor
 
 
 def test_what_is_not_there_has_a_reason(pictured: Benchmark, small: Path, tmp_path: Path) -> None:
-    pages = mrb.open(small).paper()
+    pages = mrb.paper(mrb.open(small))
     with pytest.raises(mrb.NotApplicable, match="no work folder is named"):
         pages.made("")
     empty = create_work(tmp_path / "empty", "ours", "clinical")
@@ -65,6 +65,6 @@ def test_what_is_not_there_has_a_reason(pictured: Benchmark, small: Path, tmp_pa
 
 
 def test_a_simulated_folder_says_so_though_the_benchmark_is_not(work: Work, small: Path) -> None:
-    drawn = mrb.open(small).paper().made(str(work.path), "difficulty")
+    drawn = mrb.paper(mrb.open(small)).made(str(work.path), "difficulty")
     assert any(text.get_gid() == "simulated" for text in drawn.texts)
     assert isinstance(funnel(work, mrb.load(small))[0], pd.DataFrame)

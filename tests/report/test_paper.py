@@ -50,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def pages(folder: Path) -> PaperPages:
     study = mrb.open(folder / "bench", policy="official", groups=folder / "groups.csv", resamples=100)
-    return study.paper()
+    return mrb.paper(study)
 
 
 class TestTheMainTable:
@@ -76,8 +76,8 @@ class TestTheMainTable:
     def test_a_coin_scores_less_where_a_tie_can_be_gold(self, full: Path) -> None:
         study = mrb.open(full, policy="official", resamples=0)
         labels = study.labels[study.labels["dimension"] == "overall"]["choice"].dropna()
-        assert study.paper()._coin("overall") == pytest.approx(labels.ne("tie").mean() / 2)
-        assert study.with_(policy="balanced").paper()._coin("overall") == 0.5
+        assert mrb.paper(study)._coin("overall") == pytest.approx(labels.ne("tie").mean() / 2)
+        assert mrb.paper(study.with_(policy="balanced"))._coin("overall") == 0.5
 
 
 class TestFindings:
@@ -126,7 +126,7 @@ def test_departments_that_follow_from_organs_are_said_to(pages: PaperPages) -> N
     known = {"eye": "Ophthalmology", "heart": "Cardiology", "lung": "Pulmonology"}
     cases = study.benchmark.cases.assign(department=study.benchmark.cases["organ"].map(known))
     derived = replace(study, benchmark=replace(study.benchmark, cases=cases), _made={})
-    assert derived.paper().findings("department").sentence.endswith("Departments follow from the organs.")
+    assert mrb.paper(derived).findings("department").sentence.endswith("Departments follow from the organs.")
 
 
 def test_every_neighbour_has_a_source(pages: PaperPages) -> None:
@@ -141,7 +141,7 @@ class TestThePrompt:
         spec = {"engine": "endpoint", "dimensions": ["accuracy", "overall"], "choices": ["A", "B"]}
         asked = {"prompt_id": prompt.id, "prompt_hash": prompt.hash, "prompt_text": prompt.text, "spec": spec}
         runs = [Manifest("r", "j", **asked), Manifest("s", "k", **asked), Manifest("t", "longer")]
-        said = replace(pages.study, manifests=runs).paper().prompts()
+        said = mrb.paper(replace(pages.study, manifests=runs)).prompts()
         assert said.startswith("Case c000, order AB, dimension overall.")
         assert "j, k: " in said
         assert "longer: this judge takes no prompt." in said
