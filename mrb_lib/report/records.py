@@ -19,6 +19,8 @@ from mrb_lib.tables.errors import InputError, RunError
 from mrb_lib.tables.files import inside, sha256_of, slug, write_atomic
 
 CACHE = ".cache"
+SCHEMA = 2
+"""The layout of records and sidecars; it rises when a report cannot be shown any more without making it again."""
 FILES_OF = {"figures": ("png", "svg", "pdf", "csv"), "tables": ("csv", "tex")}
 _PICTURES = (".png", ".pdf")
 
@@ -73,6 +75,8 @@ def read_record(out: Path, notebook: str) -> PageRecord | None:
     """The record of a notebook; None where there is none that can be used, so that it runs again."""
     try:
         raw = json.loads(_path(out, notebook).read_text(encoding="utf-8"))
+        if raw.pop("schema", 0) != SCHEMA:  # another version of the library wrote it
+            return None
         failure = raw.pop("failure")
         return PageRecord(**raw, failure=None if failure is None else NotebookFailure(**failure))
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
@@ -81,7 +85,8 @@ def read_record(out: Path, notebook: str) -> PageRecord | None:
 
 def write_record(out: Path, record: PageRecord) -> None:
     """Keep a record; the files it lists have to be in place."""
-    write_atomic(_path(out, record.notebook), json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n")
+    content = {"schema": SCHEMA, **asdict(record)}
+    write_atomic(_path(out, record.notebook), json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
 def _path(out: Path, notebook: str) -> Path:

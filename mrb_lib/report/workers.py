@@ -49,7 +49,10 @@ def run_notebooks(notebooks: Sequence[Path], folder: Path, tasks: Mapping[str, T
     """
     folder.mkdir(parents=True, exist_ok=True)
     pool = ProcessPoolExecutor(
-        jobs, multiprocessing.get_context("spawn"), initializer=_prepare, initargs=(_environment(jobs, folder),)
+        jobs,
+        multiprocessing.get_context("spawn"),
+        initializer=_prepare,
+        initargs=(_environment(jobs, folder), folder / "log.txt"),
     )
     places = {path: folder / path.stem for path in notebooks}
     try:
@@ -76,9 +79,15 @@ def _run_one(notebook: Path, folder: Path, task: Task) -> Finished:
     return Finished(notebook, folder, failure, time.perf_counter() - start)
 
 
-def _prepare(environment: Mapping[str, str]) -> None:
-    """Take over the environment of notebooks; Ctrl-C reaches the report alone, which then stops us."""
+def _prepare(environment: Mapping[str, str], log: Path) -> None:
+    """Take over the environment of notebooks, and keep what kernels print apart from what the report does.
+
+    Ctrl-C reaches the report alone, which then stops us.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with log.open("ab") as stream:
+        for printed in (1, 2):
+            os.dup2(stream.fileno(), printed)
     os.environ.clear()
     os.environ.update(environment)
 

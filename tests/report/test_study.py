@@ -166,7 +166,7 @@ class TestTable:
 class TestNotApplicable:
     def test_is_raised_with_one_sentence(self, full: Path, small: Path, rated: Path) -> None:
         for bench, table in ((full, "criteria"), (full, "ratings"), (small, "agreement"), (small, "calibration"),
-                             (small, "ranking"), (rated, "significance")):  # fmt: skip
+                             (small, "ranking"), (rated, "ranking")):  # fmt: skip
             with pytest.raises(NotApplicable) as raised:
                 mrb.open(bench, resamples=60).table(table).plot()
             assert str(raised.value).endswith(".")
