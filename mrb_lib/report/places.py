@@ -7,8 +7,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,13 +44,9 @@ def locate(benchmark: str, runs: str = "", *, progress: Callable[[str], None] | 
     """The folders that the parameters name, the embedded benchmark made if need be; see `open_workspace`."""
     if not benchmark:
         raise InputError(f'benchmark: no folder is named; give a benchmark folder, or "{DEMO}".')
-    if benchmark == DEMO:
-        folder, default = make_demo(progress=progress)
-    elif benchmark == RATINGS:
-        folder, default = make_rating_demo(progress=progress)
-    else:
-        folder = Path(benchmark)
-        default = folder / "runs"
+    folder, default = Path(benchmark), Path(benchmark, "runs")
+    if benchmark in (DEMO, RATINGS):
+        folder, default = (make_demo if benchmark == DEMO else make_rating_demo)(progress=progress)
     if runs:
         return DataFolders(folder, Path(runs))
     return DataFolders(folder, default if default.is_dir() else None)
@@ -95,25 +90,18 @@ def make_demo(
     InputError
         The folder cannot be written.
     """
-    say = progress or _to_stderr
-    benchmark_stamp = {"code": _code_hash(_BENCHMARK_CODE), "cases": cases, "seed": seed}
-    runs_stamp = {"code": _code_hash(_RUNS_CODE), "judges": list(judges), "seed": seed, "benchmark": benchmark_stamp}
-    target = home() / DEMO
-    made = target / "benchmark", target / "runs"
-    if [_stamp(folder) for folder in made] == [benchmark_stamp, runs_stamp]:
-        return made
-    with _only_one(target):
-        if _stamp(target / "benchmark") != benchmark_stamp:
-            say(f"Making the embedded benchmark ({cases} SIMULATED cases), once ...")
-            with _replacing(target / "benchmark") as stage:
-                _write_benchmark(stage, cases, seed)
-                _write_stamp(stage, benchmark_stamp)
-        if _stamp(target / "runs") != runs_stamp:
-            say(f"Judging it with {', '.join(judges)} ...")
-            with _replacing(target / "runs") as stage:
-                _judge(target / "benchmark", stage, judges, seed)
-                _write_stamp(stage, runs_stamp)
-    return made
+    benchmark, runs = home() / DEMO / "benchmark", home() / DEMO / "runs"
+    drawn = {"code": hash_of_source(*_BENCHMARK_CODE), "cases": cases, "seed": seed}
+    judged = {"code": hash_of_source(*_RUNS_CODE), "judges": list(judges), "seed": seed, "benchmark": drawn}
+    _renew(
+        benchmark, drawn, f"Making the embedded benchmark ({cases} SIMULATED cases), once ...", progress,
+        lambda stage: _write_benchmark(stage, cases, seed),
+    )  # fmt: skip
+    _renew(
+        runs, judged, f"Judging it with {', '.join(judges)} ...", progress,
+        lambda stage: _judge(benchmark, stage, judges, seed),
+    )  # fmt: skip
+    return benchmark, runs
 
 
 def make_rating_demo(*, progress: Callable[[str], None] | None = None) -> tuple[Path, Path]:
@@ -123,19 +111,18 @@ def make_rating_demo(*, progress: Callable[[str], None] | None = None) -> tuple[
     -------
     benchmark, runs : the folder `demo-ratings/benchmark` under `home()`, and `runs` in it
     """
-    stamp = {"code": _code_hash((*_BENCHMARK_CODE, "verdicts/*.py")), "cases": RATING_CASES, "seed": DEMO_SEED}
-    folder = home() / RATINGS / "benchmark"
-    if _stamp(folder) != stamp:
-        with _only_one(home() / RATINGS):
-            if _stamp(folder) != stamp:
-                from mrb_lib.demo.ratings import write_rating_demo
-
-                (progress or _to_stderr)(f"Making the benchmark of ratings ({RATING_CASES} SIMULATED cases), once ...")
-                with _replacing(folder) as stage:
-                    write_rating_demo(stage, cases=RATING_CASES, seed=DEMO_SEED)
-                    write_simulated_ratings(stage, stage / "runs", seed=DEMO_SEED)
-                    _write_stamp(stage, stamp)
+    folder, code = home() / RATINGS / "benchmark", hash_of_source(*_BENCHMARK_CODE, "verdicts/*.py")
+    stamp = {"code": code, "cases": RATING_CASES, "seed": DEMO_SEED}
+    message = f"Making the benchmark of ratings ({RATING_CASES} SIMULATED cases), once ..."
+    _renew(folder, stamp, message, progress, _write_ratings)
     return folder, folder / "runs"
+
+
+def _write_ratings(folder: Path) -> None:
+    from mrb_lib.demo.ratings import write_rating_demo
+
+    write_rating_demo(folder, cases=RATING_CASES, seed=DEMO_SEED)
+    write_simulated_ratings(folder, folder / "runs", seed=DEMO_SEED)
 
 
 def _write_benchmark(folder: Path, cases: int, seed: int) -> None:
@@ -189,14 +176,11 @@ def write_simulated_ratings(benchmark: Path, runs: Path, *, seed: int) -> list[P
     return save_imported(verdicts, runs, benchmark=meta.name, kind=meta.kind, source=SIMULATED, ratings=meta.categories)
 
 
-def _to_stderr(line: str) -> None:
-    sys.stderr.write(line + "\n")
-
-
-def _code_hash(patterns: Iterable[str]) -> str:
+def hash_of_source(*patterns: str) -> str:
+    """SHA-256 over the library's files that match, with their names."""
     package = Path(mrb_lib.__file__).parent
     digest = hashlib.sha256()
-    for path in sorted({path for pattern in patterns for path in package.glob(pattern)}):
+    for path in sorted({path for pattern in patterns for path in package.glob(pattern) if path.is_file()}):
         digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
@@ -209,40 +193,43 @@ def _stamp(folder: Path) -> object:
         return None
 
 
-def _write_stamp(folder: Path, stamp: dict[str, object]) -> None:
-    write_atomic(folder / _STAMP, json.dumps(stamp, indent=2) + "\n")
+def _renew(
+    folder: Path, stamp: Mapping[str, object], message: str, progress: Callable[[str], None] | None,
+    write: Callable[[Path], None],
+) -> None:  # fmt: skip
+    """Make a folder unless it was made from the same; of several processes one makes it, and the others wait.
 
-
-@contextmanager
-def _only_one(folder: Path) -> Iterator[None]:
-    """Wait until no other process makes this folder, and keep the others waiting."""
+    Parameters
+    ----------
+    stamp : what it is made from
+    message : told before it is made; to stderr where `progress` is None
+    write : fills an empty folder, which takes the place of `folder` when that succeeds
+    """
+    if _stamp(folder) == stamp:
+        return
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder / ".lock").acquire()
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder.parent / ".lock").acquire()
     except OSError as error:
         raise InputError(
-            f"{folder}: cannot be written ({error.strerror}); set MRB_HOME to a folder you may write to."
+            f"{folder.parent}: cannot be written ({error.strerror}); set MRB_HOME to a folder you may write to."
         ) from error
     with lock:
-        yield
-
-
-@contextmanager
-def _replacing(folder: Path) -> Iterator[Path]:
-    """Yield an empty folder that takes the place of `folder` when the block succeeds."""
-    for leftover in folder.parent.glob(f".{folder.name}.*"):
-        shutil.rmtree(leftover)
-    stage = new_folder_beside(folder)
-    try:
-        yield stage
-        if folder.exists():
-            keep_reviews(folder, stage)
-            folder.rename(folder.parent / f".{folder.name}.old")
-        stage.rename(folder)
-    finally:
-        for leftover in (stage, folder.parent / f".{folder.name}.old"):
-            if leftover.exists():
-                shutil.rmtree(leftover)
+        if _stamp(folder) == stamp:
+            return
+        (progress or (lambda line: print(line, file=sys.stderr)))(message)
+        for leftover in folder.parent.glob(f".{folder.name}.*"):  # an earlier process was killed
+            shutil.rmtree(leftover)
+        stage = new_folder_beside(folder)
+        try:
+            write(stage)
+            write_atomic(stage / _STAMP, json.dumps(stamp, indent=2) + "\n")
+            if folder.exists():
+                keep_reviews(folder, stage)
+                shutil.rmtree(folder)
+            stage.rename(folder)
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
 
 
 def simulated_note(name: str) -> str:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import mrb_lib
 from mrb_lib.benchmarks.benchmark import Benchmark, FolderImages, empty_annotations
 from mrb_lib.benchmarks.meta import read_meta
+from mrb_lib.report.places import hash_of_source
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import sha256_of
 from mrb_lib.verdicts.manifest import FILE_NAME, library_versions, read_manifest
@@ -25,16 +26,8 @@ LOOK = ("report/html/templates/*", "review/assets/tokens.css", "review/case/*.cs
 _REPORT_PACKAGES = ("papermill", "nbclient", "ipykernel", "jinja2", "markdown-it-py")
 # What decides the look and the numbers of a figure; the interpreter's patch level and torch do not.
 _FIGURE_PACKAGES = (
-    "mrb-workbench",
-    "numpy",
-    "pandas",
-    "scipy",
-    "statsmodels",
-    "scikit-learn",
-    "krippendorff",
-    "matplotlib",
-    "seaborn",
-)
+    "mrb-workbench", "numpy", "pandas", "scipy", "statsmodels", "scikit-learn", "krippendorff", "matplotlib", "seaborn",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -101,16 +94,12 @@ class Provenance:
 
         This is what `figures/index.json`, which is kept under version control, states.
         """
-        stays = ("name", "kind", "n_cases", "fingerprint", "source", "licence", "revision")
+        of_benchmark = ("name", "kind", "n_cases", "fingerprint", "source", "licence", "revision")
+        of_run = ("judge", "run_id", "seed", "prompt_id", "source")
         return {
-            "benchmark": {name: getattr(self.benchmark, name) for name in stays},
-            "runs": [
-                {name: getattr(run, name) for name in ("judge", "run_id", "seed", "prompt_id", "source")}
-                for run in self.runs
-            ],
-            "policy": self.policy,
-            "dimension": self.dimension,
-            "seed": self.seed,
+            "benchmark": {name: getattr(self.benchmark, name) for name in of_benchmark},
+            "runs": [{name: getattr(run, name) for name in of_run} for run in self.runs],
+            **{name: getattr(self, name) for name in ("policy", "dimension", "seed")},
             **({"parameters": self.parameters} if self.parameters else {}),
             "versions": {name: self.versions[name] for name in _FIGURE_PACKAGES if name in self.versions},
         }
@@ -138,16 +127,8 @@ def provenance(
     Validated by tests/report/test_provenance.py.
     """
     facts = _benchmark_facts(benchmark)
-    return Provenance(
-        benchmark=facts,
-        runs=tuple(_run_facts(folder, facts.case_fingerprint) for folder in (run_folders(runs) if runs else [])),
-        policy=policy,
-        dimension=dimension,
-        seed=seed,
-        parameters=dict(parameters or {}),
-        versions=versions(),
-        code=code_hash(),
-    )
+    judged = tuple(_run_facts(folder, facts.case_fingerprint) for folder in (run_folders(runs) if runs else []))
+    return Provenance(facts, judged, policy, dimension, seed, dict(parameters or {}), versions(), code_hash())
 
 
 def _benchmark_facts(folder: Path) -> BenchmarkFacts:
@@ -164,17 +145,8 @@ def _benchmark_facts(folder: Path) -> BenchmarkFacts:
         raise InputError(
             f"{cases}: is truncated or not a parquet file ({error}); restore it from its source or import it again."
         ) from error
-    return BenchmarkFacts(
-        name=meta.name,
-        kind=meta.kind,
-        n_cases=n_cases,
-        dimensions=meta.dimensions,
-        fingerprint=fingerprint,
-        case_fingerprint=case_fingerprint,
-        source=meta.source,
-        licence=meta.licence,
-        revision=meta.revision,
-    )
+    own = {"n_cases": n_cases, "fingerprint": fingerprint, "case_fingerprint": case_fingerprint}
+    return BenchmarkFacts(**_same(BenchmarkFacts, meta), **own)
 
 
 def _run_facts(folder: Path, case_fingerprint: str) -> RunFacts:
@@ -183,30 +155,20 @@ def _run_facts(folder: Path, case_fingerprint: str) -> RunFacts:
     for path in [folder / FILE_NAME, *part_paths(folder)]:
         digest.update(path.name.encode() + b"\0" + sha256_of(path).encode())
     judged = manifest.benchmark_fingerprint
-    return RunFacts(
-        judge=manifest.judge,
-        run_id=folder.name,
-        seed=manifest.seed,
-        device=manifest.device,
-        prompt_id=manifest.prompt_id,
-        source=Path(manifest.source).name,
-        created=manifest.created,
-        git_commit=manifest.git_commit,
-        same_cases=judged == case_fingerprint if judged else None,
-        sha256=digest.hexdigest(),
-    )
+    own = {"run_id": folder.name, "source": Path(manifest.source).name, "sha256": digest.hexdigest()}
+    same_cases = judged == case_fingerprint if judged else None
+    return RunFacts(**_same(RunFacts, manifest) | own, same_cases=same_cases)
+
+
+def _same(facts: type, source: object) -> dict[str, Any]:
+    """The values of a source for the fields of a dataclass that it has by the same name."""
+    return {each.name: getattr(source, each.name) for each in fields(facts) if hasattr(source, each.name)}
 
 
 @cache
 def versions() -> dict[str, str]:
     """The versions of everything that shapes a report."""
-    installed = library_versions()
-    for name in _REPORT_PACKAGES:
-        try:
-            installed[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return installed
+    return library_versions() | {name: metadata.version(name) for name in _REPORT_PACKAGES}
 
 
 def code_hash() -> str:
@@ -214,17 +176,9 @@ def code_hash() -> str:
 
     The site's templates are left out: they change pages, not figures.
     """
-    return _hash_of("**/*.py", "**/*.toml", "review/**/*.css", "review/**/*.js")
+    return hash_of_source("**/*.py", "**/*.toml", "review/**/*.css", "review/**/*.js")
 
 
 def template_hash() -> str:
     """SHA-256 over the site's templates, its style and its scripts."""
-    return _hash_of(*LOOK)
-
-
-def _hash_of(*patterns: str) -> str:
-    package = Path(mrb_lib.__file__).parent
-    digest = hashlib.sha256()
-    for path in sorted({path for pattern in patterns for path in package.glob(pattern) if path.is_file()}):
-        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
+    return hash_of_source(*LOOK)

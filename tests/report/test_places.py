@@ -153,8 +153,8 @@ def test_the_demo_is_made_again_when_its_code_or_a_parameter_changes(
     make_demo(cases=3, progress=lambda line: None)
     make_demo(cases=4, progress=lambda line: None)
     assert len(made) == 2
-    real = places._code_hash
-    monkeypatch.setattr(places, "_code_hash", lambda patterns: "changed" + real(patterns))
+    real = places.hash_of_source
+    monkeypatch.setattr(places, "hash_of_source", lambda *patterns: "changed" + real(*patterns))
     make_demo(cases=4, progress=lambda line: None)
     assert len(made) == 3
 
@@ -179,10 +179,10 @@ def test_every_file_that_a_demo_is_made_from_is_in_its_stamp(
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes(source.read_bytes())
     monkeypatch.setattr(places.mrb_lib, "__file__", str(tmp_path / "__init__.py"))
-    before = places._code_hash(getattr(places, patterns))
+    before = places.hash_of_source(*getattr(places, patterns))
     with (tmp_path / changed).open("a") as stream:
         stream.write("# changed")
-    assert places._code_hash(getattr(places, patterns)) != before
+    assert places.hash_of_source(*getattr(places, patterns)) != before
 
 
 def test_a_change_to_the_judges_makes_the_runs_again_but_not_the_benchmark(

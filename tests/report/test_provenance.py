@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import mrb_lib
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.report import provenance as module
 from mrb_lib.report.provenance import Provenance, provenance
@@ -56,7 +57,7 @@ def test_the_code_hash_covers_every_module_but_not_the_sites_look(lab: Any, tmp_
     (package / "report" / "site.py").write_text("a = 1")
     (package / "report" / "html" / "templates" / "style.css").write_text("p {}")
     monkeypatch.undo()
-    monkeypatch.setattr(module.mrb_lib, "__file__", str(package / "__init__.py"))
+    monkeypatch.setattr(mrb_lib, "__file__", str(package / "__init__.py"))
     code, look = module.code_hash(), module.template_hash()
     (package / "report" / "html" / "templates" / "style.css").write_text("p { color: red }")
     assert (module.code_hash() == code, module.template_hash() == look) == (True, False)
@@ -77,6 +78,6 @@ def test_the_code_hash_covers_every_module_but_not_the_sites_look(lab: Any, tmp_
 
 
 def test_the_look_of_the_site_is_where_its_hash_looks() -> None:
-    package = Path(module.mrb_lib.__file__).parent
+    package = Path(mrb_lib.__file__).parent
     for pattern in module.LOOK:
         assert any(path.is_file() for path in package.glob(pattern)), pattern
