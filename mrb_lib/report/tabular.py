@@ -7,49 +7,38 @@ import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from mrb_lib.review.text import visible
 from mrb_lib.stats.columns import Table
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment
 
 Best = Literal["max", "min"]
 NOT_AVAILABLE = "n/a"
 MOST_ROWS = 200
+TEMPLATES = Path(__file__).parent / "html" / "templates"
 _ROWS_OF_A_PAGE = 40
 _WIDEST = 90  # letters in 10 points on a page of LaTeX's article; a wider table is turned and scaled to the page
 
 _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}", "'": r"\textquotesingle{}", "`": r"\textasciigrave{}", "\u2026": r"\ldots{}",
-    "\u2265": r"\ensuremath{\geq}", "\u2264": r"\ensuremath{\leq}", "\u2260": r"\ensuremath{\neq}",
-    "\u2248": r"\ensuremath{\approx}", "\u2212": r"\ensuremath{-}", "\u221e": r"\ensuremath{\infty}",
-    "\u2192": r"\ensuremath{\rightarrow}", "\u2190": r"\ensuremath{\leftarrow}", "\u00b1": r"\ensuremath{\pm}",
-    "\u00d7": r"\ensuremath{\times}", "\u00b7": r"\ensuremath{\cdot}", "\u00b0": r"\ensuremath{^\circ}",
+    "|": r"\textbar{}", "'": r"\textquotesingle{}", "`": r"\textasciigrave{}", "\u2265": r"\ensuremath{\geq}",
+    "\u2264": r"\ensuremath{\leq}", "\u2260": r"\ensuremath{\neq}", "\u2248": r"\ensuremath{\approx}",
+    "\u2212": r"\ensuremath{-}", "\u221e": r"\ensuremath{\infty}", "\u03bb": r"\ensuremath{\lambda}",
 }  # fmt: skip
-_LIKE_LATIN = "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a7\u03bf"
-for _code in range(0x3B1, 0x3CA):  # Greek, alpha to omega, and the capitals before them
-    _name = unicodedata.name(chr(_code)).removeprefix("GREEK SMALL LETTER ").lower()
-    _name = _name.replace("lamda", "lambda").replace("final ", "var")
-    _LATEX |= {chr(_code): rf"\ensuremath{{\{_name}}}", chr(_code - 0x20): rf"\ensuremath{{\{_name.capitalize()}}}"}
-_LATEX |= dict(zip(_LIKE_LATIN, "ABEZHIKMNOPTXo", strict=True))
+_GREEK = "alpha beta gamma delta epsilon eta theta kappa mu nu pi rho sigma tau phi chi psi omega"
+_LATEX |= {unicodedata.lookup(f"GREEK SMALL LETTER {name}"): rf"\ensuremath{{\{name}}}" for name in _GREEK.split()}
 # What LaTeX prints as it is with T1 fonts: Latin letters of Europe and marks of print; tried one by one with pdflatex.
-_PRINTED = frozenset(map(chr, range(0xA1, 0x180))) - frozenset(
-    "\u00ad\u0126\u0127\u0138\u013f\u0140\u0149\u0166\u0167\u017f"
-)
-_PRINTED |= frozenset("\u2010\u2013\u2014\u2018\u2019\u201c\u201d\u201e\u2020\u2021\u2022\u2030\u20ac\u2122")
-_ACCENTS = {
-    "\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304": "=", "\u0306": "u", "\u0307": ".",
-    "\u0308": '"', "\u030a": "r", "\u030b": "H", "\u030c": "v", "\u0323": "d", "\u0327": "c", "\u0328": "k",
-    "\u0331": "b",
-}  # fmt: skip
+_PRINTED = {*map(chr, range(0xA1, 0x180))} - {*"\u00ad\u0126\u0127\u0138\u013f\u0140\u0149\u0166\u0167\u017f"}
+_PRINTED |= {*"\u2010\u2013\u2014\u2018\u2019\u201c\u201d\u201e\u2020\u2021\u2022\u2026\u2030\u20ac\u2122\u2190\u2192"}
 _LIGATURE = re.compile("(?<=-)-|(?<=,),")  # TeX would join two of them to another sign
 
 
@@ -126,7 +115,6 @@ def table_text(
     frame: pd.DataFrame,
     *,
     best: Mapping[str, Best] | None = None,
-    marked: Mapping[str, Collection[str]] | None = None,
     reference_rows: Collection[str] = (),
     parts: str = "",
     underline: bool = False,
@@ -140,7 +128,6 @@ def table_text(
     frame : a column `x` with `x_low` and `x_high` beside it (or `low` and `high` after the only such column) is shown
         as one: value [low, high]
     best : for each column named, which value to mark; equal values are all marked
-    marked : for each column named, the values of the first column in whose rows it is marked, as of a group of judges
     reference_rows : values of the first column whose rows are shown but do not compete
     parts : a column that divides the rows into parts, with a line where its value changes; empty for none
     underline : also mark the next best value of each column in `best`; equal values are all marked, and are second
@@ -153,8 +140,7 @@ def table_text(
     frame = frame.assign(**{name: 100 * frame[name].astype("float64") for name in scaled})
     hidden = {name for pair in bounds.values() for name in pair}
     names = [name for name in frame.columns if name not in hidden]
-    first = frame[names[0]].astype("str") if names else pd.Series(dtype="str")
-    competes = ~first.isin(list(reference_rows)).to_numpy()
+    competes = ~frame[names[:1]].astype("str").isin(list(reference_rows)).any(axis=1).to_numpy()
     columns: list[list[str]] = []
     bold: set[tuple[int, int]] = set()
     second: set[tuple[int, int]] = set()
@@ -162,40 +148,38 @@ def table_text(
         own = 1 if name in in_percent else max(digits, 3) if name.startswith("p_") else digits
         columns.append(_cells(frame, name, bounds.get(name), own))
         if best and name in best:
-            values = frame[name].to_numpy(dtype=float, na_value=np.nan)
-            first_rows = _best(values, best[name], competes)
-            bold.update((int(i), j) for i in first_rows)
-            if underline:
-                others = competes & ~np.isin(np.arange(len(values)), first_rows)
-                second.update((int(i), j) for i in _best(values, best[name], others))
-        if marked and name in marked:
-            inside = first.isin(list(marked[name])).to_numpy() & competes & frame[name].notna().to_numpy()
-            bold.update((int(i), j) for i in np.flatnonzero(inside))
+            winners = _best(frame[name], best[name], competes)
+            bold |= {(i, j) for i in np.flatnonzero(winners).tolist()}
+            others = _best(frame[name], best[name], competes & ~winners & underline)
+            second |= {(i, j) for i in np.flatnonzero(others).tolist()}
     return TableText(
         tuple(name.replace("_", " ") for name in names),
         tuple(zip(*columns, strict=True)),
         frozenset(bold),
         tuple(pd.api.types.is_numeric_dtype(frame[name]) for name in names),
-        frozenset(map(int, np.flatnonzero(~competes))),
+        frozenset(np.flatnonzero(~competes).tolist()),
         frozenset(second),
         _starts(frame[parts], competes) if parts else frozenset(),
         tuple(zip(*(_values(frame[name]) for name in names), strict=True)),
     )
 
 
+def _numbers(column: pd.Series) -> np.ndarray:
+    """A column as floats, NaN where there is no number."""
+    is_numeric = pd.api.types.is_numeric_dtype(column)
+    return column.to_numpy(dtype=float, na_value=np.nan) if is_numeric else np.full(len(column), np.nan)
+
+
 def _values(column: pd.Series) -> list[str]:
     """The numbers of a column as text, empty where there is none."""
-    if not pd.api.types.is_numeric_dtype(column):
-        return [""] * len(column)
-    numbers = column.to_numpy(dtype=float, na_value=np.nan)
-    return [repr(float(value)) if np.isfinite(value) else "" for value in numbers]
+    return [repr(value) if np.isfinite(value) else "" for value in _numbers(column).tolist()]
 
 
 def _starts(values: pd.Series, competes: np.ndarray) -> frozenset[int]:
     """The rows at which a value changes among those that compete."""
     names = values.astype("str").fillna("").to_numpy()
     changes = np.flatnonzero((names[1:] != names[:-1]) & competes[1:] & competes[:-1]) + 1
-    return frozenset(map(int, changes))
+    return frozenset(changes.tolist())
 
 
 def _bounds(frame: pd.DataFrame) -> dict[str, tuple[str, str]]:
@@ -210,7 +194,7 @@ def _cells(frame: pd.DataFrame, name: str, bounds: tuple[str, str] | None, digit
     values = frame[name]
     if not pd.api.types.is_numeric_dtype(values):
         return ["\u2013" if pd.isna(value) else one_line(str(value)) for value in values]
-    numbers = values.to_numpy(dtype=float, na_value=np.nan)
+    numbers = _numbers(values)
     ends = frame[list(bounds or ())].to_numpy(dtype=float, na_value=np.nan)
     probability = name.startswith("p_")
     if name.startswith("alpha"):
@@ -233,15 +217,13 @@ def _number(value: float, digits: int, probability: bool) -> str:
     return text.removeprefix("-") if not re.search("[1-9]", text) else text
 
 
-def _best(values: np.ndarray, rule: Best, competes: np.ndarray) -> np.ndarray:
-    candidates = np.where(competes, values, np.nan)
-    if np.isnan(candidates).all():
-        return np.array([], dtype=int)
-    top = np.nanmax(candidates) if rule == "max" else np.nanmin(candidates)
-    return np.flatnonzero(np.isclose(candidates, top, rtol=0, atol=1e-12))
+def _best(column: pd.Series, rule: Best, competes: np.ndarray) -> np.ndarray:
+    """Which rows hold the best value of those that compete."""
+    values = np.where(competes, _numbers(column), np.nan)
+    top = pd.Series(values).agg(rule)
+    return np.isclose(values, top, rtol=0, atol=1e-12)
 
 
-@lru_cache(10_000)  # the cells of a table repeat each other
 def latex_text(text: str) -> str:
     """Text of unknown origin that LaTeX prints as it is; a letter of a script that its fonts lack as its code point."""
     escaped = "".join(map(_latex_letter, unicodedata.normalize("NFC", one_line(text))))
@@ -249,80 +231,65 @@ def latex_text(text: str) -> str:
 
 
 def _latex_letter(letter: str) -> str:
-    if letter in _LATEX:
-        return _LATEX[letter]
-    if letter.isascii() or letter in _PRINTED:
-        return letter
-    base, *marks = list(unicodedata.normalize("NFD", letter))
-    if base.isascii() and marks and _ACCENTS.keys() >= set(marks):
-        for mark in marks:
-            base = rf"\{_ACCENTS[mark]}{{{base}}}"
-        return base
-    return f"[U+{ord(letter):04X}]"
+    plain = letter.isascii() or letter in _PRINTED
+    return _LATEX.get(letter, letter if plain else f"[U+{ord(letter):04X}]")
 
 
 def to_html(shown: TableText, caption: str) -> str:
     """The table as HTML, all text escaped; at most `MOST_ROWS` rows."""
     first = TableText.from_json(shown.as_json())
     more = len(shown.rows) - len(first.rows)
-    return _template().render(**first.grid(), caption=f"{caption} ({more} more rows in the CSV)" if more else caption)
+    caption = f"{caption} ({more} more rows in the CSV)" if more else caption
+    return templates().get_template("notebook_table.html.jinja").render(**first.grid(), caption=caption)
 
 
 @cache
-def _template() -> Template:
-    """The one template of tables, which notebooks and the site share."""
-    from jinja2 import Environment, FileSystemLoader  # slow to import; most commands print text
+def templates() -> Environment:
+    """The templates of notebooks and of the site, each compiled once: that takes longer than to fill all of them in.
 
-    folder = Path(__file__).parent / "html" / "templates"
-    found = Environment(loader=FileSystemLoader(folder), autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return found.get_template("notebook_table.html.jinja")
+    Text without what no page can hold is escaped; what is HTML already stays as it is.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # slow to import; most commands print text
 
-
-def _is_below_line(shown: TableText, row: int) -> bool:
-    """Whether a row begins a part, or is the first of the references, where judges stand above them."""
-    first_reference = row in shown.references and row > 0 and row - 1 not in shown.references
-    return first_reference or row in shown.starts
+    return Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, finalize=lambda value: visible(value) if type(value) is str else value,
+    )  # fmt: skip
 
 
 def to_latex(shown: TableText, caption: str, label: str) -> str:
     """The table as LaTeX (booktabs), all text escaped; one that is longer than a page runs over several (longtable)."""
     shape = "".join("r" if number else "l" for number in shown.numeric)
     head = " & ".join(map(latex_text, shown.columns)) + " \\\\\n\\midrule\n"
-    lines = []
-    for i, row in enumerate(shown.rows):
-        texts = [latex_text(text) for text in row]
-        cells = (
-            _latex_cell(text, bold=(i, j) in shown.best, under=(i, j) in shown.second) for j, text in enumerate(texts)
-        )
-        line = " & ".join(cells)
-        # After the end of a row LaTeX takes a bracket or a star for an option of it.
-        rule = "\\midrule\n" if _is_below_line(shown, i) else ""
-        lines.append(rule + ("{}" if line.startswith(("[", "*")) else "") + line + r" \\")
-    body = "".join(f"{line}\n" for line in lines) + "\\bottomrule\n"
+    body = "".join(_latex_row(shown, i) for i in range(len(shown.rows))) + "\\bottomrule\n"
     title = f"\\caption{{{latex_text(caption)}}}\\label{{tab:{label}}}"
     is_wide = _width(shown) > _WIDEST
     if len(shown.rows) > _ROWS_OF_A_PAGE:
-        before, after, more = ("", "", "")
-        if is_wide:
-            before, after, more = "\\begin{landscape}\\scriptsize\n", "\\end{landscape}\n", ",lscape"
-        return (
-            f"% needs \\usepackage[T1]{{fontenc}} and \\usepackage{{booktabs,longtable{more}}}\n{before}"
+        packages = ",longtable,lscape" if is_wide else ",longtable"
+        table = (
             f"\\begin{{longtable}}{{{shape}}}\n{title}\\\\\n\\toprule\n{head}\\endfirsthead\n"
-            f"\\toprule\n{head}\\endhead\n{body}\\end{{longtable}}\n{after}"
+            f"\\toprule\n{head}\\endhead\n{body}\\end{{longtable}}\n"
         )
-    tabular = f"\\begin{{tabular}}{{{shape}}}\n\\toprule\n{head}{body}\\end{{tabular}}"
-    if not is_wide:
-        start, end = "% needs \\usepackage[T1]{fontenc} and \\usepackage{booktabs}\n\\begin{table}", "\n\\end{table}\n"
+        table = f"\\begin{{landscape}}\\scriptsize\n{table}\\end{{landscape}}\n" if is_wide else table
     else:
-        tabular = f"\\resizebox{{\\textwidth}}{{!}}{{{tabular}}}"
-        start = "% needs \\usepackage[T1]{fontenc} and \\usepackage{booktabs,graphicx,rotating}\n\\begin{sidewaystable}"
-        end = "\n\\end{sidewaystable}\n"
-    return f"{start}\n\\centering\n{title}\n{tabular}{end}"
+        packages, place = (",graphicx,rotating", "sidewaystable") if is_wide else ("", "table")
+        tabular = f"\\begin{{tabular}}{{{shape}}}\n\\toprule\n{head}{body}\\end{{tabular}}"
+        tabular = f"\\resizebox{{\\textwidth}}{{!}}{{{tabular}}}" if is_wide else tabular
+        table = f"\\begin{{{place}}}\n\\centering\n{title}\n{tabular}\n\\end{{{place}}}\n"
+    return f"% needs \\usepackage[T1]{{fontenc}} and \\usepackage{{booktabs{packages}}}\n{table}"
 
 
-def _latex_cell(text: str, *, bold: bool, under: bool) -> str:
-    inner = rf"\textbf{{{text}}}" if bold else text
-    return rf"\underline{{{inner}}}" if under else inner
+def _latex_row(shown: TableText, i: int) -> str:
+    """A row, with a line above it where it begins a part, or is the first of the references below judges."""
+    cells = []
+    for j, text in enumerate(map(latex_text, shown.rows[i])):
+        inner = rf"\textbf{{{text}}}" if (i, j) in shown.best else text
+        cells.append(rf"\underline{{{inner}}}" if (i, j) in shown.second else inner)
+    line = " & ".join(cells)
+    first_reference = i in shown.references and i > 0 and i - 1 not in shown.references
+    rule = "\\midrule\n" if first_reference or i in shown.starts else ""
+    # After the end of a row LaTeX takes a bracket or a star for an option of it.
+    return f"{rule}{'{}' if line.startswith(('[', '*')) else ''}{line} \\\\\n"
 
 
 def _width(shown: TableText) -> int:
@@ -354,24 +321,13 @@ def spread(frame: pd.DataFrame, index: Sequence[str], *, columns: str, value: st
 
 def explained(spec: Table) -> str:
     """Return what a table answers, what each of its columns and options means, and the notes on its method."""
-    lines = [f"{spec.name}: {spec.question}", "", *_meanings(spec, spec.columns)]
-    if spec.options:
-        lines += ["", "Options:"]
-    lines += [
-        f"--{name.replace('_', '-')}: {option.help}; default {spec.default_text(name)}"
-        for name, option in spec.options.items()
-    ]
+    longest = max(map(len, spec.columns))
+    lines = [f"{spec.name}: {spec.question}", ""]
+    for column in filter(None, map(spec.column, spec.columns)):
+        source = f" ({column.source})" if column.source else ""
+        lines.append(f"{column.name:<{longest}}  {column.unit:<11}  {column.meaning}{source}")
+    lines += ["", "Options:"] if spec.options else []
+    for name, option in spec.options.items():
+        lines.append(f"--{name.replace('_', '-')}: {option.help}; default {spec.default_text(name)}")
     _, _, notes = (inspect.getdoc(spec.make) or "").partition("\nNotes\n-----\n")
     return "\n".join([*lines, *(["", notes] if notes else [])])
-
-
-def _meanings(spec: Table, columns: Sequence[str]) -> list[str]:
-    """Return a line per column: its name, its unit, its meaning and the source of the method."""
-    declared = [(name, spec.column(name)) for name in columns]
-    longest = max(len(name) for name in columns)
-    return [
-        f"{name:<{longest}}  {column.unit:<11}  {column.meaning}" + (f" ({column.source})" if column.source else "")
-        if column
-        else f"{name:<{longest}}  (the table does not say)"
-        for name, column in declared
-    ]
