@@ -1,15 +1,14 @@
 """Figures and tables on disk: shown in the notebook, and written for the site and the paper.
 
-A figure `id` becomes `out/figures/<id>.png .svg .pdf .csv .json`, a table `out/tables/<id>.csv .tex .json`, and `.html`
-where it comes with cases; the JSON beside them (the sidecar) says what they show. What comes from simulated data says
-SIMULATED on its face.
+A figure `id` becomes `out/figures/<id>.png .svg .pdf .csv .json`, a table `out/tables/<id>.csv .tex .json`; the JSON
+(the sidecar) says what they show. What comes from simulated data says SIMULATED on its face.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import shorten
@@ -113,30 +112,16 @@ class Publisher:
         InputError
             The id is not plain.
         """
-        self._check(id, "figures")
         blind = self._blind_in(data)
         write_mark(drawn, shorten(blind, _LONGEST_MARK))
         if self.simulated:
             mark_simulated(drawn)
-        caption = f"{caption} {blind}." if blind else caption
-        if self.out:
-            folder = Path(self.out) / "figures"
-            write_atomic(folder / f"{id}.png", drawn.png())
-            write_atomic(folder / f"{id}.svg", drawn.svg())
-            write_atomic(folder / f"{id}.pdf", drawn.pdf())
-            write_atomic(folder / f"{id}.csv", self._csv(data))
-            self._sidecar(
-                folder,
-                id,
-                title=title,
-                caption=self._caption(caption, policy, gold, n),
-                reading=reading,
-                policy=policy,
-                n=_largest(n),
-                simulated=self.simulated,
-                files={suffix: f"{id}.{suffix}" for suffix in ("png", "svg", "pdf", "csv")},
-                **({} if behind is None else {"behind": behind(drawn)}),
-            )
+        caption = self._caption(caption, blind, policy, gold, n)
+        if self._is_wanted("figures", id):
+            files: dict[str, bytes | str] = {"png": drawn.png(), "svg": drawn.svg(), "pdf": drawn.pdf()}
+            more = {} if behind is None else {"behind": behind(drawn)}
+            words = {"title": title, "caption": caption, "reading": reading, "policy": policy}
+            self._write("figures", id, data, files, n=n, **words, **more)
         return drawn
 
     def table(
@@ -150,52 +135,45 @@ class Publisher:
         policy: str | None = None,
         gold: str | None = None,
         n: Counts = None,
-        beside: str = "",
     ) -> PublishedTable:
-        """Write a table: full precision in the CSV, `text` in LaTeX, in the notebook, and in the sidecar as `shown`.
+        """Write a table: full precision in the CSV, `text` in LaTeX, in the notebook, and in the sidecar as `shown`."""
+        caption = self._caption(caption, self._blind_in(frame), policy, gold, n)
+        if self._is_wanted("tables", id):
+            shown = {"shown": text.as_json(), "n_rows": len(text.rows), "policy": policy}
+            latex = to_latex(text, f"{title}. {caption}", id)
+            self._write("tables", id, frame, {"tex": latex}, n=n, title=title, caption=caption, **shown)
+        return PublishedTable(text, title, caption)
 
-        `beside` is a page with the cases that it names, of `mrb_lib.review.page`, which the report shows below it.
-        """
-        self._check(id, "tables")
-        blind = self._blind_in(frame)
-        full = self._caption(f"{caption} {blind}." if blind else caption, policy, gold, n)
-        if self.out:
-            folder = Path(self.out) / "tables"
-            write_atomic(folder / f"{id}.csv", self._csv(frame))
-            write_atomic(folder / f"{id}.tex", to_latex(text, f"{title}. {full}", id))
-            if beside:
-                write_atomic(folder / f"{id}.html", beside)
-            self._sidecar(
-                folder,
-                id,
-                title=title,
-                caption=full,
-                policy=policy,
-                n=_largest(n),
-                simulated=self.simulated,
-                files={suffix: f"{id}.{suffix}" for suffix in ("csv", "tex", *(["html"] if beside else []))},
-                shown=text.as_json(),
-                n_rows=len(text.rows),
-            )
-        return PublishedTable(text, title, full)
-
-    def _check(self, id: str, kind: str) -> None:  # id as above
-        """Raise `InputError` for an id that is not plain, or that this notebook published already."""
-        check_id(id)
-        if self.out and (Path(self.out) / kind / f"{id}.json").exists():
+    def _is_wanted(self, kind: str, id: str) -> bool:
+        """Whether to write; `InputError` for an id that is not plain, or that this notebook published already."""
+        if not _ID.fullmatch(id):
+            raise InputError(f"the id {id!r} is not plain; use lower-case words joined by hyphens.")
+        if self.out and Path(self.out, kind, f"{id}.json").exists():
             raise InputError(f"{kind}/{id}: is published already; give one of the two another id.")
+        return bool(self.out)
 
-    def _caption(self, caption: str, policy: str | None, gold: str | None, n: Counts) -> str:
+    def _write(
+        self, kind: str, id: str, data: pd.DataFrame, files: Mapping[str, bytes | str], *, n: Counts, **content: object
+    ) -> None:
+        """Write the files of a figure or table, by suffix, its CSV, and the sidecar that names them."""
+        files = {**files, "csv": self._csv(data)}
+        for suffix, file in files.items():
+            write_atomic(Path(self.out, kind, f"{id}.{suffix}"), file)
+        content |= {"n": max(_counts(n), default=None), "simulated": self.simulated}
+        content["files"] = {suffix: f"{id}.{suffix}" for suffix in files}
+        sidecar = json.dumps({"id": id, **content}, indent=1, ensure_ascii=False) + "\n"
+        write_atomic(Path(self.out, kind, f"{id}.json"), sidecar)
+
+    def _caption(self, caption: str, blind: str, policy: str | None, gold: str | None, n: Counts) -> str:
         facts = [f"Benchmark: {self.name}"]
         if policy is not None:
             facts.append(f"policy: {policy}")
         if gold not in (None, "majority"):
             facts.append(f"gold labels: {gold}")
-        counts = _counts(n)
-        if counts:
+        if counts := _counts(n):
             several = f"{min(counts):,} to " if min(counts) < max(counts) else ""
             facts.append(f"n = {several}{max(counts):,} cases")
-        return " ".join(filter(None, [self.note, caption, "; ".join(facts) + "."]))
+        return " ".join(filter(None, [self.note, caption, f"{blind}." if blind else "", "; ".join(facts) + "."]))
 
     def _blind_in(self, data: pd.DataFrame) -> str:
         """Which of the judges that were shown no image a table names in any of its columns, in words."""
@@ -211,21 +189,6 @@ class Publisher:
         marked = frame.drop(columns="data_kind", errors="ignore")
         marked.insert(0, "data_kind", kind if self.simulated else own.fillna(kind))
         return marked.to_csv(index=False, lineterminator="\n")
-
-    @staticmethod
-    def _sidecar(folder: Path, name: str, **content: object) -> None:
-        write_atomic(folder / f"{name}.json", json.dumps({"id": name, **content}, indent=1, ensure_ascii=False) + "\n")
-
-
-def check_id(name: str) -> None:
-    """Raise `InputError` unless an id is lower-case words joined by hyphens."""
-    if not _ID.fullmatch(name):
-        raise InputError(f"the id {name!r} is not plain; use lower-case words joined by hyphens.")
-
-
-def _largest(n: Counts) -> int | None:
-    counts = _counts(n)
-    return max(counts) if counts else None
 
 
 def _counts(n: Counts) -> list[int]:

@@ -530,10 +530,8 @@ class Study:
         seeds = dict.fromkeys(self.judges, self.options.seed) | {run.judge: probe_seed(run) for run in self.manifests}
         shown = self.verdicts[self.verdicts["dimension"] == dimension]
         pages = probed_pages(cases, self.benchmark, shown, self.labels, seeds=seeds, note=self.note)
-        self.publisher.table(
-            cases, table_text(cases), "probe-cases", title=pages.title, caption=CAPTION.format(dimension=dimension),
-            beside=pages.document,
-        )  # fmt: skip
+        caption = CAPTION.format(dimension=dimension)
+        self.publisher.table(cases, table_text(cases), "probe-cases", title=pages.title, caption=caption)
         return pages
 
     @property

@@ -49,11 +49,11 @@ def closing() -> str:
 
 @dataclass(frozen=True, repr=False)
 class CasesBeside:
-    """Cases that a notebook shows one below the other, and that the report shows with a table that names them.
+    """Cases that a notebook shows one below the other.
 
     Attributes
     ----------
-    title : of the page, any text
+    title : of all, any text
     sections : HTML of each case, see `mrb_lib.review.case` without a style
     note : what stands above them, any text; empty for nothing
     styles : the names of style sheets, see `mrb_lib.review.bundle`
@@ -65,11 +65,6 @@ class CasesBeside:
     styles: Sequence[str] = ()
 
     @property
-    def document(self) -> str:
-        """All as a page that stands alone; empty where there is no case."""
-        return f"{opening(self.title, *self.styles)}{self._body}{closing()}" if self.sections else ""
-
-    @property
     def _body(self) -> str:
         note = f'<div class="mrb"><p class="mrb-simulated mrb-note">{escaped(self.note)}</p></div>' if self.note else ""
         return "".join([note, *self.sections])
@@ -79,8 +74,3 @@ class CasesBeside:
 
     def __repr__(self) -> str:
         return f"<{self.title}: {len(self.sections)} cases>"
-
-
-def body_of(page: str) -> str:
-    """What stands between `opening` and `closing` of a page of these, to be shown in another one."""
-    return page.partition(_START)[2].rpartition(_END)[0]

@@ -17,6 +17,7 @@ from mrb_lib.benchmarks.votes import gold
 from mrb_lib.report import pipeline
 from mrb_lib.report.html import pdf
 from mrb_lib.report.html.case_pages import CasePage
+from mrb_lib.report.html.site import Content
 from mrb_lib.report.pipeline import report
 from mrb_lib.report.provenance import provenance
 from mrb_lib.report.records import read_record
@@ -113,7 +114,7 @@ def test_a_long_answer_is_cut_and_an_image_is_in_it(printed: Any, tmp_path: Path
 def _printed_html(printed: Any, cases: Sequence[CasePage] = ()) -> str:
     made_from = provenance(printed.bench, None, policy="balanced", dimension="overall", seed=0)
     records = [read_record(printed.out, path.stem) for path in sorted(printed.notebooks.glob("*.ipynb"))]
-    return pdf.print_html(printed.out, [record for record in records if record], made_from, cases)
+    return pdf.print_html(Content(printed.out, [record for record in records if record], made_from, cases), {})
 
 
 def test_what_is_printed_has_no_script_and_asks_nobody(printed: Any) -> None:

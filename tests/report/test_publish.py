@@ -11,16 +11,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from mrb_lib.report.notebook.absent import Absent
 from PIL import Image
 from pypdf import PdfReader
 
-from mrb_lib.figures.accuracy import leaderboard
+from mrb_lib.figures.intervals import panels
 from mrb_lib.figures.style import Paper, write_mark
-from mrb_lib.report.html.pages import table_block
 from mrb_lib.report.publish import Publisher, blind_judges
-from mrb_lib.report.tabular import lengthen, spread, table_text
-from mrb_lib.review.page import CasesBeside
+from mrb_lib.report.tabular import spread, table_text
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest
 
@@ -41,7 +38,7 @@ def drawing() -> tuple[Paper, pd.DataFrame]:
             "high": [0.4, 0.7],
         }
     )
-    return leaderboard(frame), frame
+    return panels(frame, value="accuracy", axis_label="accuracy (%)"), frame
 
 
 def publish_figure(out: Path | str, kind: str = "clinical") -> Paper:
@@ -97,7 +94,6 @@ def test_no_folder_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     figure = publish_figure("")
     frame = pd.DataFrame({"a": [1]})
     publisher("").table(frame, table_text(frame), "t", title="T", caption="C.")
-    publisher("").absent("gone", title="T", reason="r")
     assert list(tmp_path.iterdir()) == []
     data, size = figure._repr_mimebundle_()
     with Image.open(io.BytesIO(data["image/png"])) as image:
@@ -154,28 +150,6 @@ def test_a_table_is_full_in_csv_and_bold_in_latex(tmp_path: Path) -> None:
     assert "SIMULATED" in table._repr_html_()
 
 
-def test_cases_of_a_table_are_a_page_that_the_report_shows_below_it(tmp_path: Path) -> None:
-    frame, sections = pd.DataFrame({"case_id": ["c1"]}), ["<section>one</section>", "<section>two</section>"]
-    beside = CasesBeside("Cases <b>", sections, note="SIMULATED & so on", styles=("case/case",))
-    publisher(tmp_path).table(frame, table_text(frame), "t", title="T", caption="C.", beside=beside.document)
-    sidecar = json.loads((tmp_path / "tables" / "t.json").read_text())
-    page = (tmp_path / "tables" / sidecar["files"]["html"]).read_text()
-    assert page.startswith("<!DOCTYPE html>") and "<title>Cases &lt;b&gt;</title>" in page
-    shown = table_block(sidecar, tmp_path, {})["beside"]
-    assert str(shown).endswith("".join(sections)) and "SIMULATED &amp; so on" in str(shown)
-    assert "<style" not in str(shown), "the page of the report has that already"
-
-
-def test_without_cases_a_table_has_no_page(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"case_id": ["c1"]})
-    publisher(tmp_path).table(
-        frame, table_text(frame), "t", title="T", caption="C.", beside=CasesBeside("T", []).document
-    )
-    sidecar = json.loads((tmp_path / "tables" / "t.json").read_text())
-    assert "html" not in sidecar["files"] and not (tmp_path / "tables" / "t.html").exists()
-    assert str(table_block(sidecar, tmp_path, {})["beside"]) == ""
-
-
 def test_a_table_cannot_act() -> None:
     frame = pd.DataFrame({"<b>": ["<script>alert(1)</script>", "x\0y"]})
     shown = publisher("").table(frame, table_text(frame), "t", title="<i>", caption="&")
@@ -185,20 +159,6 @@ def test_a_table_cannot_act() -> None:
     assert "<b>" not in page
     assert "\0" not in page
     assert "&lt;script&gt;" in page
-
-
-def test_what_is_absent_says_why(tmp_path: Path) -> None:
-    shown = publisher(tmp_path).absent("organs-radar", title="<T>", reason="no case states its organ")
-    sidecar = json.loads((tmp_path / "figures" / "organs-radar.json").read_text())
-    assert sidecar == {
-        "id": "organs-radar",
-        "title": "<T>",
-        "absent": True,
-        "reason": "no case states its organ",
-        "simulated": False,
-    }
-    assert "&lt;T&gt;" in shown._repr_html_()
-    assert "no case states its organ" in shown._repr_html_()
 
 
 def test_spread_keeps_order_and_leaves_gaps_empty() -> None:
@@ -216,20 +176,6 @@ def test_spread_keeps_order_and_leaves_gaps_empty() -> None:
     assert wide["judge"].tolist() == ["b", "a"]
     assert np.isnan(wide.loc[1, "y"])
     assert wide.loc[1, "x_low"] == 2.5
-
-
-def test_lengthen_sets_quantities_below_each_other_and_leaves_out_those_nobody_has() -> None:
-    frame = pd.DataFrame({"dimension": ["x", "y"], "a": [1.0, 2.0], "a_low": [0.5, 1.5], "b": np.nan, "b_low": np.nan})
-    long = lengthen(frame, ["dimension"], {"a": "Alpha", "b": "Beta"}, "coefficient", ["low"])
-    assert list(long.columns) == ["dimension", "coefficient", "value", "low"]
-    assert long["coefficient"].tolist() == ["Alpha", "Alpha"]
-    assert long["low"].tolist() == [0.5, 1.5]
-
-
-def test_what_is_made_of_an_absent_table_is_absent() -> None:
-    absent = Absent("no run was given")
-    assert spread(absent, ["judge"], columns="dimension", value="accuracy") is absent
-    assert lengthen(absent, ["judge"], {}, "coefficient", []) is absent
 
 
 def test_gold_labels_of_another_rule_are_named() -> None:

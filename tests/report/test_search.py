@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from nbformat import v4
 
 from mrb_lib.report.html.search import MOST_LETTERS, prose_words, words
 
@@ -25,10 +26,10 @@ def test_words_of_a_huge_text_are_its_first() -> None:
 
 
 def test_the_prose_of_a_notebook_is_found_and_its_code_is_not() -> None:
-    notebook: dict[str, object] = {
-        "cells": [
-            {"cell_type": "markdown", "source": ["# A *title*\n", "\n", "Why [kappa](x.md) falls; `net`."]},
-            {"cell_type": "code", "source": ["secret = 1"]},
+    notebook = v4.new_notebook(
+        cells=[
+            v4.new_markdown_cell("# A *title*\n\nWhy [kappa](x.md) falls; `net`."),
+            v4.new_code_cell("secret = 1"),
         ]
-    }
-    assert prose_words(notebook) == "a title why kappa falls; net ."
+    )
+    assert prose_words(notebook) == "a title why kappa falls; net."

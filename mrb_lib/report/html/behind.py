@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from mrb_lib.report.clean import Json
-from mrb_lib.report.records import PageRecord
 
 FOLDER = "behind"
 
@@ -69,14 +68,6 @@ def _row(row: Mapping[str, Any]) -> str:
 
 def _part(row: Mapping[str, Any]) -> str:
     return str(row["dimension"] if row["subfield"] is None else row["subfield"])
-
-
-def figures_with_cases(records: Sequence[PageRecord]) -> Iterator[tuple[PageRecord, Json]]:
-    """The figures whose points or cells lead to cases, each with the record it is of."""
-    for record in records:
-        for figure in record.figures:
-            if cast(Json, figure.get("behind") or {}).get("cells"):
-                yield record, figure
 
 
 def page_name(figure: Json) -> str:

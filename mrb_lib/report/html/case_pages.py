@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import pandas as pd
 
@@ -14,19 +15,9 @@ from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.report.places import home
 from mrb_lib.report.records import PageRecord
 from mrb_lib.review.case import case_html
+from mrb_lib.review.failures import kinds as failure
 from mrb_lib.review.failures.index import CaseIndex, build_index, open_index
-from mrb_lib.review.failures.kinds import (
-    ALL_WRONG,
-    APART,
-    CALLED_SAFE,
-    CALLED_UNSAFE,
-    CONFIDENT,
-    INCONSISTENT,
-    OFF_MORE,
-    SPLIT,
-    UNPARSED,
-    Kinds,
-)
+from mrb_lib.review.failures.kinds import Kinds
 from mrb_lib.review.failures.query import Query, select
 from mrb_lib.stats.where import WRONG
 from mrb_lib.tables.files import slug
@@ -35,35 +26,23 @@ FAILURES: Final = "failures"
 SIDE: Final = 1536
 LISTED: Final = "Among the lowest scores"
 _LISTED_WHY = "One of the cases on which the judges scored lowest on average"
-# Of each kind: what to sort by, the heading, the order in words, and the kind as a remark beside another reason.
-_REASONS: Final[Mapping[str, tuple[str, str, str, str]]] = {
-    CALLED_SAFE: (
-        "confidence", "A judge calls safe what clinicians do not", "surest first",
-        "a judge calls safe what clinicians do not",
-    ),
-    ALL_WRONG: ("difficulty", "Every judge is wrong", "hardest first", "every judge is wrong"),
-    CONFIDENT: ("confidence", "A judge is wrong and sure of it", "surest first", "a judge is wrong and sure of it"),
-    INCONSISTENT: (
-        "disagreement", "A judge changes sides with the order", "most disagreement first",
-        "a judge changes sides with the order",
-    ),
-    OFF_MORE: (
-        "distance", "A judge is two categories off or more", "furthest first", "a judge is two categories off or more",
-    ),
-    CALLED_UNSAFE: (
-        "confidence", "A judge calls unsafe what clinicians call safe", "surest first",
-        "a judge calls unsafe what clinicians call safe",
-    ),
-    APART: (
-        "disagreement", "The annotators are two categories apart or more", "most disagreement first",
-        "the annotators are two categories apart or more",
-    ),
-    SPLIT: ("disagreement", "The annotators are split", "most disagreement first", "the annotators are split"),
-    UNPARSED: ("difficulty", "A judge gives no verdict", "hardest first", "a judge gives no verdict"),
-    WRONG: ("difficulty", "A judge is wrong", "hardest first", "a judge is wrong"),
+_ORDERS: Final = {
+    "confidence": "surest first", "difficulty": "hardest first", "disagreement": "most disagreement first",
+    "distance": "furthest first", "": "in the benchmark's order",
 }  # fmt: skip
-
-_OTHERWISE: Final = ("distance", "furthest first")
+# Of each kind: what to sort by, and the heading.
+_REASONS: Final[Mapping[str, tuple[str, str]]] = {
+    failure.CALLED_SAFE: ("confidence", "A judge calls safe what clinicians do not"),
+    failure.ALL_WRONG: ("difficulty", "Every judge is wrong"),
+    failure.CONFIDENT: ("confidence", "A judge is wrong and sure of it"),
+    failure.INCONSISTENT: ("disagreement", "A judge changes sides with the order"),
+    failure.OFF_MORE: ("distance", "A judge is two categories off or more"),
+    failure.CALLED_UNSAFE: ("confidence", "A judge calls unsafe what clinicians call safe"),
+    failure.APART: ("disagreement", "The annotators are two categories apart or more"),
+    failure.SPLIT: ("disagreement", "The annotators are split"),
+    failure.UNPARSED: ("difficulty", "A judge gives no verdict"),
+    WRONG: ("difficulty", "A judge is wrong"),
+}
 
 
 @dataclass(frozen=True)
@@ -84,8 +63,7 @@ class CaseSource:
     most: int
 
 
-@dataclass(frozen=True)
-class Chosen:
+class Chosen(NamedTuple):
     """One case, and why it is shown: its place in the benchmark, the reason as a heading, and as a sentence."""
 
     position: int
@@ -131,42 +109,37 @@ def choose_failures(
     """
     places = {str(case): position for position, case in enumerate(cases["case_id"])}
     first = [places[case] for case in dict.fromkeys(listed) if case in places][: (most + 1) // 2]
-    chosen_at = {position: Chosen(position, LISTED, f"{_LISTED_WHY} on {dimension}.") for position in first}
-    queues = [
-        iter(list(_ranked(kinds, cases, kind, dimension))) for kind in _REASONS if kind != WRONG and kind in kinds.names
-    ]
-    last = [iter(list(_ranked(kinds, cases, WRONG, dimension)))]  # nearly every case is one of some judge
-    while len(chosen_at) < most:
-        queues, last = (queues, last) if queues else (last, [])
-        if not queues:
-            break
-        for queue in list(queues):
-            fresh = next((chosen for chosen in queue if chosen.position not in chosen_at), None)
-            if fresh is None:
-                queues.remove(queue)
-            elif len(chosen_at) < most:
-                chosen_at[fresh.position] = fresh
-    return [_with_remarks(kinds, chosen, dimension) for chosen in chosen_at.values()]
+    ranked = [_ranked(kinds, cases, kind, dimension) for kind in _REASONS if kind in kinds.names]
+    in_turn = chain.from_iterable(zip_longest(*ranked[:-1]))  # nearly every case is wrong by some judge: these are last
+    every = chain((Chosen(each, LISTED, f"{_LISTED_WHY} on {dimension}.") for each in first), in_turn, ranked[-1])
+    chosen: dict[int, Chosen] = {}
+    for each in filter(None, every):
+        if len(chosen) < most:
+            chosen.setdefault(each.position, each)
+    return [_with_remarks(kinds, each, dimension) for each in chosen.values()]
 
 
-def _ranked(kinds: Kinds, cases: pd.DataFrame, kind: str, dimension: str) -> Iterator[Chosen]:
+def _ranked(kinds: Kinds, cases: pd.DataFrame, kind: str, dimension: str) -> list[Chosen]:
     """The cases of one kind, worst first."""
-    sort, heading, order, _ = _REASONS[kind]
+    sort, heading = _REASONS[kind]
     if sort not in kinds.sorts:  # nobody models how hard a rating is
-        sort, order = _OTHERWISE if _OTHERWISE[0] in kinds.sorts else ("", "in the benchmark's order")
+        sort = "distance" if "distance" in kinds.sorts else ""
     positions = select(kinds, cases, Query(dimension=dimension, kind=(kind,), sort=sort))
-    for rank, position in enumerate(positions, start=1):
-        number = "the only such case" if len(positions) == 1 else f"number {rank:,} of {len(positions):,} such cases"
-        yield Chosen(int(position), heading, f"{heading} on {dimension}: {number}, {order}.")
+    ranks = [f"number {rank:,} of {len(positions):,} such cases" for rank in range(1, len(positions) + 1)]
+    ranks = ranks if len(ranks) > 1 else ["the only such case"] * len(ranks)
+    why = [f"{heading} on {dimension}: {rank}, {_ORDERS[sort]}." for rank in ranks]
+    return [Chosen(int(position), heading, text) for position, text in zip(positions, why, strict=True)]
 
 
 def _with_remarks(kinds: Kinds, chosen: Chosen, dimension: str) -> Chosen:
     """The same with the other kinds of failure that the case is of."""
     d = kinds.dimensions.index(dimension)
-    held = {kind: bool(kinds.grid(kind)[:, d, chosen.position].any()) for kind in kinds.names}
-    held[WRONG] = held[WRONG] and not (held[ALL_WRONG] or held[CONFIDENT] or chosen.reason == LISTED)
-    more = [_REASONS[kind][3] for kind in _REASONS if held.get(kind) and _REASONS[kind][1] != chosen.reason]
-    return chosen if not more else Chosen(chosen.position, chosen.reason, f"{chosen.why} Also: {'; '.join(more)}.")
+    held = {kind for kind in _REASONS if kind in kinds.names and kinds.grid(kind)[:, d, chosen.position].any()}
+    if chosen.reason == LISTED or held & {failure.ALL_WRONG, failure.CONFIDENT}:
+        held.discard(WRONG)
+    more = [_REASONS[kind][1] for kind in _REASONS if kind in held and _REASONS[kind][1] != chosen.reason]
+    also = "; ".join(text[0].lower() + text[1:] for text in more)
+    return chosen._replace(why=f"{chosen.why} Also: {also}.") if more else chosen
 
 
 def listed_cases(out: Path, records: Sequence[PageRecord]) -> list[str]:
@@ -196,17 +169,13 @@ def case_pages(source: CaseSource, out: Path, listed: Sequence[str] = ()) -> lis
     InputError
         A run is damaged.
     """
-    if not source.most or source.runs is None:
-        return []
-    benchmark = load(source.benchmark)
-    dimensions = benchmark.meta.one_choice
-    if not benchmark.meta.is_judged:
+    if not source.most or source.runs is None or not (benchmark := load(source.benchmark)).meta.is_judged:
         return []
     own = hashlib.sha256(str(out.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     # Not that of `mrb review`: making one removes what it replaces, and a reviewer may be reading that.
     index = open_index(build_index(source.runs, benchmark, home() / "report" / own))
+    kinds, dimensions = index.kinds(source.policy), benchmark.meta.one_choice
     dimension = source.dimension if source.dimension in dimensions else dimensions[-1]
-    kinds = index.kinds(source.policy)
     if dimension not in kinds.dimensions:
         return []
     chosen = choose_failures(kinds, benchmark.cases, dimension=dimension, most=source.most, listed=listed)
@@ -219,17 +188,11 @@ def case_pages(source: CaseSource, out: Path, listed: Sequence[str] = ()) -> lis
 def _page(benchmark: Benchmark, index: CaseIndex, chosen: Chosen, name: str) -> CasePage:
     case = benchmark.cases.iloc[chosen.position]
     shown = case_html(
-        case,
-        images=benchmark.images,
-        annotations=benchmark.annotations,
-        gold=index.gold,
-        verdicts=index.verdicts(chosen.position),
-        manifests=index.manifests,
-        meta=benchmark.meta,
-        level=2,
-        style=False,
+        case, images=benchmark.images, annotations=benchmark.annotations, gold=index.gold,
+        verdicts=index.verdicts(chosen.position), manifests=index.manifests, meta=benchmark.meta, level=2, style=False,
         side=SIDE,
+    )  # fmt: skip
+    origin = [str(case[column]).replace("_", " ") for column in ("organ", "modality") if pd.notna(case.get(column))]
+    return CasePage(
+        str(case["case_id"]), name, chosen.reason, chosen.why, str(case["question"]), " · ".join(origin), shown
     )
-    origin = [str(case[column]) for column in ("organ", "modality") if pd.notna(case.get(column))]
-    origin_line = " · ".join(text.replace("_", " ") for text in origin)
-    return CasePage(str(case["case_id"]), name, chosen.reason, chosen.why, str(case["question"]), origin_line, shown)

@@ -19,9 +19,11 @@ from mrb_lib.tables.files import is_safe_name, write_atomic
 INDEX = "index.json"
 EVERY = ("png", "svg", "pdf", "csv", "tex")
 MIRRORED = ("png", "svg", "csv", "tex")
-_FIGURE_KEYS = ("id", "title", "caption", "reading", "notebook", "n", "policy", "simulated", "files")
-_TABLE_KEYS = ("id", "title", "caption", "notebook", "n", "policy", "simulated", "files")
-_ABSENT_KEYS = ("id", "title", "reason", "notebook")
+_KEYS = {
+    "figures": ("id", "title", "caption", "reading", "notebook", "n", "policy", "simulated", "files"),
+    "tables": ("id", "title", "caption", "notebook", "n", "policy", "simulated", "files"),
+    "not_applicable": ("id", "title", "reason", "notebook"),
+}
 
 
 def index(records: Sequence[PageRecord], made_from: Provenance, *, tables: str, kept: Sequence[str] = EVERY) -> Json:
@@ -38,30 +40,19 @@ def index(records: Sequence[PageRecord], made_from: Provenance, *, tables: str, 
         `figures, tables, not_applicable, failed` in the order of the notebooks and of
         their cells, and `provenance`. Files are relative to the index.
     """
-    return {
-        "figures": [_entry(_FIGURE_KEYS, item, record, "", kept) for record in records for item in record.figures],
-        "tables": [_entry(_TABLE_KEYS, item, record, tables, kept) for record in records for item in record.tables],
-        "not_applicable": [
-            _entry(_ABSENT_KEYS, item, record, "", kept) for record in records for item in record.not_applicable
-        ],
-        "failed": [
-            {
-                "notebook": record.notebook,
-                "cell": record.failure.cell,
-                "error": record.failure.error,
-                "value": record.failure.value,
-            }
-            for record in records
-            if record.failure is not None
-        ],
-        "provenance": made_from.stable(),
+    folders = {"figures": "", "tables": tables, "not_applicable": ""}
+    content: Json = {
+        kind: [_entry(kind, item, record, folders[kind], kept) for record in records for item in getattr(record, kind)]
+        for kind in _KEYS
     }
+    failures = [record.failure for record in records if record.failure is not None]
+    said = [{name: getattr(each, name) for name in ("notebook", "cell", "error", "value")} for each in failures]
+    return {**content, "failed": said, "provenance": made_from.stable()}
 
 
-def _entry(keys: Sequence[str], sidecar: Json, record: PageRecord, folder: str, kept: Sequence[str]) -> Json:
-    entry = {key: sidecar.get(key) for key in keys}
-    entry["notebook"] = record.notebook
-    if "files" in keys:
+def _entry(kind: str, sidecar: Json, record: PageRecord, folder: str, kept: Sequence[str]) -> Json:
+    entry = {key: sidecar.get(key) for key in _KEYS[kind]} | {"notebook": record.notebook}
+    if "files" in entry:
         files = cast(dict[str, str], sidecar["files"])
         entry["files"] = {suffix: folder + Path(name).name for suffix, name in files.items() if suffix in kept}
     return entry
@@ -106,11 +97,8 @@ def mirror(out: Path, folder: Path, records: Sequence[PageRecord], made_from: Pr
 
 def _place(name: str) -> str:
     """Where the mirror keeps a file of the report; empty for those it does not keep."""
-    if not name.endswith(MIRRORED):
-        return ""
-    if name.startswith("figures/"):
-        return name.removeprefix("figures/")
-    return name if name.startswith("tables/") else ""
+    is_kept = name.endswith(MIRRORED) and name.startswith(("figures/", "tables/"))
+    return name.removeprefix("figures/") if is_kept else ""
 
 
 def _written_before(folder: Path) -> set[str]:

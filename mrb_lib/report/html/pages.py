@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from itertools import zip_longest
-from pathlib import Path
-from typing import cast
+from pathlib import PurePath
+from typing import TYPE_CHECKING, cast
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -19,116 +19,90 @@ from markupsafe import Markup
 from mrb_lib.report.clean import Json, without_colours
 from mrb_lib.report.records import PageRecord
 from mrb_lib.report.tabular import TableText
-from mrb_lib.review.page import body_of
 from mrb_lib.review.text import visible
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 _SILENT = re.compile(r"^<.*>$", re.DOTALL)
 
 
 def blocks(
-    notebook: Json, record: PageRecord, out: Path, pages: Mapping[str, str], cases: Mapping[str, str] | None = None
+    notebook: NotebookNode, record: PageRecord, pages: Mapping[str, str], cases: Mapping[str, str]
 ) -> Iterator[Json]:
     """The blocks of a page, in order, each with its `kind`.
 
     Parameters
     ----------
-    notebook : parsed JSON of the executed notebook, cleaned
+    notebook : the executed notebook, cleaned
     pages : the page of each notebook file, for links between notebooks
     cases : the page of each case that has one, for links from tables
     """
     published = {f"figures/{item['id']}": {**item, "kind": "figure"} for item in record.figures}
-    published |= {f"tables/{item['id']}": table_block(item, out, cases or {}) for item in record.tables}
-    absent = {str(item["id"]): {**item, "kind": "absent"} for item in record.not_applicable}
+    published |= {f"tables/{item['id']}": table_block(item, cases) for item in record.tables}
+    published |= {f"figures/{item['id']}": {**item, "kind": "absent"} for item in record.not_applicable}
     first = True
-    cells = cast(list[Json], notebook.get("cells", []))
-    for cell, following in zip_longest(cells, cells[1:]):
-        source = "".join(cast(list[str], cell["source"]))
-        if cell["cell_type"] == "markdown":
-            text = without_title(source) if first else source
+    for cell, following in zip_longest(notebook.cells, notebook.cells[1:]):
+        if cell.cell_type == "markdown":
+            text = without_title(cell.source) if first else cell.source
             first = False
             # A heading of the conclusion alone would stand above nothing.
-            if text.strip() and not (_is_heading(text) and following and _answer(following)):
+            is_heading = text.lstrip().startswith("#") and "\n" not in text.strip()
+            if text.strip() and not (is_heading and following and _answer(following)):
                 yield {"kind": "prose", "html": prose(text, pages)}
-        elif cell["cell_type"] == "code":
-            yield from _code(cell, source, published, absent)
+        elif cell.cell_type == "code" and not _answer(cell):  # every page opens with the answer
+            yield from _code(cell, published)
 
 
-def _is_heading(text: str) -> bool:
-    return text.lstrip().startswith("#") and "\n" not in text.strip()
-
-
-def _code(cell: Json, source: str, published: Mapping[str, Json], absent: Mapping[str, Json]) -> Iterator[Json]:
-    outputs = cast(list[Json], cell.get("outputs", []))
-    failed = any(output["output_type"] == "error" for output in outputs)
-    metadata = cast(Json, cell["metadata"])
-    tags = cast(list[str], metadata.get("tags", []))
-    if _answer(cell):  # every page opens with it
-        return
+def _code(cell: NotebookNode, published: Mapping[str, Json]) -> Iterator[Json]:
+    tags, note = {*cell.metadata.get("tags", ())}, cell.metadata.get("mrb", {})
     # The defaults are left out: the cell papermill adds after them says what was used.
-    if source.strip() and "parameters" not in tags:
-        yield {
-            "kind": "code",
-            "source": source,
-            "failed": failed,
-            "parameters": bool({"injected-parameters", "options"} & {*tags}),
-        }
-    note = cast(Json, metadata.get("mrb", {}))
+    if cell.source.strip() and "parameters" not in tags:
+        parameters = bool({"injected-parameters", "options"} & tags)
+        yield {"kind": "code", "source": cell.source, "failed": _failed(cell), "parameters": parameters}
     if "not_applicable" in note:
         yield {"kind": "absent", "title": "", "reason": note["not_applicable"]}
         return
-    names = cast(list[str], note.get("published", []))
-    for name in names:
-        if name in published:
-            yield published[name]
-        elif name.partition("/")[2] in absent:
-            yield absent[name.partition("/")[2]]
-    for output in outputs:
-        if output["output_type"] == "error":
-            yield {"kind": "error", "text": without_colours("\n".join(cast(list[str], output["traceback"])))}
+    names = note.get("published", ())
+    yield from (published[name] for name in names if name in published)
+    for output in cell.outputs:
+        if output.output_type == "error":
+            yield {"kind": "error", "text": without_colours("\n".join(output.traceback))}
         elif text := _printed(output, published=bool(names)):
-            yield {"kind": "text", "text": text, "wrap": output["output_type"] == "stream"}
-        elif not names and "text/html" in cast(Json, output.get("data", {})):
+            yield {"kind": "text", "text": text, "wrap": output.output_type == "stream"}
+        elif not names and "text/html" in output.get("data", ()):
             yield {"kind": "elsewhere"}
 
 
-def conclusion(notebook: Json) -> str:
+def _failed(cell: NotebookNode) -> bool:
+    return any(output.output_type == "error" for output in cell.outputs)
+
+
+def conclusion(notebook: NotebookNode) -> str:
     """What the notebook concludes: the text of its cell that is tagged so; empty where there is none."""
-    cells = cast(list[Json], notebook.get("cells", []))
-    return next(filter(None, map(_answer, cells)), "")
+    return next(filter(None, map(_answer, notebook.cells)), "")
 
 
-def _answer(cell: Json) -> str:
+def _answer(cell: NotebookNode) -> str:
     """The text of a cell that is tagged as the conclusion and ran to its end; empty for all others."""
-    outputs = cast(list[Json], cell.get("outputs", []))
-    tagged = "conclusion" in cast(list[str], cast(Json, cell["metadata"]).get("tags", []))
-    if not tagged or any(output["output_type"] == "error" for output in outputs):
+    if "conclusion" not in cell.metadata.get("tags", ()) or _failed(cell):
         return ""
-    return " ".join(filter(None, (_printed(output, published=False) for output in outputs)))
+    return " ".join(filter(None, (_printed(output, published=False) for output in cell.outputs)))
 
 
-def _printed(output: Json, *, published: bool) -> str:
+def _printed(output: NotebookNode, *, published: bool) -> str:
     """What an output says as plain text; empty for a bare object, and for what is shown as a figure or table."""
-    if output["output_type"] == "stream":
-        return without_colours("".join(cast(list[str], output["text"]))).rstrip() if output["name"] == "stdout" else ""
-    text = "".join(cast(list[str], cast(Json, output.get("data", {})).get("text/plain", [])))
+    if output.output_type == "stream":
+        return without_colours(output.text).rstrip() if output.name == "stdout" else ""
+    text = output.get("data", {}).get("text/plain", "")
     return "" if published or _SILENT.match(text.strip()) else without_colours(text)
 
 
-def table_block(sidecar: Json, out: Path, cases: Mapping[str, str]) -> Json:
+def table_block(sidecar: Json, cases: Mapping[str, str]) -> Json:
     """A table as it is displayed: the first of its rows; the CSV has all of them at full precision."""
     shown = TableText.from_json(cast(Json, sidecar["shown"]))
-    n_rows = cast(int, sidecar["n_rows"])
-    more = {"more": n_rows - len(shown.rows), "n_rows": n_rows, "beside": _beside(sidecar, out)}
-    return {**sidecar, "kind": "table", **shown.grid(cases), **more}
-
-
-def _beside(sidecar: Json, out: Path) -> Markup:
-    """The cases that were published with a table, from the page of their own; empty where there are none."""
-    name = cast(dict[str, str], sidecar["files"]).get("html")
-    if name is None:
-        return Markup()
-    page = (out / "tables" / Path(name).name).read_text(encoding="utf-8")
-    return Markup(body_of(page))  # noqa: S704  # all text in it is escaped
+    more = cast(int, sidecar["n_rows"]) - len(shown.rows)
+    return {**sidecar, "kind": "table", **shown.grid(cases), "more": more}
 
 
 def without_title(source: str) -> str:
@@ -163,17 +137,15 @@ def lowered(html: Markup) -> Markup:
 
 def _mend_link(token: Token, pages: Mapping[str, str]) -> None:
     target = str(token.attrs.pop("href", ""))
-    if Path(target).name in pages:
-        token.attrs["href"] = pages[Path(target).name]
+    if PurePath(target).name in pages:
+        token.attrs["href"] = pages[PurePath(target).name]
     elif target.startswith(("https://", "http://", "mailto:")):
         token.attrs["href"] = target
         token.attrs["rel"] = "noreferrer noopener"
 
 
-def lead(notebook: Json, pages: Mapping[str, str]) -> Markup:
+def lead(notebook: NotebookNode, pages: Mapping[str, str]) -> Markup:
     """The first paragraph of the first text cell."""
-    for cell in cast(list[Json], notebook.get("cells", [])):
-        if cell["cell_type"] == "markdown":
-            paragraph = without_title("".join(cast(list[str], cell["source"]))).strip().split("\n\n")[0]
-            return prose(paragraph, pages) if paragraph and not paragraph.startswith("#") else Markup()
-    return Markup()
+    first = next((cell.source for cell in notebook.cells if cell.cell_type == "markdown"), "")
+    paragraph = without_title(first).strip().split("\n\n")[0]
+    return prose("" if paragraph.startswith("#") else paragraph, pages)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import unicodedata
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from markdown_it import MarkdownIt
 
-from mrb_lib.report.clean import Json
+from mrb_lib.report.html.pages import prose
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 MOST_LETTERS = 20_000
-MOST_NAMES, LONGEST_NAME = 100, 80
+_NAMES = ("judge", "judge_a", "judge_b", "group", "dimension", "subfield", "organ", "modality", "department")
 
 
 def words(*texts: object) -> str:
@@ -26,29 +28,11 @@ def words(*texts: object) -> str:
 
 
 def names_in(file: Path) -> str:
-    """The names that a figure or table shows, such as its judges and organs: the texts of its CSV, each once.
-
-    Of columns of more than `MOST_NAMES` different texts, which are sentences or ids, none.
-    """
-    frame = pd.read_csv(file, dtype_backend="pyarrow") if file.is_file() else pd.DataFrame()
-    texts = [frame[name].dropna().unique() for name in frame.columns if pd.api.types.is_string_dtype(frame[name])]
-    found = dict.fromkeys(str(text) for each in texts if len(each) <= MOST_NAMES for text in each)
-    return words(*(text.replace("_", " ") for text in found if len(text) <= LONGEST_NAME))
+    """The names that a figure or table shows, such as its judges and organs, from its CSV, each once."""
+    frame = pd.read_csv(file, usecols=lambda name: name in _NAMES, dtype="str")
+    return words(*(str(text).replace("_", " ") for name in frame for text in frame[name].dropna().unique()))
 
 
-def prose_words(notebook: Json) -> str:
+def prose_words(notebook: NotebookNode) -> str:
     """All that the text cells of a notebook say, without their marks."""
-    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
-    texts = [
-        "".join(cast(list[str], cell["source"]))
-        for cell in cast(list[Json], notebook.get("cells", []))
-        if cell["cell_type"] == "markdown"
-    ]
-    said = [
-        child.content
-        for text in texts
-        for token in markdown.parse(text)
-        for child in token.children or []
-        if child.type in ("text", "code_inline")
-    ]
-    return words(*said)
+    return words(*(prose(cell.source, {}).striptags() for cell in notebook.cells if cell.cell_type == "markdown"))
