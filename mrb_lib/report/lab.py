@@ -6,6 +6,7 @@ import json
 import re
 import sysconfig
 from collections.abc import Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -13,7 +14,6 @@ import mrb_lib
 from mrb_lib.tables.errors import InputError
 
 _TAG: Final = "parameters"
-_MOST = 1000
 _BENCHMARK = re.compile(r"^benchmark = .*$", re.MULTILINE)
 Notebook = dict[str, Any]
 
@@ -82,19 +82,14 @@ def opening(notebook: Mapping[str, Any], benchmark: str, runs: str = "") -> Note
 
 def _written(folder: Path, name: str, notebook: Notebook) -> Written:
     """The file of a notebook in a folder where others may lie under its name."""
-    content = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
-    stem = name.removesuffix(".ipynb")
-    for count in range(1, _MOST):
-        path = folder / (name if count == 1 else f"{stem}-{count}.ipynb")
-        try:
-            with path.open("x", encoding="utf-8") as stream:
-                stream.write(content)
-        except FileExistsError:
-            if _opens(path) == _opened(notebook):
-                return Written(path, kept=True)
-        else:
-            return Written(path, kept=False)
-    raise InputError(f"{folder}: holds {_MOST} notebooks named {name}; name another folder with --folder.")
+    stem, wanted = name.removesuffix(".ipynb"), _opened(notebook)
+    paths = (folder / (name if number == 1 else f"{stem}-{number}.ipynb") for number in count(1))
+    path = next(each for each in paths if not each.exists() or _opens(each) == wanted)
+    is_there = path.exists()
+    if not is_there:
+        with path.open("x", encoding="utf-8") as stream:
+            stream.write(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
+    return Written(path, kept=is_there)
 
 
 def _opened(notebook: Mapping[str, Any]) -> list[str]:

@@ -57,7 +57,7 @@ def assemble(
         files |= site.render(content, pdf=next(iter(files), ""))
         for name, data in files.items():
             figures.write_if_changed(out / name, data)
-        if pdf.NAME in written and pdf.NAME not in files and sha256_of(out / pdf.NAME) == written[pdf.NAME]:
+        if pdf.NAME not in files and (out / pdf.NAME).is_file() and sha256_of(out / pdf.NAME) == written.get(pdf.NAME):
             (out / pdf.NAME).unlink()
         written = {name: sha256_of(out / name) for name in files}
         state = {"key": "" if problem else key, "files": written}

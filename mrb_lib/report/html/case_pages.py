@@ -157,7 +157,7 @@ def case_pages(source: CaseSource, out: Path, listed: Sequence[str] = ()) -> lis
     ----------
     source : see `CaseSource`
     out : the report's folder, which nobody else is writing; the index of its verdicts is kept in the cache by this name
-    listed : see `choose`
+    listed : see `choose_failures`
 
     Returns
     -------
