@@ -198,5 +198,6 @@ OTHER: dict[str, object] = {
     "correction": "bonferroni",
     "limit": 2,
     "n_cards": 2,
+    "run": "longer",
 }
 """Another value of each parameter of a notebook."""
