@@ -114,9 +114,11 @@ class Findings:
 
     def plot(self) -> Paper:
         """Draw the accuracy of each group in each subfield."""
-        return self.pages.study.figure(
-            "group-subfields", self.groups, id=f"group-subfields-{self.by}", by=self.by,
-            dimension=self.pages.dimension, chance=None if np.isnan(self.coin) else self.coin,
+        study, spec = self.pages.study, FIGURES["group-subfields"]
+        chance = None if np.isnan(self.coin) else self.coin
+        return draw(
+            spec, self.groups, study.publisher, id=f"{spec.id}-{self.by}", options={}, policy=study.options.policy,
+            context={"by": self.by, "dimension": self.pages.dimension, "chance": chance},
         )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -158,3 +159,11 @@ def test_cases_are_one_per_organ_and_where_there_are_none_it_says_so(pages: Pape
     assert sum("gold label" in text.get_text() for axes in drawn.axes for text in axes.texts) == len(ORGANS)
     with pytest.raises(mrb.NotApplicable):
         pages.cases("failures", by="department")
+
+
+def test_the_figure_of_groups_names_the_policy_and_the_subfield(folder: Path, tmp_path: Path) -> None:
+    study = mrb.open(folder / "bench", policy="official", groups=folder / "groups.csv", resamples=20)
+    mrb.paper(replace(study, out=str(tmp_path))).findings("organ").plot()
+    caption = json.loads((tmp_path / "figures" / "group-subfields-organ.json").read_text())["caption"]
+    assert "policy: official" in caption
+    assert "by organ" in caption
