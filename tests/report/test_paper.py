@@ -119,6 +119,14 @@ def test_tuned_judges_are_those_that_the_file_of_groups_states(pages: PaperPages
     assert pages.study.pairs == [("open-a", "medical-a")]
     gains = pages.study.table("gains").query("part == 'accuracy'")
     assert set(gains["tuned"]) == {"medical-a"}
+    shown = pages.gains().text
+    assert shown.columns == ("base", "tuned", "accuracy", "overall", "average")
+    [row] = shown.rows
+    of_dimension = dict(zip(gains["dimension"], gains["gain"], strict=True))
+    expected = 100 * sum(of_dimension.values()) / 2
+    assert row[-1].startswith(f"{expected:.1f} [")
+    low, high = map(float, row[-1].split("[")[1].rstrip("]").split(", "))
+    assert low < expected < high < 0
 
 
 def test_departments_that_follow_from_organs_are_said_to(pages: PaperPages) -> None:
