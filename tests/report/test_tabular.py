@@ -71,7 +71,7 @@ def test_an_empty_table_is_a_table() -> None:
     shown = table_text(
         pd.DataFrame({"judge": pd.Series(dtype="str"), "x": pd.Series(dtype="float")}), best={"x": "max"}
     )
-    assert "<tbody></tbody>" in to_html(shown, "none")
+    assert re.search(r"<tbody>\s*</tbody>", to_html(shown, "none"))
     assert r"\midrule" in to_latex(shown, "none", "t")
 
 
