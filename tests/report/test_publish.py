@@ -11,8 +11,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from mrb_lib.report.notebook.absent import Absent
-from PIL import Image
 from pypdf import PdfReader
 
 from mrb_lib.figures.accuracy import leaderboard
@@ -90,18 +88,6 @@ def test_simulated_rows_of_clinical_data_keep_their_mark(tmp_path: Path) -> None
     rows = pd.DataFrame({"n": [1, 2], "data_kind": pd.Series([None, "SIMULATED"], dtype="str")})
     publisher(tmp_path).table(rows, table_text(rows), "t", title="T", caption="C.")
     assert pd.read_csv(tmp_path / "tables" / "t.csv")["data_kind"].tolist() == ["clinical", "SIMULATED"]
-
-
-def test_no_folder_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    figure = publish_figure("")
-    frame = pd.DataFrame({"a": [1]})
-    publisher("").table(frame, table_text(frame), "t", title="T", caption="C.")
-    publisher("").absent("gone", title="T", reason="r")
-    assert list(tmp_path.iterdir()) == []
-    data, size = figure._repr_mimebundle_()
-    with Image.open(io.BytesIO(data["image/png"])) as image:
-        assert image.width > size["image/png"]["width"] > 300
 
 
 def test_simulated_is_said_on_the_face_the_caption_and_the_data(tmp_path: Path) -> None:
@@ -185,20 +171,6 @@ def test_a_table_cannot_act() -> None:
     assert "<b>" not in page
     assert "\0" not in page
     assert "&lt;script&gt;" in page
-
-
-def test_what_is_absent_says_why(tmp_path: Path) -> None:
-    shown = publisher(tmp_path).absent("organs-radar", title="<T>", reason="no case states its organ")
-    sidecar = json.loads((tmp_path / "figures" / "organs-radar.json").read_text())
-    assert sidecar == {
-        "id": "organs-radar",
-        "title": "<T>",
-        "absent": True,
-        "reason": "no case states its organ",
-        "simulated": False,
-    }
-    assert "&lt;T&gt;" in shown._repr_html_()
-    assert "no case states its organ" in shown._repr_html_()
 
 
 def test_spread_keeps_order_and_leaves_gaps_empty() -> None:
