@@ -17,7 +17,7 @@ from mrb_lib.figures.accuracy import leaderboard
 from mrb_lib.figures.style import Paper, write_mark
 from mrb_lib.report.html.pages import table_block
 from mrb_lib.report.publish import Publisher, blind_judges
-from mrb_lib.report.tabular import lengthen, spread, table_text
+from mrb_lib.report.tabular import spread, table_text
 from mrb_lib.review.page import CasesBeside
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import Manifest
@@ -188,20 +188,6 @@ def test_spread_keeps_order_and_leaves_gaps_empty() -> None:
     assert wide["judge"].tolist() == ["b", "a"]
     assert np.isnan(wide.loc[1, "y"])
     assert wide.loc[1, "x_low"] == 2.5
-
-
-def test_lengthen_sets_quantities_below_each_other_and_leaves_out_those_nobody_has() -> None:
-    frame = pd.DataFrame({"dimension": ["x", "y"], "a": [1.0, 2.0], "a_low": [0.5, 1.5], "b": np.nan, "b_low": np.nan})
-    long = lengthen(frame, ["dimension"], {"a": "Alpha", "b": "Beta"}, "coefficient", ["low"])
-    assert list(long.columns) == ["dimension", "coefficient", "value", "low"]
-    assert long["coefficient"].tolist() == ["Alpha", "Alpha"]
-    assert long["low"].tolist() == [0.5, 1.5]
-
-
-def test_what_is_made_of_an_absent_table_is_absent() -> None:
-    absent = Absent("no run was given")
-    assert spread(absent, ["judge"], columns="dimension", value="accuracy") is absent
-    assert lengthen(absent, ["judge"], {}, "coefficient", []) is absent
 
 
 def test_gold_labels_of_another_rule_are_named() -> None:
