@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from pypdf import PdfReader
 
-from mrb_lib.figures.accuracy import leaderboard
+from mrb_lib.figures.intervals import panels
 from mrb_lib.figures.style import Paper, write_mark
 from mrb_lib.report.html.pages import table_block
 from mrb_lib.report.publish import Publisher, blind_judges
@@ -39,7 +39,7 @@ def drawing() -> tuple[Paper, pd.DataFrame]:
             "high": [0.4, 0.7],
         }
     )
-    return leaderboard(frame), frame
+    return panels(frame, value="accuracy", axis_label="accuracy (%)"), frame
 
 
 def publish_figure(out: Path | str, kind: str = "clinical") -> Paper:
