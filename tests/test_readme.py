@@ -58,7 +58,7 @@ def mrb(
 @pytest.fixture(scope="module")
 def forking() -> Iterator[dict[str, str]]:
     """The environment in which commands, servers and notebooks are forked from one process that has loaded them."""
-    with preloaded(os.environ, (*APPS, "papermill", "mrb_lib.report.notebook.opening")) as environment:
+    with preloaded(os.environ, (*APPS, "papermill", "mrb_lib.report.study")) as environment:
         yield environment
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 NOTEBOOK: Final = Path(__file__).parent / "comparison.ipynb"
 """The page that `mrb report --compare` adds."""
+_NAMED: Final = 5  # judges that a sentence names
 _SHARES: Final = ("accuracy_then", "accuracy_now", "difference")
 _COLUMNS: Final = [
     "judge",
@@ -161,7 +162,8 @@ class Comparison:
             study.labels.merge(same, on=["case_id", "dimension"]), study.benchmark.cases_by_image, policy=shared.policy,
             by=by, dimensions=[study.dimension], cluster=shared.cluster, resamples=shared.resamples, seed=shared.seed,
         )  # fmt: skip
-        return frame.sort_values(["accuracy_now", "judge"], ascending=[False, True], kind="stable", ignore_index=True)
+        place = {name: i for i, name in enumerate(study.order)}
+        return frame.sort_values("judge_now", key=lambda each: each.map(place), kind="stable", ignore_index=True)
 
     @property
     def _publisher(self) -> Publisher:
@@ -234,9 +236,12 @@ class Comparison:
             f" (others: {changed})." if changed else "."
         )
         moves = self.moves()
-        beyond = moves[moves["p_adjusted"] <= ALPHA]
-        who = "; ".join(f"{row['judge']} {points(row, 'difference')}" for _, row in beyond.iterrows())
+        beyond = moves[moves["p_adjusted"] <= ALPHA].sort_values(
+            "difference", key=lambda each: -each.abs(), kind="stable"
+        )
+        who = [f"{row['judge']} {points(row, 'difference')}" for _, row in beyond.head(_NAMED).iterrows()]
+        who += [f"and {len(beyond) - _NAMED} more"] if len(beyond) > _NAMED else []
         said = f"{opening(self.study.dimension)}, {len(beyond):,} of {len(moves):,} judges changed significantly"
         prompts = int((self.pairs["prompt"] == OTHER_PROMPT).sum())
         asked = f" {some(prompts, 'judge', 'judges')} asked with another prompt." if prompts else ""
-        return Text(f"{said}{f' (Holm-adjusted): {who}' if who else ''}. {cases}{asked}")
+        return Text(f"{said}{' (Holm-adjusted): ' if who else ''}{'; '.join(who)}. {cases}{asked}")

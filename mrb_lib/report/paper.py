@@ -114,9 +114,11 @@ class Findings:
 
     def plot(self) -> Paper:
         """Draw the accuracy of each group in each subfield."""
-        return self.pages.study.figure(
-            "group-subfields", self.groups, id=f"group-subfields-{self.by}", by=self.by,
-            dimension=self.pages.dimension, chance=None if np.isnan(self.coin) else self.coin,
+        study, spec = self.pages.study, FIGURES["group-subfields"]
+        chance = None if np.isnan(self.coin) else self.coin
+        return draw(
+            spec, self.groups, study.publisher, id=f"{spec.id}-{self.by}", options={}, policy=study.options.policy,
+            context={"by": self.by, "dimension": self.pages.dimension, "chance": chance},
         )  # fmt: skip
 
 
@@ -190,6 +192,26 @@ class PaperPages:
             caption="Accuracy (%) with 95% intervals, and its unweighted mean over the dimensions; bold: best judge, "
             "underlined: second. Below the line, not ranked: juries, naive baselines, and a coin that chooses A or B.",
             n=rows["n"].dropna().astype(int), **{name: getattr(study.options, name) for name in ("policy", "gold")},
+        )  # fmt: skip
+
+    def gains(self) -> PublishedTable:
+        """Show what tuning gained each judge over its base, on each dimension and on average over them."""
+        study = self.study
+        rows = study.table("gains").query("part == 'accuracy' and subfield.isna()").frame
+        made = [rows[["base", "tuned", "dimension", "gain", "low", "high"]]]
+        for base, own in rows.groupby("base", sort=False):
+            pairs = study.table("significance", versus=base).query(f"dimension == {AVERAGE!r} and part == 'pair'").frame
+            for sign, tuned, ends in ((1, "judge_1", ["low", "high"]), (-1, "judge_2", ["high", "low"])):
+                named = dict(zip([tuned, "difference", *ends], ["tuned", "gain", "low", "high"], strict=True))
+                found = pairs[pairs[tuned].isin(own["tuned"]) & pairs["subfield"].isna()].rename(columns=named)
+                found[["gain", "low", "high"]] *= sign
+                made.append(found.assign(base=base)[made[0].columns])
+        wide = spread(pd.concat(made), ["base", "tuned"], columns="dimension", value="gain")
+        text = table_text(wide, in_percent=list(pd.concat(made)["dimension"].unique()))
+        return study.publisher.table(
+            wide, text, "paper-gains", title="Tuned judges and their bases", n=rows["n"], policy=study.options.policy,
+            caption="Accuracy of the tuned judge minus that of its base on the same cases, in percentage points with "
+            "95% intervals, not corrected; cases that either was trained on are left out where it is known.",
         )  # fmt: skip
 
     def _coin(self, dimension: str) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, cast
@@ -27,6 +27,8 @@ _ORDERED_PREFERENCE = ("A", "tie", "B")
 POSTERIOR: Final = "posterior"
 RULES: Final = (*GOLD_RULES, POSTERIOR)
 ADJUDICATED: Final = "adjudicated"
+MOST_AT_ONCE: Final = 2**22
+"""Tables work on so many values at once, one per case and judge or pair of judges: in about 2 GB."""
 
 
 GivenVerdicts = pd.DataFrame | Mapping[str, Panel] | None
@@ -124,6 +126,15 @@ class Analysis:
     def names(self) -> list[str]:
         """The dimensions of one choice, in order."""
         return [name for name in self.dimensions if name not in self.meta.labels]
+
+    def in_turn(self) -> Iterator[Analysis]:
+        """Yield analyses of a few dimensions each, of all where there are few verdicts, so that memory is enough."""
+        judges = len(self.panel.judges) if self.panel else 1
+        several = max(MOST_AT_ONCE // max(judges * len(self.cases), 1), 1)
+        for first in range(0, max(len(self.names), 1), several):
+            own = replace(self, dimensions=self.names[first : first + several])
+            vars(own).update({name: getattr(self, name) for name in ("cases", "gold", "parts", "sampling")})  # cached
+            yield own
 
     @cached_property
     def parts(self) -> list[Group]:

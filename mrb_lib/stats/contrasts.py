@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -41,69 +41,63 @@ class Contrast(NamedTuple):
     seen: BoolArray
 
 
-def pairs_of_cells(analysis: Analysis, values: FloatArray, pairs: list[tuple[int, int]]) -> Contrast:
+def pairs_of_cells(analysis: Analysis, values: FloatArray, pairs: Sequence[tuple[int, int]] | IntArray) -> Contrast:
     """Return the contrast of pairs of cells of the verdicts, the first less the second.
 
     Parameters
     ----------
     values : shape (cases, cells), NaN where a case does not count
+    pairs : shape (rows, 2); or (rows, d, 2), for means over the pairs of d dimensions, which are named as the first one
     """
     first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     cells, seen = analysis.verdicts.cells, analysis.verdicts.seen
-    scored = np.isfinite(values) | (seen & (analysis.labels[:, analysis.verdicts.dimension] >= 0))
     judge, dimension = cells["judge"].to_numpy(), cells["dimension"].to_numpy()
     names = pd.DataFrame({"judge_1": judge[first], "judge_2": judge[second], "dimension": dimension[first]})
-    left_out = (seen[:, first] | seen[:, second]) & scored[:, first] & scored[:, second]
-    return Contrast(names, values[:, first], values[:, second], left_out)
+    left_out = seen[:, first] | seen[:, second]
+    for own in (first, second):
+        is_labelled = analysis.labels[:, analysis.verdicts.dimension[own]] >= 0
+        left_out &= np.isfinite(values[:, own]) | (seen[:, own] & is_labelled)
+    named = names[:: max(len(first) // max(len(pairs), 1), 1)]
+    return Contrast(named, values[:, first], values[:, second], left_out)
 
 
 def contrasts(
-    analysis: Analysis,
-    contrast: Contrast,
-    *,
-    margin: float | None = None,
-    together: tuple[str, ...] = ("dimension",),
-    of_values: Callable[[Estimate], intervals.Interval] | None = None,
-    members: IntArray | None = None,
+    analysis: Analysis, contrast: Contrast, of_values: Callable[[Estimate], intervals.Interval] | None = None
 ) -> pd.DataFrame:
-    """Estimate the mean differences of pairs, with tests and corrected p values, over all cases and in each subfield.
+    """Estimate and test the mean differences of pairs, over all cases and in each subfield, for `corrected`.
 
     Parameters
     ----------
-    margin : the largest difference that does not matter, for two one-sided tests (Schuirmann 1987,
-        doi:10.1007/BF01068419); None makes none
-    together : the columns within whose values tests are corrected together, beside the subfield, under family
-        "dimension"
+    contrast : with as many pairs as names, or d times as many: a row is then the unweighted mean of d pairs that follow
+        one another, and is tested by t
     of_values : the rule of intervals of `value_1` and `value_2`; None leaves them out
-    members : shape (rows, dimensions), the pairs of `contrast` that each row is the unweighted mean of, as its `names`
-        say; such means are tested by t. None makes a row of each pair
 
     Returns
     -------
     DataFrame
         The names of the pair, the columns of `grid` for `difference`, `value_1` and `value_2` (means on the cases that
-        both have), `only_1` and `only_2` (cases on which one has the higher value), `test`, and those of `corrected`
+        both have), `only_1` and `only_2` (cases on which one has the higher value), `test` and `p_value`
     """
     gain = contrast.first - contrast.second
+    n, pairs = gain.shape
+    members = np.arange(pairs).reshape(-1, max(pairs // max(len(contrast.names), 1), 1))
+    are_means = members.shape[1] > 1
 
     def of(values: FloatArray) -> Quantity:
         on_both = mean(np.where(np.isnan(gain), np.nan, values))
-        return on_both if members is None else averaged(on_both, members)
+        return averaged(on_both, members) if are_means else on_both
 
-    measures = {"difference": Measure(of(gain), intervals.difference)}
-    if of_values:
-        measures |= {
-            "value_1": Measure(of(contrast.first), of_values),
-            "value_2": Measure(of(contrast.second), of_values),
-        }
-    seen = contrast.seen if members is None else np.asarray(contrast.seen[:, members].any(axis=2))
+    sides = {"value_1": contrast.first, "value_2": contrast.second} if of_values else {}
+    measures = {name: Measure(of(values), of_values) for name, values in sides.items()}
+    measures = {"difference": Measure(of(gain), intervals.difference), **measures}
+    seen = np.asarray(contrast.seen.reshape(n, *members.shape).any(axis=2))
     rows, made = grid(analysis, contrast.names, measures, seen)
-    if members is None:
+    if are_means:
+        tests = [pd.DataFrame({"test": BY_T, "p_value": t_test(e)}) for e in made["difference"]]
+    else:
         of_parts = zip(analysis.parts, made["difference"], strict=True)
         tests = [paired_tests(gain[part.cases], e, analysis.policy) for part, e in of_parts]
-    else:
-        tests = [pd.DataFrame({"test": BY_T, "p_value": t_test(e)}) for e in made["difference"]]
-    return corrected(rows.join(pd.concat(tests, ignore_index=True)), analysis, margin, together)
+    return rows.join(pd.concat(tests, ignore_index=True))
 
 
 def t_test(e: Estimate, null: float = 0.0) -> FloatArray:
@@ -148,10 +142,13 @@ def paired_tests(gain: FloatArray, e: Estimate, policy: str = "balanced") -> pd.
     return pd.DataFrame({"only_1": only_1, "only_2": only_2, "test": test, "p_value": p})
 
 
-def corrected(
-    rows: pd.DataFrame, analysis: Analysis, margin: float | None = None, together: tuple[str, ...] = ("dimension",)
-) -> pd.DataFrame:
-    """Return rows with p values corrected within families, and the two one-sided tests of equivalence."""
+def corrected(rows: pd.DataFrame, analysis: Analysis, margin: float | None = None) -> pd.DataFrame:
+    """Return rows with p values corrected within families, and the two one-sided tests of equivalence.
+
+    Parameters
+    ----------
+    margin : the largest difference that does not matter (Schuirmann 1987, doi:10.1007/BF01068419); None makes no tests
+    """
     value, error, df = (rows[name].to_numpy(np.float64) for name in ("difference", "standard_error", "df"))
     limit = np.nan if margin is None else margin
     equivalence = np.maximum(*(stdtr(df, -divide(side + limit, error)) for side in (value, -value)))
@@ -159,7 +156,7 @@ def corrected(
     for name, adjusted_name in (("p_value", "p_adjusted"), ("equivalence_p", "equivalence_p_adjusted")):
         unknown = out[name].isna()  # a test that could be made and was not counts as one that rejects nothing
         tests = out.assign(p_value=out[name].mask(unknown & (out["n_clusters"] >= 2), 1.0))
-        tests = adjust_rows(tests, analysis, ("by", "subfield", *together))
+        tests = adjust_rows(tests, analysis)
         out = out.assign(**{adjusted_name: tests["p_adjusted"].mask(unknown), "family": tests["family"]})
     known = out["equivalence_p_adjusted"].notna()
     out["equivalent"] = (out["equivalence_p_adjusted"] <= ALPHA).astype("boolean").mask(~known)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mrb_lib.stats.analysis import Analysis
+from mrb_lib.stats.analysis import MOST_AT_ONCE, Analysis
 from mrb_lib.stats.estimation import BoolArray, Estimate, IntArray, Quantity, estimate
 from mrb_lib.stats.intervals import Interval
 
@@ -44,19 +44,19 @@ def grid(
 
     Returns
     -------
-    The rows, groups in order, and for the first measure and those with an interval the estimates, one per group.
+    The rows by `group_number`, and for the first measure and those with an interval the estimates, one per group.
     """
     frames, kept = [], {name: list[Estimate]() for name in measures}
     names = dict(cells.reset_index(drop=True).items())
     first = next(iter(measures))
-    for part in analysis.parts:
+    for number, part in enumerate(analysis.parts):
         sampling = analysis.sampling.take(part.cases)
-        columns: dict[str, Any] = dict(part.label())
+        columns: dict[str, Any] = {"group_number": number, **part.label()}
         if seen is not None:
             columns["n_seen"] = seen[part.cases].sum(axis=0)
         for name, measure in measures.items():
             q = measure.quantity
-            own = q.take(part.cases) if isinstance(q, Quantity) else q(part.cases)
+            own = q(part.cases) if callable(q) else q.take(part.cases) if part.by else q  # without a copy
             if name != first and not measure.interval:
                 columns[name] = own.statistic(own.adds.sum(axis=0))
                 continue
@@ -78,3 +78,16 @@ def grid(
         columns |= {name: values[part.cases].sum(axis=0) for name, values in (tallies or {}).items()}
         frames.append(pd.DataFrame(names | columns))
     return pd.concat(frames, ignore_index=True), kept
+
+
+def in_blocks(analysis: Analysis, shape: tuple[int, ...], make: Callable[[slice], pd.DataFrame]) -> pd.DataFrame:
+    """Return rows of `grid` that are made some cells at a time, as many as memory is enough for.
+
+    Parameters
+    ----------
+    shape : the number of cells, and from how many values of a case each is made
+    """
+    n, values = shape
+    at_once = max(MOST_AT_ONCE // max(len(analysis.cases) * values, 1), 1)
+    frames = [make(slice(first, first + at_once)) for first in range(0, max(n, 1), at_once)]
+    return pd.concat(frames).sort_values("group_number", kind="stable", ignore_index=True)

@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from mrb_lib.stats.estimation import BoolArray, FloatArray, IntArray, divide
 from mrb_lib.stats.options import code
-from mrb_lib.stats.panel import ABSENT, Panel
 from mrb_lib.stats.panel import TIE as TIE
+from mrb_lib.stats.panel import Panel
 from mrb_lib.tables.schema import CHOICES, ORDERS, split_labels
 
+Codes = NDArray[np.integer[Any]]
+"""Of few bytes each, since there are millions: 64 bits before they are multiplied."""
 JUDGE, REFERENCE = "judge", "reference"
 ANSWERS = ("no", "yes")
 STATED = ("p_a", "is_bound", "score_a", "score_b")
@@ -53,11 +56,11 @@ class Verdicts:
     categories: tuple[str, ...]
     dimension: IntArray
     seen: BoolArray
-    case: IntArray
-    cell: IntArray
-    order: IntArray
-    repeat: IntArray
-    choice: IntArray
+    case: Codes
+    cell: Codes
+    order: Codes
+    repeat: Codes
+    choice: Codes
     p_a: FloatArray
     is_bound: FloatArray
     score_a: FloatArray
@@ -66,31 +69,30 @@ class Verdicts:
     @classmethod
     def of(cls, panel: Panel) -> Verdicts:
         """Return the verdicts of a panel, by judge, dimension, case, order and repeat."""
-        place = tuple(each.astype(np.int64) for each in np.nonzero(panel.choice != ABSENT))
-        judge, dimension, case, order, repeat = place
-        unknown = np.full(len(case), np.nan)
-        of_judge, of_dimension = np.nonzero(panel.takes_part())
-        d = len(panel.dimensions)
-        cell = np.searchsorted(of_judge * d + of_dimension, judge * d + dimension)
+        takes_part, present, choice = panel.takes_part(), panel.present, panel.choice[panel.present]
+        of_judge, of_dimension = np.nonzero(takes_part)
+        number = np.cumsum(takes_part, dtype=np.int32).reshape(takes_part.shape) - 1
+
+        def among(values: NDArray[Any]) -> NDArray[Any]:
+            return np.broadcast_to(values, present.shape)[present]
+
         arrays = {name: getattr(panel, name) for name in STATED}
-        stated: dict[str, Any] = {name: own[place] if own is not None else unknown for name, own in arrays.items()}
-        names = {
-            "judge": np.array(panel.judges, dtype=object)[of_judge],
-            "dimension": np.array(panel.dimensions, dtype=object)[of_dimension],
-        }
+        unknown = np.broadcast_to(np.nan, choice.shape)
+        judges, dimensions = (np.array(names, dtype=object) for names in (panel.judges, panel.dimensions))
+        cells = pd.DataFrame({"judge": judges[of_judge], "dimension": dimensions[of_dimension]})
         return cls(
-            cells=pd.DataFrame(names).assign(kind=JUDGE, label=None),
+            cells=cells.assign(kind=JUDGE, label=None),
             dimensions=panel.dimensions,
             n_cases=panel.shape[2],
             categories=panel.categories,
             dimension=of_dimension.astype(np.int64),
             seen=panel.saw()[of_judge, of_dimension].T,
-            case=case,
-            cell=cell,
-            order=order,
-            repeat=np.array(panel.repeats, dtype=np.int64)[repeat],
-            choice=panel.choice[place].astype(np.int64),
-            **stated,
+            case=among(np.arange(panel.shape[2], dtype=np.int32)[:, None, None]),
+            cell=among(number[:, :, None, None, None]),
+            order=among(np.arange(len(ORDERS), dtype=np.int8)[:, None]),
+            repeat=among(np.array(panel.repeats, dtype=np.int32)),
+            choice=choice,
+            **{name: unknown if own is None else own[present] for name, own in arrays.items()},
         )
 
     @property
@@ -101,7 +103,7 @@ class Verdicts:
     def total(self, of: FloatArray | BoolArray | None = None) -> FloatArray:
         """Sum something over the verdicts on each case in each cell, shape (cases, cells); without it, count them."""
         shape = self.n_cases, len(self.cells)
-        place = self.case * shape[1] + self.cell
+        place = self.case.astype(np.int64) * shape[1] + self.cell
         return np.bincount(place, of, shape[0] * shape[1]).reshape(shape).astype(np.float64)
 
     def gold(self, labels: IntArray) -> IntArray:
@@ -121,7 +123,7 @@ class Verdicts:
             cells=self.cells[kept].reset_index(drop=True),
             dimension=self.dimension[kept],
             seen=self.seen[:, kept],
-            cell=(np.cumsum(kept) - 1)[own.cell],
+            cell=(np.cumsum(kept, dtype=np.int32) - 1)[own.cell],
         )
 
     def both_orders(self) -> pd.DataFrame:
@@ -138,10 +140,10 @@ class Verdicts:
         ----------
         picks : by name what is picked, shape (cases, dimensions), and the label of each dimension where it is constant
         """
-        asked = np.unique(self.case * len(self.dimensions) + self.dimension[self.cell])
+        asked = np.flatnonzero(np.bincount(self.case * len(self.dimensions) + self.dimension[self.cell]))
         case, dimension = np.divmod(asked, len(self.dimensions))
         kept, place = np.unique(dimension, return_inverse=True)
-        names, unknown = np.array(self.dimensions, dtype=object)[kept], np.full(len(case), np.nan)
+        names, unknown = np.array(self.dimensions, dtype=object)[kept], np.broadcast_to(np.nan, len(case))
         parts, cells = [self], [self.cells]
         for name, (pick, label) in picks.items():
             own = {"judge": name, "dimension": names, "kind": REFERENCE, "label": np.array(label, dtype=object)[kept]}
@@ -155,7 +157,10 @@ class Verdicts:
                     "choice": pick[case, dimension],
                 }
                 parts.append(replace(self, **alike))
-        rows: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _PER_VERDICT}
+        rows: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in parts], dtype=getattr(self, name).dtype)
+            for name in _PER_VERDICT
+        }
         more = len(picks) * len(kept)
         return replace(
             self,

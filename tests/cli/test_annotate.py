@@ -13,7 +13,7 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark, load
 from mrb_lib.cli import servers
 from mrb_lib.demo.build import write_demo
-from mrb_lib.report.notebook import places
+from mrb_lib.report import places
 from mrb_lib.review.records.marks import AnnotatorAnswer, Comment
 from mrb_lib.review.records.store import open_store
 from mrb_lib.tables.files import REVIEWS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -118,6 +119,14 @@ def test_tuned_judges_are_those_that_the_file_of_groups_states(pages: PaperPages
     assert pages.study.pairs == [("open-a", "medical-a")]
     gains = pages.study.table("gains").query("part == 'accuracy'")
     assert set(gains["tuned"]) == {"medical-a"}
+    shown = pages.gains().text
+    assert shown.columns == ("base", "tuned", "accuracy", "overall", "average")
+    [row] = shown.rows
+    of_dimension = dict(zip(gains["dimension"], gains["gain"], strict=True))
+    expected = 100 * sum(of_dimension.values()) / 2
+    assert row[-1].startswith(f"{expected:.1f} [")
+    low, high = map(float, row[-1].split("[")[1].rstrip("]").split(", "))
+    assert low < expected < high < 0
 
 
 def test_departments_that_follow_from_organs_are_said_to(pages: PaperPages) -> None:
@@ -158,3 +167,11 @@ def test_cases_are_one_per_organ_and_where_there_are_none_it_says_so(pages: Pape
     assert sum("gold label" in text.get_text() for axes in drawn.axes for text in axes.texts) == len(ORGANS)
     with pytest.raises(mrb.NotApplicable):
         pages.cases("failures", by="department")
+
+
+def test_the_figure_of_groups_names_the_policy_and_the_subfield(folder: Path, tmp_path: Path) -> None:
+    study = mrb.open(folder / "bench", policy="official", groups=folder / "groups.csv", resamples=20)
+    mrb.paper(replace(study, out=str(tmp_path))).findings("organ").plot()
+    caption = json.loads((tmp_path / "figures" / "group-subfields-organ.json").read_text())["caption"]
+    assert "policy: official" in caption
+    assert "by organ" in caption

@@ -1,7 +1,7 @@
 """Lists of cases behind the numbers of tables and figures: the cases that judges get wrong, and others worth reading.
 
 Most functions return, for each number of a table, the ids of its cases in the order of the cases table as `listed`,
-and the `n` cases that the table counts. They are validated by tests/report/notebook/test_case_lists.py.
+and the `n` cases that the table counts. They are validated by tests/report/test_links.py.
 """
 
 from __future__ import annotations

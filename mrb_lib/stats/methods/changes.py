@@ -14,7 +14,7 @@ import pandas as pd
 from mrb_lib.stats import intervals
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import Column, reasons
-from mrb_lib.stats.contrasts import contrasts, pairs_of_cells
+from mrb_lib.stats.contrasts import contrasts, corrected, pairs_of_cells
 from mrb_lib.tables.schema import NO_PROBE
 
 _PAIR: Final = ["judge", "judge_then", "judge_now"]
@@ -73,7 +73,7 @@ def accuracy_changes(
     pairs_of_sides = list(zip(known["cell_now"], known["cell_then"], strict=True))
     contrast = pairs_of_cells(analysis, analysis.scores.score, pairs_of_sides)
     of_sides = contrast._replace(names=known[[*_PAIR, "dimension"]])
-    rows = contrasts(analysis, of_sides, of_values=intervals.share)
+    rows = corrected(contrasts(analysis, of_sides, intervals.share), analysis).drop(columns="group_number")
     is_labelled = analysis.labels[:, analysis.verdicts.dimension[known["cell_now"]]] >= 0
     for side, values in (("now", contrast.first), ("then", contrast.second)):
         lacks = is_labelled & np.isnan(values)

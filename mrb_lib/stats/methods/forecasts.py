@@ -18,7 +18,7 @@ import pandas as pd
 
 from mrb_lib.stats.estimation import BoolArray, Estimate, FloatArray, IntArray, Quantity, Sampling, divide, estimate
 from mrb_lib.stats.intervals import proportion
-from mrb_lib.stats.verdicts import Verdicts
+from mrb_lib.stats.verdicts import Codes, Verdicts
 
 BINS: Final = 10
 FOLDS: Final = 5
@@ -40,8 +40,8 @@ class Forecasts:
     least : the least confidence that there can be
     """
 
-    case: IntArray
-    cell: IntArray
+    case: Codes
+    cell: Codes
     shape: tuple[int, int]
     confidence: FloatArray
     correct: FloatArray
@@ -49,7 +49,7 @@ class Forecasts:
 
     def total(self, of: FloatArray | BoolArray | None = None) -> FloatArray:
         """Sum something over the forecasts of each case and cell, shape (cases, cells); without it, count them."""
-        place = self.case * self.shape[1] + self.cell
+        place = self.case.astype(np.int64) * self.shape[1] + self.cell
         return np.bincount(place, of, self.shape[0] * self.shape[1]).reshape(self.shape).astype(np.float64)
 
     def mean(self, values: FloatArray, counted: FloatArray | BoolArray | None = None) -> Quantity:

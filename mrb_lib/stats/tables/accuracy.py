@@ -5,45 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from mrb_lib.stats import intervals
+from mrb_lib.stats import intervals, scoring
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.coefficients import cohen_kappa
 from mrb_lib.stats.columns import Column, Option, estimated, shared, table
-from mrb_lib.stats.estimation import (
-    BoolArray,
-    Estimate,
-    FloatArray,
-    IntArray,
-    Quantity,
-    average,
-    averaged,
-    divide,
-    mean,
-)
-from mrb_lib.stats.grid import Measure, grid
+from mrb_lib.stats.estimation import Estimate, Quantity, average, averaged, divide, mean
+from mrb_lib.stats.grid import Measure, grid, in_blocks
+from mrb_lib.stats.options import BoolArray, FloatArray, IntArray
 from mrb_lib.stats.phrases import interval, main_dimension, main_rows, opening
-from mrb_lib.stats.scoring import (
-    BEST_CONSTANT,
-    Ranking,
-    balanced_mean,
-    decisive_worth,
-    on_common_cases,
-    places,
-    read_by,
-    score,
-    with_references,
-)
 from mrb_lib.stats.verdicts import JUDGE as IS_JUDGE
 from mrb_lib.stats.verdicts import REFERENCE, Verdicts
 
 MACRO: Final = ("exact_accuracy", "precision_macro", "recall_macro", "f1_macro")
 AVERAGE = "average"
 Rule = Callable[[Estimate], intervals.Interval]
+AVERAGED: Final[dict[str, Rule | None]] = {
+    "accuracy": intervals.share,
+    "coverage": None,
+    "decisive_accuracy": partial(intervals.t, least=0.0),
+    "decisive_coverage": None,
+    "above_constant": intervals.t,
+}
+"""What is averaged over dimensions, with the rules of intervals of the averages."""
 FEWEST_OF_SIDE, MANY_CLUSTERS = 5, 200
 PARTIAL = "not ranked: scored on fewer than half of the cases that other judges are scored on"
 LACKS = "not judged on every dimension"
@@ -73,7 +62,7 @@ def best_judge(rows: pd.DataFrame) -> str:
         said += f": decisive accuracy {best['decisive_accuracy']:.0%}{ends}, where a constant answer scores 50%"
     ends = interval(best["low"], best["high"])
     said += f". Its accuracy is {best['accuracy']:.0%}{ends} over {int(best['n']):,} cases"
-    for _, row in known[known["judge"].eq(BEST_CONSTANT) & known["kind"].eq(REFERENCE)].iterrows():
+    for _, row in known[known["judge"].eq(scoring.BEST_CONSTANT) & known["kind"].eq(REFERENCE)].iterrows():
         said += f"; always answering {row['label']} scores {row['accuracy']:.0%}"
     return f"{said}.{more}"
 
@@ -117,61 +106,84 @@ def accuracy(analysis: Analysis, *, references: float = 1) -> pd.DataFrame:
     null where gold names a side in fewer than five clusters; of `above_constant` and `cohen_kappa` t over clusters. The
     dimension `average` is the unweighted mean over the dimensions, for judges with verdicts on all of them.
     """
+    made = [_measured(each) for each in analysis.in_turn()]
+    rows = pd.concat([own for own, _ in made]).sort_values("group_number", kind="stable", ignore_index=True)
+    if len(analysis.names) > 1:
+        rows = pd.concat([rows, _average(analysis, rows, [values for _, values in made])], ignore_index=True)
+    is_judge, order = rows["kind"] == IS_JUDGE, [*analysis.names, AVERAGE]
+    rows = rows.assign(place=rows["dimension"].map(order.index), last=~is_judge, name=rows["judge"].where(is_judge, ""))
+    rows = rows.sort_values(["group_number", "place", "last", "rank", "name"], kind="stable")
+    return rows if references else rows[~rows["last"]]
+
+
+def _quantity(name: str, values: FloatArray, sides: BoolArray) -> Quantity:
+    """Return the mean that one of `AVERAGED` is about."""
+    return scoring.balanced_mean(values, sides) if name == "decisive_accuracy" else mean(values)
+
+
+def _measured(analysis: Analysis) -> tuple[pd.DataFrame, dict[str, NDArray[Any]]]:
+    """Return the rows of every dimension, and what their cells (judges and baselines) score on each case.
+
+    Returns
+    -------
+    The rows; and by the names of `AVERAGED`, shape (cases, cells), NaN where a case does not count, with `seen` and, of
+    shape (cases, cells, 2), `sides`, see `decisive_worth`.
+    """
     labels, policy = analysis.labels, analysis.policy
-    verdicts = with_references(analysis.verdicts, labels, analysis.cases, analysis.meta.choices, policy)
-    scores = score(verdicts, labels, policy)
-    worth, sides = decisive_worth(verdicts, labels, policy)
-    read = read_by(verdicts, policy)
+    verdicts = scoring.with_references(analysis.verdicts, labels, analysis.cases, analysis.meta.choices, policy)
+    scores = scoring.score(verdicts, labels, policy)
+    worth, sides = scoring.decisive_worth(verdicts, labels, policy)
+    read = scoring.read_by(verdicts, policy)
     decided = divide(read.total((read.choice >= 0) & (read.choice != verdicts.tie)), read.total())
-    means: dict[str, tuple[Quantity, Rule | None]] = {
-        "accuracy": (mean(scores.score), intervals.share),
-        "coverage": (mean(scores.answered), None),
-        "decisive_accuracy": (balanced_mean(worth, sides), partial(intervals.t, least=0.0)),
-        "decisive_coverage": (mean(np.where(sides.any(axis=2), decided, np.nan)), None),
-        "above_constant": (mean(scores.score - _of_constant(verdicts, scores.score)), intervals.t),
+    values: dict[str, NDArray[Any]] = {
+        "accuracy": scores.score,
+        "coverage": scores.answered,
+        "decisive_accuracy": worth,
+        "decisive_coverage": np.where(sides.any(axis=2), decided, np.nan),
+        "above_constant": scores.score - _of_constant(verdicts, scores.score),
     }
+    means = {name: _quantity(name, each, sides) for name, each in values.items()}
     measures = {
-        **{name: Measure(*each) for name, each in means.items()},
+        **{name: Measure(each, AVERAGED[name]) for name, each in means.items()},
         "decisive_accuracy": decisive(worth, sides),
         **_tie_shares(analysis, read),
         **_against_gold(read, labels, np.isfinite(scores.answered)),
     }
     rows, made = grid(analysis, verdicts.cells, measures, verdicts.seen)
     rows = rows.join(_macro(analysis, made["accuracy"]))
-    rows["group"] = np.repeat(np.arange(len(analysis.parts)), len(verdicts.cells))
-    scored, decisive_mean = means["accuracy"][0], means["decisive_accuracy"][0] if verdicts.tie >= 0 else None
+    scored, decisive_mean = means["accuracy"], means["decisive_accuracy"] if verdicts.tie >= 0 else None
     ranks = [
-        on_common_cases(verdicts, scored.take(part.cases), decisive_mean and decisive_mean.take(part.cases))
+        scoring.on_common_cases(verdicts, scored.take(part.cases), decisive_mean and decisive_mean.take(part.cases))
         for part in analysis.parts
     ]
-    rows["rank"] = np.concatenate([each.rank for each in ranks])
-    rows["n_common"] = np.concatenate([each.n_common for each in ranks])
-    rows["reason"] = np.where(np.concatenate([each.is_partial for each in ranks]), PARTIAL, "")
-    if len(analysis.names) > 1:
-        rows = pd.concat([rows, _average(analysis, verdicts, means, ranks)], ignore_index=True)
-    is_judge, order = rows["kind"] == IS_JUDGE, [*analysis.names, AVERAGE]
-    rows = rows.assign(place=rows["dimension"].map(order.index), last=~is_judge, name=rows["judge"].where(is_judge, ""))
-    rows = rows.sort_values(["group", "place", "last", "rank", "name"], kind="stable")
-    return rows if references else rows[~rows["last"]]
+    rows = rows.join(pd.concat([pd.DataFrame(vars(each)) for each in ranks], ignore_index=True))
+    rows["reason"] = np.where(rows["is_partial"], PARTIAL, "")
+    return rows, values | {"seen": verdicts.seen, "sides": sides}
 
 
-def _average(
-    analysis: Analysis, verdicts: Verdicts, means: dict[str, tuple[Quantity, Rule | None]], ranks: list[Ranking]
-) -> pd.DataFrame:
+def _average(analysis: Analysis, every: pd.DataFrame, values: list[dict[str, NDArray[Any]]]) -> pd.DataFrame:
     """The rows of the dimension `average`: the unweighted means over the dimensions."""
-    d, cells = len(analysis.names), verdicts.cells.reset_index(names="cell")
+    cells = every[every["group_number"] == 0].reset_index(names="cell")
     of_judge = cells.groupby(["kind", "judge"], sort=False)["cell"].agg(list).reset_index()
-    is_whole = of_judge["cell"].map(len) == d
+    is_whole = of_judge["cell"].map(len) == len(analysis.names)
     whole, lacking = of_judge[is_whole], of_judge[~is_whole & of_judge["kind"].eq(IS_JUDGE)]
     rows = pd.DataFrame()
     if len(whole):
         members = np.array(whole["cell"].tolist(), dtype=np.int64)
-        wanted = {name: Measure(averaged(each, members), rule) for name, (each, rule) in means.items()}
-        rows, _ = grid(analysis, whole[["judge", "kind"]], wanted, np.asarray(verdicts.seen[:, members].any(axis=2)))
-        rows["group"] = np.repeat(np.arange(len(ranks)), len(whole))
-        rows["rank"] = np.concatenate([places(each.measure[members].mean(axis=1)) for each in ranks])
+        joined = {name: np.hstack([each.pop(name) for each in values]) for name in (*AVERAGED, "seen", "sides")}
+
+        def averages(kept: slice) -> pd.DataFrame:
+            own, at = members[kept].ravel(), np.arange(members[kept].size).reshape(-1, members.shape[1])
+            means = {name: _quantity(name, joined[name][:, own], joined["sides"][:, own]) for name in AVERAGED}
+            measures = {name: Measure(averaged(each, at), AVERAGED[name]) for name, each in means.items()}
+            seen = np.asarray(joined["seen"][:, members[kept]].any(axis=2))
+            return grid(analysis, whole[["judge", "kind"]][kept], measures, seen)[0]
+
+        rows = in_blocks(analysis, members.shape, averages)
+        measure = every["measure"].to_numpy().reshape(-1, len(cells))
+        rows["rank"] = np.concatenate([scoring.places(own[members].mean(axis=1)) for own in measure])
     labels = [{**part.label(), "n_excluded": len(part.cases)} for part in analysis.parts]
-    groups = pd.DataFrame(labels).reset_index(names="group")
+    groups = pd.DataFrame(labels).reset_index(names="group_number")
     rows = pd.concat([rows, lacking[["judge", "kind"]].merge(groups, how="cross").assign(n=0, reason=LACKS)])
     return rows.assign(dimension=AVERAGE)
 
@@ -179,7 +191,8 @@ def _average(
 def _of_constant(verdicts: Verdicts, scores: FloatArray) -> FloatArray:
     """The scores of the best constant of the dimension of each cell, shape (cases, cells); NaN without baselines."""
     cells = verdicts.cells.reset_index(names="cell")
-    constants = cells[cells["judge"].eq(BEST_CONSTANT) & cells["kind"].eq(REFERENCE)].set_index("dimension")["cell"]
+    is_best = cells["judge"].eq(scoring.BEST_CONSTANT) & cells["kind"].eq(REFERENCE)
+    constants = cells[is_best].set_index("dimension")["cell"]
     best = constants.reindex(cells["dimension"], fill_value=-1).to_numpy()
     return np.where(best >= 0, scores[:, best], np.nan)
 
@@ -229,7 +242,7 @@ def decisive(worth: FloatArray, sides: BoolArray) -> Measure:
     def of(cases: IntArray) -> Quantity:
         n = sides[cases].sum(axis=0)
         alike = np.nan_to_num(divide(n.sum(axis=1, keepdims=True) / 2, n))
-        return replace(balanced_mean(worth[cases], sides[cases]), weight=(sides[cases] * alike).sum(axis=2))
+        return replace(scoring.balanced_mean(worth[cases], sides[cases]), weight=(sides[cases] * alike).sum(axis=2))
 
     def interval(e: Estimate) -> intervals.Interval:
         of_side = e.sampling.sums(e.quantity.adds[..., 2:]) > 0

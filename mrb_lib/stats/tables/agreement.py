@@ -123,7 +123,7 @@ def agreement(analysis: Analysis, *, pairwise: float = 1) -> pd.DataFrame:
     known = [rows["n_cases"] > 0, rows["n_unpaired"] > 0]
     rows["reason"] = np.select(known, [rows["reason"], NOBODY_PAIRED], absence)
     pairs = _pairs(analysis, labels, coded.annotators, used) if pairwise else []
-    order = ["group", "part", "dimension", "annotator_1", "annotator_2"]
+    order = ["group_number", "part", "dimension", "annotator_1", "annotator_2"]
     return pd.concat([rows, *pairs]).sort_values(order, kind="stable", ignore_index=True)
 
 
@@ -161,7 +161,7 @@ def _rows(
     measures = {name: Measure(each, rules[name] if bounded else None) for name, each in made.items()}
     rows, _ = grid(analysis, cells, measures)
     rows["dimension"] = pd.Categorical(rows["dimension"], analysis.names)
-    described = [_described(labels[part.cases], used).assign(group=i) for i, part in enumerate(analysis.parts)]
+    described = [_described(labels[part.cases], used) for part in analysis.parts]
     rows = rows.join(pd.concat(described, ignore_index=True)).assign(n_cases=rows["n"])
     estimates = [name for name in rows if name in with_ends(*NAMES)]
     rows.loc[rows["n"] < 2, [*estimates, "prevalence_index", "annotators_per_case"]] = np.nan

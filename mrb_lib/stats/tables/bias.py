@@ -15,22 +15,12 @@ from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.annotators import encode_annotations
 from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, t_test
-from mrb_lib.stats.estimation import (
-    BoolArray,
-    Estimate,
-    FloatArray,
-    Sampling,
-    average,
-    by_influence,
-    divide,
-    estimate,
-    mean,
-)
+from mrb_lib.stats.estimation import Estimate, Sampling, average, by_influence, divide, estimate, mean
 from mrb_lib.stats.intervals import Interval, t
 from mrb_lib.stats.methods.response_traits import MARKERS, kinship, length_difference, marker_differences, standardised
 from mrb_lib.stats.methods.welch import unpaired
 from mrb_lib.stats.multiplicity import adjust_rows
-from mrb_lib.stats.options import check_choice
+from mrb_lib.stats.options import BoolArray, FloatArray, check_choice
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening
 from mrb_lib.stats.scoring import read_by
 from mrb_lib.stats.verdicts import TIE

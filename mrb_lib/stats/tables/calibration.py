@@ -14,14 +14,7 @@ from mrb_lib.stats.columns import Column, estimated, shared, table
 from mrb_lib.stats.contrasts import ALPHA, corrected, t_test
 from mrb_lib.stats.estimation import FloatArray, IntArray, Quantity, by_influence, estimate
 from mrb_lib.stats.grid import Measure, grid
-from mrb_lib.stats.methods.calibration_error import (
-    debiased,
-    expected_error,
-    log_odds,
-    recalibrated,
-    temperature,
-    true_error,
-)
+from mrb_lib.stats.methods import calibration_error as errors
 from mrb_lib.stats.methods.forecasts import (
     HIGH_CONFIDENCE,
     Forecasts,
@@ -132,21 +125,21 @@ def _summary(analysis: Analysis, own: Verdicts, outcome: FloatArray, f: Forecast
     least = -1.0 if is_rating else -0.5
     stated = np.where(outcome == 1, p, 1 - p)
     loss = -np.log(stated, out=np.full(len(p), -np.inf), where=stated > 0)
-    odds = log_odds(p)
+    odds = errors.log_odds(p)
     towards = np.full(len(p), np.nan) if is_rating else np.where(outcome == 1, odds, -odds)
-    after = towards if is_rating else recalibrated(f, odds, towards, folds(analysis.sampling, analysis.seed))
+    after = towards if is_rating else errors.recalibrated(f, odds, towards, folds(analysis.sampling, analysis.seed))
     usable = np.isfinite(after)
     better = of_probabilities(own.where(usable), after[usable], outcome[usable])
     measures = {
         "accuracy": Measure(f.mean(f.correct), intervals.proportion),
         "overconfidence": Measure(f.mean(f.confidence - f.correct), lambda e: intervals.t(e, least)),
-        "ece": Measure(expected_error(f), true_error),
+        "ece": Measure(errors.expected_error(f), errors.true_error),
         "brier": Measure(f.mean((p - outcome) ** 2), intervals.on_log_odds),
         "log_loss": Measure(f.mean(np.where(np.isinf(loss), 0.0, loss)), intervals.on_log),
         "auroc": Measure(lambda cases: _area(f, p, outcome, cases, analysis.sampling.codes), intervals.on_log_odds),
         "wrong_at_high_confidence": Measure(f.mean(1 - f.correct, is_high), intervals.proportion),
-        "temperature": Measure(lambda cases: temperature(f, np.nan_to_num(towards), cases), intervals.on_log),
-        "ece_temperature": Measure(expected_error(better), true_error),
+        "temperature": Measure(lambda cases: errors.temperature(f, np.nan_to_num(towards), cases), intervals.on_log),
+        "ece_temperature": Measure(errors.expected_error(better), errors.true_error),
         "brier_temperature": Measure(better.mean((after - outcome)[usable] ** 2), intervals.on_log_odds),
     }
     counts = {"n": f.total(), "n_cases": f.total() > 0, "n_excluded": v.total() - f.total()}
@@ -155,7 +148,7 @@ def _summary(analysis: Analysis, own: Verdicts, outcome: FloatArray, f: Forecast
     rows, made = grid(analysis, v.cells[["judge", "dimension"]], measures, v.seen, counts)
     for name, unknown in (("log_loss", rows["infinite"] > 0), ("temperature", np.isinf(rows["temperature_high"]))):
         rows.loc[unknown, [name, f"{name}_low", f"{name}_high"]] = np.nan
-    rows["ece_debiased"] = np.concatenate([debiased(e) for e in made["ece"]])
+    rows["ece_debiased"] = np.concatenate([errors.debiased(e) for e in made["ece"]])
     silent = np.tile(~(v.total(np.isfinite(v.p_a)).sum(axis=0) > 0), len(analysis.parts))
     rows["reason"] = np.select([silent, rows["n"] == 0], [NO_PROBABILITIES, NO_FORECAST], "")
     rows["p_value"] = np.concatenate([t_test(e) for e in made["overconfidence"]])

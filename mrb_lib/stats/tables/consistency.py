@@ -90,8 +90,16 @@ def consistency(analysis: Analysis) -> pd.DataFrame:
     q)^2) / 2, is what the order makes. Both are estimated from pairs of repeats without bias, so that a preference may
     fall below zero. Shares have Wilson's interval, also at 0 and 1; differences that of a score test.
     """
+    rows = pd.concat([_measured(own) for own in analysis.in_turn()])
+    rows = rows.assign(place=rows["dimension"].map(analysis.names.index))
+    rows = rows.sort_values(["group_number", "judge", "place"], kind="stable", ignore_index=True)
+    return rows if analysis.meta.is_rating else corrected(rows, analysis)
+
+
+def _measured(analysis: Analysis) -> pd.DataFrame:
+    """Measure the judges in every dimension, with p values that are not corrected."""
     cells = analysis.verdicts.cells[["judge", "dimension"]]
-    if analysis.verdicts.tie < 0:
+    if analysis.meta.is_rating:
         return grid(analysis, cells, _of_ratings(analysis))[0].assign(reason=RATINGS)
     rows, made = grid(analysis, cells, _between_orders(analysis))
     first_rate = with_ends("first_rate")
@@ -99,8 +107,7 @@ def consistency(analysis: Analysis) -> pd.DataFrame:
     rows["n_repeated"] = np.concatenate([e.n for e in made["position_noise"]])
     rows["reason"] = np.select([rows["coverage"].isna(), rows["n"] == 0], [ONE_ORDER, NOT_ANSWERED], "")
     tests = [paired_tests(divide(*np.moveaxis(e.quantity.adds, 2, 0)), e) for e in made["position_bias"]]
-    tested = rows.join(pd.concat(tests, ignore_index=True)).assign(difference=rows["position_bias"])
-    return corrected(tested, analysis)
+    return rows.join(pd.concat(tests, ignore_index=True)).assign(difference=rows["position_bias"])
 
 
 def _of_ratings(analysis: Analysis) -> dict[str, Measure]:

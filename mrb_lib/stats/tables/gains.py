@@ -224,7 +224,7 @@ def _of_pairs(
     seen = (seen[:, first] | seen[:, second]) & scored[:, first] & scored[:, second]
     contrast = pairs_of_cells(analysis, values, both)._replace(seen=seen)
     graded = analysis if quantity == ACCURACY else replace(analysis, policy="balanced")  # others are not 0 or 1
-    rows = contrasts(graded, contrast, margin=margin, of_values=intervals.proportion).rename(columns=NAMES)
+    rows = corrected(contrasts(graded, contrast, intervals.proportion), graded, margin).rename(columns=NAMES)
     has_record = rows["tuned"].isin([] if analysis.training is None else analysis.training["judge"])
     why = np.where(rows["n"] == 0, NOT_BOTH[quantity], "")
     n_seen = rows["n_seen"].astype("Int64").mask(~has_record)
@@ -328,7 +328,7 @@ def _losses(analysis: Analysis, left_out: dict[str, str | None], column: str) ->
     out, inside = means(without), means(is_member & domain.notna().to_numpy()[:, None] & ~without)
     none: BoolArray = np.zeros(out.shape, dtype=bool)
     pair = Contrast(pd.DataFrame({"dimension": analysis.names}), out, inside, none)
-    rows = contrasts(replace(analysis, policy="balanced"), pair, of_values=intervals.proportion)
+    rows = corrected(contrasts(replace(analysis, policy="balanced"), pair, intervals.proportion), analysis)
     names = pd.Series(list(left_out), list(left_out.values()))
     judges_of = names.groupby(level=0).agg(", ".join) if len(set(left_out.values())) > 1 else names.head(0)
     rows = rows[rows["subfield"].isna() | rows["subfield"].isin(judges_of.index)]

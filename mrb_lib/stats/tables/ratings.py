@@ -191,7 +191,7 @@ def rating_part(analysis: Analysis) -> pd.DataFrame:
     turned = (p_turned <= ALPHA) & (rows["spearman"] < 0)
     rows["upside_down"] = turned.astype("boolean").mask(rows["spearman"].isna())
     rows["reason"] = turned.map({True: UPSIDE_DOWN})
-    return rows.assign(part=RATING, level=analysis.level).sort_values("group", kind="stable")
+    return rows.assign(part=RATING, level=analysis.level).sort_values("group_number", kind="stable")
 
 
 def _of_dimension(analysis: Analysis, dimension: str) -> pd.DataFrame:
@@ -245,7 +245,6 @@ def _of_dimension(analysis: Analysis, dimension: str) -> pd.DataFrame:
     rows["p_value"] = np.concatenate([t_test(e) for e in made["mean_difference"]])
     rows["p_turned"] = np.concatenate([t_test(e) for e in made["spearman"]])
     rows["with_best"] = detection.with_best(made["weighted_kappa"], cells["dimension"])
-    rows["group"] = rows.groupby(["by", "subfield"], dropna=False, sort=False).ngroup()
     return rows.sort_values(["weighted_kappa", "judge"], ascending=[False, True])
 
 

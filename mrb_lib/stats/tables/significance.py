@@ -10,9 +10,10 @@ import pandas as pd
 
 from mrb_lib.stats.analysis import Analysis
 from mrb_lib.stats.columns import TESTED, Column, Option, shared, table
-from mrb_lib.stats.contrasts import ALPHA, contrasts, pairs_of_cells
-from mrb_lib.stats.estimation import average
+from mrb_lib.stats.contrasts import ALPHA, contrasts, corrected, pairs_of_cells
+from mrb_lib.stats.estimation import IntArray, average
 from mrb_lib.stats.flips import ONE_JUDGE, flip_f
+from mrb_lib.stats.grid import in_blocks
 from mrb_lib.stats.options import check_choice
 from mrb_lib.stats.phrases import main_dimension, main_rows, opening, points
 from mrb_lib.stats.scoring import BINARY, ranking
@@ -85,12 +86,21 @@ def significance(analysis: Analysis, *, margin: float | None = None) -> pd.DataF
         for one, other in combinations(members, 2):
             if analysis.versus in (None, cells["judge"][one], cells["judge"][other]):
                 pairs.append((one, other) if value[one] >= value[other] else (other, one))
-    contrast = pairs_of_cells(analysis, analysis.scores.score, pairs)
-    rows = _better_first(contrasts(analysis, contrast, margin=margin)).assign(part=PAIR)
+    rows = _compared(analysis, np.array(pairs, dtype=np.int64).reshape(-1, 1, 2), margin)
     frames = [rows, _omnibus(analysis), _letters(analysis, rows)]
     if len(analysis.names) > 1:
         frames.insert(1, _averages(analysis, margin))
     return pd.concat([frame for frame in frames if len(frame)], ignore_index=True)
+
+
+def _compared(analysis: Analysis, pairs: IntArray, margin: float | None) -> pd.DataFrame:
+    """Return the rows of pairs of judges, the better first, from pairs of cells as `pairs_of_cells` takes them."""
+
+    def rows(kept: slice) -> pd.DataFrame:
+        return contrasts(analysis, pairs_of_cells(analysis, analysis.scores.score, pairs[kept]))
+
+    made = in_blocks(analysis, pairs.shape[:2], rows)
+    return _better_first(corrected(made, analysis, margin)).assign(part=PAIR)
 
 
 def _better_first(rows: pd.DataFrame) -> pd.DataFrame:
@@ -110,11 +120,8 @@ def _averages(analysis: Analysis, margin: float | None) -> pd.DataFrame:
     two = [pair for pair in combinations(judges, 2) if analysis.versus in (None, *pair)]
     if not two:
         return pd.DataFrame()
-    pairs = [pair for one, other in two for pair in zip(of_judge[one], of_judge[other], strict=True)]
-    names = pd.DataFrame(two, columns=["judge_1", "judge_2"]).assign(dimension=AVERAGE)
-    contrast = pairs_of_cells(analysis, analysis.scores.score, pairs)._replace(names=names)
-    members = np.arange(len(pairs)).reshape(-1, d)
-    return _better_first(contrasts(analysis, contrast, margin=margin, members=members)).assign(part=PAIR)
+    pairs = np.array([list(zip(of_judge[one], of_judge[other], strict=True)) for one, other in two], dtype=np.int64)
+    return _compared(analysis, pairs, margin).assign(dimension=AVERAGE)
 
 
 def _omnibus(analysis: Analysis) -> pd.DataFrame:

@@ -147,7 +147,6 @@ def _accuracies(analysis: Analysis, member: IntArray, names: pd.Index) -> list[p
         "weight": pooled.weight,
     }
     of_domain = cells.loc[cells.index.repeat(k)].assign(subfield=np.tile(names.to_numpy(object), len(cells)))
-    ends = ("low", "high", "prediction_low", "prediction_high")
     return [
         of_domain.assign(part=DOMAIN, lacks=NO_ERROR, **{name: each.ravel() for name, each in domains.items()}),
         cells.assign(
@@ -159,12 +158,9 @@ def _accuracies(analysis: Analysis, member: IntArray, names: pd.Index) -> list[p
             n_seen=analysis.verdicts.seen[inside].sum(axis=0),
             n_domains=pooled.k,
             accuracy=proportion(pooled.estimate),
-            p_value=pooled.p_value,
-            i2=pooled.i2,
-            i2_low=pooled.i2_low,
-            i2_high=pooled.i2_high,
             reason=np.where(certain, BINOMIAL, np.where(straddling, SHARED, "")),
-            **{name: proportion(getattr(pooled, name)) for name in ends},
+            **{name: getattr(pooled, name) for name in ("p_value", "i2", "i2_low", "i2_high")},
+            **{end: proportion(getattr(pooled, end)) for end in ("low", "high", "prediction_low", "prediction_high")},
         ),
     ]
 

@@ -1,6 +1,6 @@
 """The published benchmark a hundred times over, from parquet on disk. SIMULATED data.
 
-102,600 cases, 39 million verdicts, 10,000 resamples: accuracy, consistency, agreement and significance,
+102,600 cases, 39 million verdicts, 2,000 resamples: accuracy, consistency, agreement and significance,
 each as `mrb analyze` makes it, reading a judge at a time; and how the cost grows with the cases.
 Run it by hand: `python tests/benchmarks/speed/hundredfold.py FOLDER`; the results are in RESULTS.md.
 """
@@ -69,7 +69,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--times", nargs="*", type=int, default=[1, 10, 30, 100])
-    parser.add_argument("--resamples", type=int, default=10_000)
+    parser.add_argument("--resamples", type=int, default=2000)
     parser.add_argument("--figure", type=Path, help="where to draw how the cost grows")
     options = parser.parse_args()
     found: Measured = {}
