@@ -28,7 +28,7 @@ board = study.table("accuracy")
 board.plot()
 study.table("accuracy", by="organ", dimension="overall", references=0).plot()
 table = board.frame[board["dimension"] == "overall"][["judge", "accuracy", "low", "high"]]
-references = board.loc[board["kind"] == "reference", "judge"].unique()
+references = board.frame.loc[board["kind"] == "reference", "judge"].unique()
 study.tabulate(table, id="leaderboard", title="Leaderboard", caption="Some.", best={"accuracy": "max"},
                reference_rows=references)
 """

@@ -70,7 +70,7 @@ def _code(cell: NotebookNode, published: Mapping[str, Json]) -> Iterator[Json]:
             yield {"kind": "error", "text": without_colours("\n".join(output.traceback))}
         elif text := _printed(output, published=bool(names)):
             yield {"kind": "text", "text": text, "wrap": output.output_type == "stream"}
-        elif not names and "text/html" in output.get("data", ()):
+        elif "text/html" in output.get("data", ()) and not (names and _printed(output, published=False)):
             yield {"kind": "elsewhere"}
 
 
