@@ -132,10 +132,11 @@ def risk_coverage(selective: pd.DataFrame, *, dimension: str, judges: Sequence[s
         coverage, agreement, low, high = (float(promises[name][judge]) for name in names)
         axes.vlines([coverage], [low], [high], color=COLOURS["gold"], linewidth=0.9, zorder=3, gid="promise-interval")
         axes.plot([coverage], [agreement], **_PROMISE, zorder=4, gid="promise")
-        if np.isnan(agreement):
-            axes.text(0.96, 0.04, "nothing promised", transform=axes.transAxes, ha="right", fontsize=6, color="#777777")
         axes.set_xlim(0, 1.03)
-        axes.set_ylim(max(np.floor(10 * least - 1) / 10, 0.0), 1.02)
+        axes.set_ylim(floor := max(np.floor(10 * least - 1) / 10, 0.0), 1.02)
+        if np.isnan(agreement):
+            y = 0.04 if 1 - curve["risk"][curve["judge"] == judge].max() > floor + 0.12 else 0.6  # not over the curve
+            axes.text(0.96, y, "nothing promised", transform=axes.transAxes, ha="right", fontsize=6, color="#777777")
     handles = [
         Line2D([], [], color=COLOURS["human"], linewidth=1.0, label=f"wanted: {percent(target)}%"),
         Line2D([], [], **_PROMISE, linewidth=0.9, label="promised"),
