@@ -26,6 +26,7 @@ from mrb_lib.figures.style import (
 )
 
 _CONSTANTS = ("always tie", "always A", "always B", "most frequent label")  # as decisive as the best constant
+_WITH_INTERVALS = 29  # judges: of more, a page has no room for two lines in a cell
 
 
 @figure("leaderboard", table="accuracy", shows="accuracy", cases="wrong", is_main=True)
@@ -64,7 +65,7 @@ def _by_subfield(accuracy: pd.DataFrame, order: Sequence[str]) -> pd.DataFrame:
 @figure("subfields", table="accuracy", by=True, shows="accuracy", cases="wrong", is_main=True)
 @styled
 def subfields(accuracy: pd.DataFrame, *, dimension: str, by: str = "subfield", judges: Sequence[str] = ()) -> Paper:
-    """Draw the accuracy of every judge in every subfield, with its interval written below it.
+    """Draw the accuracy of every judge in every subfield, with its interval written below it where there is room.
 
     Parameters
     ----------
@@ -74,7 +75,8 @@ def subfields(accuracy: pd.DataFrame, *, dimension: str, by: str = "subfield", j
     """
     wide = _by_subfield(accuracy[accuracy["dimension"] == dimension], judges)
     values, low, high = (wide[name].to_numpy() for name in ("accuracy", "low", "high"))
-    figure = canvas(PAGE, rows_height(len(wide), 0.24, 1.6))
+    is_roomy = len(wide) <= _WITH_INTERVALS
+    figure = canvas(PAGE, rows_height(len(wide), 0.24 if is_roomy else 0.165, 1.6))
     axes = figure.subplots()
     names = labels(map(title_case, wide["n"].columns), 22)
     mesh = draw_matrix(
@@ -84,7 +86,7 @@ def subfields(accuracy: pd.DataFrame, *, dimension: str, by: str = "subfield", j
         down=labels(wide.index, 28),
         colours=SEQUENTIAL,
         norm=colour_range(values),
-        texts=cell_texts(values, low, high, between="\u2013"),
+        texts=cell_texts(values, *((low, high) if is_roomy else (np.full_like(low, np.nan),) * 2), between="\u2013"),
     )
     for i, judge in enumerate(wide.index):
         for j, subfield in enumerate(wide["n"].columns):

@@ -37,6 +37,7 @@ P = ParamSpec("P")
 COLUMN = 3.5
 PAGE = 7.2
 SMALLEST_TYPE = 6.0
+TALLEST = 8.8  # with the strip, 9
 RESOLUTION = 250
 STRIP = 0.2
 
@@ -367,8 +368,8 @@ def write_mark(figure: Paper, mark: str) -> None:
 
 
 def rows_height(rows: int, each: float, rest: float) -> float:
-    """The height in inches of a figure with `rows` rows; at least three rows' room."""
-    return max(rows, 3) * each + rest
+    """The height in inches of a figure with `rows` rows; at least three rows' room, and at most a page."""
+    return min(max(rows, 3) * each + rest, TALLEST)
 
 
 def write_missing(axes: Axes, heights: Iterable[float], text: str = NOT_AVAILABLE, *, x: float = 0.5) -> None:
