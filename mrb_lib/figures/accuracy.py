@@ -25,6 +25,9 @@ from mrb_lib.figures.style import (
     styled,
 )
 
+_CONSTANTS = ("always tie", "always A", "always B", "most frequent label")  # as decisive as the best constant
+_WITH_INTERVALS = 29  # judges: of more, a page has no room for two lines in a cell
+
 
 @figure("leaderboard", table="accuracy", shows="accuracy", cases="wrong", is_main=True)
 def leaderboard(accuracy: pd.DataFrame, *, judges: Sequence[str] = (), dimension: str = "") -> Paper:
@@ -37,11 +40,11 @@ def leaderboard(accuracy: pd.DataFrame, *, judges: Sequence[str] = (), dimension
     judges : all judges from the first to the last; empty orders them by rank on `dimension`
     """
     rows = overall(accuracy)
-    decisive = bool(rows["decisive_accuracy"].notna().any())
+    decisive, below = bool(rows["decisive_accuracy"].notna().any()), rows_of(rows, kind="reference")
     return panels(
         rows_of(rows, kind="judge"),
         value="decisive_accuracy" if decisive else "accuracy",
-        below=rows_of(rows, kind="reference"),
+        below=below[~(decisive & below["judge"].isin(_CONSTANTS))],
         axis_label="decisive accuracy (%)" if decisive else "accuracy (%)",
         order=judges,
         order_by=dimension,
@@ -61,17 +64,19 @@ def _by_subfield(accuracy: pd.DataFrame, order: Sequence[str]) -> pd.DataFrame:
 
 @figure("subfields", table="accuracy", by=True, shows="accuracy", cases="wrong", is_main=True)
 @styled
-def subfields(accuracy: pd.DataFrame, *, dimension: str, judges: Sequence[str] = ()) -> Paper:
-    """Draw the accuracy of every judge in every subfield, with its interval written below it.
+def subfields(accuracy: pd.DataFrame, *, dimension: str, by: str = "subfield", judges: Sequence[str] = ()) -> Paper:
+    """Draw the accuracy of every judge in every subfield, with its interval written below it where there is room.
 
     Parameters
     ----------
     accuracy : the table `accuracy` by a column of the cases; references are not drawn, nor other dimensions
+    by : what the subfields are
     judges : all judges from the first to the last; empty orders them by rank
     """
     wide = _by_subfield(accuracy[accuracy["dimension"] == dimension], judges)
     values, low, high = (wide[name].to_numpy() for name in ("accuracy", "low", "high"))
-    figure = canvas(PAGE, rows_height(len(wide), 0.24, 1.6))
+    is_roomy = len(wide) <= _WITH_INTERVALS
+    figure = canvas(PAGE, rows_height(len(wide), 0.24 if is_roomy else 0.165, 1.6))
     axes = figure.subplots()
     names = labels(map(title_case, wide["n"].columns), 22)
     mesh = draw_matrix(
@@ -81,11 +86,12 @@ def subfields(accuracy: pd.DataFrame, *, dimension: str, judges: Sequence[str] =
         down=labels(wide.index, 28),
         colours=SEQUENTIAL,
         norm=colour_range(values),
-        texts=cell_texts(values, low, high, between="\u2013"),
+        texts=cell_texts(values, *((low, high) if is_roomy else (np.full_like(low, np.nan),) * 2), between="\u2013"),
     )
     for i, judge in enumerate(wide.index):
         for j, subfield in enumerate(wide["n"].columns):
             figure.mark(axes, {"judge": str(judge), "subfield": str(subfield)}, (i, i + 1), (j, j + 1))
+    axes.set_xlabel(title_case(by))
     scale_bar(figure, mesh, axes, "accuracy (%)", percent)
     return figure
 

@@ -43,7 +43,7 @@ def moves(table: pd.DataFrame, *, dimension: str, judges: Sequence[str] = ()) ->
     judges : all judges from the first to the last
     """
     rows = in_order(rows_of(table, rule="adjudicated", dimension=dimension), judges)
-    figure = canvas(PAGE, rows_height(len(rows), 0.175, 0.55) + 0.55)
+    figure = canvas(PAGE, rows_height(len(rows), 0.17, 0.55) + 0.55)
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(5, 4))
     y = np.arange(len(rows), dtype=float)
     left.hlines(y, rows["majority_accuracy"], rows["accuracy"], color=COLOURS["judge"], linewidth=0.8, gid="moves")
@@ -65,7 +65,8 @@ def moves(table: pd.DataFrame, *, dimension: str, judges: Sequence[str] = ()) ->
     right.tick_params(axis="y", length=0)
     percent_axis(left.xaxis, 6)
     right.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
-    right.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:+.3g}" if value else "0"))
+    written = FuncFormatter(lambda value, _: (f"{100 * value:+.3g}" if value else "0").replace("-", "\u2212"))
+    right.xaxis.set_major_formatter(written)
     left.grid(axis="both")
     right.grid(axis="both")
     figure.legend(loc="outside upper left", ncols=2)
@@ -105,7 +106,7 @@ def reasons(table: pd.DataFrame, *, judges: Sequence[str] = ()) -> Paper:
     wide = wide.reindex(rows["judge"].unique()).fillna(0.0)
     share, count = (wide[name][common].to_numpy(dtype=float) for name in ("share", "n"))
     reviewed = rows.groupby("judge")["n_cases"].first()
-    down = [f"{name} ({reviewed[judge]})" for name, judge in zip(labels(wide.index, 24), wide.index, strict=True)]
+    down = [f"{name} ({reviewed[judge]})" for name, judge in zip(labels(wide.index, 28), wide.index, strict=True)]
     figure = canvas(PAGE, max(rows_height(len(wide), 0.19, 1.5), 2.3))
     axes = figure.subplots()
     mesh = draw_matrix(

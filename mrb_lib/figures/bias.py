@@ -9,6 +9,7 @@ import pandas as pd
 from mrb_lib.figures.intervals import overall, panels, rows_of
 from mrb_lib.figures.registry import figure
 from mrb_lib.figures.style import Paper
+from mrb_lib.tables.errors import NotApplicable
 
 _LINEAR_TO = 4.0
 _HELD = {"estimate": "beyond quality", "association": "given the gold label"}
@@ -35,7 +36,7 @@ def error_asymmetries(bias: pd.DataFrame, *, dimension: str, judges: Sequence[st
     )
 
 
-@figure("bias-pull", table="bias", shows="association", is_main=True)
+@figure("bias-pull", table="bias", is_main=True)
 def log_odds(bias: pd.DataFrame, *, dimension: str, judges: Sequence[str] = ()) -> Paper:
     """Draw the pull of length and of each marker of style, in log odds per standard deviation.
 
@@ -44,11 +45,18 @@ def log_odds(bias: pd.DataFrame, *, dimension: str, judges: Sequence[str] = ()) 
     bias : the table `bias`; rows of subfields, authorship and other dimensions are not drawn, nor markers without an
         estimate. Where no judge has an `estimate`, as with one annotator per case, the `association` is drawn.
     judges : all judges from the first to the last; empty orders them by the pull of length
+
+    Raises
+    ------
+    NotApplicable
+        Neither is defined.
     """
     here = rows_of(overall(bias), dimension=dimension)
     here = here[here["bias"].isin(["length", "style"])]
     here = here.assign(marker=here["marker"].fillna("length"))
     value = "estimate" if here["estimate"].notna().any() else "association"
+    if here[value].isna().all() and "reason" in here:
+        raise NotApplicable(next(iter(here["reason"].dropna()), "no pull of length or style is defined") + ".")
     is_wide = bool(here[value].abs().max() > _LINEAR_TO)
     scale = " (logarithmic beyond 1)" if is_wide else ""
     figure = panels(

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from mrb_lib.figures.intervals import overall, panels, rows_of
 from mrb_lib.figures.lettering import labels, percent
 from mrb_lib.figures.registry import figure
-from mrb_lib.figures.style import COLOURS, PAGE, Paper, canvas, panel_grid, percent_axis, styled
+from mrb_lib.figures.style import COLOURS, PAGE, TALLEST, Paper, canvas, panel_grid, percent_axis, styled
 
 _FEW = 20
 _SHARE_HEIGHT = 0.22
@@ -27,11 +27,12 @@ def _panels(rows: pd.DataFrame, order: Sequence[str], x: str, y: str) -> tuple[P
     judges = [judge for judge in order if judge in judges] or judges
     columns = min(max(len(judges), 1), 5 if len(judges) <= _FEW else 7)
     side = min((PAGE - 0.5) / columns, 2.2)
-    figure = canvas(max(columns * side + 0.5, 4.0), ceil(max(len(judges), 1) / columns) * (side + 0.4) + 0.45)
+    height = min(ceil(max(len(judges), 1) / columns) * (side + 0.4) + 0.45, TALLEST)
+    figure = canvas(max(columns * side + 0.5, 4.0), height)
     figure.supxlabel(x, fontsize=7)
     figure.supylabel(y, fontsize=7)
     grid = panel_grid(figure, len(judges), columns)
-    for axes, judge, name in zip(grid, judges, labels(judges, {5: 21, 7: 15}.get(columns, 26)), strict=True):
+    for axes, judge, name in zip(grid, judges, labels(judges, {5: 21, 7: 18}.get(columns, 26)), strict=True):
         axes.set_title(name, fontsize=6.5)
         axes.grid(axis="both")
         percent_axis(axes.xaxis, 4)
@@ -132,10 +133,11 @@ def risk_coverage(selective: pd.DataFrame, *, dimension: str, judges: Sequence[s
         coverage, agreement, low, high = (float(promises[name][judge]) for name in names)
         axes.vlines([coverage], [low], [high], color=COLOURS["gold"], linewidth=0.9, zorder=3, gid="promise-interval")
         axes.plot([coverage], [agreement], **_PROMISE, zorder=4, gid="promise")
-        if np.isnan(agreement):
-            axes.text(0.96, 0.04, "nothing promised", transform=axes.transAxes, ha="right", fontsize=6, color="#777777")
         axes.set_xlim(0, 1.03)
-        axes.set_ylim(max(np.floor(10 * least - 1) / 10, 0.0), 1.02)
+        axes.set_ylim(floor := max(np.floor(10 * least - 1) / 10, 0.0), 1.02)
+        if np.isnan(agreement):
+            y = 0.04 if 1 - curve["risk"][curve["judge"] == judge].max() > floor + 0.12 else 0.6  # not over the curve
+            axes.text(0.96, y, "nothing promised", transform=axes.transAxes, ha="right", fontsize=6, color="#777777")
     handles = [
         Line2D([], [], color=COLOURS["human"], linewidth=1.0, label=f"wanted: {percent(target)}%"),
         Line2D([], [], **_PROMISE, linewidth=0.9, label="promised"),

@@ -56,7 +56,7 @@ def preference_and_noise(consistency: pd.DataFrame, *, dimension: str, judges: S
     consistency : the table `consistency`; rows of subfields are not drawn, nor other dimensions
     judges : all judges from the first to the last; empty orders them by what the order makes
     """
-    measures = {"position_preference": "made by the order", "position_noise": "noise: differ between repeats, too"}
+    measures = {"position_preference": "due to the order", "position_noise": "noise, as between repeats"}
     return panels(
         stacked(rows_of(overall(consistency), dimension=dimension), measures),
         value="value",

@@ -135,7 +135,8 @@ def _draw_votes(axes: Axes, row: Mapping[Any, Any], shown: Sequence[str], y: flo
     """What people chose, and below it how many verdicts chose what, the gold label underlined."""
     of, votes = row["n_annotators"], row["votes_gold"]
     people = "the only label" if of == 1 else f"{votes:.0f} of {of} annotators"
-    said = f"gold label: {label(row['gold'])} ({people}); verdicts of {row['n_judges']} judges:"
+    judges = f"{row['n_judges']} judge{'s' if row['n_judges'] > 1 else ''}"
+    said = f"gold label: {label(row['gold'])} ({people}); verdicts of {judges}:"
     axes.text(0, y, said, va="top", fontsize=_SIZE)
     total, left = max(sum(row[name] for name in shown), 1), 0.0
     for name in shown:

@@ -28,7 +28,8 @@ from mrb_lib.figures.style import (
     write_missing,
 )
 
-_PANELS_A_ROW = 6
+_PANELS_A_ROW, _PANELS_AT_MOST = 6, 8  # usually, and where two rows of panels are higher than a page
+_TALLEST = 8.3
 _ROW = 0.165
 _BELOW = "#777777"
 _OPEN: Mapping[str, Any] = {
@@ -158,8 +159,11 @@ def panels(
     apart = others[[rows]].drop_duplicates()
     line = max(positions, default=0) + 0.8
     lower = [line + 0.8 + i for i in range(len(apart))]
-    columns = ceil(len(names) / ceil(len(names) / _PANELS_A_ROW))
-    height = ceil(len(names) / columns) * rows_height(ceil(max([*positions, *lower], default=0)) + 1, _ROW, 0.5) + 0.35
+    bands = ceil(len(names) / _PANELS_A_ROW)
+    each = rows_height(ceil(max([*positions, *lower], default=0)) + 1, _ROW, 0.5)
+    bands = 1 if bands * each > _TALLEST and len(names) <= _PANELS_AT_MOST else bands
+    columns = ceil(len(names) / bands)
+    height = ceil(len(names) / columns) * min(each, _TALLEST) + 0.35
     height += 0.2 * (beside is not None or reference is not None)  # the legend
     figure = canvas(PAGE if columns > 2 else min(PAGE, 2.2 + 2.2 * columns), height)
     span = limits or _limits(pd.concat([frame, others]), reference, value, low, high, line_at)
@@ -179,7 +183,8 @@ def panels(
             _draw_reference(axes, reference[reference[panel] == name])
         if line_at is not None:
             draw_zero(axes, line_at)
-        axes.set_title(label(title_case(name), 18 if columns > 3 else 40), fontsize=6.5 if columns > 3 else 7.5)
+        axes.set_title(label(title_case(name), 18 if columns > 3 else 40), fontsize=6.5 if columns > 3 else 7.5,
+                       **({"rotation": 20, "ha": "left", "x": 0} if columns > _PANELS_A_ROW else {}))  # fmt: skip
         _name_rows_and_headings(axes, [*positions, *lower], [*table[rows], *apart[rows]], headings)
         axes.set_xlim(*span)
         if in_percent:

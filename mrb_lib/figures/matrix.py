@@ -116,7 +116,7 @@ def scale_bar(
     bar = figure.colorbar(mesh, ax=axes, fraction=0.025, pad=0.015, aspect=30)
     if not isinstance(mesh.norm, BoundaryNorm):
         bar.locator = MaxNLocator(nbins=6, steps=[1, 2, 5, 10])
-    bar.formatter = FuncFormatter(lambda value, _: write(value))
+    bar.formatter = FuncFormatter(lambda value, _: write(value).replace("-", "\u2212"))
     bar.update_ticks()
     bar.set_label(text)
     bar.outline.set_visible(False)

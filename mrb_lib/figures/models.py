@@ -90,11 +90,11 @@ def dif_matrix(dif: pd.DataFrame, *, dimension: str, judges: Sequence[str] = ())
 
 
 def _cell(value: float, kind: object, certain: bool) -> str:
-    """The value with a sign, and below it its class and a star where it is significant."""
+    """The value with a sign, and beside it its class and a star where it is significant."""
     number = f"{value:+.1f}".replace("-", "\u2212")
     number = number[1:] if number[1:] == "0.0" else number
     mark = f"{kind if kind in ('B', 'C') else ''}{'*' if certain else ''}"
-    return "" if np.isnan(value) else f"{number}\n{mark}".rstrip()
+    return "" if np.isnan(value) else f"{number} {mark}".rstrip()
 
 
 @figure("models-difficulty", table="difficulty", shows="difficulty", is_main=True)

@@ -87,7 +87,7 @@ def _scale(figure: Paper, mesh: QuadMesh, grid: Sequence[Axes]) -> None:
         scale_bar(figure, mesh, grid, "accuracy (%)", percent)
         return
     height = _BAR / (figure.get_figheight() - _NAMES)
-    below = grid[1].inset_axes((0, -2.5 * height, len(grid) - 1.2 + 0.2 * (len(grid) - 2), height))
+    below = grid[1].inset_axes((0, -2.5 * height, len(grid) - 1.6 + 0.2 * (len(grid) - 2), height))
     below.set_in_layout(False)
     bar = figure.colorbar(mesh, cax=below, orientation="horizontal", format=lambda value, _: percent(value))
     bar.set_label("accuracy (%), marked at 50%", fontsize=SMALLEST_TYPE)

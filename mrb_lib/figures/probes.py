@@ -83,12 +83,13 @@ def probe_profile(table: pd.DataFrame, *, dimension: str | None = None, judges: 
 
 @figure("probe-severity", table="probes", parts=("probe",), shows="changed")
 @styled
-def probe_severity(table: pd.DataFrame, *, dimension: str | None = None) -> Paper:
+def probe_severity(table: pd.DataFrame, *, dimension: str | None = None, judges: Sequence[str] = ()) -> Paper:
     """Draw the share of changed verdicts by severity, a panel per probe and a line per judge.
 
     Parameters
     ----------
     table : as in `probe_profile`; groups of patients are no steps of severity
+    judges : the order of the judges in the legend; empty orders them by name
 
     Raises
     ------
@@ -116,7 +117,9 @@ def probe_severity(table: pd.DataFrame, *, dimension: str | None = None) -> Pape
         percent_axis(axes.yaxis, 5)
         axes.grid(axis="both")
     grey = [judge for judge, style in styles.items() if style == _GREY]
-    named = {label(judge, 30): style for judge, style in reversed(styles.items()) if style != _GREY}
+    coloured = [judge for judge in reversed(styles) if styles[judge] != _GREY]
+    coloured = [*(each for each in judges if each in coloured), *(each for each in coloured if each not in judges)]
+    named = {label(judge, 30): styles[judge] for judge in coloured}
     if grey:
         named[label(grey[0], 30) if len(grey) == 1 else f"{len(grey)} other judges"] = _GREY
     for text, (colour, marker) in named.items():

@@ -15,6 +15,7 @@ from mrb_lib.figures.registry import figure
 from mrb_lib.figures.style import COLOURS, PAGE, Paper, canvas, name_rows, panel_grid, percent_axis, rows_height, styled
 
 _MOST_COLUMNS = 6
+_MOST_PANELS = 24
 _MOST_JUDGES = 2
 _WIDE = 30
 """How many times the least strength the largest must be for ticks at tens alone."""
@@ -38,7 +39,7 @@ def strengths(table: pd.DataFrame, *, dimension: str, judges: Sequence[str]) -> 
     rows = rows_of(table, part="strength", dimension=dimension)
     gold = rows_of(rows, source="gold").sort_values(["strength", "responder"], ascending=[False, True])
     named, heights = set(rows["judge"].dropna()), {responder: i for i, responder in enumerate(gold["responder"])}
-    shown: list[str | None] = [judge for judge in judges if judge in named] or [None]
+    shown: list[str | None] = [judge for judge in judges if judge in named][:_MOST_PANELS] or [None]
     columns = min(len(shown), _MOST_COLUMNS if len(shown) > 4 else 2)
     height = ceil(len(shown) / columns) * rows_height(len(heights), 0.115, 0.32) + 0.55
     figure = canvas(PAGE if columns > 1 else 4.5, height)

@@ -37,6 +37,7 @@ P = ParamSpec("P")
 COLUMN = 3.5
 PAGE = 7.2
 SMALLEST_TYPE = 6.0
+TALLEST = 8.8  # with the strip, 9
 RESOLUTION = 250
 STRIP = 0.2
 
@@ -131,6 +132,19 @@ def _fonts_without_layout() -> Iterator[None]:
         yield
     finally:
         subset.load_font = load
+
+
+def _in_palette(drawn: Image.Image) -> Image.Image:
+    """A chart in 256 colours: its 80 commonest as they are, and the nearest of 176 others for all the rest."""
+    codes = np.asarray(drawn.convert("RGBA")).view(np.uint32)[..., 0]
+    seen, counts = np.unique(codes[::4, ::4], return_counts=True)
+    common = np.sort(seen[np.argsort(-counts, kind="stable")[:80]])
+    kept = drawn.quantize(176, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    place = np.searchsorted(common, codes).clip(max=len(common) - 1).astype(np.uint8)
+    made = Image.fromarray(np.where(common[place] == codes, place + np.uint8(176), np.asarray(kept)))
+    others = [*(kept.getpalette() or []), *[0] * 528][:528]
+    made.putpalette([*others, *common.view(np.uint8).reshape(-1, 4)[:, :3].ravel().tolist()])
+    return made
 
 
 @dataclass(frozen=True)
@@ -240,15 +254,15 @@ class Paper(Figure):
     def _quantized(self) -> bytes:
         """At most 256 colours: a third of the size, and no difference that an eye can see in a chart.
 
-        The colours are spread over all that occur: a palette by frequency goes to the edges of letters,
-        and draws a cell of a matrix in the colour of another value. Photographs keep all of theirs.
+        The commonest keep their place, so that no pale cell of a matrix turns grey; the others are spread over all that
+        occur, for the edges of letters. Photographs keep all of theirs.
         """
         pixels = self._saved("raw", None, self.resolution)
         width = int(round(self.get_size_inches()[0] * self.resolution, 6))  # a size that is whole but for a last digit
         drawn = Image.frombuffer("RGBA", (width, len(pixels) // (4 * width)), pixels)
         kept = drawn.convert("RGB")
         if not any(getattr(picture.get_array(), "ndim", 0) == 3 for axes in self.axes for picture in axes.get_images()):
-            kept = kept.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+            kept = _in_palette(kept)
         stream = io.BytesIO()
         kept.save(stream, format="PNG", optimize=True, dpi=(self.resolution, self.resolution))
         return stream.getvalue()
@@ -354,8 +368,8 @@ def write_mark(figure: Paper, mark: str) -> None:
 
 
 def rows_height(rows: int, each: float, rest: float) -> float:
-    """The height in inches of a figure with `rows` rows; at least three rows' room."""
-    return max(rows, 3) * each + rest
+    """The height in inches of a figure with `rows` rows; at least three rows' room, and at most a page."""
+    return min(max(rows, 3) * each + rest, TALLEST)
 
 
 def write_missing(axes: Axes, heights: Iterable[float], text: str = NOT_AVAILABLE, *, x: float = 0.5) -> None:
@@ -371,6 +385,7 @@ def write_missing(axes: Axes, heights: Iterable[float], text: str = NOT_AVAILABL
             fontsize=SMALLEST_TYPE,
             color="#777777",
             gid="not-available",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6},
         )
 
 
@@ -407,6 +422,8 @@ def panel_grid(figure: Figure, count: int, columns: int, *, shared: bool = True,
     panels: list[Axes] = list(grid.flat)
     for empty in panels[count:]:
         empty.set_axis_off()
+    for lowest in panels[max(count - columns, 0) : count]:
+        lowest.tick_params(labelbottom=True)
     return panels[:count]
 
 

@@ -55,7 +55,7 @@ def test_a_cell_holds_delta_class_and_significance() -> None:
     axes = dif_matrix(pd.concat([frame, other]), dimension="overall").axes[0]
     drawn = [text for text in axes.texts if text.get_gid() == "cell"]
     texts = [text.get_text() for text in sorted(drawn, key=lambda text: text.get_position()[::-1])]
-    assert texts == ["\u22122.3\nC*", "0.0", "n/a", "+1.2\nB"]
+    assert texts == ["\u22122.3 C*", "0.0", "n/a", "+1.2 B"]
     mesh = next(c for c in axes.collections if c.get_gid() == "cells")
     assert mesh.norm.vcenter == 0
     assert mesh.norm.vmax == -mesh.norm.vmin >= 2.3

@@ -67,8 +67,8 @@ def test_any_number_of_judges_and_responders(n_judges: int, n_responders: int) -
     rows = frame(judges, [f"r{i}" for i in range(n_responders)])
     figure = plots.strengths(rows, dimension="overall", judges=judges)
     titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
-    assert titles == judges
-    for axes in figure.axes[:n_judges]:
+    assert titles == judges[:24], "a page has room for 24"
+    for axes in figure.axes[: len(titles)]:
         assert len(drawn(axes, "annotators")) == len(drawn(axes, "judge")) == n_responders
     figure.draw_without_rendering()
 

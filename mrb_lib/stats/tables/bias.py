@@ -81,11 +81,12 @@ def who_favours_length(rows: pd.DataFrame) -> str:
     most = found.iloc[int(found["estimate"].abs().to_numpy().argmax())]
     sides = found["estimate"].gt(0).map({True: "longer", False: "shorter"}).value_counts().sort_index()
     favour = " and ".join(f"{n:,} favour{'s' if n == 1 else ''} {side} responses" for side, n in sides.items())
+    who = f"of {count} {favour} beyond what quality explains. {most['judge']} does most"
+    if len(tested) == 1:
+        who = f"the only judge favours {sides.index[0]} responses beyond what quality explains"
     ends = f" [{most['low']:.2f}, {most['high']:.2f}]" if pd.notna(most["low"]) else ""
-    return (
-        f"{where}, of {count} {favour} beyond what quality explains. {most['judge']} does most: log odds "
-        f"{most['estimate']:+.2f}{ends} towards {'longer' if most['estimate'] > 0 else 'shorter'} ones. {ASSUMPTION}"
-    )
+    which = "longer" if most["estimate"] > 0 else "shorter"
+    return f"{where}, {who}: log odds {most['estimate']:+.2f}{ends} towards {which} ones. {ASSUMPTION}"
 
 
 @table(

@@ -19,7 +19,7 @@ from mrb_lib.tables.schema import CHOICES, ORDERS
 A, B = CHOICES.index("A"), CHOICES.index("B")
 ONE_ORDER = "no case was presented in both orders"
 NOT_ANSWERED = "no case was answered in both orders"
-RATINGS = "ratings of one response have one order: only repeat_agreement is of them"
+RATINGS = "ratings of one response have one order; only repeats are compared (repeat_agreement)"
 ONE_TIE = "consistency_decisive: every case has a tie in one of the orders"
 ALL_TIES = "first_rate: no verdict is decisive"
 NO_REPEATS = "repeat_agreement: no case was answered twice in one order"
@@ -36,8 +36,8 @@ def sentence(rows: pd.DataFrame) -> str:
         return f"{where}, {_extremes(again, 'repeat_agreement', 'makes the same choice when asked again on')}."
     leaning, found = int((known["p_adjusted"] <= ALPHA).sum()), "Cannot tell whether any judge favours one position"
     if leaning:
-        verb = "favours" if leaning == 1 else "favour"
-        found = f"{leaning} of {len(known)} judges significantly {verb} one position"
+        who = f"{leaning} of {len(known)} judges" if len(known) > 1 else "The judge"
+        found = f"{who} significantly favour{'s' if leaning == 1 else ''} one position"
     most = _extremes(known, "consistency", "makes the same choice in both orders of the responses on")
     return f"{where}, {most}. {found}."
 

@@ -49,9 +49,9 @@ def best_jury(rows: pd.DataFrame) -> str:
         return f"{where}, cannot tell whether any jury of the {size} judges is better than a constant."
     return (
         f"{where}, the best jury of the {size} judges{' by decisive accuracy' if by_decisive else ''} "
-        f"({best['kind'].replace('_', ' ')}) has an accuracy of {best['accuracy']:.0%} over {int(best['n']):,} cases"
-        f"{interval(best['low'], best['high'])}, and is {against_one(best, known)} the one judge that is best on other "
-        "cases."
+        f"({best['kind'].replace('dawid_skene', 'Dawid-Skene')}) has an accuracy of {best['accuracy']:.0%} over "
+        f"{int(best['n']):,} cases{interval(best['low'], best['high'])}, and is {against_one(best, known)} the one "
+        "judge that is best on other cases."
     )
 
 

@@ -30,8 +30,8 @@ NO_MEAN: Final = f"accuracy is undefined: cases can be scored in one domain only
 TOO_ALIKE: Final = "domains are more alike than chance makes them"
 TWO_DOMAINS: Final = "no prediction interval: it takes three domains"
 NOT_RANKED: Final = "not ranked: it judged too few of the cases, or no case has a clear winner"
-ONE_ORDER: Final = "kendall_tau is undefined: all judges are equal there, or there are fewer than two judges or domains"
-NOT_EXPECTED: Final = "nothing is expected: fewer than half of the permutations define kendall_tau"
+ONE_ORDER: Final = "kendall_tau is undefined: it takes two judges that are not equal, and two domains"
+NOT_EXPECTED: Final = "no range by chance: too few random divisions define kendall_tau"
 MOST_PERMUTATIONS: Final = 199
 _TAIL, _NODES, _STEPS, _LAST_STEP = 0.975, 24, 200, 1e-8
 
@@ -58,16 +58,18 @@ def in_a_new_domain(rows: pd.DataFrame) -> str:
     if ranked.empty:
         return f"{opening(dimension)}, cannot tell what to expect in a new domain: that takes judges ranked in two."
     best, differ, left_out = ranked.iloc[0], int((own["p_adjusted"] <= ALPHA).sum()), len(own) - len(ranked)
-    place = f"ranks first of {len(ranked)} judges" if len(ranked) > 1 else "is the only judge ranked"
+    place = "is the only judge ranked"
+    if len(ranked) > 1:
+        place = f"ranks first of {len(ranked)} judges with a mean over domains, on the cases that they share"
     new = "cannot tell what to expect in a new one"
     if pd.notna(best["prediction_low"]):
         new = f"in a new one, expect between {best['prediction_low']:.0%} and {best['prediction_high']:.0%}"
-    between = "No significant difference between domains; cannot tell."
+    between = "No significant difference between domains."
     if differ:
         between = f"The accuracy of {differ} of {len(own)} judges differs significantly between domains."
     more = f" {left_out} of {len(own)} judges are not ranked: they judged too few of the cases." if left_out else ""
     return (
-        f"{opening(dimension)}, {best['judge']} {place} on the cases that they share. Its "
+        f"{opening(dimension)}, {best['judge']} {place}. Its "
         f"mean accuracy over {int(best['n_domains'])} domains ({by}) is {best['accuracy']:.0%}"
         f"{interval(best['low'], best['high'])}; {new}. {between}{more}"
     )
