@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import multiprocessing
 import os
 import re
 import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import closing, suppress
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,6 @@ import nbformat
 import papermill
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
-from jupyter_core.utils import ensure_event_loop
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
@@ -118,7 +118,7 @@ def _assigned(source: str) -> dict[str, object]:
 
 
 def run_notebooks(notebooks: Sequence[Path], folder: Path, tasks: Mapping[str, Task], jobs: int) -> Iterator[Finished]:
-    """Run notebooks at the same time, each in a kernel of its own, and yield each as it finishes.
+    """Run notebooks in parallel processes and yield each as it finishes.
 
     Parameters
     ----------
@@ -129,47 +129,53 @@ def run_notebooks(notebooks: Sequence[Path], folder: Path, tasks: Mapping[str, T
 
     Notes
     -----
-    When the caller stops early, or is interrupted, the kernels that run are stopped too.
+    When the caller stops early, or is interrupted, those that run are stopped too.
     """
-    environment = _environment(jobs, folder)
-    kernels: list[AsyncKernelManager] = []
-    pool = ThreadPoolExecutor(jobs)
-    started = [
-        pool.submit(_run_one, path, folder / path.stem, tasks[path.stem], environment, kernels) for path in notebooks
-    ]
+    folder.mkdir(parents=True, exist_ok=True)
+    pool = ProcessPoolExecutor(
+        jobs, multiprocessing.get_context("spawn"), initializer=_prepare,
+        initargs=(_environment(jobs, folder), folder / "log.txt"),
+    )  # fmt: skip
     try:
+        started = [pool.submit(_run_one, path, folder / path.stem, tasks[path.stem]) for path in notebooks]
         for done in as_completed(started):
             yield done.result()
     finally:
+        at_work = list((pool._processes or {}).values())  # no public name before Python 3.14
         pool.shutdown(wait=False, cancel_futures=True)
-        while not all(future.done() for future in started):  # the caller stopped early
-            for process in filter(None, (getattr(kernel.provisioner, "pid", None) for kernel in [*kernels])):
-                with suppress(ProcessLookupError):
-                    os.kill(process, signal.SIGTERM)
-            time.sleep(0.1)
+        for process in at_work:
+            process.terminate()
 
 
-def _run_one(
-    source: Path, folder: Path, task: Task, environment: dict[str, str], kernels: list[AsyncKernelManager]
-) -> Finished:
+def _prepare(environment: Mapping[str, str], log: Path) -> None:
+    """Take over the environment of notebooks, and keep what kernels print apart from what the report does.
+
+    Ctrl-C reaches the report alone, which then stops us.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with log.open("ab") as stream:
+        for printed in (1, 2):
+            os.dup2(stream.fileno(), printed)
+    os.environ.clear()
+    os.environ.update(environment)
+
+
+def _run_one(source: Path, folder: Path, task: Task) -> Finished:
     """Run a notebook; its executed copy is `folder/executed.ipynb`."""
     start, failure = time.perf_counter(), None
     at: list[Any] = [None, ""]
     folder.mkdir(parents=True)
-    # Without a folder of kernels, `python3` is this interpreter, whatever the machine has registered.
-    kernels.append(AsyncKernelManager(kernel_name="python3", kernel_spec_manager=KernelSpecManager(kernel_dirs=[])))
+    os.chdir(folder)
     try:
         notebook = read_notebook(source)
         given = ", ".join(f"{name}={value!r}" for name, value in {**task["options"], "out": str(folder)}.items())
         options = nbformat.v4.new_code_cell(f"import mrb_lib\n\nmrb_lib.set_defaults({given})")  # type: ignore[no-untyped-call]  # it has no hints
         options.metadata["tags"] = ["options"]
         notebook.cells.insert([*map(_has_parameters, notebook.cells)].index(True) + 1, options)
-        with (folder.parent / "log.txt").open("ab") as log:
-            papermill.execute_notebook(
-                notebook, None, dict(task["parameters"]), engine_name="watching", kernel_name="python3",
-                language="python", progress_bar=False, folder=folder, kernel=kernels[-1], at=at,
-                process={"cwd": str(folder), "env": environment, "stdout": log, "stderr": log},
-            )  # fmt: skip
+        papermill.execute_notebook(
+            notebook, None, dict(task["parameters"]), engine_name="watching", kernel_name="python3",
+            language="python", progress_bar=False, folder=folder, at=at,
+        )  # fmt: skip
     except Exception as error:  # noqa: BLE001  # a kernel that dies raises whatever jupyter meets first
         name, value = getattr(error, "ename", type(error).__name__), getattr(error, "evalue", str(error))
         failure = NotebookFailure(source.stem, at[0], at[1], name, without_colours(value))
@@ -186,23 +192,23 @@ class WatchingEngine(Engine):  # type: ignore[misc]  # papermill has no type hin
 
     @classmethod
     def execute_managed_notebook(
-        cls, nb_man: Any, kernel_name: str, *, folder: Path, kernel: AsyncKernelManager, at: list[Any],
-        process: Mapping[str, Any], **options: object,
-    ) -> None:  # fmt: skip
+        cls, nb_man: Any, kernel_name: str, *, folder: Path, at: list[Any], **options: object
+    ) -> None:
         """Run the cells in order until one fails.
 
         Parameters
         ----------
         folder : where figures and tables are published
         at : is given the number and the source of the cell at work
-        process : options of the kernel's process
         """
         notebook, number = nb_man.nb, 0
+        # Without a folder of kernels, `python3` is this interpreter, whatever the machine has registered.
+        kernel = AsyncKernelManager(kernel_name=kernel_name, kernel_spec_manager=KernelSpecManager(kernel_dirs=[]))
         client = NotebookClient(notebook, km=kernel, record_timing=False)
         seen: set[str] = set()
         lost: dict[str, str] = {}
         try:
-            with closing(ensure_event_loop()), client.setup_kernel(cleanup_kc=True, **process):
+            with client.setup_kernel(cleanup_kc=True):
                 for place, cell in enumerate(notebook.cells):
                     number += not _ADDED & {*cell.metadata.get("tags", [])}  # the cells of the notebook itself
                     at[:] = number, cell.source
@@ -256,4 +262,5 @@ def _environment(jobs: int, folder: Path) -> dict[str, str]:
         "PYTHONHASHSEED": "0",
         "MRB_STATIC": "1",
         "IPYTHONDIR": str(folder / "ipython"),
+        "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
     }

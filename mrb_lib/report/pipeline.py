@@ -9,13 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from filelock import FileLock, Timeout
 
 from mrb_lib.benchmarks.benchmark import load
-from mrb_lib.judges.roster.group_file import read_group_file
-from mrb_lib.judges.roster.groups import judge_groups
 from mrb_lib.report.clean import FolderNames
 from mrb_lib.report.comparison import PARAMETER as COMPARED_BY
 from mrb_lib.report.comparison import compared_with, compares, with_comparison
@@ -24,20 +22,18 @@ from mrb_lib.report.html import pdf as printed
 from mrb_lib.report.html.assemble import assemble
 from mrb_lib.report.html.case_pages import CaseSource
 from mrb_lib.report.lab import own_notebooks
-from mrb_lib.report.places import DataFolders, locate
+from mrb_lib.report.places import locate
 from mrb_lib.report.provenance import Provenance, provenance
 from mrb_lib.report.records import CACHE, PageRecord, install, read_record
+from mrb_lib.report.study import open as open_study
 from mrb_lib.review.records.reviewed import stamp
 from mrb_lib.stats.analysis import ADJUDICATED
 from mrb_lib.stats.options import check_choice
 from mrb_lib.stats.where import asks_for_reviews
 from mrb_lib.tables.errors import InputError, RunError, nearest
 from mrb_lib.tables.files import sha256_of
-from mrb_lib.tables.schema import POLICIES
 from mrb_lib.verdicts.basis import IN_REPORT, basis_of, write_basis
-from mrb_lib.verdicts.manifest import git_commit, now, read_manifest
-from mrb_lib.verdicts.store import load_verdicts, run_folders
-from mrb_lib.verdicts.training import training_cases
+from mrb_lib.verdicts.manifest import git_commit, now
 
 DEFAULT_DIMENSION = "overall"
 DEFAULT_CASES = 12
@@ -47,13 +43,15 @@ _MARK_TEXT = """Signature: 8a477f597d28d172789f06886806bc55
 """
 _GROUPS, _WORK, _KEEP_RUNS = "groups", "work", "keep_runs"  # parameters that name a file or folder
 _WORKS_WITH_MODELS = (b"study.judge(", b".with_probes(")
-_PLACES = {
+_ELSEWHERE = {
     "benchmark": "name it as the first argument",
     "runs": "name it as the second argument",
     "out": "name the folder of the site (--out)",
     COMPARED_BY: "name what to compare with (--compare)",
+    **dict.fromkeys(("dimension", "policy", "seed"), "it has an argument of its own"),
 }
 """Parameters of notebooks that the report sets itself."""
+_PLACES = ("benchmark", "runs", COMPARED_BY)
 
 OPTIONS: Final[Mapping[str, Value]] = {
     "judges": "", "by": "", "where": "", "gold": "majority", "cluster": "", "resamples": 2000, "groups": "",
@@ -152,7 +150,6 @@ def report(
     for name, value, least in (("jobs", jobs, 1), ("cases", cases, 0), ("seed", seed, 0)):
         if value < least:
             raise InputError(f"{name} {value}: use a whole number from {least} on.")
-    check_choice("policy", policy, POLICIES)
     given = dict(parameters or {})
     files = {name: Path(given[name]).absolute() for name in (_GROUPS, _WORK, _KEEP_RUNS) if given.get(name)}
     made_from = provenance(
@@ -161,13 +158,16 @@ def report(
     )  # fmt: skip
     if dimension != DEFAULT_DIMENSION:  # which has to work on a benchmark that has no such dimension
         check_choice("dimension", dimension, made_from.benchmark.dimensions)
-    _check_files(files, folders, out)
+    if _KEEP_RUNS in files:  # what the report reads and writes is not to change meanwhile
+        folder = files[_KEEP_RUNS].resolve()
+        if folder.is_relative_to(out.resolve()) or (folders.runs and folder == folders.runs.resolve()):
+            raise InputError(f"parameter {_KEEP_RUNS}: {folder} is read or written by the report; name another folder.")
     place, fingerprint = ("", "") if compare is None else compared_with(compare, *folders, out)
     given |= {name: str(file) for name, file in files.items()}
     shared = {"benchmark": str(folders.benchmark.absolute()), COMPARED_BY: place}
     if dimension != DEFAULT_DIMENSION:  # a notebook takes "overall", or the first dimension, by itself
         shared["dimension"] = dimension
-    options: dict[str, Value] = {
+    options: dict[str, Any] = {
         "runs": "" if folders.runs is None else str(folders.runs.absolute()), "policy": policy, "seed": seed,
         **{name: _as_type(name, value, OPTIONS[name]) for name, value in given.items() if name in OPTIONS},
     }  # fmt: skip
@@ -187,7 +187,7 @@ def report(
     ]  # fmt: skip
     kept = {name: record for name, record in records.items() if name not in {path.stem for path in todo}}
     if todo:
-        _validate(folders)
+        open_study(folders.benchmark, **options)  # so that bad input is said once, and not by every notebook
     with _held(out):
         if todo or not (out / IN_REPORT).is_dir():
             write_basis(basis_of(load(folders.benchmark), folders.runs), out / IN_REPORT)
@@ -206,11 +206,9 @@ def report(
 
 
 def _sources(folder: Path) -> list[Path]:
-    if not folder.is_dir():
-        raise InputError(f"{folder}: there is no such folder of notebooks; install the package again.")
     notebooks = sorted(path.absolute() for path in folder.glob("*.ipynb") if not path.name.startswith("."))
     if not notebooks:
-        raise InputError(f"{folder}: holds no notebook; add one, or name another folder.")
+        raise InputError(f"{folder}: holds no notebook; add one, name another folder, or install the package again.")
     return notebooks
 
 
@@ -231,10 +229,8 @@ def _own(notebooks: Sequence[Path], given: Mapping[str, str], shared: Mapping[st
     taken = {path.stem: _taken_by(path) for path in notebooks}
     known = [*dict.fromkeys([*OPTIONS, *(name for own in taken.values() for name in own if name not in _PLACES)])]
     for name in given:
-        if name in _PLACES:
-            raise InputError(f"parameter {name}: is not set so; {_PLACES[name]}.")
-        if name in ("policy", "dimension", "seed"):
-            raise InputError(f"parameter {name}: is not set so; it has an argument of its own.")
+        if name in _ELSEWHERE:
+            raise InputError(f"parameter {name}: is not set so; {_ELSEWHERE[name]}.")
         if name not in known:
             said = f"no notebook that is run takes it; they take {', '.join(known)}.{nearest(name, known)}"
             raise InputError(f"parameter {name!r}: {said}")
@@ -262,26 +258,6 @@ def _as_type(name: str, value: str, default: object) -> Value:
         raise InputError(f"parameter {name}: {value!r} is not {kind}, as {default!r} is.") from error
 
 
-def _check_files(files: Mapping[str, Path], folders: DataFolders, out: Path) -> None:
-    """Raise `InputError` for groups of no judge, a work folder without a funnel, or runs to keep where the report is.
-
-    What the report is made from, or written to, is not to change while notebooks read it.
-    """
-    if _GROUPS in files:
-        manifests = [read_manifest(folder) for folder in run_folders(folders.runs)] if folders.runs else []
-        stated = read_group_file(files[_GROUPS])
-        judge_groups([manifest.judge for manifest in manifests], manifests, override=stated)
-    if _WORK in files:
-        from mrb_lib.build.construct.work import open_work  # few reports need it
-
-        if open_work(files[_WORK]).funnel().empty:
-            raise InputError(f"{files[_WORK]}: no step of `mrb construct` is finished there; name another work folder.")
-    if _KEEP_RUNS in files:
-        folder = files[_KEEP_RUNS].resolve()
-        if folder.is_relative_to(out.resolve()) or (folders.runs and folder == folders.runs.resolve()):
-            raise InputError(f"parameter {_KEEP_RUNS}: {folder} is read or written by the report; name another folder.")
-
-
 def _refuse_foreign(out: Path) -> None:
     """Keep away from a folder that holds anything but a report: files in it would be replaced and removed."""
     if out.is_file():
@@ -298,21 +274,14 @@ def _key(
     own = {name: value for name, value in parameters.items() if name not in _PLACES}
     everything = {"notebook": hashlib.sha256(content).hexdigest(), **made_from.key(), "parameters": own}
     for name, file in ((_GROUPS, ""), (_WORK, "funnel.parquet")):
-        if own.get(name):
-            everything[name] = sha256_of(Path(str(own[name])) / file)
+        path = Path(str(own.get(name) or "")) / file
+        if path.is_file():
+            everything[name] = sha256_of(path)
     if b"adjudication" in content or own.get("gold") == ADJUDICATED or asks_for_reviews(str(own.get("where", ""))):
         everything["reviews"] = stamp(load(benchmark))
     if compares(source):
         everything["compared"] = compared
     return hashlib.sha256(json.dumps(everything, sort_keys=True).encode()).hexdigest()
-
-
-def _validate(folders: DataFolders) -> None:
-    """Read everything once, so that bad input is said once instead of by every notebook."""
-    loaded = load(folders.benchmark)
-    if folders.runs is not None:
-        load_verdicts(folders.runs, loaded.cases)
-        training_cases([read_manifest(folder) for folder in run_folders(folders.runs)], loaded)
 
 
 @contextmanager

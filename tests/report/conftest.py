@@ -202,6 +202,7 @@ def _run_here(
             cell["metadata"]["mrb"] = {"published": sorted(published - seen)}
             seen |= published
     (folder / EXECUTED).write_text(json.dumps(content), encoding="utf-8")
+    DEFAULTS.clear()  # which a process of its own would not leave behind
     return failure
 
 
