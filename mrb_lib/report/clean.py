@@ -7,14 +7,12 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import cast
 
 import mrb_lib
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _ABSOLUTE = re.compile(r"(?<![\w.:/~-])(?:/[\w.@+-]+)+/([\w.@+-]+)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_PAPERMILL_MARK = "papermill-error-cell-tag"
 
 Json = dict[str, object]
 
@@ -34,14 +32,9 @@ class FolderNames:
     """
 
     def __init__(self, folders: Mapping[Path, str]) -> None:
-        everywhere = {
-            **folders,
-            Path(sys.prefix): Path(sys.prefix).name,
-            Path(mrb_lib.__file__).parent: "mrb_lib",
-            Path(tempfile.gettempdir()): "tmp",
-            Path.home(): "~",
-        }
-        names = {path: name for folder, name in everywhere.items() for path in _spellings(folder)}
+        prefix, package = Path(sys.prefix), Path(mrb_lib.__file__).parent
+        added = {prefix: prefix.name, package: "mrb_lib", Path(tempfile.gettempdir()): "tmp", Path.home(): "~"}
+        names = {path: name for folder, name in {**folders, **added}.items() for path in _spellings(folder)}
         self._names = {path: name for path, name in names.items() if len(path) > 1}
         self._pattern = _any_of(self._names)
         self._own = _any_of(path for folder in folders for path in _spellings(folder))
@@ -59,12 +52,13 @@ class FolderNames:
         return _ABSOLUTE.sub(r"\1", self.text(without_colours(text)))
 
     def value(self, value: object, *, message: bool = False) -> object:
-        """A JSON value with every text in it cleaned."""
+        """A JSON value with every text in it cleaned; of an executed notebook, errors and stderr as messages."""
         if isinstance(value, str):
             return self.message(value) if message else self.text(value)
         if isinstance(value, list):
             return [self.value(item, message=message) for item in value]
         if isinstance(value, dict):
+            message = message or value.get("output_type") == "error" or value.get("name") == "stderr"
             return {key: self.value(item, message=message) for key, item in value.items()}
         return value
 
@@ -76,35 +70,3 @@ def _spellings(folder: Path) -> tuple[str, str]:
 def _any_of(paths: Iterable[str]) -> re.Pattern[str]:
     longest_first = sorted(set(paths), key=len, reverse=True)
     return re.compile(rf"(?<![\w.-])({'|'.join(map(re.escape, longest_first))})(?![\w.-])")
-
-
-def clean_notebook(notebook: Json, names: FolderNames) -> Json:
-    """An executed notebook as it may be published.
-
-    Parameters
-    ----------
-    notebook : parsed JSON of a notebook that papermill executed
-
-    Returns
-    -------
-    dict
-        A copy without papermill's metadata and marks; folders replaced by names.
-    """
-    cells = []
-    for cell in cast(list[Json], notebook.get("cells", [])):
-        metadata = cast(Json, cell.get("metadata", {}))
-        if _PAPERMILL_MARK in cast(list[str], metadata.get("tags", [])):
-            continue
-        kept = {key: value for key, value in metadata.items() if key not in ("papermill", "execution")}
-        cleaned = cast(Json, names.value({**cell, "metadata": kept}))
-        if "outputs" in cell:
-            cleaned["outputs"] = [_clean_output(output, names) for output in cast(list[Json], cell["outputs"])]
-        cells.append(cleaned)
-    metadata = cast(Json, notebook.get("metadata", {}))
-    kept = {key: value for key, value in metadata.items() if key != "papermill"}
-    return {**notebook, "cells": cells, "metadata": names.value(kept)}
-
-
-def _clean_output(output: Json, names: FolderNames) -> object:
-    complaint = output.get("output_type") == "error" or output.get("name") == "stderr"
-    return names.value(output, message=complaint)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import pandas as pd
 
 from mrb_lib.benchmarks.benchmark import load
@@ -15,7 +17,6 @@ from mrb_lib.figures.style import Paper
 from mrb_lib.report.links import cells_behind, links_of
 from mrb_lib.report.places import DEMO, locate, simulated_note
 from mrb_lib.report.publish import PublishedTable, Publisher
-from mrb_lib.report.releases import OTHER_PROMPT, SAME, case_changes, judge_pairs, release_counts
 from mrb_lib.report.table import Text, draw
 from mrb_lib.report.tabular import table_text
 from mrb_lib.stats.analysis import ADJUDICATED, labels
@@ -33,19 +34,109 @@ if TYPE_CHECKING:
 NOTEBOOK: Final = Path(__file__).parent / "comparison.ipynb"
 """The page that `mrb report --compare` adds."""
 _NAMED: Final = 5  # judges that a sentence names
+PARAMETER: Final = "other_benchmark"
+"""The parameter of a notebook that compares."""
 _SHARES: Final = ("accuracy_then", "accuracy_now", "difference")
-_COLUMNS: Final = [
-    "judge",
-    "n",
-    "accuracy_then",
-    "accuracy_now",
-    "difference",
-    "low",
-    "high",
-    "gained",
-    "lost",
-    "p_adjusted",
-]
+_COLUMNS: Final = ["judge", "n", *_SHARES, "low", "high", "gained", "lost", "p_adjusted"]
+SAME: Final = "same"
+CHANGES: Final = {
+    SAME: "the same case with the same gold label",
+    "unlabelled": "the same case, without a gold label then and now",
+    "gold": "the same case with another gold label, or with one only then or only now",
+    "text": "another question or another response under the same id",
+    "images": "the same texts with other images",
+    "added": "only now",
+    "removed": "only then",
+}
+"""The possible changes of a case, with their meanings; a case with another text may have another label, too."""
+OTHER_PROMPT: Final = "another"
+
+
+def compares(notebook: Path) -> bool:
+    """Whether a notebook takes something to compare with."""
+    return PARAMETER.encode() in notebook.read_bytes()
+
+
+def with_comparison(sources: Sequence[Path], old: str | Path | None) -> list[Path]:
+    """The notebooks without those that compare, or, where something is to be compared with, with one that does."""
+    if old is None:
+        return [path for path in sources if not compares(path)]
+    return [*sources] if any(map(compares, sources)) else [*sources, NOTEBOOK]
+
+
+def case_changes(
+    then: pd.DataFrame, now: pd.DataFrame, gold_then: pd.DataFrame, gold_now: pd.DataFrame
+) -> pd.DataFrame:
+    """Say what became of each case on a dimension; a case that was renamed is removed and added.
+
+    Parameters
+    ----------
+    then, now : one row per case: `case_id` and the digests `text` and `images`, see `mrb_lib.verdicts.basis.digests_of`
+    gold_then, gold_now : the gold labels of that dimension: `case_id`, `choice`, null or absent where there is none
+
+    Returns
+    -------
+    DataFrame
+        One row per case of either side: `case_id`, `change` (a key of `CHANGES`). Cases in the order of `now`, then
+        those that were removed.
+    """
+    both = now.merge(then, on="case_id", how="outer", suffixes=("", "_then"), indicator=True, validate="1:1")
+    order = pd.Index([*now["case_id"], *then["case_id"]]).unique()
+    both = both.set_index("case_id").loc[order]
+    before, after = (gold.set_index("case_id")["choice"].reindex(order).fillna("") for gold in (gold_then, gold_now))
+    conditions = {
+        "added": both["_merge"] == "left_only",
+        "removed": both["_merge"] == "right_only",
+        "text": both["text"] != both["text_then"],
+        "images": both["images"] != both["images_then"],
+        "gold": before != after,
+        "unlabelled": after == "",
+    }
+    change = np.select(list(conditions.values()), list(conditions), SAME)
+    return pd.DataFrame({"case_id": order, "change": change}, dtype="str")
+
+
+def judge_pairs(then: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
+    """List every judge of either side, and pair those of both sides.
+
+    Parameters
+    ----------
+    then, now : one row per judge that is shown: `judge`, its own `name` (several runs of one judge are shown as
+        `name@run`), `run_id`, `prompt_id`, `prompt_hash`; empty text where there is none
+
+    Returns
+    -------
+    DataFrame
+        `judge` to show; `judge_then` and `judge_now`, one of them null for a judge of one side; `prompt`: "same",
+        "another", "not known" (nothing says with which one a side was asked), "only then" or "only now"; `prompt_then`,
+        `prompt_now`. Runs of one name are paired by their ids; those whose id is on one side only, each with each: so
+        are two prompts of one judge.
+    """
+    then, now = (
+        side.assign(
+            asked=side["prompt_id"] + side["prompt_hash"],
+            prompt=(side["prompt_id"] + " (" + side["prompt_hash"].str[:8] + ")").where(
+                side["prompt_hash"] != "", side["prompt_id"].replace("", "none stated")
+            ),
+        )
+        for side in (then, now)
+    )
+    sides: Final = ("_then", "_now")
+    same = then.merge(now, on=["name", "run_id"], suffixes=sides)
+    old, new = (side[~side["run_id"].isin(same["run_id"])] for side in (then, now))
+    pairs = pd.concat([same, old.merge(new, on="name", how="outer", suffixes=sides)]).sort_values("name", kind="stable")
+    before, after = pairs["judge_then"], pairs["judge_now"]
+    conditions = {
+        "only then": after.isna(),
+        "only now": before.isna(),
+        "same": pairs["asked_then"] == pairs["asked_now"],
+        "not known": (pairs["asked_then"] == "") | (pairs["asked_now"] == ""),
+    }
+    prompt = np.select(list(conditions.values()), list(conditions), OTHER_PROMPT)
+    renamed = before.notna() & after.notna() & (before != after)
+    judge = after.fillna(before).mask(renamed, after + " (then " + before + ")")
+    columns = ["judge", "judge_then", "judge_now", "prompt", "prompt_then", "prompt_now"]
+    return pairs.assign(judge=judge, prompt=prompt)[columns].astype("str").reset_index(drop=True)
 
 
 def this_side(benchmark: str, runs: str = "") -> Basis:
@@ -91,6 +182,32 @@ def check_shared(then: Basis, now: Basis, named: str) -> None:
     )
 
 
+def compared_with(old: str | Path, benchmark: Path, runs: Path | None, out: Path) -> tuple[str, str]:
+    """Find what a report is compared with.
+
+    Parameters
+    ----------
+    old : an earlier report, a benchmark or a folder of runs, see `other_side`
+    benchmark, runs, out : the folders of now, and that of the report
+
+    Returns
+    -------
+    tuple
+        For the notebook that compares, and the fingerprint of all that is compared with.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, shares no case with the benchmark, or is the folder that is written to.
+    """
+    if Path(old).resolve() == out.resolve():
+        raise InputError(f"--compare {old}: is the folder that is written to; name another one with --out.")
+    place = DEMO if str(old) == DEMO else str(Path(old).absolute())
+    then = other_side(str(benchmark), place)
+    check_shared(then, basis_of(load(benchmark), runs), f"--compare {old}")
+    return place, then.fingerprint()
+
+
 def compare(study: Study, other: str) -> Comparison:
     """Return a study beside an earlier report, another benchmark with its runs, or other runs; see `other_side`.
 
@@ -103,14 +220,13 @@ def compare(study: Study, other: str) -> Comparison:
     """
     if not other:
         raise NotApplicable("nothing to compare with is named; `mrb report --compare OLD` names it.")
-    named = [(run.judge if run.judge in study.judges else f"{run.judge}@{run.run_id}", run) for run in study.manifests]
-    runs = [
-        (judge, run.judge, run.run_id, run.prompt_id, run.prompt_hash) for judge, run in named if judge in study.judges
-    ]
+    rows = [
+        (judge, run.judge, run.run_id, run.prompt_id, run.prompt_hash)
+        for run in study.manifests for judge in (run.judge, f"{run.judge}@{run.run_id}") if judge in study.judges
+    ]  # fmt: skip
+    runs = pd.DataFrame(rows, columns=RUN_COLUMNS, dtype="str")
     plain = study.verdicts.loc[study.verdicts["probe"] == NO_PROBE, VERDICT_COLUMNS]
-    now = Basis(
-        study.benchmark, digests_of(study.benchmark), plain, pd.DataFrame(runs, columns=RUN_COLUMNS, dtype="str")
-    )
+    now = Basis(study.benchmark, digests_of(study.benchmark), plain, runs)
     then = other_side(str(study.benchmark.path or ""), other)
     if study.options.where:  # what the filter asks of a case is known of those of now only
         then = replace(then, digests=then.digests[then.digests["case_id"].isin(now.digests["case_id"])])
@@ -138,28 +254,34 @@ class Comparison:
         return judge_pairs(self.then.runs, self.now.runs)
 
     @cached_property
-    def counts(self) -> pd.DataFrame:
-        """How many cases are the same, and what became of the others; see `release_counts`."""
-        return release_counts(self._changes).drop(columns="dimension")
+    def changes(self) -> pd.DataFrame:
+        """What became of each case; see `case_changes`."""
+        study, rule = self.study, "majority" if self.study.options.gold == ADJUDICATED else self.study.options.gold
+        if study.dimension not in self.then.benchmark.meta.dimensions:
+            raise NotApplicable(f"{self.then.benchmark.meta.name} has no dimension {study.dimension}.")
+        both = (labels(self.then.benchmark, rule), study.labels)
+        gold = [side[side["dimension"] == study.dimension] for side in both]
+        return case_changes(self.then.digests, self.now.digests, *gold)
 
     @cached_property
-    def _changes(self) -> pd.DataFrame:
-        study, rule = self.study, "majority" if self.study.options.gold == ADJUDICATED else self.study.options.gold
-        dimension = study.dimension
-        if dimension not in self.then.benchmark.meta.dimensions:
-            raise NotApplicable(f"{self.then.benchmark.meta.name} has no dimension {dimension}.")
-        before = labels(self.then.benchmark, rule)
-        return case_changes(self.then.digests, self.now.digests, before, study.labels, dimensions=[dimension])
+    def counts(self) -> pd.DataFrame:
+        """How many cases are the same, and what became of the others: `change, meaning, n`, and the first three ids."""
+        cases = {change: self.changes.loc[self.changes["change"] == change, "case_id"] for change in CHANGES}
+        rows = [
+            (change, meaning, len(cases[change]), "" if change == SAME else ", ".join(cases[change].head(3)))
+            for change, meaning in CHANGES.items()
+        ]
+        return pd.DataFrame(rows, columns=["change", "meaning", "n", "cases"])
 
     def moves(self, by: str | None = None) -> pd.DataFrame:
         """Return how the accuracy of each judge changed on the cases that are the same; see `accuracy_changes`."""
         study, shared = self.study, self.study.options
         if self.pairs.dropna(subset=["judge_then", "judge_now"]).empty:
             raise NotApplicable("no judge is on both sides.")
-        same = self._changes.loc[self._changes["change"] == SAME, ["case_id", "dimension"]]
+        same = study.labels["case_id"].isin(self.changes.loc[self.changes["change"] == SAME, "case_id"])
         frame = accuracy_changes(
             self.then.verdicts.assign(probe=NO_PROBE), study.verdicts, self.pairs,
-            study.labels.merge(same, on=["case_id", "dimension"]), study.benchmark.cases_by_image, policy=shared.policy,
+            study.labels[same], study.benchmark.cases_by_image, policy=shared.policy,
             by=by, dimensions=[study.dimension], cluster=shared.cluster, resamples=shared.resamples, seed=shared.seed,
         )  # fmt: skip
         place = {name: i for i, name in enumerate(study.order)}

@@ -1,33 +1,43 @@
-"""One notebook, run headless by papermill."""
+"""Notebooks run headless by papermill, several at a time."""
 
 from __future__ import annotations
 
 import ast
-import json
+import multiprocessing
+import os
 import re
-import sys
-from collections.abc import Mapping
+import signal
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, Final
+
+import nbformat
+import papermill
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from nbformat import NotebookNode
+from papermill.engines import Engine, papermill_engines
 
 from mrb_lib.report.clean import without_colours
+from mrb_lib.report.places import home
 from mrb_lib.tables.errors import InputError
 
-if TYPE_CHECKING:
-    from nbformat import NotebookNode
-
-PARAMETERS = ("benchmark",)
-"""What every notebook takes; a notebook may take more."""
 EXECUTED = "executed.ipynb"
 Value = str | int | float
 Task = Mapping[str, Mapping[str, Value]]
-"""`parameters` and `options` of a notebook, see `execute`."""
+"""`parameters` of a notebook, and `options`, which `mrb_lib.set_defaults` is given in its first cell."""
 ARTEFACTS = ("figures", "tables")
-_ADDED = {"injected-parameters", "papermill-error-cell-tag", "options"}
+_ADDED = {"injected-parameters", "options"}
 _NOT_APPLICABLE = "NotApplicable"
-_UNDEFINED = re.compile(r"name '(\w+)' is not defined")
-_EXCERPT_LINES = 12
+_THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+_OF_THE_USER: Final = ("MPLBACKEND", "MATPLOTLIBRC")
 
 
 @dataclass(frozen=True)
@@ -38,9 +48,9 @@ class NotebookFailure:
     ----------
     notebook : its name, without the suffix
     cell : the cell that failed, counted from 1 over all cells; None where no cell is to blame
-    source : the beginning of that cell's source
+    source : that cell's source
     error : the name of the error
-    value : what it said
+    value : its message
     """
 
     notebook: str
@@ -54,197 +64,203 @@ class NotebookFailure:
         return f"{where}: {self.error}: {self.value}"
 
 
+@dataclass(frozen=True)
+class Finished:
+    """A notebook that has run, in the working folder it left its files in."""
+
+    notebook: Path
+    folder: Path
+    failure: NotebookFailure | None
+    seconds: float
+
+
+def parameters_of(notebook: NotebookNode) -> dict[str, object]:
+    """The parameters that a notebook takes, with their defaults; None where a default is not a literal."""
+    return _assigned(next(cell.source for cell in notebook.cells if _has_parameters(cell)))
+
+
 def read_notebook(path: Path) -> NotebookNode:
-    """Read a notebook and check that it takes the report's parameters.
+    """Read a notebook and check that it takes the benchmark of the report.
 
     Raises
     ------
     InputError
-        It is not a notebook, or its parameters cell is missing or lacks a parameter
-        (papermill would only warn, and the notebook would run on its defaults).
+        It is not a notebook, or its parameters cell is missing or does not set `benchmark`
+        (papermill would only warn, and the notebook would run on its default).
     """
-    import nbformat
-
     try:
         notebook: NotebookNode = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]  # it has no hints
         nbformat.validate(notebook)
     except (OSError, ValueError, AttributeError, KeyError, nbformat.ValidationError) as error:
         raise InputError(f"{path.name}: is not a notebook ({str(error).splitlines()[0]}); restore it.") from error
-    tagged = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
-    if len(tagged) != 1:
-        raise InputError(f"{path.name}: {len(tagged)} cells are tagged `parameters`; tag exactly one.")
-    declared = _assigned(tagged[0].source)
-    missing = [name for name in PARAMETERS if name not in declared]
-    if missing:
-        raise InputError(f"{path.name}: the parameters cell does not set {', '.join(missing)}; add it there.")
+    if sum(map(_has_parameters, notebook.cells)) != 1:
+        raise InputError(f"{path.name}: tag exactly one cell `parameters`.")
+    if "benchmark" not in parameters_of(notebook):
+        raise InputError(f"{path.name}: the parameters cell does not set benchmark; add it there.")
     return notebook
 
 
-def parameters_of(path: Path) -> dict[str, object]:
-    """The parameters that a notebook takes, with their defaults; None where a default is not a literal.
+def _has_parameters(cell: NotebookNode) -> bool:
+    return "parameters" in cell.metadata.get("tags", [])
 
-    Raises
-    ------
-    InputError
-        As in `read_notebook`.
+
+def _assigned(source: str) -> dict[str, object]:
+    """The names that a cell sets, with their values; None for a value that is not a literal."""
+    values: dict[str, object] = {}
+    with suppress(SyntaxError):
+        for statement in ast.parse(source).body:
+            if isinstance(statement, ast.Assign):
+                names = [target.id for target in statement.targets if isinstance(target, ast.Name)]
+                values.update(dict.fromkeys(names))
+                with suppress(ValueError):
+                    values.update(dict.fromkeys(names, ast.literal_eval(statement.value)))
+    return values
+
+
+def run_notebooks(notebooks: Sequence[Path], folder: Path, tasks: Mapping[str, Task], jobs: int) -> Iterator[Finished]:
+    """Run notebooks in parallel processes and yield each as it finishes.
+
+    Parameters
+    ----------
+    notebooks : their files
+    folder : to work in; each notebook gets a folder of its name there, and `log.txt` what kernels print
+    tasks : of each notebook by its name
+    jobs : how many run at a time
+
+    Notes
+    -----
+    When the caller stops early, or is interrupted, those that run are stopped too.
     """
-    return parameters_in(read_notebook(path))
+    folder.mkdir(parents=True, exist_ok=True)
+    pool = ProcessPoolExecutor(
+        jobs, multiprocessing.get_context("spawn"), initializer=_prepare,
+        initargs=(_environment(jobs, folder), folder / "log.txt"),
+    )  # fmt: skip
+    try:
+        started = [pool.submit(_run_one, path, folder / path.stem, tasks[path.stem]) for path in notebooks]
+        for done in as_completed(started):
+            yield done.result()
+    finally:
+        at_work = list((pool._processes or {}).values())  # no public name before Python 3.14
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in at_work:
+            process.terminate()
 
 
-def parameters_in(notebook: NotebookNode) -> dict[str, object]:
-    """The parameters that a notebook takes, with their defaults."""
-    return _assigned(next(cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])).source)
+def _prepare(environment: Mapping[str, str], log: Path) -> None:
+    """Take over the environment of notebooks, and keep what kernels print apart from what the report does.
+
+    Ctrl-C reaches the report alone, which then stops us.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with log.open("ab") as stream:
+        for printed in (1, 2):
+            os.dup2(stream.fileno(), printed)
+    os.environ.clear()
+    os.environ.update(environment)
 
 
-def _insert_options(notebook: NotebookNode, options: Mapping[str, Value]) -> None:
-    """Put a cell after the parameters that sets what `mrb_lib.open` takes in this report."""
-    import nbformat
+def _run_one(source: Path, folder: Path, task: Task) -> Finished:
+    """Run a notebook; its executed copy is `folder/executed.ipynb`."""
+    start, failure = time.perf_counter(), None
+    at: list[Any] = [None, ""]
+    folder.mkdir(parents=True)
+    os.chdir(folder)
+    try:
+        notebook = read_notebook(source)
+        given = ", ".join(f"{name}={value!r}" for name, value in {**task["options"], "out": str(folder)}.items())
+        options = nbformat.v4.new_code_cell(f"import mrb_lib\n\nmrb_lib.set_defaults({given})")  # type: ignore[no-untyped-call]  # it has no hints
+        options.metadata["tags"] = ["options"]
+        notebook.cells.insert([*map(_has_parameters, notebook.cells)].index(True) + 1, options)
+        papermill.execute_notebook(
+            notebook, None, dict(task["parameters"]), engine_name="watching", kernel_name="python3",
+            language="python", progress_bar=False, folder=folder, at=at,
+        )  # fmt: skip
+    except Exception as error:  # noqa: BLE001  # a kernel that dies raises whatever jupyter meets first
+        name, value = getattr(error, "ename", type(error).__name__), getattr(error, "evalue", str(error))
+        failure = NotebookFailure(source.stem, at[0], at[1], name, without_colours(value))
+    return Finished(source, folder, failure, time.perf_counter() - start)
 
-    given = ", ".join(f"{name}={value!r}" for name, value in options.items())
-    cell = nbformat.v4.new_code_cell(f"import mrb_lib\n\nmrb_lib.set_defaults({given})")  # type: ignore[no-untyped-call]  # it has no hints
-    cell.metadata["tags"] = ["options"]
-    places = [i for i, own in enumerate(notebook.cells) if "parameters" in own.metadata.get("tags", [])]
-    notebook.cells.insert(places[0] + 1, cell)
+
+class WatchingEngine(Engine):  # type: ignore[misc]  # papermill has no type hints
+    """Runs the cells of a notebook and notes in each what it published, or why it made nothing.
+
+    Each cell that published figures or tables carries their names under `metadata.mrb.published`. A cell whose table
+    does not apply to the data says so in its place, under `metadata.mrb.not_applicable` too, and so does each cell that
+    needs what it would have made; the others run.
+    """
+
+    @classmethod
+    def execute_managed_notebook(
+        cls, nb_man: Any, kernel_name: str, *, folder: Path, at: list[Any], **options: object
+    ) -> None:
+        """Run the cells in order until one fails.
+
+        Parameters
+        ----------
+        folder : where figures and tables are published
+        at : is given the number and the source of the cell at work
+        """
+        notebook, number = nb_man.nb, 0
+        # Without a folder of kernels, `python3` is this interpreter, whatever the machine has registered.
+        kernel = AsyncKernelManager(kernel_name=kernel_name, kernel_spec_manager=KernelSpecManager(kernel_dirs=[]))
+        client = NotebookClient(notebook, km=kernel, record_timing=False)
+        seen: set[str] = set()
+        lost: dict[str, str] = {}
+        try:
+            with client.setup_kernel(cleanup_kc=True):
+                for place, cell in enumerate(notebook.cells):
+                    number += not _ADDED & {*cell.metadata.get("tags", [])}  # the cells of the notebook itself
+                    at[:] = number, cell.source
+                    try:
+                        client.execute_cell(cell, place)
+                    except CellExecutionError as error:
+                        if not _mend(cell, error, lost):
+                            raise
+                    made = {f"{kind}/{path.stem}" for kind in ARTEFACTS for path in (folder / kind).glob("*.json")}
+                    if made - seen:
+                        cell.metadata.setdefault("mrb", {})["published"] = sorted(made - seen)
+                        seen |= made
+        finally:
+            executed = deepcopy(notebook)  # papermill needs its notes until the end
+            for part in (executed, *executed.cells):
+                part.metadata.pop("papermill", None)
+            nbformat.write(executed, folder / EXECUTED)  # type: ignore[no-untyped-call]  # it has no hints
 
 
-def _mend(cell: NotebookNode, lost: dict[str, str]) -> None:
-    """Turn an error that says that a table does not apply into that sentence; note the names the cell did not make.
+papermill_engines.register("watching", WatchingEngine)
+
+
+def _mend(cell: NotebookNode, error: CellExecutionError, lost: dict[str, str]) -> bool:
+    """Turn an error that says that a table does not apply into that sentence; False for any other error.
 
     Parameters
     ----------
     lost : the names that earlier cells did not make for that reason, with the reason; added to
     """
-    import nbformat
-
-    for output in [each for each in cell.get("outputs", []) if each["output_type"] == "error"]:
-        undefined = _UNDEFINED.search(output["evalue"]) if output["ename"] == "NameError" else None
-        reason = lost.get(undefined[1]) if undefined else None
-        if output["ename"] == _NOT_APPLICABLE:
-            reason = output["evalue"]
-        if reason is None:
-            continue
-        lost.update(dict.fromkeys(_assigned(cell.source), reason))
-        shown = [each for each in cell.outputs if each is not output]
-        if undefined:  # the cell before says why
-            cell.outputs = shown
-            continue
+    undefined = re.search(r"name '(\w+)' is not defined", error.evalue) if error.ename == "NameError" else None
+    reason = error.evalue if error.ename == _NOT_APPLICABLE else lost.get(undefined[1]) if undefined else None
+    if reason is None:
+        return False
+    lost.update(dict.fromkeys(_assigned(cell.source), reason))
+    cell.outputs = [output for output in cell.outputs if output["output_type"] != "error"]
+    if not undefined:  # else the cell before says why
         text = {"text/plain": f"Not applicable: {reason}"}
-        cell.outputs = [*shown, nbformat.v4.new_output("display_data", text)]  # type: ignore[no-untyped-call]  # it has no hints
+        cell.outputs.append(nbformat.v4.new_output("display_data", text))  # type: ignore[no-untyped-call]  # it has no hints
         cell.metadata.setdefault("mrb", {})["not_applicable"] = reason
+    return True
 
 
-def _assigned(source: str) -> dict[str, object]:
-    """The names that a cell sets, with their values."""
-    try:
-        statements = ast.parse(source).body
-    except SyntaxError:
-        return {}
-    values: dict[str, object] = {}
-    for statement in statements:
-        if isinstance(statement, ast.Assign):
-            targets, value = statement.targets, statement.value
-        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
-            targets, value = [statement.target], statement.value
-        else:
-            continue
-        values.update({target.id: _literal(value) for target in targets if isinstance(target, ast.Name)})
-    return values
-
-
-def _literal(value: ast.expr) -> object:
-    try:
-        return ast.literal_eval(value)
-    except ValueError:
-        return None
-
-
-def execute(
-    source: Path, folder: Path, parameters: Mapping[str, Value], options: Mapping[str, Value] | None = None
-) -> NotebookFailure | None:
-    """Run a notebook with papermill; its executed copy is `folder/executed.ipynb`.
-
-    Each cell that published figures or tables carries their names in the copy, under
-    `metadata.mrb.published`. A cell whose table does not apply to the data says so in its place, under
-    `metadata.mrb.not_applicable` too, and so does each cell that needs what it would have made; the others run.
-
-    Parameters
-    ----------
-    folder : where figures and tables are published; has to be the working folder
-    parameters : values of the notebook's own parameters
-    options : what `mrb_lib.set_defaults` is given in a first cell, besides `out`
-
-    Returns
-    -------
-    NotebookFailure or None
-        None when every cell ran.
-    """
-    # jsonschema can check IRIs with this; notebooks hold none, and importing it compiles a grammar for two seconds.
-    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # None is how an import is refused
-    import papermill
-    from papermill.engines import NBClientEngine, papermill_engines
-
-    class WatchingEngine(NBClientEngine):  # type: ignore[misc]  # papermill has no type hints
-        """Notes which artefacts appeared while each cell ran."""
-
-        @classmethod
-        def execute_managed_notebook(cls, nb_man: object, kernel_name: str, **options: object) -> object:
-            complete = nb_man.cell_complete  # type: ignore[attr-defined]  # papermill has no type hints
-            seen: set[str] = set()
-            lost: dict[str, str] = {}
-
-            def note(cell: NotebookNode, cell_index: int | None = None, **more: object) -> None:
-                _mend(cell, lost)
-                published = _published(folder)
-                if published - seen:
-                    cell.metadata.setdefault("mrb", {})["published"] = sorted(published - seen)
-                    seen.update(published)
-                complete(cell, cell_index=cell_index, **more)
-
-            nb_man.cell_complete = note  # type: ignore[attr-defined]  # papermill has no type hints
-            passing = [_NOT_APPLICABLE, "NameError"]
-            return super().execute_managed_notebook(nb_man, kernel_name, allow_error_names=passing, **options)
-
-    papermill_engines.register("watching", WatchingEngine)
-    executed = folder / EXECUTED
-    try:
-        notebook = read_notebook(source)
-        _insert_options(notebook, {**(options or {}), "out": str(folder)})
-        papermill.execute_notebook(
-            notebook,
-            EXECUTED,  # papermill takes braces in a path for parameters, so the path is kept relative
-            parameters=dict(parameters),
-            engine_name="watching",
-            kernel_name="python3",
-            language="python",
-            progress_bar=False,
-        )
-    except InputError as error:
-        return NotebookFailure(source.stem, None, "", "InputError", str(error))
-    except papermill.PapermillExecutionError as error:
-        return _failure(source.stem, executed, error.ename, error.evalue)
-    except Exception as error:  # noqa: BLE001  # a kernel that dies raises whatever jupyter meets first
-        return _failure(source.stem, executed, type(error).__name__, str(error))
-    return None
-
-
-def _published(folder: Path) -> set[str]:
-    return {f"{kind}/{path.stem}" for kind in ARTEFACTS for path in (folder / kind).glob("*.json")}
-
-
-def _failure(name: str, executed: Path, error: str, value: str) -> NotebookFailure:
-    """Find the failed cell in the executed copy; the cells papermill added are not counted."""
-    cells = json.loads(executed.read_text(encoding="utf-8"))["cells"] if executed.is_file() else []
-    own = [cell for cell in cells if not _ADDED & set(cell["metadata"].get("tags", []))]
-    notes = [cell["metadata"].get("papermill", {}) for cell in own]
-    # A kernel that dies leaves no cell marked as failed: then it was the last one started.
-    started = [i for i, note in enumerate(notes) if note.get("start_time")]
-    suspects = [i for i in started if notes[i].get("status") == "failed"] or started[-1:]
-    if not suspects:
-        return NotebookFailure(name, None, "", error, without_colours(value))
-    return NotebookFailure(name, suspects[0] + 1, _excerpt(own[suspects[0]]["source"]), error, without_colours(value))
-
-
-def _excerpt(source: str | list[str]) -> str:
-    lines = ("".join(source)).splitlines()
-    more = [] if len(lines) <= _EXCERPT_LINES else [f"... ({len(lines) - _EXCERPT_LINES} more lines)"]
-    return "\n".join([*lines[:_EXCERPT_LINES], *more])
+def _environment(jobs: int, folder: Path) -> dict[str, str]:
+    """Ours, with the cores shared out, widgets plain, and no setting of the user's own that would change a figure."""
+    fonts = home() / "matplotlib"
+    fonts.mkdir(parents=True, exist_ok=True)
+    return {
+        **{name: value for name, value in os.environ.items() if name not in _OF_THE_USER},
+        **dict.fromkeys(_THREADS, str(max(1, (os.cpu_count() or 1) // jobs))),
+        "MPLCONFIGDIR": str(fonts),
+        "PYTHONHASHSEED": "0",
+        "MRB_STATIC": "1",
+        "IPYTHONDIR": str(folder / "ipython"),
+        "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
+    }

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
-from typing import Final, Literal
+from typing import Literal
 
-from mrb_lib.tables.errors import InputError
+from mrb_lib.stats.options import check_choice
 
 Command = Literal["report", "judge"]
 Value = str | float | list[str]
-_SHORT: Final = {"only": "notebooks"}
 
 
 @dataclass(frozen=True)
@@ -27,8 +26,8 @@ class Preset:
 
     name: str
     about: str
-    report: Mapping[str, Value]
-    judge: Mapping[str, Value]
+    report: Mapping[str, Value] = field(default_factory=dict)
+    judge: Mapping[str, Value] = field(default_factory=dict)
 
     def options(self, command: Command, stated: Collection[str]) -> tuple[dict[str, Value], str]:
         """The options that it sets, and a line that says so.
@@ -42,19 +41,19 @@ class Preset:
         The values by option, those stated left out; and what to tell the user.
         """
         own: Mapping[str, Value] = getattr(self, command)
+        words = {
+            name: f"{name} {', '.join(value) if isinstance(value, list) else value}" for name, value in own.items()
+        }
         kept = {name: value for name, value in own.items() if name not in stated}
-        said = [f"preset {self.name}: " + (", ".join(map(_words, kept, kept.values())) or "nothing is left to it")]
-        said += [f"you set {name}, which goes before its {_words(name, own[name])}" for name in own if name in stated]
+        said = [f"preset {self.name}: {', '.join(words[name] for name in kept) or 'nothing is left to it'}"]
+        said += [f"you set {name}, which goes before its {words[name]}" for name in own if name in stated]
         return kept, "; ".join(said)
 
 
 def presets() -> dict[str, Preset]:
     """The presets by name."""
     text = resources.files("mrb_lib.report").joinpath("presets.toml").read_text(encoding="utf-8")
-    return {
-        name: Preset(name, str(own["about"]), own.get("report", {}), own.get("judge", {}))
-        for name, own in tomllib.loads(text).items()
-    }
+    return {name: Preset(name, **own) for name, own in tomllib.loads(text).items()}
 
 
 def preset(name: str) -> Preset:
@@ -66,11 +65,5 @@ def preset(name: str) -> Preset:
         There is none of that name.
     """
     every = presets()
-    if name not in every:
-        raise InputError(f"preset {name!r}: there is no such preset; use one of {', '.join(every)}.")
+    check_choice("preset", name, [*every])
     return every[name]
-
-
-def _words(option: str, value: Value) -> str:
-    shown = ", ".join(value) if isinstance(value, list) else f"{value:g}" if isinstance(value, float) else value
-    return f"{_SHORT.get(option, option)} {shown}"

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
-from mrb_lib.report.clean import FolderNames, Json, clean_notebook
+from mrb_lib.report.clean import FolderNames, Json
 from mrb_lib.report.execute import ARTEFACTS, EXECUTED, NotebookFailure
 from mrb_lib.report.tabular import TableText
 from mrb_lib.tables.errors import InputError, RunError
@@ -56,10 +56,6 @@ class PageRecord:
     def page(self) -> str:
         """The file name of its page."""
         return f"{file_name(self.notebook)}.html"
-
-    def is_current(self, key: str, out: Path) -> bool:
-        """Whether it was made from the same, succeeded, and all its files are as they were."""
-        return self.failure is None and self.key == key and self.is_whole(out)
 
     def is_whole(self, out: Path) -> bool:
         """Whether all its files are as they were."""
@@ -107,21 +103,34 @@ def install(out: Path, folder: Path, record: PageRecord, names: FolderNames, tak
     PageRecord
         Complete, and kept. A failed notebook publishes its executed copy only.
     """
-    executed = _read_executed(folder, names)
-    record = replace(record, title=_title(executed) or record.notebook)
+    path, executed = folder / EXECUTED, Json()
+    if path.is_file():  # a notebook that failed before its first cell leaves none
+        executed = cast(Json, names.value(json.loads(path.read_text(encoding="utf-8"))))
+    cells = cast(list[Json], executed.get("cells", []))
+    record = replace(record, title=_title(cells) or record.notebook)
     files: dict[str, Path] = {}
     if record.failure is None:
         try:
-            record, files = _gather(folder, record, executed, names)
-            _refuse_taken(files, taken)
+            shown: dict[str, list[Json]] = {kind: [] for kind in ARTEFACTS}
+            for name in _noted(cells, "published"):
+                sidecar, own = _artefact(folder, name, names)
+                shown[name.partition("/")[0]].append(sidecar)
+                files |= own
+            if twice := sorted({*files} & {*taken}):
+                raise RunError(f"{twice[0]}: {taken[twice[0]]} publishes it too; give one of the two another id.")
+            reasons = enumerate(_noted(cells, "not_applicable"))
+            absent: list[Json] = [
+                {"id": f"{record.notebook}-{i}", "title": record.title, "reason": why} for i, why in reasons
+            ]
+            record = replace(record, figures=shown["figures"], tables=shown["tables"], not_applicable=absent)
         except RunError as error:
-            failure = NotebookFailure(record.notebook, None, "", "RunError", str(error))
-            record, files = replace(record, figures=[], tables=[], not_applicable=[], failure=failure), {}
+            files = {}
+            record = replace(record, failure=NotebookFailure(record.notebook, None, "", "RunError", str(error)))
     hashes: dict[str, str] = {}
-    for name, path in files.items():
+    for name, made in files.items():
         (out / name).parent.mkdir(parents=True, exist_ok=True)
-        hashes[name] = sha256_of(path)
-        path.replace(out / name)
+        hashes[name] = sha256_of(made)
+        made.replace(out / name)
     if executed:
         name = f"executed/{file_name(record.notebook)}.ipynb"
         write_atomic(out / name, json.dumps(executed, indent=1, ensure_ascii=False) + "\n")
@@ -131,96 +140,39 @@ def install(out: Path, folder: Path, record: PageRecord, names: FolderNames, tak
     return record
 
 
-def _gather(folder: Path, record: PageRecord, executed: Json, names: FolderNames) -> tuple[PageRecord, dict[str, Path]]:
-    """The record with everything the notebook published, and where each file lies."""
-    sidecars: dict[str, list[Json]] = {"figures": [], "tables": [], "not_applicable": []}
-    files: dict[str, Path] = {}
-    for kind, sidecar in _sidecars(folder, executed, names):
-        if "files" in sidecar:
-            files.update(_artefacts(folder, kind, sidecar, names))
-            sidecars[kind].append(sidecar)
-        else:
-            sidecars["not_applicable"].append(sidecar)
-    for place, cell in enumerate(cast(list[Json], executed.get("cells", []))):
-        reason = cast(Json, cast(Json, cell["metadata"]).get("mrb", {})).get("not_applicable")
-        if reason:
-            absent = {"id": f"{record.notebook}-{place}", "title": record.title, "reason": reason}
-            sidecars["not_applicable"].append(absent)
-    record = replace(
-        record, figures=sidecars["figures"], tables=sidecars["tables"], not_applicable=sidecars["not_applicable"]
-    )
-    return record, files
-
-
-def _read_executed(folder: Path, names: FolderNames) -> Json:
-    try:
-        return clean_notebook(json.loads((folder / EXECUTED).read_text(encoding="utf-8")), names)
-    except FileNotFoundError:  # it failed before its first cell
-        return {}
-
-
-def _title(executed: Json) -> str:
+def _title(cells: Sequence[Json]) -> str:
     """The first heading of the first text cell."""
-    for cell in cast(list[Json], executed.get("cells", [])):
-        if cell["cell_type"] == "markdown":
-            first = "".join(cast(list[str], cell["source"])).lstrip().split("\n", 1)[0]
-            return first.removeprefix("# ").strip() if first.startswith("# ") else ""
-    return ""
+    text = next(("".join(cast(list[str], cell["source"])) for cell in cells if cell["cell_type"] == "markdown"), "")
+    first = text.lstrip().split("\n", 1)[0]
+    return first.removeprefix("# ").strip() if first.startswith("# ") else ""
 
 
-def published(executed: Json) -> Iterator[str]:
-    """The artefacts of an executed notebook (`figures/<id>` or `tables/<id>`), in the order they appeared."""
-    for cell in cast(list[Json], executed.get("cells", [])):
-        note = cast(Json, cast(Json, cell["metadata"]).get("mrb", {}))
-        yield from cast(list[str], note.get("published", []))
+def _noted(cells: Sequence[Json], what: str) -> Iterator[str]:
+    """What the cells of an executed notebook say of themselves, in their order; see `WatchingEngine`."""
+    for cell in cells:
+        note = cast(dict[str, str | list[str]], cast(Json, cell["metadata"]).get("mrb", {})).get(what, [])
+        yield from [note] if isinstance(note, str) else note
 
 
-def _sidecars(folder: Path, executed: Json, names: FolderNames) -> Iterator[tuple[str, Json]]:
-    for name in published(executed):
-        kind, _, identity = name.partition("/")
-        try:
-            sidecar = names.value(json.loads((folder / f"{name}.json").read_text(encoding="utf-8")))
-        except (OSError, ValueError) as error:
-            raise RunError(f"{name}.json: cannot be read ({error}); publish it with mrb_lib.report.publish.") from error
-        if not isinstance(sidecar, dict) or sidecar.get("id") != identity or kind not in ARTEFACTS:
-            raise RunError(f"{name}.json: does not describe {identity}; publish it with mrb_lib.report.publish.")
-        yield kind, sidecar
-
-
-def _artefacts(folder: Path, kind: str, sidecar: Json, names: FolderNames) -> Iterator[tuple[str, Path]]:
-    """The files of one figure or table: all of them there, and none naming a folder of this machine."""
-    listed = cast(Json, sidecar["files"])
-    if kind == "tables" and not _is_displayable(sidecar.get("shown")):
-        raise RunError(f"tables/{sidecar['id']}: has no cells to show; publish it with mrb_lib.report.publish.")
-    missing = [suffix for suffix in FILES_OF[kind] if suffix not in listed]
-    if missing:
-        raise RunError(f"{kind}/{sidecar['id']}: has no {', '.join(missing)} file; publish it again.")
-    for name in map(str, listed.values()):
-        try:
-            path = inside(folder / kind, Path(name).name)
-        except InputError as error:
-            raise RunError(str(error)) from error
-        if not path.is_file():
-            raise RunError(f"{kind}/{path.name}: was announced but not written; publish it again.")
-        try:
-            text = "" if path.suffix in _PICTURES else path.read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise RunError(f"{kind}/{path.name}: is not UTF-8 ({error.reason}); publish it again.") from error
-        if names.contains_private_path(text):
-            raise RunError(f"{kind}/{path.name}: names a folder of this machine; leave the path out.")
-        yield f"{kind}/{path.name}", path
-
-
-def _is_displayable(shown: object) -> bool:
-    """Whether a table's sidecar holds its cells as text, every row as long as the head."""
+def _artefact(folder: Path, name: str, names: FolderNames) -> tuple[Json, dict[str, Path]]:
+    """The sidecar of a figure or table and its files: all of them there, and none naming a folder of this machine."""
+    kind, again = name.partition("/")[0], "publish it again with mrb_lib.report.publish."
+    files: dict[str, Path] = {}
     try:
-        TableText.from_json(cast(Json, shown)).grid()
-    except (TypeError, KeyError, ValueError, AttributeError):
-        return False
-    return True
-
-
-def _refuse_taken(files: Iterable[str], taken: Mapping[str, str]) -> None:
-    for name in files:
-        if name in taken:
-            raise RunError(f"{name}: {taken[name]} publishes it too; give one of the two another id.")
+        sidecar = cast(Json, names.value(json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))))
+        listed = cast(dict[str, str], sidecar["files"])
+        if missing := [suffix for suffix in FILES_OF[kind] if suffix not in listed]:
+            raise RunError(f"{name}: has no {', '.join(missing)} file; {again}")
+        if kind == "tables":
+            TableText.from_json(cast(Json, sidecar["shown"])).grid()
+        for file in listed.values():
+            path = inside(folder / kind, Path(file).name)
+            content = path.read_bytes()
+            if path.suffix not in _PICTURES and names.contains_private_path(content.decode()):
+                raise RunError(f"{kind}/{path.name}: names a folder of this machine; leave the path out.")
+            files[f"{kind}/{path.name}"] = path
+    except FileNotFoundError as error:
+        raise RunError(f"{kind}/{Path(error.filename).name}: was announced but not written; {again}") from error
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, InputError) as error:
+        raise RunError(f"{name}.json: cannot be shown ({error}); {again}") from error
+    return sidecar, files

@@ -14,9 +14,8 @@ from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.report import pipeline, provenance
 from mrb_lib.report.defaults import DEFAULTS, set_defaults
-from mrb_lib.report.execute import EXECUTED, NotebookFailure, Value
+from mrb_lib.report.execute import EXECUTED, Finished, NotebookFailure, Value
 from mrb_lib.report.pipeline import ReportResult, report
-from mrb_lib.report.workers import Finished
 from mrb_lib.tables.files import staged_folder
 from mrb_lib.tables.schema import Kind
 from mrb_lib.verdicts.store import save_imported
@@ -174,7 +173,7 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 def run_in_this_process(
     notebooks: Sequence[Path], folder: Path, tasks: Mapping[str, Mapping[str, Mapping[str, Value]]], jobs: int
 ) -> Iterator[Finished]:
-    """In place of `mrb_lib.report.workers.run_notebooks`: no kernel, no outputs, all else alike."""
+    """In place of `mrb_lib.report.execute.run_notebooks`: no kernel, no outputs, all else alike."""
     for path in notebooks:
         (folder / path.stem).mkdir(parents=True)
         yield Finished(path, folder / path.stem, _run_here(path, folder / path.stem, **tasks[path.stem]), 0.1)
@@ -203,6 +202,7 @@ def _run_here(
             cell["metadata"]["mrb"] = {"published": sorted(published - seen)}
             seen |= published
     (folder / EXECUTED).write_text(json.dumps(content), encoding="utf-8")
+    DEFAULTS.clear()  # which a process of its own would not leave behind
     return failure
 
 

@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
 from mrb_lib.cli.app import app
-from mrb_lib.report.compared import compares, with_comparison
-from mrb_lib.report.comparison import NOTEBOOK
+from mrb_lib.report.comparison import NOTEBOOK, compares, with_comparison
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import staged_folder
 from mrb_lib.verdicts.basis import IN_REPORT, read_basis

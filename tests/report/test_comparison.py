@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,6 +63,8 @@ def test_cases_judges_and_changes_are_side_by_side(now: Path, then: Path) -> Non
     compared = beside(now, then)
     n = dict(zip(compared.counts["change"], compared.counts["n"], strict=True))
     assert n == {"same": 34, "unlabelled": 0, "gold": 0, "text": 1, "images": 0, "added": 5, "removed": 1}
+    assert sum(n.values()) == len({*IDS, "gone"})
+    assert dict(zip(compared.counts["change"], compared.counts["cases"], strict=True))["added"] == "c35, c36, c37"
     moves = compared.moves()
     assert moves["n"].tolist() == [34, 34]
     better = moves[moves["judge"] == "m"].iloc[0]
@@ -90,6 +93,18 @@ def test_the_page_shows_all_of_it_in_percent(now: Path, then: Path) -> None:
     )
     assert {row[1] for row in compared.moved("organ").text.rows} == {"eye", "chest"}
     assert [names for names, _ in compared.plot().boxes()] == [{"judge": name} for name in compared.moves()["judge"]]
+
+
+def test_the_gold_label_of_another_dimension_changes_nothing(now: Path, tmp_path: Path) -> None:
+    shutil.copytree(now, tmp_path / "then")
+    for folder, choice in ((now, "A"), (tmp_path / "then", "B")):
+        votes = pd.read_parquet(folder / "annotations.parquet")
+        more = votes.assign(dimension="accuracy", choice=choice)
+        pd.concat([votes, more], ignore_index=True).to_parquet(folder / "annotations.parquet")
+        meta = (folder / "benchmark.toml").read_text()
+        (folder / "benchmark.toml").write_text(meta.replace('"overall"', '"accuracy", "overall"'))
+    counts = beside(now, tmp_path / "then").counts.set_index("change")["n"]
+    assert counts["same"] == counts.sum() == 40
 
 
 def test_a_report_stands_for_what_it_was_made_from(now: Path, then: Path, tmp_path: Path) -> None:

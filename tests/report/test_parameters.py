@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mrb_lib.cli.app import app
-from mrb_lib.report.execute import parameters_of
+from mrb_lib.report.execute import parameters_of, read_notebook
 from mrb_lib.tables.errors import InputError
 from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import run_folders
@@ -80,14 +80,14 @@ def test_one_notebook_alone_in_a_new_folder_is_the_whole_report(lab_of_two: Any)
 
 
 def test_an_unknown_notebook_and_a_copy_of_some_figures_are_refused(lab_of_two: Any) -> None:
-    with pytest.raises(InputError, match="use some of one, two"):
+    with pytest.raises(InputError, match="use one of one, two"):
         lab_of_two.report(only=["three"])
     with pytest.raises(InputError, match="figures"):
         lab_of_two.report(only=["one"], figures=lab_of_two.folder / "mirror")
 
 
 def test_parameters_are_read_from_the_notebook(lab_of_two: Any) -> None:
-    own = parameters_of(lab_of_two.notebooks / "one.ipynb")
+    own = parameters_of(read_notebook(lab_of_two.notebooks / "one.ipynb"))
     assert own == {"benchmark": "demo", "dimension": None, "margin": 0.05}
 
 

@@ -37,11 +37,11 @@ def test_that_of_a_paper_is_the_published_rule() -> None:
 def test_what_the_user_sets_goes_before_and_is_told() -> None:
     options, said = preset("paper").options("report", {"policy", "seed"})
     assert options == {"only": ["paper"]}
-    assert said == "preset paper: notebooks paper; you set policy, which goes before its policy official"
+    assert said == "preset paper: only paper; you set policy, which goes before its policy official"
 
 
 def test_an_unknown_one_is_refused_with_the_names() -> None:
-    with pytest.raises(InputError, match=r"^preset 'papers': there is no such preset; use one of paper\.$"):
+    with pytest.raises(InputError, match=r"^preset 'papers' is unknown; use one of paper\."):
         preset("papers")
 
 
@@ -61,7 +61,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("arguments", "policy", "only", "said"),
     [
-        (["--preset", "paper"], "official", ["paper"], "preset paper: policy official, notebooks paper"),
+        (["--preset", "paper"], "official", ["paper"], "preset paper: policy official, only paper"),
         (["--preset", "paper", "--policy", "balanced"], "balanced", ["paper"], "you set policy"),
         (["--preset", "paper", "-p", "policy=net"], "net", ["paper"], "you set policy"),
         (["--preset", "paper", "--only", "05_subfields"], "official", ["05_subfields"], "you set only"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mrb_lib.report.releases import judge_pairs
+from mrb_lib.report.comparison import judge_pairs
 
 
 def runs(*rows: tuple[str, str, str, str]) -> pd.DataFrame:

@@ -7,7 +7,7 @@ import nbformat
 import papermill
 import pytest
 
-from mrb_lib.report.workers import run_notebooks
+from mrb_lib.report.execute import run_notebooks
 from mrb_lib.review import plain
 
 PARAMETERS = (
@@ -36,7 +36,8 @@ def test_the_notebooks_of_a_report_show_plain_views(tmp_path: Path) -> None:
     cells[0].metadata["tags"] = ["parameters"]
     made = nbformat.v4.new_notebook(cells=cells)
     nbformat.write(made, tmp_path / "a.ipynb")
-    [done] = run_notebooks([tmp_path / "a.ipynb"], tmp_path / "work", {"a": {"policy": "balanced"}}, 1)
+    tasks = {"a": {"parameters": {}, "options": {"policy": "balanced"}}}
+    [done] = run_notebooks([tmp_path / "a.ipynb"], tmp_path / "work", tasks, 1)
     assert done.failure is None
     executed = json.loads((done.folder / "executed.ipynb").read_text(encoding="utf-8"))
     [output] = executed["cells"][-1]["outputs"]
