@@ -6,18 +6,21 @@ import html
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
 from mrb_lib.figures.registry import FIGURES, FigureSpec
 from mrb_lib.figures.style import Paper
-from mrb_lib.report.links import Source, cells_behind, links_of
+from mrb_lib.report.links import cells_behind, links_of
 from mrb_lib.report.publish import PublishedTable, Publisher
 from mrb_lib.report.tabular import Best, explained, table_text, to_html, to_latex
 from mrb_lib.stats.columns import Table as Spec
 from mrb_lib.stats.phrases import main_dimension
 from mrb_lib.tables.errors import InputError, NotApplicable, nearest
+
+if TYPE_CHECKING:
+    from mrb_lib.report.study import Study
 
 _CASES: Final = ("n_cases", "n")
 DERIVED: Final = "Departments follow from the organs."
@@ -59,7 +62,7 @@ class Table:
 
     spec: Spec
     frame: pd.DataFrame
-    study: Source
+    study: Study
     options: Mapping[str, Any]
 
     @property
@@ -232,7 +235,7 @@ class Table:
         if name.startswith("_") or not hasattr(self.frame, name):
             raise AttributeError(f"a table has no attribute {name!r}.{nearest(name, dir(self))}")
         value = getattr(self.frame, name)
-        return (lambda *args, **options: self._again(value(*args, **options))) if callable(value) else value
+        return (lambda *args, **options: self._again(value(*args, **options))) if inspect.ismethod(value) else value
 
     def _again(self, made: Any) -> Any:
         whole = isinstance(made, pd.DataFrame) and list(made.columns) == list(self.frame.columns)

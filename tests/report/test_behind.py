@@ -40,7 +40,7 @@ def study() -> Study:
     verdicts = verdicts.assign(dimension="overall", repeat=0, probe="none", p_a=np.nan)
     verdicts["choice"] = rng.choice(np.array(["A", "B", "tie", None], dtype=object), len(verdicts))
     benchmark = Benchmark(BenchmarkMeta("bench", "clinical", ("overall",)), cases, votes)
-    groups = pd.DataFrame({"judge": [JUDGE, "two"], "group": "open"})
+    groups = pd.DataFrame({"judge": [JUDGE, "two"], "group": "open", "how": "exact"})
     return Study(benchmark, verdicts, [], Options(resamples=50), groups)
 
 
