@@ -166,7 +166,8 @@ class PaperPages:
                 f"{percent(best, 'accuracy', 'low', 'high')}; the intervals of {apart.sum()} of {len(own)} judges are "
                 f"{side} their accuracy over all cases)"
             )
-        said = f"{opening(self.dimension)}, of {len(means)} {by} values, judges are {' and '.join(told)}."
+        where = f"{opening(self.dimension)} (policy {study.options.policy}), of {len(means)} {by} values"
+        said = f"{where}, judges are {' and '.join(told)}."
         if not np.isnan(coin):
             better = (whole["low"] > coin).groupby(whole.index.map(study.group_of), sort=False).agg(["sum", "size"])
             counts = [f"{row['sum']} of {row['size']} {group}" for group, row in better.iterrows()]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import html
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -18,12 +19,10 @@ from mrb_lib.figures.registry import FIGURES
 from mrb_lib.figures.style import Paper
 from mrb_lib.judges.roster.group_file import read_group_file
 from mrb_lib.judges.roster.groups import JURY, MODEL_GROUPS, TUNED, chosen_judges, judge_groups
-from mrb_lib.report.defaults import DEFAULTS, NAMES, Options
 from mrb_lib.report.places import locate, simulated_note
 from mrb_lib.report.publish import PublishedTable, Publisher, blind_judges
 from mrb_lib.report.table import Table, Text, draw
 from mrb_lib.report.tabular import table_text
-from mrb_lib.review.case.probed import probe_seed
 from mrb_lib.review.failures.lists import hardest_cases
 from mrb_lib.review.failures.query import Query
 from mrb_lib.review.records.reviewed import Reviewed, reviewed, store_of, tags_of
@@ -47,6 +46,36 @@ from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS, empty_verdicts, load
 from mrb_lib.verdicts.training import mark_seen, seen_notes, training_cases, training_curves, training_records
 
 _BELOW_HALF: Final = 0.5
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options that all tables of a study share; see `mrb_lib.open`."""
+
+    policy: str = "balanced"
+    gold: str = "majority"
+    by: By = None
+    cluster: str | None = None
+    where: str = ""
+    resamples: int = 2000
+    seed: int = 0
+
+
+NAMES: Final = tuple(each.name for each in fields(Options))
+DEFAULTS: Final[dict[str, Any]] = {}
+"""What `set_defaults` set."""
+
+
+def set_defaults(**options: Any) -> None:
+    """Set what `mrb_lib.open` takes where a notebook names nothing; `mrb report` does so in each notebook.
+
+    Parameters
+    ----------
+    options : parameters of `open`, and `out`, the folder in which figures and tables are published
+    """
+    for name in options:
+        check_choice("option", name, [*NAMES, "runs", "judges", "groups", "out"])
+    DEFAULTS.update(options)
 
 
 def open(  # read as mrb.open
@@ -102,13 +131,10 @@ def open(  # read as mrb.open
     training = training_cases(manifests, loaded)
     verdicts = mark_seen(verdicts, training)
     if shared.where:
-        said = None
-        if "review" in shared.where:
-            said = reviewed(loaded, sorted(verdicts["judge"].unique()), seed=shared.seed).adjudications
-        loaded, kept = restricted(
-            loaded, verdicts, shared.where, policy=shared.policy, adjudications=said,
-            tags=tags_of(loaded) if asks_for_tags(shared.where) else None,
-        )  # fmt: skip
+        judged = sorted(verdicts["judge"].unique())
+        asked = reviewed(loaded, judged, seed=shared.seed).adjudications if "review" in shared.where else None
+        tags = tags_of(loaded) if asks_for_tags(shared.where) else None
+        loaded, kept = restricted(loaded, verdicts, shared.where, policy=shared.policy, adjudications=asked, tags=tags)
         verdicts = pd.DataFrame(kept)
     names = sorted(verdicts["judge"].unique())
     runs_of = (name for m in manifests for name in (m.judge, f"{m.judge}@{m.run_id}"))
@@ -421,9 +447,7 @@ class Study:
         cases = self.benchmark.cases
         case_id = case_id or str(self.cases()["case_id"].iloc[0])
         if case_id not in set(cases["case_id"]):
-            raise InputError(
-                f"case {case_id!r} is not in {self.benchmark.meta.name}.{nearest(case_id, cases['case_id'])}"
-            )
+            raise InputError(f"no case is named {case_id!r}.{nearest(case_id, cases['case_id'])}")
         page = case_html(
             cases[cases["case_id"] == case_id].iloc[0], images=self.benchmark.images, note=self.note,
             annotations=self.benchmark.annotations, gold=self.labels, verdicts=self.verdicts,
@@ -487,54 +511,17 @@ class Study:
         """
         from mrb_lib.report.trial import tried  # slow to import, and few notebooks run judges
 
-        wanted = [each.strip() for each in names.split(",")] if isinstance(names, str) else list(names)
-        settings = {"seed": self.options.seed, **settings}
-        made = tried(self.benchmark, list(filter(None, wanted)), limit=limit, keep=str(keep), settings=settings)
-        return replace(self, benchmark=made.benchmark)._judged(made.verdicts, made.manifests, made.remark)
+        wanted = names.split(",") if isinstance(names, str) else names
+        asked = [each.strip() for each in wanted if each.strip()]
+        return tried(self, asked, limit=limit, keep=keep, settings={"seed": self.options.seed, **settings})
 
-    def _judged(self, verdicts: pd.DataFrame, manifests: Sequence[Manifest], remark: str) -> Study:
-        """The study with the verdicts of other judges."""
+    def with_verdicts(self, verdicts: pd.DataFrame, manifests: Sequence[Manifest], remark: str = "") -> Study:
+        """Return the study with the verdicts of other judges, and a remark to show with everything."""
         training = training_cases(manifests, self.benchmark)
         return replace(
             self, verdicts=mark_seen(verdicts, training), manifests=manifests, training=training, remark=remark,
             groups=judge_groups(sorted(verdicts["judge"].unique()), manifests), _made={},
         )  # fmt: skip
-
-    def with_probes(self) -> Study:
-        """Return the study with verdicts on probed cases; where the embedded benchmark has none they are SIMULATED."""
-        from mrb_lib.report.probed import REMARK, simulated_on_probes  # few notebooks show probes
-
-        if self.verdicts["probe"].ne(NO_PROBE).any():
-            return self
-        made = simulated_on_probes(self.benchmark, seed=self.options.seed)
-        return self if made is None else self._judged(made, [], REMARK)
-
-    def probe_cases(self, probes: Table, *, n: int = 3) -> object:
-        """Show the cases that illustrate best what judges get wrong, plain and probed; a report publishes them.
-
-        Parameters
-        ----------
-        probes : the table `probes`, or some of its rows, such as those of one judge
-        n : how many cases at most, one per probe
-
-        Raises
-        ------
-        NotApplicable
-            No judge significantly breaks what a probe expects, or no case shows it.
-        """
-        from mrb_lib.report.probed import CAPTION, illustrative_cases, probed_pages
-
-        dimension, rows = probes.dimension, probes.frame
-        rows = rows[rows["part"].eq("probe") & rows["dimension"].eq(dimension) & rows["subfield"].isna()]
-        cases = illustrative_cases(self.verdicts, self.labels, rows, dimension=dimension, n=n)
-        seeds = dict.fromkeys(self.judges, self.options.seed) | {run.judge: probe_seed(run) for run in self.manifests}
-        shown = self.verdicts[self.verdicts["dimension"] == dimension]
-        pages = probed_pages(cases, self.benchmark, shown, self.labels, seeds=seeds, note=self.note)
-        self.publisher.table(
-            cases, table_text(cases), "probe-cases", title=pages.title, caption=CAPTION.format(dimension=dimension),
-            beside=pages.document,
-        )  # fmt: skip
-        return pages
 
     @property
     def training_curves(self) -> pd.DataFrame:
@@ -559,14 +546,11 @@ class Study:
         text : a sentence of your own, after those of the tables
         options : of all these tables that read them
         """
-        said = []
+        said = list[str]()
         for name in names:
             reads = {*table_named(name).parameters, *table_named(name).options}
-            try:
-                made = self.table(name, **{each: value for each, value in options.items() if each in reads})
-            except NotApplicable:
-                continue
-            said.append(made.sentence)
+            with suppress(NotApplicable):
+                said.append(self.table(name, **{key: value for key, value in options.items() if key in reads}).sentence)
         found = " ".join(filter(None, [*said, text])) or "None of the tables of this notebook applies to these data."
         only = f"Of the cases where {self.options.where}:" if self.options.where else ""
         return Text(" ".join(filter(None, (self.note, only, found))), title="Conclusion")
