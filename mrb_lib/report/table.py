@@ -106,22 +106,22 @@ class Table:
         InputError
             The table has no such figure.
         """
-        spec = self._figure(figure)
+        spec, study = self._figure(figure), self.study
         rows = self.frame[self.frame["part"].isin(spec.parts)] if spec.parts else self.frame
         if spec.shows and not rows[spec.shows].notna().any():
             raise self._absent(rows, spec.shows)
         own = replace(self, frame=rows)
-        context = {"dimension": self.dimension, "by": own.by, "judges": self.study.order}
+        context = {"dimension": self.dimension, "by": own.by, "judges": study.order, "groups": study.group_of}
         links = links_of(spec.cases, own)
         return draw(
             spec,
             rows,
-            self.study.publisher,
+            study.publisher,
             id=id or (f"{spec.id}-{own.by.replace('_', '-')}" if own.by and spec.by else spec.id),
-            context={**self.options, **context, "groups": self.study.group_of},
+            context={**self.options, **context},
             options=options,
             behind=None if links is None else lambda paper: cells_behind(links, paper, self.dimension),
-            remark=DERIVED if self.by == "department" and self.study.derives_departments else "",
+            remark=DERIVED if self.by == "department" and study.derives_departments else "",
             n=self._counts(rows, spec.n),
             **self._facts,
         )
@@ -202,20 +202,16 @@ class Table:
 
     def _caption(self, frame: pd.DataFrame) -> str:
         """What the columns of numbers mean, each in the words of the table."""
-        ends = {end for each in self.spec.declared for end in each.ends}
-        known = {str(name): self.spec.column(str(name)) for name in frame if name not in ends}
-        meant = {name: column.meaning for name, column in known.items() if column and column.unit != "text"}
-        said = "; ".join(f"{name.replace('_', ' ')}: {meaning}" for name, meaning in meant.items())
-        return f"{said}. 95% intervals in brackets." if ends & set(frame) else f"{said}."
+        ends = {end for each in self.spec.declared for end in each.ends} & set(frame)
+        known = [self.spec.column(name) for name in map(str, frame) if name not in ends]
+        meant = [f"{each.name.replace('_', ' ')}: {each.meaning}" for each in known if each and each.unit != "text"]
+        return f"{'; '.join(meant)}. {'95% intervals in brackets.' if ends else ''}".rstrip()
 
     def _with_ends(self, columns: Sequence[str]) -> pd.DataFrame:
         """The rows in some columns, each followed by the ends of its interval."""
-        every = []
-        for name in columns:
-            if name not in self.frame:
-                raise InputError(f"table {self.name} has no column {name!r}.{nearest(name, self.frame)}")
-            declared = self.spec.column(name)
-            every += [name, *(end for end in (declared.ends if declared else ()) if end in self.frame)]
+        _ = self[list(columns)]  # raises for one that there is not
+        ends = {each.name: each.ends for each in self.spec.declared}
+        every = [each for name in columns for each in (name, *ends.get(name, ())) if each in self.frame]
         return self.frame[list(dict.fromkeys(every))]
 
     def to_latex(self, *columns: str) -> str:

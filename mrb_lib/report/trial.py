@@ -29,8 +29,6 @@ REMARK: Final = (
     "RANDOM WEIGHTS: no judge was named, so a very small LLaVA drawn from a seed stands in for one; its verdicts are "
     "noise and say nothing about any model."
 )
-_ENGINES: Final = (DEFAULT_ENGINE, "generative")
-"""How the stand-in is asked: for probabilities, and for a reply."""
 # Greedy replies of random weights repeat one token; drawn ones look like what they are.
 _OF_STAND_IN: Final[Mapping[str, Any]] = {"max_new_tokens": 32, "temperature": 1.0}
 
@@ -74,4 +72,4 @@ def _stand_in(benchmark: Benchmark, folder: Path, seed: int) -> list[str]:
         text for name in ("question", "response_a", "response_b") if name in cases for text in cases[name].dropna()
     ]
     where = write_tiny(folder / STAND_IN, "llava", texts=texts, seed=seed)
-    return [f"path:{where}+{engine}" for engine in _ENGINES]
+    return [f"path:{where}+{engine}" for engine in (DEFAULT_ENGINE, "generative")]  # for probabilities, and a reply
