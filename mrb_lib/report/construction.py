@@ -73,11 +73,10 @@ def difficulty(work: Work, benchmark: Benchmark) -> Made:
         raise NotApplicable("no models filtered the items.")
     kept = table["item_id"].isin(decisions.loc[(decisions["step"] == "filter") & decisions["kept"], "item_id"])
     edges, share = np.linspace(0, 1, _BINS + 1), table["share_correct"]
-    counts = {
-        name: np.histogram(share[rows & share.notna()], edges)[0]
-        for name, rows in {"kept": kept, "left_out": ~kept}.items()
-    }
     chance = chance_of(work.items())
+    counts = {
+        name: np.histogram(share[rows].dropna(), edges)[0] for name, rows in (("kept", kept), ("left_out", ~kept))
+    }
     bins = pd.DataFrame({"low": edges[:-1], "high": edges[1:], **counts})
     return bins, {"chance": float(np.nanmean(chance)) if np.isfinite(chance).any() else float("nan")}
 

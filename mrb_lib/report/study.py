@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import html
-import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,12 +18,10 @@ from mrb_lib.figures.registry import FIGURES
 from mrb_lib.figures.style import Paper
 from mrb_lib.judges.roster.group_file import read_group_file
 from mrb_lib.judges.roster.groups import JURY, MODEL_GROUPS, TUNED, chosen_judges, judge_groups
-from mrb_lib.report.defaults import DEFAULTS, NAMES, Options
 from mrb_lib.report.places import locate, simulated_note
 from mrb_lib.report.publish import PublishedTable, Publisher, blind_judges
 from mrb_lib.report.table import Table, Text, draw
 from mrb_lib.report.tabular import table_text
-from mrb_lib.review.case.probed import probe_seed
 from mrb_lib.review.failures.lists import hardest_cases
 from mrb_lib.review.failures.query import Query
 from mrb_lib.review.records.reviewed import Reviewed, reviewed, store_of, tags_of
@@ -47,6 +45,35 @@ from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS, empty_verdicts, load
 from mrb_lib.verdicts.training import mark_seen, seen_notes, training_cases, training_curves, training_records
 
 _BELOW_HALF: Final = 0.5
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options that all tables of a study share; see `mrb_lib.open`."""
+
+    policy: str = "balanced"
+    gold: str = "majority"
+    by: By = None
+    cluster: str | None = None
+    where: str = ""
+    resamples: int = 2000
+    seed: int = 0
+
+
+DEFAULTS: Final[dict[str, Any]] = {}
+"""What `set_defaults` set."""
+
+
+def set_defaults(**options: Any) -> None:
+    """Set what `mrb_lib.open` takes where a notebook names nothing; `mrb report` does so in each notebook.
+
+    Parameters
+    ----------
+    options : parameters of `open`, and `out`, the folder in which figures and tables are published
+    """
+    for name in options:
+        check_choice("option", name, [*Options.__dataclass_fields__, "runs", "judges", "groups", "out"])
+    DEFAULTS.update(options)
 
 
 def open(  # read as mrb.open
@@ -88,7 +115,7 @@ def open(  # read as mrb.open
     given = {"policy": policy, "gold": gold, "by": by, "cluster": cluster, "where": where, "judges": judges,
              "runs": runs, "groups": groups, "resamples": resamples, "seed": seed}  # fmt: skip
     chosen = DEFAULTS | {name: value for name, value in given.items() if value is not None}
-    shared = Options(**{name: chosen[name] for name in NAMES if name in chosen})
+    shared = Options(**{name: chosen[name] for name in Options.__dataclass_fields__ if name in chosen})
     check_choice("policy", shared.policy, POLICIES)
     check_choice("gold rule", shared.gold, (*RULES, ADJUDICATED))
     folder, runs_folder = locate(str(benchmark), str(chosen.get("runs") or ""))
@@ -102,20 +129,17 @@ def open(  # read as mrb.open
     training = training_cases(manifests, loaded)
     verdicts = mark_seen(verdicts, training)
     if shared.where:
-        said = None
-        if "review" in shared.where:
-            said = reviewed(loaded, sorted(verdicts["judge"].unique()), seed=shared.seed).adjudications
-        loaded, kept = restricted(
-            loaded, verdicts, shared.where, policy=shared.policy, adjudications=said,
-            tags=tags_of(loaded) if asks_for_tags(shared.where) else None,
-        )  # fmt: skip
+        judged = sorted(verdicts["judge"].unique())
+        asked = reviewed(loaded, judged, seed=shared.seed).adjudications if "review" in shared.where else None
+        tags = tags_of(loaded) if asks_for_tags(shared.where) else None
+        loaded, kept = restricted(loaded, verdicts, shared.where, policy=shared.policy, adjudications=asked, tags=tags)
         verdicts = pd.DataFrame(kept)
     names = sorted(verdicts["judge"].unique())
     runs_of = (name for m in manifests for name in (m.judge, f"{m.judge}@{m.run_id}"))
     stated = read_group_file(Path(chosen["groups"])) if chosen.get("groups") else None
     of_judges = judge_groups([*names, *runs_of], manifests, override=stated)
-    of_judges = of_judges[of_judges["judge"].isin(names)].reset_index(drop=True)
     of_judges = of_judges.assign(stated_base=of_judges["judge"].map(stated.bases if stated else {}).astype("str"))
+    of_judges = of_judges[of_judges["judge"].isin(names)].reset_index(drop=True)
     wanted = chosen.get("judges") or ""
     if wanted := wanted if isinstance(wanted, str) else ",".join(wanted):
         of_judges = of_judges[of_judges["judge"].isin(chosen_judges(wanted, of_judges))].reset_index(drop=True)
@@ -147,7 +171,7 @@ class Study:
     training: pd.DataFrame | None = None
     out: str = ""
     remark: str = ""
-    _made: dict[str, Table | NotApplicable] = field(default_factory=dict)
+    _made: dict[str, Table] = field(default_factory=dict)
 
     def table(self, name: str, **options: Any) -> Table:
         """Make a table of `mrb analyze`.
@@ -166,14 +190,8 @@ class Study:
         """
         key = f"{name} {sorted((key, repr(value)) for key, value in options.items())}"
         if key not in self._made:
-            try:
-                self._made[key] = self._analyze(name, options)
-            except NotApplicable as reason:
-                self._made[key] = reason
-        made = self._made[key]
-        if isinstance(made, NotApplicable):
-            raise made
-        return made
+            self._made[key] = self._analyze(name, options)
+        return self._made[key]
 
     __getitem__ = table
 
@@ -185,21 +203,12 @@ class Study:
         has_marks = options.get("marks") is not None
         reads = {*spec.parameters_read(has_marks=has_marks), *spec.options}
         for option in options:
-            if option not in reads:
-                near = nearest(option, reads)
-                raise InputError(f"table {name} has no option {option!r}; it has {', '.join(sorted(reads))}.{near}")
-        chosen: dict[str, Any] = {"policy": shared.policy, "gold": shared.gold, "cluster": shared.cluster,
-                                  "resamples": shared.resamples, "seed": shared.seed, "by": shared.by}  # fmt: skip
-        more: dict[str, Callable[[], Any]] = {
-            "groups": lambda: self.groups,
-            "training": lambda: self.training,
-            "records": lambda: training_records(self.manifests),
-            "prompts": lambda: run_prompts(self.manifests),
-            "adjudications": lambda: self.reviews.adjudications,
-            "pairs": lambda: self.pairs,
-        }
-        chosen |= {each: make() for each, make in more.items() if each in reads} | dict(options)
-        if chosen["gold"] == ADJUDICATED:
+            check_choice(f"table {name}: option", option, sorted(reads))
+        chosen = {each: value for each, value in vars(shared).items() if each != "where"}
+        more = {"groups": self.groups, "training": self.training, "pairs": self.pairs,
+                "records": training_records(self.manifests), "prompts": run_prompts(self.manifests)}  # fmt: skip
+        chosen |= {each: value for each, value in more.items() if each in reads} | dict(options)
+        if "adjudications" in reads or chosen["gold"] == ADJUDICATED:
             chosen.setdefault("adjudications", self.reviews.adjudications)
         frame = tables.analyze(self.benchmark, chosen.pop("verdicts", self.panels), name, **chosen)
         nobody = frame.reindex(columns=["judge", "dimension"]).isna().all(axis=None)
@@ -259,9 +268,7 @@ class Study:
     @property
     def derives_departments(self) -> bool:
         """Whether every department is that of the organ of its case, so that nobody need have stated it."""
-        cases = self.benchmark.cases
-        if not {"organ", "department"} <= set(cases):
-            return False
+        cases = self.benchmark.cases.reindex(columns=["organ", "department"])
         return bool(cases["department"].eq(cases["organ"].map(ORGAN_DEPARTMENT)).all())
 
     @cached_property
@@ -302,27 +309,26 @@ class Study:
         NotApplicable
             No verdict can be scored.
         """
-        verdicts, gold, categories = self._of(dimension)
+        verdicts, gold, stated, categories = self._of(dimension)
         scored = correctness(verdicts, gold, self.options.policy, categories).dropna(subset="score")
-        frame: pd.DataFrame = scored[["judge", "case_id", "score"]].merge(self._stated(gold), on="case_id")
+        frame: pd.DataFrame = scored[["judge", "case_id", "score"]].merge(stated, on="case_id")
         return frame.merge(self.benchmark.cases, on="case_id")
 
-    def _of(self, dimension: str | None) -> tuple[pd.DataFrame, pd.DataFrame, tuple[str, ...]]:
-        """The verdicts on a dimension without probes, its gold labels, and what a verdict may choose."""
+    def _of(self, dimension: str | None) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, tuple[str, ...]]:
+        """The verdicts on a dimension without probes, its gold labels, and what a verdict may choose.
+
+        The third frame is what people said of each case: `case_id`, `gold`, `votes_gold` and `n_annotators`.
+        """
         dimension, meta = dimension or self.dimension, self.benchmark.meta
         check_choice("dimension", dimension, meta.dimensions)
         verdicts = self.verdicts[self.verdicts["dimension"].eq(dimension) & self.verdicts["probe"].eq(NO_PROBE)]
         gold = self.labels[self.labels["dimension"].eq(dimension)].reset_index(drop=True)
         if verdicts.empty or gold.empty or not meta.is_judged:
             raise NotApplicable(f"{meta.name} has no verdict on {dimension} that can be scored.")
-        return verdicts, gold, meta.categories if meta.is_rating else CHOICES
-
-    def _stated(self, gold: pd.DataFrame) -> pd.DataFrame:
-        """What people said of each case: `gold`, `votes_gold` and `n_annotators`."""
-        votes = vote_columns(self.benchmark.meta.categories)
+        votes = vote_columns(meta.categories)
         chosen: Any = [row.get(votes.get(row["choice"], "")) for row in gold.to_dict("records")]
         stated = gold[["case_id", "choice", "n_annotators"]].rename(columns={"choice": "gold"})
-        return stated.assign(votes_gold=chosen)
+        return verdicts, gold, stated.assign(votes_gold=chosen), meta.categories if meta.is_rating else CHOICES
 
     def bootstrap(
         self,
@@ -367,13 +373,13 @@ class Study:
         """
         if judge is None and wrong is None and self.verdicts.empty:
             return self.benchmark.cases
-        verdicts, gold, categories = self._of(dimension)
+        verdicts, gold, stated, categories = self._of(dimension)
         if judge is not None:
             check_choice("judge", judge, self.judges)
             verdicts = verdicts[verdicts["judge"].eq(judge)]
         shared = self.options
         ranked = hardest_cases(verdicts, gold, policy=shared.policy, seed=shared.seed, categories=categories)
-        rows = ranked.merge(self._stated(gold), on="case_id").merge(self.benchmark.cases, on="case_id")
+        rows = ranked.merge(stated, on="case_id").merge(self.benchmark.cases, on="case_id")
         return rows if wrong is None else rows[rows["score"].lt(_BELOW_HALF) == wrong].reset_index(drop=True)
 
     def figure(self, name: str, frame: pd.DataFrame, *, id: str = "", **options: Any) -> Paper:
@@ -389,9 +395,7 @@ class Study:
         spec = FIGURES[name]
         own = {"dimension": self.dimension, "judges": self.order, "groups": self.group_of}
         context = {**own, "images": self.benchmark.images}
-        taken = inspect.signature(spec.draw).parameters
-        given = {key: value for key, value in options.items() if key in taken}
-        return draw(spec, frame, self.publisher, id=id or name, context={**context, **options}, options=given)
+        return draw(spec, frame, self.publisher, id=id or name, context={**context, **options}, options={})
 
     def tabulate(self, frame: pd.DataFrame, *, id: str, title: str, caption: str, **looks: Any) -> PublishedTable:
         """Show any frame as a table; a report also publishes it as CSV and LaTeX.
@@ -421,9 +425,7 @@ class Study:
         cases = self.benchmark.cases
         case_id = case_id or str(self.cases()["case_id"].iloc[0])
         if case_id not in set(cases["case_id"]):
-            raise InputError(
-                f"case {case_id!r} is not in {self.benchmark.meta.name}.{nearest(case_id, cases['case_id'])}"
-            )
+            raise InputError(f"no case is named {case_id!r}.{nearest(case_id, cases['case_id'])}")
         page = case_html(
             cases[cases["case_id"] == case_id].iloc[0], images=self.benchmark.images, note=self.note,
             annotations=self.benchmark.annotations, gold=self.labels, verdicts=self.verdicts,
@@ -448,17 +450,17 @@ class Study:
         of_pairs = "" if what == "cases" else " on two responses"
         if self.verdicts.empty or (of_pairs and not self.benchmark.meta.is_preference):
             raise NotApplicable(f"this explorer needs verdicts{of_pairs}, and {self.benchmark.meta.name} has none.")
-        policy, seed = self.options.policy, self.options.seed
+        shared = self.options
         if what == "cases":
             for name in options:
                 check_choice("filter", name, list(Query.__dataclass_fields__))
             path = self.benchmark.path
-            own = store_of(self.benchmark) or (None if path is None else path / REVIEWS)
-            return explore(self.benchmark, self.verdicts, policy=policy, store=own, query=Query(**options))
-        shared = {"policy": policy, "resamples": self.options.resamples, "seed": seed, **options}
+            store = store_of(self.benchmark) or (None if path is None else path / REVIEWS)
+            return explore(self.benchmark, self.verdicts, policy=shared.policy, store=store, query=Query(**options))
+        options = {"policy": shared.policy, "resamples": shared.resamples, "seed": shared.seed, **options}
         if what == "leaderboard":
-            return browse_leaderboard(self.benchmark, self.verdicts, groups=self.groups, **shared)
-        return browse_heatmap(self.benchmark, self.verdicts, **shared)
+            return browse_leaderboard(self.benchmark, self.verdicts, groups=self.groups, **options)
+        return browse_heatmap(self.benchmark, self.verdicts, **options)
 
     def judge(
         self, names: str | Sequence[str] = "", *, limit: int = 12, keep: str | Path = "", **settings: Any
@@ -487,52 +489,17 @@ class Study:
         """
         from mrb_lib.report.trial import tried  # slow to import, and few notebooks run judges
 
-        wanted = [each.strip() for each in names.split(",")] if isinstance(names, str) else list(names)
-        settings = {"seed": self.options.seed, **settings}
-        made = tried(self.benchmark, list(filter(None, wanted)), limit=limit, keep=str(keep), settings=settings)
-        return replace(self, benchmark=made.benchmark)._judged(made.verdicts, made.manifests, made.remark)
+        wanted = names.split(",") if isinstance(names, str) else names
+        asked = [each.strip() for each in wanted if each.strip()]
+        return tried(self, asked, limit=limit, keep=keep, settings={"seed": self.options.seed, **settings})
 
-    def _judged(self, verdicts: pd.DataFrame, manifests: Sequence[Manifest], remark: str) -> Study:
-        """The study with the verdicts of other judges."""
+    def with_verdicts(self, verdicts: pd.DataFrame, manifests: Sequence[Manifest], remark: str = "") -> Study:
+        """Return the study with the verdicts of other judges, and a remark to show with everything."""
         training = training_cases(manifests, self.benchmark)
         return replace(
             self, verdicts=mark_seen(verdicts, training), manifests=manifests, training=training, remark=remark,
             groups=judge_groups(sorted(verdicts["judge"].unique()), manifests), _made={},
         )  # fmt: skip
-
-    def with_probes(self) -> Study:
-        """Return the study with verdicts on probed cases; where the embedded benchmark has none they are SIMULATED."""
-        from mrb_lib.report.probed import REMARK, simulated_on_probes  # few notebooks show probes
-
-        if self.verdicts["probe"].ne(NO_PROBE).any():
-            return self
-        made = simulated_on_probes(self.benchmark, seed=self.options.seed)
-        return self if made is None else self._judged(made, [], REMARK)
-
-    def probe_cases(self, probes: Table, *, n: int = 3) -> object:
-        """Show the cases that illustrate best what judges get wrong, plain and probed; a report publishes them.
-
-        Parameters
-        ----------
-        probes : the table `probes`, or some of its rows, such as those of one judge
-        n : how many cases at most, one per probe
-
-        Raises
-        ------
-        NotApplicable
-            No judge significantly breaks what a probe expects, or no case shows it.
-        """
-        from mrb_lib.report.probed import CAPTION, illustrative_cases, probed_pages
-
-        dimension, rows = probes.dimension, probes.frame
-        rows = rows[rows["part"].eq("probe") & rows["dimension"].eq(dimension) & rows["subfield"].isna()]
-        cases = illustrative_cases(self.verdicts, self.labels, rows, dimension=dimension, n=n)
-        seeds = dict.fromkeys(self.judges, self.options.seed) | {run.judge: probe_seed(run) for run in self.manifests}
-        shown = self.verdicts[self.verdicts["dimension"] == dimension]
-        pages = probed_pages(cases, self.benchmark, shown, self.labels, seeds=seeds, note=self.note)
-        caption = CAPTION.format(dimension=dimension)
-        self.publisher.table(cases, table_text(cases), "probe-cases", title=pages.title, caption=caption)
-        return pages
 
     @property
     def training_curves(self) -> pd.DataFrame:
@@ -557,14 +524,11 @@ class Study:
         text : a sentence of your own, after those of the tables
         options : of all these tables that read them
         """
-        said = []
+        said = list[str]()
         for name in names:
             reads = {*table_named(name).parameters, *table_named(name).options}
-            try:
-                made = self.table(name, **{each: value for each, value in options.items() if each in reads})
-            except NotApplicable:
-                continue
-            said.append(made.sentence)
+            with suppress(NotApplicable):
+                said.append(self.table(name, **{key: value for key, value in options.items() if key in reads}).sentence)
         found = " ".join(filter(None, [*said, text])) or "None of the tables of this notebook applies to these data."
         only = f"Of the cases where {self.options.where}:" if self.options.where else ""
         return Text(" ".join(filter(None, (self.note, only, found))), title="Conclusion")
@@ -593,20 +557,16 @@ class Study:
         unit = resampling_unit(data.cases_by_image, shared.cluster).statement
         by = f"; by {', '.join(columns_of(shared.by))}" if shared.by else ""
         where = f"; where {shared.where}" if shared.where else ""
-        return (
+        lines = [
             f"{meta.name}{is_simulated}: {len(data.cases):,} cases, {people} annotators, {len(self.judges)} judges, "
-            f"{len(self.verdicts):,} verdicts.\n"
+            f"{len(self.verdicts):,} verdicts.",
             f"Policy {shared.policy}; gold: {rule_in_words(data, shared.gold)}; {unit}; "
-            f"{shared.resamples:,} resamples, seed {shared.seed}{by}{where}.{self._seen}" + f"\n{self.remark}".rstrip()
-        )
-
-    @property
-    def _seen(self) -> str:
-        """A line for each judge that was trained on cases shown here, which no table counts; mostly none."""
-        if self.training is None:
-            return ""
-        here = self.training[self.training["case_id"].isin(self.benchmark.cases["case_id"])]
-        return "".join(f"\n{note}." for note in seen_notes(here, self.judges, len(self.benchmark.cases)))
+            f"{shared.resamples:,} resamples, seed {shared.seed}{by}{where}.",
+        ]
+        if self.training is not None:  # which no table counts
+            here = self.training[self.training["case_id"].isin(data.cases["case_id"])]
+            lines += [f"{note}." for note in seen_notes(here, self.judges, len(data.cases))]
+        return "\n".join([*lines, self.remark]).rstrip()
 
     def _repr_html_(self) -> str:
         first, *others = html.escape(repr(self)).split("\n")

@@ -6,18 +6,21 @@ import html
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
 from mrb_lib.figures.registry import FIGURES, FigureSpec
 from mrb_lib.figures.style import Paper
-from mrb_lib.report.links import Source, cells_behind, links_of
+from mrb_lib.report.links import cells_behind, links_of
 from mrb_lib.report.publish import PublishedTable, Publisher
 from mrb_lib.report.tabular import Best, explained, table_text, to_html, to_latex
 from mrb_lib.stats.columns import Table as Spec
 from mrb_lib.stats.phrases import main_dimension
 from mrb_lib.tables.errors import InputError, NotApplicable, nearest
+
+if TYPE_CHECKING:
+    from mrb_lib.report.study import Study
 
 _CASES: Final = ("n_cases", "n")
 DERIVED: Final = "Departments follow from the organs."
@@ -59,7 +62,7 @@ class Table:
 
     spec: Spec
     frame: pd.DataFrame
-    study: Source
+    study: Study
     options: Mapping[str, Any]
 
     @property
@@ -103,22 +106,22 @@ class Table:
         InputError
             The table has no such figure.
         """
-        spec = self._figure(figure)
+        spec, study = self._figure(figure), self.study
         rows = self.frame[self.frame["part"].isin(spec.parts)] if spec.parts else self.frame
         if spec.shows and not rows[spec.shows].notna().any():
             raise self._absent(rows, spec.shows)
         own = replace(self, frame=rows)
-        context = {"dimension": self.dimension, "by": own.by, "judges": self.study.order}
+        context = {"dimension": self.dimension, "by": own.by, "judges": study.order, "groups": study.group_of}
         links = links_of(spec.cases, own)
         return draw(
             spec,
             rows,
-            self.study.publisher,
+            study.publisher,
             id=id or (f"{spec.id}-{own.by.replace('_', '-')}" if own.by and spec.by else spec.id),
-            context={**self.options, **context, "groups": self.study.group_of},
+            context={**self.options, **context},
             options=options,
             behind=None if links is None else lambda paper: cells_behind(links, paper, self.dimension),
-            remark=DERIVED if self.by == "department" and self.study.derives_departments else "",
+            remark=DERIVED if self.by == "department" and study.derives_departments else "",
             n=self._counts(rows, spec.n),
             **self._facts,
         )
@@ -199,20 +202,16 @@ class Table:
 
     def _caption(self, frame: pd.DataFrame) -> str:
         """What the columns of numbers mean, each in the words of the table."""
-        ends = {end for each in self.spec.declared for end in each.ends}
-        known = {str(name): self.spec.column(str(name)) for name in frame if name not in ends}
-        meant = {name: column.meaning for name, column in known.items() if column and column.unit != "text"}
-        said = "; ".join(f"{name.replace('_', ' ')}: {meaning}" for name, meaning in meant.items())
-        return f"{said}. 95% intervals in brackets." if ends & set(frame) else f"{said}."
+        ends = {end for each in self.spec.declared for end in each.ends} & set(frame)
+        known = [self.spec.column(name) for name in map(str, frame) if name not in ends]
+        meant = [f"{each.name.replace('_', ' ')}: {each.meaning}" for each in known if each and each.unit != "text"]
+        return f"{'; '.join(meant)}. {'95% intervals in brackets.' if ends else ''}".rstrip()
 
     def _with_ends(self, columns: Sequence[str]) -> pd.DataFrame:
         """The rows in some columns, each followed by the ends of its interval."""
-        every = []
-        for name in columns:
-            if name not in self.frame:
-                raise InputError(f"table {self.name} has no column {name!r}.{nearest(name, self.frame)}")
-            declared = self.spec.column(name)
-            every += [name, *(end for end in (declared.ends if declared else ()) if end in self.frame)]
+        _ = self[list(columns)]  # raises for one that there is not
+        ends = {each.name: each.ends for each in self.spec.declared}
+        every = [each for name in columns for each in (name, *ends.get(name, ())) if each in self.frame]
         return self.frame[list(dict.fromkeys(every))]
 
     def to_latex(self, *columns: str) -> str:
@@ -232,7 +231,7 @@ class Table:
         if name.startswith("_") or not hasattr(self.frame, name):
             raise AttributeError(f"a table has no attribute {name!r}.{nearest(name, dir(self))}")
         value = getattr(self.frame, name)
-        return (lambda *args, **options: self._again(value(*args, **options))) if callable(value) else value
+        return (lambda *args, **options: self._again(value(*args, **options))) if inspect.ismethod(value) else value
 
     def _again(self, made: Any) -> Any:
         whole = isinstance(made, pd.DataFrame) and list(made.columns) == list(self.frame.columns)

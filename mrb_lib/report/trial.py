@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
@@ -18,39 +18,22 @@ from mrb_lib.review.progress import live_progress
 from mrb_lib.runs.execute import judge
 from mrb_lib.stats.options import check_choice
 from mrb_lib.tables.errors import NotApplicable
-from mrb_lib.verdicts.manifest import Manifest, read_manifest
+from mrb_lib.verdicts.manifest import read_manifest
 from mrb_lib.verdicts.store import load_verdicts
+
+if TYPE_CHECKING:
+    from mrb_lib.report.study import Study
 
 STAND_IN: Final = "RANDOM-WEIGHTS"
 REMARK: Final = (
     "RANDOM WEIGHTS: no judge was named, so a very small LLaVA drawn from a seed stands in for one; its verdicts are "
     "noise and say nothing about any model."
 )
-_ENGINES: Final = (DEFAULT_ENGINE, "generative")
-"""How the stand-in is asked: for probabilities, and for a reply."""
 # Greedy replies of random weights repeat one token; drawn ones look like what they are.
 _OF_STAND_IN: Final[Mapping[str, Any]] = {"max_new_tokens": 32, "temperature": 1.0}
 
 
-@dataclass(frozen=True)
-class Trial:
-    """What judges said when they were tried.
-
-    Attributes
-    ----------
-    benchmark : the cases that they judged
-    verdicts : with replies
-    manifests : one per judge
-    remark : the sentence to show with everything; empty for judges with weights of their own
-    """
-
-    benchmark: Benchmark
-    verdicts: pd.DataFrame
-    manifests: Sequence[Manifest]
-    remark: str
-
-
-def tried(benchmark: Benchmark, names: Sequence[str], *, limit: int, keep: str, settings: Mapping[str, Any]) -> Trial:
+def tried(study: Study, names: Sequence[str], *, limit: int, keep: str | Path, settings: Mapping[str, Any]) -> Study:
     """Run judges on the first cases of a benchmark; see `mrb_lib.report.study.Study.judge`.
 
     Notes
@@ -59,7 +42,10 @@ def tried(benchmark: Benchmark, names: Sequence[str], *, limit: int, keep: str, 
     """
     for name in settings:
         check_choice("setting", name, sorted(Settings.__dataclass_fields__))
-    few, given = _first(benchmark, limit), Settings(**{**({} if names else _OF_STAND_IN), **settings})
+    benchmark, given = study.benchmark, Settings(**{**({} if names else _OF_STAND_IN), **settings})
+    cases = benchmark.cases.head(limit)
+    annotations = benchmark.annotations[benchmark.annotations["case_id"].isin(cases["case_id"])]
+    few = replace(benchmark, cases=cases, annotations=annotations.reset_index(drop=True))
     with TemporaryDirectory(prefix="mrb-") as scratch:
         asked = names or _stand_in(few, Path(scratch), given.seed)
         runs = Path(keep) if keep else Path(scratch) / "runs"
@@ -68,19 +54,11 @@ def tried(benchmark: Benchmark, names: Sequence[str], *, limit: int, keep: str, 
             for notice in run.notices:
                 print(f"{run.judge}: {notice}")
         # A folder that is kept may hold other runs, and these may hold more cases.
-        parts = [load_verdicts(run.folder, benchmark.cases, replies=True) for run in made]
+        verdicts = pd.concat([load_verdicts(run.folder, benchmark.cases, replies=True) for run in made])
         manifests = [read_manifest(run.folder) for run in made]
-    verdicts = pd.concat(parts, ignore_index=True)
-    verdicts = verdicts[verdicts["case_id"].isin(few.cases["case_id"])].reset_index(drop=True)
+    verdicts = verdicts[verdicts["case_id"].isin(cases["case_id"])].reset_index(drop=True)
     verdicts["p_a"] = verdicts["p_a"].round(4)  # the digits beyond are those of a machine
-    return Trial(few, verdicts, manifests, "" if names else REMARK)
-
-
-def _first(benchmark: Benchmark, limit: int) -> Benchmark:
-    """The benchmark with its first cases only."""
-    cases = benchmark.cases.head(limit)
-    own = benchmark.annotations["case_id"].isin(cases["case_id"])
-    return replace(benchmark, cases=cases, annotations=benchmark.annotations[own].reset_index(drop=True))
+    return replace(study, benchmark=few).with_verdicts(verdicts, manifests, "" if names else REMARK)
 
 
 def _stand_in(benchmark: Benchmark, folder: Path, seed: int) -> list[str]:
@@ -94,4 +72,4 @@ def _stand_in(benchmark: Benchmark, folder: Path, seed: int) -> list[str]:
         text for name in ("question", "response_a", "response_b") if name in cases for text in cases[name].dropna()
     ]
     where = write_tiny(folder / STAND_IN, "llava", texts=texts, seed=seed)
-    return [f"path:{where}+{engine}" for engine in _ENGINES]
+    return [f"path:{where}+{engine}" for engine in (DEFAULT_ENGINE, "generative")]  # for probabilities, and a reply

@@ -14,9 +14,8 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
-from mrb_lib.report.defaults import Options
 from mrb_lib.report.links import LISTS, REVIEWED_BY
-from mrb_lib.report.study import Study
+from mrb_lib.report.study import Options, Study
 from mrb_lib.review.failures.index import POLICY
 from mrb_lib.review.failures.kinds import failure_kinds
 from mrb_lib.review.failures.query import from_fragment, select
@@ -40,7 +39,7 @@ def study() -> Study:
     verdicts = verdicts.assign(dimension="overall", repeat=0, probe="none", p_a=np.nan)
     verdicts["choice"] = rng.choice(np.array(["A", "B", "tie", None], dtype=object), len(verdicts))
     benchmark = Benchmark(BenchmarkMeta("bench", "clinical", ("overall",)), cases, votes)
-    groups = pd.DataFrame({"judge": [JUDGE, "two"], "group": "open"})
+    groups = pd.DataFrame({"judge": [JUDGE, "two"], "group": "open", "how": "exact"})
     return Study(benchmark, verdicts, [], Options(resamples=50), groups)
 
 

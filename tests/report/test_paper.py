@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +13,12 @@ import mrb_lib as mrb
 from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.prompt_files import load_prompt
-from mrb_lib.report.paper import EVERY, PaperPages
+from mrb_lib.report.paper import PaperPages
+from mrb_lib.report.study import Options, Study
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.verdicts.store import save_imported
 from tests.notebooks.conftest import full as full
+from tests.stats.small_tables import annotations_of, cases_of, verdicts_of
 
 ORGANS = ("eye", "heart", "lung")
 SKILL = {"open-a": 0.9, "open-b": 0.9, "medical-a": 0.46, "medical-b": 0.46}
@@ -83,27 +84,17 @@ class TestTheMainTable:
 
 class TestFindings:
     def test_are_those_that_the_data_were_made_with(self, pages: PaperPages) -> None:
-        said = pages.findings("organ").sentence
+        said = pages.findings("organ")
         assert "weakest on eye (" in said
-        assert "open (2) 7" in said
-        assert "A coin scores 50%; no better than a coin: medical." in said
+        assert "the intervals of 2 of 4 judges are below" in said
+        assert "A coin scores 50%; the intervals of 2 of 2 open, 0 of 2 medical judges are above it." in said
 
-    def test_are_means_of_the_judges_over_the_cases(self, pages: PaperPages) -> None:
-        found = pages.findings("organ").groups.set_index(["group", "subfield"])["accuracy"]
-        scores = pages.study.scores("overall")
-        for subfield in ORGANS:
-            own = scores[scores["organ"] == subfield]
-            assert found[EVERY, subfield] == pytest.approx(own["score"].mean())
-            medical = own[own["judge"].str.startswith("medical")]
-            assert found["medical", subfield] == pytest.approx(medical["score"].mean())
-
-    def test_compare_a_subfield_with_the_other_cases(self, pages: PaperPages) -> None:
-        contrasts = pages.findings("organ").contrasts.set_index("subfield")
-        scores = pages.study.scores("overall")
-        eye = scores["organ"] == "eye"
-        expected = scores.loc[eye, "score"].mean() - scores.loc[~eye, "score"].mean()
-        assert contrasts.loc["eye", "difference"] == pytest.approx(expected)
-        assert contrasts.loc["eye", "low"] < expected < contrasts.loc["eye", "high"] < 0
+    def test_are_numbers_of_the_table_with_intervals(self, pages: PaperPages) -> None:
+        said, rows = pages.findings("organ"), pages.study.table("accuracy", by="organ").frame
+        eye = rows[rows["dimension"].eq("overall") & rows["subfield"].eq("eye") & rows["kind"].eq("judge")]
+        assert f"weakest on eye (mean accuracy {eye['accuracy'].mean():.0%}; " in said
+        best = eye[eye["judge"] == pages.study.best_judge].iloc[0]
+        assert f"{best['accuracy']:.0%} [{100 * best['low']:.0f}, {100 * best['high']:.0f}]" in said
 
     def test_are_in_the_conclusion_of_a_set_with_one_label_per_case(self, pages: PaperPages) -> None:
         said = pages.conclusion("accuracy", "agreement")
@@ -135,7 +126,7 @@ def test_departments_that_follow_from_organs_are_said_to(pages: PaperPages) -> N
     known = {"eye": "Ophthalmology", "heart": "Cardiology", "lung": "Pulmonology"}
     cases = study.benchmark.cases.assign(department=study.benchmark.cases["organ"].map(known))
     derived = replace(study, benchmark=replace(study.benchmark, cases=cases), _made={})
-    assert mrb.paper(derived).findings("department").sentence.endswith("Departments follow from the organs.")
+    assert mrb.paper(derived).findings("department").endswith("Departments follow from the organs.")
 
 
 def test_every_neighbour_has_a_source(pages: PaperPages) -> None:
@@ -162,16 +153,45 @@ class TestThePrompt:
         assert '"tie"' not in said
 
 
+def studied(votes: dict[str, str], said: dict[tuple[str, str], str], organs: list[str | None]) -> PaperPages:
+    cases, verdicts = cases_of(len(organs), organ=organs), verdicts_of(said)
+    benchmark = Benchmark(BenchmarkMeta("made", "general", ("overall",)), cases, annotations_of(votes))
+    groups = pd.DataFrame({"judge": sorted(verdicts["judge"].unique()), "group": "open", "how": "exact"})
+    return mrb.paper(Study(benchmark, verdicts, [], Options(policy="official", resamples=0), groups))
+
+
+class TestChosenCases:
+    def test_are_the_best_or_the_worst_of_each_organ_that_all_annotators_agree_on(self) -> None:
+        # c2 is split, and all call c7 a tie; c6 has no organ.
+        votes = {"r1": "AAABBBAT", "r2": "AAABBBAT", "r3": "AABBBBAT"}
+        said = {("j", "AB"): "ABAAABAA", ("k", "AB"): "ABABAABA", ("j", "BA"): "BBBBBBBB"}
+        pages = studied(votes, said, ["eye", "eye", "eye", "lung", "lung", "brain", None, "heart"])
+        # Right by order AB: c0 both, c1 none, c3 k alone, c4 none, c5 j alone; of equal scores the first case.
+        assert pages.chosen_cases("successes")["case_id"].tolist() == ["c0", "c3", "c5"]
+        assert pages.chosen_cases("failures")["case_id"].tolist() == ["c1", "c4", "c5"]
+
+    def test_follow_the_rule_on_drawn_data(self) -> None:
+        rng, n = np.random.default_rng(0), 200
+        votes = {name: "".join(rng.choice(list("AB"), n)) for name in ("r1", "r2")}
+        said = {(f"j{i}", "AB"): "".join(rng.choice(list("AB"), n)) for i in range(5)}
+        pages = studied(votes, said, list(rng.choice(["eye", "lung", "heart"], n)))
+        agreed = {f"c{i}" for i, pair in enumerate(zip(*votes.values(), strict=True)) if len(set(pair)) == 1}
+        means = pages.study.scores().groupby("case_id")["score"].mean()
+        organs = pages.study.benchmark.cases.set_index("case_id")["organ"]
+        for kind, best in (("successes", max), ("failures", min)):
+            rows = pages.chosen_cases(kind).set_index("organ")["case_id"]
+            assert set(rows.index) == {"eye", "lung", "heart"}
+            for organ, case_id in rows.items():
+                own = {case: means[case] for case in agreed if organs[case] == organ}
+                assert case_id == min(case for case in own if own[case] == best(own.values()))
+
+    def test_need_a_case_that_all_agree_on(self) -> None:
+        with pytest.raises(mrb.NotApplicable):
+            studied({"r1": "AA", "r2": "BB"}, {("j", "AB"): "AB"}, ["eye", "lung"]).cases("failures")
+
+
 def test_cases_are_one_per_organ_and_where_there_are_none_it_says_so(pages: PaperPages) -> None:
     drawn = pages.cases("failures")
     assert sum("gold label" in text.get_text() for axes in drawn.axes for text in axes.texts) == len(ORGANS)
     with pytest.raises(mrb.NotApplicable):
         pages.cases("failures", by="department")
-
-
-def test_the_figure_of_groups_names_the_policy_and_the_subfield(folder: Path, tmp_path: Path) -> None:
-    study = mrb.open(folder / "bench", policy="official", groups=folder / "groups.csv", resamples=20)
-    mrb.paper(replace(study, out=str(tmp_path))).findings("organ").plot()
-    caption = json.loads((tmp_path / "figures" / "group-subfields-organ.json").read_text())["caption"]
-    assert "policy: official" in caption
-    assert "by organ" in caption

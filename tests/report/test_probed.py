@@ -13,7 +13,6 @@ import pytest
 import mrb_lib as mrb
 from mrb_lib.demo.build import write_demo
 from mrb_lib.probes import target
-from mrb_lib.report import defaults
 from mrb_lib.report import study as study_module
 from mrb_lib.report.probed import illustrative_cases
 from mrb_lib.tables.schema import NO_PROBE
@@ -100,11 +99,10 @@ class TestIllustrativeCases:
 def probed(tmp_path_factory: pytest.TempPathFactory) -> mrb.Study:
     """Eighty simulated cases without runs, judged by simulated judges under probes."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (defaults, study_module):
-            patch.setattr(module, "DEFAULTS", {})
+        patch.setattr(study_module, "DEFAULTS", {})
         folder = tmp_path_factory.mktemp("small")
         write_demo(folder, cases=80, seed=5)
-        return mrb.open(folder, resamples=50).with_probes()
+        return mrb.with_probes(mrb.open(folder, resamples=50))
 
 
 def test_an_embedded_benchmark_without_probes_gets_simulated_judges_that_say_so(probed: mrb.Study) -> None:
@@ -120,14 +118,14 @@ def test_an_embedded_benchmark_without_probes_gets_simulated_judges_that_say_so(
 def test_runs_with_probed_cases_and_benchmarks_without_a_truth_stay_as_they_are(
     probed: mrb.Study, tmp_path: Path
 ) -> None:
-    assert probed.with_probes() is probed
+    assert mrb.with_probes(probed) is probed
     elsewhere = replace(probed, benchmark=replace(probed.benchmark, path=tmp_path), verdicts=probed.verdicts.head(0))
-    assert elsewhere.with_probes() is elsewhere
+    assert mrb.with_probes(elsewhere) is elsewhere
 
 
 def test_the_cases_are_shown_plain_and_probed_and_published_with_a_table(probed: mrb.Study, tmp_path: Path) -> None:
     study = replace(probed, out=str(tmp_path), _made={})
-    page = study.probe_cases(study.table("probes", dimension="overall"), n=2)._repr_html_()  # type: ignore[attr-defined]
+    page = mrb.probe_cases(study, study.table("probes", dimension="overall"), n=2)._repr_html_()
     sidecar = json.loads((tmp_path / "tables" / "probe-cases.json").read_text())
     cases = pd.read_csv(tmp_path / "tables" / "probe-cases.csv")
     assert len(cases) == 2 and page.count("<section") == 2
@@ -136,4 +134,4 @@ def test_the_cases_are_shown_plain_and_probed_and_published_with_a_table(probed:
     assert sidecar["simulated"] is True and "The judges are SIMULATED here" in sidecar["caption"]
     one = study.table("probes", dimension="overall").query("judge == 'simulated-sound'")
     with pytest.raises(mrb.NotApplicable):
-        study.probe_cases(one)
+        mrb.probe_cases(study, one)

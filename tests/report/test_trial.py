@@ -11,7 +11,6 @@ import pytest
 
 import mrb_lib as mrb
 from mrb_lib.benchmarks.benchmark import Benchmark, save
-from mrb_lib.report import defaults
 from mrb_lib.report import study as study_module
 from mrb_lib.verdicts.parts import part_paths
 from mrb_lib.verdicts.store import run_folders
@@ -21,8 +20,7 @@ KEYS = ["judge", "case_id", "dimension", "order"]
 
 @pytest.fixture(autouse=True)
 def own_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (defaults, study_module):
-        monkeypatch.setattr(module, "DEFAULTS", {})
+    monkeypatch.setattr(study_module, "DEFAULTS", {})
     monkeypatch.setenv("MRB_STATIC", "1")
 
 

@@ -13,7 +13,6 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from mrb_lib.benchmarks.votes import vote_columns
 from mrb_lib.review.failures.kinds import CLEAR_MAJORITY
 from mrb_lib.stats.methods.forecasts import HIGH_CONFIDENCE, answers, labelled
 from mrb_lib.stats.options import BoolArray, IntArray
@@ -23,16 +22,8 @@ from mrb_lib.stats.subfields import By, groups
 from mrb_lib.stats.verdicts import Verdicts, labels_of
 from mrb_lib.stats.where import HALF, RIGHT, WRONG, outcomes
 from mrb_lib.tables.schema import CHOICES, CONSENSUS
-from mrb_lib.verdicts.orders import TIE
 
 NO_CHOICE: Final = "none"
-SUCCESS, FAILURE = "success", "failure"
-RULE: Final = (
-    "Of the cases on which all annotators chose the same response, {by} by {by}: the one with the highest (successes) "
-    "or the lowest (failures) mean score over the judges, of equal ones the first by id; of these the {n} with the "
-    "highest or the lowest, of equal ones the first by {by}"
-)
-"""The rule of `case_studies` in words; `by` is a column of the cases."""
 _ROUNDING = 1e-12
 
 
@@ -194,49 +185,6 @@ def hardest_cases(
     counts = pd.crosstab(verdicts["case_id"], verdicts["choice"].fillna(NO_CHOICE))
     counts = counts.reindex(columns=[*categories, NO_CHOICE], fill_value=0).reset_index()
     return ranked.merge(counts, on="case_id", how="left", validate="1:1").astype({"case_id": "str"})
-
-
-def case_studies(
-    verdicts: pd.DataFrame, gold: pd.DataFrame, cases: pd.DataFrame, *, dimension: str, by: str,
-    policy: str = "official", n: int = 4,
-) -> pd.DataFrame:  # fmt: skip
-    """Choose cases by `RULE`.
-
-    Parameters
-    ----------
-    verdicts, policy : as in `mrb_lib.stats.scoring.correctness`
-    gold : with the votes for each choice and `n_annotators`, see `mrb_lib.benchmarks.votes.gold`; a published consensus
-        counts as unanimous
-    cases : with the column `by`; cases without a value are not chosen
-    n : of each kind, at most
-
-    Returns
-    -------
-    DataFrame
-        `kind` ("success" or "failure"), `by` under its own name, `case_id`, `gold`, `mean_score` over the `n_judges`
-        judges, and the number of verdicts that the policy uses which chose `A`, `B`, `tie` or `none`. With few cases
-        one can be of both kinds.
-
-    Notes
-    -----
-    The cases are chosen for their scores and estimate nothing. Validated by tests/review/failures/test_lists.py.
-    """
-    here = gold[(gold["dimension"] == dimension) & gold["choice"].notna()]
-    most = here[[name for name in vote_columns(tuple(here["choice"].unique())).values() if name in here]].max(axis=1)
-    unanimous = here[(most == here["n_annotators"]) & (here["choice"] != TIE)].rename(columns={"choice": "gold"})
-    if policy == "official":  # uses these verdicts only
-        verdicts = verdicts[(verdicts["order"] == "AB") & (verdicts["repeat"] == 0)]
-    ranked = hardest_cases(verdicts[verdicts["dimension"] == dimension], here, policy=policy)
-    ranked["mean_score"] = ranked.pop("score").round(12)
-    rows = ranked.merge(unanimous[["case_id", "gold"]], on="case_id")
-    rows = rows.merge(cases[["case_id", by]].dropna(subset=by), on="case_id")
-    chosen = []
-    for kind, ascending in ((SUCCESS, False), (FAILURE, True)):
-        ordered = rows.sort_values(["mean_score", "case_id"], ascending=[ascending, True]).drop_duplicates(by)
-        first = ordered.sort_values(["mean_score", by], ascending=[ascending, True]).head(n)
-        chosen.append(first.assign(kind=kind))
-    columns = ["kind", by, "case_id", "gold", "mean_score", "n_judges", *CHOICES, NO_CHOICE]
-    return pd.concat(chosen, ignore_index=True)[columns].astype({"kind": "str"})
 
 
 def in_order(ids: Collection[str], cases: pd.DataFrame) -> tuple[str, ...]:
