@@ -111,18 +111,18 @@ def install(out: Path, folder: Path, record: PageRecord, names: FolderNames, tak
     files: dict[str, Path] = {}
     if record.failure is None:
         try:
-            shown: dict[str, list[Json]] = {kind: [] for kind in ARTEFACTS}
+            shown: dict[str, list[Json]] = {kind: [] for kind in (*ARTEFACTS, "absent")}
             for name in _noted(cells, "published"):
                 sidecar, own = _artefact(folder, name, names)
-                shown[name.partition("/")[0]].append(sidecar)
+                shown[name.partition("/")[0] if own else "absent"].append(sidecar)
                 files |= own
             if twice := sorted({*files} & {*taken}):
                 raise RunError(f"{twice[0]}: {taken[twice[0]]} publishes it too; give one of the two another id.")
             reasons = enumerate(_noted(cells, "not_applicable"))
-            absent: list[Json] = [
+            shown["absent"] += [
                 {"id": f"{record.notebook}-{i}", "title": record.title, "reason": why} for i, why in reasons
             ]
-            record = replace(record, figures=shown["figures"], tables=shown["tables"], not_applicable=absent)
+            record = replace(record, figures=shown["figures"], tables=shown["tables"], not_applicable=shown["absent"])
         except RunError as error:
             files = {}
             record = replace(record, failure=NotebookFailure(record.notebook, None, "", "RunError", str(error)))
@@ -160,6 +160,8 @@ def _artefact(folder: Path, name: str, names: FolderNames) -> tuple[Json, dict[s
     files: dict[str, Path] = {}
     try:
         sidecar = cast(Json, names.value(json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))))
+        if "files" not in sidecar and "reason" in sidecar:  # why there is no such figure
+            return sidecar, files
         listed = cast(dict[str, str], sidecar["files"])
         if missing := [suffix for suffix in FILES_OF[kind] if suffix not in listed]:
             raise RunError(f"{name}: has no {', '.join(missing)} file; {again}")

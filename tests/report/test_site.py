@@ -158,7 +158,7 @@ def test_a_cell_of_a_million_letters_and_a_file_that_is_no_text_stop_nothing(
         "two", publish + "publish_table('odd', 'judge,n\\nx,1\\n')", 'Path(out, "tables/odd.tex").write_bytes(b"\\xff")'
     )
     (failure,) = lab.report().failed
-    assert "tables/odd.tex: is not UTF-8" in failure.value
+    assert "tables/odd.json: cannot be shown ('utf-8' codec" in failure.value
     assert "w" * 1_000_000 in (lab.out / "pages" / "one.html").read_text(encoding="utf-8")
 
 
