@@ -101,7 +101,7 @@ def test_unsure_cases_are_all_but_those_answered_at_the_threshold(study: mrb.Stu
     table = study.table("selective", target=0.75, dimension="overall")
     made, rows = frame("unsure", table), table.frame
     assert made["listed"].str.len().min() > 0
-    own = rows[(rows["reference"] == "majority") & (rows["delta"].isna() | (rows["delta"] == 0.1))]
+    own = rows[(rows["reference"] == "majority") & (rows["delta"].isna() | (rows["delta"] == rows["delta"].min()))]
     promised = own[(own["part"] == "guarantee") & own["threshold"].notna()].set_index("judge")["threshold"]
     assert set(made["row"]) == set(promised.index)
     for row in made.itertuples():
