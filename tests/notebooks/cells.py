@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from IPython.display import display
 
 import mrb_lib
 
@@ -38,7 +39,7 @@ def run_cells(path: Path, parameters: dict[str, Any], **options: Any) -> Iterato
     parameters : take effect after the cell that is tagged `parameters`
     options : what `mrb_lib.set_defaults` is given there
     """
-    names: dict[str, Any] = {}
+    names: dict[str, Any] = {"display": display}  # as a kernel has it
     lost: set[str] = set()
     for cell in cells_of(path):
         statements = ast.parse(cell.source).body
