@@ -16,6 +16,8 @@ from tests.report.conftest import Lab, run_in_this_process
 N_CASES = 26
 SCORES = {"ash": 0.9, "birch": 10.25, "cedar": -1.5, "dogwood": None, "elm": 2.0, "fir": 0.95, "gorse": 0.35}
 OPEN = """
+import json
+from pathlib import Path
 import pandas as pd
 import mrb_lib as mrb
 from mrb_lib.figures.intervals import panels

@@ -13,16 +13,17 @@ from tests.browser.small_site import OPEN, address, stub_report
 from tests.report.conftest import Lab
 
 NOTEBOOK = """
-rows = w.benchmark.cases[["case_id", "question", "organ"]].iloc[:8]
-judges = (list(w.verdicts["judge"].unique()) * 8)[:8]
+rows = study.benchmark.cases[["case_id", "question", "organ"]].iloc[:8]
+judges = (study.judges * 8)[:8]
 rows = rows.assign(question=rows["question"].str[:400], judge=judges, accuracy=0.5)
 draw("hostile", rows["question"].iloc[0][:200], " ".join(rows["question"]), list(rows["judge"].unique()))
 title, caption = rows["question"].iloc[1:3]
-organs = w.analyze("accuracy", by="organ", dimension=w.dimension, references=0, resamples=50)
-w.figure("organs-heatmap", organs, words={"by": "organ"}, behind=w.failing("organ", dimension=w.dimension))
-w.table("leaderboard", rows, title=title, caption=caption, reference_rows=rows["case_id"].tail(2).tolist())
-w.table("failures", rows[["case_id"]], title="Cases", caption="Some.")
-w._publisher.absent("missing", title=rows["question"].iloc[3], reason=rows["question"].iloc[4])
+study.table("accuracy", by="organ", dimension=study.dimension, references=0, resamples=50).plot()
+references = rows["case_id"].tail(2).tolist()
+study.tabulate(rows, id="leaderboard", title=title, caption=caption, reference_rows=references)
+study.tabulate(rows[["case_id"]], id="failures", title="Cases", caption="Some.")
+absent = {"id": "missing", "title": rows["question"].iloc[3], "reason": rows["question"].iloc[4], "simulated": True}
+(Path(study.out) / "figures" / "missing.json").write_text(json.dumps(absent))
 """
 
 
@@ -42,7 +43,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_hostile_text_runs_nothing_and_keeps_the_layout(page: Page, site: Path) -> None:
     made = [*site.glob("[pc]a[gs]es/*.html"), *site.glob("behind/*.html")]
     pages = [path.relative_to(site).as_posix() for path in sorted(made)]
-    assert "behind/organs-heatmap.html" in pages
+    assert "behind/subfields-organ.html" in pages
     assert len(pages) > 10
     for name in ("index.html", *pages):
         page.goto(address(site, name))

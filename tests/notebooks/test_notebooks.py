@@ -173,7 +173,7 @@ def test_every_parameter_has_an_effect(
 ) -> None:
     """Another value changes a number, what a cell shows, or whether it applies."""
     bench = trained if path.stem == "training" else full
-    own = {name: value for name, value in parameters_of(path).items() if name not in ("benchmark", "keep_runs", "work")}
+    own = {name: value for name, value in parameters_of(path).items() if name not in _ELSEWHERE}
 
     def outcome(name: str, parameters: dict[str, object]) -> list[str]:
         out = tmp_path / name
@@ -188,6 +188,7 @@ def test_every_parameter_has_an_effect(
     assert not ignored
 
 
+_ELSEWHERE = ("benchmark", "keep_runs", "run", "work")  # tested elsewhere
 OTHER: dict[str, object] = {
     "judge": "judge_0",
     "dimension": "creativity",
