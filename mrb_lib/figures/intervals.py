@@ -183,15 +183,9 @@ def panels(
             _draw_reference(axes, reference[reference[panel] == name])
         if line_at is not None:
             draw_zero(axes, line_at)
-<<<<<<< HEAD
-        turned: dict[str, Any] = {"rotation": 20, "ha": "left", "x": 0} if columns > _PANELS_A_ROW else {}
-        size = 6.5 if columns > 3 else 7.5
-        axes.set_title(label(title_case(name), 18 if columns > 3 else 40), fontsize=size, **turned)
-=======
         title = axes.set_title(label(title_case(name), 18 if columns > 3 else 40), fontsize=6.5 if columns > 3 else 7.5)
         if columns > _PANELS_A_ROW:
             title.set(rotation=20, ha="left", x=0)
->>>>>>> look
         _name_rows_and_headings(axes, [*positions, *lower], [*table[rows], *apart[rows]], headings)
         axes.set_xlim(*span)
         if in_percent:

@@ -39,12 +39,8 @@ def strengths(table: pd.DataFrame, *, dimension: str, judges: Sequence[str]) -> 
     rows = rows_of(table, part="strength", dimension=dimension)
     gold = rows_of(rows, source="gold").sort_values(["strength", "responder"], ascending=[False, True])
     named, heights = set(rows["judge"].dropna()), {responder: i for i, responder in enumerate(gold["responder"])}
-<<<<<<< HEAD
-    shown: list[str | None] = [*[judge for judge in judges if judge in named][:_MOST_PANELS]] or [None]
-=======
     drawn = [judge for judge in judges if judge in named][:_MOST_PANELS]
     shown: list[str | None] = [*drawn] or [None]
->>>>>>> look
     columns = min(len(shown), _MOST_COLUMNS if len(shown) > 4 else 2)
     height = ceil(len(shown) / columns) * rows_height(len(heights), 0.115, 0.32) + 0.55
     figure = canvas(PAGE if columns > 1 else 4.5, height)

@@ -39,11 +39,7 @@ def run_cells(path: Path, parameters: dict[str, Any], **options: Any) -> Iterato
     parameters : take effect after the cell that is tagged `parameters`
     options : what `mrb_lib.set_defaults` is given there
     """
-<<<<<<< HEAD
     names: dict[str, Any] = {"display": display}  # as in a kernel
-=======
-    names: dict[str, Any] = {"display": display}  # as a kernel has it
->>>>>>> look
     lost: set[str] = set()
     for cell in cells_of(path):
         statements = ast.parse(cell.source).body
