@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from mrb_lib.benchmarks.benchmark import load as load
     from mrb_lib.benchmarks.votes import gold as gold
     from mrb_lib.report.comparison import compare as compare
+    from mrb_lib.report.defaults import set_defaults as set_defaults
     from mrb_lib.report.paper import paper as paper
     from mrb_lib.report.probed import probe_cases as probe_cases
     from mrb_lib.report.probed import with_probes as with_probes
     from mrb_lib.report.study import Study as Study
     from mrb_lib.report.study import open as open  # read as mrb.open
-    from mrb_lib.report.study import set_defaults as set_defaults
     from mrb_lib.report.table import Table as Table
     from mrb_lib.stats.analyze import analyze as analyze
     from mrb_lib.stats.bootstrap import bootstrap as bootstrap
@@ -43,7 +43,7 @@ _HOME = {
     "paper": "mrb_lib.report.paper",
     "probe_cases": "mrb_lib.report.probed",
     "with_probes": "mrb_lib.report.probed",
-    "set_defaults": "mrb_lib.report.study",
+    "set_defaults": "mrb_lib.report.defaults",
     "Study": "mrb_lib.report.study",
     "Table": "mrb_lib.report.table",
     "analyze": "mrb_lib.stats.analyze",

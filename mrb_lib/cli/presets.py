@@ -1,14 +1,74 @@
-"""Presets on the command line: which options the user has set, and what the preset sets besides."""
+"""Presets: named sets of options of commands, as data; what the user sets takes precedence, and both are printed."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+import tomllib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import Any, Literal
 
 import typer
 
-if TYPE_CHECKING:
-    from mrb_lib.report.presets import Command
+Command = Literal["report", "judge"]
+Value = str | float | list[str]
+
+
+@dataclass(frozen=True)
+class Preset:
+    """What one name stands for.
+
+    Attributes
+    ----------
+    about : in a line
+    report, judge : options of these commands and their values
+    """
+
+    name: str
+    about: str
+    report: Mapping[str, Value] = field(default_factory=dict)
+    judge: Mapping[str, Value] = field(default_factory=dict)
+
+    def options(self, command: Command, stated: Collection[str]) -> tuple[dict[str, Value], str]:
+        """The options that it sets, and a line that says so.
+
+        Parameters
+        ----------
+        stated : options of the command that the user set, which stay
+
+        Returns
+        -------
+        The values by option, those stated left out; and what to tell the user.
+        """
+        own: Mapping[str, Value] = getattr(self, command)
+        words = {
+            name: f"{name} {', '.join(value) if isinstance(value, list) else value}" for name, value in own.items()
+        }
+        kept = {name: value for name, value in own.items() if name not in stated}
+        said = [f"preset {self.name}: {', '.join(words[name] for name in kept) or 'nothing is left to it'}"]
+        said += [f"you set {name}, which goes before its {words[name]}" for name in own if name in stated]
+        return kept, "; ".join(said)
+
+
+def presets() -> dict[str, Preset]:
+    """The presets by name."""
+    text = resources.files("mrb_lib.cli").joinpath("presets.toml").read_text(encoding="utf-8")
+    return {name: Preset(name, **own) for name, own in tomllib.loads(text).items()}
+
+
+def preset(name: str) -> Preset:
+    """The preset of a name.
+
+    Raises
+    ------
+    InputError
+        There is none of that name.
+    """
+    from mrb_lib.stats.options import check_choice
+
+    every = presets()
+    check_choice("preset", name, [*every])
+    return every[name]
 
 
 def chosen(name: str, command: Command, context: typer.Context, also: Collection[str] = ()) -> dict[str, Any]:
@@ -18,8 +78,6 @@ def chosen(name: str, command: Command, context: typer.Context, also: Collection
     ----------
     also : options that the user set in another way, as by `-p policy=balanced`
     """
-    from mrb_lib.report.presets import preset
-
     own = preset(name)
     given = {option for option in context.params if _is_given(context, option)}
     options, said = own.options(command, {*given, *also})

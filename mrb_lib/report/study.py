@@ -18,6 +18,7 @@ from mrb_lib.figures.registry import FIGURES
 from mrb_lib.figures.style import Paper
 from mrb_lib.judges.roster.group_file import read_group_file
 from mrb_lib.judges.roster.groups import JURY, MODEL_GROUPS, TUNED, chosen_judges, judge_groups
+from mrb_lib.report.defaults import DEFAULTS, Options
 from mrb_lib.report.places import locate, simulated_note
 from mrb_lib.report.publish import PublishedTable, Publisher, blind_judges
 from mrb_lib.report.table import Table, Text, draw
@@ -45,35 +46,6 @@ from mrb_lib.verdicts.store import ANALYSIS_COLUMNS, COSTS, empty_verdicts, load
 from mrb_lib.verdicts.training import mark_seen, seen_notes, training_cases, training_curves, training_records
 
 _BELOW_HALF: Final = 0.5
-
-
-@dataclass(frozen=True)
-class Options:
-    """The options that all tables of a study share; see `mrb_lib.open`."""
-
-    policy: str = "balanced"
-    gold: str = "majority"
-    by: By = None
-    cluster: str | None = None
-    where: str = ""
-    resamples: int = 2000
-    seed: int = 0
-
-
-DEFAULTS: Final[dict[str, Any]] = {}
-"""What `set_defaults` set."""
-
-
-def set_defaults(**options: Any) -> None:
-    """Set what `mrb_lib.open` takes where a notebook names nothing; `mrb report` does so in each notebook.
-
-    Parameters
-    ----------
-    options : parameters of `open`, and `out`, the folder in which figures and tables are published
-    """
-    for name in options:
-        check_choice("option", name, [*Options.__dataclass_fields__, "runs", "judges", "groups", "out"])
-    DEFAULTS.update(options)
 
 
 def open(  # read as mrb.open
@@ -491,7 +463,9 @@ class Study:
 
         wanted = names.split(",") if isinstance(names, str) else names
         asked = [each.strip() for each in wanted if each.strip()]
-        return tried(self, asked, limit=limit, keep=keep, settings={"seed": self.options.seed, **settings})
+        given = {"seed": self.options.seed, **settings}
+        few, verdicts, manifests, remark = tried(self.benchmark, asked, limit=limit, keep=keep, settings=given)
+        return replace(self, benchmark=few).with_verdicts(verdicts, manifests, remark)
 
     def with_verdicts(self, verdicts: pd.DataFrame, manifests: Sequence[Manifest], remark: str = "") -> Study:
         """Return the study with the verdicts of other judges, and a remark to show with everything."""

@@ -6,21 +6,18 @@ import html
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pandas as pd
 
 from mrb_lib.figures.registry import FIGURES, FigureSpec
 from mrb_lib.figures.style import Paper
-from mrb_lib.report.links import cells_behind, links_of
+from mrb_lib.report.links import Source, cells_behind, links_of
 from mrb_lib.report.publish import PublishedTable, Publisher
 from mrb_lib.report.tabular import Best, explained, table_text, to_html, to_latex
 from mrb_lib.stats.columns import Table as Spec
 from mrb_lib.stats.phrases import main_dimension
 from mrb_lib.tables.errors import InputError, NotApplicable, nearest
-
-if TYPE_CHECKING:
-    from mrb_lib.report.study import Study
 
 _CASES: Final = ("n_cases", "n")
 DERIVED: Final = "Departments follow from the organs."
@@ -62,7 +59,7 @@ class Table:
 
     spec: Spec
     frame: pd.DataFrame
-    study: Study
+    study: Source
     options: Mapping[str, Any]
 
     @property

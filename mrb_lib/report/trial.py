@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pandas as pd
 
@@ -18,11 +18,8 @@ from mrb_lib.review.progress import live_progress
 from mrb_lib.runs.execute import judge
 from mrb_lib.stats.options import check_choice
 from mrb_lib.tables.errors import NotApplicable
-from mrb_lib.verdicts.manifest import read_manifest
+from mrb_lib.verdicts.manifest import Manifest, read_manifest
 from mrb_lib.verdicts.store import load_verdicts
-
-if TYPE_CHECKING:
-    from mrb_lib.report.study import Study
 
 STAND_IN: Final = "RANDOM-WEIGHTS"
 REMARK: Final = (
@@ -33,8 +30,14 @@ REMARK: Final = (
 _OF_STAND_IN: Final[Mapping[str, Any]] = {"max_new_tokens": 32, "temperature": 1.0}
 
 
-def tried(study: Study, names: Sequence[str], *, limit: int, keep: str | Path, settings: Mapping[str, Any]) -> Study:
+def tried(
+    benchmark: Benchmark, names: Sequence[str], *, limit: int, keep: str | Path, settings: Mapping[str, Any]
+) -> tuple[Benchmark, pd.DataFrame, list[Manifest], str]:
     """Run judges on the first cases of a benchmark; see `mrb_lib.report.study.Study.judge`.
+
+    Returns
+    -------
+    The benchmark of these cases, the verdicts with replies, their manifests, and what to say with them, mostly nothing.
 
     Notes
     -----
@@ -42,7 +45,7 @@ def tried(study: Study, names: Sequence[str], *, limit: int, keep: str | Path, s
     """
     for name in settings:
         check_choice("setting", name, sorted(Settings.__dataclass_fields__))
-    benchmark, given = study.benchmark, Settings(**{**({} if names else _OF_STAND_IN), **settings})
+    given = Settings(**{**({} if names else _OF_STAND_IN), **settings})
     cases = benchmark.cases.head(limit)
     annotations = benchmark.annotations[benchmark.annotations["case_id"].isin(cases["case_id"])]
     few = replace(benchmark, cases=cases, annotations=annotations.reset_index(drop=True))
@@ -58,7 +61,7 @@ def tried(study: Study, names: Sequence[str], *, limit: int, keep: str | Path, s
         manifests = [read_manifest(run.folder) for run in made]
     verdicts = verdicts[verdicts["case_id"].isin(cases["case_id"])].reset_index(drop=True)
     verdicts["p_a"] = verdicts["p_a"].round(4)  # the digits beyond are those of a machine
-    return replace(study, benchmark=few).with_verdicts(verdicts, manifests, "" if names else REMARK)
+    return few, verdicts, manifests, "" if names else REMARK
 
 
 def _stand_in(benchmark: Benchmark, folder: Path, seed: int) -> list[str]:

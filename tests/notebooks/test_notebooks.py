@@ -16,7 +16,7 @@ from mrb_lib.benchmarks.benchmark import save
 from mrb_lib.benchmarks.formats import READERS
 from mrb_lib.build.construct.simulated import write_simulated_work
 from mrb_lib.figures.style import Paper
-from mrb_lib.report import study
+from mrb_lib.report import defaults, study
 from mrb_lib.tables.errors import NotApplicable
 from mrb_lib.verdicts.store import save_imported
 
@@ -35,6 +35,7 @@ every = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.fixture(autouse=True)
 def own_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(study, "DEFAULTS", {})
+    monkeypatch.setattr(defaults, "DEFAULTS", study.DEFAULTS)
     monkeypatch.setenv("MRB_STATIC", "1")
 
 

@@ -13,9 +13,9 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.report import pipeline, provenance
+from mrb_lib.report.defaults import DEFAULTS, set_defaults
 from mrb_lib.report.execute import EXECUTED, Finished, NotebookFailure, Value
 from mrb_lib.report.pipeline import ReportResult, report
-from mrb_lib.report.study import DEFAULTS, set_defaults
 from mrb_lib.tables.files import staged_folder
 from mrb_lib.tables.schema import Kind
 from mrb_lib.verdicts.store import save_imported
@@ -29,7 +29,7 @@ dimension = None
 PUBLISH = """
 import base64, json
 from pathlib import Path
-from mrb_lib.report.study import DEFAULTS
+from mrb_lib.report.defaults import DEFAULTS
 out, runs, policy, seed = (DEFAULTS[name] for name in ("out", "runs", "policy", "seed"))
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACXBIWXMAAC4jAAAuIwF4pT92AAAACklEQVR4"

@@ -14,8 +14,9 @@ import pytest
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.benchmarks.votes import gold
+from mrb_lib.report.defaults import Options
 from mrb_lib.report.links import LISTS, REVIEWED_BY
-from mrb_lib.report.study import Options, Study
+from mrb_lib.report.study import Study
 from mrb_lib.review.failures.index import POLICY
 from mrb_lib.review.failures.kinds import failure_kinds
 from mrb_lib.review.failures.query import from_fragment, select

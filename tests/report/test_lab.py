@@ -11,8 +11,8 @@ import nbformat
 import pytest
 
 import mrb_lib
+from mrb_lib.report.defaults import DEFAULTS
 from mrb_lib.report.lab import opening, own_notebooks, prepare
-from mrb_lib.report.study import DEFAULTS
 from mrb_lib.tables.errors import InputError
 
 HOSTILE = '/data/\'; import os; os.abort() #"""\n{x} \\ \\1 é\u202e'

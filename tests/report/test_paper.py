@@ -13,8 +13,9 @@ import mrb_lib as mrb
 from mrb_lib.benchmarks.benchmark import Benchmark, save
 from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.judges.prompt_files import load_prompt
+from mrb_lib.report.defaults import Options
 from mrb_lib.report.paper import PaperPages
-from mrb_lib.report.study import Options, Study
+from mrb_lib.report.study import Study
 from mrb_lib.verdicts.manifest import Manifest
 from mrb_lib.verdicts.store import save_imported
 from tests.notebooks.conftest import full as full

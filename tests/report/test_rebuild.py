@@ -74,7 +74,7 @@ def test_everything_that_shapes_a_figure_is_part_of_the_key(two: Any, monkeypatc
 
 
 def test_a_changed_parameter_reaches_the_notebook(lab: Any) -> None:
-    lab.notebook("one", "from mrb_lib.report.study import DEFAULTS as given",
+    lab.notebook("one", "from mrb_lib.report.defaults import DEFAULTS as given",
                  "print('policy', given['policy'], 'dimension', dimension, 'seed', given['seed'])")  # fmt: skip
     lab.report()
     result = lab.report(policy="strict", dimension="clarity", seed=7)

@@ -13,6 +13,7 @@ from IPython.core.interactiveshell import InteractiveShell
 import mrb_lib as mrb
 from mrb_lib.figures.registry import FIGURES
 from mrb_lib.figures.style import Paper
+from mrb_lib.report import defaults as own
 from mrb_lib.report import study as module
 from mrb_lib.stats.columns import TABLES
 from mrb_lib.tables.errors import NotApplicable
@@ -31,6 +32,7 @@ def study(full: Path) -> mrb.Study:
 @pytest.fixture
 def defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "DEFAULTS", {})
+    monkeypatch.setattr(own, "DEFAULTS", module.DEFAULTS)
 
 
 class TestOpened:

@@ -7,7 +7,8 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.benchmarks.meta import BenchmarkMeta
-from mrb_lib.report.study import Options, Study
+from mrb_lib.report.defaults import Options
+from mrb_lib.report.study import Study
 from mrb_lib.tables.errors import InputError, NotApplicable
 from tests.stats.small_tables import annotations_of, cases_of, verdicts_of
 

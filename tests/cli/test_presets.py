@@ -10,9 +10,9 @@ import typer
 from typer.testing import CliRunner
 
 from mrb_lib.cli.app import app
+from mrb_lib.cli.presets import Command, preset, presets
 from mrb_lib.judges.prompt_files import builtin_ids
 from mrb_lib.report.lab import own_notebooks
-from mrb_lib.report.presets import Command, preset, presets
 from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import POLICIES
 
