@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
@@ -17,7 +17,6 @@ from scipy.stats import norm
 from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
-from mrb_lib.cli.preloaded import KERNEL, command, preloaded
 from mrb_lib.probes import target
 
 ROOT = Path(__file__).parent.parent
@@ -47,22 +46,16 @@ def plugins(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def mrb(plugins: Path) -> Iterator[Command]:
-    """Runs the command where the package is installed; a process of its own, since features register once.
-
-    All are forked from one that has loaded what they import, before anything is registered.
-    """
+def mrb(plugins: Path) -> Command:
+    """Runs the command where the package is installed; a process of its own, since features register once."""
     paths = [str(plugins), os.environ.get("PYTHONPATH", "")]
     own = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "MRB_STATIC": "1"}
-    loaded = (*KERNEL, "papermill", "mrb_lib.cli.app", "mrb_lib.runs.execute", "mrb_lib.stats.analyze",
-              "mrb_lib.report.study", "mrb_lib.report.pipeline")  # fmt: skip
-    with preloaded(own, loaded) as environment:
 
-        def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-            line = command("mrb_lib.cli.main", *map(str, arguments), environment=environment)
-            return subprocess.run(line, capture_output=True, text=True, check=True, env=environment)
+    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+        line = [sys.executable, "-m", "mrb_lib.cli.main", *map(str, arguments)]
+        return subprocess.run(line, capture_output=True, text=True, check=True, env=own)
 
-        yield run
+    return run
 
 
 @pytest.fixture(scope="module")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mrb_lib.cli.main import main
-from mrb_lib.cli.preloaded import ADDRESS, command, preloaded
-from tests.browser.server import APPS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -55,13 +52,6 @@ def mrb(
     return run
 
 
-@pytest.fixture(scope="module")
-def forking() -> Iterator[dict[str, str]]:
-    """The environment in which commands, servers and notebooks are forked from one process that has loaded them."""
-    with preloaded(os.environ, (*APPS, "papermill", "mrb_lib.report.study")) as environment:
-        yield environment
-
-
 def _commands() -> list[list[str]]:
     """Every `mrb` command of the README, in its order, without what is a comment."""
     lines = [line for block in _blocks("sh") for line in block.splitlines() if line.startswith("mrb ")]
@@ -86,10 +76,7 @@ def test_the_pictures_are_there() -> None:
 
 
 @pytest.mark.slow
-def test_the_commands_for_own_data_and_the_python_snippet_run(
-    tables: Path, mrb: Callable[[list[str]], str], forking: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(ADDRESS, forking[ADDRESS])
+def test_the_commands_for_own_data_and_the_python_snippet_run(tables: Path, mrb: Callable[[list[str]], str]) -> None:
     [commands] = [block for block in _blocks("sh") if "mrb import" in block]
     lines = [shlex.split(line, comments=True) for line in commands.splitlines() if line.startswith("mrb ")]
     assert {line[1] for line in lines} == {"import", "check", "judge", "analyze"}
@@ -171,21 +158,19 @@ def test_the_plan_of_judges_runs(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("named", ["lab", "review", "annotate"])
-def test_the_commands_that_serve_print_their_address(
-    named: str, tables: Path, mrb: Callable[[list[str]], str], forking: dict[str, str]
-) -> None:
+def test_the_commands_that_serve_print_their_address(named: str, tables: Path, mrb: Callable[[list[str]], str]) -> None:
     mrb(["mrb", "import", "table", "my-tables", "my-bench"])
     mrb(["mrb", "judge", "my-bench", "my-bench/runs", "--judge", "longer"])
     [line] = [line for line in _commands() if line[1] == named]
     server = subprocess.Popen(
-        command("mrb_lib.cli.main", *line[1:], "--no-browser", environment=forking), env=forking,
-        cwd=tables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        [sys.executable, "-m", "mrb_lib.cli.main", *line[1:], "--no-browser"], cwd=tables,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
     )  # fmt: skip
     try:
         assert server.stdout is not None
         assert any("http://127.0.0.1" in shown for shown in server.stdout)
     finally:
-        server.send_signal(signal.SIGTERM)  # which is passed on to the process that was forked
+        server.send_signal(signal.SIGTERM)
         server.communicate(timeout=60)
 
 

@@ -9,6 +9,7 @@ import typer
 
 from mrb_lib.cli.adjudications import where
 from mrb_lib.cli.listing import count
+from mrb_lib.cli.serving import AllowRemote, BaseUrl, Browser, Host, NewToken, Port
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,13 +18,6 @@ if TYPE_CHECKING:
 
     from mrb_lib.benchmarks.benchmark import Benchmark
     from mrb_lib.review.records.store import Store
-
-_ANNOTATOR = """\
-from mrb_lib.review.annotate.app import annotate, from_environment, is_ranked
-annotate(*from_environment(), ranked=is_ranked())"""
-_COORDINATOR = """\
-from mrb_lib.review.annotate.app import coordinate, from_environment
-coordinate(*from_environment())"""
 
 
 def annotate(
@@ -104,22 +98,26 @@ def annotate(
             "--coordinator", help="Open the coordinator's page: progress, agreement, pace, drift, comments, files."
         ),
     ] = False,
-    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Default: a free one.")] = None,
-    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
-    allow_remote: Annotated[bool, typer.Option("--allow-remote", help="Let other machines reach the page.")] = False,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
+    port: Port = None,
+    host: Host = "127.0.0.1",
+    allow_remote: AllowRemote = False,
+    base_url: BaseUrl = "",
+    new_token: NewToken = False,
+    browser: Browser = True,
 ) -> None:
     """Annotate preferences, ratings or rankings in a browser, blinded: assign cases, collect and export answers."""
     from mrb_lib.benchmarks.benchmark import load
     from mrb_lib.build.construct.pair import annotation_blocks
     from mrb_lib.cli.agreeing import deal_disputed, show_until
-    from mrb_lib.cli.servers import check_app, serve_app
+    from mrb_lib.cli.serving import app_address
     from mrb_lib.report.places import locate
-    from mrb_lib.review.annotate.app import BENCH, RANKED, STORE
+    from mrb_lib.review.annotate.app import annotate as app_of
+    from mrb_lib.review.annotate.app import coordinate
     from mrb_lib.review.annotate.forms import form_of
-    from mrb_lib.review.records.database import database_url, without_password
+    from mrb_lib.review.records.database import without_password
     from mrb_lib.review.records.people import PEOPLE, add_people
     from mrb_lib.review.records.store import open_store
+    from mrb_lib.review.server import serve
     from mrb_lib.stats.methods.until import read_target
     from mrb_lib.tables.errors import InputError
 
@@ -135,10 +133,13 @@ def annotate(
     target = None if until is None else read_target(until)
     reviewers = None if adjudicate is None else names_in(adjudicate, "--adjudicate")
     opens_page = not any((export, agreement, assign_only, target, reviewers))
-    if opens_page:
-        check_app(host, port, allow_remote)  # before cases are dealt out, which stays
     names = None if annotators is None else names_in(annotators, "--annotators")
     folder = locate(bench).benchmark
+    if opens_page:  # before cases are dealt out, which stays
+        address = app_address(
+            folder, "coordinate" if coordinator else "annotate", host=host, port=port, allow_remote=allow_remote,
+            base_url=base_url, new_token=new_token,
+        )  # fmt: skip
     benchmark = load(folder)
     form_of(benchmark.meta).check(benchmark.meta)
     together = shown_together(benchmark, ranked=ranking)
@@ -166,20 +167,9 @@ def annotate(
     if not opens_page:
         return
     typer.echo(f"answers are kept in {without_password(str(store_used))}", err=True)
-    serve_app(
-        [_COORDINATOR if coordinator else _ANNOTATOR],
-        title=f"{'Coordination of annotation' if coordinator else 'Annotation'}: {benchmark.meta.name}",
-        host=host,
-        port=port,
-        allow_remote=allow_remote,
-        browse=browser,
-        environment={
-            BENCH: str(folder.resolve()),
-            STORE: database_url(store_used).render_as_string(hide_password=False),
-            RANKED: "1" if ranking else "0",
-        },
-        preload=["mrb_lib.review.annotate.app"],
-    )
+    with open_store(store_used, create=False) as opened:
+        app = coordinate(benchmark, opened) if coordinator else app_of(benchmark, opened, ranked=ranking)
+        serve(app, address, browse=browser)
 
 
 def names_in(text: str, option: str) -> list[str]:

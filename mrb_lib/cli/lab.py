@@ -33,7 +33,7 @@ def lab(
     """Open JupyterLab on the library's notebooks, with benchmark, runs and reviews set."""
     from mrb_lib.benchmarks.benchmark import load
     from mrb_lib.cli.findings import echo_stale_runs
-    from mrb_lib.cli.servers import check_lab, serve_lab
+    from mrb_lib.cli.lab_server import check_lab, serve_lab
     from mrb_lib.report.lab import prepare
     from mrb_lib.report.places import DEMO, RATINGS, locate
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from mrb_lib.cli.adjudications import Where, where
 from mrb_lib.cli.listing import count
+from mrb_lib.cli.serving import AllowRemote, BaseUrl, Browser, Host, NewToken, Port
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from mrb_lib.review.failures.query import Query
 
 _WRONG = "kind=wrong"
-_CELL = "from mrb_lib.review.explorer.app import review_app\nreview_app()"
 
 
 def review(
@@ -43,10 +42,12 @@ def review(
         list[Path] | None,
         typer.Option("--probe-file", metavar="FILE", help="Show what this file of `mrb judge --probe-file` changes."),
     ] = None,
-    port: Annotated[int | None, typer.Option(min=1, max=65535, help="The port; default: a free one.")] = None,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    allow_remote: Annotated[bool, typer.Option("--allow-remote", help="Let other machines reach it.")] = False,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
+    port: Port = None,
+    host: Host = "127.0.0.1",
+    allow_remote: AllowRemote = False,
+    base_url: BaseUrl = "",
+    new_token: NewToken = False,
+    browser: Browser = True,
 ) -> None:
     """Open the failure explorer in a browser; reviewers' marks go into the store.
 
@@ -54,19 +55,26 @@ def review(
     dealt out first: a reviewer finds theirs under Reviews, "Dealt to me". What others say of a case is hidden until
     one's own review of it is saved.
 
-    The address it prints holds a token, and is all that protects the page: a reviewer's name is not a password.
+    The address it prints holds a token, and is all that protects the page: a reviewer's name is not a password. The
+    token is kept in the benchmark's folder, so that the address is the same next time.
     """
     from mrb_lib.benchmarks.benchmark import load
     from mrb_lib.cli.findings import echo_stale_runs
-    from mrb_lib.cli.servers import check_app, serve_app
+    from mrb_lib.cli.serving import app_address
     from mrb_lib.probes.from_file import file_probes
     from mrb_lib.report.places import locate
+    from mrb_lib.review.explorer.app import explore
+    from mrb_lib.review.failures.index import open_index
     from mrb_lib.review.failures.query import from_fragment, to_fragment
+    from mrb_lib.review.server import serve
 
-    check_app(host, port, allow_remote)
     file_probes(probe_files or [])  # one that cannot be read is refused before anything is made
     wanted, case = from_fragment(_WRONG if query is None else query)
     folders = locate(bench, "" if runs is None else str(runs))
+    address = app_address(
+        folders.benchmark, "review", host=host, port=port, allow_remote=allow_remote, base_url=base_url,
+        new_token=new_token,
+    )  # fmt: skip
     benchmark = load(folders.benchmark)
     echo_stale_runs(folders.runs, benchmark)
     index = _index(benchmark, folders.benchmark, folders.runs)
@@ -77,18 +85,9 @@ def review(
     elif query is not None:
         _check(benchmark, index, wanted, case)
         fragment = to_fragment(wanted, case)
-    environment = {
-        "MRB_REVIEW_BENCHMARK": str(folders.benchmark.absolute()),
-        "MRB_REVIEW_INDEX": str(index),
-        "MRB_REVIEW_BLIND": "0" if open_opinions else "1",
-        "MRB_REVIEW_PROBE_FILES": json.dumps([str(path.absolute()) for path in probe_files or ()]),
-        "MRB_REVIEW_STORE": chosen if "://" in chosen else str(Path(chosen).absolute()),
-    }
     typer.echo(f"reviews are kept in {_shown(chosen)}", err=True)
-    serve_app(
-        [_CELL], title=f"Failures: {benchmark.meta.name}", host=host, port=port, allow_remote=allow_remote,
-        browse=not no_browser, environment=environment, preload=["mrb_lib.review.explorer.app"], fragment=fragment,
-    )  # fmt: skip
+    app = explore(benchmark, open_index(index), store=chosen, blind=not open_opinions, probe_files=probe_files or ())
+    serve(app, address, browse=browser, fragment=fragment)
 
 
 def _index(benchmark: Benchmark, folder: Path, runs: Path | None) -> Path:

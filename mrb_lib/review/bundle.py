@@ -30,8 +30,9 @@ def script(*names: str) -> str:
 
 
 def module(*names: str) -> str:
-    """The named scripts as one ES module: the last of them must define `render`, which the module exports."""
-    return f"{script(*names)}\nexport default {{ render }};\n"
+    """The named scripts as one ES module for anywidget: the last of them must define `render`."""
+    shown = "render({ link: mrbShell.connect(model), el, addressed: false })"
+    return f"{script(*names)}\nexport default {{ render: ({{ model, el }}) => {shown} }};\n"
 
 
 def csp_hash(text: str) -> str:

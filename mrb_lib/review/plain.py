@@ -42,10 +42,8 @@ def can_run() -> bool:
 def _is_batch() -> bool:
     """Whether the running cell was sent by Python's client of Jupyter, which a batch job uses, and no page does.
 
-    That client numbers its messages `SESSION_PROCESS_COUNT`. Voila uses it too, and has pages.
+    That client numbers its messages `SESSION_PROCESS_COUNT`.
     """
-    if os.environ.get("SERVER_SOFTWARE", "").startswith("voila"):
-        return False
     kernel = getattr(_shell(), "kernel", None)
     if kernel is None:
         return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,11 +20,9 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from mrb_lib.cli.preloaded import ADDRESS, preloaded
 from mrb_lib.report.html.pdf import browser
 
 from .hand import WAYS, Hand
-from .server import APPS
 
 _ALLOWED = ("http://127.0.0.1:", "ws://127.0.0.1:", "file:", "data:", "blob:", "about:")
 _BROKEN = ("net::ERR_CONNECTION_", "net::ERR_SOCKET_NOT_CONNECTED")
@@ -41,14 +38,6 @@ FLAGS = (
 SHARED_MEMORY, ROOMY = Path("/dev/shm"), 1 << 30  # noqa: S108  # only its size is asked
 """Where Chromium keeps what its processes say to each other if that many bytes are free, as in many containers they are
 not. Playwright has it write files instead, which took a sixth of its processor time."""
-
-
-@pytest.fixture(scope="session", autouse=True)
-def forked_servers() -> Iterator[None]:
-    """Servers and kernels are forked from one process of this session: importing took most of their time."""
-    with preloaded(os.environ, APPS) as environment, pytest.MonkeyPatch.context() as patch:
-        patch.setenv(ADDRESS, environment[ADDRESS])
-        yield
 
 
 @pytest.fixture(scope="session")

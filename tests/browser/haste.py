@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -57,13 +57,13 @@ def hasty_benchmark(folder: Path) -> Benchmark:
 
 
 @contextmanager
-def stalled(process: int, seed: int) -> Iterator[None]:
-    """The processes below one stop and go on at random, as on a machine with other work."""
+def stalled(server: subprocess.Popen[str], seed: int) -> Iterator[None]:
+    """A server stops and goes on at random, as on a machine with other work."""
     over, chance = threading.Event(), random.Random(seed)
 
     def stall() -> None:
         while not over.wait(chance.uniform(0.2, 2.0)):
-            with paused(process):
+            with paused(server):
                 time.sleep(chance.choice([0.02, 0.1, 0.3, 1.0]))
 
     thread = threading.Thread(target=stall)
@@ -76,32 +76,13 @@ def stalled(process: int, seed: int) -> Iterator[None]:
 
 
 @contextmanager
-def paused(process: int) -> Iterator[None]:
-    """The processes below one stand still."""
-    below = descendants(process)
-    for each in below:
-        os.kill(each, signal.SIGSTOP)
+def paused(server: subprocess.Popen[str]) -> Iterator[None]:
+    """A server stands still."""
+    server.send_signal(signal.SIGSTOP)
     try:
         yield
     finally:
-        for each in below:
-            os.kill(each, signal.SIGCONT)
-
-
-def forking() -> int:
-    """The process that these tests fork servers from: they are below it, with their kernels."""
-    return next(
-        one
-        for one in descendants(os.getpid())
-        if b"mrb_lib.cli.preloaded\0" in Path(f"/proc/{one}/cmdline").read_bytes()
-    )
-
-
-def descendants(process: int) -> list[int]:
-    """The processes that one started, and those that they started."""
-    children = Path(f"/proc/{process}/task/{process}/children")
-    found = [int(each) for each in children.read_text().split()] if children.exists() else []
-    return [*found, *(each for child in found for each in descendants(child))]
+        server.send_signal(signal.SIGCONT)
 
 
 def act(page: Page, steps: list[Callable[[], object]], chance: random.Random) -> None:

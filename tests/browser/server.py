@@ -1,4 +1,4 @@
-"""The commands of the workbench as a person starts them, forked from one process of these tests."""
+"""The commands of the workbench as a person starts them."""
 
 from __future__ import annotations
 
@@ -10,25 +10,18 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from mrb_lib.cli.preloaded import ADDRESS, DATA, KERNEL, command
-
-APPS: Final = (
-    *KERNEL, *DATA, "typer", "typer._adapters", "voila.app", "nbformat.validator:get_validator",
-    "mrb_lib.cli.app", "mrb_lib.report.places", "mrb_lib.runs.execute", "mrb_lib.stats.analyze",
-    "mrb_lib.review.explorer.app", "mrb_lib.review.annotate.app",
-)  # fmt: skip
-"""What servers, their kernels and other commands import; the check of a notebook is compiled at its first call."""
+MRB: Final = str(Path(sys.executable).with_name("mrb"))
 
 
-def _environment(home: Path, *left_out: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in {"MRB_STORE", *left_out}}
+def _environment(home: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name != "MRB_STORE"}
     return kept | {"MRB_HOME": str(home), "OMP_NUM_THREADS": "1"}
 
 
 def mrb(bench: Path, *words: object) -> str:
     """What a command prints; it fails where the command does."""
     done = subprocess.run(
-        command("mrb_lib.cli.main", *map(str, words)), capture_output=True, text=True, check=False,
+        [MRB, *map(str, words)], capture_output=True, text=True, check=False,
         env=_environment(bench.parent / "home"),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -36,19 +29,13 @@ def mrb(bench: Path, *words: object) -> str:
 
 
 class Served:
-    """`mrb review` or `mrb annotate` on a benchmark while the block runs; `address` is what it printed.
+    """`mrb review` or `mrb annotate` on a benchmark while the block runs; `address` is what it printed."""
 
-    With `is_alone` all that it starts is below its own process, as it is for a user.
-    """
-
-    def __init__(self, app: str, bench: Path, *options: str, is_alone: bool = False) -> None:
-        words = (app, str(bench), "--no-browser", *options)
-        alone = [str(Path(sys.executable).with_name("mrb")), *words]
+    def __init__(self, app: str, bench: Path, *options: str) -> None:
         self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115  # it is closed with the block
         self.process = subprocess.Popen(
-            alone if is_alone else command("mrb_lib.cli.main", *words),
-            stdout=subprocess.PIPE, stderr=self._log, text=True,
-            env=_environment(bench.parent / "home", *([ADDRESS] if is_alone else [])),
+            [MRB, app, str(bench), "--no-browser", *options], stdout=subprocess.PIPE, stderr=self._log, text=True,
+            env=_environment(bench.parent / "home"),
         )  # fmt: skip
         assert self.process.stdout is not None
         self.address = self.process.stdout.readline().strip()

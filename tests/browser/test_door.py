@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Callable, Iterator
 
@@ -15,7 +14,7 @@ from mrb_lib.demo.build import write_demo
 from mrb_lib.review.records.store import open_store
 
 from .axe import violations
-from .haste import descendants, forking, paused
+from .haste import paused
 from .server import Served
 
 PATIENT = 120_000
@@ -41,7 +40,6 @@ def served(bench: Benchmark) -> Iterator[Served]:
 
 def _opened(page: Page) -> None:
     expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
-    expect(page.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
 
 
 def _paste(page: Page, address: str) -> None:
@@ -97,19 +95,16 @@ def test_answers_on_their_way_outlive_their_server(page: Page, bench: Benchmark)
     with open_store(bench.path / "reviews.sqlite") as store:
         deal = pd.DataFrame({"case_id": bench.cases["case_id"].head(2), "annotator": ME, "order": "AB"})
         store.assign(bench.meta.name, deal.assign(position=range(2)))
-    with Served("annotate", bench.path, is_alone=True) as served:
+    with Served("annotate", bench.path) as served:
         page.goto(served.address)
         page.get_by_role("button", name=ME).click(timeout=PATIENT)
         expect(page.get_by_role("heading", name="Case 1 of 2")).to_be_visible(timeout=PATIENT)
         expect(page.locator(".mrb-annotate")).not_to_contain_class("mrb-changing")
-        below = descendants(served.process.pid)
-        for each in below:
-            os.kill(each, signal.SIGSTOP)
+        served.process.send_signal(signal.SIGSTOP)
         for key in "ab":
             page.keyboard.press(key)
         expect(page.locator(".mrb-saved")).to_contain_text("Saving")
-        for each in below:
-            os.kill(each, signal.SIGKILL)
+        served.process.kill()
         expect(page.locator("#mrb-lost p")).to_contain_text("does not answer", timeout=SOON)
     with Served("annotate", bench.path) as served:
         _paste(page, served.address)
@@ -146,7 +141,7 @@ def test_a_withdrawal_whose_answer_was_lost_stands_in_nobodys_way(page: Page, be
     for key in "1s":
         page.keyboard.press(key)
     expect(page.locator(".mrb-saved")).to_contain_text("Saved")
-    with paused(forking()):
+    with paused(served.process):
         page.evaluate("window.hasty = true")
         page.get_by_role("button", name="Withdraw").click()
         expect(page.locator(".mrb-saved")).to_contain_text("does not answer")
@@ -176,7 +171,7 @@ def test_each_entry_is_withdrawn_by_a_withdrawal_of_its_own(page: Page, bench: B
     note.fill("on second thoughts")
     page.get_by_role("button", name="Withdraw").click()
     expect(saved).to_contain_text("What you typed since is not saved yet")
-    with paused(forking()):
+    with paused(served.process):
         page.locator(".mrb-save").click()
         note.fill("on third thoughts")
     expect(page.get_by_role("button", name="Withdraw")).to_be_visible()

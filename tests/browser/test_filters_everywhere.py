@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from mrb_lib.review.shell import Shell
 from playwright.sync_api import Locator, Page, expect
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load, save
@@ -22,12 +23,11 @@ from mrb_lib.review.bundle import csp_hash, script, style
 from mrb_lib.review.case import SCRIPTS, STYLES
 from mrb_lib.review.explorer import explore
 from mrb_lib.review.records.store import open_store
-from mrb_lib.review.shell import Shell
 from mrb_lib.stats.analyze import analyze
 from tests.review.boards.judged import judged
 
 from .axe import violations, violations_in_both_schemes
-from .haste import forking, paused
+from .haste import paused
 from .hostile import ATTACKS, harm
 from .server import Served
 
@@ -156,7 +156,6 @@ def opened(page: Page, served: Served, who: str, fragment: str = "") -> Page:
     """The explorer on a case, with somebody signed in."""
     page.goto(f"{served.address}{fragment}", wait_until="domcontentloaded")
     expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
-    expect(page.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
     if page.get_by_label("Your name").count():
         page.get_by_label("Your name").fill(who)
         page.get_by_role("button", name="Sign in").click()
@@ -248,7 +247,7 @@ def test_a_tag_begun_at_a_case_lands_on_no_other(new_page: NewPage, served: Serv
     ids = load(bench).cases["case_id"].astype(str).tolist()
     opened(page, served, "Dr Haste", f"#case={ids[10]}")
     field, notice = page.get_by_label("Add a tag to this case"), page.locator(".mrb-notice")
-    with paused(forking()):
+    with paused(served.process):
         page.locator("[role=listbox]").focus()
         for key in ("End", "#", *"stab1"):  # the last case is not here yet
             page.keyboard.press(key)
@@ -381,7 +380,6 @@ def test_hostile_tags_views_and_filters_do_nothing(new_page: NewPage, served: Se
 def test_without_a_name_one_is_told_to_sign_in(page: Page, served: Served) -> None:
     page.goto(served.address)
     expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
-    expect(page.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
     page.locator(".mrb-explorer").press("#")
     expect(page.locator(".mrb-notice")).to_have_text("Sign in to tag cases.")
     page.get_by_role("button", name="Views").click()

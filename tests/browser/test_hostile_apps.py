@@ -33,7 +33,6 @@ def test_the_failure_explorer(page: Page, bench: Path) -> None:
     position = page.locator("[role=status].mrb-position")
     with Served("review", bench) as served:
         page.goto(served.address, wait_until="domcontentloaded")
-        expect(page.locator(".mrb-before")).to_have_count(0, timeout=PATIENT)
         expect(position).to_have_text(f"1 of {len(ATTACKS)} cases", timeout=PATIENT)
         page.get_by_label("Your name").fill(REVIEWERS[0])
         page.get_by_role("button", name="Sign in").click()

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.records.store import open_store
 
-from .haste import ACTIONS, CASES, ME, PATIENT, RECORD, act, click, forking, hasty_benchmark, paused, press, stalled
+from .haste import ACTIONS, CASES, ME, PATIENT, RECORD, act, click, hasty_benchmark, paused, press, stalled
 from .server import Served
 
 STALLED = "Dr Stalled"
@@ -55,7 +55,7 @@ def test_annotations_are_of_the_case_in_sight(page: Page, served: Served, bench:
         lambda: click(page, ".mrb-pick", chance),
         lambda: click(page, ".mrb-forward", chance),
     ]
-    with stalled(forking(), seed=2):
+    with stalled(served.process, seed=2):
         act(page, steps, chance)
     page.wait_for_timeout(3000)
     actions = page.evaluate("window.mrbActions")
@@ -82,7 +82,7 @@ def test_keys_pressed_while_the_server_stands_still_flip_no_answer(
     page.get_by_role("button", name=STALLED).click(timeout=PATIENT)
     expect(page.locator(".mrb-sheet h2")).to_be_visible(timeout=PATIENT)
     expect(page.locator(".mrb-annotate")).not_to_contain_class("mrb-changing")
-    with paused(forking()):
+    with paused(served.process):
         for key in (*"aaaaaa", "Enter", *"bbbbbb"):
             page.keyboard.press(key)
         expect(page.locator(".mrb-annotate")).to_contain_class("mrb-changing")

@@ -16,7 +16,6 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from mrb_lib.benchmarks.benchmark import load
-from mrb_lib.cli.preloaded import command, write_kernel
 from mrb_lib.demo import write_demo
 from mrb_lib.report.places import write_simulated_runs
 from mrb_lib.review.boards import browse_heatmap, browse_leaderboard
@@ -28,6 +27,7 @@ from mrb_lib.verdicts.store import load_verdicts
 from .axe import violations
 from .conftest import Watched, unhurried
 from .hostile import harm, write_hostile
+from .server import MRB
 
 CASES = 60
 READY = """() => {
@@ -91,8 +91,7 @@ def write_notebook(path: Path, cells: Sequence[str], bench: Path) -> None:
 def address(bench: Path) -> Iterator[str]:
     """The address that `mrb lab` prints, with the notebook of the views in place of the first of the library's.
 
-    The tests' own settings let scripts reach the app of JupyterLab. Its kernels are forked from the process of these
-    tests.
+    The tests' own settings let scripts reach the app of JupyterLab.
     """
     work = bench.parent
     settings = work / "config"
@@ -103,13 +102,9 @@ def address(bench: Path) -> Iterator[str]:
     own |= {"JUPYTERLAB_SETTINGS_DIR": "set", "JUPYTERLAB_WORKSPACES_DIR": "spaces", "IPYTHONDIR": "ipython"}
     environment = {**os.environ, "MRB_HOME": str(work / "home"), "OMP_NUM_THREADS": "1"}
     environment |= {name: str(work / folder) for name, folder in own.items()}
-    environment["JUPYTER_PATH"] = str(work / "forked")
-    write_kernel(work / "forked")
     words = ("lab", str(bench), "--no-browser", "--folder", str(work / "mine"))
     with (work / "log.txt").open("w") as log:
-        server = subprocess.Popen(
-            command("mrb_lib.cli.main", *words), env=environment, stdout=subprocess.PIPE, stderr=log, text=True
-        )
+        server = subprocess.Popen([MRB, *words], env=environment, stdout=subprocess.PIPE, stderr=log, text=True)
     assert server.stdout is not None
     with server.stdout:
         line = server.stdout.readline().strip()

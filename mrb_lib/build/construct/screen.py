@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -24,10 +22,7 @@ from mrb_lib.benchmarks.meta import BenchmarkMeta
 from mrb_lib.build.construct.answers.answering import asked_question
 from mrb_lib.build.construct.answers.keep_rules import check_rule, kept_by, rule_table, why_left_out
 from mrb_lib.build.construct.tables import SCHEMAS
-from mrb_lib.build.construct.work import Work, begin, open_work
-from mrb_lib.review.annotate.app import STORE
-from mrb_lib.review.annotate.forms import SCREENING, Form
-from mrb_lib.review.records.store import Store, open_store
+from mrb_lib.build.construct.work import Work, begin
 from mrb_lib.tables.errors import InputError
 
 CRITERIA: Final[Mapping[str, str]] = {
@@ -38,7 +33,6 @@ CRITERIA: Final[Mapping[str, str]] = {
 }
 SCALE: Final = ("1", "2", "3", "4", "5")
 NOT_RATED, SKIPPED = "nobody rated it", "every clinician skipped it"
-WORK = "MRB_SCREEN_WORK"
 _MOST_LABELS = 9  # each is a key
 
 
@@ -212,12 +206,6 @@ def close_screening(work: Work, form: ScreeningForm, answers: pd.DataFrame) -> p
             step.decide(out)
             step.write("screenings", out)
     return out
-
-
-def screening_from_environment() -> tuple[Benchmark, Store, Form]:
-    """The items, the store and the form that `mrb construct screen` serves; it names them in the environment."""
-    work = open_work(Path(os.environ[WORK]))
-    return screening_benchmark(work, screening_form(work)), open_store(os.environ[STORE], create=False), SCREENING
 
 
 class _StaysOpenError(Exception):

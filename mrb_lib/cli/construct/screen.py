@@ -7,19 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mrb_lib.cli.serving import AllowRemote, BaseUrl, Browser, Host, NewToken, Port
+
 if TYPE_CHECKING:
     from mrb_lib.build.construct.screen import ScreeningForm
     from mrb_lib.build.construct.work import Work
     from mrb_lib.review.records.store import Store
-
-_CLINICIAN = """\
-from mrb_lib.build.construct.screen import screening_from_environment
-from mrb_lib.review.annotate.app import annotate
-annotate(*screening_from_environment())"""
-_COORDINATOR = """\
-from mrb_lib.build.construct.screen import screening_from_environment
-from mrb_lib.review.annotate.app import coordinate
-coordinate(*screening_from_environment())"""
 
 
 def command(
@@ -68,20 +61,24 @@ def command(
     again: Annotated[
         bool, typer.Option("--again", help="Take another form, or open a closed screening; ratings stay.")
     ] = False,
-    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Default: a free one.")] = None,
-    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
-    allow_remote: Annotated[bool, typer.Option("--allow-remote", help="Let other machines reach the page.")] = False,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
+    port: Port = None,
+    host: Host = "127.0.0.1",
+    allow_remote: AllowRemote = False,
+    base_url: BaseUrl = "",
+    new_token: NewToken = False,
+    browser: Browser = True,
 ) -> None:
     """Have clinicians rate the items in a browser, blinded; --close keeps those that the rule keeps."""
-    from mrb_lib.build.construct.screen import CRITERIA, WORK, open_screening, screening_benchmark, screening_form
+    from mrb_lib.build.construct.screen import CRITERIA, open_screening, screening_benchmark, screening_form
     from mrb_lib.build.construct.work import open_work
     from mrb_lib.cli.adjudications import where
     from mrb_lib.cli.annotate import assign_cases, names_in, show_agreement
-    from mrb_lib.cli.servers import check_app, serve_app
-    from mrb_lib.review.annotate.app import STORE
-    from mrb_lib.review.records.database import database_url, without_password
+    from mrb_lib.cli.serving import app_address
+    from mrb_lib.review.annotate.app import annotate, coordinate
+    from mrb_lib.review.annotate.forms import SCREENING
+    from mrb_lib.review.records.database import without_password
     from mrb_lib.review.records.store import open_store
+    from mrb_lib.review.server import serve
     from mrb_lib.tables.errors import InputError
 
     modes = [name for name, chosen in (("--close", close), ("--agreement", agreement), ("--coordinator", coordinator),
@@ -89,10 +86,13 @@ def command(
     if len(modes) > 1:
         raise InputError(f"{' and '.join(modes)}: choose one.")
     opens_page = not (close or agreement or assign_only)
-    if opens_page:
-        check_app(host, port, allow_remote)  # before items are dealt out, which stays
     names = None if clinicians is None else names_in(clinicians, "--clinicians")
     opened = open_work(work)
+    if opens_page:  # before items are dealt out, which stays
+        address = app_address(
+            work, "coordinate" if coordinator else "screen", host=host, port=port, allow_remote=allow_remote,
+            base_url=base_url, new_token=new_token,
+        )  # fmt: skip
     if names is None and opened.choices("screen") is None:
         raise InputError(f"{work}: nothing is dealt out yet; name the clinicians with --clinicians NAME,NAME.")
     written = opened.choices("screen") or {}
@@ -114,19 +114,8 @@ def command(
     if not opens_page:
         return
     typer.echo(f"ratings are kept in {without_password(str(chosen))}", err=True)
-    serve_app(
-        [_COORDINATOR if coordinator else _CLINICIAN],
-        title=f"{'Coordination of screening' if coordinator else 'Screening'}: {opened.meta.name}",
-        host=host,
-        port=port,
-        allow_remote=allow_remote,
-        browse=browser,
-        environment={
-            WORK: str(work.resolve()),
-            STORE: database_url(chosen).render_as_string(hide_password=False),
-        },
-        preload=["mrb_lib.build.construct.screen"],
-    )
+    with open_store(chosen, create=False) as reviews:
+        serve((coordinate if coordinator else annotate)(benchmark, reviews, SCREENING), address, browse=browser)
 
 
 def _listed(text: str) -> tuple[str, ...]:

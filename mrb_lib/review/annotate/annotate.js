@@ -1,7 +1,7 @@
 // The annotator's page. It knows a first and a second answer; which is A and which is B only Python knows.
 class MrbAnnotatePage {
-  constructor(model, root) {
-    this.line = mrbShell.persistent(model, { late: () => this.warn() });
+  constructor(link, root) {
+    this.line = mrbShell.persistent(link, { late: () => this.warn() });
     this.root = root;
     root.append(mrbShell.element("p", { class: "mrb-opening", role: "status" }, "Opening …"));
     this.prefix = `mrb-${Math.random().toString(36).slice(2)}`; // two pages in one notebook share no group of choices
@@ -119,7 +119,7 @@ class MrbAnnotatePage {
     mrbCase.detach(this.sheet);
     this.sheet.replaceChildren(mrbShell.fragment(found.html));
     const about = { annotator: this.me, number: this.number, shown: this.shown };
-    mrbCase.attach(this.sheet, (image, frame) => mrbShell.picture((from) => this.line.ask("image", { ...about, image, frame, from })));
+    mrbCase.attach(this.sheet, (image, frame) => this.line.ask("image", { ...about, image, frame }));
     this.at = this.open() ?? 0;
     this.watch.stop();
     this.remarks.draw(found.comments);

@@ -14,7 +14,8 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.prompts import DEFINITIONS
 from mrb_lib.review.annotate.forms import PREFERENCE, Form
-from mrb_lib.review.case.images import SIDE, picture_piece, whole
+from mrb_lib.review.app import File
+from mrb_lib.review.case.images import SIDE, whole
 from mrb_lib.review.records.marks import AnnotatorAnswer, Comment, case_fingerprint
 from mrb_lib.review.records.progress import DONE, OPEN, SKIPPED, by_dimension, case_states
 from mrb_lib.review.records.store import Store
@@ -120,14 +121,13 @@ class Annotation:
             self._store.answer(self._answer(assigned, dimension, choice, "", question.get("seconds")))
         return {"answers": self._answers(assigned)}
 
-    def image(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """A piece of a frame of an image of the case in sight; see `mrb_lib.review.case.images.whole`."""
+    def image(self, question: Mapping[str, Any]) -> File:
+        """A frame of an image of the case in sight; see `mrb_lib.review.case.images.whole`."""
         assigned, index = self._in_sight(question), _number(question, "image")
         names = self._benchmark.cases["images"].iloc[self._rows[assigned.case_id]]
         if not 0 <= index < len(names) or str(names[index]) not in self._benchmark.images:
             raise InputError("there is no such image; load the page again.")
-        picture = self._picture(str(names[index]), _number({"frame": 1, **question}, "frame"))
-        return picture_piece(picture, max(0, _number(question, "from")))
+        return self._picture(str(names[index]), _number({"frame": 1, **question}, "frame"))
 
     def skip(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Keep why the dimensions that have no choice yet stay without one."""

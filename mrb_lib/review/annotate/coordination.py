@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.annotate.forms import PREFERENCE, Form
 from mrb_lib.review.annotate.quality import comments_html, defined_reasons, drift_html, pace_html, pairs_html
 from mrb_lib.review.annotate.tables import NOT_SAID, estimate, muted, quiet, records, sentence, table, when
-from mrb_lib.review.case.images import piece_of
+from mrb_lib.review.app import File
 from mrb_lib.review.records.answer_log import answer_log
 from mrb_lib.review.records.exchange import annotations_of, guarded_csv
 from mrb_lib.review.records.people import PEOPLE, read_people
@@ -33,7 +31,6 @@ MEASURES = {
     "gwet_ac1": "Gwet's AC1",
 }
 _MOST_SKIPPED = 200
-_KEPT_FILES = 4
 _FILES = {"annotations": "annotations", "log": "annotation-log"}
 
 
@@ -82,8 +79,6 @@ class Coordination:
         self._benchmark = benchmark
         self._store = store
         self._made: tuple[int, str] = (-1, "")
-        self._numbers = count()
-        self._files: OrderedDict[str, str] = OrderedDict()
 
     def overview(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """The page as HTML with the `change` it shows; without HTML where `change` is still that of the question."""
@@ -94,39 +89,27 @@ class Coordination:
             self._made = (change, self.html())
         return {"change": change, "html": self._made[1]}
 
-    def export(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """A file of `kind` "annotations" or "log" as CSV, piece by piece: the first, then `from` on of the same `file`.
+    def export(self, question: Mapping[str, Any]) -> File:
+        """The file of `kind` "annotations" or "log" as CSV.
 
         It is meant for a spreadsheet, so that no cell of it is run as a formula; the table of a benchmark folder is
         what `mrb annotate --export` writes.
         """
-        name = question.get("file")
-        told = {} if name is not None else self._written(str(question.get("kind")))
-        text = self._files.get(str(name or told.get("file")))
-        if text is None:
-            raise InputError("this file is not being written any more; export again.")
-        start = question.get("from", 0)
-        return {**told, **piece_of(text, start if isinstance(start, int) and start > 0 else 0)}
-
-    def _known(self) -> pd.DataFrame:
-        """What is written down about the annotators; see `mrb_lib.review.records.people`."""
-        folder = self._benchmark.path
-        return read_people(Path() if folder is None else folder / PEOPLE)
-
-    def _written(self, kind: str) -> dict[str, Any]:
-        """Make a file; what the page is told of it."""
+        kind = str(question.get("kind"))
         if kind == "annotations":
             frame, left_out = annotations_of(self._benchmark, self._store)
         elif kind == "log":
             frame, left_out = answer_log(self._benchmark, self._store)
         else:
             raise InputError(f"file {kind!r} is unknown; use annotations or log.")
-        name = str(next(self._numbers))
-        self._files[name] = "\ufeff" + guarded_csv(frame)
-        while len(self._files) > _KEPT_FILES:
-            self._files.popitem(last=False)
         mark = "-SIMULATED" if self._benchmark.meta.kind == "simulated" else ""
-        return {"file": name, "name": f"{_FILES[kind]}{mark}.csv", "rows": len(frame), "left_out": left_out}
+        facts = {"name": f"{_FILES[kind]}{mark}.csv", "rows": len(frame), "left_out": left_out}
+        return File(f"\ufeff{guarded_csv(frame)}".encode(), "text/csv; charset=utf-8", facts)
+
+    def _known(self) -> pd.DataFrame:
+        """What is written down about the annotators; see `mrb_lib.review.records.people`."""
+        folder = self._benchmark.path
+        return read_people(Path() if folder is None else folder / PEOPLE)
 
     def html(self) -> str:
         """The whole page: progress, agreement, pace, drift, skipped cases and comments as tables."""

@@ -1,5 +1,5 @@
 // The coordinator's page: shown again whenever something has been added to the store.
-function render({ model, el }) {
+function render({ link, el }) {
   const EVERY = 3000;
   const FILES = [["log", "Save everything as CSV"], ["annotations", "Save the annotations as CSV"]];
   const { element } = mrbShell;
@@ -19,7 +19,7 @@ function render({ model, el }) {
     behind = true;
     said.textContent = "The server does not answer; this page keeps asking.";
   };
-  const line = mrbShell.persistent(model, { late });
+  const line = mrbShell.persistent(link, { late });
   let change = -1;
   let behind = false;
   let timer = 0;
@@ -29,21 +29,10 @@ function render({ model, el }) {
     from.disabled = true;
     written.textContent = "Writing the file …";
     try {
-      const first = await line.ask("export", { kind });
-      const pieces = [first.piece];
-      for (let { next } = first; next !== null;) {
-        const more = await line.ask("export", { file: first.file, from: next });
-        pieces.push(more.piece);
-        next = more.next;
-      }
-      const address = URL.createObjectURL(new Blob(pieces, { type: "text/csv;charset=utf-8" }));
-      const anchor = element("a", { href: address, download: first.name, hidden: true });
-      from.after(anchor);
-      anchor.click();
-      anchor.remove();
-      setTimeout(() => URL.revokeObjectURL(address), 60000);
-      const lost = first.left_out ? `; ${first.left_out} about cases, dimensions or choices that the benchmark does not have are left out` : "";
-      written.textContent = `${first.name}: ${first.rows} rows${lost}.`;
+      const file = await line.ask("export", { kind });
+      mrbShell.download(file.blob, file.name, from);
+      const lost = file.left_out ? `; ${file.left_out} about cases, dimensions or choices that the benchmark does not have are left out` : "";
+      written.textContent = `${file.name}: ${file.rows} rows${lost}.`;
     } catch (error) {
       written.textContent = `The file is not written: ${error.message}`;
     } finally {

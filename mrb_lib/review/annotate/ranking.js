@@ -61,8 +61,8 @@ class MrbRankingPage extends MrbAnnotatePage {
 
 const mrbRanking = (() => {
   // Which of the two pages it is, the first answer says.
-  function make(model, root) {
-    const page = new MrbRankingPage(model, root);
+  function make(link, root) {
+    const page = new MrbRankingPage(link, root);
     const { start } = page;
     page.start = async () => {
       const about = await page.line.ask("initial_state");
@@ -75,10 +75,10 @@ const mrbRanking = (() => {
   return { make };
 })();
 
-function render({ model, el }) {
+function render({ link, el }) {
   const root = mrbShell.element("div", { class: "mrb mrb-annotate", tabindex: -1, "aria-busy": "true", "data-lm-suppress-shortcuts": "true" });
   el.append(root);
-  const page = mrbRanking.make(model, root);
+  const page = mrbRanking.make(link, root);
   page.start().catch((error) => page.fail(error)).finally(() => root.removeAttribute("aria-busy"));
   return () => {
     page.close();

@@ -33,11 +33,16 @@ const mrbShell = (() => {
     return template.content;
   }
 
-  // Resolves with the answer's fields; rejects with what is wrong, in words for the user: Python's, or that nobody answers.
+  const settled = (answer) => {
+    if (!answer.ok) throw new Error(answer.error);
+    return answer;
+  };
+
+  // A line to Python, from a notebook by its kernel. `ask` resolves with the answer's fields, a file as its `blob`; it
+  // rejects with what is wrong, in words for the user: Python's, or that nobody answers.
   function connect(model) {
     const waiting = new Map();
     const own = Math.random().toString(36).slice(2);
-    const listeners = new Set();
     let count = 0;
     let ended = false;
     const nobody = () => new Error("The kernel behind this view has ended. Run its cell again.");
@@ -46,15 +51,20 @@ const mrbShell = (() => {
       for (const { reject } of waiting.values()) reject(nobody());
       waiting.clear();
     };
-    const heard = (message) => {
-      const settle = waiting.get(message.id);
-      if (settle) {
-        waiting.delete(message.id);
-        if (message.ok) settle.resolve(message);
-        else settle.reject(new Error(message.error));
-      } else if (message.event) {
-        for (const listener of listeners) listener(message);
+    const unpacked = ({ file, ...facts }) => {
+      const bytes = file && Uint8Array.from(atob(file.base64), (letter) => letter.charCodeAt(0));
+      return file ? { ...facts, blob: new Blob([bytes], { type: file.kind }) } : facts;
+    };
+    const heard = ({ id, piece, more }) => {
+      const one = waiting.get(id);
+      if (!one) return;
+      one.text += piece;
+      if (more) {
+        model.send({ id });
+        return;
       }
+      waiting.delete(id);
+      Promise.resolve().then(() => unpacked(settled(JSON.parse(one.text)))).then(one.resolve, one.reject);
     };
     model.on("msg:custom", heard);
     model.on("comm_live_update", end);
@@ -63,18 +73,50 @@ const mrbShell = (() => {
         if (ended) return Promise.reject(nobody());
         const id = `${own}-${(count += 1)}`;
         return new Promise((resolve, reject) => {
-          waiting.set(id, { resolve, reject });
+          waiting.set(id, { text: "", resolve, reject });
           model.send({ ...fields, id, what });
         });
       },
-      on: (listener) => listeners.add(listener),
       close() {
         model.off("msg:custom", heard);
         model.off("comm_live_update", end);
         waiting.clear();
-        listeners.clear();
       },
     };
+  }
+
+  const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+  // The same line to a server. While the server cannot be reached a question waits, and none of them does harm twice.
+  function http() {
+    let closed = false;
+    async function ask(what, fields = {}) {
+      for (;;) {
+        let answer;
+        try {
+          answer = await fetch(`api/${what}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(fields) });
+          const facts = answer.headers.get("Mrb-Facts");
+          if (facts) return { ...JSON.parse(decodeURIComponent(facts)), blob: await answer.blob() };
+          answer = await answer.json();
+        } catch (error) {
+          if (closed) throw error;
+          await pause(1000);
+          continue;
+        }
+        return settled(answer);
+      }
+    }
+    return { ask, close: () => { closed = true; } };
+  }
+
+  // Have the browser save a file.
+  function download(blob, name, beside) {
+    const address = URL.createObjectURL(blob);
+    const anchor = element("a", { href: address, download: name, hidden: true });
+    beside.after(anchor);
+    anchor.click();
+    anchor.remove();
+    setTimeout(() => URL.revokeObjectURL(address), 60000);
   }
 
   // An element from a name, attributes (those that are null or false are left out), and children or text.
@@ -111,18 +153,6 @@ const mrbShell = (() => {
       if (event.key === "Enter" && !event.isComposing) tell();
     });
     return input;
-  }
-
-  // A picture that comes in pieces of base64, as a Blob, with what its stored values stand for.
-  async function picture(piece) {
-    const parts = [];
-    let answer = {};
-    for (let from = 0; from !== null;) {
-      answer = await piece(from);
-      parts.push(Uint8Array.from(atob(answer.piece), (one) => one.charCodeAt(0)));
-      from = answer.next;
-    }
-    return { blob: new Blob(parts, { type: "image/png" }), shades: answer.shades };
   }
 
   // While what is in sight changes, the nodes that act on it are dead, and so is what was pressed before it was painted:
@@ -190,9 +220,8 @@ const mrbShell = (() => {
     }
   }
 
-  // Questions that are asked again until they are answered: a connection may break, and none of them does harm twice.
-  function persistent(model, { again = 10000, late = () => {} } = {}) {
-    const line = connect(model);
+  // A line whose questions are asked again until they are answered.
+  function persistent(line, { again = 10000, late = () => {} } = {}) {
     let closed = false;
 
     // The first answer counts, whichever time the question was put: a slow one must not be waited out for ever.
@@ -221,5 +250,5 @@ const mrbShell = (() => {
     } };
   }
 
-  return { fragment, connect, persistent, element, typing, entered, gate, picture, recall, keep };
+  return { fragment, connect, http, persistent, element, typing, entered, gate, download, recall, keep };
 })();

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from mrb_lib.benchmarks.images import Pixels, packed_png, plain_png, read_pixels
+from mrb_lib.review.app import File
 from mrb_lib.review.text import escaped, isolated
 from mrb_lib.tables.errors import InputError
 
 SIDE = 1024
-PIECE = 1_000_000
 
 
 def image_html(name: object, images: Mapping[str, bytes], side: int = SIDE, index: int | None = 0) -> str:
@@ -39,44 +38,22 @@ def image_html(name: object, images: Mapping[str, bytes], side: int = SIDE, inde
         return f'<p class="mrb-missing">[{isolated(error)}]</p>'
 
 
-class WholePicture(NamedTuple):
-    """One frame of an image with every pixel it has.
+def whole(name: object, images: Mapping[str, bytes], frame: int = 1) -> File:
+    """One frame of an image, from 1, with every pixel it has, as a PNG: packed where it is grey and deeper than 8 bits.
 
-    Attributes
-    ----------
-    png : as base64, packed where it is grey and deeper than 8 bits
-    shades : what its stored values stand for and the window to start with, as the figure's `data-` attributes have it
-    """
-
-    png: str
-    shades: dict[str, str]
-
-
-def whole(name: object, images: Mapping[str, bytes], frame: int = 1) -> WholePicture:
-    """One frame of an image, from 1, with every pixel it has.
+    What its stored values stand for and the window to start with are its `shades`, as the figure's `data-` attributes.
 
     Raises
     ------
     InputError
-            It is missing, or cannot be read.
+        It is missing, or cannot be read.
     """
     if str(name) not in images:
         raise InputError(f"the image {name} is missing.")
     pixels = read_pixels(images[str(name)], str(name), frame)
     side = max(pixels.values.shape[:2])
     png = packed_png(pixels, side) if pixels.deep else plain_png(pixels, side)
-    return WholePicture(base64.b64encode(png).decode("ascii"), _shades(pixels))
-
-
-def picture_piece(picture: WholePicture, start: int) -> dict[str, object]:
-    """What one message carries of a picture, see `piece_of`, with its `shades`."""
-    return {**piece_of(picture.png, start), "shades": picture.shades}
-
-
-def piece_of(text: str, start: int) -> dict[str, object]:
-    """What one message carries of it: `piece` and where the `next` one starts, None after the last."""
-    end = start + PIECE
-    return {"piece": text[start:end], "next": end if end < len(text) else None}
+    return File(png, "image/png", {"shades": _shades(pixels)})
 
 
 def figure_html(pixels: Pixels, name: str, side: int = SIDE, index: int | None = 0) -> str:

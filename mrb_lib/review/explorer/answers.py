@@ -6,17 +6,16 @@ its position in the benchmark, which no text of the data can break.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import cached_property, lru_cache
-from itertools import count
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from mrb_lib.review.case.images import PIECE, picture_piece, whole
+from mrb_lib.review.app import File, Handler
+from mrb_lib.review.case.images import whole
 from mrb_lib.review.case.verdicts import verdicts_html
 from mrb_lib.review.explorer.adjudicate import (
     LABELS,
@@ -41,7 +40,7 @@ from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.schema import NO_PROBE
 
 ROWS = 60
-_KEPT_CASES, _KEPT_EXPORTS = 24, 4
+_KEPT_CASES = 24
 _TITLE = 160
 _KEYS = {"A": "A", "B": "B", "tie": "T"}
 _FREE_KEYS = "ABDEFHILOPQRTUY"  # the letters that do nothing else where one response is rated
@@ -69,22 +68,19 @@ class ExplorerAnswers:
         self.data, self.reviews, self.start, self.reviewer, self.blind = data, reviews, start, reviewer, blind
         self.selections = Selections(data, reviews, blind=blind)
         self._thumbnails = Thumbnails(data.benchmark)
-        self._cases: OrderedDict[int, str] = OrderedDict()
-        self._probed: OrderedDict[tuple[int, str, Query], str] = OrderedDict()
-        self._exports: OrderedDict[str, Iterator[str]] = OrderedDict()
-        self._numbers = count(1)
+        self._case_html = lru_cache(maxsize=_KEPT_CASES)(lambda position: data.case_html(position, level=2))
         self._picture = lru_cache(maxsize=2)(lambda name, frame: whole(name, data.benchmark.images, frame))
 
     @cached_property
     def _positions(self) -> dict[str, int]:
         return {str(name): i for i, name in enumerate(self.data.benchmark.cases["case_id"])}
 
-    def of(self) -> dict[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]]:
+    def of(self) -> dict[str, Handler]:
         """By the `what` of a question, the function that answers it."""
         functions = (
-            self.initial_state, self.select, self.rows, self.case, self.rest, self.probed, self.image, self.history,
-            self.save, self.progress, self.reasons, self.store, self.export, self.more, self.thumbnails, self.tags,
-            self.tag, self.views, self.keep_view, self.remove_view,
+            self.initial_state, self.select, self.rows, self.case, self.probed, self.image, self.history, self.save,
+            self.progress, self.reasons, self.store, self.export, self.thumbnails, self.tags, self.tag, self.views,
+            self.keep_view, self.remove_view,
         )  # fmt: skip
         return {function.__name__: function for function in functions}
 
@@ -164,9 +160,8 @@ class ExplorerAnswers:
         return {"start": start, "rows": self._rows(query, selected[start : start + ROWS], scope[0])}
 
     def case(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """One case as HTML, with its gold labels and what the judges in view say; a long one goes on with `rest`."""
+        """One case as HTML, with its gold labels and what the judges in view say."""
         position = self._position(question)
-        html = self._case_html(position)
         query = query_from({name: question.get(name) for name in ("judge", "other", "dimension")})
         judges = [name for name in (query.judge, query.other) if name]
         labels = self.data.labels.of(position)
@@ -176,8 +171,7 @@ class ExplorerAnswers:
             "position": position,
             "case_id": message_text(self.data.benchmark.cases["case_id"].iloc[position]),
             "version": version_of(self.data.benchmark.cases.iloc[position]),
-            "html": html[:PIECE],
-            "next": _next(html, 0),
+            "html": self._case_html(position),
             "view": ""
             if verdicts is None
             else in_view_html(verdicts, labels, judges, query.dimension, self.data.kinds.scale),
@@ -186,31 +180,20 @@ class ExplorerAnswers:
             "probes": [[message_text(name), *counts] for name, *counts in self.data.probes_of(position, query)],
         }
 
-    def rest(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """The piece of a long case from `from` on, which is the `next` of the piece before; the last one has none."""
-        html, start = self._case_html(self._position(question)), max(0, _number(question, "from"))
-        return {"html": html[start : start + PIECE], "next": _next(html, start)}
-
     def probed(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """A piece, from `from` on, of the case as a `probe` changes it, with the verdicts in view."""
+        """The case as a `probe` changes it, with the verdicts in view."""
         position, probe = self._position(question), str(question.get("probe") or "")
         query = query_from({name: question.get(name) for name in ("judge", "other", "dimension")})
-        key = position, probe, query
-        if key not in self._probed:
-            judges = [name for name in (query.judge, query.other) if name]
-            html = self.data.probed_html(position, probe, judges=judges, dimension=query.dimension)
-            _keep(self._probed, key, html, _KEPT_CASES)
-        start = max(0, _number(question, "from"))
-        return {"html": self._probed[key][start : start + PIECE], "next": _next(self._probed[key], start)}
+        judges = [name for name in (query.judge, query.other) if name]
+        return {"html": self.data.probed_html(position, probe, judges=judges, dimension=query.dimension)}
 
-    def image(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """A piece of a frame of an image of a case with every pixel it has, from `from` on; see `images.whole`."""
+    def image(self, question: Mapping[str, Any]) -> File:
+        """A frame of an image of a case with every pixel it has; see `mrb_lib.review.case.images.whole`."""
         position, index = self._position(question), _number(question, "image")
         names = self.data.benchmark.cases["images"].iloc[position]
         if not 0 <= index < len(names):
             raise InputError("there is no such image; load the page again.")
-        picture = self._picture(str(names[index]), _number({"frame": 1, **question}, "frame"))
-        return picture_piece(picture, max(0, _number(question, "from")))
+        return self._picture(str(names[index]), _number({"frame": 1, **question}, "frame"))
 
     def history(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """The adjudications of a case, the newest first; where `hidden` counts others', only the reviewer's own."""
@@ -298,8 +281,8 @@ class ExplorerAnswers:
         reasons = [message_text(name) for name in self.reviews.reasons() if name not in of_orders]
         return {"store": trouble, "again": self.reviews.where is not None, "reasons": reasons}
 
-    def export(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Begin to write the selection as a file, `csv` or `html`; its pieces follow by `more`."""
+    def export(self, question: Mapping[str, Any]) -> File:
+        """The selection as a file, `csv` or `html`."""
         query, kind = query_from(question.get("query") or {}), question.get("format")
         scope = self.selections.scope(question)
         selected = self.selections.of(query, scope)
@@ -314,17 +297,8 @@ class ExplorerAnswers:
             pieces = page_pieces(self.data, query, selected)
         else:
             raise InputError(f"format {kind!r} is unknown; use csv or html.")
-        name = str(next(self._numbers))
-        _keep(self._exports, name, _in_pieces(pieces), _KEPT_EXPORTS)
-        return {"export": name}
-
-    def more(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """The next piece of a file; `done` after the last."""
-        pieces = self._exports.get(str(question.get("export")))
-        if pieces is None:
-            raise InputError("this file is not being written any more; export again.")
-        piece = next(pieces, None)
-        return {"piece": piece or "", "done": piece is None}
+        content = "".join(pieces).encode("utf-8", "surrogatepass")
+        return File(content, f"text/{kind}; charset=utf-8", {"name": f"cases.{kind}"})
 
     def _choices(self) -> list[dict[str, str]]:
         """What the right label may be: `value`, `shown`, what it means (empty where nobody says), and its `key`."""
@@ -350,11 +324,6 @@ class ExplorerAnswers:
             raise InputError("there is no such case; load the page again.")
         return position
 
-    def _case_html(self, position: int) -> str:
-        if position not in self._cases:
-            _keep(self._cases, position, self.data.case_html(position, level=2), _KEPT_CASES)
-        return self._cases[position]
-
     def _rows(self, query: Query, positions: IntArray, reviewer: str) -> list[dict[str, Any]]:
         cases, marks = self.data.benchmark.cases.iloc[positions], self.selections.marks()
         tags = self.selections.tags.seen_by(self.selections.beholder_now(reviewer))
@@ -374,11 +343,6 @@ class ExplorerAnswers:
         ]
 
 
-def _next(html: str, start: int) -> int | None:
-    """Where the next piece begins. Python says so: a page counts an emoji as two."""
-    return start + PIECE if len(html) > start + PIECE else None
-
-
 def _title(text: str) -> str:
     line = message_text(" ".join(text[: 4 * _TITLE].split()))
     return line if len(line) <= _TITLE else line[: _TITLE - 1] + "…"
@@ -389,24 +353,6 @@ def _number(question: Mapping[str, Any], name: str) -> int:
     if not isinstance(value, int):
         raise InputError(f"{name} {value!r} is not a number; load the page again.")
     return value
-
-
-def _keep(kept: OrderedDict[Any, Any], key: object, value: object, most: int) -> None:
-    kept[key] = value
-    while len(kept) > most:
-        kept.popitem(last=False)
-
-
-def _in_pieces(texts: Iterator[str]) -> Iterator[str]:
-    """The texts in pieces that one message can carry, small ones together."""
-    held = ""
-    for text in texts:
-        held += text
-        while len(held) >= PIECE:
-            yield held[:PIECE]
-            held = held[PIECE:]
-    if held:
-        yield held
 
 
 def value_of(kinds: Kinds, query: Query, positions: IntArray) -> list[str]:

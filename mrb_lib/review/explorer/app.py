@@ -2,65 +2,32 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import pandas as pd
-import traitlets
 
-from mrb_lib.benchmarks.benchmark import Benchmark, load
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.probes.from_file import file_probes
-from mrb_lib.review.bundle import script, style
+from mrb_lib.review.app import App
+from mrb_lib.review.bundle import style
 from mrb_lib.review.case.view import SCRIPTS as CASE_SCRIPTS
 from mrb_lib.review.case.view import STYLES as CASE_STYLES
 from mrb_lib.review.explorer.adjudicate import NO_STORE, NOT_JUDGED, Reviews
 from mrb_lib.review.explorer.answers import ExplorerAnswers
 from mrb_lib.review.explorer.data import ExplorerData, explorer_data
 from mrb_lib.review.explorer.export import in_words
-from mrb_lib.review.failures.index import POLICY, CaseIndex, open_index
-from mrb_lib.review.failures.query import Query, to_fragment
-from mrb_lib.review.shell import Shell
+from mrb_lib.review.failures.index import POLICY, CaseIndex
+from mrb_lib.review.failures.query import Query
 from mrb_lib.review.text import escaped
 
-BENCHMARK, INDEX, STORE = "MRB_REVIEW_BENCHMARK", "MRB_REVIEW_INDEX", "MRB_REVIEW_STORE"
-BLIND, PROBE_FILES = "MRB_REVIEW_BLIND", "MRB_REVIEW_PROBE_FILES"
 _OWN = ("list", "filters", "form", "tags", "views", "probed", "explorer")
 SCRIPTS: Final = (*CASE_SCRIPTS, *(f"explorer/{name}" for name in _OWN))
 STYLES: Final = (*CASE_STYLES, "explorer/explorer")
 _STATIC_CASES = 3
 _STATIC_ROWS = 200
 _STATIC_SIDE = 480
-
-
-class Explorer(Shell):
-    """The widget; see `explore`."""
-
-    addressed = traitlets.Bool(False).tag(sync=True)
-
-    def __init__(self, answers: ExplorerAnswers, *, addressed: bool, static: Callable[[], str]) -> None:
-        super().__init__(answers.of(), scripts=SCRIPTS, styles=STYLES, static=static)
-        self.answers = answers
-        self.addressed = addressed
-
-    @property
-    def policy(self) -> str:
-        """The scoring policy that says what is wrong."""
-        return self.answers.data.kinds.policy
-
-    def show(self, query: Query, case: str = "") -> None:
-        """Lead every open page, and those opened later, to a query and a case.
-
-        Raises
-        ------
-        InputError
-            The query names a judge, dimension, kind or sort that there is not.
-        """
-        self.answers.selections.of(query)
-        self.answers.start = (query, case)
-        self.tell("show", fragment=to_fragment(query, case))
 
 
 def explore(
@@ -74,7 +41,7 @@ def explore(
     blind: bool = False,
     policy: str = POLICY,
     probe_files: Sequence[str | Path] = (),
-) -> Explorer:
+) -> App:
     """Look at the cases that judges got wrong, and say what is wrong with them.
 
     Parameters
@@ -92,7 +59,7 @@ def explore(
 
     Returns
     -------
-    Explorer
+    App
         Shown by a notebook; where no kernel runs, a plain list of the selection and its first cases.
 
     Raises
@@ -108,38 +75,8 @@ def explore(
     start = (query or Query(), case)
     answers = ExplorerAnswers(data, _reviews(benchmark, store), start=start, reviewer=reviewer, blind=blind)
     answers.selections.of(start[0])
-    return Explorer(answers, addressed=False, static=lambda: static_explorer(data, answers))
-
-
-def review_app() -> Explorer:
-    """The explorer of `mrb review`, from the environment that it starts its server with."""
-    benchmark = load(Path(os.environ[BENCHMARK]))
-    files = file_probes([Path(file) for file in json.loads(os.environ[PROBE_FILES])])
-    data = explorer_data(benchmark, open_index(Path(os.environ[INDEX])), files=files)
-    answers = ExplorerAnswers(data, _reviews(benchmark, os.environ[STORE]), blind=os.environ[BLIND] == "1")
-    return Explorer(answers, addressed=True, static=lambda: first_view(answers))
-
-
-def first_view(answers: ExplorerAnswers) -> str:
-    """The explorer as a page shows it while its kernel opens: drawn by its own script, from answers made beforehand.
-
-    Returns
-    -------
-    str
-        An element marked `data-mrb="first-view"`, which the template of the app shows at once and the explorer itself
-        takes away. A case that is too long for one message is left out: there is no kernel to ask for the rest of it.
-    """
-    recorded = {"initial_state": answers.initial_state({"fragment": ""})}
-    if recorded["initial_state"]["rows"]:
-        case = answers.case({"position": recorded["initial_state"]["rows"][0]["position"]})
-        recorded |= {"case": case} if case["next"] is None else {}
-    # No text of the data may end the element that holds it.
-    answers_json = json.dumps(recorded).replace("<", "\\u003c")
-    drawn = f"(() => {{\n{script('shell', *SCRIPTS)}\nmrbExplorer.preview(document.currentScript);\n}})();"
-    return (
-        f'<style>{style(*STYLES)}</style><div data-mrb="first-view">'
-        f'<script type="application/json">{answers_json}</script><script>{drawn}</script></div>'
-    )
+    title = f"Failures: {benchmark.meta.name}"
+    return App(title, answers.of(), SCRIPTS, STYLES, static=lambda: static_explorer(data, answers))
 
 
 def static_explorer(data: ExplorerData, answers: ExplorerAnswers) -> str:

@@ -1,23 +1,12 @@
-// The selection as a file: its pieces come one by one, and the browser saves the whole.
+// The selection as a file, which the browser saves.
 const mrbFiles = (() => {
   async function write(link, scope, format, from, tell) {
     from.disabled = true;
+    tell("Writing the file …");
     try {
-      const { export: name } = await link.ask("export", { format, ...scope });
-      const pieces = [];
-      for (;;) {
-        const { piece, done } = await link.ask("more", { export: name });
-        if (done) break;
-        pieces.push(piece);
-        tell(`Writing the file: ${pieces.length} MB …`);
-      }
-      const address = URL.createObjectURL(new Blob(pieces, { type: format === "csv" ? "text/csv;charset=utf-8" : "text/html;charset=utf-8" }));
-      const anchor = mrbShell.element("a", { href: address, download: `cases.${format}`, hidden: true });
-      from.after(anchor);
-      anchor.click();
-      anchor.remove();
-      setTimeout(() => URL.revokeObjectURL(address), 60000);
-      tell(`The file cases.${format} is written.`);
+      const { blob, name } = await link.ask("export", { format, ...scope });
+      mrbShell.download(blob, name, from);
+      tell(`The file ${name} is written.`);
     } catch (error) {
       tell(`The file is not written: ${error.message}`, true);
     } finally {
@@ -55,9 +44,8 @@ const mrbKeysHelp = (() => {
 const mrbExplorer = (() => {
   const KEPT = 9;
 
-  // `link` as of mrbShell.connect; `addressed` for a page of its own, whose address says what is shown; `preview` for
-  // one that is looked at until the kernel answers.
-  function start({ link, el, addressed, preview = false }) {
+  // `link` as of mrbShell.connect; `addressed` for a page of its own, whose address says what is shown.
+  function start({ link, el, addressed }) {
     const { element, fragment, typing } = mrbShell;
     const state = { query: null, asOf: null, done: 0, fragment: "", n: 0, index: -1, position: null, turn: 0, asked: 0, scrolled: false };
     // Who asks, and as of which adjudication what reviewers did is taken: the list stays as it is while one works on it.
@@ -65,8 +53,8 @@ const mrbExplorer = (() => {
     const kept = new Map();
     let parts = null;
 
-    const look = `mrb mrb-explorer${addressed ? " mrb-whole" : ""}${preview ? " mrb-first-view" : ""}`;
-    const root = element("div", { class: look, inert: preview, "data-lm-suppress-shortcuts": "true", tabindex: "-1", role: addressed ? "main" : "region", "aria-label": "Failure explorer" });
+    const look = `mrb mrb-explorer${addressed ? " mrb-whole" : ""}`;
+    const root = element("div", { class: look, "data-lm-suppress-shortcuts": "true", tabindex: "-1", role: addressed ? "main" : "region", "aria-label": "Failure explorer" });
     const opening = element("p", { class: "mrb-opening", role: "status" }, "Opening …");
     root.append(opening);
     el.append(root);
@@ -146,9 +134,6 @@ const mrbExplorer = (() => {
       drawPosition();
     }
 
-    // What the page showed while the explorer opened is in its way now.
-    const reveal = () => addressed && !preview && document.querySelectorAll(".mrb-before").forEach((one) => one.remove());
-
     const tell = (words, bad = false) => {
       parts.notice.textContent = words;
       parts.notice.classList.toggle("mrb-failed", bad);
@@ -166,9 +151,8 @@ const mrbExplorer = (() => {
         const words = `The explorer cannot be shown: ${error.message}`;
         if (parts) tell(words, true);
         else opening.textContent = words;
-        reveal();
       } finally {
-        if (!preview) root.removeAttribute("aria-busy");
+        root.removeAttribute("aria-busy");
       }
     }
 
@@ -209,7 +193,6 @@ const mrbExplorer = (() => {
       parts.gate.open();
       parts.stage.append(element("div", { class: "mrb-nothing" }, element("h2", {}, words), strange ? null : element("p", {}, "Remove a filter, or clear them all.")));
       writeAddress();
-      reveal();
     }
 
     // How many cases there are is shown as soon as they are selected, not when the first of them is here.
@@ -224,7 +207,7 @@ const mrbExplorer = (() => {
 
     function writeAddress() {
       drawPosition();
-      if (addressed && !preview) history.replaceState(null, "", `${location.pathname}${address()}`);
+      if (addressed) history.replaceState(null, "", `${location.pathname}${address()}`);
     }
 
     function address() {
@@ -270,28 +253,18 @@ const mrbExplorer = (() => {
 
     async function ask(position, { judge, other, dimension, changed_by: wanted }) {
       const answer = await link.ask("case", { position, judge, other, dimension });
-      const html = await whole(answer, (from) => link.ask("rest", { position, from }));
       const node = element("div", { class: "mrb-shown" });
-      node.append(fragment(html));
+      node.append(fragment(answer.html));
       if (answer.view) {
         const words = [other ? "The two judges" : "The judge", ...(dimension ? [" on ", element("bdi", { dir: "auto" }, dimension.replaceAll("_", " "))] : [])];
         const said = element("details", { class: "mrb-case mrb-in-view", open: true }, element("summary", {}, ...words), fragment(answer.view));
         node.querySelector(".mrb-stage").after(said); // the case itself comes first
       }
-      const fetch = async (probe) => {
-        const piece = (from) => link.ask("probed", { position, probe, judge, other, dimension, from });
-        return whole(await piece(0), piece);
-      };
+      const fetch = async (probe) => (await link.ask("probed", { position, probe, judge, other, dimension })).html;
       const probed = answer.probes.length ? mrbProbed.make({ probes: answer.probes, wanted, fetch }) : null;
       if (probed) (node.querySelector(".mrb-in-view") ?? node.querySelector(".mrb-stage")).after(probed.root);
       for (const img of node.querySelectorAll("img")) img.decode().catch(() => {});
       return { ...answer, html: "", view: "", node, probed };
-    }
-
-    // A text that comes in pieces, of which the first is here.
-    async function whole({ html, next }, more) {
-      if (next === null) return html;
-      return html + await whole(await more(next), more);
     }
 
     function clearStage() {
@@ -310,7 +283,7 @@ const mrbExplorer = (() => {
         parts.stage.append(shown.node);
         if (state.scrolled) parts.stage.scrollTop = 0; // this forces a layout, so only where it is needed
         state.scrolled = false;
-        mrbCase.attach(parts.stage, (image, frame) => mrbShell.picture((from) => link.ask("image", { position, image, frame, from })), (region) => parts.form.marked(region));
+        mrbCase.attach(parts.stage, (image, frame) => link.ask("image", { position, image, frame }), (region) => parts.form.marked(region));
         parts.caseId = shown.case_id;
         writeAddress();
         parts.form.root.hidden = false;
@@ -328,7 +301,6 @@ const mrbExplorer = (() => {
         parts.stage.append(element("p", { class: "mrb-failed", role: "alert" }, `The case cannot be shown: ${error.message}`));
       } finally {
         parts.stage.removeAttribute("aria-busy");
-        reveal();
       }
     }
 
@@ -395,16 +367,11 @@ const mrbExplorer = (() => {
       return { j: next, k: previous, d: () => parts.stage.querySelector(".mrb-words")?.click(), w: () => parts.stage.querySelector(".mrb-raw")?.click(), "/": () => parts.filters.search.focus(), "#": parts.tags.focus, g: parts.tags.focus, n: () => parts.form.note(), m: () => parts.form.mark(), s: () => parts.form.save(), "?": () => parts.dialog.showModal() }[key.toLowerCase()];
     }
 
-    if (preview) return open("");
-
     const onHash = () => open(location.hash);
     const onFocus = () => parts?.form.history();
     root.addEventListener("keydown", onKey);
     window.addEventListener("focus", onFocus);
     if (addressed) window.addEventListener("hashchange", onHash);
-    link.on((message) => {
-      if (message.event === "show") open(message.fragment).then(() => addressed || root.scrollIntoView({ block: "start" }));
-    });
     open(addressed ? location.hash : "");
 
     return () => {
@@ -420,22 +387,9 @@ const mrbExplorer = (() => {
     };
   }
 
-  // The explorer in a page that no kernel answers yet: the answers to its first questions lie beside it.
-  function preview(script) {
-    const recorded = script.previousElementSibling;
-    const answers = new Map(Object.entries(JSON.parse(recorded.textContent)));
-    const ask = (what) => {
-      const answer = answers.get(what);
-      answers.delete(what);
-      return answer ? Promise.resolve(answer) : new Promise(() => {});
-    };
-    start({ link: { ask }, el: recorded.parentElement, addressed: true, preview: true });
-    recorded.remove();
-  }
-
-  return { start, preview };
+  return { start };
 })();
 
-function render({ model, el }) {
-  return mrbExplorer.start({ link: mrbShell.connect(model), el, addressed: Boolean(model.get("addressed")) });
+function render(given) {
+  return mrbExplorer.start(given);
 }

@@ -1,0 +1,78 @@
+"""An app: a page that asks, and Python that answers, over HTTP or from a cell of a notebook.
+
+A question is a name and a dictionary of fields. Its answer is a file, or a dictionary with `ok`: where that is false,
+`error` is a sentence for the user.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mrb_lib.review.plain import can_run
+from mrb_lib.tables.errors import InputError
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that answers a question.
+
+    Attributes
+    ----------
+    content, kind : its bytes and their media type
+    facts : what the page is told with it, such as the `name` to save it under
+    """
+
+    content: bytes
+    kind: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+Handler = Callable[[Mapping[str, Any]], Mapping[str, Any] | File]
+
+
+@dataclass(frozen=True)
+class App:
+    """A page and what answers it.
+
+    Attributes
+    ----------
+    title : of the page, any text
+    answers : by the name of a question, the function that answers its fields; `InputError` is for the user to correct.
+        Several pages ask at once, each in a thread
+    scripts, styles : the names of assets, see `mrb_lib.review.bundle`; the last script defines `render`
+    static : makes the plain view, whole HTML in one element, for notebooks that are looked at without a kernel
+    """
+
+    title: str
+    answers: Mapping[str, Handler]
+    scripts: tuple[str, ...]
+    styles: tuple[str, ...]
+    static: Callable[[], str]
+
+    def answer(self, what: str, question: Mapping[str, Any]) -> dict[str, Any] | File:
+        """Answer a question; never raises, since nobody would see it."""
+        if what not in self.answers:
+            return {"ok": False, "error": "the workbench does not know this question; load the page again"}
+        try:
+            made = self.answers[what](question)
+        except InputError as error:
+            return {"ok": False, "error": str(error)}
+        except Exception as error:  # noqa: BLE001  an unanswered page waits for ever; the log holds the traceback
+            _log.exception("a question of the page could not be answered")
+            return {"ok": False, "error": f"it failed ({type(error).__name__}); the terminal of the server says more"}
+        return made if isinstance(made, File) else {"ok": True, **made}
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        plain = {"text/plain": self.title, "text/html": self.static()}
+        if not can_run():
+            return plain
+        from mrb_lib.review.widget import AppWidget  # anywidget is needed, and slow to import, in notebooks only
+
+        shown = AppWidget(self)._repr_mimebundle_(**options)
+        data, metadata = shown if isinstance(shown, tuple) else (shown, {})
+        return {**plain, **(data or {})}, metadata

@@ -1,0 +1,47 @@
+"""An app in a notebook: its page asks the kernel."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+import anywidget
+import traitlets
+
+from mrb_lib.review import bundle
+from mrb_lib.review.app import App, File
+
+PIECE: Final = 1_000_000
+"""Letters that one message of a kernel carries: JupyterLab's server drops what is much larger."""
+
+
+class AppWidget(anywidget.AnyWidget):
+    """The page of an app in a notebook.
+
+    Only what is asked for travels, in pieces. The state that a saved notebook keeps is the script and the style sheet,
+    and no data.
+    """
+
+    _esm = traitlets.Unicode().tag(sync=True)
+    _css = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, app: App) -> None:
+        super().__init__(_esm=bundle.module("shell", *app.scripts), _css=bundle.style(*app.styles))
+        self._app = app
+        self._unsent: dict[str, str] = {}
+        self.on_msg(self._on_message)
+
+    def _on_message(self, _widget: object, message: Mapping[str, Any], _buffers: object) -> None:
+        name = str(message.get("id", ""))
+        if name not in self._unsent:
+            answer = self._app.answer(str(message.get("what", "")), message)
+            if isinstance(answer, File):
+                content = base64.b64encode(answer.content).decode("ascii")
+                answer = {"ok": True, **answer.facts, "file": {"kind": answer.kind, "base64": content}}
+            self._unsent[name] = json.dumps(answer)
+        text = self._unsent.pop(name)
+        if text[PIECE:]:  # which the page asks for by the same id
+            self._unsent[name] = text[PIECE:]
+        self.send({"id": name, "piece": text[:PIECE], "more": len(text) > PIECE})
