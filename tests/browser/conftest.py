@@ -25,7 +25,7 @@ from mrb_lib.report.html.pdf import browser
 from .hand import WAYS, Hand
 
 _ALLOWED = ("http://127.0.0.1:", "ws://127.0.0.1:", "file:", "data:", "blob:", "about:")
-_BROKEN = ("net::ERR_CONNECTION_", "net::ERR_SOCKET_NOT_CONNECTED")
+_BROKEN = ("net::ERR_CONNECTION_", "net::ERR_EMPTY_RESPONSE", "net::ERR_SOCKET_NOT_CONNECTED", "status of 403 (Forbidden)")
 PATIENT = 20_000
 """Milliseconds that an expectation may take where a test says nothing else: two busy cores are slow."""
 SIZE: ViewportSize = {"width": 1280, "height": 860}
@@ -67,7 +67,7 @@ class Watched:
             self.complaints.append(f"asked {request.url[:120]}")
 
     def _said(self, message: ConsoleMessage) -> None:
-        # A server that the test stopped breaks connections, which is not the page's fault.
+        # A server that the test stopped breaks connections, and the door is a 403: neither is the page's fault.
         if message.type == "error" and not any(broken in message.text for broken in _BROKEN):
             self.complaints.append(f"logged {message.text}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 from collections.abc import Callable, Iterator
 
 import pandas as pd
@@ -36,6 +37,12 @@ def served(bench: Benchmark) -> Iterator[Served]:
     assert bench.path is not None
     with Served("review", bench.path) as running:
         yield running
+
+
+def _free_port() -> int:
+    with socket.socket() as trial:
+        trial.bind(("127.0.0.1", 0))
+        return int(trial.getsockname()[1])
 
 
 def _opened(page: Page) -> None:
@@ -80,11 +87,16 @@ def test_a_review_in_hand_outlives_its_server(page: Page, bench: Benchmark) -> N
         page.get_by_label("Note").fill("half a thought")
     expect(page.locator("#mrb-lost p")).to_contain_text("does not answer", timeout=SOON)
     assert violations(page, "#mrb-lost") == []
-    with Served("review", bench.path) as served:
-        _paste(page, served.address)
+    with Served("review", bench.path) as again:
+        assert again.address == served.address, "a restart changes no link"
+        expect(page.locator("#mrb-lost")).to_be_hidden()
+        expect(page.get_by_label("Note")).to_have_value("half a thought")
+    with Served("review", bench.path, "--new-token", "--port", str(_free_port())) as other:
+        expect(page.locator("#mrb-lost p")).to_contain_text("does not answer")
+        _paste(page, other.address)
         _opened(page)
         expect(page.locator(".mrb-of-case bdi")).to_have_text(second)
-        assert page.url == f"{served.address.split('?')[0]}#case={second}"
+        assert page.url == f"{other.address.split('?')[0]}#case={second}"
         page.get_by_label("Your name").fill(ME)
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_label("Note")).to_have_value("half a thought")
@@ -106,9 +118,7 @@ def test_answers_on_their_way_outlive_their_server(page: Page, bench: Benchmark)
         expect(page.locator(".mrb-saved")).to_contain_text("Saving")
         served.process.kill()
         expect(page.locator("#mrb-lost p")).to_contain_text("does not answer", timeout=SOON)
-    with Served("annotate", bench.path) as served:
-        _paste(page, served.address)
-        page.get_by_role("button", name=ME).click(timeout=PATIENT)
+    with Served("annotate", bench.path):
         expect(page.locator(".mrb-saved")).to_contain_text("Saved: Relevance", timeout=PATIENT)
     with open_store(bench.path / "reviews.sqlite", create=False) as store:
         rows = store.answers(bench.meta.name, annotator=ME, history=True)
