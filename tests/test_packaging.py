@@ -98,7 +98,7 @@ def test_every_package_that_is_installed_with_the_library_is_imported_by_it() ->
 def test_the_packages_that_the_workbench_is_built_on_are_at_work() -> None:
     at_work = {"ipywidgets", "papermill", "torch", "transformers", "pandas", "seaborn", "statsmodels", "krippendorff"}
     assert {*at_work, "PIL"} <= _imported()
-    assert '"-m", "jupyterlab"' in (ROOT / "mrb_lib" / "cli" / "servers.py").read_text(encoding="utf-8")
+    assert '"-m", "jupyterlab"' in (ROOT / "mrb_lib" / "cli" / "lab_server.py").read_text(encoding="utf-8")
 
 
 def test_torch_is_pinned_and_not_a_core_dependency() -> None:

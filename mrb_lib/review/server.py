@@ -27,7 +27,8 @@ from tornado.httpserver import HTTPServer
 from tornado.web import Application, RequestHandler
 
 from mrb_lib.review import bundle
-from mrb_lib.review.app import App, File
+from mrb_lib.review.app import App
+from mrb_lib.review.file import File
 from mrb_lib.review.text import visible
 from mrb_lib.tables.errors import InputError
 

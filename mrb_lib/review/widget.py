@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import anywidget
 import traitlets
 
 from mrb_lib.review import bundle
-from mrb_lib.review.app import App, File
+from mrb_lib.review.file import File
 
 PIECE: Final = 1_000_000
 """Letters that one message of a kernel carries: JupyterLab's server drops what is much larger."""
+
+
+Answers = Callable[[str, Mapping[str, Any]], "dict[str, Any] | File"]
 
 
 class AppWidget(anywidget.AnyWidget):
@@ -27,16 +30,16 @@ class AppWidget(anywidget.AnyWidget):
     _esm = traitlets.Unicode().tag(sync=True)
     _css = traitlets.Unicode().tag(sync=True)
 
-    def __init__(self, app: App) -> None:
-        super().__init__(_esm=bundle.module("shell", *app.scripts), _css=bundle.style(*app.styles))
-        self._app = app
+    def __init__(self, answer: Answers, scripts: tuple[str, ...], styles: tuple[str, ...]) -> None:
+        super().__init__(_esm=bundle.module("shell", *scripts), _css=bundle.style(*styles))
+        self._answer = answer
         self._unsent: dict[str, str] = {}
         self.on_msg(self._on_message)
 
     def _on_message(self, _widget: object, message: Mapping[str, Any], _buffers: object) -> None:
         name = str(message.get("id", ""))
         if name not in self._unsent:
-            answer = self._app.answer(str(message.get("what", "")), message)
+            answer = self._answer(str(message.get("what", "")), message)
             if isinstance(answer, File):
                 content = base64.b64encode(answer.content).decode("ascii")
                 answer = {"ok": True, **answer.facts, "file": {"kind": answer.kind, "base64": content}}

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from mrb_lib.benchmarks.benchmark import Benchmark, load
-from mrb_lib.cli import servers
 from mrb_lib.demo.build import write_demo
 from mrb_lib.report import places
+from mrb_lib.review import server
 from mrb_lib.review.records.marks import AnnotatorAnswer, Comment
 from mrb_lib.review.records.store import open_store
 from mrb_lib.tables.files import REVIEWS
@@ -33,7 +33,7 @@ def bench(tmp_path: Path) -> Path:
 def served(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What the server would have been started with."""
     given: dict[str, Any] = {}
-    monkeypatch.setattr(servers, "serve_app", lambda cells, **options: given.update(cells=cells, **options))
+    monkeypatch.setattr(server, "serve", lambda app, address, **options: given.update(app=app, address=address))
     return given
 
 
@@ -172,18 +172,15 @@ def test_the_embedded_benchmark_is_called_demo(
     done = mrb("annotate", "demo", "--annotators", "Dr A")
     assert done.code == 0, done.err
     assert f"answers are kept in {bench / REVIEWS}" in done.err
-    assert served["environment"]["MRB_ANNOTATE_BENCH"] == str(bench.resolve())
+    assert "Annotation" in served["app"].title
 
 
-def test_the_page_is_served_with_paths_in_the_environment(mrb: Command, bench: Path, served: dict[str, Any]) -> None:
+def test_the_page_is_served(mrb: Command, bench: Path, served: dict[str, Any]) -> None:
     mrb("annotate", bench, "--annotators", "Dr A", "--assign-only")
     assert served == {}
     assert mrb("annotate", bench, "--port", 8123, "--no-browser").code == 0
-    assert served["port"] == 8123
-    assert served["host"] == "127.0.0.1"
-    assert served["browse"] is False
-    assert str(bench) not in "".join(served["cells"])
-    assert served["environment"]["MRB_ANNOTATE_BENCH"] == str(bench.resolve())
-    assert served["environment"]["MRB_STORE"].endswith(REVIEWS)
+    assert (served["address"].host, served["address"].port) == ("127.0.0.1", 8123)
+    people = served["app"].answer("initial_state", {})["annotators"]
+    assert [each["name"] for each in people] == ["Dr A"]
     mrb("annotate", bench, "--coordinator")
-    assert "coordinate" in served["cells"][0]
+    assert set(served["app"].answers) == {"overview", "export"}

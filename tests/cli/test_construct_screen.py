@@ -10,7 +10,7 @@ import pytest
 
 from mrb_lib.build.construct.screen import CRITERIA
 from mrb_lib.build.construct.work import open_work
-from mrb_lib.cli import servers
+from mrb_lib.review import server
 from mrb_lib.review.records.marks import AnnotatorAnswer
 from mrb_lib.review.records.store import open_store
 
@@ -46,8 +46,7 @@ def test_dealt_rated_closed(mrb: Callable[..., Result], tmp_path: Path, monkeypa
     assert "left out, not accuracy >= 3: 1" in strict.out
 
     served: dict[str, Any] = {}
-    monkeypatch.setattr(servers, "serve_app", lambda cells, **options: served.update(cells=cells, **options))
+    monkeypatch.setattr(server, "serve", lambda app, address, **options: served.update(app=app, address=address))
     assert mrb(*screen, "--coordinator", "--no-browser").code == 0
-    assert "coordinate(*screening_from_environment())" in served["cells"][0]
-    assert served["environment"]["MRB_SCREEN_WORK"] == str(work)
+    assert "mine (screening)" in served["app"].answer("overview", {})["html"]
     assert mrb(*screen, "--coordinator", "--close").code == 2

@@ -18,7 +18,7 @@ from mrb_lib.tables.errors import InputError
 def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, Mapping[str, Any]]]:
     """What would have been served: nothing is started."""
     calls: list[tuple[Path, Mapping[str, Any]]] = []
-    monkeypatch.setattr("mrb_lib.cli.servers.serve_lab", lambda where, **options: calls.append((where, options)))
+    monkeypatch.setattr("mrb_lib.cli.lab_server.serve_lab", lambda where, **options: calls.append((where, options)))
     return calls
 
 

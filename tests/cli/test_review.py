@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,10 @@ import pytest
 
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.benchmarks.votes import gold
-from mrb_lib.cli import servers
 from mrb_lib.demo.build import write_demo
-from mrb_lib.review.explorer.app import BENCHMARK, BLIND, INDEX, PROBE_FILES, STORE, review_app
+from mrb_lib.review import server
+from mrb_lib.review.app import App
+from mrb_lib.review.file import File
 from mrb_lib.review.records.store import REVIEW, open_store
 from mrb_lib.stats.scoring import correctness
 from mrb_lib.verdicts.store import load_verdicts
@@ -31,46 +32,41 @@ def served(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What the command asks the server for, instead of a server."""
     asked: dict[str, Any] = {}
 
-    def serve(cells: Sequence[str], **options: Any) -> None:
-        asked.update(options, cells=cells)
+    def serve(app: App, address: server.Address, **options: Any) -> None:
+        asked.update(options, app=app, address=address)
 
-    monkeypatch.setattr(servers, "serve_app", serve)
+    monkeypatch.setattr(server, "serve", serve)
     return asked
 
 
-def _opened(environment: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    return review_app().answer({"what": "initial_state", "fragment": ""})
+def _answer(served: dict[str, Any], what: str = "initial_state", **question: object) -> dict[str, Any]:
+    answer = served["app"].answer(what, question)
+    assert not isinstance(answer, File)
+    return answer
 
 
-def test_the_app_opens_on_what_was_prepared(
-    mrb: Callable[..., Any], bench: Path, served: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_app_opens_on_what_was_prepared(mrb: Callable[..., Any], bench: Path, served: dict[str, Any]) -> None:
     done = mrb("review", bench, "--no-browser", "--port", 8123)
     assert done.code == 0, done.err
     assert done.out == ""
     assert str(bench / "reviews.sqlite") in done.err
-    assert (served["port"], served["browse"], served["host"]) == (8123, False, "127.0.0.1")
-    assert not served["allow_remote"]
-    assert str(bench) not in "".join(served["cells"])
-    assert set(served["environment"]) == {BENCHMARK, BLIND, INDEX, PROBE_FILES, STORE}
-    assert served["environment"][BLIND] == "1"
-    first = _opened(served["environment"], monkeypatch)
+    assert (served["address"].port, served["browse"], served["address"].host) == (8123, False, "127.0.0.1")
+    assert served["app"].title == f"Failures: {load(bench).meta.name}"
+    first = _answer(served)
     assert (first["n"], first["judges"], first["store"]) == (18, [], "")
 
 
 def test_the_judges_of_the_runs_are_there_and_the_index_is_made_once(
-    mrb: Callable[..., Any], bench: Path, served: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    mrb: Callable[..., Any], bench: Path, served: dict[str, Any]
 ) -> None:
     assert mrb("judge", bench, bench / "runs", "--judge", "longer", "--judge", "shorter").code == 0
     assert mrb("review", bench, "--store", bench / "other.sqlite").code == 0
-    index = served["environment"][INDEX]
-    first = _opened(served["environment"], monkeypatch)
+    made = {path: path.stat().st_mtime_ns for path in (bench.parent / "home" / "review").rglob("*.npy")}
+    first = _answer(served)
     assert first["judges"] == ["longer", "shorter"]
     assert (bench / "other.sqlite").is_file()
     assert mrb("review", bench, bench / "runs").code == 0
-    assert served["environment"][INDEX] == index
+    assert {path: path.stat().st_mtime_ns for path in (bench.parent / "home" / "review").rglob("*.npy")} == made != {}
 
 
 def test_failures_are_dealt_out_and_earlier_ones_stay(
@@ -80,7 +76,7 @@ def test_failures_are_dealt_out_and_earlier_ones_stay(
     wrong = "judge=longer&dimension=overall&kind=wrong"
     done = mrb("review", bench, "--assign", "Dr A, Dr B", "--query", wrong, "--open")
     assert done.code == 0, done.err
-    assert served["environment"][BLIND] == "0"
+    assert _answer(served)["store"] == ""
     with open_store(bench / "reviews.sqlite", create=False) as store:
         name = load(bench).meta.name
         dealt = store.assignments(name, task=REVIEW)
@@ -159,18 +155,18 @@ def test_a_password_is_not_printed(mrb: Callable[..., Any], bench: Path, served:
     done = mrb("review", bench, "--store", "postgresql://me:secret@host/name")
     assert done.code == 0
     assert "secret" not in done.out + done.err
-    assert served["environment"][STORE] == "postgresql://me:secret@host/name"
+    trouble = _answer(served)["store"]
+    assert "host" in trouble and "secret" not in trouble
 
 
 def test_the_texts_of_a_file_that_judges_were_shown_are_on_the_page(
-    mrb: Callable[..., Any], bench: Path, served: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    mrb: Callable[..., Any], bench: Path, served: dict[str, Any]
 ) -> None:
     file = bench / "french.csv"
     load(bench).cases[["case_id"]].assign(response_a="poumon").to_csv(file, index=False)
     assert mrb("judge", bench, bench / "runs", "--judge", "longer", "--probe-file", file).code == 0
     assert mrb("review", bench, "--probe-file", file).code == 0
-    _opened(served["environment"], monkeypatch)
-    page = review_app().answer({"what": "probed", "position": 0, "probe": "response/file-french"})["html"]
+    page = _answer(served, "probed", position=0, probe="response/file-french")["html"]
     assert "<ins>poumon</ins>" in page
     missing = mrb("review", bench, "--probe-file", bench / "gone.csv")
     assert (missing.code, missing.err.count("\n")) == (2, 1)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,19 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from jupyter_server.base.websocket import WS_PING_INTERVAL
 
-from mrb_lib.cli import servers
-from mrb_lib.cli.servers import serve_app, serve_lab
-from mrb_lib.tables.errors import InputError, RunError
-
-_APP = """
-import sys
-from mrb_lib.cli.servers import serve_app
-serve_app(["import os", "from IPython.display import HTML, display", "display(HTML(os.environ['SAID']))"],
-          title="A <b>title", host="127.0.0.1", port=None, allow_remote=False, browse=False,
-          environment={"SAID": "it's \\"served\\""})
-"""
+from mrb_lib.cli.lab_server import serve_lab
+from mrb_lib.demo.build import write_demo
+from mrb_lib.tables.errors import InputError
 
 
 def _started(code: str, folder: Path) -> tuple[subprocess.Popen[str], str]:
@@ -51,15 +40,6 @@ def folder() -> Iterator[Path]:
         yield Path(name)
 
 
-@pytest.fixture(scope="module")
-def app(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    server, address = _started(_APP, folder)
-    yield server, address
-    if server.poll() is None:
-        server.terminate()
-    server.communicate(timeout=60)
-
-
 class _Stay(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_: object, **__: object) -> None:
         return None
@@ -73,110 +53,42 @@ def _answer(address: str) -> tuple[int, str]:
         return error.code, error.headers.get("Location", "")
 
 
-def test_the_address_holds_a_long_token_of_its_own(app: tuple[subprocess.Popen[str], str]) -> None:
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{43}", app[1])
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("servers") / "bench"
+    write_demo(folder, cases=3, seed=1)
+    return folder
 
 
-def test_without_the_token_one_is_led_to_the_login(app: tuple[subprocess.Popen[str], str]) -> None:
-    base = app[1].split("?")[0]
-    for address in (base, f"{base}?token=wrong"):
-        code, where = _answer(address)
-        assert code == 302
-        assert where.startswith("/login")
-
-
-def test_who_has_no_token_is_told_so_in_plain_words_and_can_set_no_password(
-    app: tuple[subprocess.Popen[str], str],
-) -> None:
-    with urllib.request.urlopen(app[1].split("?")[0], timeout=60) as answer:  # noqa: S310  our own server
-        page = answer.read().decode()
-    assert "The address is not complete" in page
-    assert "password" not in page.lower()
-
-
-@pytest.mark.parametrize("path", ["api/kernels/0", "voila/files/app.ipynb", "voila/files/../config/voila.json"])
-def test_nothing_else_is_given_away_without_the_token(app: tuple[subprocess.Popen[str], str], path: str) -> None:
-    code, _ = _answer(app[1].split("?")[0] + path)
-    assert code in (302, 403, 404)
-
-
-def test_with_the_token_the_app_is_served_and_can_fetch_nothing_from_elsewhere(
-    app: tuple[subprocess.Popen[str], str],
-) -> None:
-    with urllib.request.urlopen(app[1], timeout=60) as answer:  # noqa: S310  an address printed by our own server
-        page, policy = answer.read().decode(), answer.headers["Content-Security-Policy"]
-    assert 'it\'s "served"' in page
-    assert "<title>A &lt;b&gt;title" in page
-    assert "default-src 'self'" in policy
-    assert "frame-ancestors 'none'" in policy
-    assert not re.search(r"(src|href)=\"?(https?:)?//", page)
-
-
-def test_the_token_is_in_no_list_of_processes(app: tuple[subprocess.Popen[str], str]) -> None:
-    token = app[1].split("=")[1]
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_app_is_one_process_that_stops_when_it_is_told_to(folder: Path, bench: Path, number: signal.Signals) -> None:
+    words = ["mrb", "review", str(bench), "--no-browser"]
+    code = f"from mrb_lib.cli.main import main; import sys; sys.argv = {words!r}; main()"
+    server, address = _started(code, folder)
+    children = Path(f"/proc/{server.pid}/task/{server.pid}/children")
+    assert not children.exists() or children.read_text() == ""
+    with urllib.request.urlopen(address, timeout=60) as answer:  # noqa: S310  an address printed by our own server
+        assert answer.status == 200
+    token = address.split("=")[1]
     lines = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
-    assert lines
-    assert not any(token.encode() in line for line in lines)
-
-
-def test_an_app_that_fails_says_why_at_once_and_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = set(folder.glob("mrb-*"))
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    with pytest.raises(RunError, match=r"(?s)could not be started.*no such case view"):
-        serve_app(
-            ["raise RuntimeError('no such case view')"], title="", host="127.0.0.1", port=None, allow_remote=False,
-            browse=False, environment={},
-        )  # fmt: skip
-    assert set(folder.glob("mrb-*")) == before
-
-
-def test_its_folder_is_its_users_alone(folder: Path, app: tuple[subprocess.Popen[str], str]) -> None:
-    modes = {path.stat().st_mode & 0o777 for path in folder.glob("mrb-*")}
-    assert modes == {0o700}
-
-
-def test_it_stops_at_ctrl_c_and_leaves_nothing(folder: Path, app: tuple[subprocess.Popen[str], str]) -> None:
-    """The last of those that ask this server something."""
-    server, address = app
-    mine = set(folder.glob("mrb-*"))
-    server.send_signal(signal.SIGINT)
+    assert not any(token.encode() in line for line in lines), "the token is in no list of processes"
+    server.send_signal(number)
     _, said = server.communicate(timeout=60)
-    assert server.returncode == 0, said
-    assert mine and not mine & set(folder.glob("mrb-*"))
+    assert server.returncode == (0 if number != signal.SIGKILL else -signal.SIGKILL), said
+    assert "will not work" not in said
     with pytest.raises(OSError, match=r"refused|reset"):
-        urllib.request.urlopen(address, timeout=10)  # noqa: S310  an address printed by our own server
-
-
-def test_a_sound_connection_is_not_taken_for_a_broken_one() -> None:
-    """The server looks for the last answer when it asks again: it must be given more time than lies between."""
-    settings = servers._voila_settings("127.0.0.1", 8000)["Voila"]
-    assert isinstance(settings, dict)
-    given = settings["tornado_settings"]
-    interval = given.get("ws_ping_interval", WS_PING_INTERVAL)
-    assert interval > 0
-    assert given.get("ws_ping_timeout", 3 * interval) > 1.5 * interval
+        urllib.request.urlopen(address, timeout=10)  # noqa: S310
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "example.org", "::"])  # noqa: S104  refused
 def test_other_machines_are_let_in_only_when_asked(host: str) -> None:
     with pytest.raises(InputError, match="--allow-remote"):
-        serve_app([], title="", host=host, port=None, allow_remote=False, browse=False, environment={})
-    with pytest.raises(InputError, match="--allow-remote"):
         serve_lab(Path(), host=host, browse=False)
-
-
-def test_a_port_that_is_taken_is_named() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        with pytest.raises(InputError, match=f"port {port}"):
-            serve_app([], title="", host="127.0.0.1", port=port, allow_remote=False, browse=False, environment={})
 
 
 def test_jupyterlab_is_served_behind_a_token(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "a b.ipynb").write_text('{"cells":[],"metadata":{},"nbformat":4,"nbformat_minor":5}', encoding="utf-8")
-    code = "from pathlib import Path; from mrb_lib.cli.servers import serve_lab; "
+    code = "from pathlib import Path; from mrb_lib.cli.lab_server import serve_lab; "
     code += f"serve_lab(Path({str(tmp_path / 'a b.ipynb')!r}), browse=False)"
     server, address = _started(code, folder)
     try:

@@ -21,7 +21,8 @@ from tornado.ioloop import IOLoop
 from tornado.testing import bind_unused_port
 
 from mrb_lib.review.access import FILE, address_of
-from mrb_lib.review.app import App, File
+from mrb_lib.review.app import App
+from mrb_lib.review.file import File
 from mrb_lib.review.server import Address, application, check_address
 from mrb_lib.tables.errors import InputError
 
@@ -169,7 +170,9 @@ def test_what_is_no_question_is_refused(ask: Ask, body: bytes) -> None:
     assert ask("/api/double", body)[0].status == 400
 
 
-@pytest.mark.parametrize("path", ["/%2e%2e%2f", "/api/", "/api/double/", "/nowhere", "/app.py", "//", "/%ff", "/api/%00"])
+@pytest.mark.parametrize(
+    "path", ["/%2e%2e%2f", "/api/", "/api/double/", "/nowhere", "/app.py", "//", "/%ff", "/api/%00"]
+)
 def test_any_other_address_is_plainly_not_there(ask: Ask, path: str) -> None:
     for cookie in ({}, {"Cookie": ""}):
         answer, text = ask(path, **cookie)
@@ -241,7 +244,7 @@ def test_a_kernel_answers_in_pieces_under_the_same_number(monkeypatch: pytest.Mo
     from mrb_lib.review import widget
 
     monkeypatch.setattr(widget, "PIECE", 10)
-    shown, sent = widget.AppWidget(APP), list[dict[str, Any]]()
+    shown, sent = widget.AppWidget(APP.answer, APP.scripts, APP.styles), list[dict[str, Any]]()
     monkeypatch.setattr(shown, "send", sent.append)
     shown._on_message(shown, {"what": "double", "n": 4, "id": "a-7"}, [])
     while sent[-1]["more"]:

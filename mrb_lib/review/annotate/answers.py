@@ -14,8 +14,8 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.judges.prompts import DEFINITIONS
 from mrb_lib.review.annotate.forms import PREFERENCE, Form
-from mrb_lib.review.app import File
 from mrb_lib.review.case.images import SIDE, whole
+from mrb_lib.review.file import File
 from mrb_lib.review.records.marks import AnnotatorAnswer, Comment, case_fingerprint
 from mrb_lib.review.records.progress import DONE, OPEN, SKIPPED, by_dimension, case_states
 from mrb_lib.review.records.store import Store

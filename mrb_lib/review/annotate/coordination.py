@@ -12,7 +12,7 @@ from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.review.annotate.forms import PREFERENCE, Form
 from mrb_lib.review.annotate.quality import comments_html, defined_reasons, drift_html, pace_html, pairs_html
 from mrb_lib.review.annotate.tables import NOT_SAID, estimate, muted, quiet, records, sentence, table, when
-from mrb_lib.review.app import File
+from mrb_lib.review.file import File
 from mrb_lib.review.records.answer_log import answer_log
 from mrb_lib.review.records.exchange import annotations_of, guarded_csv
 from mrb_lib.review.records.people import PEOPLE, read_people
