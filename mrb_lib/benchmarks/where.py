@@ -1,4 +1,4 @@
-"""One small language to filter cases by: `organ == 'eye' and length > 1400`.
+"""One small language to filter cases by: `organ == 'eye' and length > 700`.
 
 It is Python's grammar of comparisons, read by Python's own parser; nothing of it is ever evaluated.
 """
@@ -41,7 +41,7 @@ _COMPARED: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-_HOW = "; write like organ == 'eye' and length > 1400."
+_HOW = "; write like organ == 'eye' and length > 700."
 
 
 def matching(text: str, lookup: Lookup) -> Mask:

@@ -102,7 +102,7 @@ def analyze(
     ] = None,
     only: Annotated[
         str,
-        typer.Option("--where", metavar="FILTER", help="Only some cases: \"organ == 'eye' and length > 1400\"."),
+        typer.Option("--where", metavar="FILTER", help="Only some cases: \"organ == 'eye' and length > 700\"."),
     ] = "",
     judges: Annotated[
         str, typer.Option(metavar="A,B", help="Only these judges; group:medical for all of a group. Default: all.")

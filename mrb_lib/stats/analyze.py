@@ -102,7 +102,7 @@ def analyze(
     probe : the verdicts to read
     adjudications : what reviewers said, as `mrb_lib.review.records.store.Store.adjudications` gives it, for the rule
         "adjudicated" and for the table `adjudication`; there, None is that nobody reviewed anything
-    where : only the cases that this leaves, such as "organ == 'eye' and length > 1400"; see
+    where : only the cases that this leaves, such as "organ == 'eye' and length > 700"; see
         `mrb_lib.stats.where.cases_where`. What verdicts cost is then null, unless the verdicts are a table
     tags : what reviewers tagged, as `Store.tags` gives it, for `where`; None where nobody did
     groups : the group of each judge, as `mrb_lib.judges.roster.groups.judge_groups` gives it from the runs; None tells

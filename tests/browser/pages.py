@@ -98,3 +98,8 @@ def show(page: Page, html: str) -> None:
     page.wait_for_function(
         "() => [...document.querySelectorAll('.mrb-view')].every(view => view.style.getPropertyValue('--zoom'))"
     )
+
+
+def open_menu(page: Page) -> None:
+    """Open the menu of the failure explorer; what is chosen there closes it."""
+    page.locator(".mrb-menu > summary").click()

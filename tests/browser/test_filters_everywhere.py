@@ -29,6 +29,7 @@ from tests.review.boards.judged import judged
 from .axe import violations, violations_in_both_schemes
 from .haste import paused
 from .hostile import ATTACKS, harm
+from .pages import open_menu
 from .server import Served
 
 PATIENT = 120_000
@@ -213,6 +214,7 @@ def test_a_tag_is_set_by_key_filtered_by_and_exported(page: Page, served: Served
     page.keyboard.press("Enter")
     expect(page.locator(".mrb-position")).to_contain_text("1 of 1 cases")
     with page.expect_download() as download:
+        open_menu(page)
         page.get_by_role("button", name="CSV: export the selection as a table").click()
     download.value.save_as(tmp_path / "cases.csv")
     with (tmp_path / "cases.csv").open(encoding="utf-8-sig", newline="") as file:
@@ -278,6 +280,7 @@ def test_a_view_is_saved_and_opened_on_another_page(new_page: NewPage, served: S
     expect(page).to_have_url(re.compile("where=.*sort=disagreement"))
     settled(page)
     n = page.locator(".mrb-position").inner_text().split("·")[0]
+    open_menu(page)
     views, dialog = page.get_by_role("button", name="Views"), page.get_by_role("dialog", name="Saved views")
     views.press("Enter")
     expect(dialog.get_by_text("No view is saved yet.")).to_be_visible()
@@ -295,6 +298,7 @@ def test_a_view_is_saved_and_opened_on_another_page(new_page: NewPage, served: S
     opened(other, served, "Dr Other")
     other.reload()
     opened(other, served, "Dr Other")
+    open_menu(other)
     other.get_by_role("button", name="Views").click()
     other.get_by_role("button", name="Eyes to discuss", exact=True).click()
     expect(other).to_have_url(re.compile("where=.*sort=disagreement"))
@@ -303,6 +307,7 @@ def test_a_view_is_saved_and_opened_on_another_page(new_page: NewPage, served: S
     expect(other.locator("[data-filter=where]")).to_have_value("length > 10 and n_images == 1")
     other.get_by_role("button", name="Clear all").click()
     expect(other.locator(".mrb-position")).to_contain_text(f"of {N} cases")
+    open_menu(other)
     other.get_by_role("button", name="Views").click()
     there = other.get_by_role("dialog", name="Saved views")
     there.get_by_label("Save the filters").fill("Eyes to discuss")
@@ -328,10 +333,12 @@ def test_pictures_come_after_the_rows_and_can_be_hidden(page: Page, served: Serv
     page.locator("[role=listbox]").focus()
     page.keyboard.press("End")
     expect(page.locator(f"[data-index='{N - 1}'] .mrb-thumb img")).to_be_visible()
+    open_menu(page)
     page.get_by_role("button", name="Pictures in the list").click()
     expect(pictures).to_have_count(0)
     page.reload()
     opened(page, served, "Dr Look")
+    open_menu(page)
     expect(page.get_by_role("button", name="Pictures in the list")).to_have_attribute("aria-pressed", "false")
     page.wait_for_timeout(800)
     expect(pictures).to_have_count(0)
@@ -354,6 +361,7 @@ def test_hostile_tags_views_and_filters_do_nothing(new_page: NewPage, served: Se
         field.fill(attack[:40])
         field.press("Enter")
         expect(field).to_have_value("")
+        open_menu(page)
         page.get_by_role("button", name="Views").click()
         name.fill(attack[:80])
         name.press("Enter")
@@ -364,6 +372,7 @@ def test_hostile_tags_views_and_filters_do_nothing(new_page: NewPage, served: Se
         page.keyboard.press("Enter")
         expect(page.locator(".mrb-notice")).not_to_have_text("")
         assert harm(page) == [], attack
+    open_menu(page)
     page.get_by_role("button", name="Views").click()
     expect(dialog.get_by_role("listitem").nth(20)).to_be_attached()
     assert violations_in_both_schemes(page) == []
@@ -382,6 +391,7 @@ def test_without_a_name_one_is_told_to_sign_in(page: Page, served: Served) -> No
     expect(page.locator(".mrb-shown")).to_be_visible(timeout=PATIENT)
     page.locator(".mrb-explorer").press("#")
     expect(page.locator(".mrb-notice")).to_have_text("Sign in to tag cases.")
+    open_menu(page)
     page.get_by_role("button", name="Views").click()
     dialog = page.get_by_role("dialog", name="Saved views")
     expect(dialog.get_by_role("status")).to_contain_text("Sign in to save")

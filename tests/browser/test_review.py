@@ -22,7 +22,7 @@ from mrb_lib.review.records.store import open_store
 from .axe import violations, violations_in_both_schemes
 from .conftest import Watched
 from .hand import WAYS, Hand
-from .pages import in_one_view
+from .pages import in_one_view, open_menu
 from .server import Served, mrb
 
 N = 27
@@ -214,6 +214,7 @@ def test_an_address_leads_to_a_case_and_is_copied(desk: Page, review: Served) ->
     page.keyboard.press("j")
     expect(page.locator(".mrb-position")).to_contain_text("2 of")
     case = page.locator(".mrb-title bdi").inner_text()
+    open_menu(page)
     page.get_by_role("button", name="Copy link").click()
     expect(page.locator(".mrb-notice")).to_contain_text("copied")
     link = page.evaluate("navigator.clipboard.readText()")
@@ -390,6 +391,7 @@ def test_the_list_filters_and_views_work_by_mouse_touch_and_keys(hand: Hand, rev
     hand.use(page.locator("[data-kind=wrong]"))
     expect(page.locator("[data-kind=wrong]")).to_have_attribute("aria-pressed", "true")
 
+    hand.use(hand.page.locator(".mrb-menu > summary"))
     _button(hand, "Views")
     dialog, own = page.get_by_role("dialog", name="Saved views"), f"Errors by {hand.way}"
     hand.write(dialog.get_by_label("Save the filters"), own)
@@ -399,9 +401,11 @@ def test_the_list_filters_and_views_work_by_mouse_touch_and_keys(hand: Hand, rev
     hand.use(dialog.get_by_role("button", name="Close"))
     _button(hand, "Clear all")
     expect(position).to_contain_text(f"of {N} cases")
+    hand.use(hand.page.locator(".mrb-menu > summary"))
     _button(hand, "Views")
     _button(hand, own)
     expect(page.locator("[data-kind=wrong]")).to_have_attribute("aria-pressed", "true")
+    hand.use(hand.page.locator(".mrb-menu > summary"))
     _button(hand, "Views")
     _button(hand, f"Remove the view {own}")
     _button(hand, f"Remove the view {own} for everyone: press again")
@@ -409,14 +413,17 @@ def test_the_list_filters_and_views_work_by_mouse_touch_and_keys(hand: Hand, rev
     assert own not in _views(bench)
     hand.use(dialog.get_by_role("button", name="Close"), "Escape")
 
+    hand.use(hand.page.locator(".mrb-menu > summary"))
     _button(hand, "Pictures in the list")
     expect(page.locator(".mrb-thumb")).to_have_count(0)
     _button(hand, "keys", "Escape", "?")
     hand.use(page.get_by_role("dialog", name="Keys").get_by_role("button", name="Close"))
+    hand.use(hand.page.locator(".mrb-menu > summary"))
     _button(hand, "Copy link to this case")
     expect(notice).to_contain_text("copied")
     for words in ("CSV: export the selection as a table", "Page: export the selection to print it (HTML)"):
         with page.expect_download() as waiting:
+            hand.use(hand.page.locator(".mrb-menu > summary"))
             _button(hand, words)
         assert waiting.value.suggested_filename in ("cases.csv", "cases.html")
 
@@ -500,6 +507,7 @@ def test_the_selection_is_exported_as_a_table_and_as_a_page(desk: Page, tmp_path
     expect(page.locator(".mrb-position")).to_contain_text("1 of")
     n = _total(page)
     with page.expect_download() as waiting:
+        open_menu(page)
         page.get_by_role("button", name=re.compile("CSV")).click()
     assert waiting.value.suggested_filename == "cases.csv"
     rows = list(csv.DictReader(io.StringIO(waiting.value.path().read_text(encoding="utf-8-sig"))))
@@ -508,6 +516,7 @@ def test_the_selection_is_exported_as_a_table_and_as_a_page(desk: Page, tmp_path
     listed = page.locator("[role=option] b").all_inner_texts()
     assert [row["case_id"] for row in rows][: len(listed)] == listed
     with page.expect_download() as waiting:
+        open_menu(page)
         page.get_by_role("button", name=re.compile("HTML")).click()
     saved = tmp_path / "cases.html"
     waiting.value.save_as(saved)

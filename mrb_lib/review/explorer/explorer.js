@@ -40,6 +40,26 @@ const mrbKeysHelp = (() => {
   return { dialog };
 })();
 
+// What is used now and then, behind one button.
+const mrbMenu = (() => {
+  function make(buttons) {
+    const { element } = mrbShell;
+    const menu = element("details", { class: "mrb-menu" }, element("summary", {}, "Menu"), element("div", {}, ...buttons));
+    const close = () => { menu.open = false; };
+    for (const one of buttons) one.addEventListener("click", close);
+    menu.addEventListener("focusout", ({ relatedTarget }) => { if (relatedTarget && !menu.contains(relatedTarget)) close(); });
+    menu.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !menu.open) return;
+      event.stopPropagation();
+      close();
+      menu.querySelector("summary").focus();
+    });
+    return menu;
+  }
+
+  return { make };
+})();
+
 // The failure explorer: filters above; the list, the case and the review side by side.
 const mrbExplorer = (() => {
   const KEPT = 9;
@@ -66,9 +86,9 @@ const mrbExplorer = (() => {
       const position = element("p", { class: "mrb-position", role: "status", "aria-live": "polite" });
       const previous = button("← Previous", "previous case (K)", { "aria-keyshortcuts": "K ArrowLeft" });
       const next = button("Next →", "next case (J)", { "aria-keyshortcuts": "J ArrowRight" });
-      const copy = button("Copy link", "Copy link to this case", { hidden: !addressed });
-      const csv = button("CSV", "CSV: export the selection as a table");
-      const html = button("Page", "Page: export the selection to print it (HTML)");
+      const copy = button("Copy link to this case", "Copy link to this case", { hidden: !addressed });
+      const csv = button("Export as CSV", "CSV: export the selection as a table");
+      const html = button("Export to print", "Page: export the selection to print it (HTML)");
       const help = button("?", "keys", { class: "mrb-help", "aria-haspopup": "dialog" });
       const simulated = about.note ? element("span", { class: "mrb-simulated", title: about.note }, "SIMULATED data") : null;
       const filters = mrbFilters.make({ kinds: about.kinds, sorts: about.sorts, reviews: about.review_words, change: choose });
@@ -76,7 +96,8 @@ const mrbExplorer = (() => {
       const form = mrbForm.make({ ask: link.ask, about, signed, saved, next: onwards, draw: (all) => mrbCase.regions(stage, all), region: () => mrbCase.region(stage) });
       const tags = mrbTags.make({ ask: link.ask, reviewer: () => form.reviewer(), trouble: () => about.store, changed: list.tag, tell, stale: (event) => parts.gate.stale(event) });
       const views = mrbViews.make({ ask: link.ask, scope, open: (fragment) => open(`#${fragment}`) });
-      const pictures = button("Pictures", "Pictures in the list", { "aria-pressed": "true" });
+      const pictures = button("Pictures in the list", "Pictures in the list", { "aria-pressed": "true" });
+      const menu = mrbMenu.make([copy, views.button, csv, html, pictures]);
       const view = element("div", { class: "mrb-view-of" });
       const stage = element("div", { class: "mrb-case-pane", role: "region", "aria-label": "Case", tabindex: "0" });
       const dialog = mrbKeysHelp.dialog(about);
@@ -93,9 +114,9 @@ const mrbExplorer = (() => {
         mrbShell.keep("localStorage", "mrb-pictures", on ? "" : "off");
       };
       pictures.addEventListener("click", () => picture(pictures.getAttribute("aria-pressed") !== "true"));
-      const head = element("div", { class: "mrb-head" }, element("h1", { dir: "auto", title: about.name }, about.name), simulated, filters.search, views.button, element("span", { class: "mrb-gap" }), element("span", { class: "mrb-export", role: "group", "aria-label": "Export the selection" }, element("span", { "aria-hidden": "true" }, "Export"), csv, html), pictures, help);
+      const head = element("div", { class: "mrb-head" }, element("h1", { dir: "auto", title: about.name }, about.name), simulated, filters.search, element("span", { class: "mrb-gap" }), menu, help);
       const left = element("nav", { class: "mrb-left", "aria-label": "Cases" }, list.frame);
-      const middle = element("section", { class: "mrb-middle", "aria-label": "The case" }, element("div", { class: "mrb-steps" }, previous, next, position, copy, tags.root), stage);
+      const middle = element("section", { class: "mrb-middle", "aria-label": "The case" }, element("div", { class: "mrb-steps" }, previous, next, position, tags.root), stage);
       root.replaceChildren(head, filters.bar, filters.chips, filters.summary, notice, element("div", { class: "mrb-panes" }, left, middle, form.root), dialog, views.dialog);
       picture(mrbShell.recall("localStorage", "mrb-pictures") !== "off");
       list.signed(form.reviewer());

@@ -49,7 +49,7 @@ const mrbFilters = (() => {
     const review = element("select", { "data-filter": "review" });
     review.addEventListener("change", () => ask({ review: review.value }));
     bar.append(element("label", { class: "mrb-filter", hidden: true }, element("span", {}, "Reviews"), review));
-    const where = element("input", { type: "text", "data-filter": "where", placeholder: "length > 1400", spellcheck: "false", autocomplete: "off" });
+    const where = element("input", { type: "text", "data-filter": "where", placeholder: "length > 700", spellcheck: "false", autocomplete: "off" });
     mrbShell.entered(where, () => ask({ where: where.value.trim() }));
     bar.append(element("label", { class: "mrb-filter mrb-where" }, element("span", {}, "Where"), where));
     const sort = element("select", { "data-filter": "sort" }, ...SORTS.filter(([value]) => !value || sorts.includes(value)).map(([value, words]) => element("option", { value }, words)));
@@ -82,8 +82,12 @@ const mrbFilters = (() => {
       const select = selects.get(name);
       const values = facet?.values ?? [];
       const wanted = query[name];
-      const options = [element("option", { value: "" }, facet && name !== "other" ? `${any} (${facet.total.toLocaleString()})` : any)];
-      for (const [value, n] of values) options.push(element("option", { value: `=${value}`, "data-n": n }, `${value ? named(name, value) : "none stated"} (${n.toLocaleString()})`));
+      const options = [element("option", { value: "" }, any)];
+      // Of what is chosen the list says how many there are.
+      for (const [value, n] of values) {
+        const words = value ? named(name, value) : "none stated";
+        options.push(element("option", { value: `=${value}`, "data-n": n }, value === wanted ? words : `${words} (${n.toLocaleString()})`));
+      }
       if (wanted !== null && !values.some(([value]) => value === wanted)) options.push(element("option", { value: `=${wanted}` }, named(name, wanted)));
       select.replaceChildren(...options);
       select.value = wanted === null ? "" : `=${wanted}`;
@@ -100,7 +104,9 @@ const mrbFilters = (() => {
         summary.replaceChildren("Choose a dimension too, to see what became of this judge's verdicts.");
         return;
       }
-      const shares = facet.values.filter(([, n]) => n).map(([value, n]) => element("span", { class: "mrb-part", "data-n": n }, element("b", {}, n.toLocaleString()), ` ${value}`));
+      const present = facet.values.filter(([, n]) => n);
+      if (present.length === 1) summary.hidden = true; // the list says how many there are
+      const shares = present.map(([value, n]) => element("span", { class: "mrb-part", "data-n": n }, element("b", {}, n.toLocaleString()), ` ${value}`));
       const own = (words) => element("bdi", { dir: "auto" }, words);
       const who = facets.pair ? ["first ", own(query.judge), ", second ", own(query.other)] : [own(query.judge)];
       summary.replaceChildren(...who, " on ", own(spoken(query.dimension)), ": ", ...shares.flatMap((part, i) => (i ? [" + ", part] : [part])), ` = ${facet.total.toLocaleString()}`);
@@ -114,7 +120,7 @@ const mrbFilters = (() => {
       if (document.activeElement !== where) where.value = query.where;
       where.closest("label").classList.toggle("mrb-on", Boolean(query.where));
       const states = facets.review?.values ?? [];
-      review.replaceChildren(element("option", { value: "" }, `any (${(facets.review?.total ?? 0).toLocaleString()})`), ...states.map(([value, n]) => element("option", { value, "data-n": n }, `${reviews[value]} (${n.toLocaleString()})`)));
+      review.replaceChildren(element("option", { value: "" }, "any"), ...states.map(([value, n]) => element("option", { value, "data-n": n }, `${reviews[value]} (${n.toLocaleString()})`)));
       review.value = query.review;
       review.closest("label").hidden = !states.length;
       review.closest("label").classList.toggle("mrb-on", Boolean(query.review));
@@ -126,8 +132,10 @@ const mrbFilters = (() => {
       outcome.textContent = `only ${query.outcome.join(", ")} ✕`;
       const counts = new Map(facets.kind?.values ?? []);
       for (const [kind, button] of buttons) {
-        button.setAttribute("aria-pressed", String(query.kind.includes(kind)));
-        button.querySelector(".mrb-count").textContent = (counts.get(kind) ?? 0).toLocaleString();
+        const [pressed, n] = [query.kind.includes(kind), counts.get(kind) ?? 0];
+        button.setAttribute("aria-pressed", String(pressed));
+        button.querySelector(".mrb-count").textContent = n.toLocaleString();
+        button.hidden = !n && !pressed;
       }
       rest.textContent = `${(counts.get("none of these") ?? 0).toLocaleString()} others`;
       rest.title = "cases with none of these kinds of failure";
