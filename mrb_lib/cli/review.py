@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -82,6 +83,7 @@ def review(
     fragment = ""
     if assign is not None:
         _deal(benchmark, index, chosen, assign, wanted, overlap, seed)
+        fragment = to_fragment(replace(wanted, review="queue"), case)
     elif query is not None:
         _check(benchmark, index, wanted, case)
         fragment = to_fragment(wanted, case)
