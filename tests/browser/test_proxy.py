@@ -1,0 +1,102 @@
+"""The app behind a proxy that serves it under a path of its own, as JupyterHub does."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from tornado.httpclient import AsyncHTTPClient
+from tornado.httpserver import HTTPServer
+from tornado.ioloop import IOLoop
+from tornado.testing import bind_unused_port
+from tornado.web import Application, RequestHandler
+
+from mrb_lib.benchmarks.benchmark import load
+from mrb_lib.demo.build import write_demo
+from mrb_lib.review.records.store import open_store
+
+from .server import Served
+
+PATH = "/user/me/proxy/8000"
+PATIENT = 60_000
+
+
+class _Passing(RequestHandler):
+    """Passes a request on, with or without the proxy's own path, and answers nothing else."""
+
+    async def get(self, rest: str) -> None:
+        body = self.request.body if self.request.method == "POST" else None
+        kept = {name: value for name, value in self.request.headers.get_all() if name not in ("Connection", "Host")}
+        query = f"?{self.request.query}" if self.request.query else ""
+        path = self.request.path if self.settings["keeps_path"] else rest
+        answer = await AsyncHTTPClient().fetch(
+            f"http://127.0.0.1:{self.settings['port']}{path}{query}", method=self.request.method, body=body,
+            headers={**kept, "Host": self.request.host}, raise_error=False, follow_redirects=False,
+        )  # fmt: skip
+        self.set_status(answer.code)
+        for name, value in answer.headers.get_all():
+            if name not in ("Content-Length", "Transfer-Encoding", "Connection"):
+                self.add_header(name, value)
+        self.finish(answer.body or b"")
+
+    post = get
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("proxy") / "bench"
+    write_demo(folder, cases=4, seed=2)
+    return folder
+
+
+@pytest.fixture(params=[False, True], ids=["path taken away", "path kept"])
+def address(request: pytest.FixtureRequest, bench: Path) -> Iterator[str]:
+    """The address of the app behind a proxy that listens on another port, as `mrb review --base-url` prints it."""
+    socket, port = bind_unused_port()
+    loops, started = list[IOLoop](), threading.Event()
+    free, own = bind_unused_port()
+    free.close()
+    options = ("--base-url", f"http://127.0.0.1:{port}{PATH}/", "--port", str(own))
+    with Served("review", bench, *options) as served:
+
+        def run() -> None:
+            loop = IOLoop(make_current=True)
+            loops.append(loop)
+            server = HTTPServer(Application([(f"{PATH}(/.*)", _Passing)], port=own, keeps_path=request.param))
+            server.add_sockets([socket])
+            loop.add_callback(started.set)
+            loop.start()
+            server.stop()
+            loop.close()
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        assert started.wait(20)
+        yield served.address
+        loops[0].add_callback(loops[0].stop)
+        thread.join(20)
+
+
+def test_everything_works_under_a_path(page: Page, bench: Path, address: str, request: pytest.FixtureRequest) -> None:
+    assert PATH in address
+    who = f"Dr {request.node.callspec.id}"
+    page.goto(address)
+    expect(page.locator(".mrb-shown .mrb-title")).to_be_visible(timeout=PATIENT)
+    assert page.url.partition("#")[0].endswith(f"{PATH}/"), "the token is out of sight"
+    page.get_by_label("Your name").fill(who)
+    page.get_by_role("button", name="Sign in").click()
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    second = load(bench).cases["case_id"].iloc[1]
+    expect(page.locator(".mrb-of-case bdi")).to_have_text(second)
+    for key in "1s":
+        page.keyboard.press(key)
+    expect(page.locator(".mrb-saved")).to_contain_text("Saved")
+    page.reload()
+    expect(page.locator(".mrb-of-case bdi")).to_have_text(second, timeout=PATIENT)
+    with open_store(bench / "reviews.sqlite", create=False) as store:
+        stored = store.adjudications(load(bench).meta.name)
+    assert stored.loc[stored["reviewer"] == who, "case_id"].tolist() == [second]
