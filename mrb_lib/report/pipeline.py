@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from filelock import FileLock, Timeout
 
@@ -157,7 +157,7 @@ def report(
         parameters=given | {name: file.name for name, file in files.items()},
     )  # fmt: skip
     if dimension != DEFAULT_DIMENSION:  # which has to work on a benchmark that has no such dimension
-        check_choice("dimension", dimension, made_from.benchmark.dimensions)
+        check_choice("dimension", dimension, cast(Sequence[str], made_from.benchmark["dimensions"]))
     if _KEEP_RUNS in files:  # what the report reads and writes is not to change meanwhile
         folder = files[_KEEP_RUNS].resolve()
         if folder.is_relative_to(out.resolve()) or (folders.runs and folder == folders.runs.resolve()):

@@ -147,7 +147,7 @@ def shown_everywhere(content: Content) -> dict[str, object]:
     """What all templates are given, with what they ask of the report's files."""
     from mrb_lib.report.html.search import names_in
 
-    note = simulated_note(content.made_from.benchmark.name)
+    note = simulated_note(str(content.made_from.benchmark["name"]))
     return {
         "provenance": content.made_from,
         "records": content.records,
