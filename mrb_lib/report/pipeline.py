@@ -20,7 +20,6 @@ from mrb_lib.report.comparison import compared_with, compares, with_comparison
 from mrb_lib.report.execute import NotebookFailure, Task, Value, parameters_of, read_notebook, run_notebooks
 from mrb_lib.report.html import pdf as printed
 from mrb_lib.report.html.assemble import assemble
-from mrb_lib.report.html.case_pages import CaseSource
 from mrb_lib.report.lab import own_notebooks
 from mrb_lib.report.places import locate
 from mrb_lib.report.provenance import Provenance, provenance
@@ -172,7 +171,6 @@ def report(
         **{name: _as_type(name, value, OPTIONS[name]) for name, value in given.items() if name in OPTIONS},
     }  # fmt: skip
     tasks = {name: {"parameters": own, "options": options} for name, own in _own(chosen, given, shared).items()}
-    source = CaseSource(folders.benchmark, folders.runs, dimension, policy, cases)
     program = printed.browser() if pdf else ""
     _refuse_foreign(out)
     keys = {
@@ -195,7 +193,7 @@ def report(
         names = {folder: folder.absolute().name for folder in filter(None, named)}
         made = {record.notebook: record for record in _run(todo, out, tasks, keys, kept, names, jobs, say)}
         ordered = [record for path in sources if (record := made.get(path.stem, kept.get(path.stem)))]
-        assemble(out, ordered, made_from, source, mirror=mirror, program=program)
+        assemble(out, ordered, made_from, folders, cases=cases, mirror=mirror, program=program)
     return ReportResult(
         executed=tuple(record.notebook for record in ordered if record.notebook in made and record.failure is None),
         skipped=tuple(record.notebook for record in ordered if record.notebook not in made),

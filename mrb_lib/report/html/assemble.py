@@ -9,7 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from mrb_lib.report.html import figures, pdf, site
-from mrb_lib.report.html.case_pages import CaseSource, case_pages, listed_cases
+from mrb_lib.report.html.case_pages import case_pages, listed_cases
+from mrb_lib.report.places import DataFolders
 from mrb_lib.report.provenance import Provenance, template_hash
 from mrb_lib.report.records import CACHE, PageRecord, file_name
 from mrb_lib.tables.errors import RunError
@@ -20,8 +21,8 @@ _FOLDERS = ("figures", "tables", "executed", "pages", "cases", "behind")
 
 
 def assemble(
-    out: Path, records: Sequence[PageRecord], made_from: Provenance, source: CaseSource, *, mirror: Path | None,
-    program: str,
+    out: Path, records: Sequence[PageRecord], made_from: Provenance, folders: DataFolders, *, cases: int,
+    mirror: Path | None, program: str,
 ) -> None:  # fmt: skip
     """Bring the index, the PDF, the site and the mirror in line with the records; what no record lists goes away.
 
@@ -29,7 +30,7 @@ def assemble(
     ----------
     out : the report's folder, held for writing, everything that the records list in place
     records : in the order to show them
-    source : where the cases to show come from
+    cases : how many cases have a page of their own, at most
     mirror : a folder that holds the same figures and tables, or None
     program : the browser that prints the PDF; empty for none
 
@@ -44,11 +45,15 @@ def assemble(
     tests/report/test_pdf.py.
     """
     figures.write_index(out, records, made_from)
-    key = _key(records, made_from, source.most, bool(program))
+    key = _key(records, made_from, cases, bool(program))
     last_key, written = _read_state(out)
     problem = None
     if last_key != key or any(not (out / name).is_file() or sha256_of(out / name) != written[name] for name in written):
-        content = site.Content(out, records, made_from, case_pages(source, out, listed_cases(out, records)))
+        pages = case_pages(
+            folders, out, dimension=made_from.dimension, policy=made_from.policy, most=cases,
+            listed=listed_cases(out, records),
+        )  # fmt: skip
+        content = site.Content(out, records, made_from, pages)
         files: dict[str, bytes | str] = {}
         try:
             files |= {pdf.NAME: pdf.printed(content, program)} if program else {}
@@ -69,8 +74,8 @@ def assemble(
         raise problem
 
 
-def _key(records: Sequence[PageRecord], made_from: Provenance, most: int, is_printed: bool) -> str:
-    everything = [[asdict(record) for record in records], made_from.key(), template_hash(), most, is_printed]
+def _key(records: Sequence[PageRecord], made_from: Provenance, cases: int, is_printed: bool) -> str:
+    everything = [[asdict(record) for record in records], made_from.key(), template_hash(), cases, is_printed]
     return hashlib.sha256(json.dumps(everything, sort_keys=True).encode()).hexdigest()
 
 

@@ -128,8 +128,7 @@ def render(content: Content, *, pdf: str = "") -> Iterator[tuple[str, str]]:
 
 def template(name: str) -> Template:
     """A template of the site, with the functions that it calls."""
-    from mrb_lib.report.html.pages import conclusion, lead, lowered
-    from mrb_lib.report.html.search import prose_words, words
+    from mrb_lib.report.html.pages import conclusion, lead, lowered, prose_words, words
 
     environment = templates()
     environment.globals |= {
@@ -145,7 +144,7 @@ def template(name: str) -> Template:
 
 def shown_everywhere(content: Content) -> dict[str, object]:
     """What all templates are given, with what they ask of the report's files."""
-    from mrb_lib.report.html.search import names_in
+    from mrb_lib.report.html.pages import names_in
 
     note = simulated_note(str(content.made_from.benchmark["name"]))
     return {
