@@ -139,12 +139,6 @@ def judge_pairs(then: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
     return pairs.assign(judge=judge, prompt=prompt)[columns].astype("str").reset_index(drop=True)
 
 
-def this_side(benchmark: str, runs: str = "") -> Basis:
-    """The basis of a benchmark and its runs."""
-    folders = locate(benchmark, runs)
-    return basis_of(load(folders.benchmark), folders.runs)
-
-
 def other_side(benchmark: str, other: str) -> Basis:
     """The basis of what is compared with.
 
@@ -160,14 +154,17 @@ def other_side(benchmark: str, other: str) -> Basis:
     """
     folder = Path(other)
     if other == DEMO or (folder / "benchmark.toml").is_file():
-        return this_side(other)
-    if (folder / IN_REPORT).is_dir():
+        places = locate(other)
+    elif (folder / IN_REPORT).is_dir():
         return read_basis(folder / IN_REPORT)
-    if folder.is_dir() and run_folders(folder):
-        return this_side(benchmark, other)
-    if (folder / IN_REPORT.parent).is_dir():
-        raise InputError(f"{folder}: this report does not hold what it was made from; make it again, then compare.")
-    raise InputError(f"{folder}: is neither an earlier report nor a benchmark nor a folder of runs; name one of these.")
+    elif folder.is_dir() and run_folders(folder):
+        places = locate(benchmark, other)
+    else:
+        lacks = "is neither an earlier report nor a benchmark nor a folder of runs; name one of these."
+        if (folder / IN_REPORT.parent).is_dir():
+            lacks = "this report does not hold what it was made from; make it again, then compare."
+        raise InputError(f"{folder}: {lacks}")
+    return basis_of(load(places.benchmark), places.runs)
 
 
 def check_shared(then: Basis, now: Basis, named: str) -> None:

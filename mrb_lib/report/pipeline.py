@@ -20,7 +20,7 @@ from mrb_lib.report.comparison import compared_with, compares, with_comparison
 from mrb_lib.report.execute import NotebookFailure, Task, Value, parameters_of, read_notebook, run_notebooks
 from mrb_lib.report.html import pdf as printed
 from mrb_lib.report.html.assemble import assemble
-from mrb_lib.report.lab import own_notebooks
+from mrb_lib.report.lab import notebooks_in
 from mrb_lib.report.places import locate
 from mrb_lib.report.provenance import Provenance, provenance
 from mrb_lib.report.records import CACHE, PageRecord, install, read_record
@@ -140,7 +140,7 @@ def report(
     say = progress or (lambda line: None)
     folders = locate(str(benchmark), "" if runs is None else str(runs), progress=say)
     out, mirror = Path(out).absolute(), None if figures is None else Path(figures).absolute()
-    sources = with_comparison(_sources(notebooks or own_notebooks()), compare)
+    sources = with_comparison(notebooks_in(notebooks), compare)
     for name in (wanted := [name.removesuffix(".ipynb") for name in only]):
         check_choice("notebook", name, [path.stem for path in sources])
     if only and figures is not None:
@@ -178,12 +178,11 @@ def report(
         for path in chosen
     }
     found = {path.stem: read_record(out, path.stem) for path in sources}
-    records = {name: record for name, record in found.items() if record and record.is_whole(out)}
     todo = [
         path for path in chosen
-        if force or path.stem not in records or records[path.stem].failure or records[path.stem].key != keys[path.stem]
+        if force or not (record := found[path.stem]) or record.failure or record.key != keys[path.stem]
     ]  # fmt: skip
-    kept = {name: record for name, record in records.items() if name not in {path.stem for path in todo}}
+    kept = {name: record for name, record in found.items() if record and name not in {path.stem for path in todo}}
     if todo:
         open_study(folders.benchmark, **options)  # so that bad input is said once, and not by every notebook
     with _held(out):
@@ -203,17 +202,10 @@ def report(
     )
 
 
-def _sources(folder: Path) -> list[Path]:
-    notebooks = sorted(path.absolute() for path in folder.glob("*.ipynb") if not path.name.startswith("."))
-    if not notebooks:
-        raise InputError(f"{folder}: holds no notebook; add one, name another folder, or install the package again.")
-    return notebooks
-
-
 def _expected_work(notebook: Path) -> tuple[bool, int]:
     """What takes longest comes first, so that no process works on it alone at the end: models, then many figures."""
     source = notebook.read_bytes()
-    return any(name in source for name in _WORKS_WITH_MODELS), source.count(b".plot(") + source.count(b"w.figure(")
+    return any(name in source for name in _WORKS_WITH_MODELS), source.count(b".plot(")
 
 
 def _own(notebooks: Sequence[Path], given: Mapping[str, str], shared: Mapping[str, str]) -> dict[str, dict[str, Value]]:

@@ -57,10 +57,6 @@ class PageRecord:
         """The file name of its page."""
         return f"{file_name(self.notebook)}.html"
 
-    def is_whole(self, out: Path) -> bool:
-        """Whether all its files are as they were."""
-        return all((out / name).is_file() and sha256_of(out / name) == sha for name, sha in self.files.items())
-
 
 def file_name(notebook: str) -> str:
     """The name of what belongs to a notebook: its own where that is plain, underscores allowed."""
@@ -68,13 +64,14 @@ def file_name(notebook: str) -> str:
 
 
 def read_record(out: Path, notebook: str) -> PageRecord | None:
-    """The record of a notebook; None where there is none that can be used, so that it runs again."""
+    """The record of a notebook; None where there is none that can be used, or a file of it is missing or altered."""
     try:
         raw = json.loads(_path(out, notebook).read_text(encoding="utf-8"))
         if raw.pop("schema", 0) != SCHEMA:  # another version of the library wrote it
             return None
         failure = raw.pop("failure")
-        return PageRecord(**raw, failure=None if failure is None else NotebookFailure(**failure))
+        record = PageRecord(**raw, failure=None if failure is None else NotebookFailure(**failure))
+        return record if all(sha256_of(out / name) == sha for name, sha in record.files.items()) else None
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
 

@@ -44,7 +44,7 @@ def assemble(
     Validated by tests/report/test_rebuild.py, tests/report/test_mirror.py, tests/report/test_site.py and
     tests/report/test_pdf.py.
     """
-    figures.write_index(out, records, made_from)
+    figures.write_if_changed(out / "figures" / figures.INDEX, figures.index(records, made_from))
     key = _key(records, made_from, cases, bool(program))
     last_key, written = _read_state(out)
     problem = None
