@@ -14,7 +14,6 @@ import pandas as pd
 from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.figures.registry import FIGURES
 from mrb_lib.figures.style import Paper
-from mrb_lib.report.links import cells_behind, links_of
 from mrb_lib.report.places import DEMO, locate, simulated_note
 from mrb_lib.report.publish import PublishedTable, Publisher
 from mrb_lib.report.table import Text, draw
@@ -324,7 +323,7 @@ class Comparison:
     def plot(self) -> Paper:
         """Draw the accuracy of each judge then and now on the same cases, and the difference."""
         frame, table = self.moves(), self.study.table("accuracy", by=None, dimension=self.study.dimension)
-        links, spec = links_of("wrong", table), FIGURES["comparison"]
+        spec = FIGURES["comparison"]
         words = {
             side: f"{basis.benchmark.meta.name}, {len(basis.digests):,} cases"
             for side, basis in (("then", self.then), ("now", self.now))
@@ -332,7 +331,7 @@ class Comparison:
         return draw(
             spec, frame[frame["subfield"].isna()], self._publisher, id=spec.id, options={},
             context={"dimension": self.study.dimension, **words}, policy=self.study.options.policy,
-            behind=None if links is None else lambda drawn: cells_behind(links, drawn, self.study.dimension),
+            behind=self.study.behind("wrong", table, self.study.dimension),
         )  # fmt: skip
 
     def moved(self, by: str = "") -> PublishedTable:

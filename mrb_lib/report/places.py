@@ -132,50 +132,44 @@ def _write(folder: Path, name: str, cases: int, judges: Sequence[str]) -> None:
     from mrb_lib.judges.settings import Settings
     from mrb_lib.runs.execute import judge
 
-    if name == RATINGS:
-        write_rating_demo(folder, cases=cases, seed=_SEED)
-        write_simulated_ratings(folder, folder / "runs", seed=_SEED)
-    else:
-        write_demo(folder, cases=cases, seed=_SEED)
+    draw = write_rating_demo if name == RATINGS else write_demo
+    draw(folder, cases=cases, seed=_SEED)
+    if name == DEMO:
         judge(load(folder), folder / "runs", judges, settings=Settings(seed=_SEED))
-        write_simulated_runs(folder, folder / "runs", seed=_SEED)
+    write_simulated_runs(folder, folder / "runs", seed=_SEED)
 
 
 def write_simulated_runs(benchmark: Path, runs: Path, *, seed: int, roster: int = 0) -> list[Path]:
-    """Write the verdicts of the embedded benchmark's SIMULATED judges, a run each.
+    """Write the verdicts of the SIMULATED judges of an embedded benchmark, a run each.
 
     Parameters
     ----------
-    benchmark : a folder that `mrb_lib.demo.write_demo` wrote
+    benchmark : a folder that `mrb_lib.demo.write_demo` or `mrb_lib.demo.ratings.write_rating_demo` wrote
     runs : the folder of runs, which may hold others
     roster : how many of the judges of `mrb_lib.demo.roster`, once in both orders; 0 for the five judges of known
-        faults, twice in both
+        faults, twice in both. A benchmark of ratings has judges of its own.
 
     Returns
     -------
     list of Path
         The folders written.
     """
-    from mrb_lib.demo.judges import MARK, simulated_verdicts  # only needed when the runs are made
+    from mrb_lib.demo.judges import simulated_verdicts  # only needed when the runs are made
+    from mrb_lib.demo.ratings import simulated_ratings
     from mrb_lib.demo.roster import ROSTER
     from mrb_lib.verdicts.simulated_replies import with_replies
 
     loaded, truth = load(benchmark), read_table(benchmark / "truth.parquet")
-    if roster:
+    meta = loaded.meta
+    if meta.is_rating:
+        verdicts = simulated_ratings(truth, meta.categories, seed=seed)
+    elif roster:
         invented = [each.judge() for each in ROSTER[:roster]]
         verdicts = simulated_verdicts(truth, loaded.cases, seed=seed, judges=invented, repeats=1)
     else:
         verdicts = with_replies(simulated_verdicts(truth, loaded.cases, seed=seed), seed=seed)
-    return save_imported(verdicts, runs, benchmark=loaded.meta.name, kind=loaded.meta.kind, source=MARK)
-
-
-def write_simulated_ratings(benchmark: Path, runs: Path, *, seed: int) -> list[Path]:
-    """Write the verdicts of SIMULATED judges of ratings, a run each, on a folder of `write_rating_demo`."""
-    from mrb_lib.demo.ratings import simulated_ratings  # only needed when the runs are made
-
-    meta = load(benchmark).meta
-    verdicts = simulated_ratings(read_table(benchmark / "truth.parquet"), meta.categories, seed=seed)
-    return save_imported(verdicts, runs, benchmark=meta.name, kind=meta.kind, source=SIMULATED, ratings=meta.categories)
+    ratings = meta.categories if meta.is_rating else ()
+    return save_imported(verdicts, runs, benchmark=meta.name, kind=meta.kind, source=SIMULATED, ratings=ratings)
 
 
 def hash_of_source(*patterns: str) -> str:

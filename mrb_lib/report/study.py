@@ -6,7 +6,7 @@ import html
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,8 +19,9 @@ from mrb_lib.figures.style import Paper
 from mrb_lib.judges.roster.group_file import read_group_file
 from mrb_lib.judges.roster.groups import JURY, MODEL_GROUPS, TUNED, chosen_judges, judge_groups
 from mrb_lib.report.defaults import DEFAULTS, Options
+from mrb_lib.report.links import cells_behind, links_of
 from mrb_lib.report.places import locate, simulated_note
-from mrb_lib.report.publish import PublishedTable, Publisher, blind_judges
+from mrb_lib.report.publish import Behind, PublishedTable, Publisher, blind_judges
 from mrb_lib.report.table import Table, Text, draw
 from mrb_lib.report.tabular import table_text
 from mrb_lib.review.failures.lists import hardest_cases
@@ -364,10 +365,22 @@ class Study:
         id : the name of its files; empty for its own
         options : of the function that draws it, and names in braces of its texts
         """
-        spec = FIGURES[name]
-        own = {"dimension": self.dimension, "judges": self.order, "groups": self.group_of}
-        context = {**own, "images": self.benchmark.images}
-        return draw(spec, frame, self.publisher, id=id or name, context={**context, **options}, options={})
+        context = {**self.context, **options}
+        return draw(FIGURES[name], frame, self.publisher, id=id or name, context=context, options={})
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """What any figure may ask of the study."""
+        images = self.benchmark.images
+        return {"dimension": self.dimension, "judges": self.order, "groups": self.group_of, "images": images}
+
+    def behind(self, name: str, table: Table, dimension: str) -> Behind | None:
+        """Return what finds the cases behind a figure of a table, for marks that name no dimension those of this one.
+
+        `name` is what the figure gives as `cases`; None where there are no such lists.
+        """
+        links = links_of(name, table)
+        return None if links is None else partial(cells_behind, links, dimension=dimension)
 
     def tabulate(self, frame: pd.DataFrame, *, id: str, title: str, caption: str, **looks: Any) -> PublishedTable:
         """Show any frame as a table; a report also publishes it as CSV and LaTeX.

@@ -6,16 +6,18 @@ import html
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import pandas as pd
 
+from mrb_lib.benchmarks.benchmark import Benchmark
 from mrb_lib.figures.registry import FIGURES, FigureSpec
 from mrb_lib.figures.style import Paper
-from mrb_lib.report.links import Source, cells_behind, links_of
-from mrb_lib.report.publish import PublishedTable, Publisher
+from mrb_lib.report.defaults import Options
+from mrb_lib.report.publish import Behind, PublishedTable, Publisher
 from mrb_lib.report.tabular import Best, explained, table_text, to_html, to_latex
 from mrb_lib.stats.columns import Table as Spec
+from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.phrases import main_dimension
 from mrb_lib.tables.errors import InputError, NotApplicable, nearest
 
@@ -40,6 +42,28 @@ class Text(str):
     def _repr_html_(self) -> str:
         title = f"<strong>{html.escape(self._title)}.</strong> " if self._title else ""
         return self._page or f"<p>{title}{html.escape(self)}</p>"
+
+
+class Source(Protocol):
+    """What a table is made from: a `mrb_lib.report.study.Study`."""
+
+    @property
+    def benchmark(self) -> Benchmark: ...
+    @property
+    def verdicts(self) -> pd.DataFrame: ...
+    @property
+    def panels(self) -> pd.DataFrame | Mapping[str, Panel]: ...
+    @property
+    def options(self) -> Options: ...
+    @property
+    def labels(self) -> pd.DataFrame: ...
+    @property
+    def context(self) -> dict[str, Any]: ...
+    @property
+    def derives_departments(self) -> bool: ...
+    @property
+    def publisher(self) -> Publisher: ...
+    def behind(self, name: str, table: Table, dimension: str) -> Behind | None: ...
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,16 +132,14 @@ class Table:
         if spec.shows and not rows[spec.shows].notna().any():
             raise self._absent(rows, spec.shows)
         own = replace(self, frame=rows)
-        context = {"dimension": self.dimension, "by": own.by, "judges": study.order, "groups": study.group_of}
-        links = links_of(spec.cases, own)
         return draw(
             spec,
             rows,
             study.publisher,
             id=id or (f"{spec.id}-{own.by.replace('_', '-')}" if own.by and spec.by else spec.id),
-            context={**self.options, **context},
+            context={**self.options, **study.context, "dimension": self.dimension, "by": own.by},
             options=options,
-            behind=None if links is None else lambda paper: cells_behind(links, paper, self.dimension),
+            behind=study.behind(spec.cases, own, self.dimension),
             remark=DERIVED if self.by == "department" and study.derives_departments else "",
             n=self._counts(rows, spec.n),
             **self._facts,
