@@ -44,7 +44,6 @@ def blocks(
     """
     published = {f"figures/{item['id']}": {**item, "kind": "figure"} for item in record.figures}
     published |= {f"tables/{item['id']}": table_block(item, cases) for item in record.tables}
-    published |= {f"figures/{item['id']}": {**item, "kind": "absent"} for item in record.not_applicable}
     first = True
     for cell, following in zip_longest(notebook.cells, notebook.cells[1:]):
         if cell.cell_type == "markdown":
@@ -65,7 +64,7 @@ def _code(cell: NotebookNode, published: Mapping[str, Json]) -> Iterator[Json]:
         parameters = bool({"injected-parameters", "options"} & tags)
         yield {"kind": "code", "source": cell.source, "failed": _failed(cell), "parameters": parameters}
     if "not_applicable" in note:
-        yield {"kind": "absent", "title": "", "reason": note["not_applicable"]}
+        yield {"kind": "absent", "reason": note["not_applicable"]}
         return
     names = note.get("published", ())
     yield from (published[name] for name in names if name in published)
