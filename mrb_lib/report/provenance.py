@@ -9,13 +9,8 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from mrb_lib.benchmarks.benchmark import Benchmark, FolderImages, empty_annotations
-from mrb_lib.benchmarks.meta import read_meta
+from mrb_lib.benchmarks.benchmark import load
 from mrb_lib.report.places import hash_of_source
-from mrb_lib.tables.errors import InputError
 from mrb_lib.tables.files import sha256_of
 from mrb_lib.verdicts.manifest import FILE_NAME, library_versions, read_manifest
 from mrb_lib.verdicts.parts import part_paths
@@ -108,21 +103,12 @@ def provenance(
 
 
 def _benchmark_facts(folder: Path) -> Facts:
-    meta = read_meta(folder / "benchmark.toml")
-    cases = folder / "cases.parquet"
-    try:
-        n_cases = pq.read_metadata(cases).num_rows
-        # The tables are hashed, not read: only the handle's path matters here.
-        handle = Benchmark(meta, empty_annotations(), empty_annotations(), FolderImages(folder / "images"), folder)
-        fingerprint, case_fingerprint = handle.fingerprint(), handle.case_fingerprint()
-    except FileNotFoundError as error:
-        raise InputError(f"{error.filename}: the file is missing; import the benchmark again.") from error
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(
-            f"{cases}: is truncated or not a parquet file ({error}); restore it from its source or import it again."
-        ) from error
-    own = {"n_cases": n_cases, "fingerprint": fingerprint, "case_fingerprint": case_fingerprint}
-    return {name: getattr(meta, name) for name in _OF_META} | own
+    loaded = load(folder)
+    return {name: getattr(loaded.meta, name) for name in _OF_META} | {
+        "n_cases": len(loaded.cases),
+        "fingerprint": loaded.fingerprint(),
+        "case_fingerprint": loaded.case_fingerprint(),
+    }
 
 
 def _run_facts(folder: Path, case_fingerprint: object) -> Facts:
@@ -131,13 +117,12 @@ def _run_facts(folder: Path, case_fingerprint: object) -> Facts:
     for path in [folder / FILE_NAME, *part_paths(folder)]:
         digest.update(path.name.encode() + b"\0" + sha256_of(path).encode())
     judged = manifest.benchmark_fingerprint
-    own = {
+    return {name: getattr(manifest, name) for name in _OF_RUN} | {
         "run_id": folder.name,
         "source": Path(manifest.source).name,
         "same_cases": judged == case_fingerprint if judged else None,
         "sha256": digest.hexdigest(),
     }
-    return {name: getattr(manifest, name) for name in _OF_RUN} | own
 
 
 @cache

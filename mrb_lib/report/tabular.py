@@ -91,12 +91,14 @@ class TableText:
     def grid(self, cases: Mapping[str, str] | None = None) -> dict[str, Any]:
         """What the template of tables shows: `columns`, `rows`, and `references`, the rows that stand below a line.
 
+        These are the first `MOST_ROWS` rows.
+
         Parameters
         ----------
         cases : the page of each case that has one, which cells of a column `case_id` lead to
         """
         links, made = cases or {}, []
-        for i, (row, values) in enumerate(zip(self.rows, self.values, strict=True)):
+        for i, (row, values) in enumerate([*zip(self.rows, self.values, strict=True)][:MOST_ROWS]):
             cells = []
             for j, (text, value) in enumerate(zip(row, values, strict=True)):
                 estimate, bracket, rest = text.partition(" [") if value else (text, "", "")
@@ -237,10 +239,9 @@ def _latex_letter(letter: str) -> str:
 
 def to_html(shown: TableText, caption: str) -> str:
     """The table as HTML, all text escaped; at most `MOST_ROWS` rows."""
-    first = TableText.from_json(shown.as_json())
-    more = len(shown.rows) - len(first.rows)
+    more = len(shown.rows[MOST_ROWS:])
     caption = f"{caption} ({more} more rows in the CSV)" if more else caption
-    return templates().get_template("notebook_table.html.jinja").render(**first.grid(), caption=caption)
+    return templates().get_template("notebook_table.html.jinja").render(**shown.grid(), caption=caption)
 
 
 @cache
