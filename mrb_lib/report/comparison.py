@@ -152,17 +152,14 @@ def other_side(benchmark: str, other: str) -> Basis:
         It is none of these, or cannot be read.
     """
     folder = Path(other)
-    if other == DEMO or (folder / "benchmark.toml").is_file():
-        places = locate(other)
-    elif (folder / IN_REPORT).is_dir():
+    is_benchmark = other == DEMO or (folder / "benchmark.toml").is_file()
+    if not is_benchmark and (folder / IN_REPORT).is_dir():
         return read_basis(folder / IN_REPORT)
-    elif folder.is_dir() and run_folders(folder):
-        places = locate(benchmark, other)
-    else:
-        lacks = "is neither an earlier report nor a benchmark nor a folder of runs; name one of these."
-        if (folder / IN_REPORT.parent).is_dir():
-            lacks = "this report does not hold what it was made from; make it again, then compare."
-        raise InputError(f"{folder}: {lacks}")
+    if not is_benchmark and not (folder.is_dir() and run_folders(folder)):
+        old = "this report does not hold what it was made from; make it again, then compare."
+        none = "is neither an earlier report nor a benchmark nor a folder of runs; name one of these."
+        raise InputError(f"{folder}: {old if (folder / IN_REPORT.parent).is_dir() else none}")
+    places = locate(other) if is_benchmark else locate(benchmark, other)
     return basis_of(load(places.benchmark), places.runs)
 
 
@@ -297,13 +294,13 @@ class Comparison:
 
     def sides(self) -> PublishedTable:
         """Show what is compared: a row per property, `then` and `now`."""
-        both = (self.then, self.now)
-        rows = [
-            ("benchmark", *(side.benchmark.meta.name for side in both)),
-            ("kind", *(side.benchmark.meta.kind for side in both)),
-            *((name, *(f"{len(getattr(side, name)):,}" for side in both)) for name in ("digests", "runs", "verdicts")),
-        ]
-        frame = pd.DataFrame(rows, columns=["side", "then", "now"]).replace({"digests": "cases", "runs": "judges"})
+
+        def facts(side: Basis) -> list[str]:
+            counts = (len(side.digests), len(side.runs), len(side.verdicts))
+            return [side.benchmark.meta.name, side.benchmark.meta.kind, *(f"{count:,}" for count in counts)]
+
+        names = ["benchmark", "kind", "cases", "judges", "verdicts"]
+        frame = pd.DataFrame({"side": names, "then": facts(self.then), "now": facts(self.now)})
         return self._table(frame, "sides", "What is compared", "The benchmark and the verdicts about it, then and now.")
 
     def cases(self) -> PublishedTable:

@@ -17,16 +17,8 @@ import pandas as pd
 from mrb_lib.figures.confidence import promised
 from mrb_lib.figures.style import Paper
 from mrb_lib.report.table import Source, Table
+from mrb_lib.review.failures import lists
 from mrb_lib.review.failures.kinds import INCONSISTENT, SPLIT
-from mrb_lib.review.failures.lists import (
-    disputed_cases,
-    disputed_pairs,
-    failing_cases,
-    in_order,
-    surely_wrong,
-    turned_cases,
-    unsure_cases,
-)
 from mrb_lib.review.failures.query import PLACES, Query, to_fragment
 from mrb_lib.stats.panel import Panel
 from mrb_lib.stats.subfields import subfield_values
@@ -155,7 +147,7 @@ def _wrong(table: Table) -> Rows:
     shared, labels, benchmark = table.study.options, table.study.labels, table.study.benchmark
     cases = benchmark.cases
     known = [name for name in table.frame["dimension"].dropna().unique() if name in benchmark.meta.dimensions]
-    made = failing_cases(
+    made = lists.failing_cases(
         _plain(table.study), labels, cases, by=table.by, dimensions=known or None, policy=shared.policy
     )
     for row in made.to_dict("records"):
@@ -173,7 +165,7 @@ def _wrong(table: Table) -> Rows:
 def _turned(table: Table) -> Rows:
     """The cases whose verdict turns with the order, of each judge and dimension."""
     study = table.study
-    for judge, dimension, n, listed in turned_cases(_plain(study), study.benchmark.cases).itertuples(index=False):
+    for judge, dimension, n, listed in lists.turned_cases(_plain(study), study.benchmark.cases).itertuples(index=False):
         query = Query(judge, dimension=dimension, kind=(INCONSISTENT,), where=study.options.where)
         yield _row(query, listed, f"{len(listed):,} turned of {_counted(n)} answered in both orders", opens=query)
 
@@ -185,7 +177,7 @@ def _turned(table: Table) -> Rows:
 )
 def _surely_wrong(table: Table) -> Rows:
     """The cases of each judge and dimension on which it is wrong with a confidence of .9 or more."""
-    made = surely_wrong(_plain(table.study), table.study.labels, table.study.benchmark.cases)
+    made = lists.surely_wrong(_plain(table.study), table.study.labels, table.study.benchmark.cases)
     for judge, dimension, n, listed, n_wrong in made.itertuples(index=False):
         among = f"{n_wrong:,} wrong of {_counted(n, 'verdict')} of confidence .9 or more"
         yield _row(Query(judge, dimension=dimension), listed, f"{_counted(len(listed))}, with {among}")
@@ -201,7 +193,7 @@ def _unsure(table: Table) -> Rows:
     study, dimension = table.study, table.dimension
     own = promised(table.frame[table.frame["dimension"] == dimension]).dropna(subset="threshold")
     least = dict(zip(own["judge"], own["threshold"], strict=True))
-    made = unsure_cases(_plain(study), study.labels, study.benchmark.cases, least, dimension=dimension)
+    made = lists.unsure_cases(_plain(study), study.labels, study.benchmark.cases, least, dimension=dimension)
     for judge, _, n, listed in made.itertuples(index=False):
         stated = f"{len(listed):,} of {_counted(n)} below a confidence of {least[judge]:.3f}"
         yield _row(Query(judge, dimension=dimension), listed, stated)
@@ -216,7 +208,7 @@ def _suspect(table: Table) -> Rows:
     """The cases whose gold label is more probably wrong than right, by the rows "case" of the table `difficulty`."""
     rows, dimension = table.frame, table.dimension
     cases = rows[(rows["part"] == "case") & (rows["dimension"] == dimension)]
-    listed = in_order(cases.loc[cases["suspicion"] >= 0.5, "case_id"].tolist(), table.study.benchmark.cases)
+    listed = lists.in_order(cases.loc[cases["suspicion"] >= 0.5, "case_id"].tolist(), table.study.benchmark.cases)
     stated = f"{len(listed):,} of {_counted(int(cases['suspicion'].notna().sum()))} with a suspicion"
     yield _row(Query(dimension=dimension), listed, stated, row="suspect")
 
@@ -225,7 +217,7 @@ def _suspect(table: Table) -> Rows:
 def _disputed(table: Table) -> Rows:
     """The cases on which annotators do not all choose the same, of each dimension."""
     study, benchmark = table.study, table.study.benchmark
-    for dimension, n, listed, is_split in disputed_cases(benchmark.annotations, benchmark.cases).itertuples(
+    for dimension, n, listed, is_split in lists.disputed_cases(benchmark.annotations, benchmark.cases).itertuples(
         index=False
     ):
         query = Query(dimension=dimension, kind=(SPLIT,), where=study.options.where)
@@ -237,7 +229,7 @@ def _disputed(table: Table) -> Rows:
 @_list("disputed pairs", "The cases on which two annotators choose differently.", rows="annotators")
 def _disputed_pairs(table: Table) -> Rows:
     """The cases on which two annotators choose differently, of each pair and dimension."""
-    made = disputed_pairs(table.study.benchmark.annotations, table.study.benchmark.cases)
+    made = lists.disputed_pairs(table.study.benchmark.annotations, table.study.benchmark.cases)
     for dimension, one, two, n, listed in made.itertuples(index=False):
         stated = f"{len(listed):,} of {_counted(n)} that both annotated"
         yield _row(Query(dimension=dimension), listed, stated, row=f"{one} and {two}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -221,8 +222,7 @@ class PaperPages:
 
     def conclusion(self, *tables: str, by: str = "organ") -> Text:
         """Return the findings and the sentences of some tables, without what does not apply."""
-        try:
+        found = ""
+        with suppress(NotApplicable):
             found = self.findings(by)
-        except NotApplicable:
-            found = Text("")
         return self.study.conclude(*tables, text=found, dimension=self.dimension)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, cast
@@ -155,17 +155,16 @@ def report(
         folders.benchmark, folders.runs, policy=policy, dimension=dimension, seed=seed,
         parameters=given | {name: file.name for name, file in files.items()},
     )  # fmt: skip
-    if dimension != DEFAULT_DIMENSION:  # which has to work on a benchmark that has no such dimension
+    shared = {"benchmark": str(folders.benchmark.absolute())}
+    if dimension != DEFAULT_DIMENSION:  # a notebook takes "overall", or the first dimension, by itself
+        shared["dimension"] = dimension
         check_choice("dimension", dimension, cast(Sequence[str], made_from.benchmark["dimensions"]))
     if _KEEP_RUNS in files:  # what the report reads and writes is not to change meanwhile
         folder = files[_KEEP_RUNS].resolve()
         if folder.is_relative_to(out.resolve()) or (folders.runs and folder == folders.runs.resolve()):
             raise InputError(f"parameter {_KEEP_RUNS}: {folder} is read or written by the report; name another folder.")
-    place, fingerprint = ("", "") if compare is None else compared_with(compare, *folders, out)
+    shared[COMPARED_BY], fingerprint = ("", "") if compare is None else compared_with(compare, *folders, out)
     given |= {name: str(file) for name, file in files.items()}
-    shared = {"benchmark": str(folders.benchmark.absolute()), COMPARED_BY: place}
-    if dimension != DEFAULT_DIMENSION:  # a notebook takes "overall", or the first dimension, by itself
-        shared["dimension"] = dimension
     options: dict[str, Any] = {
         "runs": "" if folders.runs is None else str(folders.runs.absolute()), "policy": policy, "seed": seed,
         **{name: _as_type(name, value, OPTIONS[name]) for name, value in given.items() if name in OPTIONS},
@@ -188,7 +187,7 @@ def report(
     with _held(out):
         if todo or not (out / IN_REPORT).is_dir():
             write_basis(basis_of(load(folders.benchmark), folders.runs), out / IN_REPORT)
-        named = [*folders, *files.values(), *([Path(place)] if place else [])]
+        named = [*folders, *files.values(), *([Path(shared[COMPARED_BY])] if compare is not None else [])]
         names = {folder: folder.absolute().name for folder in filter(None, named)}
         made = {record.notebook: record for record in _run(todo, out, tasks, keys, kept, names, jobs, say)}
         ordered = [record for path in sources if (record := made.get(path.stem, kept.get(path.stem)))]
@@ -216,7 +215,10 @@ def _own(notebooks: Sequence[Path], given: Mapping[str, str], shared: Mapping[st
     InputError
         None of the notebooks takes one that is given, or its value is not of the type.
     """
-    taken = {path.stem: _taken_by(path) for path in notebooks}
+    taken: dict[str, dict[str, object]] = {path.stem: {} for path in notebooks}
+    for path in notebooks:
+        with suppress(InputError):  # one that cannot be read fails when it is run
+            taken[path.stem] = parameters_of(read_notebook(path))
     known = [*dict.fromkeys([*OPTIONS, *(name for own in taken.values() for name in own if name not in _PLACES)])]
     for name in given:
         if name in _ELSEWHERE:
@@ -228,14 +230,6 @@ def _own(notebooks: Sequence[Path], given: Mapping[str, str], shared: Mapping[st
         notebook: {name: _as_type(name, value, own[name]) for name, value in {**shared, **given}.items() if name in own}
         for notebook, own in taken.items()
     }
-
-
-def _taken_by(notebook: Path) -> dict[str, object]:
-    """The parameters of a notebook; none of one that cannot be read, which fails when it is run."""
-    try:
-        return parameters_of(read_notebook(notebook))
-    except InputError:
-        return {}
 
 
 def _as_type(name: str, value: str, default: object) -> Value:
