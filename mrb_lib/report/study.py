@@ -218,11 +218,11 @@ class Study:
     @cached_property
     def order(self) -> list[str]:
         """The judges by rank on the main dimension: their order in every figure and table."""
-        try:
+        ranked: list[str] = []
+        with suppress(NotApplicable):
             board = self.table("accuracy", dimension=self.dimension, by=None, resamples=0, references=0).frame
-        except NotApplicable:
-            return self.judges
-        return list(dict.fromkeys([*board["judge"], *self.judges]))
+            ranked = board["judge"].tolist()
+        return list(dict.fromkeys([*ranked, *self.judges]))
 
     @property
     def best_judge(self) -> str:

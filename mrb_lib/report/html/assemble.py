@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from mrb_lib.report.html import figures, pdf, site
@@ -73,8 +72,8 @@ def assemble(
 
 
 def _key(records: Sequence[PageRecord], made_from: Provenance, cases: int, is_printed: bool) -> str:
-    everything = [[asdict(record) for record in records], made_from.key(), template_hash(), cases, is_printed]
-    return hashlib.sha256(json.dumps(everything, sort_keys=True).encode()).hexdigest()
+    everything = [[*records], made_from.key(), template_hash(), cases, is_printed]
+    return hashlib.sha256(json.dumps(everything, sort_keys=True, default=vars).encode()).hexdigest()
 
 
 def _clear(out: Path, records: Sequence[PageRecord]) -> None:
