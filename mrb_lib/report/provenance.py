@@ -77,9 +77,14 @@ class Provenance:
 
 
 def provenance(
-    benchmark: Path, runs: Path | None, *, policy: str, dimension: str, seed: int,
+    benchmark: Path,
+    runs: Path | None,
+    *,
+    policy: str,
+    dimension: str,
+    seed: int,
     parameters: Mapping[str, str] | None = None,
-) -> Provenance:  # fmt: skip
+) -> Provenance:
     """Gather the provenance of a report.
 
     Parameters

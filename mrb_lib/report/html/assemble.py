@@ -20,9 +20,15 @@ _FOLDERS = ("figures", "tables", "executed", "pages", "cases", "behind")
 
 
 def assemble(
-    out: Path, records: Sequence[PageRecord], made_from: Provenance, folders: DataFolders, *, cases: int,
-    mirror: Path | None, program: str,
-) -> None:  # fmt: skip
+    out: Path,
+    records: Sequence[PageRecord],
+    made_from: Provenance,
+    folders: DataFolders,
+    *,
+    cases: int,
+    mirror: Path | None,
+    program: str,
+) -> None:
     """Bring the index, the PDF, the site and the mirror in line with the records; what no record lists goes away.
 
     Parameters
